@@ -1,0 +1,109 @@
+import { contentionIn, verdictOf } from "./ballot.ts";
+import type { Cancellation } from "./cancellation.ts";
+import { type Coordinator, newToken } from "./coordinator.ts";
+import { Lease } from "./lease.ts";
+import type { Answer, Claim } from "./node.ts";
+import { Round } from "./round.ts";
+import { nodeTimeoutFor, type Settings } from "./settings.ts";
+import { holdDeadline, never, nodeDeadline } from "./validity.ts";
+
+/** What is wanted: all of the resources, or none, for `ttl` ms. */
+export interface Wish {
+  readonly resources: readonly string[];
+  readonly ttl: number;
+  readonly settings: Settings;
+}
+
+export interface Attempt {
+  readonly round: Round<Answer>;
+  /**
+   * `granted` comes with the lease. `late`: a quorum said yes, but too slowly for anything to be left.
+   * The others are told apart in {@link contentionIn}.
+   */
+  readonly outcome: "granted" | "late" | "cancelled" | "locked" | "split" | "unavailable";
+  readonly lease?: Lease;
+  /** Settles when the masters have taken the votes back, or had their time to. */
+  readonly undone: Promise<void>;
+}
+
+/** One attempt to win a quorum: PROTOCOL 2, line by line. */
+export async function attempt(
+  coordinator: Coordinator,
+  wish: Wish,
+  cancellation: Cancellation,
+): Promise<Attempt> {
+  const { nodes, quorum, runtime, clock } = coordinator;
+  const { resources, ttl, settings } = wish;
+
+  // 2.1 A fresh token for each attempt: a late roll-back of the one before cannot touch this one's votes.
+  let lease: Lease | undefined;
+  let rolledBack = false;
+  const claim: Claim = {
+    resources,
+    token: newToken(runtime),
+    ttl,
+    get abandoned() {
+      return rolledBack || lease?.hasEnded === true;
+    },
+  };
+
+  // 2.2 The clocks are read (in Round) before the first send; then all masters are asked in parallel.
+  const deadlines = nodes.map(() => never);
+  const round: Round<Answer> = new Round<Answer>({
+    nodes,
+    runtime,
+    clock,
+    timeout: nodeTimeoutFor(ttl, settings),
+    ask: (node) => node.vote(claim),
+    hear: (index, answer) => {
+      // 3 Each master's deadline counts from the send. A yes behind the quorum's still prolongs the hold.
+      if (answer.vote === "yes") {
+        deadlines[index] = nodeDeadline(round.sentAt, ttl, settings.driftFactor);
+        lease?.renew(index, deadlines[index]);
+      } else if (answer.vote === "none") {
+        coordinator.report(answer.error);
+      }
+      // 2.3 Decided when decidable: at q yes votes, or with more than N - q against.
+      return verdictOf(round.answers) !== "open";
+    },
+  });
+  await cancellation.race(round.decided);
+
+  // 2.4, 2.5 What remains, net of drift, from the larger of the two clocks: less than asked for is a failure.
+  const won = verdictOf(round.answers) === "won" && cancellation.reason === undefined;
+  if (won && holdDeadline(deadlines, quorum) - clock.now() > settings.minimumValidity) {
+    lease = new Lease(coordinator, { resources, token: claim.token, ttl, deadlines });
+    return { round, outcome: "granted", lease, undone: Promise.resolve() };
+  }
+
+  // 2.6 Roll back wherever the vote may have arrived, behind it on the same connection, before anything else.
+  rolledBack = true;
+  const undone = rollBack(coordinator, claim, round);
+  if (cancellation.reason) return { round, outcome: "cancelled", undone };
+  if (won) return { round, outcome: "late", undone };
+  return { round, outcome: await reasonFor(round, cancellation), undone };
+}
+
+function rollBack(coordinator: Coordinator, claim: Claim, round: Round<Answer>): Promise<void> {
+  const reached = coordinator.nodes.filter((_, index) => mayHold(round.answers[index]));
+  const leftover = { resources: claim.resources, tokens: [claim.token], ttl: claim.ttl };
+  return coordinator.cleanUps.remove(coordinator, leftover, reached, round.timeout).closed;
+}
+
+/** A refusal is certain (all keys or none), and so is what was never sent. A silent master may hold the key. */
+function mayHold(answer: Answer | undefined): boolean {
+  if (answer === undefined || answer.vote === "yes") return true;
+  return answer.vote === "none" && answer.sent;
+}
+
+/**
+ * Whether somebody holds the lock or rivals split the votes decides how soon to ask again. A lost round is
+ * decided before all have answered; where the last answers would tell, they are waited for.
+ */
+async function reasonFor(
+  round: Round<Answer>,
+  cancellation: Cancellation,
+): Promise<"locked" | "split" | "unavailable"> {
+  if (contentionIn(round.answers).open) await cancellation.race(round.closed);
+  return contentionIn(round.answers).kind;
+}

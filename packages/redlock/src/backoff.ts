@@ -1,0 +1,29 @@
+/** How long to wait before a lock that was refused is asked for again. */
+export type Backoff = (refusal: Refusal) => number;
+
+export interface Refusal {
+  /** Attempts made so far, 1 at the first call. */
+  readonly attempt: number;
+  /** A random number in [0, 1), from the injected source. */
+  readonly random: number;
+}
+
+/** `delay` ms, give or take up to `jitter` ms: what redlock 5 does with `retryDelay` and `retryJitter`. */
+export function fixedBackoff(delay: number, jitter = 0): Backoff {
+  return ({ random }) => Math.max(0, delay + (random * 2 - 1) * jitter);
+}
+
+export interface ExponentialBackoffOptions {
+  /** Upper bound of the first wait, ms. Default 10. */
+  readonly initial?: number;
+  /** Upper bound of every wait, ms. Default 1000. */
+  readonly maximum?: number;
+  /** What the bound grows by from attempt to attempt. Default 2. */
+  readonly factor?: number;
+}
+
+/** Waits a random time below a bound that grows with each attempt ("full jitter"). */
+export function exponentialBackoff(options: ExponentialBackoffOptions = {}): Backoff {
+  const { initial = 10, maximum = 1000, factor = 2 } = options;
+  return ({ attempt, random }) => random * Math.min(maximum, initial * factor ** (attempt - 1));
+}

@@ -1,0 +1,64 @@
+import type { Attempts } from "./attempts.ts";
+import { type Ballot, isRefused, verdictOf } from "./ballot.ts";
+import type { Cancellation } from "./cancellation.ts";
+import type { Coordinator } from "./coordinator.ts";
+import type { Lease } from "./lease.ts";
+import type { Answer, Claim } from "./node.ts";
+import { Round } from "./round.ts";
+import { nodeTimeoutFor, type Settings } from "./settings.ts";
+import { nodeDeadline } from "./validity.ts";
+
+export interface Question {
+  /** For how long the masters are to keep the keys from now, ms; they never keep them for less than they would. */
+  readonly ttl: number;
+  /** Whether a master that has no key any more is given it again. */
+  readonly repair: boolean;
+  readonly settings: Settings;
+}
+
+/**
+ * One round over the masters of a standing hold, for `extend` and `verify`. What each one says goes straight to
+ * the lease, which takes it only while its deadline stands; a refusal by a majority ends it.
+ */
+export async function confirm(
+  coordinator: Coordinator,
+  lease: Lease,
+  question: Question,
+  attempts: Attempts,
+  ended: Cancellation,
+): Promise<Ballot> {
+  const { nodes, runtime, clock } = coordinator;
+  const { ttl, repair, settings } = question;
+  lease.longestTtl = Math.max(lease.longestTtl, ttl);
+  const claim: Claim = {
+    resources: lease.resources,
+    token: lease.token,
+    ttl,
+    get abandoned() {
+      return lease.hasEnded;
+    },
+  };
+  const round: Round<Answer> = new Round<Answer>({
+    nodes,
+    runtime,
+    clock,
+    timeout: nodeTimeoutFor(lease.longestTtl, settings),
+    ask: (node) => node.extend(claim, repair),
+    hear: (index, answer) => {
+      if (answer.vote === "yes") {
+        // At least ttl, and never more than was ever asked for, whatever a master may say.
+        const remaining = Math.min(answer.remaining, lease.longestTtl);
+        lease.renew(index, nodeDeadline(round.sentAt, remaining, settings.driftFactor));
+      } else if (answer.vote === "no") lease.refuse(index);
+      else coordinator.report(answer.error);
+      return verdictOf(round.answers) !== "open";
+    },
+  });
+  attempts.add(round);
+  await ended.race(round.decided);
+  // Refusals and silence together rule a quorum out, but only refusals tell that the hold is lost: hear the rest.
+  if (verdictOf(round.answers) === "failed" && !isRefused(round.answers)) await ended.race(round.closed);
+  lease.confirm(verdictOf(round.answers) === "won");
+  if (isRefused(round.answers)) lease.lose("a majority of masters does not hold its key any more");
+  return round.answers;
+}

@@ -1,0 +1,134 @@
+import type { ExecutionStats } from "./attempts.ts";
+
+/** Why an operation of this library failed. Closed: a new code is a new major version. */
+export type RedlockErrorCode =
+  | "INVALID_ARGUMENT"
+  | "RESOURCE_LOCKED"
+  | "NO_QUORUM"
+  | "LOCK_LOST"
+  | "ABORTED"
+  | "CLOSED"
+  | "NODE";
+
+/** The base of every error this library throws, rejects with or emits. Its `code` is part of the message. */
+export class RedlockError extends Error {
+  override name = "RedlockError";
+  readonly code: RedlockErrorCode;
+
+  constructor(code: RedlockErrorCode, message: string, options?: ErrorOptions) {
+    super(`${message} [${code}]`, options);
+    this.code = code;
+  }
+}
+
+/** An argument or option that can never work. Thrown before anything is sent. */
+export class InvalidArgumentError extends RedlockError {
+  override name = "InvalidArgumentError";
+
+  constructor(message: string) {
+    super("INVALID_ARGUMENT", message);
+  }
+}
+
+/**
+ * What went wrong at one master, as a word: `TIMEOUT` (no answer within `nodeTimeout`), `UNREACHABLE` (no
+ * connection, or lost before the answer), `UNEXPECTED_REPLY`, or the word a Redis error begins with, such as
+ * `WRONGTYPE`, `NOPERM`, `READONLY`, `LOADING`, `OOM`, `NOSCRIPT` or `MOVED`.
+ */
+export type NodeErrorReason = "TIMEOUT" | "UNREACHABLE" | "UNEXPECTED_REPLY" | (string & {});
+
+/** One master failed to vote. Emitted as `error`, and part of the detail of an {@link ExecutionError}. */
+export class NodeError extends RedlockError {
+  override name = "NodeError";
+  /** The master, as `host:port`. */
+  readonly node: string;
+  readonly reason: NodeErrorReason;
+
+  constructor(node: string, reason: NodeErrorReason, detail: string, cause?: unknown) {
+    super("NODE", `${node}: ${reason}: ${detail}`, cause === undefined ? undefined : { cause });
+    this.node = node;
+    this.reason = reason;
+  }
+
+  /** What the master or its connection reported, where there is more to see than this error says. */
+  get error(): Error {
+    return this.cause instanceof Error ? this.cause : this;
+  }
+}
+
+/**
+ * No quorum: too few masters said yes. The message says which master refused, failed or was silent; `attempts`
+ * holds the votes of each attempt, as in redlock 5.
+ */
+export class ExecutionError extends RedlockError {
+  override name = "ExecutionError";
+  readonly attempts: ReadonlyArray<Promise<ExecutionStats>>;
+
+  constructor(
+    message: string,
+    attempts: ReadonlyArray<Promise<ExecutionStats>>,
+    code: RedlockErrorCode = "NO_QUORUM",
+    options?: ErrorOptions,
+  ) {
+    super(code, message, options);
+    this.attempts = attempts;
+  }
+}
+
+/** Somebody else holds the resource. An {@link ExecutionError} too, since redlock 5 reports contention as one. */
+export class ResourceLockedError extends ExecutionError {
+  override name = "ResourceLockedError";
+  readonly resource: string;
+  /** How long the other lock still lives at most, ms, unless it is extended; `Infinity` for a key without expiry. */
+  readonly remaining: number;
+
+  constructor(resource: string, remaining: number, attempts: ReadonlyArray<Promise<ExecutionStats>> = []) {
+    const howLong = Number.isFinite(remaining)
+      ? `for at most ${Math.ceil(remaining)} ms more`
+      : "without expiry";
+    super(`"${resource}" is locked by someone else, ${howLong}`, attempts, "RESOURCE_LOCKED");
+    this.resource = resource;
+    this.remaining = remaining;
+  }
+}
+
+/** The lock is not held any more. The reason of a lock's `signal`, and what `extend` rejects with. */
+export class LockLostError extends ExecutionError {
+  override name = "LockLostError";
+  readonly resources: readonly string[];
+  /** How it was lost, in words. */
+  readonly why: string;
+
+  constructor(
+    resources: readonly string[],
+    why: string,
+    attempts: ReadonlyArray<Promise<ExecutionStats>> = [],
+  ) {
+    super(`The lock on ${listed(resources)} is lost: ${why}`, attempts, "LOCK_LOST");
+    this.resources = resources;
+    this.why = why;
+  }
+}
+
+/** The caller's signal aborted a waiting `acquire`; `cause` is the signal's reason. */
+export class AbortError extends RedlockError {
+  override name = "AbortError";
+
+  constructor(reason: unknown) {
+    super("ABORTED", "Waiting for the lock was aborted", { cause: reason });
+  }
+}
+
+/** `quit()` was called: nothing new begins, and what was waiting ends with this. */
+export class ClosedError extends RedlockError {
+  override name = "ClosedError";
+
+  constructor() {
+    super("CLOSED", "This Redlock has quit");
+  }
+}
+
+/** Resource names for a message. */
+export function listed(resources: readonly string[]): string {
+  return resources.map((resource) => JSON.stringify(resource)).join(", ");
+}

@@ -1,0 +1,39 @@
+// For everyone.
+
+export type { ExecutionStats } from "./attempts.ts";
+// For those who tune the waiting.
+export {
+  type Backoff,
+  type ExponentialBackoffOptions,
+  exponentialBackoff,
+  fixedBackoff,
+  type Refusal,
+} from "./backoff.ts";
+export type { Connection } from "./connection.ts";
+export {
+  AbortError,
+  ClosedError,
+  ExecutionError,
+  InvalidArgumentError,
+  LockLostError,
+  NodeError,
+  type NodeErrorReason,
+  RedlockError,
+  type RedlockErrorCode,
+  ResourceLockedError,
+} from "./errors.ts";
+export type { Inspection } from "./inspect.ts";
+export type { IoredisClient } from "./ioredis.ts";
+export type { LockState } from "./lease.ts";
+export { Lock, type SerializedLock } from "./lock.ts";
+// For those who bring another client library, or another time.
+export type { Answer, Claim, Fault, Holding, LockNode, No, ReleaseAnswer, Yes } from "./node.ts";
+export type { AcquireOptions, Client, CustomScripts, RedlockEvents, RedlockOptions } from "./redlock.ts";
+export { Redlock, Redlock as default } from "./redlock.ts";
+export type { ReleaseResult } from "./release.ts";
+export type { Runtime, Timer } from "./runtime.ts";
+export { ScriptedNode } from "./scripted-node.ts";
+export { claimScript, releaseScript, type Script } from "./scripts.ts";
+export type { Settings } from "./settings.ts";
+export { systemRuntime } from "./system.ts";
+export type { RedlockAbortSignal, Routine } from "./using.ts";

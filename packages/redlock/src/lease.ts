@@ -1,0 +1,203 @@
+import type { Coordinator } from "./coordinator.ts";
+import { LockLostError } from "./errors.ts";
+import { longestTimer, type Timer } from "./runtime.ts";
+import { holdDeadline, never } from "./validity.ts";
+
+/**
+ * - `held`: a quorum keeps the key until the deadline.
+ * - `unknown`: still so as far as the clocks tell, but no quorum answered when it was last asked. A lock resumed
+ *   from JSON begins here, with nothing remaining.
+ * - `lost`: the deadline has passed, or a majority refused. Final.
+ * - `released`: given up by its holder. Final.
+ */
+export type LockState = "held" | "unknown" | "lost" | "released";
+
+export interface LeaseTerms {
+  readonly resources: readonly string[];
+  readonly token: string;
+  readonly ttl: number;
+  /** Until when each master keeps the key, in lease time; all {@link never} for a hold that is resumed. */
+  readonly deadlines: readonly number[];
+  readonly resumed?: boolean;
+}
+
+/**
+ * The signal comes this much before the deadline, ms: timers were seen 7 ms late at the 99th percentile on a
+ * busy machine, and the holder must be told before anybody else can hold. For short ttls a twentieth of them.
+ */
+const longestNotice = 10;
+
+/**
+ * One hold of a quorum, and what is known of it: a deadline for each master, and from these the one deadline
+ * after which nothing is promised (PROTOCOL 3). No reply is needed to lose it.
+ */
+export class Lease {
+  readonly resources: readonly string[];
+  readonly token: string;
+  /** May free keys be set again when it is extended? Not once it has been handed on as JSON (PROTOCOL 14.14). */
+  mayRepair: boolean;
+  /** The longest ttl it was ever asked for, ms: no key of it lives longer than that. */
+  longestTtl: number;
+  /** An extension in flight: one at a time. */
+  extending: Promise<unknown> | undefined;
+  /** Why the hold ran out, where it was not for want of answers. */
+  limit: string | undefined;
+  readonly #coordinator: Coordinator;
+  readonly #deadlines: number[];
+  readonly #endListeners = new Set<() => void>();
+  /** Whether a quorum has ever been known to hold; not so at first for a resumed lease. */
+  #established: boolean;
+  #unknown: boolean;
+  #released = false;
+  #lost: LockLostError | undefined;
+  #controller: AbortController | undefined;
+  #timer: Timer | undefined;
+  #timerDue = 0;
+
+  constructor(coordinator: Coordinator, terms: LeaseTerms) {
+    this.#coordinator = coordinator;
+    this.resources = terms.resources;
+    this.token = terms.token;
+    this.longestTtl = terms.ttl;
+    this.#deadlines = [...terms.deadlines];
+    this.#established = !terms.resumed;
+    this.#unknown = terms.resumed === true;
+    this.mayRepair = !terms.resumed;
+    if (this.#established) this.#begin();
+  }
+
+  get state(): LockState {
+    this.remaining();
+    if (this.#released) return "released";
+    if (this.#lost) return "lost";
+    return this.#unknown ? "unknown" : "held";
+  }
+
+  /** Lost or released, as far as was noticed: no clock is read. */
+  get hasEnded(): boolean {
+    return this.#released || this.#lost !== undefined;
+  }
+
+  /** Set once the hold is lost. */
+  get lost(): LockLostError | undefined {
+    this.remaining();
+    return this.#lost;
+  }
+
+  /** Aborts when the hold is lost, shortly before the deadline at the latest. Made when first asked for. */
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.lost) abort(this.#controller, this.lost);
+    }
+    return this.#controller.signal;
+  }
+
+  /** What is certainly left, ms; 0 when nothing is. The clocks are read now: no timer needs to have fired. */
+  remaining(): number {
+    if (this.hasEnded || !this.#established) return 0;
+    const left = this.#deadline - this.#coordinator.clock.now();
+    if (left > 0) return left;
+    this.lose(this.limit ?? "its time ran out before a quorum of masters confirmed an extension");
+    return 0;
+  }
+
+  /** Called once, when the hold is lost or released. Returns how to take the listener away again. */
+  onEnd(listener: () => void): () => void {
+    this.#endListeners.add(listener);
+    return () => this.#endListeners.delete(listener);
+  }
+
+  /**
+   * This master keeps the key until `deadline`: it said so to a command sent that much earlier. Never shortens
+   * (PROTOCOL 14.1), and never revives: with the old deadline past, somebody else may hold (PROTOCOL 4).
+   */
+  renew(index: number, deadline: number): void {
+    if (this.hasEnded) return;
+    if (this.#established && this.remaining() === 0) return;
+    this.#deadlines[index] = Math.max(this.#deadlines[index]!, deadline);
+    if (!this.#established && this.#deadline > this.#coordinator.clock.now()) {
+      this.#established = true;
+      this.#begin();
+    }
+    this.#watch();
+  }
+
+  /** This master said that it does not hold the key. A silent one says nothing, and its deadline stands. */
+  refuse(index: number): void {
+    this.#deadlines[index] = never;
+    if (!this.#established || this.hasEnded) return;
+    if (this.#deadline === never) this.lose("a majority of masters does not hold its key any more");
+    else this.#watch();
+  }
+
+  /** Whether a quorum answered the last time it was asked. */
+  confirm(answered: boolean): void {
+    this.#unknown = !answered;
+  }
+
+  lose(why: string): void {
+    if (this.hasEnded) return;
+    this.#lost = new LockLostError(this.resources, why);
+    if (this.#controller) abort(this.#controller, this.#lost);
+    this.#end();
+  }
+
+  /** The holder gives up: from here on it is not held, whatever the masters still say (PROTOCOL 14.5). */
+  release(): void {
+    this.remaining();
+    if (this.hasEnded) return;
+    this.#released = true;
+    this.#end();
+  }
+
+  get #deadline(): number {
+    return holdDeadline(this.#deadlines, this.#coordinator.quorum);
+  }
+
+  /** When the holder is to be told, with time to spare before the deadline. */
+  get #due(): number {
+    return this.#deadline - Math.min(longestNotice, this.longestTtl / 20);
+  }
+
+  #begin(): void {
+    this.#coordinator.leases.add(this);
+    this.#watch();
+  }
+
+  #end(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#coordinator.leases.delete(this);
+    for (const listener of this.#endListeners) listener();
+    this.#endListeners.clear();
+  }
+
+  /** Keeps a timer for the deadline. One that is due earlier looks again when it fires: a renewal moves none. */
+  #watch(): void {
+    if (!this.#established) return;
+    const due = this.#due;
+    if (this.#timer && this.#timerDue <= due) return;
+    this.#timer?.cancel();
+    const left = due - this.#coordinator.clock.now();
+    const delay = Math.min(Math.max(Math.ceil(left), 0), longestTimer);
+    this.#timerDue = due;
+    this.#timer = this.#coordinator.runtime.setTimer(() => this.#look(), delay);
+    this.#timer.unref();
+  }
+
+  #look(): void {
+    this.#timer = undefined;
+    if (this.#coordinator.clock.now() >= this.#due) {
+      this.lose(this.limit ?? "its time ran out before a quorum of masters confirmed an extension");
+    } else {
+      this.#watch();
+    }
+  }
+}
+
+/** redlock 5 puts the reason at `signal.error`. */
+function abort(controller: AbortController, error: LockLostError): void {
+  Object.defineProperty(controller.signal, "error", { value: error, configurable: true });
+  controller.abort(error);
+}

@@ -1,0 +1,128 @@
+import type { Attempts, ExecutionStats } from "./attempts.ts";
+import type { Lease, LockState } from "./lease.ts";
+import type { ReleaseResult } from "./release.ts";
+import type { Runtime } from "./runtime.ts";
+import type { Settings } from "./settings.ts";
+
+/** What a lock asks of the Redlock that granted it. */
+export interface LockOwner {
+  extend(lock: Lock, ttl: number, settings?: Partial<Settings>): Promise<Lock>;
+  verify(lock: Lock): Promise<boolean>;
+  release(lock: Lock, settings?: Partial<Settings>): Promise<ReleaseResult>;
+}
+
+/** A lock in JSON: enough for another process to go on with it, and to release it. Keep it secret. */
+export interface SerializedLock {
+  readonly resources: readonly string[];
+  readonly value: string;
+  /** The longest ttl it was given, ms. No clock is in it: clocks do not travel. */
+  readonly ttl: number;
+}
+
+/**
+ * A lock that was granted. It says at any moment what is certain: {@link remaining} and {@link state} read the
+ * clocks when they are asked, {@link signal} tells those who wait.
+ */
+export class Lock implements AsyncDisposable {
+  readonly #owner: LockOwner;
+  readonly #runtime: Runtime;
+  readonly #lease: Lease;
+  #attempts: Attempts;
+  #released: Promise<ReleaseResult> | undefined;
+
+  /** @internal Locks come from {@link Redlock.acquire}. */
+  constructor(owner: LockOwner, runtime: Runtime, lease: Lease, attempts: Attempts) {
+    this.#owner = owner;
+    this.#runtime = runtime;
+    this.#lease = lease;
+    this.#attempts = attempts;
+  }
+
+  get resources(): readonly string[] {
+    return this.#lease.resources;
+  }
+
+  /** The token in the masters' keys. Whoever knows it can release the lock: not for logs. */
+  get value(): string {
+    return this.#lease.token;
+  }
+
+  /** When the lock runs out by this machine's wall clock, ms since the epoch; 0 once lost or released. */
+  get expiration(): number {
+    const left = this.remaining();
+    return left > 0 ? Math.floor(this.#runtime.wall() + left) : 0;
+  }
+
+  /** The votes of the latest acquire or extension, as in redlock 5. */
+  get attempts(): ReadonlyArray<Promise<ExecutionStats>> {
+    return this.#attempts.stats;
+  }
+
+  get state(): LockState {
+    return this.#lease.state;
+  }
+
+  /**
+   * Aborts when the lock is lost, with a {@link LockLostError} as its reason: at the latest a little (10 ms, or
+   * a twentieth of a shorter ttl) before the deadline, even if no master answers any more. Not on release.
+   */
+  get signal(): AbortSignal {
+    return this.#lease.signal;
+  }
+
+  /** What is certainly left, ms; 0 once lost or released. Look before each act that needs the lock. */
+  remaining(): number {
+    return this.#lease.remaining();
+  }
+
+  /**
+   * Extends this lock to at least `ttl` ms from now, in place, and resolves to it.
+   * @throws LockLostError when it is lost or was released; ExecutionError when no quorum answered.
+   */
+  async extend(ttl: number): Promise<this> {
+    await this.#owner.extend(this, ttl);
+    return this;
+  }
+
+  /**
+   * Asks a majority of masters, now: true when they hold the lock for us, false when they do not.
+   * @throws ExecutionError when too few answer to tell.
+   */
+  verify(): Promise<boolean> {
+    return this.#owner.verify(this);
+  }
+
+  /** Gives the lock up. Idempotent; a lock that is gone already is a result, never an error. */
+  release(): Promise<ReleaseResult> {
+    return this.#owner.release(this);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.release().then(() => {});
+  }
+
+  /**
+   * For {@link Redlock.resume} in another process. From here on no extension gives the key back to a master that
+   * lost it: with two processes that know the token, only the masters can tell whether it still stands.
+   */
+  toJSON(): SerializedLock {
+    this.#lease.mayRepair = false;
+    return { resources: this.#lease.resources, value: this.#lease.token, ttl: this.#lease.longestTtl };
+  }
+
+  /** @internal */
+  static leaseOf(lock: Lock): Lease {
+    return lock.#lease;
+  }
+
+  /** @internal */
+  static extended(lock: Lock, attempts: Attempts): void {
+    lock.#attempts = attempts;
+  }
+
+  /** @internal The first release is the only one. */
+  static releaseOnce(lock: Lock, release: () => Promise<ReleaseResult>): Promise<ReleaseResult> {
+    lock.#released ??= release();
+    return lock.#released;
+  }
+}

@@ -1,0 +1,81 @@
+import type { NodeError } from "./errors.ts";
+
+/** The key of every resource holds the token, and lives at least `remaining` ms from the moment of the answer. */
+export interface Yes {
+  readonly vote: "yes";
+  readonly remaining: number;
+}
+
+/** Refused: `resource` holds another token, or (where nothing may be set) none. */
+export interface No {
+  readonly vote: "no";
+  readonly resource: string;
+  /** The token that is there; `undefined` where the key is free. */
+  readonly owner: string | undefined;
+  /** How long that key still lives, ms; 0 where it is free, `Infinity` for a key without expiry. */
+  readonly remaining: number;
+}
+
+/** No vote. The key may hold the token all the same, unless nothing was sent. */
+export interface Fault {
+  readonly vote: "none";
+  readonly error: NodeError;
+  /** Whether the command may have reached the master. */
+  readonly sent: boolean;
+}
+
+export type Answer = Yes | No | Fault;
+
+/** What a release met: the keys that held the token and are gone now, or not (all of) them. */
+export type ReleaseAnswer = { readonly vote: "yes" | "no" } | Fault;
+
+/** One wish of one round, put to every master alike. */
+export interface Claim {
+  readonly resources: readonly string[];
+  readonly token: string;
+  readonly ttl: number;
+  /**
+   * The caller gave up, or its hold has ended. What has not been sent by now must not be: sent behind the
+   * roll-back or the release, it would set a key that nobody takes away again.
+   */
+  readonly abandoned: boolean;
+}
+
+/** What one master says about a resource. */
+export interface Holding {
+  readonly owner: string | undefined;
+  readonly remaining: number;
+}
+
+/**
+ * One Redis master, as the protocol sees it: the only interface that a client library has to meet.
+ *
+ * What a master keeps to, and the contract suite checks:
+ * - *One FIFO connection.* Commands reach the master in the order of the calls, so a release undoes the vote
+ *   before it. A call sends at once where the connection stands (nothing awaited first).
+ * - *No late execution.* A command is sent on the connection of the call or not at all: no offline queue, no
+ *   resending after a reconnect.
+ * - *A first connection is waited for*, by the round's own time-out; a lost one is a {@link Fault} at once.
+ * - *Answers are values.* Nothing a master says or fails to say rejects.
+ */
+export interface LockNode {
+  /** For messages: `host:port`. */
+  readonly name: string;
+  /** What the user passed for this master: the key of `votesFor` and `votesAgainst`. */
+  readonly client: object;
+  /** Why these resources cannot be locked together here (Cluster slots), or nothing. */
+  refuses?(resources: readonly string[]): string | undefined;
+  /** Sets every key that is free or holds the token, for at least `ttl`; or none of them. */
+  vote(claim: Claim): Promise<Answer>;
+  /** Renews every key that holds the token, for at least `ttl`; with `repair`, free ones are set as well. */
+  extend(claim: Claim, repair: boolean): Promise<Answer>;
+  /** Deletes the keys that hold one of the tokens. */
+  release(resources: readonly string[], tokens: readonly string[]): Promise<ReleaseAnswer>;
+  inspect(resource: string): Promise<Holding | Fault>;
+  /** Called whenever the master can be reached again (and when it is first). */
+  onReady(listener: () => void): void;
+  /** Ends the connection, and the user's client, in order. */
+  close(): Promise<void>;
+  /** Ends both at once. */
+  disconnect(): void;
+}

@@ -1,0 +1,300 @@
+import { EventEmitter } from "eventemitter3";
+import pLimit, { type LimitFunction } from "p-limit";
+import { Attempts } from "./attempts.ts";
+import { Cancellation } from "./cancellation.ts";
+import { CleanUps } from "./clean-ups.ts";
+import { LeaseClock } from "./clock.ts";
+import { type Contest, contend } from "./contend.ts";
+import type { Coordinator } from "./coordinator.ts";
+import { AbortError, ClosedError, InvalidArgumentError, type NodeError } from "./errors.ts";
+import { extend } from "./extend.ts";
+import { type Inspection, inspect } from "./inspect.ts";
+import { connectionOf, type IoredisClient } from "./ioredis.ts";
+import { Lease } from "./lease.ts";
+import { Lock, type LockOwner, type SerializedLock } from "./lock.ts";
+import type { LockNode } from "./node.ts";
+import { quorumOf } from "./quorum.ts";
+import { type ReleaseResult, release } from "./release.ts";
+import type { Runtime } from "./runtime.ts";
+import { ScriptedNode } from "./scripted-node.ts";
+import { checkTtl, defaultSettings, resourceList, type Settings, settingsFrom } from "./settings.ts";
+import { sleep } from "./sleep.ts";
+import { systemRuntime } from "./system.ts";
+import { hold, type Routine } from "./using.ts";
+import { never } from "./validity.ts";
+import { verify } from "./verify.ts";
+
+/** An ioredis `Redis` or `Cluster`, or a {@link LockNode} of your own. */
+export type Client = IoredisClient | LockNode;
+
+export interface RedlockOptions extends Partial<Settings> {
+  /** Rounds of `acquire` in flight at once; more wait in this process. Default 1000. */
+  readonly acquireConcurrency?: number;
+  /** Clocks, timers and random bytes. Default: the system's. */
+  readonly runtime?: Runtime;
+}
+
+export interface AcquireOptions extends Partial<Settings> {
+  /** Ends the waiting: `acquire` rejects with an {@link AbortError}, and leaves nothing behind. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface RedlockEvents {
+  /** A master failed to vote: unreachable, silent, or an error reply. Never contention. */
+  error: (error: NodeError) => void;
+  /** A lock was lost before it was released. */
+  lost: (lock: Lock) => void;
+}
+
+/** The third argument of redlock 5's constructor. Its scripts cannot be replaced here: see the README. */
+export type CustomScripts = {
+  readonly [name in "acquireScript" | "extendScript" | "releaseScript"]?: undefined;
+};
+
+/** What `inspect` and `quit` wait for a master, ms, where no `nodeTimeout` is given. */
+const defaultNodeTimeout = 500;
+
+/**
+ * Locks over independent Redis masters. Each master is asked in parallel; a majority makes the lock.
+ *
+ * An `error` event without a listener throws nothing.
+ */
+export class Redlock extends EventEmitter<RedlockEvents> implements LockOwner {
+  readonly #coordinator: Coordinator;
+  readonly #settings: Settings;
+  readonly #limit: LimitFunction;
+  readonly #waiting = new Set<Cancellation>();
+  #quit: Promise<void> | undefined;
+
+  /**
+   * @param clients one for each master; the masters must not replicate to one another.
+   * @throws InvalidArgumentError for no clients, one master twice, or settings that cannot hold.
+   */
+  constructor(clients: Iterable<Client>, options: RedlockOptions = {}, scripts: CustomScripts = {}) {
+    super();
+    const { acquireConcurrency = 1000, runtime = systemRuntime } = options;
+    this.#settings = settingsFrom(defaultSettings, options);
+    if (!Number.isInteger(acquireConcurrency) || acquireConcurrency < 1) {
+      throw new InvalidArgumentError(`acquireConcurrency must be 1 or more, but is ${acquireConcurrency}`);
+    }
+    if (Object.values(scripts).some((script) => script !== undefined)) {
+      throw new InvalidArgumentError("custom scripts are not taken: what keeps locks safe is in the scripts");
+    }
+    this.#limit = pLimit(acquireConcurrency);
+    const nodes = nodesOf(clients);
+    this.#coordinator = {
+      nodes,
+      quorum: quorumOf(nodes.length),
+      runtime,
+      clock: new LeaseClock(runtime),
+      cleanUps: new CleanUps(runtime, nodes),
+      leases: new Set(),
+      report: (error) => void this.emit("error", error),
+    };
+  }
+
+  /**
+   * Locks all of `resources`, or none, for `ttl` ms. While somebody else holds one of them it tries again, as
+   * the settings say.
+   * @throws ResourceLockedError when it stayed locked; ExecutionError when no quorum answered; AbortError;
+   * InvalidArgumentError before anything is sent.
+   */
+  async acquire(resources: string | readonly string[], ttl: number, options?: AcquireOptions): Promise<Lock> {
+    const contest = await this.#contend(resources, ttl, this.#settingsFor(options), options?.signal);
+    if (!contest.lease) throw contest.error;
+    return this.#lockOf(contest.lease, contest.attempts);
+  }
+
+  /**
+   * The same in one attempt, without waiting: `null` when somebody else holds one of them.
+   * @throws ExecutionError when no quorum answered; AbortError; InvalidArgumentError.
+   */
+  async tryAcquire(
+    resources: string | readonly string[],
+    ttl: number,
+    options?: AcquireOptions,
+  ): Promise<Lock | null> {
+    const once = { ...this.#settingsFor(options), retryCount: 0, waitTimeout: undefined };
+    const contest = await this.#contend(resources, ttl, once, options?.signal);
+    if (contest.lease) return this.#lockOf(contest.lease, contest.attempts);
+    if (contest.contended) return null;
+    throw contest.error;
+  }
+
+  /**
+   * Acquires, runs `routine` while the lock is kept extended, releases, and comes to what the routine came to.
+   * The routine's signal aborts when the lock is lost (the reason is a {@link LockLostError}) or when the
+   * caller's own signal does.
+   * @throws what `acquire` throws, then only what the routine throws.
+   */
+  using<T>(resources: string | readonly string[], ttl: number, routine: Routine<T>): Promise<T>;
+  using<T>(
+    resources: string | readonly string[],
+    ttl: number,
+    options: AcquireOptions | undefined,
+    routine: Routine<T>,
+  ): Promise<T>;
+  async using<T>(
+    resources: string | readonly string[],
+    ttl: number,
+    optionsOrRoutine: AcquireOptions | Routine<T> | undefined,
+    routineAfterOptions?: Routine<T>,
+  ): Promise<T> {
+    const routine = typeof optionsOrRoutine === "function" ? optionsOrRoutine : routineAfterOptions;
+    const options = typeof optionsOrRoutine === "function" ? undefined : optionsOrRoutine;
+    if (typeof routine !== "function") throw new InvalidArgumentError("using needs a routine to run");
+    const settings = this.#settingsFor(options);
+    checkHolding(ttl, settings, options?.automaticExtensionThreshold);
+    const lock = await this.acquire(resources, ttl, options);
+    return hold(this.#coordinator, lock, ttl, settings, options?.signal, routine);
+  }
+
+  /**
+   * Extends `lock` to at least `ttl` ms from now, in place, and resolves to it.
+   * @throws LockLostError when it is lost or was released; ExecutionError when no quorum answered.
+   */
+  async extend(lock: Lock, ttl: number, options?: Partial<Settings>): Promise<Lock> {
+    const settings = this.#settingsFor(options);
+    checkTtl(ttl, settings);
+    Lock.extended(lock, await extend(this.#coordinator, Lock.leaseOf(lock), ttl, settings));
+    return lock;
+  }
+
+  /** Whether a majority of masters holds `lock` for us, asked now; see {@link Lock.verify}. */
+  verify(lock: Lock): Promise<boolean> {
+    return verify(this.#coordinator, Lock.leaseOf(lock), this.#settings);
+  }
+
+  /** Gives `lock` up; see {@link Lock.release}. */
+  release(lock: Lock, options?: Partial<Settings>): Promise<ReleaseResult> {
+    const settings = this.#settingsFor(options);
+    return Lock.releaseOnce(lock, () => release(this.#coordinator, Lock.leaseOf(lock), settings));
+  }
+
+  /**
+   * A handle on a lock that another process took and handed over as JSON. Its state is `unknown` and nothing
+   * remains of it until `verify()` or `extend()` has asked the masters. The giver must stop extending.
+   * @throws InvalidArgumentError for anything that is no serialised lock.
+   */
+  resume(serialized: SerializedLock): Lock {
+    const resources = resourceList(serialized?.resources);
+    const { value: token, ttl } = serialized;
+    if (typeof token !== "string" || token === "") {
+      throw new InvalidArgumentError("a serialised lock needs its value, a non-empty string");
+    }
+    checkTtl(ttl, this.#settings);
+    const deadlines = this.#coordinator.nodes.map(() => never);
+    const lease = new Lease(this.#coordinator, { resources, token, ttl, deadlines, resumed: true });
+    return this.#lockOf(lease, new Attempts(this.#coordinator.nodes));
+  }
+
+  /** Who holds `resource` on each master, and for how long. For people: by the time it is read it is past. */
+  async inspect(resource: string): Promise<readonly Inspection[]> {
+    const [name] = resourceList(resource);
+    return inspect(this.#coordinator, name!, this.#settings.nodeTimeout ?? defaultNodeTimeout);
+  }
+
+  /**
+   * Releases every lock that is held, ends every waiting `acquire` with a {@link ClosedError}, and quits the
+   * clients, as redlock 5 does. Settles within two `nodeTimeout`s, whatever the masters do; idempotent.
+   */
+  quit(): Promise<void> {
+    this.#quit ??= this.#quitNow();
+    return this.#quit;
+  }
+
+  async #quitNow(): Promise<void> {
+    const { nodes, leases, cleanUps, runtime } = this.#coordinator;
+    for (const cancellation of this.#waiting) cancellation.cancel(new ClosedError());
+    await Promise.all([...leases].map((lease) => release(this.#coordinator, lease, this.#settings)));
+    cleanUps.stop();
+    const timeUp = new Cancellation();
+    const closed = Promise.allSettled(nodes.map((node) => node.close()));
+    void closed.then(() => timeUp.cancel(new ClosedError()));
+    await sleep(runtime, this.#settings.nodeTimeout ?? defaultNodeTimeout, timeUp);
+    for (const node of nodes) node.disconnect();
+  }
+
+  async #contend(
+    resources: string | readonly string[],
+    ttl: number,
+    settings: Settings,
+    signal: AbortSignal | undefined,
+  ): Promise<Contest> {
+    const wish = { resources: resourceList(resources), ttl, settings };
+    checkTtl(ttl, settings);
+    this.#checkTogether(wish.resources);
+    if (this.#quit) throw new ClosedError();
+    if (signal?.aborted) throw new AbortError(signal.reason);
+    const cancellation = new Cancellation();
+    const abort = () => cancellation.cancel(new AbortError(signal?.reason));
+    signal?.addEventListener("abort", abort);
+    this.#waiting.add(cancellation);
+    try {
+      return await contend(this.#coordinator, wish, cancellation, this.#limit);
+    } finally {
+      this.#waiting.delete(cancellation);
+      signal?.removeEventListener("abort", abort);
+    }
+  }
+
+  #checkTogether(resources: readonly string[]): void {
+    if (resources.length === 1) return;
+    for (const node of this.#coordinator.nodes) {
+      const why = node.refuses?.(resources);
+      if (why) throw new InvalidArgumentError(`${node.name}: ${why}`);
+    }
+  }
+
+  #lockOf(lease: Lease, attempts: Attempts): Lock {
+    const lock = new Lock(this, this.#coordinator.runtime, lease, attempts);
+    lease.onEnd(() => {
+      if (lease.lost) this.emit("lost", lock);
+    });
+    return lock;
+  }
+
+  #settingsFor(options: Partial<Settings> | undefined): Settings {
+    return options ? settingsFrom(this.#settings, options) : this.#settings;
+  }
+}
+
+function nodesOf(clients: Iterable<Client>): readonly LockNode[] {
+  const list = [...clients];
+  if (list.length === 0)
+    throw new InvalidArgumentError("clients must name at least one master, but is empty");
+  for (const [index, client] of list.entries()) {
+    if (!isNode(client) && !isIoredis(client)) {
+      throw new InvalidArgumentError(`client ${index} is neither an ioredis client nor a LockNode`);
+    }
+  }
+  if (new Set(list).size < list.length) {
+    throw new InvalidArgumentError("each master may be named once, but one client is there twice");
+  }
+  return list.map((client) => (isNode(client) ? client : new ScriptedNode(connectionOf(client))));
+}
+
+function isNode(client: Client): client is LockNode {
+  return typeof (client as Partial<LockNode> | null)?.vote === "function";
+}
+
+function isIoredis(client: Client): client is IoredisClient {
+  const candidate = client as Partial<IoredisClient> | null;
+  return typeof candidate?.duplicate === "function" && typeof candidate.status === "string";
+}
+
+/** Whether a hold of this ttl can be kept extended as the settings say. */
+function checkHolding(ttl: number, settings: Settings, threshold: number | undefined): void {
+  checkTtl(ttl, settings);
+  if (threshold !== undefined && threshold >= ttl) {
+    throw new InvalidArgumentError(
+      `automaticExtensionThreshold must be below the ttl, but ${threshold} ms is not below ${ttl} ms`,
+    );
+  }
+  const { maxHoldTime } = settings;
+  if (maxHoldTime !== undefined && maxHoldTime < ttl) {
+    throw new InvalidArgumentError(
+      `maxHoldTime must not be below the ttl, but ${maxHoldTime} ms is below ${ttl} ms`,
+    );
+  }
+}

@@ -1,0 +1,52 @@
+import { Attempts, type ExecutionStats } from "./attempts.ts";
+import type { Coordinator } from "./coordinator.ts";
+import type { Lease } from "./lease.ts";
+import type { ReleaseAnswer } from "./node.ts";
+import { decide, spareOf } from "./quorum.ts";
+import { nodeTimeoutFor, type Settings } from "./settings.ts";
+
+export interface ReleaseResult {
+  /**
+   * - `released`: a quorum of masters deleted the key; the next one can have the lock.
+   * - `expired`: a majority did not hold it any more.
+   * - `partial`: too few masters answered to tell. Those are cleaned when they are back, or the key expires.
+   */
+  readonly outcome: "released" | "expired" | "partial";
+  /** The votes, as in redlock 5. */
+  readonly attempts: ReadonlyArray<Promise<ExecutionStats>>;
+}
+
+/**
+ * Gives a hold up: PROTOCOL 5. The hold ends before the first byte is sent. Never rejects and never tries
+ * again: that a lock is gone already is an answer.
+ */
+export async function release(
+  coordinator: Coordinator,
+  lease: Lease,
+  settings: Settings,
+): Promise<ReleaseResult> {
+  lease.release();
+  const leftover = { resources: lease.resources, tokens: [lease.token], ttl: lease.longestTtl };
+  const { nodes } = coordinator;
+  const timeout = nodeTimeoutFor(lease.longestTtl, settings);
+  const round = coordinator.cleanUps.remove(coordinator, leftover, nodes, timeout, isDecided);
+  const attempts = new Attempts(nodes);
+  attempts.add(round);
+  await round.decided;
+  return { outcome: outcomeOf(round.answers), attempts: attempts.stats };
+}
+
+type Answers = ReadonlyArray<ReleaseAnswer | undefined>;
+
+function count(answers: Answers, vote: ReleaseAnswer["vote"]): number {
+  return answers.filter((answer) => answer?.vote === vote).length;
+}
+
+function isDecided(answers: Answers): boolean {
+  return outcomeOf(answers) !== "partial";
+}
+
+function outcomeOf(answers: Answers): ReleaseResult["outcome"] {
+  if (decide(answers.length, count(answers, "yes"), 0) === "won") return "released";
+  return count(answers, "no") > spareOf(answers.length) ? "expired" : "partial";
+}

@@ -1,0 +1,105 @@
+import type { LeaseClock } from "./clock.ts";
+import { NodeError } from "./errors.ts";
+import type { Fault, LockNode } from "./node.ts";
+import type { Runtime, Timer } from "./runtime.ts";
+
+export interface RoundPlan<Reply> {
+  readonly nodes: readonly LockNode[];
+  readonly runtime: Runtime;
+  readonly clock: LeaseClock;
+  /** One master's time to answer, ms. All are asked at once, so one timer serves them all. */
+  readonly timeout: number;
+  ask(node: LockNode): Promise<Reply | Fault>;
+  /**
+   * Called with each answer as it comes; true once the answers can decide. A master whose time is up gives a
+   * `TIMEOUT` fault, and its real answer, should that still come, is told as well.
+   */
+  hear(index: number, answer: Reply | Fault): boolean;
+}
+
+/** A timer later than this was held up by a busy event loop, ms: answers may lie unread behind it. */
+const lateTimer = 5;
+
+/**
+ * Asks all masters the same at the same time, and gives each the same short time to answer.
+ *
+ * `decided` settles as soon as the answers can decide, at the latest when the time is up: whatever the masters
+ * do, nobody waits longer. `closed` settles when every master has answered or has been given up.
+ */
+export class Round<Reply> {
+  /** When the first command went out, in lease time: read before anything is sent (PROTOCOL 2.4). */
+  readonly sentAt: number;
+  readonly decided: Promise<void>;
+  readonly answers: Array<Reply | Fault | undefined>;
+  readonly #plan: RoundPlan<Reply>;
+  #resolveDecided!: () => void;
+  #isDecided = false;
+  #missing: number;
+  #timer: Timer;
+  #onClosed: Array<() => void> = [];
+
+  constructor(plan: RoundPlan<Reply>) {
+    this.#plan = plan;
+    this.#missing = plan.nodes.length;
+    this.answers = new Array<Reply | Fault | undefined>(plan.nodes.length).fill(undefined);
+    this.decided = new Promise((resolve) => {
+      this.#resolveDecided = resolve;
+    });
+    this.sentAt = plan.clock.now();
+    for (const [index, node] of plan.nodes.entries()) {
+      void plan.ask(node).then((answer) => this.#hear(index, answer));
+    }
+    const due = plan.runtime.monotonic() + plan.timeout;
+    this.#timer = plan.runtime.setTimer(() => this.#expire(due), plan.timeout);
+  }
+
+  /** One master's time to answer, ms. */
+  get timeout(): number {
+    return this.#plan.timeout;
+  }
+
+  get closed(): Promise<void> {
+    return this.#missing === 0 ? Promise.resolve() : new Promise((resolve) => this.#onClosed.push(resolve));
+  }
+
+  #hear(index: number, answer: Reply | Fault): void {
+    const first = this.answers[index] === undefined;
+    this.answers[index] = answer;
+    const decided = this.#plan.hear(index, answer);
+    if (decided) this.#decide();
+    if (!first) return;
+    this.#missing -= 1;
+    if (this.#missing === 0) this.#close();
+  }
+
+  /** Timers run before sockets are read: after a stall the answers are given one turn to be seen. */
+  #expire(due: number): void {
+    if (this.#plan.runtime.monotonic() - due > lateTimer) {
+      this.#timer = this.#plan.runtime.setTimer(() => this.#giveUp(), 1);
+    } else {
+      this.#giveUp();
+    }
+  }
+
+  #giveUp(): void {
+    for (const [index, node] of this.#plan.nodes.entries()) {
+      if (this.answers[index] !== undefined) continue;
+      const detail = `no answer within ${this.#plan.timeout} ms`;
+      this.#hear(index, { vote: "none", error: new NodeError(node.name, "TIMEOUT", detail), sent: true });
+    }
+  }
+
+  #decide(): void {
+    if (this.#isDecided) return;
+    this.#isDecided = true;
+    // Whoever waited goes on; for the masters still missing no process needs to be kept alive.
+    this.#timer.unref();
+    this.#resolveDecided();
+  }
+
+  #close(): void {
+    this.#timer.cancel();
+    this.#decide();
+    for (const resolve of this.#onClosed) resolve();
+  }
+}

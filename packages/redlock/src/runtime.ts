@@ -1,0 +1,31 @@
+/**
+ * Everything the client takes from its surroundings: two clocks, timers and randomness. Injected, so that a
+ * simulation can give each client its own; {@link systemRuntime} is the real one.
+ */
+export interface Runtime {
+  /** Milliseconds, with fractions, that never step back. May stand still while the machine is suspended. */
+  monotonic(): number;
+  /** Milliseconds since the epoch. May step either way, but goes on through a suspension. */
+  wall(): number;
+  /** Cryptographically strong random bytes. */
+  randomBytes(count: number): Uint8Array;
+  /** Calls back once, `delay` ms from now at the earliest; `delay` is at most {@link longestTimer}. */
+  setTimer(callback: () => void, delay: number): Timer;
+}
+
+export interface Timer {
+  /** The callback will not be called any more. Harmless when it has been. */
+  cancel(): void;
+  /** The process may exit before this timer fires. */
+  unref(): void;
+}
+
+/** The longest delay a JavaScript timer keeps: a longer one fires at once (2^31 - 1 ms, some 24.8 days). */
+export const longestTimer = 2_147_483_647;
+
+/** A uniformly distributed number in [0, 1), for jitter. */
+export function randomFraction(runtime: Runtime): number {
+  const bytes = runtime.randomBytes(4);
+  const integer = bytes[0]! * 2 ** 24 + bytes[1]! * 2 ** 16 + bytes[2]! * 2 ** 8 + bytes[3]!;
+  return integer / 2 ** 32;
+}

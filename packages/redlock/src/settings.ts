@@ -1,0 +1,166 @@
+import { type Backoff, fixedBackoff } from "./backoff.ts";
+import { InvalidArgumentError } from "./errors.ts";
+import { validityLoss } from "./validity.ts";
+
+/** How a lock is asked for and kept. Given to the constructor, or to one call, which then overrides it. */
+export interface Settings {
+  /** By how much the rates of any two machines' clocks may differ. Default 0.01, that is 1 %. */
+  readonly driftFactor: number;
+  /** How often `acquire` and `extend` try again after the first time; -1 is without end. Default 10. */
+  readonly retryCount: number;
+  /** The time between two attempts, ms; shorter where it is known that the lock expires sooner. Default 200. */
+  readonly retryDelay: number;
+  /** What is randomly added to or taken off `retryDelay`, ms. Default 100. */
+  readonly retryJitter: number;
+  /** `using` extends when this much is left at the latest, ms; a third of the ttl has passed by then, or less. Default 500. */
+  readonly automaticExtensionThreshold: number;
+  /**
+   * The time one master has to answer, ms. A master that takes longer does not vote; its late answer is undone.
+   * Default: a twentieth of the ttl, at least 50 and at most 500, and never above a quarter of the ttl. Raise
+   * it for distant masters.
+   */
+  readonly nodeTimeout?: number | undefined;
+  /**
+   * How long `acquire` may wait for its turn, ms: no attempt begins later, so it settles within this and one
+   * `nodeTimeout`. Replaces `retryCount`. Default: none, `retryCount` decides.
+   */
+  readonly waitTimeout?: number | undefined;
+  /** Replaces `retryDelay` and `retryJitter`. */
+  readonly backoff?: Backoff | undefined;
+  /** `acquire` counts a lock that comes with less than this left as failed, ms. Default 0: any time at all. */
+  readonly minimumValidity: number;
+  /** `using` lets the lock run out after this time in all, ms, and tells the routine. Default: none. */
+  readonly maxHoldTime?: number | undefined;
+}
+
+export const defaultSettings: Settings = Object.freeze({
+  driftFactor: 0.01,
+  retryCount: 10,
+  retryDelay: 200,
+  retryJitter: 100,
+  automaticExtensionThreshold: 500,
+  minimumValidity: 0,
+});
+
+interface Range {
+  readonly minimum: number;
+  readonly maximum: number;
+  readonly integer?: boolean;
+  readonly what: string;
+}
+
+const milliseconds: Range = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER, what: "milliseconds, 0 or more" };
+
+const ranges: Readonly<Record<string, Range>> = {
+  driftFactor: { minimum: 0, maximum: 0.5, what: "a number from 0 to 0.5" },
+  retryCount: {
+    minimum: -1,
+    maximum: Number.MAX_SAFE_INTEGER,
+    integer: true,
+    what: "a whole number, 0 or more, or -1 for no limit",
+  },
+  retryDelay: milliseconds,
+  retryJitter: milliseconds,
+  automaticExtensionThreshold: milliseconds,
+  nodeTimeout: { ...milliseconds, minimum: 1, what: "milliseconds, 1 or more" },
+  waitTimeout: { ...milliseconds, maximum: Number.POSITIVE_INFINITY },
+  minimumValidity: milliseconds,
+  maxHoldTime: {
+    ...milliseconds,
+    minimum: 1,
+    maximum: Number.POSITIVE_INFINITY,
+    what: "milliseconds, 1 or more",
+  },
+};
+
+/** `base` with what `overrides` gives; an entry that is `undefined` is not given. Each value is checked. */
+export function settingsFrom(base: Settings, overrides: Partial<Settings>): Settings {
+  const settings: Record<string, unknown> = { ...base };
+  for (const [name, value] of Object.entries(overrides)) {
+    if (value === undefined) continue;
+    const range = ranges[name];
+    if (range) checkNumber(name, value, range);
+    else if (name === "backoff") checkBackoff(value);
+    else continue;
+    settings[name] = value;
+  }
+  return settings as unknown as Settings;
+}
+
+function checkNumber(name: string, value: unknown, range: Range): void {
+  const fits =
+    typeof value === "number" &&
+    value >= range.minimum &&
+    value <= range.maximum &&
+    (!range.integer || Number.isInteger(value));
+  if (!fits) throw new InvalidArgumentError(`${name} must be ${range.what}, but is ${String(value)}`);
+}
+
+function checkBackoff(value: unknown): void {
+  if (typeof value !== "function") {
+    throw new InvalidArgumentError(`backoff must be a function, but is ${String(value)}`);
+  }
+}
+
+/** The longest ttl: Redis adds it to its clock, and JavaScript keeps whole numbers, up to 2^53. */
+const longestTtl = Number.MAX_SAFE_INTEGER;
+
+/** Checks a ttl, and whether the other times can hold with it. */
+export function checkTtl(ttl: unknown, settings: Settings): asserts ttl is number {
+  if (typeof ttl !== "number" || !Number.isInteger(ttl) || ttl <= 0 || ttl > longestTtl) {
+    throw new InvalidArgumentError(
+      `ttl must be a whole number of milliseconds from 1 to ${longestTtl}, but is ${String(ttl)}`,
+    );
+  }
+  const loss = validityLoss(ttl, settings.driftFactor);
+  if (ttl <= loss) {
+    throw new InvalidArgumentError(
+      `ttl must be larger than what drift takes off it, but ${ttl} ms is not above ${loss.toFixed(2)} ms`,
+    );
+  }
+  const timeout = nodeTimeoutFor(ttl, settings);
+  if (timeout >= ttl - loss) {
+    throw new InvalidArgumentError(
+      `nodeTimeout must be below the ttl less drift, but ${timeout} ms is not below ${(ttl - loss).toFixed(2)} ms`,
+    );
+  }
+  if (settings.minimumValidity >= ttl - loss) {
+    throw new InvalidArgumentError(
+      `minimumValidity must be below the ttl less drift, but ${settings.minimumValidity} ms is not below ${(ttl - loss).toFixed(2)} ms`,
+    );
+  }
+}
+
+/** One master's time to answer, ms; see {@link Settings.nodeTimeout}. */
+export function nodeTimeoutFor(ttl: number, settings: Settings): number {
+  return settings.nodeTimeout ?? Math.min(Math.max(ttl / 20, 50), 500, Math.max(1, ttl / 4));
+}
+
+export function backoffFrom(settings: Settings): Backoff {
+  return settings.backoff ?? fixedBackoff(settings.retryDelay, settings.retryJitter);
+}
+
+/** Attempts that `acquire` and `extend` may make. */
+export function attemptsAllowed(settings: Settings): number {
+  return settings.retryCount === -1 ? Number.POSITIVE_INFINITY : settings.retryCount + 1;
+}
+
+/** Checks resource names and returns them as a list of their own. */
+export function resourceList(resources: unknown): readonly string[] {
+  const list: readonly unknown[] = Array.isArray(resources) ? [...resources] : [resources];
+  if (list.length === 0)
+    throw new InvalidArgumentError("resources must name at least one resource, but is empty");
+  for (const resource of list) {
+    if (typeof resource !== "string" || resource === "") {
+      const found = resource === "" ? "an empty string" : `${typeof resource} ${String(resource)}`;
+      throw new InvalidArgumentError(`a resource must be a non-empty string, but one is ${found}`);
+    }
+  }
+  const twice = list.find((resource, index) => list.indexOf(resource) !== index);
+  if (twice !== undefined) {
+    throw new InvalidArgumentError(
+      `each resource may be named once, but ${JSON.stringify(twice)} is named twice`,
+    );
+  }
+  return list as readonly string[];
+}

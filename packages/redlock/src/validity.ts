@@ -1,0 +1,29 @@
+/** Never: the deadline of a master that does not hold the key. */
+export const never: number = Number.NEGATIVE_INFINITY;
+
+/** What a master's expiry may be early by: Redis counts whole milliseconds. */
+const expiryGrain = 1;
+/** What reading our own clock at whole milliseconds may cost. */
+const readingGrain = 1;
+
+/**
+ * Until when, in the holder's lease time, a master certainly keeps a key that it set or extended for `ttl`
+ * after a command sent at `sentAt` (PROTOCOL 3). The master counted from when the command arrived, which is
+ * later; its clock may run faster than ours by `driftFactor`.
+ */
+export function nodeDeadline(sentAt: number, ttl: number, driftFactor: number): number {
+  return sentAt + (ttl - expiryGrain) * (1 - driftFactor) - readingGrain;
+}
+
+/** What is taken off a ttl for drift and clock precision, ms: `ttl - validityLoss(ttl)` is left at the send. */
+export function validityLoss(ttl: number, driftFactor: number): number {
+  return ttl - nodeDeadline(0, ttl, driftFactor);
+}
+
+/**
+ * Until when a hold is certain: the quorum-th largest of the masters' deadlines. Up to then a quorum keeps the
+ * key, so nobody else can win one; a few masters whose deadline was not renewed cost nothing (PROTOCOL 3).
+ */
+export function holdDeadline(deadlines: readonly number[], quorum: number): number {
+  return [...deadlines].sort((a, b) => b - a)[quorum - 1] ?? never;
+}
