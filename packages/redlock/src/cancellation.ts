@@ -21,7 +21,16 @@ export class Cancellation {
     return new Promise((resolve, reject) => {
       const wakeUp = () => resolve(undefined);
       this.#wakeUps.add(wakeUp);
-      promise.then(resolve, reject).finally(() => this.#wakeUps.delete(wakeUp));
+      promise.then(
+        (value) => {
+          this.#wakeUps.delete(wakeUp);
+          resolve(value);
+        },
+        (error: unknown) => {
+          this.#wakeUps.delete(wakeUp);
+          reject(error);
+        },
+      );
     });
   }
 }

@@ -86,7 +86,7 @@ export class IoredisConnection implements Connection {
       this.#own = this.#open(database);
     });
     // A client that waits for its first command says that connections are to be made late; else make it now.
-    if (client.status !== "wait") this.#connect();
+    if (client.status !== "wait") void this.#connect();
   }
 
   obstacle(): undefined | Promise<void> | NodeError {

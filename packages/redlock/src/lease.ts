@@ -44,6 +44,8 @@ export class Lease {
   limit: string | undefined;
   readonly #coordinator: Coordinator;
   readonly #deadlines: number[];
+  /** The hold's own, kept up to date with the masters'. */
+  #deadline: number;
   readonly #endListeners = new Set<() => void>();
   /** Whether a quorum has ever been known to hold; not so at first for a resumed lease. */
   #established: boolean;
@@ -60,6 +62,7 @@ export class Lease {
     this.token = terms.token;
     this.longestTtl = terms.ttl;
     this.#deadlines = [...terms.deadlines];
+    this.#deadline = holdDeadline(this.#deadlines, coordinator.quorum);
     this.#established = !terms.resumed;
     this.#unknown = terms.resumed === true;
     this.mayRepair = !terms.resumed;
@@ -115,7 +118,8 @@ export class Lease {
   renew(index: number, deadline: number): void {
     if (this.hasEnded) return;
     if (this.#established && this.remaining() === 0) return;
-    this.#deadlines[index] = Math.max(this.#deadlines[index]!, deadline);
+    if (deadline <= this.#deadlines[index]!) return;
+    this.#setDeadline(index, deadline);
     if (!this.#established && this.#deadline > this.#coordinator.clock.now()) {
       this.#established = true;
       this.#begin();
@@ -125,7 +129,7 @@ export class Lease {
 
   /** This master said that it does not hold the key. A silent one says nothing, and its deadline stands. */
   refuse(index: number): void {
-    this.#deadlines[index] = never;
+    this.#setDeadline(index, never);
     if (!this.#established || this.hasEnded) return;
     if (this.#deadline === never) this.lose("a majority of masters does not hold its key any more");
     else this.#watch();
@@ -151,8 +155,9 @@ export class Lease {
     this.#end();
   }
 
-  get #deadline(): number {
-    return holdDeadline(this.#deadlines, this.#coordinator.quorum);
+  #setDeadline(index: number, deadline: number): void {
+    this.#deadlines[index] = deadline;
+    this.#deadline = holdDeadline(this.#deadlines, this.#coordinator.quorum);
   }
 
   /** When the holder is to be told, with time to spare before the deadline. */

@@ -2,7 +2,7 @@ import { Attempts, type ExecutionStats } from "./attempts.ts";
 import type { Coordinator } from "./coordinator.ts";
 import type { Lease } from "./lease.ts";
 import type { ReleaseAnswer } from "./node.ts";
-import { decide, spareOf } from "./quorum.ts";
+import { quorumOf, spareOf } from "./quorum.ts";
 import { nodeTimeoutFor, type Settings } from "./settings.ts";
 
 export interface ReleaseResult {
@@ -33,20 +33,27 @@ export async function release(
   const attempts = new Attempts(nodes);
   attempts.add(round);
   await round.decided;
-  return { outcome: outcomeOf(round.answers), attempts: attempts.stats };
+  return {
+    outcome: outcomeOf(round.answers),
+    get attempts() {
+      return attempts.stats;
+    },
+  };
 }
 
 type Answers = ReadonlyArray<ReleaseAnswer | undefined>;
-
-function count(answers: Answers, vote: ReleaseAnswer["vote"]): number {
-  return answers.filter((answer) => answer?.vote === vote).length;
-}
 
 function isDecided(answers: Answers): boolean {
   return outcomeOf(answers) !== "partial";
 }
 
 function outcomeOf(answers: Answers): ReleaseResult["outcome"] {
-  if (decide(answers.length, count(answers, "yes"), 0) === "won") return "released";
-  return count(answers, "no") > spareOf(answers.length) ? "expired" : "partial";
+  let deleted = 0;
+  let gone = 0;
+  for (const answer of answers) {
+    if (answer?.vote === "yes") deleted += 1;
+    else if (answer?.vote === "no") gone += 1;
+  }
+  if (deleted >= quorumOf(answers.length)) return "released";
+  return gone > spareOf(answers.length) ? "expired" : "partial";
 }

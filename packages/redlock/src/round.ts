@@ -41,7 +41,7 @@ export class Round<Reply> {
   constructor(plan: RoundPlan<Reply>) {
     this.#plan = plan;
     this.#missing = plan.nodes.length;
-    this.answers = new Array<Reply | Fault | undefined>(plan.nodes.length).fill(undefined);
+    this.answers = plan.nodes.map(() => undefined);
     this.decided = new Promise((resolve) => {
       this.#resolveDecided = resolve;
     });

@@ -21,9 +21,16 @@ export function validityLoss(ttl: number, driftFactor: number): number {
 }
 
 /**
- * Until when a hold is certain: the quorum-th largest of the masters' deadlines. Up to then a quorum keeps the
- * key, so nobody else can win one; a few masters whose deadline was not renewed cost nothing (PROTOCOL 3).
+ * Until when a hold is certain: the latest moment that a quorum of the masters' deadlines reaches, which is the
+ * quorum-th largest of them. Up to then a quorum keeps the key, so nobody else can win one; a few masters whose
+ * deadline was not renewed cost nothing (PROTOCOL 3).
  */
 export function holdDeadline(deadlines: readonly number[], quorum: number): number {
-  return [...deadlines].sort((a, b) => b - a)[quorum - 1] ?? never;
+  let latest = never;
+  for (const candidate of deadlines) {
+    let reached = 0;
+    for (const deadline of deadlines) if (deadline >= candidate) reached += 1;
+    if (reached >= quorum && candidate > latest) latest = candidate;
+  }
+  return latest;
 }
