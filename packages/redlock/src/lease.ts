@@ -1,5 +1,6 @@
 import type { Coordinator } from "./coordinator.ts";
 import { LockLostError } from "./errors.ts";
+import type { ReleaseResult } from "./release.ts";
 import { longestTimer, type Timer } from "./runtime.ts";
 import { holdDeadline, never } from "./validity.ts";
 
@@ -40,6 +41,8 @@ export class Lease {
   longestTtl: number;
   /** An extension in flight: one at a time. */
   extending: Promise<unknown> | undefined;
+  /** The release, once it has begun. */
+  releasing: Promise<ReleaseResult> | undefined;
   /** Why the hold ran out, where it was not for want of answers. */
   limit: string | undefined;
   readonly #coordinator: Coordinator;

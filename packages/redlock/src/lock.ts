@@ -28,7 +28,6 @@ export class Lock implements AsyncDisposable {
   readonly #runtime: Runtime;
   readonly #lease: Lease;
   #attempts: Attempts;
-  #released: Promise<ReleaseResult> | undefined;
 
   /** @internal Locks come from {@link Redlock.acquire}. */
   constructor(owner: LockOwner, runtime: Runtime, lease: Lease, attempts: Attempts) {
@@ -118,11 +117,5 @@ export class Lock implements AsyncDisposable {
   /** @internal */
   static extended(lock: Lock, attempts: Attempts): void {
     lock.#attempts = attempts;
-  }
-
-  /** @internal The first release is the only one. */
-  static releaseOnce(lock: Lock, release: () => Promise<ReleaseResult>): Promise<ReleaseResult> {
-    lock.#released ??= release();
-    return lock.#released;
   }
 }

@@ -168,7 +168,7 @@ export class Redlock extends EventEmitter<RedlockEvents> implements LockOwner {
   /** Gives `lock` up; see {@link Lock.release}. */
   release(lock: Lock, options?: Partial<Settings>): Promise<ReleaseResult> {
     const settings = this.#settingsFor(options);
-    return Lock.releaseOnce(lock, () => release(this.#coordinator, Lock.leaseOf(lock), settings));
+    return release(this.#coordinator, Lock.leaseOf(lock), settings);
   }
 
   /**
@@ -195,7 +195,7 @@ export class Redlock extends EventEmitter<RedlockEvents> implements LockOwner {
   }
 
   /**
-   * Releases every lock that is held, ends every waiting `acquire` with a {@link ClosedError}, and quits the
+   * Releases every lock that is held (its signal aborts), ends every waiting `acquire` with a {@link ClosedError}, and quits the
    * clients, as redlock 5 does. Settles within two `nodeTimeout`s, whatever the masters do; idempotent.
    */
   quit(): Promise<void> {
@@ -206,7 +206,10 @@ export class Redlock extends EventEmitter<RedlockEvents> implements LockOwner {
   async #quitNow(): Promise<void> {
     const { nodes, leases, cleanUps, runtime } = this.#coordinator;
     for (const cancellation of this.#waiting) cancellation.cancel(new ClosedError());
-    await Promise.all([...leases].map((lease) => release(this.#coordinator, lease, this.#settings)));
+    const held = [...leases];
+    // Who still works under one of these locks is told: it is given away.
+    for (const lease of held) lease.lose("quit() has given it up");
+    await Promise.all(held.map((lease) => release(this.#coordinator, lease, this.#settings)));
     cleanUps.stop();
     const timeUp = new Cancellation();
     const closed = Promise.allSettled(nodes.map((node) => node.close()));

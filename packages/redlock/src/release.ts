@@ -17,14 +17,20 @@ export interface ReleaseResult {
 }
 
 /**
- * Gives a hold up: PROTOCOL 5. The hold ends before the first byte is sent. Never rejects and never tries
- * again: that a lock is gone already is an answer.
+ * Gives a hold up: PROTOCOL 5. Never rejects and never tries again: that a lock is gone already is an answer.
+ * The first release is the only one.
  */
-export async function release(
+export function release(coordinator: Coordinator, lease: Lease, settings: Settings): Promise<ReleaseResult> {
+  lease.releasing ??= releaseNow(coordinator, lease, settings);
+  return lease.releasing;
+}
+
+async function releaseNow(
   coordinator: Coordinator,
   lease: Lease,
   settings: Settings,
 ): Promise<ReleaseResult> {
+  // The hold ends before the first byte is sent (PROTOCOL 14.5).
   lease.release();
   const leftover = { resources: lease.resources, tokens: [lease.token], ttl: lease.longestTtl };
   const { nodes } = coordinator;

@@ -1,0 +1,68 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+// Runs the steps one after the other, goes on after a failure, and counts. A step that runs tests counts each of
+// them, any other counts as one.
+
+const results = join("node_modules", ".vitest-results.json");
+let passed = 0;
+let failed = 0;
+/** What could not be tried on this machine; repeated at the end, so that it is not overlooked. */
+const untried: string[] = [];
+
+function run(command: string, args: readonly string[], env: Record<string, string> = {}): boolean {
+  const { status } = spawnSync(command, args, { stdio: "inherit", env: { ...process.env, ...env } });
+  return status === 0;
+}
+
+function pnpm(...args: string[]): boolean {
+  return run("npx", ["-y", "pnpm@12", "--silent", ...args]);
+}
+
+function step(name: string, act: () => boolean): boolean {
+  console.log(`\n=== ${name}`);
+  const start = Date.now();
+  const good = act();
+  if (good) passed += 1;
+  else failed += 1;
+  console.log(`=== ${name}: ${good ? "passed" : "FAILED"} in ${((Date.now() - start) / 1000).toFixed(1)} s`);
+  return good;
+}
+
+/** A run of vitest, by the counts in its report; one that left no report failed before its first test. */
+function tests(name: string, act: () => boolean): void {
+  rmSync(results, { force: true });
+  step(name, act);
+  if (!existsSync(results)) return;
+  const report = JSON.parse(readFileSync(results, "utf8")) as {
+    numPassedTests: number;
+    numFailedTests: number;
+    numPendingTests: number;
+  };
+  passed += report.numPassedTests;
+  failed += report.numFailedTests;
+  if (report.numPendingTests > 0) untried.push(`${report.numPendingTests} tests were skipped in "${name}"`);
+}
+
+function packageChecks(): void {
+  const folder = mkdtempSync(join(tmpdir(), "quorlock-pack-"));
+  step("build", () => pnpm("run", "build"));
+  step("publint", () => pnpm("exec", "publint", "packages/redlock", "--strict", "--pack", "pnpm"));
+  step("types as published", () => {
+    if (!pnpm("--dir", "packages/redlock", "pack", "--pack-destination", folder)) return false;
+    const tarball = readdirSync(folder).find((file) => file.endsWith(".tgz"));
+    return tarball !== undefined && pnpm("exec", "attw", join(folder, tarball), "--profile", "esm-only");
+  });
+  step("nothing unused", () => pnpm("exec", "knip"));
+  rmSync(folder, { recursive: true, force: true });
+}
+
+tests("pnpm test", () => pnpm("test"));
+packageChecks();
+// DOCKER
+
+for (const line of untried) console.log(`not tried: ${line}`);
+console.log(`${passed} passed, ${failed} failed`);
+process.exitCode = failed === 0 ? 0 : 1;
