@@ -1,10 +1,11 @@
 import { contentionIn, verdictOf } from "./ballot.ts";
 import type { Cancellation } from "./cancellation.ts";
-import { type Coordinator, newToken } from "./coordinator.ts";
+import type { Coordinator } from "./coordinator.ts";
 import { Lease } from "./lease.ts";
 import type { Answer, Claim } from "./node.ts";
 import { Round } from "./round.ts";
 import { nodeTimeoutFor, type Settings } from "./settings.ts";
+import { newToken } from "./token.ts";
 import { holdDeadline, never, nodeDeadline } from "./validity.ts";
 
 /** What is wanted: all of the resources, or none, for `ttl` ms. */
@@ -87,7 +88,7 @@ export async function attempt(
 function rollBack(coordinator: Coordinator, claim: Claim, round: Round<Answer>): Promise<void> {
   const reached = coordinator.nodes.filter((_, index) => mayHold(round.answers[index]));
   const leftover = { resources: claim.resources, tokens: [claim.token], ttl: claim.ttl };
-  return coordinator.cleanUps.remove(coordinator, leftover, reached, round.timeout).closed;
+  return coordinator.cleanUps.remove(leftover, reached, round.timeout).closed;
 }
 
 /** A refusal is certain (all keys or none), and so is what was never sent. A silent master may hold the key. */

@@ -1,3 +1,7 @@
+import { InvalidArgumentError } from "./errors.ts";
+import { type Runtime, randomFraction } from "./runtime.ts";
+import type { Settings } from "./settings.ts";
+
 /** How long to wait before a lock that was refused is asked for again. */
 export type Backoff = (refusal: Refusal) => number;
 
@@ -26,4 +30,12 @@ export interface ExponentialBackoffOptions {
 export function exponentialBackoff(options: ExponentialBackoffOptions = {}): Backoff {
   const { initial = 10, maximum = 1000, factor = 2 } = options;
   return ({ attempt, random }) => random * Math.min(maximum, initial * factor ** (attempt - 1));
+}
+
+/** The pause after attempt number `attempt`, as the settings have it. */
+export function pauseBetween(settings: Settings, runtime: Runtime, attempt: number): number {
+  const backoff = settings.backoff ?? fixedBackoff(settings.retryDelay, settings.retryJitter);
+  const pause = backoff({ attempt, random: randomFraction(runtime) });
+  if (typeof pause === "number" && pause >= 0) return pause;
+  throw new InvalidArgumentError(`backoff must give milliseconds, 0 or more, but gave ${String(pause)}`);
 }

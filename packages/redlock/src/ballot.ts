@@ -19,6 +19,11 @@ export function isRefused(ballot: Ballot): boolean {
   return ballot.filter((answer) => answer?.vote === "no").length > spareOf(ballot.length);
 }
 
+/** The tokens that refuse. */
+export function ownersIn(ballot: Ballot): readonly string[] {
+  return ballot.flatMap((answer) => (answer?.vote === "no" && answer.owner ? [answer.owner] : []));
+}
+
 /** Why a round was not won, as far as the answers tell. */
 export interface Contention {
   /**
@@ -45,7 +50,7 @@ export function contentionIn(ballot: Ballot): Contention {
     return { kind: "unavailable", resource, open: false, freeIn: longest };
   }
   const votesOf = new Map<string, number>();
-  for (const { owner } of refusals) if (owner) votesOf.set(owner, (votesOf.get(owner) ?? 0) + 1);
+  for (const owner of ownersIn(ballot)) votesOf.set(owner, (votesOf.get(owner) ?? 0) + 1);
   const most = Math.max(0, ...votesOf.values());
   const quorum = quorumOf(ballot.length);
   const kind = most + faults + unheard >= quorum ? "locked" : "split";

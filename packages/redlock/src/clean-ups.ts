@@ -1,4 +1,5 @@
-import type { Coordinator } from "./coordinator.ts";
+import type { LeaseClock } from "./clock.ts";
+import type { NodeError } from "./errors.ts";
 import type { Fault, LockNode, ReleaseAnswer } from "./node.ts";
 import { Round } from "./round.ts";
 import type { Runtime, Timer } from "./runtime.ts";
@@ -13,6 +14,7 @@ export interface Leftover {
 
 interface Debt {
   readonly leftover: Leftover;
+  /** By the monotonic clock, ms. */
   readonly until: number;
 }
 
@@ -27,13 +29,19 @@ const mostDebts = 10_000;
  */
 export class CleanUps {
   readonly #runtime: Runtime;
+  readonly #clock: LeaseClock;
+  readonly #report: (error: NodeError) => void;
+  readonly #open = new Set<Promise<void>>();
   readonly #debts = new Map<LockNode, Debt[]>();
+  /** How to stop listening for the masters that something is owed to. */
+  readonly #unsubscribe = new Map<LockNode, () => void>();
   #timer: Timer | undefined;
   #stopped = false;
 
-  constructor(runtime: Runtime, nodes: readonly LockNode[]) {
+  constructor(runtime: Runtime, clock: LeaseClock, report: (error: NodeError) => void) {
     this.#runtime = runtime;
-    for (const node of nodes) node.onReady(() => this.#settle(node));
+    this.#clock = clock;
+    this.#report = report;
   }
 
   /** How many clean-ups wait for their master. */
@@ -43,12 +51,16 @@ export class CleanUps {
     return owed;
   }
 
+  /** Settles when every deletion that was sent has been answered, or had its time. */
+  get answered(): Promise<void> {
+    return Promise.all(this.#open).then(() => {});
+  }
+
   /**
    * Sends the deletion to each of `nodes` now, each behind what was sent to it before (FIFO). `isDecided` sees
    * the answers as they come; those of masters that are not asked stay `undefined`.
    */
   remove(
-    coordinator: Coordinator,
     leftover: Leftover,
     nodes: readonly LockNode[],
     timeout: number,
@@ -56,19 +68,22 @@ export class CleanUps {
   ): Round<ReleaseAnswer> {
     const round: Round<ReleaseAnswer> = new Round<ReleaseAnswer>({
       nodes,
-      runtime: coordinator.runtime,
-      clock: coordinator.clock,
+      runtime: this.#runtime,
+      clock: this.#clock,
       timeout,
       ask: (node) => node.release(leftover.resources, leftover.tokens),
       hear: (index, answer) => {
         if (answer.vote === "none") {
-          coordinator.report(answer.error);
+          this.#report(answer.error);
           const until = this.#runtime.monotonic() + leftover.ttl;
           this.#owe(nodes[index]!, { leftover, until }, answer);
         }
         return isDecided(round.answers);
       },
     });
+    const { closed } = round;
+    this.#open.add(closed);
+    void closed.then(() => this.#open.delete(closed));
     return round;
   }
 
@@ -76,6 +91,8 @@ export class CleanUps {
   stop(): void {
     this.#stopped = true;
     this.#debts.clear();
+    for (const unsubscribe of this.#unsubscribe.values()) unsubscribe();
+    this.#unsubscribe.clear();
     this.#timer?.cancel();
   }
 
@@ -86,26 +103,40 @@ export class CleanUps {
     this.#debts.set(node, debts);
     debts.push(debt);
     if (debts.length > mostDebts) debts.shift();
+    if (!this.#unsubscribe.has(node)) {
+      const unsubscribe = node.onReady(() => void this.#settle(node));
+      this.#unsubscribe.set(node, unsubscribe);
+    }
     this.#timer ??= this.#retryLater();
   }
 
-  #settle(node: LockNode): void {
-    const debts = this.#debts.get(node);
-    if (!debts) return;
+  /** Pays one debt to see whether the master is there, then the rest at once. */
+  async #settle(node: LockNode): Promise<void> {
+    const debts = this.#debts.get(node) ?? [];
     this.#debts.delete(node);
     const now = this.#runtime.monotonic();
-    for (const debt of debts) {
-      if (debt.until <= now) continue;
-      void node.release(debt.leftover.resources, debt.leftover.tokens).then((answer) => {
-        if (answer.vote === "none") this.#owe(node, debt, answer);
-      });
+    const [first, ...rest] = debts.filter((debt) => debt.until > now);
+    if (!first) {
+      this.#unsubscribe.get(node)?.();
+      this.#unsubscribe.delete(node);
+    } else if (await this.#pay(node, first)) {
+      await Promise.all(rest.map((debt) => this.#pay(node, debt)));
+    } else if (!this.#stopped) {
+      this.#debts.set(node, [...rest, ...(this.#debts.get(node) ?? [])].slice(-mostDebts));
     }
+  }
+
+  async #pay(node: LockNode, debt: Debt): Promise<boolean> {
+    const answer = await node.release(debt.leftover.resources, debt.leftover.tokens);
+    if (answer.vote === "none") this.#owe(node, debt, answer);
+    return answer.vote !== "none";
   }
 
   #retryLater(): Timer {
     const timer = this.#runtime.setTimer(() => {
       this.#timer = undefined;
-      for (const node of [...this.#debts.keys()]) this.#settle(node);
+      for (const node of [...this.#unsubscribe.keys()]) void this.#settle(node);
+      if (this.#unsubscribe.size > 0) this.#timer = this.#retryLater();
     }, retryInterval);
     timer.unref();
     return timer;

@@ -1,7 +1,6 @@
 import type { Attempts } from "./attempts.ts";
 import { type Ballot, isRefused, verdictOf } from "./ballot.ts";
 import type { Cancellation } from "./cancellation.ts";
-import type { Coordinator } from "./coordinator.ts";
 import type { Lease } from "./lease.ts";
 import type { Answer, Claim } from "./node.ts";
 import { Round } from "./round.ts";
@@ -21,15 +20,14 @@ export interface Question {
  * the lease, which takes it only while its deadline stands; a refusal by a majority ends it.
  */
 export async function confirm(
-  coordinator: Coordinator,
   lease: Lease,
   question: Question,
   attempts: Attempts,
   ended: Cancellation,
 ): Promise<Ballot> {
-  const { nodes, runtime, clock } = coordinator;
+  const { nodes, runtime, clock, report } = lease.coordinator;
   const { ttl, repair, settings } = question;
-  lease.longestTtl = Math.max(lease.longestTtl, ttl);
+  lease.askedFor(ttl);
   const claim: Claim = {
     resources: lease.resources,
     token: lease.token,
@@ -50,7 +48,7 @@ export async function confirm(
         const remaining = Math.min(answer.remaining, lease.longestTtl);
         lease.renew(index, nodeDeadline(round.sentAt, remaining, settings.driftFactor));
       } else if (answer.vote === "no") lease.refuse(index);
-      else coordinator.report(answer.error);
+      else report(answer.error);
       return verdictOf(round.answers) !== "open";
     },
   });
@@ -59,6 +57,6 @@ export async function confirm(
   // Refusals and silence together rule a quorum out, but only refusals tell that the hold is lost: hear the rest.
   if (verdictOf(round.answers) === "failed" && !isRefused(round.answers)) await ended.race(round.closed);
   lease.confirm(verdictOf(round.answers) === "won");
-  if (isRefused(round.answers)) lease.lose("a majority of masters does not hold its key any more");
+  if (isRefused(round.answers)) lease.loseToMajority();
   return round.answers;
 }

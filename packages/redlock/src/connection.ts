@@ -1,23 +1,28 @@
-import type { NodeError } from "./errors.ts";
-
 /** What an adapter supplies for one client library: a FIFO way to one master that sends now or not at all. */
 export interface Connection {
   /** `host:port`. */
   readonly name: string;
   /** What the user passed. */
   readonly client: object;
+  /** Whether a command can be sent now. */
+  readonly isReady: boolean;
+  /** Why none can, in words. */
+  readonly obstacle: string;
   /**
-   * Nothing where a command can be sent now; a promise that settles when the *first* connection stands or has
-   * failed; the error where an established connection was lost.
+   * Makes the first connection, where there has been none: settles when it stands or has failed. `undefined`
+   * where there has been one, and to connect again is the client library's part.
    */
-  obstacle(): undefined | Promise<void> | NodeError;
+  connectFirst(): Promise<void> | undefined;
   /** Sends at once. Resolves to the reply, rejects with the master's error or the connection's. */
   send(command: string, args: readonly (string | number)[]): Promise<unknown>;
   /** Whether a rejection is the master's own answer (an error reply) and not the connection's failure. */
   isReply(error: unknown): error is Error;
   /** Why these resources cannot be locked together here, or nothing. */
   refuses?(resources: readonly string[]): string | undefined;
-  onReady(listener: () => void): void;
+  /** Called whenever commands can be sent again. Returns how to take the listener away. */
+  onReady(listener: () => void): () => void;
+  /** Ends the connection, and the user's client, in order. */
   close(): Promise<void>;
+  /** Ends both at once. */
   disconnect(): void;
 }

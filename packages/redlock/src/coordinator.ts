@@ -15,14 +15,5 @@ export interface Coordinator {
   /** The holds that stand, for `quit`. */
   readonly leases: Set<Lease>;
   /** Tells the user of a master's fault. */
-  report(error: NodeError): void;
+  readonly report: (error: NodeError) => void;
 }
-
-/** 128 random bits as 32 hexadecimal characters, as redlock 5 writes them (PROTOCOL 2.1). */
-export function newToken(runtime: Runtime): string {
-  let token = "";
-  for (const byte of runtime.randomBytes(16)) token += hexadecimal[byte];
-  return token;
-}
-
-const hexadecimal = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));

@@ -1,6 +1,5 @@
 import calculateSlot from "cluster-key-slot";
 import type { Connection } from "./connection.ts";
-import { NodeError } from "./errors.ts";
 
 /**
  * What is used of an ioredis `Redis` or `Cluster`, versions 5 and 6 alike. A description and not an import: the
@@ -33,6 +32,7 @@ interface IoredisOptions {
   readonly name?: string | null;
   readonly sentinels?: unknown;
   readonly keyPrefix?: string;
+  readonly redisOptions?: object;
 }
 
 /** What makes a connection send now or not at all; ioredis documents each of these. */
@@ -67,7 +67,8 @@ export class IoredisConnection implements Connection {
   readonly name: string;
   readonly client: IoredisClient;
   readonly #keyPrefix: string;
-  readonly #listeners: Array<() => void> = [];
+  readonly #listeners = new Set<() => void>();
+  #database: number | undefined;
   #own: OwnClient;
   /** Stands while a first connection is being made. */
   #first: Promise<void> | undefined;
@@ -78,23 +79,43 @@ export class IoredisConnection implements Connection {
     this.client = client;
     this.name = nameOf(client);
     this.#keyPrefix = (client.options as IoredisOptions).keyPrefix ?? "";
-    this.#own = this.#open(currentDatabase(client));
-    client.on("end", () => this.#own.disconnect());
-    // The locks live in the client's own database: a connection to the old one is given up with all it carries.
+    this.#database = currentDatabase(client);
+    this.#own = this.#open();
+    client.on("end", () => this.#replaceOwn());
+    // The locks live in the client's own database. (A switched client says so again after each reconnect.)
     client.on("select", (database: number) => {
-      this.#own.disconnect();
-      this.#own = this.#open(database);
+      if (database === this.#database) return;
+      this.#database = database;
+      this.#replaceOwn();
     });
     // A client that waits for its first command says that connections are to be made late; else make it now.
-    if (client.status !== "wait") void this.#connect();
+    if (client.status !== "wait") void this.connectFirst();
   }
 
-  obstacle(): undefined | Promise<void> | NodeError {
-    const { status } = this.#own;
-    if (status === "ready") return undefined;
+  get isReady(): boolean {
+    return this.#own.status === "ready";
+  }
+
+  get obstacle(): string {
+    return this.#reason;
+  }
+
+  connectFirst(): Promise<void> | undefined {
     if (this.#first) return this.#first;
-    const unused = status === "wait" || (status === "end" && this.client.status !== "end");
-    return unused ? this.#connect() : new NodeError(this.name, "UNREACHABLE", this.#reason);
+    const { status } = this.#own;
+    // "end": whoever decides about reconnecting has given up. As long as the user's client lives, so does ours.
+    const unused = (status === "wait" || status === "end") && this.client.status !== "end";
+    if (!unused) return undefined;
+    this.#first = new Promise<void>((resolve) => {
+      this.#firstIsOver = () => {
+        this.#first = undefined;
+        resolve();
+      };
+    });
+    const connecting = this.#first;
+    const own = this.#own;
+    own.connect().catch((error: unknown) => this.#failed(own, error));
+    return connecting;
   }
 
   send(command: string, args: readonly (string | number)[]): Promise<unknown> {
@@ -112,8 +133,9 @@ export class IoredisConnection implements Connection {
     return "on a Redis Cluster the resources of one lock must share a hash slot; give them a common {hash tag}";
   }
 
-  onReady(listener: () => void): void {
-    this.#listeners.push(listener);
+  onReady(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   async close(): Promise<void> {
@@ -128,31 +150,38 @@ export class IoredisConnection implements Connection {
     this.client.disconnect();
   }
 
-  #open(database: number | undefined): OwnClient {
-    const own = this.client.isCluster ? clusterOf(this.client) : redisOf(this.client, database);
+  /** What was sent on the old connection is answered with a fault; the next call makes a new one. */
+  #replaceOwn(): void {
+    const old = this.#own;
+    this.#own = this.#open();
+    this.#firstIsOver();
+    old.disconnect();
+  }
+
+  #open(): OwnClient {
+    const own = this.client.isCluster ? clusterOf(this.client) : redisOf(this.client, this.#database);
     own.on("ready", () => {
+      if (own !== this.#own) return;
       this.#firstIsOver();
       for (const listener of this.#listeners) listener();
     });
-    own.on("close", () => this.#firstIsOver());
-    own.on("end", () => this.#firstIsOver());
+    own.on("close", () => this.#over(own));
+    own.on("end", () => this.#over(own));
     own.on("error", (error) => {
-      this.#reason = error instanceof Error ? error.message || error.name : String(error);
+      if (own === this.#own)
+        this.#reason = error instanceof Error ? error.message || error.name : String(error);
     });
     return own;
   }
 
-  /** Settles when the first connection stands or has failed; to connect again afterwards is ioredis's part. */
-  #connect(): Promise<void> {
-    this.#first = new Promise<void>((resolve) => {
-      this.#firstIsOver = () => {
-        this.#first = undefined;
-        resolve();
-      };
-    });
-    const connecting = this.#first;
-    this.#own.connect().catch(() => this.#firstIsOver());
-    return connecting;
+  #failed(own: OwnClient, error: unknown): void {
+    if (own === this.#own && error instanceof Error && error.message) this.#reason = error.message;
+    this.#over(own);
+  }
+
+  /** A connection that was replaced has no say any more. */
+  #over(own: OwnClient): void {
+    if (own === this.#own) this.#firstIsOver();
   }
 }
 
@@ -175,17 +204,20 @@ function redisOf(client: IoredisClient, database: number | undefined): OwnClient
 /**
  * A Cluster connects to its masters one by one, when the first command for a slot comes. Commands wait for that
  * in the order in which they were given, so its queue stays on: a roll-back is behind its SET there as well.
- * What ioredis would send again after a failure is switched off.
+ * What ioredis would send again after a failure is switched off. A TRYAGAIN, while a slot with several of the
+ * keys moves, it sends again all the same, 100 ms later and in order: such a vote may come too late to count.
  */
 function clusterOf(client: IoredisClient): OwnClient {
+  const { redisOptions } = client.options as IoredisOptions;
   return duplicateOf(client)([], {
     lazyConnect: true,
     enableOfflineQueue: true,
     enableAutoPipelining: false,
+    retryDelayOnMoved: 0,
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
     scaleReads: "master",
-    redisOptions: { ...sendNowOrNever, enableOfflineQueue: true },
+    redisOptions: { ...redisOptions, ...sendNowOrNever, enableOfflineQueue: true },
   });
 }
 

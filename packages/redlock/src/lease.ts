@@ -33,42 +33,38 @@ const longestNotice = 10;
  * after which nothing is promised (PROTOCOL 3). No reply is needed to lose it.
  */
 export class Lease {
+  /** Of the client that took it: its deadlines are in that one's lease time, and mean nothing in another's. */
+  readonly coordinator: Coordinator;
   readonly resources: readonly string[];
   readonly token: string;
-  /** May free keys be set again when it is extended? Not once it has been handed on as JSON (PROTOCOL 14.14). */
-  mayRepair: boolean;
-  /** The longest ttl it was ever asked for, ms: no key of it lives longer than that. */
-  longestTtl: number;
-  /** An extension in flight: one at a time. */
-  extending: Promise<unknown> | undefined;
-  /** The release, once it has begun. */
-  releasing: Promise<ReleaseResult> | undefined;
-  /** Why the hold ran out, where it was not for want of answers. */
-  limit: string | undefined;
-  readonly #coordinator: Coordinator;
   readonly #deadlines: number[];
   /** The hold's own, kept up to date with the masters'. */
   #deadline: number;
+  #longestTtl: number;
   readonly #endListeners = new Set<() => void>();
   /** Whether a quorum has ever been known to hold; not so at first for a resumed lease. */
   #established: boolean;
-  #unknown: boolean;
+  #unconfirmed = false;
+  readonly #resumed: boolean;
+  #handedOver = false;
+  #limit = "its time ran out before a quorum of masters confirmed an extension";
   #released = false;
   #lost: LockLostError | undefined;
+  #extending: Promise<unknown> | undefined;
+  #releasing: Promise<ReleaseResult> | undefined;
   #controller: AbortController | undefined;
   #timer: Timer | undefined;
   #timerDue = 0;
 
   constructor(coordinator: Coordinator, terms: LeaseTerms) {
-    this.#coordinator = coordinator;
+    this.coordinator = coordinator;
     this.resources = terms.resources;
     this.token = terms.token;
-    this.longestTtl = terms.ttl;
+    this.#longestTtl = terms.ttl;
     this.#deadlines = [...terms.deadlines];
     this.#deadline = holdDeadline(this.#deadlines, coordinator.quorum);
-    this.#established = !terms.resumed;
-    this.#unknown = terms.resumed === true;
-    this.mayRepair = !terms.resumed;
+    this.#resumed = terms.resumed === true;
+    this.#established = !this.#resumed;
     if (this.#established) this.#begin();
   }
 
@@ -76,7 +72,7 @@ export class Lease {
     this.remaining();
     if (this.#released) return "released";
     if (this.#lost) return "lost";
-    return this.#unknown ? "unknown" : "held";
+    return this.#unconfirmed || !this.#established ? "unknown" : "held";
   }
 
   /** Lost or released, as far as was noticed: no clock is read. */
@@ -94,17 +90,31 @@ export class Lease {
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController();
-      if (this.lost) abort(this.#controller, this.lost);
+      if (this.lost) abortWith(this.#controller, this.lost);
     }
     return this.#controller.signal;
+  }
+
+  /** The longest ttl the masters were ever asked for, ms: no key of this hold lives longer than that. */
+  get longestTtl(): number {
+    return this.#longestTtl;
+  }
+
+  /** May a master that has no key any more be given it again? */
+  get mayRepair(): boolean {
+    return !this.#resumed && !this.#handedOver;
+  }
+
+  get handedOver(): boolean {
+    return this.#handedOver;
   }
 
   /** What is certainly left, ms; 0 when nothing is. The clocks are read now: no timer needs to have fired. */
   remaining(): number {
     if (this.hasEnded || !this.#established) return 0;
-    const left = this.#deadline - this.#coordinator.clock.now();
+    const left = this.#deadline - this.coordinator.clock.now();
     if (left > 0) return left;
-    this.lose(this.limit ?? "its time ran out before a quorum of masters confirmed an extension");
+    this.lose(this.#limit);
     return 0;
   }
 
@@ -112,6 +122,24 @@ export class Lease {
   onEnd(listener: () => void): () => void {
     this.#endListeners.add(listener);
     return () => this.#endListeners.delete(listener);
+  }
+
+  /**
+   * Another process knows the token now: only the masters can tell whether the hold stands, so none is given
+   * its key again (PROTOCOL 14.14), and nothing is extended or released on this side unless it is called for.
+   */
+  handOver(): void {
+    this.#handedOver = true;
+  }
+
+  /** The hold is not to be extended any further: `why` will be the reason when it runs out. */
+  cap(why: string): void {
+    this.#limit = why;
+  }
+
+  /** The masters are about to be asked to keep the key for `ttl` ms. */
+  askedFor(ttl: number): void {
+    this.#longestTtl = Math.max(this.#longestTtl, ttl);
   }
 
   /**
@@ -123,7 +151,7 @@ export class Lease {
     if (this.#established && this.remaining() === 0) return;
     if (deadline <= this.#deadlines[index]!) return;
     this.#setDeadline(index, deadline);
-    if (!this.#established && this.#deadline > this.#coordinator.clock.now()) {
+    if (!this.#established && this.#deadline > this.coordinator.clock.now()) {
       this.#established = true;
       this.#begin();
     }
@@ -134,49 +162,72 @@ export class Lease {
   refuse(index: number): void {
     this.#setDeadline(index, never);
     if (!this.#established || this.hasEnded) return;
-    if (this.#deadline === never) this.lose("a majority of masters does not hold its key any more");
+    if (this.#deadline === never) this.loseToMajority();
     else this.#watch();
   }
 
   /** Whether a quorum answered the last time it was asked. */
   confirm(answered: boolean): void {
-    this.#unknown = !answered;
+    this.#unconfirmed = !answered;
+  }
+
+  loseToMajority(): void {
+    this.lose("a majority of masters does not hold its key any more");
   }
 
   lose(why: string): void {
     if (this.hasEnded) return;
     this.#lost = new LockLostError(this.resources, why);
-    if (this.#controller) abort(this.#controller, this.#lost);
+    if (this.#controller) abortWith(this.#controller, this.#lost);
     this.#end();
   }
 
-  /** The holder gives up: from here on it is not held, whatever the masters still say (PROTOCOL 14.5). */
-  release(): void {
-    this.remaining();
-    if (this.hasEnded) return;
-    this.#released = true;
-    this.#end();
+  /** Runs one extension after the other: the answers of two at a time would be mixed up. */
+  async exclusively<T>(extension: () => Promise<T>): Promise<T> {
+    while (this.#extending) await this.#extending;
+    const result = extension();
+    const over = () => {
+      this.#extending = undefined;
+    };
+    this.#extending = result.then(over, over);
+    return result;
+  }
+
+  /**
+   * The holder gives up: from here on it is not held, whatever the masters still say (PROTOCOL 14.5). Only then
+   * does `send` send anything, and only the first time.
+   */
+  releaseOnce(send: () => Promise<ReleaseResult>): Promise<ReleaseResult> {
+    if (!this.#releasing) {
+      this.remaining();
+      if (!this.#lost) {
+        this.#released = true;
+        this.#end();
+      }
+      this.#releasing = send();
+    }
+    return this.#releasing;
   }
 
   #setDeadline(index: number, deadline: number): void {
     this.#deadlines[index] = deadline;
-    this.#deadline = holdDeadline(this.#deadlines, this.#coordinator.quorum);
+    this.#deadline = holdDeadline(this.#deadlines, this.coordinator.quorum);
   }
 
   /** When the holder is to be told, with time to spare before the deadline. */
   get #due(): number {
-    return this.#deadline - Math.min(longestNotice, this.longestTtl / 20);
+    return this.#deadline - Math.min(longestNotice, this.#longestTtl / 20);
   }
 
   #begin(): void {
-    this.#coordinator.leases.add(this);
+    this.coordinator.leases.add(this);
     this.#watch();
   }
 
   #end(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
-    this.#coordinator.leases.delete(this);
+    this.coordinator.leases.delete(this);
     for (const listener of this.#endListeners) listener();
     this.#endListeners.clear();
   }
@@ -187,25 +238,22 @@ export class Lease {
     const due = this.#due;
     if (this.#timer && this.#timerDue <= due) return;
     this.#timer?.cancel();
-    const left = due - this.#coordinator.clock.now();
+    const left = due - this.coordinator.clock.now();
     const delay = Math.min(Math.max(Math.ceil(left), 0), longestTimer);
     this.#timerDue = due;
-    this.#timer = this.#coordinator.runtime.setTimer(() => this.#look(), delay);
+    this.#timer = this.coordinator.runtime.setTimer(() => this.#look(), delay);
     this.#timer.unref();
   }
 
   #look(): void {
     this.#timer = undefined;
-    if (this.#coordinator.clock.now() >= this.#due) {
-      this.lose(this.limit ?? "its time ran out before a quorum of masters confirmed an extension");
-    } else {
-      this.#watch();
-    }
+    if (this.coordinator.clock.now() >= this.#due) this.lose(this.#limit);
+    else this.#watch();
   }
 }
 
-/** redlock 5 puts the reason at `signal.error`. */
-function abort(controller: AbortController, error: LockLostError): void {
-  Object.defineProperty(controller.signal, "error", { value: error, configurable: true });
-  controller.abort(error);
+/** Aborts; redlock 5 puts the reason at `signal.error` too. */
+export function abortWith(controller: AbortController, reason: unknown): void {
+  Object.defineProperty(controller.signal, "error", { value: reason, configurable: true });
+  controller.abort(reason);
 }

@@ -101,11 +101,12 @@ export class Lock implements AsyncDisposable {
   }
 
   /**
-   * For {@link Redlock.resume} in another process. From here on no extension gives the key back to a master that
-   * lost it: with two processes that know the token, only the masters can tell whether it still stands.
+   * Hands the lock over, for {@link Redlock.resume} in another process. From here on this side does nothing by
+   * itself: `using` extends and releases it no more, `quit` leaves it alone, and what is extended all the same
+   * gives no master its key again. So do not write locks into logs: `JSON.stringify` calls this.
    */
   toJSON(): SerializedLock {
-    this.#lease.mayRepair = false;
+    this.#lease.handOver();
     return { resources: this.#lease.resources, value: this.#lease.token, ttl: this.#lease.longestTtl };
   }
 

@@ -72,8 +72,8 @@ export interface LockNode {
   /** Deletes the keys that hold one of the tokens. */
   release(resources: readonly string[], tokens: readonly string[]): Promise<ReleaseAnswer>;
   inspect(resource: string): Promise<Holding | Fault>;
-  /** Called whenever the master can be reached again (and when it is first). */
-  onReady(listener: () => void): void;
+  /** Called whenever the master can be reached (again). Returns how to take the listener away. */
+  onReady(listener: () => void): () => void;
   /** Ends the connection, and the user's client, in order. */
   close(): Promise<void>;
   /** Ends both at once. */

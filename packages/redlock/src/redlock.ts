@@ -82,14 +82,16 @@ export class Redlock extends EventEmitter<RedlockEvents> implements LockOwner {
     }
     this.#limit = pLimit(acquireConcurrency);
     const nodes = nodesOf(clients);
+    const clock = new LeaseClock(runtime);
+    const report = (error: NodeError) => this.#tell(() => void this.emit("error", error));
     this.#coordinator = {
       nodes,
       quorum: quorumOf(nodes.length),
       runtime,
-      clock: new LeaseClock(runtime),
-      cleanUps: new CleanUps(runtime, nodes),
+      clock,
+      cleanUps: new CleanUps(runtime, clock, report),
       leases: new Set(),
-      report: (error) => void this.emit("error", error),
+      report,
     };
   }
 
@@ -146,7 +148,7 @@ export class Redlock extends EventEmitter<RedlockEvents> implements LockOwner {
     const settings = this.#settingsFor(options);
     checkHolding(ttl, settings, options?.automaticExtensionThreshold);
     const lock = await this.acquire(resources, ttl, options);
-    return hold(this.#coordinator, lock, ttl, settings, options?.signal, routine);
+    return hold(lock, ttl, settings, options?.signal, routine);
   }
 
   /**
@@ -156,19 +158,18 @@ export class Redlock extends EventEmitter<RedlockEvents> implements LockOwner {
   async extend(lock: Lock, ttl: number, options?: Partial<Settings>): Promise<Lock> {
     const settings = this.#settingsFor(options);
     checkTtl(ttl, settings);
-    Lock.extended(lock, await extend(this.#coordinator, Lock.leaseOf(lock), ttl, settings));
+    Lock.extended(lock, await extend(Lock.leaseOf(lock), ttl, settings));
     return lock;
   }
 
   /** Whether a majority of masters holds `lock` for us, asked now; see {@link Lock.verify}. */
   verify(lock: Lock): Promise<boolean> {
-    return verify(this.#coordinator, Lock.leaseOf(lock), this.#settings);
+    return verify(Lock.leaseOf(lock), this.#settings);
   }
 
   /** Gives `lock` up; see {@link Lock.release}. */
-  release(lock: Lock, options?: Partial<Settings>): Promise<ReleaseResult> {
-    const settings = this.#settingsFor(options);
-    return release(this.#coordinator, Lock.leaseOf(lock), settings);
+  async release(lock: Lock, options?: Partial<Settings>): Promise<ReleaseResult> {
+    return release(Lock.leaseOf(lock), this.#settingsFor(options));
   }
 
   /**
@@ -206,10 +207,12 @@ export class Redlock extends EventEmitter<RedlockEvents> implements LockOwner {
   async #quitNow(): Promise<void> {
     const { nodes, leases, cleanUps, runtime } = this.#coordinator;
     for (const cancellation of this.#waiting) cancellation.cancel(new ClosedError());
-    const held = [...leases];
+    const held = [...leases].filter((lease) => !lease.handedOver);
     // Who still works under one of these locks is told: it is given away.
     for (const lease of held) lease.lose("quit() has given it up");
-    await Promise.all(held.map((lease) => release(this.#coordinator, lease, this.#settings)));
+    for (const lease of held) void release(lease, this.#settings);
+    // Roll-backs and releases that others have begun are on their way as well.
+    await cleanUps.answered;
     cleanUps.stop();
     const timeUp = new Cancellation();
     const closed = Promise.allSettled(nodes.map((node) => node.close()));
@@ -234,7 +237,16 @@ export class Redlock extends EventEmitter<RedlockEvents> implements LockOwner {
     signal?.addEventListener("abort", abort);
     this.#waiting.add(cancellation);
     try {
-      return await contend(this.#coordinator, wish, cancellation, this.#limit);
+      const contest = await contend({
+        coordinator: this.#coordinator,
+        wish,
+        cancellation,
+        limit: this.#limit,
+      });
+      if (!this.#quit || !contest.lease) return contest;
+      // Granted in the moment of `quit`, which did not see it.
+      await release(contest.lease, settings);
+      throw new ClosedError();
     } finally {
       this.#waiting.delete(cancellation);
       signal?.removeEventListener("abort", abort);
@@ -252,9 +264,20 @@ export class Redlock extends EventEmitter<RedlockEvents> implements LockOwner {
   #lockOf(lease: Lease, attempts: Attempts): Lock {
     const lock = new Lock(this, this.#coordinator.runtime, lease, attempts);
     lease.onEnd(() => {
-      if (lease.lost) this.emit("lost", lock);
+      if (lease.lost) this.#tell(() => void this.emit("lost", lock));
     });
     return lock;
+  }
+
+  /** A listener's mistake is an uncaught exception of its own: it stops no round and ends no hold half-way. */
+  #tell(emit: () => void): void {
+    try {
+      emit();
+    } catch (error) {
+      this.#coordinator.runtime.setTimer(() => {
+        throw error;
+      }, 0);
+    }
   }
 
   #settingsFor(options: Partial<Settings> | undefined): Settings {
@@ -263,7 +286,7 @@ export class Redlock extends EventEmitter<RedlockEvents> implements LockOwner {
 }
 
 function nodesOf(clients: Iterable<Client>): readonly LockNode[] {
-  const list = [...clients];
+  const list = [...(clients ?? [])];
   if (list.length === 0)
     throw new InvalidArgumentError("clients must name at least one master, but is empty");
   for (const [index, client] of list.entries()) {

@@ -1,5 +1,4 @@
 import { Attempts, type ExecutionStats } from "./attempts.ts";
-import type { Coordinator } from "./coordinator.ts";
 import type { Lease } from "./lease.ts";
 import type { ReleaseAnswer } from "./node.ts";
 import { quorumOf, spareOf } from "./quorum.ts";
@@ -20,22 +19,14 @@ export interface ReleaseResult {
  * Gives a hold up: PROTOCOL 5. Never rejects and never tries again: that a lock is gone already is an answer.
  * The first release is the only one.
  */
-export function release(coordinator: Coordinator, lease: Lease, settings: Settings): Promise<ReleaseResult> {
-  lease.releasing ??= releaseNow(coordinator, lease, settings);
-  return lease.releasing;
+export function release(lease: Lease, settings: Settings): Promise<ReleaseResult> {
+  return lease.releaseOnce(() => sendRelease(lease, settings));
 }
 
-async function releaseNow(
-  coordinator: Coordinator,
-  lease: Lease,
-  settings: Settings,
-): Promise<ReleaseResult> {
-  // The hold ends before the first byte is sent (PROTOCOL 14.5).
-  lease.release();
+async function sendRelease(lease: Lease, settings: Settings): Promise<ReleaseResult> {
+  const { nodes, cleanUps } = lease.coordinator;
   const leftover = { resources: lease.resources, tokens: [lease.token], ttl: lease.longestTtl };
-  const { nodes } = coordinator;
-  const timeout = nodeTimeoutFor(lease.longestTtl, settings);
-  const round = coordinator.cleanUps.remove(coordinator, leftover, nodes, timeout, isDecided);
+  const round = cleanUps.remove(leftover, nodes, nodeTimeoutFor(lease.longestTtl, settings), isDecided);
   const attempts = new Attempts(nodes);
   attempts.add(round);
   await round.decided;

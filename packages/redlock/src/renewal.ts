@@ -1,4 +1,3 @@
-import type { Coordinator } from "./coordinator.ts";
 import { extend } from "./extend.ts";
 import type { Lease } from "./lease.ts";
 import { longestTimer, randomFraction, type Timer } from "./runtime.ts";
@@ -8,21 +7,25 @@ import type { Settings } from "./settings.ts";
 const renewalFraction = 1 / 3;
 /** However short the time left: not more often than after this part of the ttl. */
 const leastFraction = 1 / 10;
+/** Not later than when this part of what is left has passed. */
+const latestFraction = 1 / 2;
 /** Many locks that were taken together are renewed a little apart: up to this part earlier. */
 const jitterFraction = 1 / 10;
 
 /**
- * When the next renewal is due, ms from now. Never later than the threshold demands, and never in a hot loop,
- * whatever ttl and threshold are.
+ * When the next renewal is due, ms from now. Never later than the threshold demands or when the deadline is
+ * near, and never in a hot loop, whatever ttl and threshold are.
  */
 export function renewalDelay(ttl: number, remaining: number, threshold: number, random: number): number {
-  const wished = Math.min(ttl * renewalFraction, remaining - threshold) * (1 - random * jitterFraction);
-  return Math.min(Math.max(wished, ttl * leastFraction), longestTimer);
+  // A threshold that leaves no time before it would mean to extend without end.
+  const bounded = Math.min(threshold, ttl * (1 - renewalFraction));
+  const wished = Math.min(ttl * renewalFraction, remaining - bounded) * (1 - random * jitterFraction);
+  const delay = Math.max(wished, ttl * leastFraction);
+  return Math.min(delay, remaining * latestFraction, longestTimer);
 }
 
-/** Keeps a lease extended until it is stopped, lost, or held for as long as it may. */
+/** Keeps a lease extended until it is stopped, lost, handed over, or held for as long as it may. */
 export class Renewal {
-  readonly #coordinator: Coordinator;
   readonly #lease: Lease;
   readonly #ttl: number;
   readonly #settings: Settings;
@@ -30,14 +33,12 @@ export class Renewal {
   #timer: Timer | undefined;
   #stopped = false;
 
-  constructor(coordinator: Coordinator, lease: Lease, ttl: number, settings: Settings) {
-    this.#coordinator = coordinator;
+  constructor(lease: Lease, ttl: number, settings: Settings) {
     this.#lease = lease;
     this.#ttl = ttl;
     // Tried again until the deadline decides: `retryCount` is for those who wait for the outcome.
     this.#settings = { ...settings, retryCount: -1 };
-    const longest = settings.maxHoldTime ?? Number.POSITIVE_INFINITY;
-    this.#holdUntil = coordinator.clock.now() + longest;
+    this.#holdUntil = lease.coordinator.clock.now() + (settings.maxHoldTime ?? Number.POSITIVE_INFINITY);
     this.#schedule();
   }
 
@@ -50,26 +51,30 @@ export class Renewal {
   #schedule(): void {
     const remaining = this.#lease.remaining();
     if (this.#stopped || remaining === 0) return;
-    const random = randomFraction(this.#coordinator.runtime);
-    // A threshold that leaves no time before it would mean to extend without end.
-    const threshold = Math.min(this.#settings.automaticExtensionThreshold, this.#ttl * (1 - renewalFraction));
-    const delay = renewalDelay(this.#ttl, remaining, threshold, random);
-    this.#timer = this.#coordinator.runtime.setTimer(() => void this.#renew(), delay);
+    const { runtime } = this.#lease.coordinator;
+    const { automaticExtensionThreshold } = this.#settings;
+    const delay = renewalDelay(this.#ttl, remaining, automaticExtensionThreshold, randomFraction(runtime));
+    this.#timer = runtime.setTimer(() => void this.#renew(), delay);
     this.#timer.unref();
   }
 
   async #renew(): Promise<void> {
-    // The masters count from when the command arrives: with the whole of what is left of the holding time as
-    // ttl the keys could outlive it by the way there. The lease ends in time all the same, by its own count.
-    const rest = Math.floor(this.#holdUntil - this.#coordinator.clock.now());
+    const lease = this.#lease;
+    if (lease.handedOver) return;
+    const rest = Math.floor(this.#holdUntil - lease.coordinator.clock.now());
     const ttl = Math.min(this.#ttl, rest);
-    if (rest < this.#ttl) this.#lease.limit = `it was held for maxHoldTime, ${this.#settings.maxHoldTime} ms`;
-    if (ttl <= this.#lease.remaining()) return;
-    try {
-      await extend(this.#coordinator, this.#lease, ttl, this.#settings);
-    } catch {
-      // Lost or released: the lease has told whoever needs to know.
-      return;
+    if (rest < this.#ttl) lease.cap(`it was held for maxHoldTime, ${this.#settings.maxHoldTime} ms`);
+    const remaining = lease.remaining();
+    // The holding time is over with what it has.
+    if (rest <= remaining) return;
+    // Otherwise it has more where the routine has extended it further itself.
+    if (ttl > remaining) {
+      try {
+        await extend(lease, ttl, this.#settings);
+      } catch {
+        // Lost or released: the lease has told whoever needs to know.
+        return;
+      }
     }
     this.#schedule();
   }

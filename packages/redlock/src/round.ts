@@ -1,7 +1,7 @@
 import type { LeaseClock } from "./clock.ts";
 import { NodeError } from "./errors.ts";
 import type { Fault, LockNode } from "./node.ts";
-import type { Runtime, Timer } from "./runtime.ts";
+import { longestTimer, type Runtime, type Timer } from "./runtime.ts";
 
 export interface RoundPlan<Reply> {
   readonly nodes: readonly LockNode[];
@@ -12,7 +12,7 @@ export interface RoundPlan<Reply> {
   ask(node: LockNode): Promise<Reply | Fault>;
   /**
    * Called with each answer as it comes; true once the answers can decide. A master whose time is up gives a
-   * `TIMEOUT` fault, and its real answer, should that still come, is told as well.
+   * `TIMEOUT` fault; its real answer, should that still come, is told as well, but is no vote any more.
    */
   hear(index: number, answer: Reply | Fault): boolean;
 }
@@ -47,10 +47,13 @@ export class Round<Reply> {
     });
     this.sentAt = plan.clock.now();
     for (const [index, node] of plan.nodes.entries()) {
-      void plan.ask(node).then((answer) => this.#hear(index, answer));
+      const hear = (answer: Reply | Fault) => this.#hear(index, answer);
+      void asked(plan, node).then(hear, (error) => hear(faultOf(node, error)));
     }
-    const due = plan.runtime.monotonic() + plan.timeout;
-    this.#timer = plan.runtime.setTimer(() => this.#expire(due), plan.timeout);
+    const delay = Math.min(plan.timeout, longestTimer);
+    const due = plan.runtime.monotonic() + delay;
+    this.#timer = plan.runtime.setTimer(() => this.#expire(due), delay);
+    if (this.#missing === 0) this.#close();
   }
 
   /** One master's time to answer, ms. */
@@ -63,12 +66,14 @@ export class Round<Reply> {
   }
 
   #hear(index: number, answer: Reply | Fault): void {
-    const first = this.answers[index] === undefined;
-    this.answers[index] = answer;
+    const late = this.answers[index] !== undefined;
+    if (!late) {
+      this.answers[index] = answer;
+      this.#missing -= 1;
+    }
     const decided = this.#plan.hear(index, answer);
+    if (late) return;
     if (decided) this.#decide();
-    if (!first) return;
-    this.#missing -= 1;
     if (this.#missing === 0) this.#close();
   }
 
@@ -101,5 +106,19 @@ export class Round<Reply> {
     this.#timer.cancel();
     this.#decide();
     for (const resolve of this.#onClosed) resolve();
+  }
+}
+
+/** Answers are values; a `LockNode` that throws or rejects all the same has given none. */
+function faultOf(node: LockNode, cause: unknown): Fault {
+  const error = new NodeError(node.name, "UNEXPECTED_REPLY", `the node failed: ${String(cause)}`, cause);
+  return { vote: "none", error, sent: true };
+}
+
+function asked<Reply>(plan: RoundPlan<Reply>, node: LockNode): Promise<Reply | Fault> {
+  try {
+    return plan.ask(node);
+  } catch (error) {
+    return Promise.resolve(faultOf(node, error));
   }
 }

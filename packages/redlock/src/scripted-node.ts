@@ -5,11 +5,16 @@ import { claimScript, releaseScript, type Script } from "./scripts.ts";
 
 type Reply = readonly unknown[];
 
+/** Of a master that does not answer so much is waited for; what it is sent beyond that would only pile up. */
+const mostUnanswered = 4096;
+const silent = `${mostUnanswered} commands are unanswered`;
+
 /** A master reached by plain commands and Lua scripts: what the wire carries, and what its replies mean. */
 export class ScriptedNode implements LockNode {
   readonly name: string;
   readonly client: object;
   readonly #connection: Connection;
+  #unanswered = 0;
 
   constructor(connection: Connection) {
     this.#connection = connection;
@@ -32,33 +37,32 @@ export class ScriptedNode implements LockNode {
   }
 
   release(resources: readonly string[], tokens: readonly string[]): Promise<ReleaseAnswer> {
-    return this.#sending(undefined, () =>
-      this.#run(undefined, releaseScript, resources, tokens).then(
-        (deleted): ReleaseAnswer =>
-          typeof deleted === "number"
-            ? { vote: deleted === resources.length ? "yes" : "no" }
-            : this.#unexpected(deleted),
-        (error) => this.#failed(error),
-      ),
-    );
+    const read = (deleted: unknown): ReleaseAnswer => {
+      if (typeof deleted !== "number") return this.#unexpected(deleted);
+      return { vote: deleted === resources.length ? "yes" : "no" };
+    };
+    return this.#sending(undefined, () => this.#run(undefined, releaseScript, resources, tokens, read));
   }
 
   inspect(resource: string): Promise<Holding | Fault> {
+    const failed = (error: unknown) => this.#failed(error);
     return this.#sending(undefined, async () => {
-      try {
-        const owner = this.#connection.send("GET", [resource]);
-        const ttl = this.#connection.send("PTTL", [resource]);
-        const [value, left] = await Promise.all([owner, ttl]);
-        if (typeof left !== "number") return this.#unexpected(left);
-        return { owner: typeof value === "string" ? value : undefined, remaining: lifetime(left) };
-      } catch (error) {
-        return this.#failed(error);
-      }
+      const owner = this.#send<unknown>("GET", [resource], (reply) => reply, failed);
+      const left = await this.#send<number | Fault>(
+        "PTTL",
+        [resource],
+        (reply) => this.#number(reply),
+        failed,
+      );
+      const value = await owner;
+      if (typeof left !== "number") return left;
+      if (isFault(value)) return value;
+      return { owner: typeof value === "string" ? value : undefined, remaining: lifetime(left) };
     });
   }
 
-  onReady(listener: () => void): void {
-    this.#connection.onReady(listener);
+  onReady(listener: () => void): () => void {
+    return this.#connection.onReady(listener);
   }
 
   close(): Promise<void> {
@@ -71,41 +75,57 @@ export class ScriptedNode implements LockNode {
 
   /** Sends now, or when the first connection stands, or not at all. */
   #sending<A>(claim: Claim | undefined, send: () => Promise<A>): Promise<A | Fault> {
-    const obstacle = this.#connection.obstacle();
-    if (obstacle === undefined) return send();
-    if (obstacle instanceof NodeError) return Promise.resolve({ vote: "none", error: obstacle, sent: false });
-    return obstacle.then((): A | Fault | Promise<A> => {
-      const still = this.#connection.obstacle();
-      if (still instanceof NodeError) return { vote: "none", error: still, sent: false };
-      if (still !== undefined || claim?.abandoned) {
-        const error = new NodeError(this.name, "UNREACHABLE", "the first connection came too late");
-        return { vote: "none", error, sent: false };
-      }
-      return send();
+    if (this.#connection.isReady) {
+      return this.#unanswered < mostUnanswered ? send() : Promise.resolve(this.#unsent(silent));
+    }
+    const first = this.#connection.connectFirst();
+    if (!first) return Promise.resolve(this.#unsent(this.#connection.obstacle));
+    return first.then((): A | Fault | Promise<A> => {
+      if (!this.#connection.isReady) return this.#unsent(this.#connection.obstacle);
+      return claim?.abandoned ? this.#unsent("the first connection came too late") : send();
     });
+  }
+
+  #send<A>(
+    command: string,
+    args: readonly (string | number)[],
+    read: (reply: unknown) => A | Promise<A>,
+    failed: (error: unknown) => A | Promise<A>,
+  ): Promise<A> {
+    this.#unanswered += 1;
+    return this.#connection.send(command, args).then(
+      (reply) => {
+        this.#unanswered -= 1;
+        return read(reply);
+      },
+      (error) => {
+        this.#unanswered -= 1;
+        return failed(error);
+      },
+    );
+  }
+
+  #unsent(why: string): Fault {
+    return { vote: "none", error: new NodeError(this.name, "UNREACHABLE", why), sent: false };
   }
 
   /** A vote for one resource: the bare command, so that a lone lock costs no more than that. */
   #set(claim: Claim): Promise<Answer> {
     const { resources, token, ttl } = claim;
-    return this.#connection.send("SET", [resources[0]!, token, "NX", "PX", ttl]).then(
-      (reply): Answer | Promise<Answer> => {
-        if (reply === "OK") return { vote: "yes", remaining: ttl };
-        if (reply !== null) return this.#unexpected(reply);
-        // Taken. By whom, and for how long? It may be my own token, where a reply was lost (PROTOCOL 2.7). The
-        // question sets nothing, so it may be asked even if the round has been rolled back meanwhile.
-        return this.#claim(claim, false);
-      },
-      (error) => this.#failed(error),
-    );
+    const read = (reply: unknown): Answer | Promise<Answer> => {
+      if (reply === "OK") return { vote: "yes", remaining: ttl };
+      if (reply !== null) return this.#unexpected(reply);
+      // Taken. By whom, and for how long? It may be my own token, where a reply was lost (PROTOCOL 2.7). The
+      // question sets nothing, so it may be asked even if the round has been rolled back meanwhile.
+      return this.#claim(claim, false);
+    };
+    const failed = (error: unknown): Answer => this.#failed(error);
+    return this.#send("SET", [resources[0]!, token, "NX", "PX", ttl], read, failed);
   }
 
   #claim(claim: Claim, create: boolean): Promise<Answer> {
     const args = [claim.token, claim.ttl, create ? 1 : 0];
-    return this.#run(claim, claimScript, claim.resources, args).then(
-      (reply) => this.#answer(claim, reply),
-      (error) => this.#failed(error),
-    );
+    return this.#run(claim, claimScript, claim.resources, args, (reply) => this.#answer(claim, reply));
   }
 
   #answer(claim: Claim, reply: unknown): Answer {
@@ -122,23 +142,28 @@ export class ScriptedNode implements LockNode {
    * Runs a script by its digest, and by its text where the master does not know it. The text goes out behind
    * whatever was sent meanwhile, a roll-back perhaps: so never for a claim that was given up. A release may.
    */
-  async #run(
+  #run<A>(
     claim: Claim | undefined,
     script: Script,
     keys: readonly string[],
     args: readonly (string | number)[],
-  ): Promise<unknown> {
-    try {
-      return await this.#connection.send("EVALSHA", [script.sha1, keys.length, ...keys, ...args]);
-    } catch (error) {
+    read: (reply: unknown) => A,
+  ): Promise<A | Fault> {
+    const operands = [keys.length, ...keys, ...args];
+    return this.#send<A | Fault>("EVALSHA", [script.sha1, ...operands], read, (error) => {
       const unknown = this.#connection.isReply(error) && error.message.startsWith("NOSCRIPT");
-      if (!unknown || claim?.abandoned || this.#connection.obstacle() !== undefined) throw error;
-      return await this.#connection.send("EVAL", [script.source, keys.length, ...keys, ...args]);
-    }
+      if (!unknown || claim?.abandoned || !this.#connection.isReady) return this.#failed(error);
+      return this.#send<A | Fault>("EVAL", [script.source, ...operands], read, (again) =>
+        this.#failed(again),
+      );
+    });
+  }
+
+  #number(reply: unknown): number | Fault {
+    return typeof reply === "number" ? reply : this.#unexpected(reply);
   }
 
   #failed(error: unknown): Fault {
-    if (error instanceof NodeError) return { vote: "none", error, sent: true };
     const message = error instanceof Error ? error.message : String(error);
     const reason = this.#connection.isReply(error) ? reasonIn(message) : "UNREACHABLE";
     return { vote: "none", error: new NodeError(this.name, reason, message, error), sent: true };
@@ -152,14 +177,22 @@ export class ScriptedNode implements LockNode {
   }
 }
 
+function isFault(value: unknown): value is Fault {
+  return typeof value === "object" && value !== null && "vote" in value;
+}
+
 /** PTTL in words: -2 is no key, -1 a key without expiry. */
 function lifetime(pttl: number): number {
   if (pttl === -1) return Number.POSITIVE_INFINITY;
   return Math.max(0, pttl);
 }
 
-/** The word a Redis error begins with. Before version 7 a script's error is quoted inside an ERR of its own. */
+/**
+ * The word a Redis error begins with. Inside a script it is not at the beginning: before version 7 an ERR quotes
+ * the error, and from then on a missing permission is an ERR in words of its own.
+ */
 function reasonIn(message: string): string {
+  if (message.includes("user executing the script can't")) return "NOPERM";
   const quoted = /@user_script: ?\d+: -?([A-Z]{2,})\b/.exec(message)?.[1];
   return quoted ?? /^[A-Z]+/.exec(message)?.[0] ?? "ERR";
 }

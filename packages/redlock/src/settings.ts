@@ -1,4 +1,4 @@
-import { type Backoff, fixedBackoff } from "./backoff.ts";
+import type { Backoff } from "./backoff.ts";
 import { InvalidArgumentError } from "./errors.ts";
 import { validityLoss } from "./validity.ts";
 
@@ -6,7 +6,10 @@ import { validityLoss } from "./validity.ts";
 export interface Settings {
   /** By how much the rates of any two machines' clocks may differ. Default 0.01, that is 1 %. */
   readonly driftFactor: number;
-  /** How often `acquire` and `extend` try again after the first time; -1 is without end. Default 10. */
+  /**
+   * How often `acquire` and `extend` try again after the first time; -1 is without end. A pause that is cut short
+   * because the lock expires sooner counts for the part of it that was waited. Default 10.
+   */
   readonly retryCount: number;
   /** The time between two attempts, ms; shorter where it is known that the lock expires sooner. Default 200. */
   readonly retryDelay: number;
@@ -21,8 +24,8 @@ export interface Settings {
    */
   readonly nodeTimeout?: number | undefined;
   /**
-   * How long `acquire` may wait for its turn, ms: no attempt begins later, so it settles within this and one
-   * `nodeTimeout`. Replaces `retryCount`. Default: none, `retryCount` decides.
+   * How long `acquire` may wait for its turn, ms, a place for its rounds included: no attempt begins later, so it
+   * settles within this and one `nodeTimeout`. Replaces `retryCount`. Default: none, `retryCount` decides.
    */
   readonly waitTimeout?: number | undefined;
   /** Replaces `retryDelay` and `retryJitter`. */
@@ -51,34 +54,36 @@ interface Range {
 
 const milliseconds: Range = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER, what: "milliseconds, 0 or more" };
 
-const ranges: Readonly<Record<string, Range>> = {
-  driftFactor: { minimum: 0, maximum: 0.5, what: "a number from 0 to 0.5" },
-  retryCount: {
-    minimum: -1,
-    maximum: Number.MAX_SAFE_INTEGER,
-    integer: true,
-    what: "a whole number, 0 or more, or -1 for no limit",
-  },
-  retryDelay: milliseconds,
-  retryJitter: milliseconds,
-  automaticExtensionThreshold: milliseconds,
-  nodeTimeout: { ...milliseconds, minimum: 1, what: "milliseconds, 1 or more" },
-  waitTimeout: { ...milliseconds, maximum: Number.POSITIVE_INFINITY },
-  minimumValidity: milliseconds,
-  maxHoldTime: {
-    ...milliseconds,
-    minimum: 1,
-    maximum: Number.POSITIVE_INFINITY,
-    what: "milliseconds, 1 or more",
-  },
-};
+const ranges: ReadonlyMap<string, Range> = new Map(
+  Object.entries({
+    driftFactor: { minimum: 0, maximum: 0.5, what: "a number from 0 to 0.5" },
+    retryCount: {
+      minimum: -1,
+      maximum: Number.MAX_SAFE_INTEGER,
+      integer: true,
+      what: "a whole number, 0 or more, or -1 for no limit",
+    },
+    retryDelay: milliseconds,
+    retryJitter: milliseconds,
+    automaticExtensionThreshold: milliseconds,
+    nodeTimeout: { ...milliseconds, minimum: 1, what: "milliseconds, 1 or more" },
+    waitTimeout: { ...milliseconds, maximum: Number.POSITIVE_INFINITY },
+    minimumValidity: milliseconds,
+    maxHoldTime: {
+      ...milliseconds,
+      minimum: 1,
+      maximum: Number.POSITIVE_INFINITY,
+      what: "milliseconds, 1 or more",
+    },
+  }),
+);
 
 /** `base` with what `overrides` gives; an entry that is `undefined` is not given. Each value is checked. */
 export function settingsFrom(base: Settings, overrides: Partial<Settings>): Settings {
   const settings: Record<string, unknown> = { ...base };
   for (const [name, value] of Object.entries(overrides)) {
     if (value === undefined) continue;
-    const range = ranges[name];
+    const range = ranges.get(name);
     if (range) checkNumber(name, value, range);
     else if (name === "backoff") checkBackoff(value);
     else continue;
@@ -93,12 +98,12 @@ function checkNumber(name: string, value: unknown, range: Range): void {
     value >= range.minimum &&
     value <= range.maximum &&
     (!range.integer || Number.isInteger(value));
-  if (!fits) throw new InvalidArgumentError(`${name} must be ${range.what}, but is ${String(value)}`);
+  if (!fits) throw new InvalidArgumentError(`${name} must be ${range.what}, but is ${shown(value)}`);
 }
 
 function checkBackoff(value: unknown): void {
   if (typeof value !== "function") {
-    throw new InvalidArgumentError(`backoff must be a function, but is ${String(value)}`);
+    throw new InvalidArgumentError(`backoff must be a function, but is ${shown(value)}`);
   }
 }
 
@@ -109,7 +114,7 @@ const longestTtl = Number.MAX_SAFE_INTEGER;
 export function checkTtl(ttl: unknown, settings: Settings): asserts ttl is number {
   if (typeof ttl !== "number" || !Number.isInteger(ttl) || ttl <= 0 || ttl > longestTtl) {
     throw new InvalidArgumentError(
-      `ttl must be a whole number of milliseconds from 1 to ${longestTtl}, but is ${String(ttl)}`,
+      `ttl must be a whole number of milliseconds from 1 to ${longestTtl}, but is ${shown(ttl)}`,
     );
   }
   const loss = validityLoss(ttl, settings.driftFactor);
@@ -136,10 +141,6 @@ export function nodeTimeoutFor(ttl: number, settings: Settings): number {
   return settings.nodeTimeout ?? Math.min(Math.max(ttl / 20, 50), 500, Math.max(1, ttl / 4));
 }
 
-export function backoffFrom(settings: Settings): Backoff {
-  return settings.backoff ?? fixedBackoff(settings.retryDelay, settings.retryJitter);
-}
-
 /** Attempts that `acquire` and `extend` may make. */
 export function attemptsAllowed(settings: Settings): number {
   return settings.retryCount === -1 ? Number.POSITIVE_INFINITY : settings.retryCount + 1;
@@ -152,7 +153,7 @@ export function resourceList(resources: unknown): readonly string[] {
     throw new InvalidArgumentError("resources must name at least one resource, but is empty");
   for (const resource of list) {
     if (typeof resource !== "string" || resource === "") {
-      const found = resource === "" ? "an empty string" : `${typeof resource} ${String(resource)}`;
+      const found = resource === "" ? "an empty string" : `${typeof resource} ${shown(resource)}`;
       throw new InvalidArgumentError(`a resource must be a non-empty string, but one is ${found}`);
     }
   }
@@ -163,4 +164,13 @@ export function resourceList(resources: unknown): readonly string[] {
     );
   }
   return list as readonly string[];
+}
+
+/** A value for a message, whatever it is. */
+function shown(value: unknown): string {
+  try {
+    return String(value);
+  } catch {
+    return `an ${typeof value} without a text`;
+  }
 }

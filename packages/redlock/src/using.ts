@@ -1,4 +1,4 @@
-import type { Coordinator } from "./coordinator.ts";
+import { abortWith } from "./lease.ts";
 import { Lock } from "./lock.ts";
 import { Renewal } from "./renewal.ts";
 import type { Settings } from "./settings.ts";
@@ -13,19 +13,45 @@ export type Routine<T> = (signal: RedlockAbortSignal, lock: Lock) => T | Promise
  * comes out, whatever has become of the lock: only the routine knows what its work was worth.
  */
 export async function hold<T>(
-  coordinator: Coordinator,
   lock: Lock,
   ttl: number,
   settings: Settings,
   callersSignal: AbortSignal | undefined,
   routine: Routine<T>,
 ): Promise<T> {
-  const renewal = new Renewal(coordinator, Lock.leaseOf(lock), ttl, settings);
-  const signal = callersSignal ? AbortSignal.any([lock.signal, callersSignal]) : lock.signal;
+  const lease = Lock.leaseOf(lock);
+  const renewal = new Renewal(lease, ttl, settings);
+  const { signal, unlink } = callersSignal ? linked(lock.signal, callersSignal) : notLinked(lock.signal);
   try {
     return await routine(signal, lock);
   } finally {
+    unlink();
     renewal.stop();
-    await lock.release();
+    // A lock that was handed over as JSON is for the other process to release.
+    if (!lease.handedOver) await lock.release();
   }
+}
+
+interface Linked {
+  readonly signal: AbortSignal;
+  unlink(): void;
+}
+
+function notLinked(signal: AbortSignal): Linked {
+  return { signal, unlink: () => {} };
+}
+
+/** Aborts with whichever is first. Not `AbortSignal.any`: that stays tied to a long-lived signal. */
+function linked(...signals: readonly AbortSignal[]): Linked {
+  const controller = new AbortController();
+  const follow = () => {
+    const aborted = signals.find((signal) => signal.aborted);
+    if (aborted && !controller.signal.aborted) abortWith(controller, aborted.reason);
+  };
+  for (const signal of signals) signal.addEventListener("abort", follow);
+  follow();
+  const unlink = () => {
+    for (const signal of signals) signal.removeEventListener("abort", follow);
+  };
+  return { signal: controller.signal, unlink };
 }

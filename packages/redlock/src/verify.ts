@@ -2,7 +2,6 @@ import { Attempts } from "./attempts.ts";
 import { isRefused, verdictOf } from "./ballot.ts";
 import { Cancellation } from "./cancellation.ts";
 import { confirm } from "./confirm.ts";
-import type { Coordinator } from "./coordinator.ts";
 import { ExecutionError } from "./errors.ts";
 import type { Lease } from "./lease.ts";
 import type { Settings } from "./settings.ts";
@@ -12,12 +11,11 @@ import type { Settings } from "./settings.ts";
  * changes nothing (PROTOCOL 14.1, 14.14). Each yes tells how long the key still lives, which is how a resumed
  * lease learns what it has.
  */
-export async function verify(coordinator: Coordinator, lease: Lease, settings: Settings): Promise<boolean> {
-  if (lease.lost || lease.state === "released") return false;
-  const attempts = new Attempts(coordinator.nodes);
-  const question = { ttl: 1, repair: false, settings };
-  const ballot = await confirm(coordinator, lease, question, attempts, new Cancellation());
+export async function verify(lease: Lease, settings: Settings): Promise<boolean> {
+  if (lease.lost || lease.hasEnded) return false;
+  const attempts = new Attempts(lease.coordinator.nodes);
+  const ballot = await confirm(lease, { ttl: 1, repair: false, settings }, attempts, new Cancellation());
   if (verdictOf(ballot) === "won") return lease.remaining() > 0;
-  if (isRefused(ballot) || lease.lost) return false;
+  if (isRefused(ballot) || lease.hasEnded) return false;
   throw new ExecutionError(`No quorum told whether the lock is held: ${attempts.summary}`, attempts.stats);
 }

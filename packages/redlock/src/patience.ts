@@ -1,0 +1,62 @@
+import type { Attempt } from "./acquire.ts";
+import { pauseBetween } from "./backoff.ts";
+import { contentionIn } from "./ballot.ts";
+import { Cancellation } from "./cancellation.ts";
+import { longestTimer, randomFraction, type Runtime, type Timer } from "./runtime.ts";
+import type { Settings } from "./settings.ts";
+
+/** A key is gone when its time is *over*; and those who wait for the same one should not all ask together. */
+const expiryMargin = 1;
+const expiryJitter = 5;
+/** A pause cut short counts for at least this part of a retry, or short locks would be asked for without end. */
+const leastRetry = 0.1;
+
+/** How much longer to contend: by a count of retries, or by the time that `waitTimeout` allows. */
+export class Patience {
+  /** Cancelled when the time is over. */
+  readonly timeUp: Cancellation = new Cancellation();
+  readonly #runtime: Runtime;
+  readonly #settings: Settings;
+  readonly #begun: number;
+  readonly #timer: Timer | undefined;
+  #attempts = 0;
+  #retries = 0;
+
+  constructor(runtime: Runtime, settings: Settings) {
+    this.#runtime = runtime;
+    this.#settings = settings;
+    this.#begun = runtime.monotonic();
+    const { waitTimeout } = settings;
+    if (waitTimeout !== undefined && waitTimeout <= longestTimer) {
+      this.#timer = runtime.setTimer(() => this.timeUp.cancel(new Error("waitTimeout is over")), waitTimeout);
+    }
+  }
+
+  /** How long to wait before the next attempt, ms; `undefined` when there is to be none. */
+  pauseAfter(last: Attempt): number | undefined {
+    const { retryCount, waitTimeout } = this.#settings;
+    this.#attempts += 1;
+    const pause = pauseBetween(this.#settings, this.#runtime, this.#attempts);
+    const shortened = Math.min(pause, this.#freeAfter(last));
+    if (waitTimeout !== undefined) {
+      const left = this.#begun + waitTimeout - this.#runtime.monotonic();
+      // The last attempt begins when the time is over, not before: the lock may be freed until then.
+      return left > 0 ? Math.min(shortened, left) : undefined;
+    }
+    if (retryCount === -1) return shortened;
+    if (this.#retries >= retryCount) return undefined;
+    this.#retries += pause > 0 ? Math.max(shortened / pause, leastRetry) : 1;
+    return shortened;
+  }
+
+  end(): void {
+    this.#timer?.cancel();
+  }
+
+  /** No wait is longer than the lock that is in the way can live. */
+  #freeAfter(last: Attempt): number {
+    const { freeIn, kind } = contentionIn(last.round.answers);
+    if (kind === "unavailable") return Number.POSITIVE_INFINITY;
+    return freeIn + expiryMargin + randomFraction(this.#runtime) * expiryJitter;
+  }
+}
