@@ -8,6 +8,8 @@ export default defineConfig({
   test: {
     // Two cores: real masters, worker processes and the tests themselves share them.
     maxWorkers: 2,
+    // The report is for `.ci/run`, which counts.
+    reporters: ["default", ["json", { outputFile: "node_modules/.vitest-results.json" }]],
     projects: [
       { ...shared, test: { name: "unit", include: ["packages/*/src/**/*.test.ts"] } },
       {

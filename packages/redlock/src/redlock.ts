@@ -63,7 +63,8 @@ export class Redlock extends EventEmitter<RedlockEvents> implements LockOwner {
   readonly #coordinator: Coordinator;
   readonly #settings: Settings;
   readonly #limit: LimitFunction;
-  readonly #waiting = new Set<Cancellation>();
+  /** Every `acquire` that is under way, and how to end it. */
+  readonly #contests = new Map<Cancellation, Promise<unknown>>();
   #quit: Promise<void> | undefined;
 
   /**
@@ -206,12 +207,14 @@ export class Redlock extends EventEmitter<RedlockEvents> implements LockOwner {
 
   async #quitNow(): Promise<void> {
     const { nodes, leases, cleanUps, runtime } = this.#coordinator;
-    for (const cancellation of this.#waiting) cancellation.cancel(new ClosedError());
+    const contests = [...this.#contests.values()];
+    for (const cancellation of this.#contests.keys()) cancellation.cancel(new ClosedError());
     const held = [...leases].filter((lease) => !lease.handedOver);
     // Who still works under one of these locks is told: it is given away.
     for (const lease of held) lease.lose("quit() has given it up");
     for (const lease of held) void release(lease, this.#settings);
-    // Roll-backs and releases that others have begun are on their way as well.
+    // Each acquire that was ended rolls back first, and releases that others have begun are on their way as well.
+    await Promise.allSettled(contests);
     await cleanUps.answered;
     cleanUps.stop();
     const timeUp = new Cancellation();
@@ -235,20 +238,21 @@ export class Redlock extends EventEmitter<RedlockEvents> implements LockOwner {
     const cancellation = new Cancellation();
     const abort = () => cancellation.cancel(new AbortError(signal?.reason));
     signal?.addEventListener("abort", abort);
-    this.#waiting.add(cancellation);
+    const contending = contend({
+      coordinator: this.#coordinator,
+      wish,
+      cancellation,
+      limit: this.#limit,
+    });
+    this.#contests.set(cancellation, contending);
     try {
-      const contest = await contend({
-        coordinator: this.#coordinator,
-        wish,
-        cancellation,
-        limit: this.#limit,
-      });
+      const contest = await contending;
       if (!this.#quit || !contest.lease) return contest;
       // Granted in the moment of `quit`, which did not see it.
       await release(contest.lease, settings);
       throw new ClosedError();
     } finally {
-      this.#waiting.delete(cancellation);
+      this.#contests.delete(cancellation);
       signal?.removeEventListener("abort", abort);
     }
   }
