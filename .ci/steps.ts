@@ -59,9 +59,37 @@ function packageChecks(): void {
   rmSync(folder, { recursive: true, force: true });
 }
 
+/** The contract on masters in containers, and docker-compose.redlock.yml brought up once. */
+function dockerChecks(): void {
+  const engine = "packages/testbed/src/docker-engine.ts";
+  const withEngine = (...args: string[]) => pnpm("exec", "tsx", engine, ...args);
+  if (!withEngine("docker", "version")) {
+    untried.push("Docker: no engine answers and none could be started");
+    return;
+  }
+  const contract = ["vitest", "run", "test/contract/ioredis-6.test.ts", "test/contract/ioredis-5.test.ts"];
+  tests("contract suite on masters in Docker", () =>
+    withEngine("sh", ".ci/with-image", "npx", "-y", "pnpm@12", "--silent", "exec", ...contract),
+  );
+  tests("contract suite on docker-compose.redlock.yml", () =>
+    withEngine(
+      "sh",
+      ".ci/with-image",
+      "sh",
+      ".ci/with-compose",
+      "npx",
+      "-y",
+      "pnpm@12",
+      "--silent",
+      "exec",
+      ...contract,
+    ),
+  );
+}
+
 tests("pnpm test", () => pnpm("test"));
 packageChecks();
-// DOCKER
+dockerChecks();
 
 for (const line of untried) console.log(`not tried: ${line}`);
 console.log(`${passed} passed, ${failed} failed`);

@@ -1,0 +1,291 @@
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable, Writable } from "node:stream";
+import { Redis } from "ioredis";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import type { Master, Masters, MastersOptions } from "./masters.ts";
+import { askServer } from "./ping.ts";
+import { untilRefused } from "./ports.ts";
+import { startMasters } from "./start-masters.ts";
+
+const clients: Redis[] = [];
+const started: Masters[] = [];
+
+async function start(count: number, options: MastersOptions = {}): Promise<Masters> {
+  const masters = await startMasters(count, { source: "local-binary", say: () => {}, ...options });
+  started.push(masters);
+  return masters;
+}
+
+function clientOf(master: Master, password?: string): Redis {
+  const client = new Redis({
+    host: master.host,
+    port: master.port,
+    ...(password === undefined ? {} : { password }),
+    lazyConnect: true,
+    retryStrategy: () => null,
+    maxRetriesPerRequest: 0,
+  });
+  client.on("error", () => {});
+  clients.push(client);
+  return client;
+}
+
+/** Runs one command on a connection of its own. */
+async function call(master: Master, command: string, ...commandArguments: string[]): Promise<unknown> {
+  const client = clientOf(master);
+  try {
+    return await client.call(command, ...commandArguments);
+  } finally {
+    client.disconnect();
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function pidOf(master: Master): Promise<number> {
+  return (await askServer(master.host, master.port, 1000))?.processId as number;
+}
+
+async function directoryOf(master: Master): Promise<string> {
+  return ((await call(master, "CONFIG", "GET", "dir")) as string[])[1] as string;
+}
+
+function masterFoldersIn(directory: string): string[] {
+  return readdirSync(directory).filter((name) => name.startsWith("quorlock-masters-"));
+}
+
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.disconnect();
+  for (const masters of started.splice(0)) await masters.stop();
+  vi.unstubAllEnvs();
+});
+
+describe("masters from a local binary", () => {
+  test("answer, are independent, and listen on the loopback only", async () => {
+    const masters = await start(3);
+    expect(masters.source).toBe("local-binary");
+    expect(new Set(masters.urls).size).toBe(3);
+    for (const [index, master] of masters.list.entries()) {
+      expect(master.url).toBe(`redis://127.0.0.1:${master.port}`);
+      expect(master.controllable).toBe(true);
+      await call(master, "SET", "index", `${index}`);
+      expect(await call(master, "CONFIG", "GET", "bind")).toEqual(["bind", "127.0.0.1"]);
+      expect(await call(master, "CONFIG", "GET", "maxmemory-policy")).toEqual([
+        "maxmemory-policy",
+        "noeviction",
+      ]);
+    }
+    const indexes = await Promise.all(masters.list.map((master) => call(master, "GET", "index")));
+    expect(indexes).toEqual(["0", "1", "2"]);
+  });
+
+  test("that reach for the same port end up on different ones", async () => {
+    const random = vi.spyOn(Math, "random");
+    for (let chosen = 0; chosen < 4; chosen += 1) random.mockReturnValueOnce(0.5);
+    const masters = await start(4);
+    random.mockRestore();
+    expect(new Set(masters.urls).size).toBe(4);
+    expect(new Set(await Promise.all(masters.list.map(pidOf))).size).toBe(4);
+  });
+
+  test("say what was found", async () => {
+    const said: string[] = [];
+    const masters = await start(2, { say: (line) => said.push(line) });
+    expect(said).toHaveLength(1);
+    expect(said[0]).toContain("redis-server");
+    for (const master of masters.list) expect(said[0]).toContain(`${master.port}`);
+  });
+
+  test("take more arguments, which win over ours", async () => {
+    const config = ["--requirepass", "secret", "--maxmemory-policy", "allkeys-lru"];
+    const [master] = (await start(1, { config })).list;
+    const client = clientOf(master as Master, "secret");
+    expect(await client.call("CONFIG", "GET", "maxmemory-policy")).toEqual([
+      "maxmemory-policy",
+      "allkeys-lru",
+    ]);
+    await expect(call(master as Master, "GET", "a")).rejects.toThrow("NOAUTH");
+  });
+
+  test("start as cluster nodes, whose second port must be free as well", async () => {
+    const [master] = (await start(1, { config: ["--cluster-enabled", "yes"] })).list;
+    expect(await call(master as Master, "CLUSTER", "INFO")).toContain("cluster_state");
+  });
+
+  test("that refuse their configuration are an error with their own words, and leave nothing behind", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "quorlock-test-"));
+    vi.stubEnv("TMPDIR", directory);
+    const failure = start(2, { config: ["--no-such-option", "1"] });
+    await expect(failure).rejects.toThrow(/did not start[\s\S]*no-such-option/);
+    expect(readdirSync(directory)).toEqual([]);
+    rmSync(directory, { recursive: true });
+  });
+});
+
+describe("kill and restart", () => {
+  test("the process is gone and the port refuses, then it answers on the same port", async () => {
+    const [master] = (await start(1)).list as [Master];
+    const pid = await pidOf(master);
+    await master.kill();
+    expect(isRunning(pid)).toBe(false);
+    await expect(call(master, "PING")).rejects.toThrow();
+    await master.kill();
+    await master.restart();
+    expect(await call(master, "PING")).toBe("PONG");
+    expect(await pidOf(master)).not.toBe(pid);
+  });
+
+  const survives = { none: null, "aof-always": "v", "aof-everysec": "v", rdb: null } as const;
+  for (const [persistence, value] of Object.entries(survives)) {
+    test(`persistence ${persistence}: a key written just before is ${value ? "kept" : "forgotten"}`, async () => {
+      const [master] = (await start(1, { persistence: persistence as keyof typeof survives })).list as [
+        Master,
+      ];
+      await call(master, "SET", "k", "v");
+      await master.kill();
+      await master.restart();
+      expect(await call(master, "GET", "k")).toBe(value);
+    });
+  }
+
+  for (const period of ["always", "everysec"] as const) {
+    test(`persistence aof-${period} is appendfsync ${period}, which no kill of a process can show`, async () => {
+      const [master] = (await start(1, { persistence: `aof-${period}` })).list as [Master];
+      expect(await call(master, "CONFIG", "GET", "appendonly")).toEqual(["appendonly", "yes"]);
+      expect(await call(master, "CONFIG", "GET", "appendfsync")).toEqual(["appendfsync", period]);
+    });
+  }
+
+  test("persistence rdb: what SAVE wrote is there again, what came later is not", async () => {
+    const [master] = (await start(1, { persistence: "rdb" })).list as [Master];
+    await call(master, "SET", "k", "saved");
+    await call(master, "SAVE");
+    await call(master, "SET", "k", "later");
+    await master.kill();
+    await master.restart();
+    expect(await call(master, "GET", "k")).toBe("saved");
+  });
+
+  test("a running and a hung master are killed by restart", async () => {
+    const [master] = (await start(1)).list as [Master];
+    const first = await pidOf(master);
+    await master.restart();
+    const second = await pidOf(master);
+    await master.hang();
+    await master.restart();
+    expect(await pidOf(master)).not.toBe(second);
+    expect([first, second].map(isRunning)).toEqual([false, false]);
+  });
+});
+
+describe("hang and resume", () => {
+  test("a hung master accepts connections and answers nothing; then it does what it was asked", async () => {
+    const [master] = (await start(1)).list as [Master];
+    const client = clientOf(master);
+    await client.set("k", "before");
+    await master.hang();
+    // The kernel accepts for it, so only an answer tells.
+    expect(await askServer(master.host, master.port, 100)).toBeUndefined();
+    const late = client.set("k", "while hung");
+    await master.resume();
+    expect(await late).toBe("OK");
+    expect(await call(master, "GET", "k")).toBe("while hung");
+  });
+
+  test("a master that is not running can do neither", async () => {
+    const [master] = (await start(1)).list as [Master];
+    await master.kill();
+    await expect(master.hang()).rejects.toThrow("not running");
+    await expect(master.resume()).rejects.toThrow("not running");
+  });
+});
+
+describe("stop", () => {
+  test("ends running, killed and hung masters and removes their directories; twice is once", async () => {
+    const masters = await start(3);
+    const pids = await Promise.all(masters.list.map(pidOf));
+    const directories = await Promise.all(masters.list.map(directoryOf));
+    expect(directories.map(existsSync)).toEqual([true, true, true]);
+    await masters.list[0]?.kill();
+    await masters.list[1]?.hang();
+    await masters.stop();
+    await masters.stop();
+    expect(pids.map(isRunning)).toEqual([false, false, false]);
+    await expect(masters.list[2]?.restart()).rejects.toThrow("stopped for good");
+    expect(directories.map(existsSync)).toEqual([false, false, false]);
+  });
+
+  test("catches a restart that is under way", async () => {
+    const masters = await start(1);
+    const [master] = masters.list as [Master];
+    const directory = await directoryOf(master);
+    const restarting = master.restart();
+    restarting.catch(() => {});
+    await masters.stop();
+    await expect(restarting).rejects.toThrow();
+    await untilRefused(master.host, master.port);
+    expect(existsSync(directory)).toBe(false);
+  });
+});
+
+// The masters of a process that ends without stop() end with it, however it ends.
+describe("the end of the process", () => {
+  const require = createRequire(import.meta.url);
+  const program = `
+    import { startMasters } from ${JSON.stringify(new URL("./index.ts", import.meta.url).href)};
+    const { list } = await startMasters(3, { source: "local-binary", say: () => {} });
+    await list[0].hang();
+    await list[1].kill();
+    await list[1].restart();
+    console.log(JSON.stringify(list.map(({ host, port }) => ({ host, port }))));
+    process.stdin.once("data", () => process.exit(0));
+  `;
+  /** Runs a program in a process of its own, which does not outlive the test. */
+  function run(
+    text: string,
+    environment: NodeJS.ProcessEnv = {},
+  ): ChildProcessByStdio<Writable, Readable, null> {
+    const child = spawn(
+      process.execPath,
+      ["--import", `file://${require.resolve("tsx")}`, "--input-type=module", "--eval", text],
+      { env: { ...process.env, ...environment }, stdio: ["pipe", "pipe", "inherit"] },
+    );
+    onTestFinished(() => void child.kill("SIGKILL"));
+    return child;
+  }
+
+  for (const ending of ["SIGINT", "SIGTERM", "SIGKILL", "exit"] as const) {
+    test(`by ${ending} ends hung and restarted masters and removes their directories`, async () => {
+      const directory = mkdtempSync(join(tmpdir(), "quorlock-test-"));
+      onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+      const child = run(program, { TMPDIR: directory });
+      const [line] = await new Promise<string[]>((resolve, reject) => {
+        createInterface({ input: child.stdout }).once("line", (first) => resolve([first]));
+        child.once("exit", (code) => reject(new Error(`the program ended early (${code})`)));
+      });
+      const places = JSON.parse(line as string) as { host: string; port: number }[];
+      if (ending === "exit") child.stdin.write("\n");
+      else child.kill(ending);
+      for (const { host, port } of places) await untilRefused(host, port);
+      await vi.waitFor(() => expect(masterFoldersIn(directory)).toEqual([]), { timeout: 10_000 });
+    }, 30_000);
+  }
+
+  test("is not held up by masters that nobody stopped", async () => {
+    const child = run(program.replace(/process.stdin.*/, ""));
+    child.stdin.end();
+    expect(await new Promise((resolve) => child.once("exit", resolve))).toBe(0);
+  }, 30_000);
+});

@@ -1,0 +1,172 @@
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { findExecutable } from "./executables.ts";
+import { NoMastersError } from "./masters.ts";
+import { installPackage } from "./packages.ts";
+import { startMasters } from "./start-masters.ts";
+
+// Whether this machine has a Docker engine must not decide these tests; docker.test.ts is about the real one.
+vi.mock("testcontainers", () => ({
+  getContainerRuntimeClient: () => Promise.reject(new Error("no engine in this test")),
+}));
+
+const realServer = findExecutable(["redis-server", "valkey-server"]);
+let folder: string;
+let said: string[];
+const say = (line: string): void => {
+  said.push(line);
+};
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "quorlock-test-"));
+  mkdirSync(join(folder, "tmp"));
+  mkdirSync(join(folder, "bin"));
+  said = [];
+  vi.stubEnv("TMPDIR", join(folder, "tmp"));
+  vi.stubEnv("REDLOCK_NODES", "");
+  vi.stubEnv("REDLOCK_NO_INSTALL", "");
+});
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(folder, { recursive: true });
+});
+
+/** Makes `PATH` a folder that has only these programs. */
+function pathWithOnly(...programs: string[]): void {
+  for (const program of programs) {
+    const path = findExecutable([program]);
+    if (path) symlinkSync(path, join(folder, "bin", program));
+  }
+  vi.stubEnv("PATH", join(folder, "bin"));
+}
+
+/** An apt-get that notes how it is called, and "installs" a link to the real server. */
+function fakeAptGet(script = `ln -s ${realServer} ${folder}/bin/redis-server`): () => string[] {
+  const path = join(folder, "bin", "apt-get");
+  const log = join(folder, "apt-get.log");
+  writeFileSync(
+    path,
+    `#!/bin/sh\necho "$DEBIAN_FRONTEND $*" >> ${log}\ncase "$*" in *install*) ${script} ;; esac\n`,
+  );
+  chmodSync(path, 0o755);
+  return () => readFileSync(log, "utf8").trim().split("\n");
+}
+
+const shellPrograms = ["sh", "flock", "ln", "rm", "chmod", "kill", "sleep"];
+
+describe("the order of the ways", () => {
+  test("a server on the PATH comes before Docker and before an installation", async () => {
+    pathWithOnly("redis-server", "valkey-server", "sh", "rm");
+    await using masters = await startMasters(1, { say });
+    expect(masters.source).toBe("local-binary");
+    expect(masters.list[0]?.controllable).toBe(true);
+  });
+
+  test("valkey-server serves where there is no redis-server", async () => {
+    symlinkSync(realServer as string, join(folder, "bin", "valkey-server"));
+    pathWithOnly("sh", "rm");
+    await using masters = await startMasters(1, { say });
+    expect(masters.source).toBe("local-binary");
+    expect(said.join()).toContain("valkey-server");
+  });
+
+  test("where no way works, the error names all of them and why", async () => {
+    pathWithOnly("sh");
+    vi.stubEnv("REDLOCK_NO_INSTALL", "1");
+    const failure = startMasters(5, { say });
+    await expect(failure).rejects.toThrow(NoMastersError);
+    const message = await failure.catch((error: Error) => error.message);
+    expect(message).toBe(
+      [
+        "no masters to be had:",
+        "- REDLOCK_NODES: REDLOCK_NODES is not set",
+        "- local-binary: neither redis-server nor valkey-server is on the PATH",
+        "- docker: no Docker engine answers",
+        "- installed: REDLOCK_NO_INSTALL=1 forbids it",
+      ].join("\n"),
+    );
+    expect(said).toEqual(["testbed: skipping docker: no Docker engine answers"]);
+  });
+
+  test("a way that is asked for is the only one that is tried", async () => {
+    pathWithOnly("sh");
+    const failure = startMasters(1, { source: "local-binary", say });
+    await expect(failure).rejects.toThrow(NoMastersError);
+    await expect(failure).rejects.not.toThrow("docker");
+  });
+
+  for (const count of [0, -1, 1.5, Number.NaN]) {
+    test(`${count} masters are refused`, async () => {
+      await expect(startMasters(count, { say })).rejects.toThrow(RangeError);
+    });
+  }
+});
+
+describe("the installation", () => {
+  test("is refused without a package manager, and where the process is not root", async () => {
+    pathWithOnly("sh");
+    await expect(startMasters(1, { source: "installed", say })).rejects.toThrow("neither apt-get nor apk");
+    fakeAptGet();
+    vi.spyOn(process, "getuid").mockReturnValueOnce(1000);
+    await expect(startMasters(1, { source: "installed", say })).rejects.toThrow("this process is not root");
+  });
+
+  test("is refused by REDLOCK_NO_INSTALL=1, and apt-get is not called", async () => {
+    pathWithOnly("sh");
+    fakeAptGet();
+    vi.stubEnv("REDLOCK_NO_INSTALL", "1");
+    await expect(startMasters(1, { say })).rejects.toThrow("REDLOCK_NO_INSTALL=1 forbids it");
+    expect(readdirSync(folder)).not.toContain("apt-get.log");
+  });
+
+  test("updates, installs, is announced with the time it took, and its server is used", async (context) => {
+    rootOnly(context);
+    const calls = fakeAptGet();
+    pathWithOnly(...shellPrograms);
+    await using masters = await startMasters(2, { say });
+    expect(masters.source).toBe("installed");
+    expect(calls()).toEqual([
+      "noninteractive -o DPkg::Lock::Timeout=120 update",
+      "noninteractive -o DPkg::Lock::Timeout=120 install --yes --no-install-recommends redis-server",
+    ]);
+    expect(said.join("\n")).toMatch(/installing redis-server with apt-get[\s\S]*installed in \d+\.\d s/);
+  });
+
+  test("that fails is a reason, with the last words of apt-get", async (context) => {
+    rootOnly(context);
+    fakeAptGet("echo 'E: Unable to locate package'; exit 100");
+    pathWithOnly(...shellPrograms);
+    await expect(startMasters(1, { say })).rejects.toThrow(
+      /installed: apt-get could not install redis-server \(100\): [\s\S]*Unable to locate/,
+    );
+  });
+
+  test("that two want at once happens once", async (context) => {
+    rootOnly(context);
+    const calls = fakeAptGet();
+    pathWithOnly(...shellPrograms);
+    const wanted = [1, 2, 3].map(() => installPackage("apt-get", "redis-server", ["redis-server"]));
+    await Promise.all(wanted);
+    expect(calls().filter((call) => call.includes("install"))).toHaveLength(1);
+  });
+});
+
+/** Installing writes to system folders, so it is only ever done as root; so it is with these tests. */
+function rootOnly(context: { skip(note: string): never }): void {
+  if (process.getuid?.() === 0) return;
+  const reason = "not root: the installation way cannot be tried";
+  console.log(`SKIPPED: ${reason}`);
+  context.skip(reason);
+}

@@ -1,0 +1,52 @@
+import { mastersFromDocker } from "./docker.ts";
+import { mastersFromInstallation } from "./install.ts";
+import { mastersFromLocalBinary } from "./local-binary.ts";
+import {
+  type Masters,
+  type MastersOptions,
+  type MastersSource,
+  NoMastersError,
+  type Way,
+} from "./masters.ts";
+import { mastersFromEnvironment } from "./nodes-from-environment.ts";
+
+const ways: readonly (readonly [MastersSource, Way])[] = [
+  ["REDLOCK_NODES", mastersFromEnvironment],
+  ["local-binary", mastersFromLocalBinary],
+  ["docker", mastersFromDocker],
+  ["installed", mastersFromInstallation],
+];
+
+/**
+ * Finds or starts `count` independent masters, in this order: `REDLOCK_NODES`; redis-server or valkey-server on
+ * the PATH; Docker; an installation by apt-get or apk where the process is root.
+ *
+ * Throws `NoMastersError` when no way applies, and a plain error when one applies but is broken (a node of
+ * `REDLOCK_NODES` that does not answer, a configuration that the server refuses).
+ */
+export async function startMasters(count: number, options: MastersOptions = {}): Promise<Masters> {
+  if (!Number.isInteger(count) || count < 1) {
+    throw new RangeError(`the number of masters must be a whole number of at least 1, got ${count}`);
+  }
+  const say = options.say ?? ((line: string) => console.error(line));
+  const wayOptions = { persistence: options.persistence ?? "none", config: options.config ?? [], say };
+  const only = options.source ?? sourceFromEnvironment();
+  const reasons: string[] = [];
+  for (const [source, way] of ways) {
+    if (only !== undefined && only !== source) continue;
+    const result = await way(count, wayOptions);
+    if (!("unavailable" in result)) return result;
+    reasons.push(`${source}: ${result.unavailable}`);
+  }
+  throw new NoMastersError(`no masters to be had:\n${reasons.map((reason) => `- ${reason}`).join("\n")}`);
+}
+
+/** `REDLOCK_SOURCE`: only this way, for a whole test run. */
+function sourceFromEnvironment(): MastersSource | undefined {
+  const { REDLOCK_SOURCE: name } = process.env;
+  if (!name) return undefined;
+  const source = ways.find(([source]) => source === name)?.[0];
+  if (source) return source;
+  const names = ways.map(([source]) => source).join(", ");
+  throw new Error(`REDLOCK_SOURCE must be one of ${names}, but is ${name}`);
+}
