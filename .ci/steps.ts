@@ -68,8 +68,9 @@ function dockerChecks(): void {
     return;
   }
   const contract = ["vitest", "run", "test/contract/ioredis-6.test.ts", "test/contract/ioredis-5.test.ts"];
+  const docker = [...contract, "packages/testbed/src/docker.test.ts"];
   tests("contract suite on masters in Docker", () =>
-    withEngine("sh", ".ci/with-image", "npx", "-y", "pnpm@12", "--silent", "exec", ...contract),
+    withEngine("sh", ".ci/with-image", "npx", "-y", "pnpm@12", "--silent", "exec", ...docker),
   );
   tests("contract suite on docker-compose.redlock.yml", () =>
     withEngine(

@@ -2,7 +2,7 @@ import type { Attempt } from "./acquire.ts";
 import { pauseBetween } from "./backoff.ts";
 import { contentionIn } from "./ballot.ts";
 import { Cancellation } from "./cancellation.ts";
-import { longestTimer, randomFraction, type Runtime, type Timer } from "./runtime.ts";
+import { longestTimer, type Runtime, randomFraction, type Timer } from "./runtime.ts";
 import type { Settings } from "./settings.ts";
 
 /** A key is gone when its time is *over*; and those who wait for the same one should not all ask together. */
