@@ -17,7 +17,14 @@ import { quorumOf } from "./quorum.ts";
 import { type ReleaseResult, release } from "./release.ts";
 import type { Runtime } from "./runtime.ts";
 import { ScriptedNode } from "./scripted-node.ts";
-import { checkTtl, defaultSettings, resourceList, type Settings, settingsFrom } from "./settings.ts";
+import {
+  checkConcurrency,
+  checkTtl,
+  defaultSettings,
+  resourceList,
+  type Settings,
+  settingsFrom,
+} from "./settings.ts";
 import { sleep } from "./sleep.ts";
 import { systemRuntime } from "./system.ts";
 import { hold, type Routine } from "./using.ts";
@@ -71,14 +78,12 @@ export class Redlock extends EventEmitter<RedlockEvents> implements LockOwner {
    * @param clients one for each master; the masters must not replicate to one another.
    * @throws InvalidArgumentError for no clients, one master twice, or settings that cannot hold.
    */
-  constructor(clients: Iterable<Client>, options: RedlockOptions = {}, scripts: CustomScripts = {}) {
+  constructor(clients: Iterable<Client>, options?: RedlockOptions, scripts?: CustomScripts) {
     super();
-    const { acquireConcurrency = 1000, runtime = systemRuntime } = options;
-    this.#settings = settingsFrom(defaultSettings, options);
-    if (!Number.isInteger(acquireConcurrency) || acquireConcurrency < 1) {
-      throw new InvalidArgumentError(`acquireConcurrency must be 1 or more, but is ${acquireConcurrency}`);
-    }
-    if (Object.values(scripts).some((script) => script !== undefined)) {
+    const { acquireConcurrency = 1000, runtime = systemRuntime } = options ?? {};
+    this.#settings = settingsFrom(defaultSettings, options ?? {});
+    checkConcurrency(acquireConcurrency);
+    if (Object.values(scripts ?? {}).some((script) => script !== undefined)) {
       throw new InvalidArgumentError("custom scripts are not taken: what keeps locks safe is in the scripts");
     }
     this.#limit = pLimit(acquireConcurrency);
@@ -290,7 +295,10 @@ export class Redlock extends EventEmitter<RedlockEvents> implements LockOwner {
 }
 
 function nodesOf(clients: Iterable<Client>): readonly LockNode[] {
-  const list = [...(clients ?? [])];
+  if (typeof clients?.[Symbol.iterator] !== "function") {
+    throw new InvalidArgumentError("clients must be a list, with one client for each master");
+  }
+  const list = [...clients];
   if (list.length === 0)
     throw new InvalidArgumentError("clients must name at least one master, but is empty");
   for (const [index, client] of list.entries()) {

@@ -101,6 +101,12 @@ function checkNumber(name: string, value: unknown, range: Range): void {
   if (!fits) throw new InvalidArgumentError(`${name} must be ${range.what}, but is ${shown(value)}`);
 }
 
+const concurrency: Range = { ...milliseconds, minimum: 1, integer: true, what: "a whole number, 1 or more" };
+
+export function checkConcurrency(value: unknown): void {
+  checkNumber("acquireConcurrency", value, concurrency);
+}
+
 function checkBackoff(value: unknown): void {
   if (typeof value !== "function") {
     throw new InvalidArgumentError(`backoff must be a function, but is ${shown(value)}`);
