@@ -1,0 +1,119 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Inspection, Redlock } from "@quorlock/redlock";
+import type { Proxy as Line, Master } from "@quorlock/testbed";
+import { now } from "../stage/clock.ts";
+import { listed, milliseconds, type Narrator } from "../stage/narrator.ts";
+import type { Hold, Ledger } from "./ledger.ts";
+import type { Staff } from "./staff.ts";
+import { lease, unlucky } from "./terms.ts";
+
+/** What goes wrong while the stock is sold, and when. */
+export interface Misfortune {
+  readonly narrator: Narrator;
+  readonly staff: Staff;
+  readonly ledger: Ledger;
+  readonly masters: readonly Master[];
+  /** The lines of `unlucky` to the masters, in their order. */
+  readonly lines: readonly Line[];
+  /** Sees all masters, whoever is cut off. */
+  readonly watcher: Redlock;
+}
+
+/** How the holder that was cut off learnt of it; moments on the machine's monotonic clock, ms. */
+export interface CutOff {
+  readonly at: number;
+  readonly told: number;
+  /** Who had the lock next. */
+  readonly next: Hold;
+}
+
+export async function strike(misfortune: Misfortune): Promise<CutOff> {
+  const { masters, narrator } = misfortune;
+  if (masters.every(({ controllable }) => controllable)) await killAndHang(misfortune);
+  else narrator.event("spared", "yellow", "the masters: REDLOCK_NODES are not ours to kill or to hang");
+  return cutOff(misfortune);
+}
+
+const killed = 2;
+const hung = 4;
+
+/** One master dies and another one hangs, so that just a majority is left; then both come back. */
+async function killAndHang({ narrator, ledger, masters }: Misfortune): Promise<void> {
+  await ledger.untilSold(10);
+  await masters[killed - 1]!.kill();
+  const killedAt = now();
+  narrator.event("killed", "red", `master ${killed} (SIGKILL). 4 of 5 are left, a lock needs 3`);
+
+  await ledger.untilSold(20);
+  await masters[hung - 1]!.hang();
+  narrator.event("hung", "red", `master ${hung} (SIGSTOP): connected, but it never answers. 3 of 5 are left`);
+
+  // It has forgotten its votes. None of them may still be in force when it votes again.
+  await pause(Math.max(0, killedAt + lease - now()));
+  await masters[killed - 1]!.restart();
+  const down = milliseconds(now() - killedAt);
+  narrator.event(
+    "back",
+    "cyan",
+    `master ${killed}, empty, ${down} later: every vote that it forgot has expired`,
+  );
+  await masters[hung - 1]!.resume();
+  narrator.event("back", "cyan", `master ${hung} (SIGCONT): it executes what reached it meanwhile, in order`);
+}
+
+const severed = [1, 3, 5];
+
+/** A holder loses most of its masters, silently: nothing is refused, nothing arrives. */
+async function cutOff({ narrator, staff, ledger, lines, watcher }: Misfortune): Promise<CutOff> {
+  await staff.slowPayment(unlucky);
+  const holding = await watcher.inspect("stock");
+  const owner = ownerOf(holding);
+  const told = staff.told();
+  for (const number of severed) {
+    lines[number - 1]!.dropRequests();
+    lines[number - 1]!.dropReplies();
+  }
+  const at = now();
+  narrator.event(
+    "cut",
+    "red",
+    `${unlucky} holds the lock and is cut off from masters ${listed(severed)}`,
+    at,
+  );
+  narrator.event("", "dim", `they keep it for ${milliseconds(keptFor(holding, owner))} more`, at);
+
+  const toldAt = await told;
+  const asked = now();
+  const left = keptFor(await watcher.inspect("stock"), owner);
+  const { sold } = await ledger.holdAt(at, unlucky);
+  const after = `${milliseconds(toldAt - at)} after the cut`;
+  const end = sold ? "and sells ALL THE SAME" : "and calls the sale off";
+  narrator.event("told", "green", `${unlucky}, by its signal, ${after}, ${end}`, toldAt);
+  // They were asked a little later than that, and had the more left before.
+  const kept =
+    left > 0 ? `keep it for ${milliseconds(left + asked - toldAt)} more` : "have given it up already";
+  narrator.event("", "dim", `masters ${listed(severed)} ${kept}`, toldAt);
+
+  const next = await ledger.nextHold(at, unlucky);
+  const later = `${milliseconds(next.granted - toldAt)} after ${unlucky} was told`;
+  narrator.event("granted", "green", `${next.worker} has the lock, ${later}`, next.granted);
+  await Promise.all(lines.map((line) => line.heal()));
+  narrator.event("healed", "cyan", `${unlucky} sees all masters again`);
+  return { at, told: toldAt, next };
+}
+
+/** Whoever most masters name. */
+function ownerOf(inspections: readonly Inspection[]): string | undefined {
+  const votes = new Map<string, number>();
+  for (const { owner } of inspections) if (owner) votes.set(owner, (votes.get(owner) ?? 0) + 1);
+  return [...votes].sort(([, a], [, b]) => b - a)[0]?.[0];
+}
+
+/**
+ * For how long the severed masters certainly keep the owner's lock, ms. The others may let go of it at any time:
+ * the owner can still release it there. So the first of the severed ones makes a majority free.
+ */
+function keptFor(inspections: readonly Inspection[], owner: string | undefined): number {
+  const kept = severed.map((number) => inspections[number - 1]!);
+  return Math.min(...kept.map((master) => (master.owner === owner ? master.remaining : 0)));
+}

@@ -1,0 +1,86 @@
+/** One stay of a worker with the stock, from the grant of the lock (where there is one) to its end. */
+export interface Hold {
+  readonly worker: string;
+  /** On the machine's monotonic clock, ms. */
+  readonly granted: number;
+  readonly ended: number;
+  /** Whether a sale was confirmed to a customer. */
+  readonly sold: boolean;
+  /** What the worker believed to be left; undefined where it did not get that far. */
+  readonly left: number | undefined;
+}
+
+/** Every stay with the stock, in the order in which they were reported. Entries are only ever added. */
+export class Ledger {
+  readonly holds: Hold[] = [];
+  readonly #stock: number;
+  readonly #waits: Array<() => boolean> = [];
+
+  constructor(stock: number) {
+    this.#stock = stock;
+  }
+
+  /** Confirmed sales: as many customers wait for their parcel. */
+  get sold(): number {
+    return this.holds.filter(({ sold }) => sold).length;
+  }
+
+  /** Of these, how many there is no item for. */
+  get oversold(): number {
+    return Math.max(0, this.sold - this.#stock);
+  }
+
+  soldBy(worker: string): number {
+    return this.holds.filter((hold) => hold.worker === worker && hold.sold).length;
+  }
+
+  /** How many were with the stock at the same time, at most. */
+  get mostAtOnce(): number {
+    const steps = this.holds.flatMap(({ granted, ended }) => [
+      { at: granted, by: 1 },
+      { at: ended, by: -1 },
+    ]);
+    let present = 0;
+    let most = 0;
+    for (const { by } of steps.sort((a, b) => a.at - b.at || a.by - b.by)) {
+      present += by;
+      most = Math.max(most, present);
+    }
+    return most;
+  }
+
+  add(hold: Hold): void {
+    this.holds.push(hold);
+    for (const wait of [...this.#waits]) {
+      if (wait()) this.#waits.splice(this.#waits.indexOf(wait), 1);
+    }
+  }
+
+  untilSold(count: number): Promise<unknown> {
+    return this.#until(() => (this.sold >= count ? true : undefined));
+  }
+
+  /** The first hold of anybody else that was granted after `moment`, once it is over. */
+  nextHold(moment: number, except: string): Promise<Hold> {
+    return this.#until(() => this.holds.find((hold) => hold.granted > moment && hold.worker !== except));
+  }
+
+  /** The stay of `worker` that `moment` falls into, once it is over. */
+  holdAt(moment: number, worker: string): Promise<Hold> {
+    return this.#until(() =>
+      this.holds.find((hold) => hold.worker === worker && hold.granted <= moment && hold.ended >= moment),
+    );
+  }
+
+  #until<T>(look: () => T | undefined): Promise<T> {
+    return new Promise((resolve) => {
+      const wait = (): boolean => {
+        const found = look();
+        if (found === undefined) return false;
+        resolve(found);
+        return true;
+      };
+      if (!wait()) this.#waits.push(wait);
+    });
+  }
+}

@@ -1,0 +1,77 @@
+import { type Proxy as Line, startProxy } from "@quorlock/testbed";
+import { now } from "../stage/clock.ts";
+import { connect } from "../stage/connect.ts";
+import { mastersUp } from "../stage/masters-up.ts";
+import { play, within } from "../stage/stage.ts";
+import { strike } from "./faults.ts";
+import type { Ledger } from "./ledger.ts";
+import { Shop } from "./shop.ts";
+import { Staff } from "./staff.ts";
+import { type Outcome, summarise } from "./summary.ts";
+
+/** Both sales together must not take longer than this, ms. */
+const timeLimit = 28_000;
+/** Faults that have not struck when the stock is sold out never will. */
+const timeAfterwards = 2_000;
+
+await play(async (stage) => {
+  const { narrator } = stage;
+  narrator.heading("A stock of 100 items, five processes that sell it, and five Redis masters for the lock");
+  const shop = await Shop.build();
+  stage.onEnd(() => shop.remove());
+  const staff = new Staff(stage, shop);
+  const masters = await mastersUp(stage, 5);
+  const lines = await Promise.all(masters.list.map((master) => startProxy(master)));
+  stage.onEnd(() => Promise.all(lines.map((line) => line.stop())));
+  const watcher = connect(masters.urls);
+  stage.onEnd(() => watcher.quit());
+
+  const show = async () => {
+    narrator.heading("With the lock, while masters fail");
+    await staff.open(
+      masters.urls,
+      masters.urls.map((url, index) => through(url, lines[index]!)),
+    );
+    const struck = { narrator, staff, masters: masters.list, lines, watcher };
+    const withLock = await sell(staff, true, async (ledger) => strike({ ...struck, ledger }));
+    narrator.heading("Without the lock, while nothing fails");
+    const withoutLock = await sell(staff, false, async () => undefined);
+    await staff.leave();
+    return { withLock, withoutLock };
+  };
+  const { withLock, withoutLock } = await within(
+    timeLimit,
+    "the two sales",
+    Promise.race([show(), staff.broken]),
+  );
+  await stage.end();
+  return summarise(narrator, withLock, withoutLock);
+});
+
+/** Sells the whole stock, while something else happens. */
+async function sell<T>(
+  staff: Staff,
+  locked: boolean,
+  meanwhile: (ledger: Ledger) => Promise<T>,
+): Promise<Outcome<T>> {
+  const began = now();
+  const ledger = await staff.sell(locked);
+  const happening = meanwhile(ledger);
+  // Whichever fails first is the news; the other one is heard as well.
+  await Promise.race([staff.untilClosed(), happening.then(() => staff.untilClosed())]);
+  const duration = now() - began;
+  const happened = await within(
+    timeAfterwards,
+    "what was to happen before the stock was sold out",
+    happening,
+  );
+  return { ledger, duration, happened };
+}
+
+/** The same address by way of a proxy. */
+function through(url: string, line: Line): string {
+  const address = new URL(url);
+  address.hostname = line.host;
+  address.port = String(line.port);
+  return address.href;
+}

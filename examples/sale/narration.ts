@@ -1,0 +1,22 @@
+import type { Narrator } from "../stage/narrator.ts";
+import type { Hold, Ledger } from "./ledger.ts";
+import { stockSize } from "./terms.ts";
+
+const barLength = 20;
+
+/** Tells of every sale that makes another `step`. */
+export function follow(narrator: Narrator, ledger: Ledger, hold: Hold, step: number): void {
+  const { sold } = ledger;
+  if (!hold.sold || sold % step > 0) return;
+  const filled = Math.min(barLength, Math.round((sold / stockSize) * barLength));
+  const bar = "█".repeat(filled) + "░".repeat(barLength - filled);
+  const colour = sold > stockSize ? "red" : "green";
+  // Where the two do not add up, somebody's sale has been overwritten.
+  const left = stockSize - sold === hold.left ? "" : `, and the stock says ${hold.left} are left`;
+  narrator.event(
+    "sold",
+    colour,
+    `${narrator.paint(colour, bar)} ${`${sold}`.padStart(4)}${left}`,
+    hold.ended,
+  );
+}

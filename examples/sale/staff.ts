@@ -1,0 +1,94 @@
+import { EventEmitter, once } from "node:events";
+import { Crew } from "../stage/crew.ts";
+import { listed } from "../stage/narrator.ts";
+import type { Stage } from "../stage/stage.ts";
+import { Ledger } from "./ledger.ts";
+import { follow } from "./narration.ts";
+import type { Shop } from "./shop.ts";
+import { stockSize, unlucky, workers } from "./terms.ts";
+import type { Order, Report } from "./worker.ts";
+
+/** The worker processes, as their parent sees them. */
+export class Staff {
+  readonly #stage: Stage;
+  readonly #shop: Shop;
+  readonly #crew: Crew<Order, Report>;
+  readonly #reports = new EventEmitter();
+  /** How many workers are where a sale begins, and where it ends. */
+  readonly #count = { ready: 0, closed: 0 };
+  /** After how many sales the next line is due. */
+  #step = 0;
+  #ledger = new Ledger(stockSize);
+
+  constructor(stage: Stage, shop: Shop) {
+    this.#stage = stage;
+    this.#shop = shop;
+    this.#crew = new Crew(stage, new URL("worker.ts", import.meta.url), workers, (name, report) =>
+      this.#hear(name, report),
+    );
+  }
+
+  /** Rejects when a worker process ends that should not. */
+  get broken(): Promise<never> {
+    return this.#crew.broken;
+  }
+
+  /** Connects every worker to its masters: `unlucky` to `lines`, the others directly. */
+  async open(urls: readonly string[], lines: readonly string[]): Promise<void> {
+    const { directory } = this.#shop;
+    for (const worker of workers) {
+      this.#crew.tell(worker, { kind: "open", urls: worker === unlucky ? lines : urls, directory });
+    }
+    await this.#untilAll("ready");
+    const { narrator } = this.#stage;
+    narrator.event("open", "cyan", `${listed(workers)} sell: processes ${listed(this.#crew.pids)}`);
+  }
+
+  /** Begins a sale of the whole stock. Its ledger fills; `untilClosed` tells when it is complete. */
+  async sell(locked: boolean): Promise<Ledger> {
+    await this.#shop.writeStock(stockSize);
+    this.#ledger = new Ledger(stockSize);
+    this.#count.closed = 0;
+    this.#step = locked ? 10 : 50;
+    this.#crew.tellAll({ kind: "sell", locked });
+    return this.#ledger;
+  }
+
+  /** Settles when every worker has found the stock empty. */
+  untilClosed(): Promise<void> {
+    return this.#untilAll("closed");
+  }
+
+  /** Has `worker` wait for a slow payment, and settles when it does, with the lock in hand. */
+  async slowPayment(worker: string): Promise<void> {
+    const begun = once(this.#reports, "slow-payment");
+    this.#crew.tell(worker, { kind: "slow-customer" });
+    await begun;
+  }
+
+  /** When a worker's signal aborts next. */
+  async told(): Promise<number> {
+    const [report] = (await once(this.#reports, "told")) as [{ at: number }];
+    return report.at;
+  }
+
+  /** Everybody goes home. */
+  leave(): Promise<void> {
+    return this.#crew.leave({ kind: "leave" });
+  }
+
+  async #untilAll(kind: "ready" | "closed"): Promise<void> {
+    while (this.#count[kind] < workers.length) await once(this.#reports, kind);
+  }
+
+  #hear(worker: string, report: Report): void {
+    const { narrator } = this.#stage;
+    if (report.kind === "hold") {
+      const hold = { worker, ...report.hold };
+      this.#ledger.add(hold);
+      follow(narrator, this.#ledger, hold, this.#step);
+    } else if (report.kind === "trouble") narrator.event("trouble", "yellow", `${worker}: ${report.message}`);
+    else if (report.kind === "ready" || report.kind === "closed") this.#count[report.kind] += 1;
+    this.#reports.emit(report.kind, report);
+  }
+}

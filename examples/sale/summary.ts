@@ -1,0 +1,46 @@
+import { listed, milliseconds, type Narrator } from "../stage/narrator.ts";
+import type { CutOff } from "./faults.ts";
+import type { Ledger } from "./ledger.ts";
+import { stockSize, unlucky, workers } from "./terms.ts";
+
+/** One sale, when it is over. */
+export interface Outcome<T> {
+  readonly ledger: Ledger;
+  readonly duration: number;
+  /** What came of that which happened meanwhile. */
+  readonly happened: T;
+}
+
+/** The last lines. True where the lock did all it promises. */
+export function summarise(
+  narrator: Narrator,
+  withLock: Outcome<CutOff>,
+  withoutLock: Outcome<unknown>,
+): boolean {
+  const cutOff = withLock.happened;
+  const soldOut = withLock.ledger.sold === stockSize && withLock.ledger.oversold === 0;
+  const exclusive = withLock.ledger.mostAtOnce === 1 && cutOff.told < cutOff.next.granted;
+  const shares = workers.map((worker) => `${worker} ${withLock.ledger.soldBy(worker)}`);
+  const told = milliseconds(cutOff.told - cutOff.at);
+  const margin = milliseconds(Math.abs(cutOff.next.granted - cutOff.told));
+  const order = cutOff.told < cutOff.next.granted ? "before" : "AFTER";
+  narrator.heading("Summary");
+  narrator.line(row(narrator, "with the lock", withLock, soldOut && exclusive));
+  narrator.line(row(narrator, "without the lock", withoutLock, false));
+  narrator.line("");
+  narrator.line(
+    `  ${unlucky} was told ${told} after the cut: ${margin} ${order} ${cutOff.next.worker} had the lock.`,
+  );
+  narrator.line(`  With the lock sold ${listed(shares)}.`);
+  narrator.line("  Workers, masters and temporary files are gone.");
+  return soldOut && exclusive;
+}
+
+function row(narrator: Narrator, name: string, outcome: Outcome<unknown>, isGood: boolean): string {
+  const { ledger, duration } = outcome;
+  const colour = isGood ? "green" : "red";
+  const numbers = `sold ${`${ledger.sold}`.padStart(4)}   oversold ${`${ledger.oversold}`.padStart(4)}`;
+  const stay = `at most ${ledger.mostAtOnce} at a time`;
+  const seconds = `${(duration / 1000).toFixed(1).padStart(4)} s`;
+  return `  ${name.padEnd(18)}${narrator.paint(colour, `${numbers}   ${stay}`)}   ${seconds}`;
+}

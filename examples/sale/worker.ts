@@ -1,0 +1,114 @@
+import { randomInt } from "node:crypto";
+import { rmSync } from "node:fs";
+import { setTimeout as pause } from "node:timers/promises";
+import type { Redlock } from "@quorlock/redlock";
+import { now } from "../stage/clock.ts";
+import { connect } from "../stage/connect.ts";
+import { type Member, takeOrders } from "../stage/member.ts";
+import type { Hold } from "./ledger.ts";
+import { Shop } from "./shop.ts";
+import { lease } from "./terms.ts";
+
+// One process that sells. Everything that matters for the lock is in `sell` and `sellOne`.
+
+export type Order =
+  | { readonly kind: "open"; readonly urls: readonly string[]; readonly directory: string }
+  | { readonly kind: "sell"; readonly locked: boolean }
+  | { readonly kind: "slow-customer" }
+  | { readonly kind: "leave" };
+
+export type Report =
+  | { readonly kind: "ready" }
+  | { readonly kind: "hold"; readonly hold: Omit<Hold, "worker"> }
+  | { readonly kind: "slow-payment" }
+  | { readonly kind: "told"; readonly at: number }
+  | { readonly kind: "trouble"; readonly message: string }
+  | { readonly kind: "closed" };
+
+/** A write takes less than this, ms: with less left of the lock it is not begun. */
+const timeToWrite = 20;
+/** Longer than any lease: the signal has to end it. */
+const slowPayment = 5 * lease;
+
+/** What stands in for the lock where there is none. */
+const neverAborted = AbortSignal.any([]);
+const endless = (): number => Number.POSITIVE_INFINITY;
+
+let redlock: Redlock;
+let shop: Shop | undefined;
+let nextCustomerIsSlow = false;
+
+/** Serves one customer after the other, until the stock is empty. */
+async function sell(locked: boolean, member: Member<Report>): Promise<void> {
+  for (let left: number | undefined; left !== 0; ) {
+    try {
+      left = locked ? await sellWithLock(member) : await sellOne(member, neverAborted, endless);
+    } catch (error) {
+      member.report({ kind: "trouble", message: String(error) });
+    }
+    // The next customer comes in.
+    await pause(randomInt(5, 50));
+  }
+  member.report({ kind: "closed" });
+}
+
+function sellWithLock(member: Member<Report>): Promise<number | undefined> {
+  return redlock.using("stock", lease, async (signal, lock) => {
+    signal.addEventListener("abort", () => member.report({ kind: "told", at: now() }));
+    return sellOne(member, signal, () => lock.remaining());
+  });
+}
+
+/** Read, wait, write: what two must never do at the same time. Returns what is left of the stock. */
+async function sellOne(
+  member: Member<Report>,
+  signal: AbortSignal,
+  remaining: () => number,
+): Promise<number | undefined> {
+  const granted = now();
+  let left: number | undefined;
+  let sold = false;
+  const stock = await shop!.readStock();
+  if (stock === 0) left = 0;
+  else if (await isPaid(signal, member)) {
+    // The last look, right before the write.
+    if (!signal.aborted && remaining() > timeToWrite) {
+      left = stock - 1;
+      await shop!.writeStock(left);
+      sold = true;
+    }
+  }
+  member.report({ kind: "hold", hold: { granted, ended: now(), sold, left } });
+  return left;
+}
+
+/** The payment service takes its time. False when the signal called it off. */
+async function isPaid(signal: AbortSignal, member: Member<Report>): Promise<boolean> {
+  const duration = nextCustomerIsSlow ? slowPayment : randomInt(25, 45);
+  if (nextCustomerIsSlow) member.report({ kind: "slow-payment" });
+  nextCustomerIsSlow = false;
+  return pause(duration, true, { signal }).catch(() => false);
+}
+
+async function obey(order: Order, member: Member<Report>): Promise<void> {
+  if (order.kind === "open") {
+    shop = new Shop(order.directory);
+    redlock = connect(order.urls, { waitTimeout: 10_000, retryDelay: 30, retryJitter: 20 });
+    // Nobody holds it yet: this only makes sure that all connections stand.
+    await redlock.inspect("stock");
+    member.report({ kind: "ready" });
+  } else if (order.kind === "sell") {
+    await sell(order.locked, member);
+  } else if (order.kind === "slow-customer") {
+    nextCustomerIsSlow = true;
+  } else {
+    await redlock.quit();
+    member.leave();
+  }
+}
+
+const abandoned = () => {
+  if (shop) rmSync(shop.directory, { recursive: true, force: true });
+};
+
+takeOrders<Report>((order, member) => obey(order as Order, member), abandoned);

@@ -1,0 +1,27 @@
+import { Redis } from "ioredis";
+import { ioredisDriver } from "./ioredis-driver.ts";
+import { lockNodeContract } from "./lock-node-contract.ts";
+
+lockNodeContract("ioredis 6", ioredisDriver({ client: (port) => new Redis(port, "127.0.0.1") }));
+
+lockNodeContract(
+  "ioredis 6, RESP2",
+  ioredisDriver({ client: (port) => new Redis(port, "127.0.0.1", { protocol: 2 }) }),
+);
+
+lockNodeContract(
+  "ioredis 6, keyPrefix",
+  ioredisDriver({
+    client: (port) => new Redis(port, "127.0.0.1", { keyPrefix: "app:" }),
+    keyPrefix: "app:",
+  }),
+);
+
+lockNodeContract(
+  "ioredis 6, password",
+  ioredisDriver({
+    client: (port) => new Redis(port, "127.0.0.1", { password: "a secret" }),
+    config: ["--requirepass", "a secret"],
+    password: "a secret",
+  }),
+);

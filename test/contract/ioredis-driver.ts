@@ -1,0 +1,86 @@
+import { ScriptedNode } from "@quorlock/redlock";
+import { type Master, startMasters, startProxy } from "@quorlock/testbed";
+import { Redis } from "ioredis";
+// The package makes nodes of clients by itself and has no name for it: the contract is for what it makes.
+import { connectionOf, type IoredisClient } from "../../packages/redlock/src/ioredis.ts";
+import type { Driver, MasterView, Path } from "./driver.ts";
+
+export interface IoredisDriverOptions {
+  /** A new client of the master that is reached at `port` (the proxy's). */
+  client(port: number, master: Master): IoredisClient;
+  /** redis-server arguments. */
+  config?: readonly string[];
+  /** What the client puts before every key. */
+  keyPrefix?: string;
+  password?: string;
+  /** Brings the master into the state the case needs. The port is where the proxy is to connect to. */
+  prepare?(admin: Redis, master: Master): Promise<{ port: number }>;
+}
+
+/** Nodes of ioredis clients, each through a proxy to one real master of its own. */
+export function ioredisDriver(options: IoredisDriverOptions): () => Promise<Driver> {
+  return async () => {
+    const masters = await startMasters(1, { config: options.config ?? [], say: () => {} });
+    const master = masters.list[0]!;
+    const admin = new Redis(master.port, master.host, {
+      ...(options.password === undefined ? {} : { password: options.password }),
+    });
+    const target = (await options.prepare?.(admin, master)) ?? master;
+    const proxy = await startProxy({ host: master.host, port: target.port });
+    return {
+      master: viewOf(admin, options.keyPrefix ?? ""),
+      path: pathOf(proxy),
+      connect() {
+        const client = options.client(proxy.port, master);
+        // A lost connection is what some cases are about; without a listener ioredis prints it.
+        client.on("error", () => {});
+        return new ScriptedNode(connectionOf(client));
+      },
+      async [Symbol.asyncDispose]() {
+        admin.disconnect();
+        await proxy.stop();
+        await masters.stop();
+      },
+    };
+  };
+}
+
+function viewOf(admin: Redis, keyPrefix: string): MasterView {
+  return {
+    get: (resource) => admin.get(keyPrefix + resource),
+    pttl: (resource) => admin.pttl(keyPrefix + resource),
+    async set(resource, value, ttl) {
+      if (ttl === undefined) await admin.set(keyPrefix + resource, value);
+      else await admin.set(keyPrefix + resource, value, "PX", ttl);
+    },
+    async setList(resource) {
+      await admin.rpush(keyPrefix + resource, "not a lock");
+    },
+    async remove(resource) {
+      await admin.del(keyPrefix + resource);
+    },
+    async forgetScripts() {
+      await admin.script("FLUSH");
+    },
+  };
+}
+
+function pathOf(proxy: Awaited<ReturnType<typeof startProxy>>): Path {
+  return {
+    hold: () => proxy.hold("requests"),
+    held: () => proxy.when(({ requests }) => requests.held > 0),
+    deliver: () => proxy.release("requests"),
+    holdReplies: () => proxy.hold("replies"),
+    heldReplies: () => proxy.when(({ replies }) => replies.held > 0),
+    deliverReplies: () => proxy.release("replies"),
+    reset: () => proxy.reset(),
+    async cut() {
+      await proxy.refuse();
+      proxy.reset();
+    },
+    heal: () => proxy.heal(),
+    get connections() {
+      return proxy.counters.connections;
+    },
+  };
+}

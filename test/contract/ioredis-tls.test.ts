@@ -1,0 +1,77 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Redis } from "ioredis";
+import { afterAll, describe, it } from "vitest";
+import { ioredisDriver } from "./ioredis-driver.ts";
+import { lockNodeContract } from "./lock-node-contract.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "quorlock-tls-"));
+const key = join(directory, "key.pem");
+const certificate = join(directory, "certificate.pem");
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+const obstacle = makeCertificate();
+if (obstacle) {
+  describe("LockNode: ioredis 6, TLS", () => {
+    it(`cannot be tested here: ${obstacle}`, ({ skip }) => skip(obstacle));
+  });
+} else {
+  lockNodeContract(
+    "ioredis 6, TLS",
+    ioredisDriver({
+      client: (port) => new Redis(port, "127.0.0.1", { tls: { rejectUnauthorized: false } }),
+      async prepare(admin) {
+        await admin.config(
+          "SET",
+          "tls-key-file",
+          key,
+          "tls-cert-file",
+          certificate,
+          "tls-auth-clients",
+          "no",
+        );
+        return { port: await listenWithTls(admin) };
+      },
+    }),
+  );
+}
+
+/** A key and a certificate for localhost; or why there is none. */
+function makeCertificate(): string | undefined {
+  const request =
+    "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost";
+  try {
+    execFileSync("openssl", [...request.split(" "), "-keyout", key, "-out", certificate], { stdio: "pipe" });
+    return undefined;
+  } catch (error) {
+    return `openssl made no certificate: ${String(error)}`;
+  }
+}
+
+async function listenWithTls(admin: Redis): Promise<number> {
+  for (let attempt = 1; ; attempt += 1) {
+    const port = await freePort();
+    try {
+      await admin.config("SET", "tls-port", port);
+      return port;
+    } catch (error) {
+      // Somebody else has taken the port meanwhile; or this server was built without TLS.
+      if (attempt === 5) throw error;
+    }
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => {
+    server.close(resolve);
+  });
+  return port;
+}

@@ -1,0 +1,257 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { startMasters } from "@quorlock/testbed";
+import { afterEach, describe, expect, test } from "vitest";
+
+// The examples as a user runs them: processes of their own, judged by exit code, output and what they leave.
+
+const timeout = 90_000;
+const folder = fileURLToPath(new URL("../examples/", import.meta.url));
+const { REDLOCK_NODES = "" } = process.env;
+/** A process that was killed may be seen for a moment more, ms. */
+const grace = 500;
+/** Masters from REDLOCK_NODES are not the demo's to kill. */
+const mastersAreOurs = REDLOCK_NODES === "";
+
+class Example {
+  output = "";
+  errors = "";
+  /** When it printed something last, by `performance.now()`. */
+  lastPrinted = 0;
+  /** Its processes, as far as they were looked for. */
+  readonly family = new Set<number>();
+  readonly directory: string = mkdtempSync(join(tmpdir(), "examples-test-"));
+  readonly #child: ChildProcess;
+  readonly #exited: Promise<unknown[]>;
+
+  constructor(script: string, environment: NodeJS.ProcessEnv = {}) {
+    this.#child = spawn(
+      process.execPath,
+      ["--import", "tsx", "--conditions=quorlock-source", join(folder, script)],
+      {
+        cwd: folder,
+        env: { ...process.env, ...environment, TMPDIR: this.directory },
+        stdio: ["ignore", "pipe", "pipe"],
+      },
+    );
+    this.#exited = once(this.#child, "close");
+    this.#child.stdout!.setEncoding("utf8").on("data", (text: string) => {
+      this.output += text;
+      this.lastPrinted = performance.now();
+    });
+    this.#child.stderr!.setEncoding("utf8").on("data", (text: string) => {
+      this.errors += text;
+    });
+  }
+
+  /** Settles when the text was printed, and then notes which processes belong to the example. */
+  async printed(text: string): Promise<void> {
+    while (!this.output.includes(text)) {
+      const hasEnded = await Promise.race([
+        once(this.#child.stdout!, "data").then(() => false),
+        this.#exited.then(() => true),
+      ]);
+      if (hasEnded) throw new Error(`it ended before it printed "${text}":\n${this.output}${this.errors}`);
+    }
+    for (const pid of descendantsOf(this.#child.pid!)) this.family.add(pid);
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#child.kill(name);
+  }
+
+  /** The exit code, or the signal that ended it. */
+  async exit(): Promise<unknown> {
+    const [code, signal] = await this.#exited;
+    return code ?? signal;
+  }
+
+  /** Which of its processes still run; waits a little for those that are just ending. */
+  async survivors(patience: number): Promise<readonly number[]> {
+    const deadline = performance.now() + patience;
+    let running = runningOf(this.family);
+    while (running.length > 0 && performance.now() < deadline) {
+      await pause(20);
+      running = runningOf(this.family);
+    }
+    return running;
+  }
+
+  /** Temporary files and folders of ours, without the cache of the TypeScript loader. */
+  get leftovers(): readonly string[] {
+    return readdirSync(this.directory).filter((name) => !name.startsWith("tsx-"));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.kill("SIGKILL");
+    await this.#exited;
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+}
+
+interface ProcessEntry {
+  readonly pid: number;
+  readonly parent: number;
+  /** `Z` has ended already and waits for its parent to notice. */
+  readonly state: string;
+}
+
+function processTable(): readonly ProcessEntry[] {
+  const lines =
+    process.platform === "linux"
+      ? readdirSync("/proc")
+          .filter((name) => /^\d+$/.test(name))
+          .flatMap(statOf)
+      : execFileSync("ps", ["-A", "-o", "pid=,ppid=,state="], { encoding: "utf8" }).trim().split("\n");
+  return lines.map((line) => {
+    const [pid, parent, state = ""] = line.trim().split(/\s+/);
+    return { pid: Number(pid), parent: Number(parent), state };
+  });
+}
+
+/** "pid parent state"; nothing where the process has just gone. */
+function statOf(pid: string): string[] {
+  try {
+    // "pid (name) state parent ...", and the name may hold anything.
+    const [state, parent] = readFileSync(`/proc/${pid}/stat`, "latin1").split(") ").at(-1)!.split(" ");
+    return [`${pid} ${parent} ${state}`];
+  } catch {
+    return [];
+  }
+}
+
+function descendantsOf(root: number): readonly number[] {
+  const table = processTable();
+  const found = [root];
+  for (const parent of found) {
+    found.push(...table.filter((entry) => entry.parent === parent).map(({ pid }) => pid));
+  }
+  return found;
+}
+
+function runningOf(pids: ReadonlySet<number>): readonly number[] {
+  return processTable().flatMap(({ pid, state }) => (pids.has(pid) && !state.startsWith("Z") ? pid : []));
+}
+
+const running: Example[] = [];
+
+function start(script: string, environment?: NodeJS.ProcessEnv): Example {
+  const example = new Example(script, environment);
+  running.push(example);
+  return example;
+}
+
+afterEach(async () => {
+  for (const example of running.splice(0)) await example[Symbol.asyncDispose]();
+});
+
+/** The line of the summary, e.g. `with the lock  sold 100  oversold 0`. */
+function figures(output: string, sale: string): { sold: number; oversold: number; atOnce: number } {
+  const line = new RegExp(`^ *${sale} +sold +(\\d+) +oversold +(\\d+) +at most (\\d+) at a time`, "m").exec(
+    output,
+  );
+  if (!line) throw new Error(`no figures of the sale ${sale} in:\n${output}`);
+  return { sold: Number(line[1]), oversold: Number(line[2]), atOnce: Number(line[3]) };
+}
+
+/** Seconds since the masters were up at the latest event that was told. */
+function lastEvent(output: string): number {
+  return Math.max(...[...output.matchAll(/^ *(\d+\.\d\d) s {2}/gm)].map(([, seconds]) => Number(seconds)));
+}
+
+describe("the sale", { timeout }, () => {
+  test("sells 100 with the lock while masters fail, and more without it", async () => {
+    const demo = start("sale/main.ts");
+    await demo.printed(" cut ");
+    const code = await demo.exit();
+    expect(demo.errors).toBe("");
+    expect(code, demo.output).toBe(0);
+    expect(figures(demo.output, "with the lock")).toEqual({ sold: 100, oversold: 0, atOnce: 1 });
+    const without = figures(demo.output, "without the lock");
+    expect(without.oversold).toBeGreaterThan(0);
+    expect(without.sold).toBe(100 + without.oversold);
+    const faults = mastersAreOurs
+      ? ["killed", "hung", "back", "cut", "told", "granted", "healed"]
+      : ["cut", "told"];
+    for (const fault of faults)
+      expect(demo.output).toMatch(new RegExp(`^ *\\d+\\.\\d\\d s {2}${fault} `, "m"));
+    const [, after, margin] = /was told ([\d,]+) ms after the cut: (\d+) ms before/.exec(demo.output)!;
+    expect(Number(after!.replaceAll(",", ""))).toBeLessThan(2000);
+    expect(Number(margin)).toBeGreaterThan(0);
+    expect(lastEvent(demo.output)).toBeLessThan(30);
+    // A pipe is no terminal.
+    expect(demo.output).not.toContain("\u001b");
+    // Itself, five workers, a watchdog and four masters at least.
+    expect(demo.family.size).toBeGreaterThanOrEqual(mastersAreOurs ? 11 : 6);
+    expect(await demo.survivors(grace)).toEqual([]);
+    expect(demo.leftovers).toEqual([]);
+  });
+
+  test("takes everything down at Ctrl-C, a hung master included", async () => {
+    const demo = start("sale/main.ts");
+    await demo.printed(mastersAreOurs ? " hung " : " cut ");
+    demo.signal("SIGINT");
+    expect(await demo.exit()).toBe(130);
+    expect(demo.output).toContain("nothing is left running");
+    expect(demo.family.size).toBeGreaterThanOrEqual(mastersAreOurs ? 11 : 6);
+    expect(await demo.survivors(grace)).toEqual([]);
+    expect(demo.leftovers).toEqual([]);
+  });
+
+  test("leaves nothing running when it is killed", async () => {
+    const demo = start("sale/main.ts");
+    await demo.printed(mastersAreOurs ? " hung " : " cut ");
+    demo.signal("SIGKILL");
+    expect(await demo.exit()).toBe("SIGKILL");
+    // Nobody is left who could wait for the workers and the watchdog to notice.
+    expect(await demo.survivors(5_000)).toEqual([]);
+    expect(demo.leftovers).toEqual([]);
+  });
+
+  test("plays with masters that are not its own", async () => {
+    await using masters = await startMasters(5);
+    const demo = start("sale/main.ts", { REDLOCK_NODES: masters.urls.join() });
+    await demo.printed(" cut ");
+    expect(await demo.exit(), demo.output + demo.errors).toBe(0);
+    expect(demo.output).toContain("not ours to kill");
+    expect(demo.output).not.toMatch(/ s {2}(killed|hung) /);
+    expect(figures(demo.output, "with the lock")).toEqual({ sold: 100, oversold: 0, atOnce: 1 });
+    expect(await demo.survivors(grace)).toEqual([]);
+    expect(demo.leftovers).toEqual([]);
+  });
+});
+
+test("the lottery is drawn once", { timeout }, async () => {
+  const lottery = start("lottery/main.ts");
+  await lottery.printed(" ready ");
+  const code = await lottery.exit();
+  expect(lottery.errors).toBe("");
+  expect(code, lottery.output).toBe(0);
+  expect(lottery.output.match(/^ *\d+\.\d\d s {2}lock .* draws ticket \d{6}/gm)).toHaveLength(1);
+  expect(lottery.output.match(/^ *\d+\.\d\d s {2}null .* leaves it/gm)).toHaveLength(5);
+  expect(lottery.output).toContain("drawn 1 time by 6 servers");
+  expect(await lottery.survivors(grace)).toEqual([]);
+  expect(lottery.leftovers).toEqual([]);
+});
+
+test("the quick start runs as it is printed", { timeout }, async () => {
+  await using masters = await startMasters(5);
+  const quickStart = start("quick-start.ts", { REDLOCK_NODES: masters.urls.join() });
+  const code = await quickStart.exit();
+  expect(quickStart.errors).toBe("");
+  expect(code).toBe(0);
+  expect(quickStart.output).toMatch(/^invoice:42 is mine, for 4\d{3} ms\n2 invoices booked together\n$/);
+});
+
+test("a process ends by itself once it has quit", { timeout }, async () => {
+  await using masters = await startMasters(5);
+  const quickStart = start("quick-start.ts", { REDLOCK_NODES: masters.urls.join() });
+  await quickStart.exit();
+  // All that comes after its last line is `redlock.quit()`.
+  expect(performance.now() - quickStart.lastPrinted).toBeLessThan(1000);
+});
