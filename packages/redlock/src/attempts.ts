@@ -37,13 +37,12 @@ export class Attempts {
   /** What each master said in the last round, for a message. */
   get summary(): string {
     const answers = this.#rounds.at(-1)?.answers ?? [];
-    const said = this.#nodes.map((node, index) => {
+    const all = this.#nodes.map((node, index) => {
       const answer = answers[index];
-      if (answer === undefined) return `${node.name} had not answered`;
-      if (answer.vote === "none") return `${node.name}: ${answer.error.reason}`;
-      return `${node.name} said ${answer.vote}`;
+      const said = answer?.vote === "none" ? answer.error.reason : answer?.vote;
+      return `${node.name}: ${said ?? "no answer yet"}`;
     });
-    return said.join("; ");
+    return all.join("; ");
   }
 
   #statsOf(answers: ReadonlyArray<Answer | ReleaseAnswer | Fault | undefined>): ExecutionStats {

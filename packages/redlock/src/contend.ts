@@ -117,6 +117,6 @@ function failure(wish: Wish, last: Attempt, attempts: Attempts): Contest {
 }
 
 function crowdedOut(attempts: Attempts): Contest {
-  const why = "No place for a round was free within waitTimeout: acquireConcurrency bounds them";
+  const why = "acquireConcurrency left no place for a round within waitTimeout";
   return { contended: false, error: new ExecutionError(why, attempts.stats) };
 }

@@ -1,5 +1,5 @@
-import calculateSlot from "cluster-key-slot";
 import type { Connection } from "./connection.ts";
+import { hashSlot } from "./hash-slot.ts";
 
 /**
  * What is used of an ioredis `Redis` or `Cluster`, versions 5 and 6 alike. A description and not an import: the
@@ -128,7 +128,7 @@ export class IoredisConnection implements Connection {
 
   refuses(resources: readonly string[]): string | undefined {
     if (!this.client.isCluster || resources.length === 1) return undefined;
-    const slots = new Set(resources.map((resource) => calculateSlot(this.#keyPrefix + resource)));
+    const slots = new Set(resources.map((resource) => hashSlot(this.#keyPrefix + resource)));
     if (slots.size === 1) return undefined;
     return "on a Redis Cluster the resources of one lock must share a hash slot; give them a common {hash tag}";
   }
@@ -139,15 +139,15 @@ export class IoredisConnection implements Connection {
   }
 
   async close(): Promise<void> {
-    this.#own.disconnect();
+    end(this.#own);
     // A client that is not connected would keep its QUIT until it is.
     if (this.client.status === "ready") await this.client.quit();
     else this.disconnect();
   }
 
   disconnect(): void {
-    this.#own.disconnect();
-    this.client.disconnect();
+    end(this.#own);
+    end(this.client);
   }
 
   /** What was sent on the old connection is answered with a fault; the next call makes a new one. */
@@ -155,7 +155,7 @@ export class IoredisConnection implements Connection {
     const old = this.#own;
     this.#own = this.#open();
     this.#firstIsOver();
-    old.disconnect();
+    end(old);
   }
 
   #open(): OwnClient {
@@ -197,6 +197,11 @@ export function connectionOf(client: IoredisClient): IoredisConnection {
   return connection;
 }
 
+/** One that has ended is left alone: ioredis would begin to wait for a close that has been, 2 s long. */
+function end(client: OwnClient | IoredisClient): void {
+  if (client.status !== "end") client.disconnect();
+}
+
 function redisOf(client: IoredisClient, database: number | undefined): OwnClient {
   return duplicateOf(client)({ ...sendNowOrNever, ...(database === undefined ? {} : { db: database }) });
 }
@@ -233,10 +238,8 @@ function currentDatabase(client: IoredisClient): number | undefined {
 function nameOf(client: IoredisClient): string {
   const options = client.options as IoredisOptions;
   if (client.isCluster) {
-    const first = (client as { startupNodes?: readonly unknown[] }).startupNodes?.[0];
-    const address = first as { host?: string; port?: number } | undefined;
-    return address?.port ? `cluster at ${address.host ?? "127.0.0.1"}:${address.port}` : "cluster";
+    const first = (client as { startupNodes?: readonly IoredisOptions[] }).startupNodes?.[0];
+    return `cluster at ${first?.host}:${first?.port}`;
   }
-  if (options.sentinels) return `sentinel group ${options.name}`;
-  return options.path ?? `${options.host}:${options.port}`;
+  return options.path ?? (options.sentinels ? options.name! : `${options.host}:${options.port}`);
 }

@@ -37,6 +37,11 @@ export class Lease {
   readonly coordinator: Coordinator;
   readonly resources: readonly string[];
   readonly token: string;
+  /**
+   * Another process knows the token: only the masters can tell whether the hold stands, so none is given its key
+   * again (PROTOCOL 14.14), and nothing is extended or released on this side unless it is called for.
+   */
+  handedOver = false;
   readonly #deadlines: number[];
   /** The hold's own, kept up to date with the masters'. */
   #deadline: number;
@@ -46,7 +51,6 @@ export class Lease {
   #established: boolean;
   #unconfirmed = false;
   readonly #resumed: boolean;
-  #handedOver = false;
   #limit = "its time ran out before a quorum of masters confirmed an extension";
   #released = false;
   #lost: LockLostError | undefined;
@@ -102,11 +106,7 @@ export class Lease {
 
   /** May a master that has no key any more be given it again? */
   get mayRepair(): boolean {
-    return !this.#resumed && !this.#handedOver;
-  }
-
-  get handedOver(): boolean {
-    return this.#handedOver;
+    return !this.#resumed && !this.handedOver;
   }
 
   /** What is certainly left, ms; 0 when nothing is. The clocks are read now: no timer needs to have fired. */
@@ -122,14 +122,6 @@ export class Lease {
   onEnd(listener: () => void): () => void {
     this.#endListeners.add(listener);
     return () => this.#endListeners.delete(listener);
-  }
-
-  /**
-   * Another process knows the token now: only the masters can tell whether the hold stands, so none is given
-   * its key again (PROTOCOL 14.14), and nothing is extended or released on this side unless it is called for.
-   */
-  handOver(): void {
-    this.#handedOver = true;
   }
 
   /** The hold is not to be extended any further: `why` will be the reason when it runs out. */

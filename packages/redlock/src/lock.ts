@@ -106,7 +106,7 @@ export class Lock implements AsyncDisposable {
    * gives no master its key again. So do not write locks into logs: `JSON.stringify` calls this.
    */
   toJSON(): SerializedLock {
-    this.#lease.handOver();
+    this.#lease.handedOver = true;
     return { resources: this.#lease.resources, value: this.#lease.token, ttl: this.#lease.longestTtl };
   }
 

@@ -1,4 +1,3 @@
-import { EventEmitter } from "eventemitter3";
 import pLimit, { type LimitFunction } from "p-limit";
 import { Attempts } from "./attempts.ts";
 import { Cancellation } from "./cancellation.ts";
@@ -7,6 +6,7 @@ import { LeaseClock } from "./clock.ts";
 import { type Contest, contend } from "./contend.ts";
 import type { Coordinator } from "./coordinator.ts";
 import { AbortError, ClosedError, InvalidArgumentError, type NodeError } from "./errors.ts";
+import { Events } from "./events.ts";
 import { extend } from "./extend.ts";
 import { type Inspection, inspect } from "./inspect.ts";
 import { connectionOf, type IoredisClient } from "./ioredis.ts";
@@ -19,6 +19,7 @@ import type { Runtime } from "./runtime.ts";
 import { ScriptedNode } from "./scripted-node.ts";
 import {
   checkConcurrency,
+  checkHolding,
   checkTtl,
   defaultSettings,
   resourceList,
@@ -66,7 +67,7 @@ const defaultNodeTimeout = 500;
  *
  * An `error` event without a listener throws nothing.
  */
-export class Redlock extends EventEmitter<RedlockEvents> implements LockOwner {
+export class Redlock extends Events<RedlockEvents> implements LockOwner {
   readonly #coordinator: Coordinator;
   readonly #settings: Settings;
   readonly #limit: LimitFunction;
@@ -84,7 +85,7 @@ export class Redlock extends EventEmitter<RedlockEvents> implements LockOwner {
     this.#settings = settingsFrom(defaultSettings, options ?? {});
     checkConcurrency(acquireConcurrency);
     if (Object.values(scripts ?? {}).some((script) => script !== undefined)) {
-      throw new InvalidArgumentError("custom scripts are not taken: what keeps locks safe is in the scripts");
+      throw new InvalidArgumentError("custom scripts are not taken");
     }
     this.#limit = pLimit(acquireConcurrency);
     const nodes = nodesOf(clients);
@@ -295,12 +296,8 @@ export class Redlock extends EventEmitter<RedlockEvents> implements LockOwner {
 }
 
 function nodesOf(clients: Iterable<Client>): readonly LockNode[] {
-  if (typeof clients?.[Symbol.iterator] !== "function") {
-    throw new InvalidArgumentError("clients must be a list, with one client for each master");
-  }
-  const list = [...clients];
-  if (list.length === 0)
-    throw new InvalidArgumentError("clients must name at least one master, but is empty");
+  const list = typeof clients?.[Symbol.iterator] === "function" ? [...clients] : [];
+  if (list.length === 0) throw new InvalidArgumentError("clients must be a list of at least one client");
   for (const [index, client] of list.entries()) {
     if (!isNode(client) && !isIoredis(client)) {
       throw new InvalidArgumentError(`client ${index} is neither an ioredis client nor a LockNode`);
@@ -319,20 +316,4 @@ function isNode(client: Client): client is LockNode {
 function isIoredis(client: Client): client is IoredisClient {
   const candidate = client as Partial<IoredisClient> | null;
   return typeof candidate?.duplicate === "function" && typeof candidate.status === "string";
-}
-
-/** Whether a hold of this ttl can be kept extended as the settings say. */
-function checkHolding(ttl: number, settings: Settings, threshold: number | undefined): void {
-  checkTtl(ttl, settings);
-  if (threshold !== undefined && threshold >= ttl) {
-    throw new InvalidArgumentError(
-      `automaticExtensionThreshold must be below the ttl, but ${threshold} ms is not below ${ttl} ms`,
-    );
-  }
-  const { maxHoldTime } = settings;
-  if (maxHoldTime !== undefined && maxHoldTime < ttl) {
-    throw new InvalidArgumentError(
-      `maxHoldTime must not be below the ttl, but ${maxHoldTime} ms is below ${ttl} ms`,
-    );
-  }
 }

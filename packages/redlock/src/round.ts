@@ -1,5 +1,5 @@
 import type { LeaseClock } from "./clock.ts";
-import { NodeError } from "./errors.ts";
+import { fault } from "./fault.ts";
 import type { Fault, LockNode } from "./node.ts";
 import { longestTimer, type Runtime, type Timer } from "./runtime.ts";
 
@@ -89,8 +89,7 @@ export class Round<Reply> {
   #giveUp(): void {
     for (const [index, node] of this.#plan.nodes.entries()) {
       if (this.answers[index] !== undefined) continue;
-      const detail = `no answer within ${this.#plan.timeout} ms`;
-      this.#hear(index, { vote: "none", error: new NodeError(node.name, "TIMEOUT", detail), sent: true });
+      this.#hear(index, fault(node.name, "TIMEOUT", `no answer within ${this.#plan.timeout} ms`, true));
     }
   }
 
@@ -111,8 +110,7 @@ export class Round<Reply> {
 
 /** Answers are values; a `LockNode` that throws or rejects all the same has given none. */
 function faultOf(node: LockNode, cause: unknown): Fault {
-  const error = new NodeError(node.name, "UNEXPECTED_REPLY", `the node failed: ${String(cause)}`, cause);
-  return { vote: "none", error, sent: true };
+  return fault(node.name, "UNEXPECTED_REPLY", `the node failed: ${String(cause)}`, true, cause);
 }
 
 function asked<Reply>(plan: RoundPlan<Reply>, node: LockNode): Promise<Reply | Fault> {

@@ -1,5 +1,5 @@
 import type { Connection } from "./connection.ts";
-import { NodeError } from "./errors.ts";
+import { fault } from "./fault.ts";
 import type { Answer, Claim, Fault, Holding, LockNode, ReleaseAnswer } from "./node.ts";
 import { claimScript, releaseScript, type Script } from "./scripts.ts";
 
@@ -106,7 +106,7 @@ export class ScriptedNode implements LockNode {
   }
 
   #unsent(why: string): Fault {
-    return { vote: "none", error: new NodeError(this.name, "UNREACHABLE", why), sent: false };
+    return fault(this.name, "UNREACHABLE", why, false);
   }
 
   /** A vote for one resource: the bare command, so that a lone lock costs no more than that. */
@@ -166,14 +166,13 @@ export class ScriptedNode implements LockNode {
   #failed(error: unknown): Fault {
     const message = error instanceof Error ? error.message : String(error);
     const reason = this.#connection.isReply(error) ? reasonIn(message) : "UNREACHABLE";
-    return { vote: "none", error: new NodeError(this.name, reason, message, error), sent: true };
+    return fault(this.name, reason, message, true, error);
   }
 
   #unexpected(reply: unknown): Fault {
     // The reply may quote a token, so only its kind is told.
     const kind = Array.isArray(reply) ? "an array" : `a ${typeof reply}`;
-    const error = new NodeError(this.name, "UNEXPECTED_REPLY", `${kind} that is no answer to the command`);
-    return { vote: "none", error, sent: true };
+    return fault(this.name, "UNEXPECTED_REPLY", `${kind} that is no answer to the command`, true);
   }
 }
 

@@ -92,7 +92,7 @@ export function settingsFrom(base: Settings, overrides: Partial<Settings>): Sett
   return settings as unknown as Settings;
 }
 
-function checkNumber(name: string, value: unknown, range: Range): void {
+function checkNumber(name: string, value: unknown, range: Range): asserts value is number {
   const fits =
     typeof value === "number" &&
     value >= range.minimum &&
@@ -113,33 +113,36 @@ function checkBackoff(value: unknown): void {
   }
 }
 
-/** The longest ttl: Redis adds it to its clock, and JavaScript keeps whole numbers, up to 2^53. */
-const longestTtl = Number.MAX_SAFE_INTEGER;
+/** The longest: Redis adds it to its clock, and JavaScript keeps whole numbers, up to 2^53. */
+const ttlRange: Range = {
+  minimum: 1,
+  maximum: Number.MAX_SAFE_INTEGER,
+  integer: true,
+  what: `a whole number of milliseconds from 1 to ${Number.MAX_SAFE_INTEGER}`,
+};
 
 /** Checks a ttl, and whether the other times can hold with it. */
 export function checkTtl(ttl: unknown, settings: Settings): asserts ttl is number {
-  if (typeof ttl !== "number" || !Number.isInteger(ttl) || ttl <= 0 || ttl > longestTtl) {
-    throw new InvalidArgumentError(
-      `ttl must be a whole number of milliseconds from 1 to ${longestTtl}, but is ${shown(ttl)}`,
-    );
-  }
+  checkNumber("ttl", ttl, ttlRange);
   const loss = validityLoss(ttl, settings.driftFactor);
-  if (ttl <= loss) {
-    throw new InvalidArgumentError(
-      `ttl must be larger than what drift takes off it, but ${ttl} ms is not above ${loss.toFixed(2)} ms`,
-    );
-  }
-  const timeout = nodeTimeoutFor(ttl, settings);
-  if (timeout >= ttl - loss) {
-    throw new InvalidArgumentError(
-      `nodeTimeout must be below the ttl less drift, but ${timeout} ms is not below ${(ttl - loss).toFixed(2)} ms`,
-    );
-  }
-  if (settings.minimumValidity >= ttl - loss) {
-    throw new InvalidArgumentError(
-      `minimumValidity must be below the ttl less drift, but ${settings.minimumValidity} ms is not below ${(ttl - loss).toFixed(2)} ms`,
-    );
-  }
+  checkBelow("what drift takes off the ttl", loss, "the ttl", ttl);
+  checkBelow("nodeTimeout", nodeTimeoutFor(ttl, settings), "the ttl less drift", ttl - loss);
+  checkBelow("minimumValidity", settings.minimumValidity, "the ttl less drift", ttl - loss);
+}
+
+/** Checks whether a hold of this ttl can be kept extended; the threshold only where the call itself gives one. */
+export function checkHolding(ttl: number, settings: Settings, threshold: number | undefined): void {
+  checkTtl(ttl, settings);
+  checkBelow("automaticExtensionThreshold", threshold ?? 0, "the ttl", ttl);
+  checkBelow("ttl", ttl, "maxHoldTime", settings.maxHoldTime ?? Number.POSITIVE_INFINITY);
+}
+
+function checkBelow(name: string, value: number, limitName: string, limit: number): void {
+  if (value < limit) return;
+  const rounded = Math.round(limit * 100) / 100;
+  throw new InvalidArgumentError(
+    `${name} must be below ${limitName}, but ${value} ms is not below ${rounded} ms`,
+  );
 }
 
 /** One master's time to answer, ms; see {@link Settings.nodeTimeout}. */

@@ -1,0 +1,34 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { built } from "../built-package.ts";
+import { closeClients, openClients } from "../clients.ts";
+import type { OpenContender } from "../contender.ts";
+
+const readyTimeout = 10_000;
+
+export const openOurs: OpenContender = async (name, { urls, ttl }) => {
+  const clients = await openClients(urls);
+  const redlock = new built.Redlock(clients);
+  const ready = async (): Promise<void> => {
+    const deadline = performance.now() + readyTimeout;
+    // It has connections of its own, behind the clients: only it can tell whether they stand.
+    while (true) {
+      const unreachable = (await redlock.inspect("ready")).find((inspection) => inspection.unreachable);
+      if (!unreachable) return;
+      if (performance.now() > deadline) throw unreachable.unreachable;
+      await pause(20);
+    }
+  };
+  await ready();
+  return {
+    name,
+    async acquire(resource) {
+      const lock = await redlock.acquire(resource, ttl);
+      return () => lock.release();
+    },
+    ready,
+    async quit() {
+      await redlock.quit();
+      closeClients(clients);
+    },
+  };
+};

@@ -1,0 +1,42 @@
+import { startMasters } from "@quorlock/testbed";
+import { type Goal, goalsTable } from "./goal.ts";
+import { machineLines } from "./machine.ts";
+import { type Options, optionsFrom, UsageError, usageOf } from "./options.ts";
+import { textOf } from "./table.ts";
+import type { Workload } from "./workload.ts";
+import { failingMasters } from "./workloads/failing-masters.ts";
+import { memory } from "./workloads/memory.ts";
+import { noQuorum } from "./workloads/no-quorum.ts";
+import { oneAtATime } from "./workloads/one-at-a-time.ts";
+import { sizeAndImport } from "./workloads/size-and-import.ts";
+
+/** In this order: what other libraries leave behind on failing masters would blur the count of what is left. */
+const workloads: readonly Workload[] = [oneAtATime, memory, sizeAndImport, failingMasters, noQuorum];
+
+async function runAll(options: Options): Promise<void> {
+  await using masters = await startMasters(5);
+  console.log((await machineLines(masters)).join("\n"));
+  const goals: Goal[] = [];
+  for (const workload of options.workloads) {
+    const begun = performance.now();
+    const findings = await workload.run(masters, options);
+    for (const table of findings.tables) console.log(`\n${textOf(table)}`);
+    console.log(`  (${workload.name}: ${((performance.now() - begun) / 1000).toFixed(1)} s)`);
+    goals.push(...findings.goals);
+  }
+  console.log(`\n${textOf(goalsTable(goals))}`);
+}
+
+try {
+  // A script that is run through pnpm is given the "--" that ended pnpm's own options.
+  await runAll(
+    optionsFrom(
+      process.argv.slice(2).filter((argument) => argument !== "--"),
+      workloads,
+    ),
+  );
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error;
+  console.error(`${error.message}\n\n${usageOf(workloads)}`);
+  process.exitCode = 2;
+}

@@ -1,0 +1,25 @@
+import type { Masters } from "@quorlock/testbed";
+import type { Goal } from "./goal.ts";
+import type { Table } from "./table.ts";
+
+/** How much to measure. */
+export interface Scale {
+  /** Few of everything, to see that it works; the numbers are rough. */
+  readonly quick: boolean;
+  /** Operations, where a workload counts them; `undefined` leaves it to the workload. */
+  readonly cycles: number | undefined;
+  /** The names of those who take part. */
+  readonly contenders: readonly string[];
+}
+
+export interface Findings {
+  readonly tables: readonly Table[];
+  readonly goals: readonly Goal[];
+}
+
+/** One question to the contenders. A workload leaves the masters as it found them: running, and empty of locks. */
+export interface Workload {
+  /** For `--only`. */
+  readonly name: string;
+  run(masters: Masters, scale: Scale): Promise<Findings>;
+}

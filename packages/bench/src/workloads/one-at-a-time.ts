@@ -1,0 +1,116 @@
+import { alternate } from "../alternate.ts";
+import { acquireAndRelease, type Contender } from "../contender.ts";
+import type { Goal } from "../goal.ts";
+import { baseline, contenderNames, control, Lineup, ours } from "../lineup.ts";
+import { pairwiseRatios, summaryOf } from "../statistics.ts";
+import { figure, type Table } from "../table.ts";
+import type { Scale, Workload } from "../workload.ts";
+
+const ttl = 10_000;
+/** Operations of one contender in a row, where they are taken in a row. */
+const batch = 25;
+
+interface Sample {
+  readonly milliseconds: number;
+  /** What this process spent on the CPU meanwhile, ms. */
+  readonly cpu: number;
+}
+
+type Samples = ReadonlyMap<Contender, readonly Sample[]>;
+
+/**
+ * One lock at a time, acquired and released, nobody contending: what a lone lock costs.
+ *
+ * Taken in two ways. *Operation by operation* is the time a caller waits; what is left over for later, the last
+ * two of five replies for one, is not in it. *In a row* is the time and the CPU of 25 without a pause between
+ * them, where nothing can be put off to anybody else's turn.
+ */
+export const oneAtATime: Workload = {
+  name: "one-at-a-time",
+  async run(masters, scale) {
+    const cycles = scale.cycles ?? (scale.quick ? 300 : 3000);
+    await using lineup = await Lineup.open(contenderNames, scale.contenders, { urls: masters.urls, ttl });
+    const { contenders } = lineup;
+    await warmUp(contenders, scale);
+    const single = await alternate(contenders, cycles, measured(1));
+    const inARow = await alternate(contenders, Math.max(1, Math.round(cycles / batch)), measured(batch));
+    return {
+      tables: [
+        tableOf("One at a time, operation by operation", single, 1),
+        tableOf(`One at a time, ${batch} in a row`, inARow, batch),
+      ],
+      goals: [...goalsOf("one at a time", single), ...goalsOf("one at a time, in a row", inARow)],
+    };
+  },
+};
+
+async function warmUp(contenders: readonly Contender[], scale: Scale): Promise<void> {
+  await alternate(contenders, scale.quick ? 4 : 20, measured(batch));
+}
+
+function measured(count: number): (contender: Contender) => Promise<Sample> {
+  return async (contender) => {
+    const resource = `one-at-a-time:${contender.name}`;
+    const cpu = process.cpuUsage();
+    const begun = performance.now();
+    for (let index = 0; index < count; index += 1) await acquireAndRelease(contender, resource);
+    const milliseconds = performance.now() - begun;
+    const { user, system } = process.cpuUsage(cpu);
+    return { milliseconds, cpu: (user + system) / 1000 };
+  };
+}
+
+function ratiosOf(samples: Samples, name: string, what: keyof Sample): number[] | undefined {
+  const valuesOf = (wanted: string): number[] | undefined => {
+    for (const [contender, taken] of samples) {
+      if (contender.name === wanted) return taken.map((sample) => sample[what]);
+    }
+    return undefined;
+  };
+  const base = valuesOf(baseline);
+  const values = valuesOf(name);
+  return base && values && pairwiseRatios(values, base);
+}
+
+function tableOf(title: string, samples: Samples, count: number): Table {
+  const rows = [...samples].map(([{ name }, taken]) => {
+    const time = summaryOf(taken.map((sample) => sample.milliseconds / count));
+    const ratio = summaryOf(ratiosOf(samples, name, "milliseconds") ?? []);
+    const row = [name, figure(time.median), figure(time.p90), figure(ratio.median)];
+    row.push(`${figure(ratio.low)}..${figure(ratio.high)}`, `${figure(ratio.p10)}..${figure(ratio.p90)}`);
+    if (count === 1) return row;
+    // Single operations are too short for the kernel's accounting.
+    const cpu = summaryOf(taken.map((sample) => (sample.cpu / count) * 1000));
+    const cpuRatio = summaryOf(ratiosOf(samples, name, "cpu") ?? []);
+    return [...row, figure(cpu.median), figure(cpuRatio.median)];
+  });
+  const columns = ["N=5", "median ms", "p90 ms", `x ${baseline}`, "95 % sure", "p10..p90"];
+  const passes = [...samples.values()][0]?.length ?? 0;
+  const notes = [`${passes} pairs; x ${baseline}: the median of the ratios, pair by pair.`];
+  if (count === 1) return { title, columns, rows, notes };
+  return { title, columns: [...columns, "client CPU us", `x ${baseline}`], rows, notes };
+}
+
+function goalsOf(name: string, samples: Samples): Goal[] {
+  const goals: Goal[] = [];
+  const ratio = ratiosOf(samples, ours, "milliseconds");
+  if (ratio) {
+    goals.push({
+      name: `${name}: ours`,
+      measured: summaryOf(ratio).median,
+      limit: 1.1,
+      unit: `x ${baseline}`,
+    });
+  }
+  const controlRatio = ratiosOf(samples, control, "milliseconds");
+  if (controlRatio) {
+    const off = Math.abs(summaryOf(controlRatio).median - 1);
+    goals.push({
+      name: `${name}: ${baseline} against itself is off by`,
+      measured: off,
+      limit: 0.03,
+      unit: "",
+    });
+  }
+  return goals;
+}

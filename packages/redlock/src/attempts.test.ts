@@ -1,0 +1,55 @@
+import { describe, expect, test } from "vitest";
+import { Attempts } from "./attempts.ts";
+import { ResourceLockedError } from "./errors.ts";
+import type { Answer } from "./node.ts";
+import type { Round } from "./round.ts";
+import { refusal, virtualSetting } from "./virtual-time.test.ts";
+
+function bed(...answers: Array<Answer | undefined>) {
+  const { nodes } = virtualSetting(answers.length);
+  const attempts = new Attempts(nodes);
+  attempts.add({ answers, closed: Promise.resolve() } as unknown as Round<Answer>);
+  return { nodes, attempts };
+}
+
+describe("the votes of a round", () => {
+  test("are told by the clients that were passed in, as redlock 5 does", async () => {
+    const { nodes } = virtualSetting(4);
+    const fault = nodes[2]!.fault(true);
+    const { attempts } = bed({ vote: "yes", remaining: 5 }, refusal("rival", 7, "the one"), fault, undefined);
+    const [stats] = await Promise.all(attempts.stats);
+    expect(stats).toMatchObject({ membershipSize: 4, quorumSize: 3 });
+    expect(stats!.votesFor.size).toBe(1);
+    const against = [...stats!.votesAgainst.values()];
+    expect(against[0]).toBeInstanceOf(ResourceLockedError);
+    expect(against[0]).toMatchObject({ resource: "the one", remaining: 7 });
+    expect(against[1]).toBe(fault.vote === "none" && fault.error);
+    expect(against).toHaveLength(2);
+  });
+
+  test("are keyed by client", async () => {
+    const { nodes, attempts } = bed({ vote: "yes", remaining: 5 }, refusal("rival", 7));
+    const stats = await attempts.stats[0]!;
+    expect([...stats.votesFor]).toEqual([nodes[0]!.client]);
+    expect([...stats.votesAgainst.keys()]).toEqual([nodes[1]!.client]);
+  });
+
+  test("are named in a message, each master with what it said", () => {
+    const { nodes } = virtualSetting(4);
+    const { attempts } = bed(
+      { vote: "yes", remaining: 5 },
+      refusal("rival", 7),
+      nodes[2]!.fault(true),
+      undefined,
+    );
+    expect(attempts.summary).toMatch(
+      /^master-0\b.*\byes; master-1\b.*\bno; master-2: UNREACHABLE; master-3\b.*\banswer/,
+    );
+  });
+
+  test("of no round at all are empty", () => {
+    const attempts = new Attempts(virtualSetting(1).nodes);
+    expect(attempts.stats).toEqual([]);
+    expect(attempts.summary).toMatch(/^master-0\b.*\banswer/);
+  });
+});

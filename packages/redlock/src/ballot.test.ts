@@ -1,0 +1,140 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { contentionIn, isRefused, verdictOf } from "./ballot.ts";
+import { NodeError } from "./errors.ts";
+import type { Answer } from "./node.ts";
+import { quorumOf, spareOf } from "./quorum.ts";
+import { refusal } from "./virtual-time.test.ts";
+
+const yes: Answer = { vote: "yes", remaining: 1000 };
+const fault: Answer = { vote: "none", error: new NodeError("m", "UNREACHABLE", "down"), sent: false };
+const unheard = undefined;
+const by = (owner: string, remaining = 700) => refusal(owner, remaining);
+
+const answer: fc.Arbitrary<Answer> = fc.oneof(
+  fc.constant(yes),
+  fc.constant(fault),
+  fc.tuple(fc.constantFrom("a", "b", "c"), fc.nat(1000)).map(([owner, remaining]) => by(owner, remaining)),
+);
+/** All answers of a round, and the order in which they come. */
+const round = fc
+  .array(answer, { minLength: 1, maxLength: 7 })
+  .chain((answers) =>
+    fc.tuple(fc.constant(answers), fc.shuffledSubarray([...answers.keys()], { minLength: answers.length })),
+  );
+
+function* asTheyCome(answers: readonly Answer[], order: readonly number[]) {
+  const ballot: Array<Answer | undefined> = answers.map(() => unheard);
+  yield [...ballot];
+  for (const index of order) {
+    ballot[index] = answers[index];
+    yield [...ballot];
+  }
+}
+
+describe("the verdict", () => {
+  test("counts refusals and faults alike against, and the unheard not at all", () => {
+    expect(verdictOf([yes, yes, unheard])).toBe("won");
+    expect(verdictOf([yes, by("a"), unheard])).toBe("open");
+    expect(verdictOf([fault, by("a"), unheard])).toBe("failed");
+    expect(verdictOf([yes, fault])).toBe("failed");
+  });
+
+  test("a majority refuses only where refusals alone rule out a quorum", () => {
+    expect(isRefused([by("a"), fault, unheard])).toBe(false);
+    expect(isRefused([by("a"), by("b"), unheard])).toBe(true);
+    expect(isRefused([yes, by("a")])).toBe(true);
+    expect(isRefused([yes, yes, by("a"), by("b")])).toBe(true);
+  });
+});
+
+describe("contention", () => {
+  test.each([
+    ["somebody holds a quorum", [by("a"), by("a"), yes], "locked"],
+    ["somebody may hold a quorum, one master being cut off", [by("a"), fault, yes], "locked"],
+    ["three rivals took one vote each", [by("a"), by("b"), yes], "split"],
+    ["two of two", [yes, by("a")], "split"],
+    ["two against two", [yes, yes, by("a"), by("a")], "split"],
+    ["too few masters answer", [fault, fault, by("a")], "unavailable"],
+    ["nobody refuses", [fault, fault, yes], "unavailable"],
+    ["nobody answers", [unheard, unheard, unheard], "unavailable"],
+  ] as const)("%s", (_, ballot, kind) => {
+    expect(contentionIn(ballot)).toMatchObject({ kind, open: false });
+  });
+
+  test("is open while the missing answers could tell a split from a lock", () => {
+    expect(contentionIn([by("a"), by("b"), unheard])).toMatchObject({ kind: "locked", open: true });
+    expect(contentionIn([by("a"), by("a"), unheard])).toMatchObject({ kind: "locked", open: false });
+    expect(contentionIn([by("a"), by("b"), by("c"), unheard, unheard])).toMatchObject({ open: true });
+    expect(contentionIn([by("a"), by("b"), by("c"), by("a"), unheard])).toMatchObject({
+      kind: "locked",
+      open: true,
+    });
+  });
+
+  test("names the resource that is in the way", () => {
+    expect(contentionIn([yes, refusal("a", 5, "second")]).resource).toBe("second");
+    expect(contentionIn([yes, fault]).resource).toBeUndefined();
+  });
+
+  test("once it is not open, no later answer changes its kind, unless masters turn out to be unavailable", () => {
+    fc.assert(
+      fc.property(round, ([answers, order]) => {
+        let settled: string | undefined;
+        for (const ballot of asTheyCome(answers, order)) {
+          const { kind, open, resource } = contentionIn(ballot);
+          if (resource === undefined) continue;
+          if (settled && kind !== "unavailable") expect(kind).toBe(settled);
+          if (!open && kind !== "unavailable") settled = kind;
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("with all answers in, it is never open, and split only where nobody can hold a quorum", () => {
+    fc.assert(
+      fc.property(round, ([answers]) => {
+        const { kind, open } = contentionIn(answers);
+        expect(open).toBe(false);
+        const faults = answers.filter((one) => one.vote === "none").length;
+        const votes = ["a", "b", "c"].map(
+          (owner) => answers.filter((one) => one.vote === "no" && one.owner === owner).length,
+        );
+        const refusals = votes.reduce((sum, count) => sum + count);
+        if (refusals === 0 || faults > spareOf(answers.length)) expect(kind).toBe("unavailable");
+        else expect(kind).toBe(Math.max(...votes) + faults >= quorumOf(answers.length) ? "locked" : "split");
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe("when a quorum is free", () => {
+  test.each([
+    ["the shorter of two, one being free", [by("a", 500), by("a", 900), yes], 500],
+    ["the longer, where both are needed", [by("a", 500), by("b", 900), fault], 900],
+    [
+      "never, behind keys without expiry",
+      [by("a", Number.POSITIVE_INFINITY), by("a", Number.POSITIVE_INFINITY), yes],
+      Number.POSITIVE_INFINITY,
+    ],
+    ["the unheard are taken to be as the worst that was heard", [by("a", 500), by("a", 900), unheard], 900],
+  ] as const)("%s", (_, ballot, freeIn) => {
+    expect(contentionIn(ballot).freeIn).toBe(freeIn);
+  });
+
+  test("is the first moment when a quorum of those who answered has nothing in the way", () => {
+    fc.assert(
+      fc.property(round, ([answers]) => {
+        const { freeIn, kind } = contentionIn(answers);
+        if (kind === "unavailable") return;
+        const freeAt = (moment: number) =>
+          answers.filter((one) => one.vote === "yes" || (one.vote === "no" && one.remaining <= moment))
+            .length;
+        expect(freeAt(freeIn)).toBeGreaterThanOrEqual(quorumOf(answers.length));
+        expect(freeIn === 0 || freeAt(freeIn - 1) < quorumOf(answers.length)).toBe(true);
+      }),
+    );
+  });
+});

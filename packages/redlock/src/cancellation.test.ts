@@ -1,0 +1,47 @@
+import { describe, expect, test } from "vitest";
+import { Cancellation } from "./cancellation.ts";
+import { Gate, settle } from "./virtual-time.test.ts";
+
+describe("a cancellation", () => {
+  test("keeps its first reason", () => {
+    const cancellation = new Cancellation();
+    expect(cancellation.reason).toBeUndefined();
+    const reason = new Error("first");
+    cancellation.cancel(reason);
+    cancellation.cancel(new Error("second"));
+    expect(cancellation.reason).toBe(reason);
+  });
+
+  test("ends every wait in progress", async () => {
+    const cancellation = new Cancellation();
+    const waits = [cancellation.race(new Promise(() => {})), cancellation.race(new Promise(() => {}))];
+    cancellation.cancel(new Error("enough"));
+    expect(await Promise.all(waits)).toEqual([undefined, undefined]);
+  });
+
+  test("ends every later wait at once", async () => {
+    const cancellation = new Cancellation();
+    cancellation.cancel(new Error("enough"));
+    expect(await cancellation.race(new Promise(() => {}))).toBeUndefined();
+  });
+
+  test("lets a wait come to what is waited for, good or bad", async () => {
+    const cancellation = new Cancellation();
+    expect(await cancellation.race(Promise.resolve(5))).toBe(5);
+    await expect(cancellation.race(Promise.reject(new Error("bad")))).rejects.toThrow("bad");
+  });
+
+  test("a rejection that comes after it is nobody's any more, and is not left unhandled", async () => {
+    const cancellation = new Cancellation();
+    const gate = new Gate();
+    const late = gate.opened.then(() => {
+      throw new Error("late");
+    });
+    const wait = cancellation.race(late);
+    cancellation.cancel(new Error("enough"));
+    expect(await wait).toBeUndefined();
+    gate.open();
+    // Vitest fails the run on an unhandled rejection.
+    await settle();
+  });
+});

@@ -1,0 +1,192 @@
+import { describe, expect, test } from "vitest";
+import { CleanUps, type Leftover } from "./clean-ups.ts";
+import { LeaseClock } from "./clock.ts";
+import { settle, virtualSetting } from "./virtual-time.test.ts";
+
+const leftover: Leftover = { resources: ["r"], tokens: ["t"], ttl: 1000 };
+
+function bed(count = 1) {
+  const { time, machine, nodes, masters } = virtualSetting(count);
+  const reported: unknown[] = [];
+  const cleanUps = new CleanUps(machine, new LeaseClock(machine), (error) => reported.push(error));
+  const remove = (what = leftover) => cleanUps.remove(what, nodes, 50);
+  for (const master of masters) master.put("r", "t");
+  return { time, machine, nodes, node: nodes[0]!, master: masters[0]!, cleanUps, reported, remove };
+}
+
+describe("a clean-up", () => {
+  test("is sent at once to each master, and owed nowhere when it is answered", async () => {
+    const { time, nodes, master, cleanUps, remove } = bed(3);
+    const { closed } = remove();
+    for (const node of nodes)
+      expect(node.sent).toMatchObject([{ kind: "release", tokens: ["t"], resources: ["r"] }]);
+    await time.run(closed);
+    expect(master.owner("r")).toBeUndefined();
+    expect(cleanUps.owed).toBe(0);
+  });
+
+  test("that cannot be sent is owed, and told", async () => {
+    const { time, node, cleanUps, reported, remove } = bed();
+    node.cut();
+    await time.run(remove().closed);
+    expect(cleanUps.owed).toBe(1);
+    expect(reported).toMatchObject([{ node: "master-0", reason: "UNREACHABLE" }]);
+  });
+
+  test("is settled the moment the master is back", async () => {
+    const { time, node, master, cleanUps, remove } = bed();
+    node.cut();
+    await time.run(remove().closed);
+    node.restore();
+    expect(node.kinds).toEqual(["release"]);
+    await time.advance(2);
+    expect([cleanUps.owed, master.owner("r")]).toEqual([0, undefined]);
+  });
+
+  test("is tried again every second, where nobody tells that the master is back", async () => {
+    const { time, node, master, cleanUps, remove } = bed();
+    node.answering = () => (time.now() < 2500 ? node.fault(true) : undefined);
+    await time.run(remove({ ...leftover, ttl: 60_000 }).closed);
+    await time.advance(5000);
+    expect(node.sent.map(({ at }) => Math.round(at / 1000))).toEqual([0, 1, 2, 3]);
+    expect([cleanUps.owed, master.owner("r")]).toEqual([0, undefined]);
+  });
+
+  test("does not keep the process alive", async () => {
+    const { time, machine, node, remove } = bed();
+    node.cut();
+    await time.run(remove().closed);
+    expect([machine.timers.size, machine.referencedTimers]).toEqual([1, 0]);
+  });
+
+  test("is forgotten when the key must have expired, with its listener and timer", async () => {
+    const { time, machine, node, cleanUps, remove } = bed();
+    node.cut();
+    await time.run(remove().closed);
+    await time.advance(999);
+    expect(cleanUps.owed).toBe(1);
+    await time.advance(1100);
+    expect([cleanUps.owed, node.listeners]).toEqual([0, 0]);
+    node.restore();
+    expect(node.sent).toEqual([]);
+    await time.advance(5000);
+    expect(machine.timers.size).toBe(0);
+  });
+
+  test("is not owed to a master that is only slow: its answer is still to come", async () => {
+    const { time, node, cleanUps, reported, remove } = bed();
+    node.hang();
+    await time.run(remove().closed);
+    expect(cleanUps.owed).toBe(0);
+    expect(reported).toMatchObject([{ reason: "TIMEOUT" }]);
+    node.resume();
+    await time.advance(5);
+    expect(node.kinds).toEqual(["release"]);
+  });
+
+  test("is owed when the connection of a slow master breaks before it answers", async () => {
+    const { time, node, master, cleanUps, remove } = bed();
+    node.hang();
+    await time.run(remove().closed);
+    node.cut();
+    await time.advance(1);
+    expect(cleanUps.owed).toBe(1);
+    node.resume();
+    master.put("r", "t");
+    node.restore();
+    await time.advance(5);
+    expect([cleanUps.owed, master.owner("r")]).toEqual([0, undefined]);
+  });
+
+  test("is owed to those masters alone that did not take it", async () => {
+    const { time, nodes, cleanUps, remove } = bed(3);
+    nodes[1]!.cut();
+    await time.run(remove().closed);
+    expect(cleanUps.owed).toBe(1);
+    for (const node of nodes) node.restore();
+    expect(nodes.map(({ sent }) => sent.length)).toEqual([1, 1, 1]);
+  });
+});
+
+describe("masters to which nothing is owed", () => {
+  test("are not listened to", async () => {
+    const { time, node, remove } = bed();
+    await time.run(remove().closed);
+    expect(node.listeners).toBe(0);
+  });
+});
+
+describe("what is still to be answered", () => {
+  test("is known, until each master has answered or had its time", async () => {
+    const { time, nodes, cleanUps, remove } = bed(2);
+    expect(await time.measure(cleanUps.answered)).toMatchObject({ took: 0 });
+    nodes[1]!.hang();
+    void remove();
+    expect(await time.measure(cleanUps.answered)).toMatchObject({ took: 50 });
+    expect(await time.measure(cleanUps.answered)).toMatchObject({ took: 0 });
+  });
+});
+
+describe("many of them", () => {
+  test("wait while the first finds the master gone again", async () => {
+    const { time, node, cleanUps, remove } = bed();
+    node.cut();
+    for (const token of ["a", "b", "c"]) void remove({ ...leftover, tokens: [token] });
+    await time.advance(1);
+    node.answering = () => node.fault(true);
+    node.restore();
+    await time.advance(5);
+    expect(node.sent).toHaveLength(1);
+    expect(cleanUps.owed).toBe(3);
+    node.answering = () => undefined;
+    node.restore();
+    await time.advance(5);
+    expect(cleanUps.owed).toBe(0);
+    expect(new Set(node.sent.map((command) => command.tokens[0]))).toEqual(new Set(["a", "b", "c"]));
+  });
+
+  test("are all settled, the oldest first", async () => {
+    const { time, node, cleanUps, remove } = bed();
+    node.cut();
+    const tokens = ["a", "b", "c"];
+    for (const token of tokens) void remove({ ...leftover, tokens: [token] });
+    await time.advance(1);
+    expect(cleanUps.owed).toBe(3);
+    node.restore();
+    // One goes ahead to see whether the master is there.
+    expect(node.sent.map((command) => command.tokens[0])).toEqual(["a"]);
+    await time.advance(5);
+    expect(node.sent.map((command) => command.tokens[0])).toEqual(tokens);
+    expect(cleanUps.owed).toBe(0);
+  });
+
+  test("are bounded: of more than 10,000 the oldest are left to expire", async () => {
+    const { time, node, cleanUps, remove } = bed();
+    node.cut();
+    for (let index = 0; index < 10_020; index += 1) {
+      void remove({ ...leftover, tokens: [String(index)], ttl: 1e9 });
+      // Few timers at a time: the virtual clock is slow to forget one among thousands.
+      if (index % 100 === 0) await settle();
+    }
+    await settle();
+    expect(cleanUps.owed).toBe(10_000);
+    node.restore();
+    await time.advance(2);
+    expect([node.sent[0]!.tokens, node.sent.at(-1)!.tokens]).toEqual([["20"], ["10019"]]);
+  });
+});
+
+describe("once stopped", () => {
+  test("nothing is owed, tried again or remembered", async () => {
+    const { time, machine, node, cleanUps, remove } = bed();
+    node.cut();
+    await time.run(remove().closed);
+    cleanUps.stop();
+    expect([cleanUps.owed, machine.timers.size, node.listeners]).toEqual([0, 0, 0]);
+    await time.run(remove().closed);
+    expect([cleanUps.owed, machine.timers.size]).toEqual([0, 0]);
+    node.restore();
+    await time.advance(5000);
+    expect(node.sent).toEqual([]);
+  });
+});

@@ -1,0 +1,118 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { LeaseClock } from "./clock.ts";
+import { VirtualMachine, VirtualTime } from "./virtual-time.test.ts";
+
+function machineAndClock() {
+  const time = new VirtualTime();
+  const machine = new VirtualMachine(time);
+  return { machine, clock: new LeaseClock(machine), pass: (duration: number) => time.advance(duration) };
+}
+
+describe("the lease clock", () => {
+  test("begins at zero and counts what passes", async () => {
+    const { clock, pass } = machineAndClock();
+    expect(clock.now()).toBe(0);
+    await pass(70);
+    expect(clock.now()).toBe(70);
+    await pass(1);
+    expect(clock.now()).toBe(71);
+  });
+
+  test("counts a suspension, which only the wall clock sees", () => {
+    const { machine, clock } = machineAndClock();
+    machine.suspend(60_000);
+    expect(clock.now()).toBe(60_000 - 2);
+  });
+
+  test("is not fooled by a step back of the wall clock", async () => {
+    const { machine, clock, pass } = machineAndClock();
+    machine.stepWall(-60_000);
+    await pass(1000);
+    expect(clock.now()).toBe(1000);
+  });
+
+  test("a suspension and a later step back do not cancel out", async () => {
+    const { machine, clock, pass } = machineAndClock();
+    machine.suspend(60_000);
+    clock.now();
+    machine.stepWall(-60_000);
+    await pass(10);
+    expect(clock.now()).toBe(60_000 - 2 + 10);
+  });
+
+  test("a step forward ends leases early, and a step back does not give that time back", async () => {
+    const { machine, clock, pass } = machineAndClock();
+    machine.stepWall(5000);
+    expect(clock.now()).toBe(5000 - 2);
+    machine.stepWall(-5000);
+    expect(clock.now()).toBe(5000 - 2);
+    await pass(100);
+    expect(clock.now()).toBe(5000 - 2 + 100);
+  });
+
+  test("the grain of the wall clock adds nothing, however often it is read", () => {
+    let monotonic = 0.9;
+    const system = {
+      monotonic: () => monotonic,
+      wall: () => Math.floor(monotonic),
+      randomBytes: (count: number) => new Uint8Array(count),
+      setTimer: () => ({ cancel: () => {}, unref: () => {} }),
+    };
+    const clock = new LeaseClock(system);
+    for (; monotonic < 1000; monotonic += 0.7) clock.now();
+    expect(clock.now()).toBeCloseTo(monotonic - 0.9, 6);
+  });
+
+  const happening = fc.oneof(
+    fc.record({ what: fc.constant("passes" as const), duration: fc.integer({ min: 0, max: 500 }) }),
+    fc.record({ what: fc.constant("suspends" as const), duration: fc.integer({ min: 0, max: 5000 }) }),
+    fc.record({ what: fc.constant("steps" as const), duration: fc.integer({ min: -5000, max: 5000 }) }),
+    fc.record({ what: fc.constant("is read" as const), duration: fc.constant(0) }),
+  );
+
+  test("never goes back, and counts the monotonic time at least, whatever happens in whatever order", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(happening, { maxLength: 30 }), async (happenings) => {
+        const { machine, clock, pass } = machineAndClock();
+        let last = clock.now();
+        let lastMonotonic = machine.monotonic();
+        for (const { what, duration } of happenings) {
+          if (what === "passes") await pass(duration);
+          else if (what === "suspends") machine.suspend(duration);
+          else if (what === "steps") machine.stepWall(duration);
+          else {
+            const now = clock.now();
+            expect(now - last).toBeGreaterThanOrEqual(machine.monotonic() - lastMonotonic);
+            last = now;
+            lastMonotonic = machine.monotonic();
+          }
+        }
+        expect(clock.now()).toBeGreaterThanOrEqual(last);
+        expect(clock.now()).toBeGreaterThanOrEqual(machine.monotonic());
+      }),
+    );
+  });
+
+  test("counts all true time, suspensions too, where it is read between a suspension and a step", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(happening, { maxLength: 30 }), async (happenings) => {
+        const { machine, clock, pass } = machineAndClock();
+        let readings = 0;
+        for (const { what, duration } of happenings) {
+          if (what === "passes") await pass(duration);
+          else if (what === "suspends") machine.suspend(duration);
+          else if (what === "steps") {
+            clock.now();
+            machine.stepWall(duration);
+            // The step itself is taken for what it may be, time that passed; a step back for nothing.
+            clock.now();
+            readings += 2;
+          }
+        }
+        readings += 1;
+        expect(clock.now()).toBeGreaterThanOrEqual(machine.now() - 2 * readings);
+      }),
+    );
+  });
+});

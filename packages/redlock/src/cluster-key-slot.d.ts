@@ -1,3 +1,0 @@
-declare module "cluster-key-slot" {
-  export default function calculateSlot(key: string): number;
-}

@@ -1,0 +1,483 @@
+import { getEventListeners } from "node:events";
+import { describe, expect, test } from "vitest";
+import { AbortError, ExecutionError, InvalidArgumentError, ResourceLockedError } from "./errors.ts";
+import { refusal, settle, VirtualClient, type VirtualSetting, virtualSetting } from "./virtual-time.test.ts";
+
+const still = { retryJitter: 0 };
+
+function lockedByRival(count: number, options: object, ttl = Number.POSITIVE_INFINITY): VirtualSetting {
+  const setting = virtualSetting(count, { ...still, ...options });
+  for (const master of setting.masters) master.put("r", "rival", ttl);
+  return setting;
+}
+
+/** When each vote was sent to the first master. */
+function votesAt({ nodes }: VirtualSetting): number[] {
+  return nodes[0]!.sent.filter(({ kind }) => kind === "vote").map(({ at }) => at);
+}
+
+describe("retryCount", () => {
+  test.each([0, 1, 3])("%i is so many attempts after the first", async (retryCount) => {
+    const setting = lockedByRival(3, { retryCount, retryDelay: 200 });
+    const { error } = await setting.time.measure(setting.redlock.acquire("r", 1000));
+    expect(error).toBeInstanceOf(ResourceLockedError);
+    expect(votesAt(setting)).toEqual(Array.from({ length: retryCount + 1 }, (_, index) => index * 202));
+    expect((error as ResourceLockedError).attempts).toHaveLength(retryCount + 1);
+  });
+
+  test("-1 goes on until the lock is there", async () => {
+    const setting = lockedByRival(3, { retryCount: -1, retryDelay: 200 }, 60_000);
+    const lock = await setting.time.run(setting.redlock.acquire("r", 1000));
+    expect(setting.time.now()).toBeGreaterThan(60_000);
+    expect(lock.state).toBe("held");
+  });
+
+  test("of many attempts the last 32 are kept", async () => {
+    const setting = lockedByRival(3, { retryCount: 50, retryDelay: 1 });
+    const { error } = await setting.time.measure(setting.redlock.acquire("r", 1000));
+    expect((error as ResourceLockedError).attempts).toHaveLength(32);
+  });
+
+  test("the time between two attempts is the backoff's, which knows how many there were", async () => {
+    const attempts: number[] = [];
+    const backoff = ({ attempt, random }: { attempt: number; random: number }) => {
+      expect(random).toBeGreaterThanOrEqual(0);
+      expect(random).toBeLessThan(1);
+      attempts.push(attempt);
+      return attempt * 10;
+    };
+    const setting = lockedByRival(3, { retryCount: 3, backoff });
+    await setting.time.measure(setting.redlock.acquire("r", 1000));
+    expect(attempts.slice(0, 3)).toEqual([1, 2, 3]);
+    expect(votesAt(setting)).toEqual([0, 12, 34, 66]);
+  });
+
+  test("jitter spreads the waits over the whole of retryDelay give or take retryJitter", async () => {
+    const setting = lockedByRival(3, { retryCount: 200, retryDelay: 200, retryJitter: 100 });
+    await setting.time.measure(setting.redlock.acquire("r", 1000));
+    const sent = votesAt(setting);
+    const waits = sent.slice(1).map((at, index) => at - sent[index]! - 2);
+    expect(Math.min(...waits)).toBeGreaterThanOrEqual(100);
+    expect(Math.min(...waits)).toBeLessThan(110);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(300);
+    expect(Math.max(...waits)).toBeGreaterThan(290);
+  });
+});
+
+describe("a wait for a key that is known to expire", () => {
+  test("lasts no longer than the key", async () => {
+    const setting = lockedByRival(3, { retryCount: 1, retryDelay: 5000 }, 300);
+    const lock = await setting.time.run(setting.redlock.acquire("r", 1000));
+    expect(lock.state).toBe("held");
+    const [, second] = votesAt(setting);
+    expect(second).toBeGreaterThan(300);
+    expect(second).toBeLessThanOrEqual(300 + 10);
+  });
+
+  test("lasts until a quorum is free, not until all are", async () => {
+    const setting = virtualSetting(3, { ...still, retryCount: 1, retryDelay: 5000 });
+    for (const [index, ttl] of [200, 300, 9000].entries()) setting.masters[index]!.put("r", "rival", ttl);
+    await setting.time.run(setting.redlock.acquire("r", 1000));
+    expect(votesAt(setting)[1]).toBeLessThanOrEqual(310);
+  });
+
+  test("is spread a little, so that those who wait do not all ask at the same moment", async () => {
+    const seen = new Set<number>();
+    for (let seed = 1; seed <= 20; seed += 1) {
+      const { time, masters } = virtualSetting(3);
+      for (const master of masters) master.put("r", "rival", 300);
+      const client = new VirtualClient(masters, { ...still, retryCount: 1, retryDelay: 5000 }, seed);
+      await time.run(client.redlock.acquire("r", 1000));
+      seen.add(client.nodes[0]!.sent[1]!.at);
+    }
+    expect(seen.size).toBeGreaterThan(3);
+  });
+
+  test("is the backoff's where the key has no expiry", async () => {
+    const setting = lockedByRival(3, { retryCount: 1, retryDelay: 5000 });
+    await setting.time.measure(setting.redlock.acquire("r", 1000));
+    expect(votesAt(setting)).toEqual([0, 5002]);
+  });
+
+  test("is the backoff's where no quorum can be reached", async () => {
+    const setting = lockedByRival(3, { retryCount: 1, retryDelay: 5000 }, 300);
+    setting.nodes[1]!.cut();
+    setting.nodes[2]!.cut();
+    await setting.time.measure(setting.redlock.acquire("r", 1000));
+    expect(votesAt(setting)[1]).toBeGreaterThanOrEqual(5000);
+  });
+});
+
+async function attemptsWith(remaining: number, options: object): Promise<number> {
+  const setting = virtualSetting(1, { ...still, ...options });
+  // Somebody else takes it again and again, each time for as long.
+  setting.nodes[0]!.answering = ({ kind }) => (kind === "vote" ? refusal("rival", remaining) : undefined);
+  await setting.time.measure(setting.redlock.acquire("r", 1000));
+  return votesAt(setting).length;
+}
+
+describe("a pause that is cut short because the key expires sooner", () => {
+  test("counts for the part of it that was waited", async () => {
+    // Pauses of 501 to 506 ms instead of 1000: two retries are four of those.
+    expect(await attemptsWith(500, { retryCount: 2, retryDelay: 1000 })).toBe(1 + 4);
+  });
+
+  test("counts for a tenth at least, so short locks are not asked for without end", async () => {
+    const attempts = await attemptsWith(1, { retryCount: 2, retryDelay: 1000 });
+    expect(attempts).toBeGreaterThanOrEqual(1 + 20);
+    expect(attempts).toBeLessThanOrEqual(1 + 21);
+  });
+
+  test("counts for a whole one where it was not cut short, and where it is none", async () => {
+    expect(await attemptsWith(5000, { retryCount: 3, retryDelay: 1000 })).toBe(1 + 3);
+    expect(await attemptsWith(5000, { retryCount: 3, retryDelay: 0 })).toBe(1 + 3);
+  });
+});
+
+describe("waitTimeout", () => {
+  test("replaces retryCount, and the last attempt is made right at the limit", async () => {
+    const setting = lockedByRival(3, { retryCount: 0, waitTimeout: 1000, retryDelay: 300 });
+    const { took, error } = await setting.time.measure(setting.redlock.acquire("r", 1000));
+    expect(error).toBeInstanceOf(ResourceLockedError);
+    expect(votesAt(setting)).toEqual([0, 302, 604, 906, 1000]);
+    expect(took).toBeLessThanOrEqual(1000 + 50);
+  });
+
+  test("a lock that is free at the limit is taken", async () => {
+    const setting = lockedByRival(3, { waitTimeout: 1000, backoff: () => 999_999 }, 995);
+    const lock = await setting.time.run(setting.redlock.acquire("r", 1000));
+    expect(lock.state).toBe("held");
+  });
+
+  test("without end waits without end", async () => {
+    const setting = lockedByRival(3, { waitTimeout: Number.POSITIVE_INFINITY }, 60_000);
+    expect((await setting.time.run(setting.redlock.acquire("r", 1000))).state).toBe("held");
+  });
+
+  test("longer than any timer's delay is kept as well", async () => {
+    const setting = lockedByRival(3, { waitTimeout: 2 ** 40 }, 60_000);
+    expect((await setting.time.run(setting.redlock.acquire("r", 1000))).state).toBe("held");
+  });
+
+  test("leaves no timer behind", async () => {
+    const setting = virtualSetting(3, { ...still, waitTimeout: 60_000 });
+    const lock = await setting.time.run(setting.redlock.acquire("r", 1000));
+    await setting.time.run(lock.release());
+    await setting.time.advance(5);
+    expect(setting.machine.timers.size).toBe(0);
+  });
+
+  test("of 0 is one attempt", async () => {
+    const setting = lockedByRival(3, { waitTimeout: 0 });
+    await setting.time.measure(setting.redlock.acquire("r", 1000));
+    expect(votesAt(setting)).toEqual([0]);
+  });
+
+  test("no attempt begins later, though the one before it took long", async () => {
+    const setting = virtualSetting(3, { ...still, waitTimeout: 100, retryDelay: 10, nodeTimeout: 60 });
+    setting.masters[0]!.put("r", "rival");
+    setting.nodes[1]!.hang();
+    const { took } = await setting.time.measure(setting.redlock.acquire("r", 1000));
+    for (const at of votesAt(setting)) expect(at).toBeLessThanOrEqual(100);
+    // The last round may take its time, and so may the roll-back behind it.
+    expect(took).toBeLessThanOrEqual(100 + 2 * 60);
+  });
+
+  test("no vote that rivals split is taken again later", async () => {
+    const setting = virtualSetting(2, { ...still, waitTimeout: 100, retryDelay: 60 });
+    setting.masters[0]!.put("r", "rival");
+    await setting.time.measure(setting.redlock.acquire("r", 1000));
+    for (const at of votesAt(setting)) expect(at).toBeLessThanOrEqual(100);
+  });
+
+  test("a lock that was refused before is what is told, though no place is free at the limit", async () => {
+    const setting = lockedByRival(3, {
+      waitTimeout: 100,
+      retryDelay: 50,
+      nodeTimeout: 80,
+      acquireConcurrency: 1,
+    });
+    const acquiring = setting.redlock.acquire("r", 1000);
+    acquiring.catch(() => {});
+    await setting.time.advance(60);
+    for (const node of setting.nodes) node.hang();
+    const blocking = setting.redlock.acquire("other", 1000);
+    blocking.catch(() => {});
+    const { error } = await setting.time.measure(acquiring);
+    expect(setting.time.now()).toBeLessThanOrEqual(101);
+    expect(error).toBeInstanceOf(ResourceLockedError);
+    await setting.time.measure(blocking);
+  });
+
+  test("no attempt that waits for its place begins later", async () => {
+    const setting = virtualSetting(3, { ...still, waitTimeout: 100, nodeTimeout: 80, acquireConcurrency: 1 });
+    for (const node of setting.nodes) node.hang();
+    const waiting = Array.from({ length: 10 }, () => setting.redlock.acquire("r", 1000));
+    const { took } = await setting.time.measure(Promise.allSettled(waiting));
+    expect(took).toBeLessThanOrEqual(100 + 2 * 80);
+    for (const at of votesAt(setting)) expect(at).toBeLessThanOrEqual(100);
+  });
+});
+
+/** Rivals on the first two of three masters that ask again and again, each time with a new token. */
+function withLiveRivals(until: number, options: object): VirtualSetting {
+  const setting = virtualSetting(3, { ...still, ...options });
+  let asked = 0;
+  for (const node of setting.nodes.slice(0, 2)) {
+    node.answering = ({ kind, at }) => {
+      asked += 1;
+      return kind === "vote" && at < until ? refusal(`rival ${asked}`, 1000) : undefined;
+    };
+  }
+  return setting;
+}
+
+describe("votes that rivals split", () => {
+  test("are taken again quickly, with no attempt used up", async () => {
+    const setting = withLiveRivals(25, { retryCount: 0, retryDelay: 5000 });
+    const lock = await setting.time.run(setting.redlock.acquire("r", 1000));
+    expect(lock.state).toBe("held");
+    expect(setting.time.now()).toBeLessThan(200);
+  });
+
+  test("so often and no more, within a bounded time", async () => {
+    const setting = withLiveRivals(Number.POSITIVE_INFINITY, { retryCount: 0 });
+    const { took, error } = await setting.time.measure(setting.redlock.acquire("r", 1000));
+    expect(error).toBeInstanceOf(ResourceLockedError);
+    expect(votesAt(setting)).toHaveLength(9);
+    expect(took).toBeLessThan(9 * 200);
+  });
+
+  test("a rival that refuses twice with the same token is a lock, and waited for like one", async () => {
+    const setting = virtualSetting(3, { ...still, retryCount: 1, retryDelay: 5000 });
+    setting.masters[0]!.put("r", "left behind a", 400);
+    setting.masters[1]!.put("r", "left behind b", 400);
+    const lock = await setting.time.run(setting.redlock.acquire("r", 1000));
+    expect(lock.state).toBe("held");
+    const [, again, last, ...more] = votesAt(setting);
+    expect(again).toBeLessThan(20);
+    expect(last).toBeGreaterThan(400);
+    expect(more).toEqual([]);
+  });
+
+  test("three rivals at once: somebody wins within a few round trips", async () => {
+    for (let seed = 1; seed <= 15; seed += 1) {
+      const { time, masters } = virtualSetting(3);
+      const rivals = [0, 1, 2].map((place) => {
+        const rival = new VirtualClient(masters, still, seed * 10 + place);
+        // Each is nearest to a master of its own.
+        for (const [index, node] of rival.nodes.entries()) node.toMaster = index === place ? 1 : 5;
+        return rival;
+      });
+      const results = Promise.allSettled(rivals.map(({ redlock }) => redlock.acquire("r", 60_000)));
+      const settled = await time.run(results);
+      expect(settled.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+      expect(time.now()).toBeLessThan(500);
+    }
+  });
+
+  test("a lock that somebody holds is not asked for again quickly", async () => {
+    const setting = lockedByRival(3, { retryCount: 1, retryDelay: 500 });
+    await setting.time.measure(setting.redlock.acquire("r", 1000));
+    expect(votesAt(setting)).toEqual([0, 502]);
+  });
+
+  test("whether they were split is waited for, where the last answer tells", async () => {
+    const setting = withLiveRivals(40, { retryCount: 0 });
+    setting.nodes[2]!.fromMaster = 40;
+    const acquiring = setting.redlock.acquire("r", 1000);
+    await setting.time.advance(39);
+    expect(votesAt(setting)).toHaveLength(1);
+    expect(setting.nodes[2]!.kinds).toEqual(["vote", "release"]);
+    await expect(setting.time.run(acquiring)).resolves.toMatchObject({ state: "held" });
+  });
+});
+
+test("a backoff that gives no number ends the waiting, by name", async () => {
+  const setting = lockedByRival(3, { retryCount: 5, backoff: () => Number.NaN });
+  const { error } = await setting.time.measure(setting.redlock.acquire("r", 1000));
+  expect(error).toBeInstanceOf(InvalidArgumentError);
+  expect(votesAt(setting)).toHaveLength(1);
+});
+
+describe("what a failure says", () => {
+  test("somebody holds it: which resource, how long at most, and who said so", async () => {
+    const setting = lockedByRival(3, {}, 800);
+    const { error } = await setting.time.measure(setting.redlock.acquire("r", 1000));
+    expect(error).toBeInstanceOf(ResourceLockedError);
+    const { resource, remaining, attempts } = error as ResourceLockedError;
+    expect([resource, remaining]).toEqual(["r", 799]);
+    const stats = await setting.time.run(attempts[0]!);
+    expect(stats).toMatchObject({ membershipSize: 3, quorumSize: 2 });
+    expect([...stats.votesAgainst.keys()]).toEqual(setting.nodes.map(({ client }) => client));
+    expect([...stats.votesAgainst.values()][0]).toBeInstanceOf(ResourceLockedError);
+  });
+
+  test("no quorum: what each master said, by name", async () => {
+    const setting = virtualSetting(3, { nodeTimeout: 50 });
+    setting.nodes[0]!.cut();
+    setting.nodes[1]!.hang();
+    const { error } = await setting.time.measure(setting.redlock.acquire("r", 1000));
+    expect(error).toBeInstanceOf(ExecutionError);
+    expect(error).not.toBeInstanceOf(ResourceLockedError);
+    expect((error as Error).message).toMatch(
+      /^No quorum: master-0: UNREACHABLE; master-1: TIMEOUT; master-2\b.*\byes \[NO_QUORUM\]$/,
+    );
+  });
+
+  test("a yes that came too late to count is not told as one", async () => {
+    const setting = virtualSetting(3, { nodeTimeout: 50 });
+    setting.nodes[0]!.fromMaster = 70;
+    setting.nodes[1]!.fromMaster = 70;
+    setting.nodes[2]!.hang();
+    const { error } = await setting.time.measure(setting.redlock.acquire("r", 1000));
+    expect((error as Error).message).not.toMatch(/\byes\b/);
+  });
+
+  test("the stats are there once every master has answered or was given up", async () => {
+    const { time, nodes, redlock } = virtualSetting(3, { nodeTimeout: 50 });
+    nodes[1]!.fromMaster = 20;
+    nodes[2]!.hang();
+    const lock = await time.run(redlock.acquire("r", 1000));
+    const { took } = await time.measure(lock.attempts[0]!);
+    expect(time.now()).toBe(50);
+    expect(took).toBe(50 - 21);
+    const stats = await lock.attempts[0]!;
+    expect([...stats.votesFor]).toEqual([nodes[0]!.client, nodes[1]!.client]);
+    expect([...stats.votesAgainst]).toMatchObject([[nodes[2]!.client, { reason: "TIMEOUT" }]]);
+  });
+});
+
+async function aborted(setting: VirtualSetting, after: number, reason: unknown = "enough") {
+  const controller = new AbortController();
+  const acquiring = setting.redlock.acquire("r", 1000, { signal: controller.signal });
+  acquiring.catch(() => {});
+  await setting.time.advance(after);
+  controller.abort(reason);
+  const begun = setting.time.now();
+  const { took, error } = await setting.time.measure(acquiring);
+  expect(error).toBeInstanceOf(AbortError);
+  expect(setting.time.now() - begun).toBe(took);
+  return { took, error: error as AbortError };
+}
+
+describe("cancellation", () => {
+  test("before anything is sent sends nothing, and keeps the reason", async () => {
+    const { redlock, nodes, machine } = virtualSetting(3);
+    const signal = AbortSignal.abort("enough");
+    await expect(redlock.acquire("r", 1000, { signal })).rejects.toMatchObject({
+      code: "ABORTED",
+      cause: "enough",
+    });
+    expect(nodes.flatMap(({ sent }) => sent)).toEqual([]);
+    expect(machine.timers.size).toBe(0);
+  });
+
+  test("while the votes are under way rolls them back and waits for that", async () => {
+    const setting = virtualSetting(3);
+    const { took, error } = await aborted(setting, 1);
+    expect(error.cause).toBe("enough");
+    expect(took).toBe(2);
+    for (const node of setting.nodes) expect(node.kinds).toEqual(["vote", "release"]);
+    for (const master of setting.masters) expect(master.owner("r")).toBeUndefined();
+  });
+
+  test("with hung masters settles within one master's time", async () => {
+    const setting = virtualSetting(3, { nodeTimeout: 50 });
+    for (const node of setting.nodes) node.hang();
+    expect((await aborted(setting, 10)).took).toBe(50);
+  });
+
+  test("while it is not yet known whether votes were split", async () => {
+    const setting = virtualSetting(3, { nodeTimeout: 50, retryCount: 5 });
+    setting.masters[0]!.put("r", "rival a");
+    setting.masters[1]!.put("r", "rival b");
+    setting.nodes[2]!.fromMaster = 40;
+    expect((await aborted(setting, 10)).took).toBeLessThanOrEqual(50);
+    expect(votesAt(setting)).toHaveLength(1);
+  });
+
+  test("between two attempts settles at once", async () => {
+    const setting = lockedByRival(3, { retryCount: -1, retryDelay: 10_000 });
+    expect((await aborted(setting, 500)).took).toBe(0);
+    expect(setting.machine.timers.size).toBe(0);
+  });
+
+  test("before a split vote is taken again settles at once", async () => {
+    const setting = virtualSetting(3, { retryDelay: 5000 });
+    setting.masters[0]!.put("r", "rival a");
+    setting.masters[1]!.put("r", "rival b");
+    for (const node of setting.nodes) node.toMaster = 200;
+    const options = { signal: undefined as AbortSignal | undefined, nodeTimeout: 400 };
+    const controller = new AbortController();
+    options.signal = controller.signal;
+    const acquiring = setting.redlock.acquire("r", 2000, options);
+    acquiring.catch(() => {});
+    await setting.time.advance(202);
+    const sent = votesAt(setting).length;
+    controller.abort();
+    const { took } = await setting.time.measure(acquiring);
+    expect(took).toBeLessThanOrEqual(201);
+    expect(votesAt(setting)).toHaveLength(sent);
+  });
+
+  test("while it waits for its place settles at once, and its place is not used", async () => {
+    const setting = virtualSetting(3, { acquireConcurrency: 1, nodeTimeout: 90 });
+    for (const node of setting.nodes) node.hang();
+    const first = setting.redlock.acquire("other", 1000);
+    first.catch(() => {});
+    await settle();
+    expect((await aborted(setting, 10)).took).toBe(0);
+    await setting.time.measure(first);
+    for (const node of setting.nodes)
+      expect(node.sent.map(({ resources }) => resources[0])).not.toContain("r");
+  });
+
+  test("after the lock was granted changes nothing", async () => {
+    const setting = virtualSetting(3);
+    const controller = new AbortController();
+    const lock = await setting.time.run(setting.redlock.acquire("r", 1000, { signal: controller.signal }));
+    controller.abort();
+    expect(lock.state).toBe("held");
+    expect(lock.signal.aborted).toBe(false);
+  });
+
+  test("leaves no listener on the caller's signal", async () => {
+    const setting = virtualSetting(3);
+    const { signal } = new AbortController();
+    await setting.time.run(setting.redlock.acquire("r", 1000, { signal }));
+    expect(getEventListeners(signal, "abort")).toEqual([]);
+  });
+});
+
+describe("acquireConcurrency", () => {
+  test("bounds the rounds in flight, not those who wait between two attempts", async () => {
+    const setting = virtualSetting(3, { ...still, acquireConcurrency: 2, retryCount: 1, retryDelay: 1000 });
+    for (const master of setting.masters) master.put("taken", "rival");
+    const taken = Array.from({ length: 4 }, () => setting.redlock.acquire("taken", 1000));
+    for (const one of taken) one.catch(() => {});
+    const free = setting.redlock.acquire("free", 1000);
+    // Two at a time, 2 ms each, and all four wait when the last one is asked.
+    expect(await setting.time.measure(free)).toMatchObject({ error: undefined });
+    expect(setting.time.now()).toBeLessThanOrEqual(10);
+    const votes = setting.nodes[0]!.sent.filter(({ kind }) => kind === "vote");
+    for (const at of new Set(votes.map((vote) => vote.at))) {
+      expect(votes.filter((vote) => vote.at === at).length).toBeLessThanOrEqual(2);
+    }
+    await setting.time.measure(Promise.allSettled(taken));
+  });
+
+  test("extend, verify and release never wait behind it", async () => {
+    const setting = virtualSetting(3, { acquireConcurrency: 1, nodeTimeout: 90 });
+    const lock = await setting.time.run(setting.redlock.acquire("mine", 1000));
+    const stuck = setting.redlock.acquire("r", 1000);
+    stuck.catch(() => {});
+    for (const node of setting.nodes)
+      node.answering = ({ kind }) => (kind === "vote" ? "silence" : undefined);
+    await settle();
+    expect(await setting.time.measure(lock.extend(1000))).toMatchObject({ took: 2, error: undefined });
+    expect(await setting.time.measure(lock.verify())).toMatchObject({ took: 2, error: undefined });
+    expect(await setting.time.measure(lock.release())).toMatchObject({ took: 2, error: undefined });
+    await setting.time.measure(stuck);
+  });
+});

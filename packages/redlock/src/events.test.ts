@@ -1,0 +1,80 @@
+import { describe, expect, test } from "vitest";
+import { Events } from "./events.ts";
+
+type Signatures = {
+  error: (error: Error) => void;
+  count: (number: number) => void;
+};
+
+function bed() {
+  const events = new Events<Signatures>();
+  const seen: string[] = [];
+  const listener = (name: string) => (number: number) => void seen.push(`${name}${number}`);
+  return { events, seen, listener };
+}
+
+describe("events", () => {
+  test("are told to every listener, in the order in which they came", () => {
+    const { events, seen, listener } = bed();
+    events.on("count", listener("a")).addListener("count", listener("b"));
+    expect(events.emit("count", 1)).toBe(true);
+    expect(events.emit("count", 2)).toBe(true);
+    expect(seen).toEqual(["a1", "b1", "a2", "b2"]);
+    expect(events.listenerCount("count")).toBe(2);
+  });
+
+  test("that nobody listens to throw nothing, errors least of all", () => {
+    const { events } = bed();
+    expect(events.emit("error", new Error("oops"))).toBe(false);
+    expect(events.listenerCount("error")).toBe(0);
+  });
+
+  test("are told once to those who want that, even if they emit again themselves", () => {
+    const { events, seen } = bed();
+    events.once("count", (number) => {
+      seen.push(String(number));
+      events.emit("count", number + 1);
+    });
+    events.emit("count", 1);
+    events.emit("count", 5);
+    expect(seen).toEqual(["1"]);
+  });
+
+  test("are not told to listeners that were taken away", () => {
+    const { events, seen, listener } = bed();
+    const [a, b] = [listener("a"), listener("b")];
+    events.on("count", a).on("count", b);
+    events.off("count", a);
+    events.emit("count", 1);
+    events.removeListener("count", b);
+    events.emit("count", 2);
+    expect(seen).toEqual(["b1"]);
+  });
+
+  test("can be forgotten one by one or all together", () => {
+    const { events, seen, listener } = bed();
+    events.on("count", listener("a")).on("error", () => seen.push("error"));
+    events.removeAllListeners("count");
+    events.emit("count", 1);
+    events.emit("error", new Error("oops"));
+    events.on("count", listener("a")).removeAllListeners();
+    events.emit("count", 2);
+    events.emit("error", new Error("oops"));
+    expect(seen).toEqual(["error"]);
+  });
+
+  test("go to the listeners there were when they came, whoever comes or goes meanwhile", () => {
+    const { events, seen, listener } = bed();
+    const late = listener("late");
+    const leaving = listener("leaving");
+    events.on("count", () => {
+      events.on("count", late);
+      events.off("count", leaving);
+    });
+    events.on("count", leaving);
+    events.emit("count", 1);
+    expect(seen).toEqual(["leaving1"]);
+    events.emit("count", 2);
+    expect(seen).toEqual(["leaving1", "late2"]);
+  });
+});

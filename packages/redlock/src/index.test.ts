@@ -1,0 +1,217 @@
+import type { Cluster, Redis } from "ioredis";
+import type { Cluster as Cluster5, Redis as Redis5 } from "ioredis-5";
+import { describe, expect, expectTypeOf, test } from "vitest";
+import * as entry from "./index.ts";
+import {
+  type AcquireOptions,
+  type Client,
+  type ExecutionError,
+  type ExecutionStats,
+  exponentialBackoff,
+  type LockNode,
+  type LockState,
+  type NodeError,
+  Redlock,
+  type RedlockAbortSignal,
+  type RedlockErrorCode,
+  type RedlockOptions,
+  type ReleaseResult,
+  type Runtime,
+  type SerializedLock,
+} from "./index.ts";
+import type { Lock } from "./lock.ts";
+
+// Most of this is checked by the compiler (`tsc -b`); the functions that are not called stand for users' code.
+
+declare const redisA: Redis;
+declare const redisB: Redis5;
+declare const cluster: Cluster;
+declare const cluster5: Cluster5;
+
+function mixed(): Redlock {
+  return new Redlock([redisA, redisB, cluster, cluster5]);
+}
+
+describe("the entry point", () => {
+  test("exports Redlock by name and as default, and nothing that is not meant for users", () => {
+    expect(entry.default).toBe(entry.Redlock);
+    expect(Object.keys(entry).sort()).toEqual([
+      "AbortError",
+      "ClosedError",
+      "ExecutionError",
+      "InvalidArgumentError",
+      "Lock",
+      "LockLostError",
+      "NodeError",
+      "Redlock",
+      "RedlockError",
+      "ResourceLockedError",
+      "ScriptedNode",
+      "claimScript",
+      "default",
+      "exponentialBackoff",
+      "fixedBackoff",
+      "releaseScript",
+      "systemRuntime",
+    ]);
+  });
+});
+
+describe("types", () => {
+  test("clients of ioredis 5 and 6, Redis and Cluster, are clients", () => {
+    expectTypeOf<Redis>().toExtend<Client>();
+    expectTypeOf<Redis5>().toExtend<Client>();
+    expectTypeOf<Cluster>().toExtend<Client>();
+    expectTypeOf<Cluster5>().toExtend<Client>();
+    expectTypeOf<LockNode>().toExtend<Client>();
+    expectTypeOf<string>().not.toExtend<Client>();
+    expectTypeOf<{ host: string }>().not.toExtend<Client>();
+    expectTypeOf(mixed).returns.toEqualTypeOf<Redlock>();
+  });
+
+  test("using infers what the routine comes to", () => {
+    const redlock = {} as Redlock;
+    const plain = () => redlock.using("r", 1000, () => 42);
+    const later = () => redlock.using(["r"], 1000, async () => ["a"]);
+    const withOptions = () => redlock.using("r", 1000, { maxHoldTime: 5 }, async (signal) => signal.error);
+    const nothing = () => redlock.using("r", 1000, undefined, () => {});
+    expectTypeOf(plain).returns.toEqualTypeOf<Promise<number>>();
+    expectTypeOf(later).returns.toEqualTypeOf<Promise<string[]>>();
+    expectTypeOf(withOptions).returns.toEqualTypeOf<Promise<Error | undefined>>();
+    expectTypeOf(nothing).returns.toEqualTypeOf<Promise<void>>();
+    void redlock.using?.("r", 1000, (signal, lock) => {
+      expectTypeOf(signal).toEqualTypeOf<RedlockAbortSignal>();
+      expectTypeOf(lock).toEqualTypeOf<Lock>();
+    });
+  });
+
+  test("a lock is what the documentation says", () => {
+    expectTypeOf<Lock["resources"]>().toEqualTypeOf<readonly string[]>();
+    expectTypeOf<Lock["value"]>().toEqualTypeOf<string>();
+    expectTypeOf<Lock["expiration"]>().toEqualTypeOf<number>();
+    expectTypeOf<Lock["state"]>().toEqualTypeOf<LockState>();
+    expectTypeOf<LockState>().toEqualTypeOf<"held" | "unknown" | "lost" | "released">();
+    expectTypeOf<Lock["signal"]>().toEqualTypeOf<AbortSignal>();
+    expectTypeOf<ReturnType<Lock["remaining"]>>().toEqualTypeOf<number>();
+    expectTypeOf<ReturnType<Lock["verify"]>>().toEqualTypeOf<Promise<boolean>>();
+    expectTypeOf<ReturnType<Lock["release"]>>().toEqualTypeOf<Promise<ReleaseResult>>();
+    expectTypeOf<ReleaseResult["outcome"]>().toEqualTypeOf<"released" | "expired" | "partial">();
+    expectTypeOf<ReturnType<Lock["toJSON"]>>().toEqualTypeOf<SerializedLock>();
+    expectTypeOf<Awaited<ReturnType<Redlock["tryAcquire"]>>>().toEqualTypeOf<Lock | null>();
+    expectTypeOf<Lock>().toExtend<AsyncDisposable>();
+  });
+
+  test("the codes of errors are a closed set", () => {
+    expectTypeOf<RedlockErrorCode>().toEqualTypeOf<
+      "INVALID_ARGUMENT" | "RESOURCE_LOCKED" | "NO_QUORUM" | "LOCK_LOST" | "ABORTED" | "CLOSED" | "NODE"
+    >();
+    expectTypeOf<ExecutionError["attempts"]>().toEqualTypeOf<ReadonlyArray<Promise<ExecutionStats>>>();
+  });
+});
+
+/** What cannot work does not compile. */
+export function wrong(redlock: Redlock): Redlock {
+  // @ts-expect-error a ttl is needed
+  void redlock.acquire("r");
+  // @ts-expect-error numbers are no resources
+  void redlock.acquire([42], 1000);
+  // @ts-expect-error no such setting
+  void redlock.acquire("r", 1000, { retries: 5 });
+  // @ts-expect-error a routine is needed
+  void redlock.using("r", 1000, {});
+  // @ts-expect-error no such event
+  redlock.on("locked", () => {});
+  // @ts-expect-error a connection string is no client
+  return new Redlock(["redis://localhost"]);
+}
+
+/** What the documentation shows. */
+export async function documented(signal: AbortSignal, clients: Redis[]): Promise<void> {
+  const redlock = new Redlock(clients, {
+    driftFactor: 0.01,
+    retryCount: 10,
+    retryDelay: 200,
+    retryJitter: 100,
+    automaticExtensionThreshold: 500,
+    nodeTimeout: 50,
+    waitTimeout: 10_000,
+    backoff: exponentialBackoff({ initial: 10, maximum: 500 }),
+    acquireConcurrency: 100,
+  });
+  {
+    await using lock = await redlock.acquire(["invoice:42"], 5_000, { signal });
+    void lock;
+  }
+  const maybe = await redlock.tryAcquire("invoice:42", 5_000);
+  await maybe?.release();
+  await redlock.using(["invoice:42"], 5_000, async (signal, lock) => {
+    signal.throwIfAborted();
+    void lock.remaining();
+  });
+  const lock = await redlock.acquire("invoice:42", 5_000);
+  void [
+    lock.resources,
+    lock.value,
+    lock.expiration,
+    lock.attempts,
+    lock.remaining(),
+    lock.state,
+    lock.signal,
+  ];
+  expectTypeOf(await lock.extend(5_000)).toEqualTypeOf<Lock>();
+  expectTypeOf(await lock.verify()).toEqualTypeOf<boolean>();
+  const { outcome, attempts } = await lock.release();
+  void [outcome, attempts];
+  const json = JSON.stringify(lock);
+  const same = redlock.resume(JSON.parse(json));
+  void same.verify();
+  for (const { node, owner, remaining, queueLength, unreachable } of await redlock.inspect("invoice:42")) {
+    void [node, owner, remaining, queueLength, unreachable?.reason];
+  }
+  redlock.on("error", ({ node, error }) => void [node, error]);
+  redlock.on("lost", (lost) => void lost.resources);
+  await redlock.quit();
+}
+
+/** What code written for redlock 5.0.0-beta.2 does. */
+export async function migrated(client: Redis, other: Redis5): Promise<void> {
+  const redlock = new entry.default([client, other], { driftFactor: 0.01, retryCount: -1 }, {});
+  redlock.on("error", (error) => {
+    if (error instanceof entry.ResourceLockedError) return;
+    throw error;
+  });
+  let lock = await redlock.acquire(["a", "b"], 5000, { retryCount: 3 });
+  lock = await lock.extend(5000);
+  lock = await redlock.extend(lock, 5000, { retryCount: 3 });
+  await redlock.release(lock, { retryCount: 3 });
+  const result = await redlock.using([...lock.resources], 5000, { retryDelay: 5 }, async (signal) => {
+    if (signal.aborted) throw signal.error;
+    return lock.expiration - Date.now();
+  });
+  expectTypeOf(result).toEqualTypeOf<number>();
+  await redlock.using(["a"], 5000, async (signal) => {
+    if (signal.aborted) throw signal.error;
+  });
+  try {
+    await redlock.acquire(["a"], 5000);
+  } catch (error) {
+    if (!(error instanceof entry.ExecutionError)) throw error;
+    for (const attempt of error.attempts) {
+      const stats: ExecutionStats = await attempt;
+      for (const [who, why] of stats.votesAgainst) void [who, why.message];
+      void [stats.membershipSize, stats.quorumSize, stats.votesFor.size];
+    }
+  }
+  await redlock.quit();
+}
+
+/** Options and runtimes that users pass through functions of their own. */
+export function passedThrough(
+  runtime: Runtime,
+  options: RedlockOptions,
+  signal?: AbortSignal,
+): AcquireOptions {
+  const redlock = new Redlock([{} as LockNode], { ...options, runtime });
+  redlock.on("error", (error: NodeError) => void error.reason);
+  return { signal, nodeTimeout: undefined };
+}

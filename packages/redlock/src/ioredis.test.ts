@@ -1,0 +1,99 @@
+import { Cluster, Redis } from "ioredis";
+import { Cluster as Cluster5, Redis as Redis5 } from "ioredis-5";
+import { afterEach, describe, expect, test } from "vitest";
+import { InvalidArgumentError } from "./errors.ts";
+import { connectionOf, IoredisConnection } from "./ioredis.ts";
+import { Redlock } from "./redlock.ts";
+
+// What can be told without a server. What the connection does on one is tested on real masters.
+
+const open: Array<{ disconnect(): void }> = [];
+
+function opened<C extends { disconnect(): void; on(event: "error", listener: () => void): unknown }>(
+  client: C,
+): C {
+  client.on("error", () => {});
+  open.push(client);
+  return client;
+}
+
+afterEach(() => {
+  for (const client of open.splice(0)) client.disconnect();
+});
+
+const lazy = { lazyConnect: true, host: "127.0.0.1", port: 1 };
+
+// To the compiler the classes of one version will do: what differs in their types is not used here.
+const version5 = [Redis5, Cluster5] as unknown as [typeof Redis, typeof Cluster];
+
+describe.each([
+  ["6", Redis, Cluster],
+  ["5", ...version5],
+] as const)("with ioredis %s", (_, AnyRedis, AnyCluster) => {
+  test("a connection is named by its address", () => {
+    const names = [
+      new AnyRedis({ ...lazy, port: 7001 }),
+      new AnyRedis({ lazyConnect: true, path: "/run/redis.sock" }),
+      new AnyRedis({ lazyConnect: true, sentinels: [{ host: "127.0.0.1", port: 1 }], name: "main" }),
+      new AnyCluster([{ host: "10.0.0.1", port: 7003 }], { lazyConnect: true }),
+    ].map((client) => new IoredisConnection(opened(client)).name);
+    expect(names).toEqual([
+      "127.0.0.1:7001",
+      "/run/redis.sock",
+      "sentinel group main",
+      "cluster at 10.0.0.1:7003",
+    ]);
+  });
+
+  test("there is one for each client, however many Redlocks share it", () => {
+    const client = opened(new AnyRedis(lazy));
+    const other = opened(new AnyRedis(lazy));
+    expect(connectionOf(client)).toBe(connectionOf(client));
+    expect(connectionOf(client)).not.toBe(connectionOf(other));
+    expect(connectionOf(client).client).toBe(client);
+  });
+
+  test("a lazy client is not connected before the first command", () => {
+    const client = opened(new AnyRedis(lazy));
+    const redlock = new Redlock([client]);
+    expect(redlock).toBeInstanceOf(Redlock);
+    expect(client.status).toBe("wait");
+  });
+
+  test("a client that refuses connections is an unreachable master, and the user's stays as it is", async () => {
+    const client = opened(new AnyRedis(lazy));
+    const redlock = new Redlock([client], { retryCount: 0 });
+    await expect(redlock.acquire("r", 1000)).rejects.toThrow("127.0.0.1:1: UNREACHABLE");
+    expect(client.status).toBe("wait");
+    await redlock.quit();
+    expect(client.status).toBe("end");
+  });
+
+  test("a Cluster cannot lock resources of different slots together, and says what to do", async () => {
+    const cluster = opened(new AnyCluster([{ host: "127.0.0.1", port: 1 }], { lazyConnect: true }));
+    const redlock = new Redlock([cluster]);
+    const acquiring = redlock.acquire(["a", "b"], 1000);
+    await expect(acquiring).rejects.toThrow(InvalidArgumentError);
+    await expect(acquiring).rejects.toThrow("hash tag");
+    const connection = new IoredisConnection(cluster);
+    expect(connection.refuses(["{42}:a", "{42}:b"])).toBeUndefined();
+    expect(connection.refuses(["a"])).toBeUndefined();
+    expect(new IoredisConnection(opened(new AnyRedis(lazy))).refuses(["a", "b"])).toBeUndefined();
+  });
+
+  test("the slot counts with the prefix that the client puts in front", () => {
+    const options = { lazyConnect: true, keyPrefix: "{app}:" };
+    const cluster = opened(new AnyCluster([{ host: "127.0.0.1", port: 1 }], options));
+    expect(new IoredisConnection(cluster).refuses(["a", "b"])).toBeUndefined();
+  });
+
+  test("only what the master itself said is a reply", () => {
+    const connection = new IoredisConnection(opened(new AnyRedis(lazy)));
+    const reply = Object.assign(new Error("NOSCRIPT"), { name: "ReplyError" });
+    expect([
+      connection.isReply(reply),
+      connection.isReply(new Error("lost")),
+      connection.isReply("text"),
+    ]).toEqual([true, false, false]);
+  });
+});

@@ -1,0 +1,302 @@
+import { describe, expect, test } from "vitest";
+import { LockLostError } from "./errors.ts";
+import type { Lock } from "./lock.ts";
+import { type VirtualSetting, virtualSetting } from "./virtual-time.test.ts";
+
+// PROTOCOL 3: what is known of a hold at each moment, and when its holder is told.
+
+/** ttl less drift, of a lock of 1000 ms. */
+const worthOf1000 = 999 * 0.99 - 1;
+const worthOf5000 = 4999 * 0.99 - 1;
+
+async function held(count = 3, ttl = 1000, options: object = {}): Promise<VirtualSetting & { lock: Lock }> {
+  const setting = virtualSetting(count, options);
+  const lock = await setting.time.run(setting.redlock.acquire("r", ttl));
+  return { ...setting, lock };
+}
+
+/** When the lock's signal came, in true time; undefined while it has not. */
+function tellTime({ time, lock }: { time: VirtualSetting["time"]; lock: Lock }): {
+  told: number | undefined;
+} {
+  const seen = { told: undefined as number | undefined };
+  lock.signal.addEventListener("abort", () => {
+    seen.told = time.now();
+  });
+  return seen;
+}
+
+describe("the deadline", () => {
+  test("is told by a timer, without one reply, a little before nothing is left", async () => {
+    const setting = await held();
+    const seen = tellTime(setting);
+    for (const node of setting.nodes) node.hang();
+    await setting.time.advance(2000);
+    expect(seen.told).toBeLessThanOrEqual(worthOf1000);
+    expect(seen.told).toBeGreaterThanOrEqual(worthOf1000 - 11);
+    expect(setting.lock.signal.reason).toBeInstanceOf(LockLostError);
+    expect(setting.lock.state).toBe("lost");
+  });
+
+  test("is told before a master lets the key go, even one whose clock is fast", async () => {
+    const setting = await held();
+    const seen = tellTime(setting);
+    for (const master of setting.masters) master.rate = 1.01;
+    const owned: number[] = [];
+    while (setting.time.now() < 1100) {
+      if (setting.masters.filter((master) => master.owner("r")).length >= 2) owned.push(setting.time.now());
+      await setting.time.advance(1);
+    }
+    expect(seen.told).toBeLessThan(owned.at(-1)!);
+  });
+
+  test("a short ttl is told a twentieth of it before the end", async () => {
+    const setting = await held(3, 100);
+    const seen = tellTime(setting);
+    await setting.time.advance(200);
+    const worth = 99 * 0.99 - 1;
+    expect(seen.told).toBeLessThanOrEqual(worth);
+    expect(seen.told).toBeGreaterThanOrEqual(worth - 6);
+  });
+
+  test("remaining() counts down, without drift, and is never negative", async () => {
+    const { time, lock } = await held();
+    expect(lock.remaining()).toBeCloseTo(worthOf1000 - 2, 6);
+    await time.advance(500);
+    expect(lock.remaining()).toBeCloseTo(worthOf1000 - 502, 6);
+    await time.advance(5000);
+    expect(lock.remaining()).toBe(0);
+    expect(lock.expiration).toBe(0);
+  });
+
+  test("expiration is the same by the wall clock", async () => {
+    const { time, machine, lock } = await held();
+    await time.advance(100);
+    expect(lock.expiration).toBe(Math.floor(machine.wall() + lock.remaining()));
+  });
+
+  test("further away than any timer reaches is told in time all the same", async () => {
+    const ttl = 60 * 24 * 3600 * 1000;
+    const setting = await held(3, ttl);
+    const seen = tellTime(setting);
+    await setting.time.advance(ttl);
+    const worth = (ttl - 1) * 0.99 - 1;
+    expect(seen.told).toBeLessThanOrEqual(worth);
+    expect(seen.told).toBeGreaterThanOrEqual(worth - 11);
+  });
+
+  test("keeps no process alive", async () => {
+    const { time, machine } = await held();
+    await time.advance(5);
+    expect(machine.timers.size).toBe(1);
+    expect(machine.referencedTimers).toBe(0);
+  });
+
+  test("a released lock has no timer", async () => {
+    const { time, machine, lock } = await held();
+    await time.run(lock.release());
+    await time.advance(5);
+    expect(machine.timers.size).toBe(0);
+  });
+});
+
+describe("clocks that misbehave while a lock is held", () => {
+  test("a blocked event loop: remaining() knows at once, before any timer", async () => {
+    const { machine, lock } = await held();
+    const { signal } = lock;
+    machine.block(1000);
+    expect(signal.aborted).toBe(false);
+    expect(lock.remaining()).toBe(0);
+    expect(lock.state).toBe("lost");
+    // Whoever asked has told everybody.
+    expect(signal.aborted).toBe(true);
+  });
+
+  test("a blocked event loop: what is left is what the clocks say", async () => {
+    const { machine, lock } = await held();
+    machine.block(600);
+    expect(lock.remaining()).toBeCloseTo(worthOf1000 - 602, 6);
+    expect(lock.state).toBe("held");
+  });
+
+  test("a blocked event loop: the timer tells right after it", async () => {
+    const setting = await held();
+    const seen = tellTime(setting);
+    setting.machine.block(3000);
+    await setting.time.advance(1000);
+    expect(seen.told).toBeLessThanOrEqual(1000);
+  });
+
+  test("a suspended machine finds its lock lost when it wakes up", async () => {
+    const setting = await held();
+    const { lock, machine } = setting;
+    machine.suspend(1000);
+    expect(lock.remaining()).toBe(0);
+    expect(lock.signal.aborted).toBe(true);
+  });
+
+  test("several suspensions add up, and no step back of the wall clock takes them away", async () => {
+    const { machine, lock } = await held();
+    machine.suspend(400);
+    lock.remaining();
+    machine.stepWall(-400);
+    lock.remaining();
+    machine.suspend(400);
+    lock.remaining();
+    machine.stepWall(-10_000);
+    expect(lock.remaining()).toBeLessThanOrEqual(worthOf1000 - 800 + 4);
+    machine.suspend(400);
+    expect(lock.remaining()).toBe(0);
+  });
+
+  test("a wall clock stepped back gives no time", async () => {
+    const setting = await held();
+    const seen = tellTime(setting);
+    setting.machine.stepWall(-60_000);
+    await setting.time.advance(2000);
+    expect(seen.told).toBeLessThanOrEqual(worthOf1000);
+    expect(seen.told).toBeGreaterThan(900);
+  });
+
+  test("a wall clock stepped forward costs the lock, and it is final", async () => {
+    const { machine, lock } = await held();
+    machine.stepWall(60_000);
+    expect(lock.state).toBe("lost");
+    machine.stepWall(-60_000);
+    expect(lock.state).toBe("lost");
+    expect(lock.remaining()).toBe(0);
+  });
+
+  test("the timer that was set before a suspension is not trusted", async () => {
+    const setting = await held();
+    const seen = tellTime(setting);
+    setting.machine.suspend(500);
+    await setting.time.run(setting.lock.extend(1000).catch(() => setting.lock));
+    await setting.time.advance(3000);
+    expect(seen.told! - 502).toBeLessThanOrEqual(worthOf1000 + 4);
+  });
+});
+
+describe("a deadline for each master", () => {
+  test("the hold ends at the quorum-th largest: a partly failed extension costs nothing", async () => {
+    const { time, nodes, lock } = await held(5);
+    await time.advance(500);
+    for (const node of nodes.slice(0, 2)) node.hang();
+    await time.run(lock.extend(5000));
+    const extended = lock.remaining();
+    expect(extended).toBeCloseTo(worthOf5000 - 2, 6);
+    nodes[2]!.hang();
+    await time.run(lock.extend(5000).catch(() => {}));
+    // Two of five answered: the quorum of before still stands.
+    expect(lock.state).toBe("unknown");
+    expect(lock.remaining()).toBeLessThan(extended);
+    expect(lock.remaining()).toBeGreaterThan(2000);
+  });
+
+  test("extensions that renew different masters never add up to more than a quorum keeps", async () => {
+    const { time, nodes, lock } = await held(3, 1000, { nodeTimeout: 50 });
+    const before = lock.remaining() + time.now();
+    for (const node of nodes.slice(1)) node.hang();
+    await time.run(lock.extend(5000).catch(() => {}));
+    // One master of three has it for longer: that is no quorum.
+    expect(lock.remaining() + time.now()).toBeCloseTo(before, 6);
+    for (const node of nodes.slice(1)) node.resume();
+    await time.advance(5);
+    expect(lock.remaining() + time.now()).toBeCloseTo(worthOf5000 + 2, 0);
+  });
+
+  test("a shorter extension shortens nothing, whether its replies are lost or not", async () => {
+    const { time, nodes, lock } = await held(3, 5000);
+    const until = lock.remaining() + time.now();
+    await time.run(lock.extend(100));
+    expect(lock.remaining() + time.now()).toBeGreaterThanOrEqual(until - 0.02 * 5000);
+    for (const node of nodes) node.mute = true;
+    await time.run(lock.extend(100).catch(() => {}));
+    await time.advance(2000);
+    expect(lock.remaining()).toBeGreaterThan(1000);
+    expect(lock.state).toBe("unknown");
+  });
+
+  test("one refusal of three is no loss, two are", async () => {
+    const { time, masters, lock, nodes } = await held();
+    lock.toJSON();
+    masters[0]!.forget();
+    expect(await time.run(lock.verify())).toBe(true);
+    expect(lock.state).toBe("held");
+    masters[1]!.forget();
+    expect(await time.run(lock.verify())).toBe(false);
+    expect(lock.state).toBe("lost");
+    expect(nodes[0]!.master.owner("r")).toBeUndefined();
+  });
+
+  test("a refusal takes the master out: its old deadline counts no more", async () => {
+    const { time, nodes, masters, lock } = await held(3, 1000, { nodeTimeout: 50 });
+    lock.toJSON();
+    await time.advance(100);
+    masters[0]!.forget();
+    nodes[2]!.hang();
+    await time.run(lock.extend(5000).catch(() => {}));
+    // Master 1 has it for 5 s, master 2 for what is left of 1 s, master 0 not at all.
+    expect(lock.remaining() + time.now()).toBeCloseTo(worthOf1000, 6);
+  });
+
+  test("when the quorum-th goes, the timer follows to what is left", async () => {
+    const setting = await held(3, 5000, { nodeTimeout: 50 });
+    const { time, nodes, masters, lock } = setting;
+    lock.toJSON();
+    const seen = tellTime(setting);
+    // Masters 0 and 1 for 20 s, master 2 still for 5 s; then master 0 has lost it.
+    nodes[2]!.hang();
+    await time.run(lock.extend(20_000));
+    masters[0]!.forget();
+    await time.run(lock.verify().catch(() => {}));
+    await time.advance(20_000);
+    expect(seen.told).toBeLessThanOrEqual(worthOf5000);
+    expect(seen.told).toBeGreaterThan(worthOf5000 - 20);
+  });
+});
+
+describe("being told", () => {
+  test("lost is told once, by signal and event alike, with the same reason", async () => {
+    const { time, lock, client } = await held();
+    let aborts = 0;
+    lock.signal.addEventListener("abort", () => {
+      aborts += 1;
+    });
+    await time.advance(5000);
+    void [lock.state, lock.remaining(), lock.signal, lock.state];
+    await time.run(lock.release());
+    await time.advance(5000);
+    expect([aborts, client.lost]).toEqual([1, [lock]]);
+    expect(lock.signal.reason).toMatchObject({ code: "LOCK_LOST", resources: ["r"] });
+    expect((lock.signal as { error?: Error }).error).toBe(lock.signal.reason);
+    expect(client.faults).toEqual([]);
+  });
+
+  test("nobody who asked for the signal: the event comes all the same", async () => {
+    const { time, client, lock } = await held();
+    await time.advance(5000);
+    expect(client.lost).toEqual([lock]);
+    expect(lock.signal.aborted).toBe(true);
+    expect(lock.signal.reason).toBeInstanceOf(LockLostError);
+  });
+
+  test("a release is no loss: neither signal nor event, then or later", async () => {
+    const { time, client, lock } = await held();
+    const { signal } = lock;
+    await time.run(lock.release());
+    await time.advance(5000);
+    expect([signal.aborted, lock.signal.aborted, client.lost]).toEqual([false, false, []]);
+    expect(lock.state).toBe("released");
+    expect(lock.remaining()).toBe(0);
+  });
+
+  test("releasing a lock that has run out meanwhile tells that it was lost", async () => {
+    const { time, client, lock, machine } = await held();
+    machine.block(2000);
+    const releasing = lock.release();
+    expect(lock.state).toBe("lost");
+    expect(client.lost).toEqual([lock]);
+    await time.run(releasing);
+  });
+});

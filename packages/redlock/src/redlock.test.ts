@@ -1,0 +1,415 @@
+import { describe, expect, test } from "vitest";
+import { ClosedError, ExecutionError, InvalidArgumentError } from "./errors.ts";
+import type { LockNode } from "./node.ts";
+import { type Client, Redlock, type RedlockOptions } from "./redlock.ts";
+import { VirtualClient, virtualSetting } from "./virtual-time.test.ts";
+
+const { nodes: threeNodes } = virtualSetting(3);
+
+function construct(clients: unknown, ...more: unknown[]): Redlock {
+  return new Redlock(clients as Client[], ...(more as []));
+}
+
+describe("the constructor", () => {
+  test.each([
+    ["no clients", [[]], "clients must "],
+    ["something that is no client", [[{}]], "client 0 is neither an ioredis client nor a LockNode"],
+    ["nothing for a client", [[threeNodes[0], null]], "client 1 is neither"],
+    ["text for a client", [["redis://localhost"]], "client 0 is neither"],
+    ["one client twice", [[threeNodes[0], threeNodes[1], threeNodes[0]]], "one client is there twice"],
+    [
+      "a bad setting",
+      [threeNodes, { driftFactor: 2 }],
+      "driftFactor must be a number from 0 to 0.5, but is 2",
+    ],
+    [
+      "no concurrency",
+      [threeNodes, { acquireConcurrency: 0 }],
+      "acquireConcurrency must be a whole number, 1 or more, but is 0",
+    ],
+    [
+      "half a place",
+      [threeNodes, { acquireConcurrency: 1.5 }],
+      "acquireConcurrency must be a whole number, 1 or more, but is 1.5",
+    ],
+    ["custom scripts", [threeNodes, {}, { acquireScript: "return 1" }], "custom scripts are not taken"],
+  ] as const)("refuses %s", (_, args, message) => {
+    const attempt = () => construct(...(args as [unknown]));
+    expect(attempt).toThrow(InvalidArgumentError);
+    expect(attempt).toThrow(message);
+  });
+
+  test.each([
+    ["no list at all", [undefined]],
+    ["a client that is in no list", [threeNodes[0]]],
+    ["null for the options", [threeNodes, null]],
+    ["null for the scripts", [threeNodes, {}, null]],
+    ["something without text for the concurrency", [threeNodes, { acquireConcurrency: Object.create(null) }]],
+  ] as const)("refuses %s with an error of ours, or takes it", (_, args) => {
+    try {
+      construct(...(args as unknown as [unknown]));
+    } catch (error) {
+      expect(error).toBeInstanceOf(InvalidArgumentError);
+    }
+  });
+
+  test("takes any iterable of clients, and an argument for scripts that are not given", () => {
+    expect(new Redlock(new Set(threeNodes), {}, { acquireScript: undefined })).toBeInstanceOf(Redlock);
+  });
+
+  test("sends nothing", () => {
+    const { nodes } = virtualSetting(3);
+    for (const node of nodes) expect(node.sent).toEqual([]);
+  });
+});
+
+describe("arguments that can never work", () => {
+  test("are refused by a rejection, before anything is sent", async () => {
+    const { nodes, redlock } = virtualSetting(3);
+    const calls = [
+      redlock.acquire([], 1000),
+      redlock.acquire("", 1000),
+      redlock.acquire("r", 0),
+      redlock.acquire("r", 1000, { retryCount: -2 }),
+      redlock.acquire("r", 1000, { nodeTimeout: 990 }),
+      redlock.tryAcquire(["r", "r"], 1000),
+      redlock.tryAcquire("r", 1),
+      redlock.using("r", 1.5, () => 1),
+      redlock.inspect(""),
+    ];
+    for (const call of calls) await expect(call).rejects.toThrow(InvalidArgumentError);
+    for (const node of nodes) expect(node.sent).toEqual([]);
+  });
+
+  test("of a lock's own methods too, and the lock stays as it was", async () => {
+    const { time, redlock } = virtualSetting(3);
+    const lock = await time.run(redlock.acquire("r", 1000));
+    await expect(lock.extend(0)).rejects.toThrow(InvalidArgumentError);
+    await expect(redlock.extend(lock, 1000, { driftFactor: -1 })).rejects.toThrow(InvalidArgumentError);
+    expect(lock.state).toBe("held");
+  });
+
+  test("of release reject too: nothing throws at the call", async () => {
+    const { time, redlock } = virtualSetting(3);
+    const lock = await time.run(redlock.acquire("r", 1000));
+    let thrown: unknown;
+    try {
+      await redlock.release(lock, { driftFactor: -1 }).catch(() => {});
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toBeUndefined();
+  });
+
+  test("resources that a master cannot lock together are refused, with its reason", async () => {
+    const { nodes, redlock } = virtualSetting(3);
+    (nodes[1] as LockNode).refuses = ([first, second]) => (first === second ? undefined : "not in one slot");
+    await expect(redlock.acquire(["a", "b"], 1000)).rejects.toThrow("master-1: not in one slot");
+    await expect(redlock.acquire(["a", "b"], 1000)).rejects.toThrow(InvalidArgumentError);
+    for (const node of nodes) expect(node.sent).toEqual([]);
+  });
+
+  test("a nodeTimeout too long for any timer is kept as far as timers go", async () => {
+    const { time, masters, nodes, redlock } = virtualSetting(3, { nodeTimeout: 2 ** 32 });
+    nodes[0]!.hang();
+    const lock = await time.run(redlock.acquire("r", 2 ** 40));
+    expect(masters[1]!.owner("r")).toBe(lock.value);
+  });
+});
+
+describe("tryAcquire", () => {
+  test("is a lock where it is free, null where somebody holds it", async () => {
+    const { time, nodes, redlock } = virtualSetting(3, { retryCount: 10, waitTimeout: 60_000 });
+    const lock = await time.run(redlock.tryAcquire("r", 1000));
+    expect(lock?.state).toBe("held");
+    const begun = time.now();
+    expect(await time.run(redlock.tryAcquire("r", 1000))).toBeNull();
+    // One vote, and one roll-back where the answer came behind the decision.
+    expect(time.now() - begun).toBeLessThanOrEqual(4);
+    expect(nodes[0]!.kinds.filter((kind) => kind === "vote")).toHaveLength(2);
+  });
+
+  test("is no null where no quorum answers", async () => {
+    const { time, nodes, redlock } = virtualSetting(3);
+    nodes[0]!.cut();
+    nodes[1]!.cut();
+    await expect(time.run(redlock.tryAcquire("r", 1000))).rejects.toThrow(ExecutionError);
+  });
+});
+
+describe("a lock that is given to another Redlock than its own", () => {
+  test("is extended, verified and released by its own clocks and masters", async () => {
+    const { time, nodes, masters, redlock } = virtualSetting(3);
+    const other = new VirtualClient(masters, {}, 2);
+    await time.advance(500);
+    const lock = await time.run(redlock.acquire("r", 1000));
+    await time.run(other.redlock.extend(lock, 2000));
+    expect(lock.remaining()).toBeCloseTo(1999 * 0.99 - 1 - 2, 6);
+    expect(await time.run(other.redlock.verify(lock))).toBe(true);
+    expect(await time.run(other.redlock.release(lock))).toMatchObject({ outcome: "released" });
+    expect(other.nodes.flatMap(({ sent }) => sent)).toEqual([]);
+    expect(nodes[0]!.kinds).toEqual(["vote", "extend", "extend", "release"]);
+  });
+});
+
+describe("the error event", () => {
+  test("is for faults, and never for contention", async () => {
+    const { time, nodes, masters, redlock, client } = virtualSetting(3);
+    for (const master of masters) master.put("r", "rival");
+    expect(await time.run(redlock.tryAcquire("r", 1000))).toBeNull();
+    expect(client.faults).toEqual([]);
+    nodes[0]!.cut();
+    expect(await time.run(redlock.tryAcquire("r", 1000))).toBeNull();
+    expect(client.faults).toMatchObject([{ node: "master-0", reason: "UNREACHABLE", code: "NODE" }]);
+  });
+
+  test("without a listener throws nothing", async () => {
+    const { time, nodes, machine } = virtualSetting(3);
+    const redlock = new Redlock(nodes, { runtime: machine, retryCount: 0 });
+    nodes[0]!.cut();
+    const lock = await time.run(redlock.acquire("r", 1000));
+    nodes[1]!.cut();
+    nodes[2]!.cut();
+    await time.advance(5000);
+    expect(lock.state).toBe("lost");
+  });
+});
+
+function oops(): never {
+  throw new Error("a listener's own fault");
+}
+
+const itsFault = [expect.objectContaining({ message: "a listener's own fault" })];
+
+function bed(count: number, options: RedlockOptions = {}) {
+  const setting = virtualSetting(count, { nodeTimeout: 50, ...options });
+  // What a listener throws ends the process in the end, as an uncaught exception of its own.
+  setting.machine.uncaught = [];
+  return setting;
+}
+
+describe("a listener that throws", () => {
+  test("of `error` lets every call settle all the same, and its fault is not swallowed", async () => {
+    const { time, nodes, machine, redlock } = bed(1);
+    redlock.on("error", oops);
+    nodes[0]!.cut();
+    const { error } = await time.measure(redlock.acquire("r", 1000));
+    expect(error).toBeInstanceOf(ExecutionError);
+    await time.advance(5);
+    expect(machine.uncaught).toEqual(itsFault);
+  });
+
+  test("of `error` keeps no roll-back from being owed", async () => {
+    const { time, nodes, masters, redlock } = bed(1);
+    redlock.on("error", oops);
+    nodes[0]!.mute = true;
+    const acquiring = redlock.acquire("r", 1000);
+    acquiring.catch(() => {});
+    await time.advance(1);
+    nodes[0]!.cut();
+    await time.advance(200);
+    nodes[0]!.mute = false;
+    nodes[0]!.restore();
+    await time.advance(5);
+    expect(masters[0]!.owner("r")).toBeUndefined();
+  });
+
+  test("of `lost` is no fault of whoever looks at the lock", async () => {
+    const { time, machine, redlock } = bed(3);
+    redlock.on("lost", oops);
+    const lock = await time.run(redlock.acquire("r", 1000));
+    machine.block(2000);
+    expect(() => lock.remaining()).not.toThrow();
+    expect(lock.state).toBe("lost");
+    await time.advance(2005);
+    expect(machine.uncaught).toEqual(itsFault);
+  });
+
+  test("of `lost` changes no routine's outcome", async () => {
+    const { time, masters, redlock } = bed(3);
+    redlock.on("lost", oops);
+    const using = redlock.using("r", 1000, async (_, lock) => {
+      for (const master of masters) master.put("r", "rival");
+      await lock.verify();
+      return "result";
+    });
+    expect(await time.run(using)).toBe("result");
+  });
+
+  test("of `lost` keeps no extension waiting", async () => {
+    const { time, machine, nodes, redlock } = bed(3, { retryCount: -1, backoff: () => 10_000 });
+    redlock.on("lost", oops);
+    const lock = await time.run(redlock.acquire("r", 60_000));
+    for (const node of nodes) node.cut();
+    const extending = lock.extend(60_000);
+    extending.catch(() => {});
+    await time.advance(10);
+    machine.stepWall(100_000);
+    lock.remaining();
+    expect((await time.measure(extending)).took).toBe(0);
+  });
+});
+
+describe("quit", () => {
+  test("releases every lock that is held, then closes every client", async () => {
+    const { time, nodes, masters, redlock } = virtualSetting(3);
+    const locks = await time.run(Promise.all([redlock.acquire("a", 1000), redlock.acquire("b", 1000)]));
+    for (const node of nodes) {
+      node.sent.length = 0;
+      node.close = () => {
+        expect(node.kinds).toEqual(["release", "release"]);
+        node.closed.push("close");
+        return Promise.resolve();
+      };
+    }
+    await time.run(redlock.quit());
+    for (const lock of locks) expect([lock.state, lock.remaining()]).toEqual(["lost", 0]);
+    for (const master of masters)
+      expect([master.owner("a"), master.owner("b")]).toEqual([undefined, undefined]);
+    for (const node of nodes) expect(node.closed).toEqual(["close", "disconnect"]);
+  });
+
+  test("tells whoever still works under a lock before the first byte of its release is sent, and once", async () => {
+    const { time, nodes, redlock, client } = virtualSetting(3);
+    const lock = await time.run(redlock.acquire("r", 1000));
+    const { signal } = lock;
+    const aborted: boolean[] = [];
+    for (const node of nodes) node.onSend = () => aborted.push(signal.aborted);
+    await time.run(redlock.quit());
+    expect(aborted).toEqual([true, true, true]);
+    expect(signal.reason).toMatchObject({ code: "LOCK_LOST", why: "quit() has given it up" });
+    await time.advance(5000);
+    expect(client.lost).toEqual([lock]);
+  });
+
+  test("settles in time, whatever the masters do", async () => {
+    const { time, nodes, redlock } = virtualSetting(3, { nodeTimeout: 50 });
+    await time.run(redlock.acquire("r", 1000));
+    for (const node of nodes) node.hang();
+    expect(await time.measure(redlock.quit())).toMatchObject({ took: 100, error: undefined });
+    for (const node of nodes) expect(node.closed).toEqual(["close", "disconnect"]);
+  });
+
+  test("settles in a second where no nodeTimeout is given", async () => {
+    const { time, nodes, redlock } = virtualSetting(3);
+    await time.run(redlock.acquire("r", 60_000));
+    for (const node of nodes) node.hang();
+    const { took } = await time.measure(redlock.quit());
+    expect(took).toBeLessThanOrEqual(1000);
+  });
+
+  test("with a client that fails to close settles all the same", async () => {
+    const { time, nodes, redlock } = virtualSetting(3);
+    nodes[0]!.close = () => Promise.reject(new Error("Connection is closed."));
+    expect(await time.measure(redlock.quit())).toMatchObject({ took: 0, error: undefined });
+  });
+
+  test("happens once", async () => {
+    const { time, nodes, redlock } = virtualSetting(3);
+    const first = redlock.quit();
+    expect(redlock.quit()).toBe(first);
+    await time.run(first);
+    for (const node of nodes) expect(node.closed).toEqual(["close", "disconnect"]);
+  });
+
+  test("ends every waiting acquire with a ClosedError: between attempts, in a round, before its place", async () => {
+    const { time, masters, nodes, redlock } = virtualSetting(3, {
+      retryCount: -1,
+      retryDelay: 10_000,
+      acquireConcurrency: 1,
+      nodeTimeout: 50,
+    });
+    for (const master of masters) master.put("taken", "rival");
+    const between = redlock.acquire("taken", 1000);
+    between.catch(() => {});
+    await time.advance(100);
+    for (const node of nodes) node.hang();
+    const waiting = [between, redlock.acquire("a", 1000), redlock.acquire("b", 1000)];
+    for (const one of waiting) one.catch(() => {});
+    await time.advance(10);
+    const begun = time.now();
+    await time.run(redlock.quit());
+    const results = await time.run(Promise.allSettled(waiting));
+    for (const result of results)
+      expect(result).toMatchObject({ status: "rejected", reason: expect.any(ClosedError) });
+    expect(time.now() - begun).toBeLessThanOrEqual(100);
+  });
+
+  test("takes back the votes that are under way before it closes the clients", async () => {
+    const { time, nodes, redlock } = virtualSetting(3);
+    for (const node of nodes) node.toMaster = 20;
+    const acquiring = redlock.acquire("r", 1000);
+    acquiring.catch(() => {});
+    await time.advance(5);
+    for (const node of nodes) {
+      node.close = () => {
+        expect(node.kinds).toEqual(["vote", "release"]);
+        return Promise.resolve();
+      };
+    }
+    await time.run(redlock.quit());
+    await expect(time.run(acquiring)).rejects.toThrow(ClosedError);
+  });
+
+  test("in the very moment of a grant leaves no lock behind that nobody knows of", async () => {
+    for (let moment = 0; moment < 30; moment += 1) {
+      const { time, nodes, masters, redlock } = virtualSetting(1);
+      const vote = nodes[0]!.vote.bind(nodes[0]);
+      let quitting: Promise<void> | undefined;
+      nodes[0]!.vote = async (claim) => {
+        const answer = await vote(claim);
+        let turns = Promise.resolve();
+        for (let turn = 0; turn < moment; turn += 1) turns = turns.then(() => {});
+        void turns.then(() => {
+          quitting = redlock.quit();
+        });
+        return answer;
+      };
+      const acquiring = redlock.acquire("r", 1000).then(
+        (lock) => lock.state,
+        (error: unknown) => error,
+      );
+      const outcome = await time.run(acquiring);
+      await time.run(quitting!);
+      expect(outcome instanceof ClosedError || outcome === "held" || outcome === "lost").toBe(true);
+      await time.advance(5);
+      expect(masters[0]!.owner("r")).toBeUndefined();
+    }
+  });
+
+  test("leaves a lock alone that was handed over as JSON", async () => {
+    const { time, masters, redlock } = virtualSetting(3);
+    const lock = await time.run(redlock.acquire("r", 1000));
+    JSON.stringify(lock);
+    await time.run(redlock.quit());
+    await time.advance(5);
+    for (const master of masters) expect(master.owner("r")).toBe(lock.value);
+    expect(lock.signal.aborted).toBe(false);
+  });
+
+  test("lets nothing new begin", async () => {
+    const { time, nodes, redlock } = virtualSetting(3);
+    await time.run(redlock.quit());
+    await expect(redlock.acquire("r", 1000)).rejects.toThrow(ClosedError);
+    await expect(redlock.tryAcquire("r", 1000)).rejects.toThrow(ClosedError);
+    await expect(redlock.using("r", 1000, () => 1)).rejects.toThrow(ClosedError);
+    for (const node of nodes) expect(node.sent).toEqual([]);
+  });
+
+  test("a lock that it has released is released for its holder, too: nothing is sent again", async () => {
+    const { time, nodes, redlock } = virtualSetting(3);
+    const lock = await time.run(redlock.acquire("r", 1000));
+    await time.run(redlock.quit());
+    for (const node of nodes) node.sent.length = 0;
+    expect(await time.run(lock.release())).toMatchObject({ outcome: "released" });
+    for (const node of nodes) expect(node.sent).toEqual([]);
+  });
+
+  test("leaves no timer behind", async () => {
+    const { time, machine, redlock } = virtualSetting(3);
+    await time.run(redlock.acquire("r", 1000));
+    await time.run(redlock.quit());
+    await time.advance(5);
+    expect(machine.timers.size).toBe(0);
+  });
+});

@@ -1,0 +1,160 @@
+import { describe, expect, test } from "vitest";
+import { LeaseClock } from "./clock.ts";
+import type { Answer, Claim } from "./node.ts";
+import { Round } from "./round.ts";
+import { settle, type VirtualSetting, virtualSetting } from "./virtual-time.test.ts";
+
+const claim: Claim = { resources: ["r"], token: "t", ttl: 1000, abandoned: false };
+
+/** A round of votes that is decided at `enough` answers; `told` is what it was told, and when. */
+function roundOf(setting: VirtualSetting, { timeout = 50, enough = 99 } = {}) {
+  const { machine, nodes, time } = setting;
+  const told: string[] = [];
+  const round: Round<Answer> = new Round<Answer>({
+    nodes,
+    runtime: machine,
+    clock: new LeaseClock(machine),
+    timeout,
+    ask: (node) => node.vote(claim),
+    hear: (index, answer) => {
+      told.push(`${index} ${answer.vote} at ${time.now()}`);
+      return told.length >= enough;
+    },
+  });
+  return { round, told };
+}
+
+describe("a round", () => {
+  test("asks all masters at the same moment", () => {
+    const setting = virtualSetting(5);
+    setting.nodes[0]!.hang();
+    roundOf(setting);
+    for (const node of setting.nodes) expect(node.sent).toMatchObject([{ kind: "vote", at: 0 }]);
+  });
+
+  test("reads its clock before the first send, however long sending takes", () => {
+    const setting = virtualSetting(3);
+    for (const node of setting.nodes) node.onSend = () => setting.machine.block(20);
+    const { round } = roundOf(setting);
+    expect(setting.machine.monotonic()).toBe(60);
+    expect(round.sentAt).toBe(0);
+  });
+
+  test("is decided as soon as the answers decide, and closed when all have answered", async () => {
+    const setting = virtualSetting(3);
+    setting.nodes[2]!.fromMaster = 30;
+    const { round, told } = roundOf(setting, { enough: 2 });
+    expect(await setting.time.measure(round.decided)).toMatchObject({ took: 2 });
+    expect(await setting.time.measure(round.closed)).toMatchObject({ took: 29 });
+    expect(told).toEqual(["0 yes at 2", "1 yes at 2", "2 yes at 31"]);
+    expect(setting.machine.timers.size).toBe(0);
+  });
+
+  test("gives silent masters up after their time, all at once", async () => {
+    const setting = virtualSetting(3);
+    setting.nodes[1]!.hang();
+    setting.nodes[2]!.hang();
+    const { round, told } = roundOf(setting);
+    expect(await setting.time.measure(round.decided)).toMatchObject({ took: 50 });
+    expect(told).toEqual(["0 yes at 2", "1 none at 50", "2 none at 50"]);
+    expect(round.answers[1]).toMatchObject({
+      vote: "none",
+      sent: true,
+      error: { reason: "TIMEOUT", node: "master-1" },
+    });
+    expect(round.answers[1]).toMatchObject({ error: { message: expect.stringContaining("within 50 ms") } });
+  });
+
+  test("tells an answer that comes after its time, but it is no vote of the round any more", async () => {
+    const setting = virtualSetting(1);
+    setting.nodes[0]!.toMaster = 100;
+    const { round, told } = roundOf(setting);
+    await setting.time.run(round.closed);
+    await setting.time.advance(100);
+    expect(told).toEqual(["0 none at 50", "0 yes at 101"]);
+    expect(round.answers[0]).toMatchObject({ vote: "none", error: { reason: "TIMEOUT" } });
+    await round.closed;
+  });
+
+  test("keeps the process alive until it is decided, and no longer", async () => {
+    const setting = virtualSetting(3);
+    setting.nodes[2]!.hang();
+    const { round } = roundOf(setting, { enough: 2 });
+    expect(setting.machine.referencedTimers).toBe(1);
+    await setting.time.run(round.decided);
+    expect([setting.machine.referencedTimers, setting.machine.timers.size]).toEqual([0, 1]);
+    await setting.time.run(round.closed);
+    expect(setting.machine.timers.size).toBe(0);
+  });
+
+  test("that asks nobody is closed, and leaves no timer behind", async () => {
+    const { machine } = virtualSetting(1);
+    const round = new Round<Answer>({
+      nodes: [],
+      runtime: machine,
+      clock: new LeaseClock(machine),
+      timeout: 50,
+      ask: (node) => node.vote(claim),
+      hear: () => false,
+    });
+    await round.closed;
+    expect(machine.timers.size).toBe(0);
+  });
+});
+
+describe("a node that does not keep to answers as values", () => {
+  test.each([
+    [
+      "throws",
+      () => {
+        throw new Error("oops");
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error("oops"))],
+  ])("and %s has given none", async (_, vote) => {
+    const setting = virtualSetting(2);
+    setting.nodes[0]!.vote = vote;
+    const { round, told } = roundOf(setting);
+    await setting.time.run(round.closed);
+    expect(told).toEqual(["0 none at 0", "1 yes at 2"]);
+    expect(round.answers[0]).toMatchObject({
+      sent: true,
+      error: { reason: "UNEXPECTED_REPLY", node: "master-0" },
+    });
+  });
+});
+
+test("a time to answer that is longer than any timer's is as long as the longest", async () => {
+  const setting = virtualSetting(1);
+  setting.nodes[0]!.hang();
+  const { round } = roundOf(setting, { timeout: 2 ** 40 });
+  expect(await setting.time.measure(round.closed, 2 ** 40)).toMatchObject({ took: 2 ** 31 - 1 });
+});
+
+describe("after a blocked event loop", () => {
+  test("answers that came in time are read before anybody is given up", async () => {
+    const setting = virtualSetting(2);
+    const { round, told } = roundOf(setting);
+    setting.machine.block(200);
+    await setting.time.run(round.closed);
+    expect(told).toEqual(["0 yes at 200", "1 yes at 200"]);
+  });
+
+  test("a master that is silent all the same is given up right then", async () => {
+    const setting = virtualSetting(2);
+    setting.nodes[1]!.hang();
+    const { round, told } = roundOf(setting);
+    setting.machine.block(200);
+    await setting.time.run(round.closed);
+    expect(told).toEqual(["0 yes at 200", "1 none at 201"]);
+    await settle();
+  });
+
+  test("a timer that is only a little late gives up at once", async () => {
+    const setting = virtualSetting(1);
+    setting.nodes[0]!.hang();
+    const { round } = roundOf(setting);
+    setting.machine.block(54);
+    expect(await setting.time.measure(round.closed)).toMatchObject({ took: 50 });
+  });
+});

@@ -1,0 +1,356 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Connection } from "./connection.ts";
+import type { Claim } from "./node.ts";
+import { ScriptedNode } from "./scripted-node.ts";
+import { claimScript, releaseScript } from "./scripts.ts";
+import { Gate, settle } from "./virtual-time.test.ts";
+
+class ReplyError extends Error {
+  override name = "ReplyError";
+}
+
+/** A connection whose replies a test writes; what its commands do to a real server is tested on one. */
+class ScriptedConnection implements Connection {
+  readonly name = "host:1";
+  readonly client = {};
+  readonly sent: unknown[][] = [];
+  replies: unknown[];
+  isReady = true;
+  obstacle = "ECONNREFUSED";
+  /** The first connection, while it is being made. */
+  first: Promise<void> | undefined;
+
+  constructor(...replies: unknown[]) {
+    this.replies = replies;
+  }
+
+  connectFirst(): Promise<void> | undefined {
+    return this.first;
+  }
+
+  /** The first connection is still to be made; returns how it comes to stand, or to fail. */
+  connecting(): (stands: boolean) => void {
+    this.isReady = false;
+    const gate = new Gate();
+    this.first = gate.opened;
+    return (stands) => {
+      this.isReady = stands;
+      this.first = undefined;
+      gate.open();
+    };
+  }
+
+  send(command: string, args: readonly (string | number)[]): Promise<unknown> {
+    this.sent.push([command, ...args]);
+    const reply = this.replies.shift();
+    return reply instanceof Error ? Promise.reject(reply) : Promise.resolve(reply);
+  }
+
+  isReply(error: unknown): error is Error {
+    return error instanceof ReplyError;
+  }
+
+  onReady(): () => void {
+    return () => {};
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  disconnect(): void {}
+}
+
+function noScript(): Error {
+  return new ReplyError("NOSCRIPT No matching script. Please use EVAL.");
+}
+
+function isYes(reply: unknown): boolean {
+  return Array.isArray(reply) && reply[0] === 0 && typeof reply[1] === "number";
+}
+
+function nodeWith(...replies: unknown[]) {
+  const connection = new ScriptedConnection(...replies);
+  return { connection, node: new ScriptedNode(connection) };
+}
+
+const claim: Claim = { resources: ["r"], token: "t", ttl: 1000, abandoned: false };
+const both: Claim = { ...claim, resources: ["a", "b"] };
+const abandoned: Claim = { ...claim, abandoned: true };
+
+describe("a vote", () => {
+  test("for one resource is the bare SET", async () => {
+    const { node, connection } = nodeWith("OK");
+    expect(await node.vote(claim)).toEqual({ vote: "yes", remaining: 1000 });
+    expect(connection.sent).toEqual([["SET", "r", "t", "NX", "PX", 1000]]);
+  });
+
+  test("refused, asks who holds it and for how long, and sets nothing by that", async () => {
+    const { node, connection } = nodeWith(null, [1, "rival", 700]);
+    expect(await node.vote(claim)).toEqual({ vote: "no", resource: "r", owner: "rival", remaining: 700 });
+    expect(connection.sent[1]).toEqual(["EVALSHA", claimScript.sha1, 1, "r", "t", 1000, 0]);
+  });
+
+  test("refused for its own token is a yes", async () => {
+    const { node } = nodeWith(null, [0, 1000]);
+    expect(await node.vote(claim)).toEqual({ vote: "yes", remaining: 1000 });
+  });
+
+  test("for several resources is one script", async () => {
+    const { node, connection } = nodeWith([0, 1000], [2, "rival", 5]);
+    expect(await node.vote(both)).toEqual({ vote: "yes", remaining: 1000 });
+    expect(await node.vote(both)).toEqual({ vote: "no", resource: "b", owner: "rival", remaining: 5 });
+    expect(connection.sent[0]).toEqual(["EVALSHA", claimScript.sha1, 2, "a", "b", "t", 1000, 1]);
+  });
+
+  test("behind a key without expiry says so", async () => {
+    const { node } = nodeWith(null, [1, "rival", -1]);
+    expect(await node.vote(claim)).toMatchObject({ vote: "no", remaining: Number.POSITIVE_INFINITY });
+  });
+
+  test("is sent in the call itself: nothing is awaited first", () => {
+    const { node, connection } = nodeWith("OK", "OK", 1);
+    void node.vote(claim);
+    void node.release(["r"], ["t"]);
+    expect(connection.sent.map(([command]) => command)).toEqual(["SET", "EVALSHA"]);
+  });
+});
+
+describe("an extension", () => {
+  test.each([
+    [true, 1],
+    [false, 0],
+  ])("with repair %j asks the script for that", async (repair, flag) => {
+    const { node, connection } = nodeWith([0, 5000]);
+    expect(await node.extend(claim, repair)).toEqual({ vote: "yes", remaining: 5000 });
+    expect(connection.sent).toEqual([["EVALSHA", claimScript.sha1, 1, "r", "t", 1000, flag]]);
+  });
+
+  test("of a key that is gone is a no without an owner", async () => {
+    const { node } = nodeWith([1, null, -2]);
+    expect(await node.extend(claim, false)).toEqual({
+      vote: "no",
+      resource: "r",
+      owner: undefined,
+      remaining: 0,
+    });
+  });
+});
+
+describe("a release", () => {
+  test.each([
+    [["r"], 1, "yes"],
+    [["r"], 0, "no"],
+    [["a", "b"], 2, "yes"],
+    [["a", "b"], 1, "no"],
+  ])("of %j with %i deleted is %s", async (resources, deleted, vote) => {
+    const { node, connection } = nodeWith(deleted);
+    expect(await node.release(resources, ["t", "u"])).toEqual({ vote });
+    expect(connection.sent).toEqual([
+      ["EVALSHA", releaseScript.sha1, resources.length, ...resources, "t", "u"],
+    ]);
+  });
+});
+
+describe("an inspection", () => {
+  test.each([
+    ["held", ["rival", 700], { owner: "rival", remaining: 700 }],
+    ["held without expiry", ["rival", -1], { owner: "rival", remaining: Number.POSITIVE_INFINITY }],
+    ["free", [null, -2], { owner: undefined, remaining: 0 }],
+  ])("of a key that is %s", async (_, replies, holding) => {
+    const { node, connection } = nodeWith(...replies);
+    expect(await node.inspect("r")).toEqual(holding);
+    expect(connection.sent).toEqual([
+      ["GET", "r"],
+      ["PTTL", "r"],
+    ]);
+  });
+});
+
+describe("a script that the master does not know", () => {
+  test("is sent as text", async () => {
+    const { node, connection } = nodeWith(noScript(), [0, 1000]);
+    expect(await node.extend(claim, true)).toEqual({ vote: "yes", remaining: 1000 });
+    expect(connection.sent[1]).toEqual(["EVAL", claimScript.source, 1, "r", "t", 1000, 1]);
+  });
+
+  test("not for a claim that was given up meanwhile: it would go out behind its roll-back", async () => {
+    const { node, connection } = nodeWith(noScript(), [0, 1000]);
+    const given = { ...both, abandoned: false };
+    const voting = node.vote(given);
+    given.abandoned = true;
+    expect(await voting).toMatchObject({ vote: "none", error: { reason: "NOSCRIPT" } });
+    expect(connection.sent).toHaveLength(1);
+  });
+
+  test("a release is, in any case", async () => {
+    const { node, connection } = nodeWith(noScript(), 1);
+    expect(await node.release(["r"], ["t"])).toEqual({ vote: "yes" });
+    expect(connection.sent[1]![0]).toBe("EVAL");
+  });
+
+  test("not over a connection that is not there any more", async () => {
+    const { node, connection } = nodeWith(noScript(), 1);
+    const releasing = node.release(["r"], ["t"]);
+    connection.isReady = false;
+    expect(await releasing).toMatchObject({ vote: "none", sent: true, error: { reason: "NOSCRIPT" } });
+    expect(connection.sent).toHaveLength(1);
+  });
+
+  test("that fails as text too is a fault", async () => {
+    const { node } = nodeWith(noScript(), new ReplyError("NOPERM no eval"));
+    expect(await node.extend(claim, true)).toMatchObject({ vote: "none", error: { reason: "NOPERM" } });
+  });
+});
+
+describe("a first connection", () => {
+  test("is waited for", async () => {
+    const { node, connection } = nodeWith("OK");
+    const connected = connection.connecting();
+    const voting = node.vote(claim);
+    await settle();
+    expect(connection.sent).toEqual([]);
+    connected(true);
+    expect(await voting).toMatchObject({ vote: "yes" });
+  });
+
+  test("that comes when the claim was given up carries nothing, and so it is told", async () => {
+    const { node, connection } = nodeWith("OK", [0, 1000]);
+    const connected = connection.connecting();
+    const asked = Promise.all([node.vote(abandoned), node.extend(abandoned, true)]);
+    connected(true);
+    for (const answer of await asked) {
+      expect(answer).toMatchObject({ vote: "none", sent: false, error: { reason: "UNREACHABLE" } });
+    }
+    expect(connection.sent).toEqual([]);
+  });
+
+  test("carries the release all the same", async () => {
+    const { node, connection } = nodeWith(1);
+    const connected = connection.connecting();
+    const releasing = node.release(["r"], ["t"]);
+    connected(true);
+    expect(await releasing).toEqual({ vote: "yes" });
+  });
+
+  test("keeps the order of the calls", async () => {
+    const { node, connection } = nodeWith("OK", 1);
+    const connected = connection.connecting();
+    const both = Promise.all([node.vote(claim), node.release(["r"], ["t"])]);
+    connected(true);
+    await both;
+    expect(connection.sent.map(([command]) => command)).toEqual(["SET", "EVALSHA"]);
+  });
+
+  test("that failed is the reason why nothing was sent", async () => {
+    const { node, connection } = nodeWith("OK");
+    const connected = connection.connecting();
+    const voting = node.vote(claim);
+    connected(false);
+    expect(await voting).toMatchObject({ vote: "none", sent: false, error: { reason: "UNREACHABLE" } });
+    expect(await voting).toMatchObject({ error: { message: expect.stringContaining("ECONNREFUSED") } });
+    expect(connection.sent).toEqual([]);
+  });
+});
+
+describe("a master that does not answer", () => {
+  test("is sent no more than 4096 commands at a time", async () => {
+    const { node, connection } = nodeWith();
+    const replies: Array<(reply: unknown) => void> = [];
+    connection.send = () => new Promise((resolve) => replies.push(resolve));
+    const releasing = Array.from({ length: 4096 }, () => node.release(["r"], ["t"]));
+    const refused = { vote: "none", sent: false, error: { reason: "UNREACHABLE" } };
+    expect(await node.vote(claim)).toMatchObject(refused);
+    expect(replies).toHaveLength(4096);
+    replies[0]!(1);
+    await releasing[0];
+    void node.vote(claim);
+    expect(replies).toHaveLength(4097);
+    expect(await node.extend(claim, true)).toMatchObject(refused);
+  });
+
+  test("and then fails is sent some again: what failed counts as answered", async () => {
+    const { node, connection } = nodeWith();
+    connection.send = () => Promise.reject(new Error("Connection is closed."));
+    await Promise.all(Array.from({ length: 4096 }, () => node.vote(claim)));
+    connection.send = () => Promise.resolve("OK");
+    expect(await node.vote(claim)).toMatchObject({ vote: "yes" });
+  });
+});
+
+describe("faults", () => {
+  test("a connection that is lost is one at once, and nothing is sent", async () => {
+    const { node, connection } = nodeWith();
+    connection.isReady = false;
+    const asked = [node.vote(claim), node.extend(claim, true), node.release(["r"], ["t"]), node.inspect("r")];
+    for (const answer of await Promise.all(asked)) {
+      expect(answer).toMatchObject({
+        vote: "none",
+        sent: false,
+        error: { reason: "UNREACHABLE", node: "host:1" },
+      });
+    }
+    expect(connection.sent).toEqual([]);
+  });
+
+  test("a connection that breaks after the send leaves it open what happened", async () => {
+    const cause = new Error("Connection is closed.");
+    const { node } = nodeWith(cause);
+    expect(await node.vote(claim)).toMatchObject({
+      vote: "none",
+      sent: true,
+      error: { node: "host:1", reason: "UNREACHABLE", cause },
+    });
+  });
+
+  test.each([
+    ["WRONGTYPE Operation against a key holding the wrong kind of value", "WRONGTYPE"],
+    ["NOPERM this user has no permissions", "NOPERM"],
+    ["READONLY You can't write against a read only replica.", "READONLY"],
+    ["OOM command not allowed when used memory > 'maxmemory'.", "OOM"],
+    ["ERR Error running script (call to f_0): @user_script:6: WRONGTYPE Operation against", "WRONGTYPE"],
+    ["ERR Error running script (call to f_0): @user_script: 6: -OOM command not allowed", "OOM"],
+    ["ERR unknown command", "ERR"],
+    ["ERR ACL failure in script: user executing the script can't access the key", "NOPERM"],
+    ["something without a word in front", "ERR"],
+  ])("the error reply %j has the reason %s", async (message, reason) => {
+    const { node } = nodeWith(new ReplyError(message), new ReplyError(message));
+    expect(await node.vote(claim)).toMatchObject({ vote: "none", sent: true, error: { reason } });
+    expect(await node.release(["r"], ["t"])).toMatchObject({ vote: "none", error: { reason } });
+  });
+
+  test("a rejection that is no error is one", async () => {
+    const connection = new ScriptedConnection();
+    connection.send = () => Promise.reject("text");
+    const node = new ScriptedNode(connection);
+    expect(await node.vote(claim)).toMatchObject({ vote: "none", error: { reason: "UNREACHABLE" } });
+    expect(await node.inspect("r")).toMatchObject({ vote: "none" });
+  });
+
+  test("no reply whatever makes an answer reject, and none that is no answer is a yes", async () => {
+    const junk = fc.oneof(fc.anything(), fc.array(fc.anything(), { maxLength: 4 }));
+    await fc.assert(
+      fc.asyncProperty(junk, junk, async (first, second) => {
+        fc.pre(first !== "OK" && !(first instanceof Error) && !(second instanceof Error));
+        const vote = await nodeWith(first, second).node.vote(claim);
+        expect(["no", "none", first === null && isYes(second) ? "yes" : "none"]).toContain(vote.vote);
+        const extension = await nodeWith(first).node.extend(both, true);
+        expect(["no", "none", isYes(first) ? "yes" : "none"]).toContain(extension.vote);
+        const release = await nodeWith(first).node.release(["r"], ["t"]);
+        expect([typeof first === "number" ? (first === 1 ? "yes" : "no") : "none"]).toContain(release.vote);
+        await nodeWith(first, second).node.inspect("r");
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test("what is unexpected is told without quoting a token", async () => {
+    const { node } = nodeWith(["secret"], ["secret"]);
+    const answer = await node.vote(claim);
+    expect(answer).toMatchObject({ error: { reason: "UNEXPECTED_REPLY" } });
+    expect(JSON.stringify(answer) + String(answer.vote === "none" && answer.error.message)).not.toContain(
+      "secret",
+    );
+  });
+});

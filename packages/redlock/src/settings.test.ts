@@ -1,0 +1,269 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { InvalidArgumentError } from "./errors.ts";
+import {
+  attemptsAllowed,
+  checkTtl,
+  defaultSettings,
+  nodeTimeoutFor,
+  resourceList,
+  type Settings,
+  settingsFrom,
+} from "./settings.ts";
+import { validityLoss } from "./validity.ts";
+
+/** Whatever a caller without types may pass. */
+const junk = fc.oneof(
+  fc.anything({ withBigInt: true, withDate: true, withNullPrototype: true, withSparseArray: true }),
+  fc.constantFrom(
+    Symbol("s"),
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+    -0,
+    () => 1,
+    Object.create(null),
+    new Map(),
+    new Proxy({}, {}),
+  ),
+);
+const names = [
+  "driftFactor",
+  "retryCount",
+  "retryDelay",
+  "retryJitter",
+  "automaticExtensionThreshold",
+  "nodeTimeout",
+  "waitTimeout",
+  "minimumValidity",
+  "maxHoldTime",
+  "backoff",
+] as const;
+
+/** What `act` throws, if anything: it may be an InvalidArgumentError that says what is allowed, nothing else. */
+function refusalOf(act: () => unknown): InvalidArgumentError | undefined {
+  try {
+    act();
+    return undefined;
+  } catch (error) {
+    expect(error).toBeInstanceOf(InvalidArgumentError);
+    const { message, code } = error as InvalidArgumentError;
+    expect(message).toMatch(/ must | needs | may be named once/);
+    expect(message).not.toMatch(/must be undefined/);
+    expect(code).toBe("INVALID_ARGUMENT");
+    return error as InvalidArgumentError;
+  }
+}
+
+function withSettings(overrides: Partial<Settings>): Settings {
+  return settingsFrom(defaultSettings, overrides);
+}
+
+describe("settings", () => {
+  test("have the defaults of redlock 5", () => {
+    expect(defaultSettings).toEqual({
+      driftFactor: 0.01,
+      retryCount: 10,
+      retryDelay: 200,
+      retryJitter: 100,
+      automaticExtensionThreshold: 500,
+      minimumValidity: 0,
+    });
+    expect(Object.isFrozen(defaultSettings)).toBe(true);
+  });
+
+  test("override one another, and undefined overrides nothing", () => {
+    const base = withSettings({ retryCount: 3, nodeTimeout: 20 });
+    const settings = settingsFrom(base, {
+      retryCount: undefined as never,
+      retryDelay: 5,
+      nodeTimeout: undefined,
+    });
+    expect(settings).toEqual({ ...defaultSettings, retryCount: 3, retryDelay: 5, nodeTimeout: 20 });
+    expect(base.retryDelay).toBe(200);
+  });
+
+  test("take nothing that is no setting", () => {
+    expect(withSettings({ signal: "s", runtime: 1, quorum: 1 } as object)).toEqual(defaultSettings);
+  });
+
+  test.each([
+    ["driftFactor", [0, 0.01, 0.5], [-0.01, 0.51, Number.NaN, "0.01", null]],
+    ["retryCount", [-1, 0, 1e9], [-2, 0.5, Number.POSITIVE_INFINITY, Number.NaN, "3", null]],
+    ["retryDelay", [0, 0.5, 1e9], [-1, Number.POSITIVE_INFINITY, Number.NaN, "3"]],
+    ["retryJitter", [0, 0.5, 1e9], [-1, Number.POSITIVE_INFINITY, Number.NaN]],
+    ["automaticExtensionThreshold", [0, 500], [-1, Number.NaN]],
+    ["nodeTimeout", [1, 50.5], [0, -1, Number.NaN, Number.POSITIVE_INFINITY]],
+    ["waitTimeout", [0, 10_000, Number.POSITIVE_INFINITY], [-1, Number.NaN, "1 s"]],
+    ["minimumValidity", [0, 1000], [-1, Number.NaN, Number.POSITIVE_INFINITY]],
+    ["maxHoldTime", [1, Number.POSITIVE_INFINITY], [0, -1, Number.NaN]],
+    ["backoff", [() => 5], [5, "fixed", null, {}]],
+  ] as const)("%s takes %j and refuses %j", (name, good, bad) => {
+    for (const value of good) expect(withSettings({ [name]: value })).toMatchObject({ [name]: value });
+    for (const value of bad) {
+      const error = refusalOf(() => withSettings({ [name]: value }));
+      expect(error?.message).toMatch(new RegExp(`^${name} must be .*, but is `));
+      expect(error?.message).toContain(
+        `but is ${typeof value === "object" && value ? "[object" : String(value as unknown)}`,
+      );
+    }
+  });
+
+  test("any junk is refused with what is allowed, or taken", () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...names), junk, (name, value) => {
+        const error = refusalOf(() => withSettings({ [name]: value }));
+        if (error) expect(error.message).toMatch(new RegExp(`^${name} must be `));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test("any junk instead of settings is refused or taken for none", () => {
+    fc.assert(
+      fc.property(junk, (overrides) => {
+        fc.pre(overrides !== undefined && overrides !== null);
+        refusalOf(() => withSettings(overrides as Partial<Settings>));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test("a name that every object has is no setting", () => {
+    for (const name of ["constructor", "toString", "hasOwnProperty", "valueOf"]) {
+      expect(refusalOf(() => withSettings({ [name]: 5 }))).toBeUndefined();
+    }
+  });
+
+  test("an object that cannot be turned into text is refused like any other", () => {
+    expect(refusalOf(() => withSettings({ retryDelay: Object.create(null) }))).toBeDefined();
+    expect(refusalOf(() => withSettings({ backoff: Object.create(null) }))).toBeDefined();
+  });
+});
+
+describe("a ttl", () => {
+  test.each([4, 100, 30_000, 25 * 24 * 3600 * 1000, Number.MAX_SAFE_INTEGER])("of %d is taken", (ttl) => {
+    expect(refusalOf(() => checkTtl(ttl, defaultSettings))).toBeUndefined();
+  });
+
+  test.each([
+    0,
+    -1,
+    1.5,
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+    2 ** 53,
+    "1000",
+    null,
+    undefined,
+    1000n,
+    Symbol("s"),
+  ])("of %s is refused", (ttl) => {
+    const error = refusalOf(() => checkTtl(ttl, defaultSettings));
+    expect(error?.message).toContain("ttl must be a whole number of milliseconds from 1 to 9007199254740991");
+    expect(error?.message).toContain(`but is ${String(ttl)}`);
+  });
+
+  test("that drift eats up is refused, with both numbers", () => {
+    expect(refusalOf(() => checkTtl(1, defaultSettings))?.message).toMatch(
+      /drift.*\b1 ms|drift.*\b2 ms.*\b1 ms/,
+    );
+    expect(refusalOf(() => checkTtl(2, defaultSettings))?.message).toMatch(/drift.*2\.01.* ms/);
+    expect(refusalOf(() => checkTtl(3, withSettings({ driftFactor: 0.5, nodeTimeout: 1 })))).toBeDefined();
+  });
+
+  test("that leaves no time beside nodeTimeout or minimumValidity is refused, with both numbers", () => {
+    const slow = refusalOf(() => checkTtl(1000, withSettings({ nodeTimeout: 990 })));
+    expect(slow?.message).toMatch(/^nodeTimeout must be below .*\b990 ms .*\b988\.01 ms/);
+    const demanding = refusalOf(() => checkTtl(1000, withSettings({ minimumValidity: 995 })));
+    expect(demanding?.message).toMatch(/^minimumValidity must be below .*\b995 ms .*\b988\.01 ms/);
+  });
+
+  test("any junk is refused with what is allowed, or taken", () => {
+    fc.assert(
+      fc.property(junk, (ttl) => {
+        refusalOf(() => checkTtl(ttl, defaultSettings));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test("that passes leaves time to ask and something to hold", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 1e7 }),
+        fc.double({ min: 0, max: 0.5, noNaN: true }),
+        (ttl, driftFactor) => {
+          const settings = withSettings({ driftFactor });
+          if (refusalOf(() => checkTtl(ttl, settings))) return;
+          expect(nodeTimeoutFor(ttl, settings)).toBeLessThan(ttl - validityLoss(ttl, driftFactor));
+        },
+      ),
+    );
+  });
+});
+
+describe("resources", () => {
+  test("are one name or several, and the list is a copy", () => {
+    const given = ["a", "b"];
+    const list = resourceList(given);
+    given.push("c");
+    expect(list).toEqual(["a", "b"]);
+    expect(resourceList("invoice:42")).toEqual(["invoice:42"]);
+  });
+
+  test.each([
+    [[], "resources must name at least one resource, but is empty"],
+    ["", "a resource must be a non-empty string, but one is an empty string"],
+    [["a", ""], "a resource must be a non-empty string, but one is an empty string"],
+    [["a", 5], "a resource must be a non-empty string, but one is number 5"],
+    [undefined, "a resource must be a non-empty string, but one is undefined undefined"],
+    [["a", "b", "a"], 'each resource may be named once, but "a" is named twice'],
+    [[["a"]], "a resource must be a non-empty string"],
+  ])("%j is refused", (resources, message) => {
+    expect(refusalOf(() => resourceList(resources))?.message).toContain(message);
+  });
+
+  test("any junk is refused with what is allowed, or is a list of different names", () => {
+    fc.assert(
+      fc.property(fc.oneof(junk, fc.array(junk), fc.array(fc.string())), (resources) => {
+        refusalOf(() => {
+          const list = resourceList(resources);
+          expect(list.length).toBeGreaterThan(0);
+          expect(new Set(list).size).toBe(list.length);
+          for (const name of list) expect(name.length).toBeGreaterThan(0);
+        });
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test("an object that cannot be turned into text is refused like any other", () => {
+    expect(refusalOf(() => resourceList(Object.create(null)))).toBeDefined();
+  });
+});
+
+describe("one master's time to answer", () => {
+  test.each([
+    [4, 1],
+    [100, 25],
+    [400, 50],
+    [1000, 50],
+    [5000, 250],
+    [10_000, 500],
+    [30_000, 500],
+  ])("for a ttl of %d ms is %d ms by default", (ttl, timeout) => {
+    expect(nodeTimeoutFor(ttl, defaultSettings)).toBe(timeout);
+  });
+
+  test("is what is given", () => {
+    expect(nodeTimeoutFor(1000, withSettings({ nodeTimeout: 7 }))).toBe(7);
+  });
+});
+
+describe("retries", () => {
+  test("come after the first attempt, -1 is without end", () => {
+    expect(attemptsAllowed(withSettings({ retryCount: 0 }))).toBe(1);
+    expect(attemptsAllowed(defaultSettings)).toBe(11);
+    expect(attemptsAllowed(withSettings({ retryCount: -1 }))).toBe(Number.POSITIVE_INFINITY);
+  });
+});

@@ -1,0 +1,200 @@
+import { getEventListeners } from "node:events";
+import { describe, expect, test } from "vitest";
+import { AbortError, InvalidArgumentError, LockLostError, ResourceLockedError } from "./errors.ts";
+import { Lock } from "./lock.ts";
+import { Gate, VirtualClient, virtualSetting } from "./virtual-time.test.ts";
+
+describe("using", () => {
+  test("runs the routine with the lock held, then releases it", async () => {
+    const { time, masters, redlock } = virtualSetting(3);
+    const using = redlock.using(["a", "b"], 1000, async (signal, lock) => {
+      expect(lock).toBeInstanceOf(Lock);
+      expect(lock.state).toBe("held");
+      expect(signal.aborted).toBe(false);
+      expect(masters[0]!.owner("b")).toBe(lock.value);
+      return 42;
+    });
+    expect(await time.run(using)).toBe(42);
+    await time.advance(5);
+    for (const master of masters)
+      expect([master.owner("a"), master.owner("b")]).toEqual([undefined, undefined]);
+  });
+
+  test("takes settings before the routine, as redlock 5 does, and a routine that does not wait", async () => {
+    const { time, nodes, redlock } = virtualSetting(3);
+    expect(await time.run(redlock.using("r", 1000, { nodeTimeout: 30 }, () => "plain"))).toBe("plain");
+    expect(await time.run(redlock.using("r", 1000, undefined, () => "plain"))).toBe("plain");
+    expect(nodes[0]!.kinds).toEqual(["vote", "release", "vote", "release"]);
+  });
+
+  test("with one of two locked keys rejects as acquire does, and runs nothing", async () => {
+    const { time, masters, redlock } = virtualSetting(3);
+    for (const master of masters) master.put("r", "rival");
+    let ran = false;
+    const using = redlock.using("r", 1000, () => {
+      ran = true;
+    });
+    await expect(time.run(using)).rejects.toThrow(ResourceLockedError);
+    expect(ran).toBe(false);
+  });
+
+  test.each([
+    ["nothing", undefined],
+    ["a string", "routine"],
+    ["an object", {}],
+  ])("with %s for a routine is refused before anything is sent", async (_, routine) => {
+    const { nodes, redlock } = virtualSetting(3);
+    await expect(redlock.using("r", 1000, {}, routine as never)).rejects.toThrow(InvalidArgumentError);
+    await expect(redlock.using("r", 1000, routine as never)).rejects.toThrow(InvalidArgumentError);
+    expect(nodes[0]!.sent).toEqual([]);
+  });
+
+  test("a threshold that leaves no time is refused, one from the constructor is fitted", async () => {
+    const { time, redlock } = virtualSetting(3, { automaticExtensionThreshold: 5000 });
+    const given = redlock.using("r", 1000, { automaticExtensionThreshold: 1000 }, () => 1);
+    await expect(given).rejects.toThrow(/^automaticExtensionThreshold must be below .*1000 ms .*1000 ms/);
+    expect(await time.run(redlock.using("r", 1000, () => 1))).toBe(1);
+  });
+});
+
+describe("the routine's outcome wins", () => {
+  test("what it throws comes out, though the lock was lost", async () => {
+    const { time, nodes, redlock } = virtualSetting(3);
+    const using = redlock.using("r", 1000, async (_, lock) => {
+      for (const node of nodes) node.cut();
+      await new Promise((resolve) => lock.signal.addEventListener("abort", resolve));
+      expect(lock.state).toBe("lost");
+      throw new TypeError("the routine's own");
+    });
+    await expect(time.run(using)).rejects.toThrow(new TypeError("the routine's own"));
+  });
+
+  test("what it returns comes out, though the key was gone at the release", async () => {
+    const { time, masters, redlock } = virtualSetting(3, { retryCount: -1 });
+    const using = redlock.using("r", 1000, () => {
+      for (const master of masters) master.put("r", "rival");
+      return "result";
+    });
+    expect(await time.measure(using)).toMatchObject({ took: 4, error: undefined });
+    expect(await using).toBe("result");
+    for (const master of masters) expect(master.owner("r")).toBe("rival");
+  });
+
+  test("what it returns comes out, though no master answers the release", async () => {
+    const { time, nodes, redlock } = virtualSetting(3, { nodeTimeout: 50 });
+    const using = redlock.using("r", 1000, () => {
+      for (const node of nodes) node.hang();
+      return "result";
+    });
+    expect(await time.measure(using)).toMatchObject({ took: 52, error: undefined });
+  });
+
+  test("a routine that throws before it waits is released all the same", async () => {
+    const { time, masters, redlock } = virtualSetting(3);
+    const using = redlock.using("r", 1000, () => {
+      throw new Error("at once");
+    });
+    await expect(time.run(using)).rejects.toThrow("at once");
+    await time.advance(5);
+    expect(masters[0]!.owner("r")).toBeUndefined();
+  });
+});
+
+describe("a lock that the routine hands over as JSON", () => {
+  test("is neither extended nor released any more, nor told of", async () => {
+    const { time, nodes, masters, redlock, client } = virtualSetting(3);
+    let json = "";
+    const using = redlock.using("r", 1000, async (_, lock) => {
+      json = JSON.stringify(lock);
+      await new Promise<void>((resolve) => void time.schedule(resolve, 600));
+      return "done";
+    });
+    expect(await time.run(using)).toBe("done");
+    for (const node of nodes) expect(node.kinds).toEqual(["vote"]);
+    const taker = new VirtualClient(masters, {}, 2);
+    const lock = taker.redlock.resume(JSON.parse(json));
+    expect(await time.run(lock.verify())).toBe(true);
+    expect(lock.remaining()).toBeGreaterThan(300);
+    expect(client.faults).toEqual([]);
+  });
+
+  test("is extended when it is called for, without giving any master its key back", async () => {
+    const { time, nodes, redlock } = virtualSetting(3);
+    const lock = await time.run(redlock.acquire("r", 1000));
+    lock.toJSON();
+    await time.run(lock.extend(5000));
+    for (const node of nodes) expect(node.sent.at(-1)).toMatchObject({ kind: "extend", repair: false });
+    await time.run(lock.release());
+    expect(nodes[0]!.kinds).toEqual(["vote", "extend", "release"]);
+  });
+});
+
+describe("the routine's signal", () => {
+  test("aborts when the lock is lost, with the reason where redlock 5 has it", async () => {
+    const { time, nodes, redlock } = virtualSetting(3);
+    const told = await time.run(
+      redlock.using("r", 1000, async (signal) => {
+        for (const node of nodes) node.cut();
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        return { at: time.now(), reason: signal.reason as unknown, error: signal.error };
+      }),
+    );
+    expect(told.reason).toBeInstanceOf(LockLostError);
+    expect(told.error).toBe(told.reason);
+    expect(told.at).toBeLessThan(1000);
+  });
+
+  test("aborts when the caller's own does, and the lock is held until the routine has ended", async () => {
+    const { time, masters, redlock } = virtualSetting(3);
+    const controller = new AbortController();
+    const using = redlock.using("r", 1000, { signal: controller.signal }, async (signal, lock) => {
+      setImmediate(() => controller.abort("enough"));
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      expect([lock.state, masters[0]!.owner("r")]).toEqual(["held", lock.value]);
+      return signal.reason as unknown;
+    });
+    expect(await time.run(using)).toBe("enough");
+  });
+
+  test("with a caller's signal too, the loss is at signal.error", async () => {
+    const { time, nodes, redlock } = virtualSetting(3);
+    const { signal } = new AbortController();
+    const error = await time.run(
+      redlock.using("r", 1000, { signal }, async (routineSignal) => {
+        for (const node of nodes) node.cut();
+        await new Promise((resolve) => routineSignal.addEventListener("abort", resolve));
+        return routineSignal.error;
+      }),
+    );
+    expect(error).toBeInstanceOf(LockLostError);
+  });
+
+  test("leaves nothing tied to a caller's signal that lives on", async () => {
+    const { time, redlock } = virtualSetting(3);
+    const { signal } = new AbortController();
+    await time.run(redlock.using("r", 1000, { signal }, () => 1));
+    expect(getEventListeners(signal, "abort")).toEqual([]);
+  });
+
+  test("a caller's signal that is aborted already runs nothing", async () => {
+    const { nodes, redlock } = virtualSetting(3);
+    const using = redlock.using("r", 1000, { signal: AbortSignal.abort() }, () => 1);
+    await expect(using).rejects.toThrow(AbortError);
+    expect(nodes[0]!.sent).toEqual([]);
+  });
+
+  test("aborts when quit gives the lock up: somebody else may hold it from then on", async () => {
+    const { time, redlock } = virtualSetting(3);
+    let seen: AbortSignal | undefined;
+    const gate = new Gate();
+    const using = redlock.using("r", 1000, async (signal) => {
+      seen = signal;
+      await gate.opened;
+    });
+    await time.advance(5);
+    await time.run(redlock.quit());
+    expect(seen?.aborted).toBe(true);
+    gate.open();
+    await time.run(using);
+  });
+});

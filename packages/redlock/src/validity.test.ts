@@ -1,0 +1,135 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { quorumOf } from "./quorum.ts";
+import { holdDeadline, never, nodeDeadline, validityLoss } from "./validity.ts";
+
+const ttl = fc.integer({ min: 1, max: 40 * 24 * 3600 * 1000 });
+const drift = fc.double({ min: 0, max: 0.5, noNaN: true });
+const sentAt = fc.double({ min: 0, max: 1e12, noNaN: true });
+/** Deadlines as they come: some masters have none. */
+const deadlines = fc.array(
+  fc.oneof({ weight: 3, arbitrary: fc.integer({ min: 0, max: 50 }) }, fc.constant(never)),
+  {
+    minLength: 1,
+    maxLength: 9,
+  },
+);
+
+describe("a master's deadline", () => {
+  test("is what PROTOCOL 3 says", () => {
+    expect(nodeDeadline(1000, 10_001, 0.01)).toBe(1000 + 10_000 * 0.99 - 1);
+    expect(validityLoss(1001, 0.01)).toBeCloseTo(1001 - (1000 * 0.99 - 1), 9);
+  });
+
+  test("is before the send and the ttl together", () => {
+    fc.assert(
+      fc.property(ttl, drift, fc.nat(1e9), (ttl, drift, sentAt) => {
+        expect(nodeDeadline(sentAt, ttl, drift)).toBeLessThan(sentAt + ttl);
+        expect(validityLoss(ttl, drift)).toBeGreaterThanOrEqual(2);
+      }),
+    );
+  });
+
+  test("is later for a later send and a longer ttl, earlier for more drift", () => {
+    fc.assert(
+      fc.property(ttl, drift, fc.nat(1e9), fc.nat(1e6), (ttl, drift, sentAt, more) => {
+        const base = nodeDeadline(sentAt, ttl, drift);
+        expect(nodeDeadline(sentAt + more, ttl, drift)).toBeGreaterThanOrEqual(base);
+        expect(nodeDeadline(sentAt, ttl + more, drift)).toBeGreaterThanOrEqual(base);
+        expect(nodeDeadline(sentAt, ttl, Math.min(0.5, drift + more / 1e7))).toBeLessThanOrEqual(base);
+      }),
+    );
+  });
+
+  test("is reached before the key goes, for any clock rate within the drift factor", () => {
+    const rate = fc.double({ min: -1, max: 1, noNaN: true });
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 1e7 }), drift, rate, sentAt, (ttl, drift, rate, sentAt) => {
+        // The master's clock gains or loses up to `drift` on ours, and lets go 1 ms early at most.
+        const goneAt = sentAt + (ttl - 1) / (1 + drift * rate);
+        expect(nodeDeadline(sentAt, ttl, drift)).toBeLessThan(goneAt);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe("a hold's deadline", () => {
+  test.each([
+    [[30, 10, 20], 20],
+    [[10, never, 20], 10],
+    [[never, never, 20], never],
+    [[5], 5],
+    [[5, 7], 5],
+    [[1, 2, 3, 4], 2],
+    [[9, 9, never, 9, 1], 9],
+    [[], never],
+  ])("of %j is %d", (deadlines, expected) => {
+    expect(holdDeadline(deadlines, quorumOf(deadlines.length))).toBe(expected);
+  });
+
+  test("is the quorum-th largest of the masters'", () => {
+    fc.assert(
+      fc.property(deadlines, (deadlines) => {
+        const quorum = quorumOf(deadlines.length);
+        const sorted = [...deadlines].sort((a, b) => (a === b ? 0 : b - a));
+        expect(holdDeadline(deadlines, quorum)).toBe(sorted[quorum - 1]);
+      }),
+    );
+  });
+
+  test("is the last moment at which a quorum is certain", () => {
+    fc.assert(
+      fc.property(deadlines, (deadlines) => {
+        const quorum = quorumOf(deadlines.length);
+        const deadline = holdDeadline(deadlines, quorum);
+        if (deadline === never) {
+          expect(deadlines.filter((one) => one > never).length).toBeLessThan(quorum);
+        } else {
+          expect(deadlines.filter((one) => one >= deadline).length).toBeGreaterThanOrEqual(quorum);
+          expect(deadlines.filter((one) => one > deadline).length).toBeLessThan(quorum);
+        }
+      }),
+    );
+  });
+
+  test("never moves back when one master's deadline moves on", () => {
+    fc.assert(
+      fc.property(deadlines, fc.nat(), fc.nat(100), (deadlines, which, deadline) => {
+        const renewed = [...deadlines];
+        const index = which % deadlines.length;
+        renewed[index] = Math.max(deadlines[index]!, deadline);
+        const quorum = quorumOf(deadlines.length);
+        expect(holdDeadline(renewed, quorum)).toBeGreaterThanOrEqual(holdDeadline(deadlines, quorum));
+      }),
+    );
+  });
+
+  test("finds a quorum of masters still holding, whatever their clock rates and the way there", () => {
+    const master = fc.record({
+      said: fc.boolean(),
+      sentAt: fc.integer({ min: 0, max: 1000 }),
+      /** On the way, ms. */
+      delay: fc.integer({ min: 0, max: 500 }),
+      rate: fc.double({ min: -1, max: 1, noNaN: true }),
+      /** Whole milliseconds: how much of one had passed when the key was set, and is counted as gone. */
+      grain: fc.double({ min: 0, max: 1, noNaN: true }),
+    });
+    const masters = fc.array(master, { minLength: 1, maxLength: 9 });
+    fc.assert(
+      fc.property(masters, fc.integer({ min: 4, max: 100_000 }), drift, (masters, ttl, drift) => {
+        const quorum = quorumOf(masters.length);
+        const deadline = holdDeadline(
+          masters.map(({ said, sentAt }) => (said ? nodeDeadline(sentAt, ttl, drift) : never)),
+          quorum,
+        );
+        if (deadline === never) return;
+        const holding = masters.filter(({ said, sentAt, delay, rate, grain }) => {
+          return said && sentAt + delay + (ttl - grain) / (1 + drift * rate) > deadline;
+        });
+        expect(holding.length).toBeGreaterThanOrEqual(quorum);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,580 @@
+import { createClock } from "@sinonjs/fake-timers";
+import { describe, expect, test } from "vitest";
+import { NodeError } from "./errors.ts";
+import type { Answer, Claim, Fault, Holding, LockNode, No, ReleaseAnswer } from "./node.ts";
+import { type Client, Redlock, type RedlockOptions } from "./redlock.ts";
+import { longestTimer, type Runtime, type Timer } from "./runtime.ts";
+
+// What the unit tests run on: time that passes when a test says so, and masters that do what a test says. Named
+// like a test so that it is not published; its own tests run where it is run itself, not where it is imported.
+
+/** Lets everything go on that waits for nothing but promises. */
+export function settle(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** A promise that a test settles. */
+export class Gate {
+  readonly opened: Promise<void>;
+  open!: () => void;
+
+  constructor() {
+    this.opened = new Promise((resolve) => {
+      this.open = resolve;
+    });
+  }
+}
+
+/** Passes only when it is told to, and jumps from event to event. What the masters' clocks go by. */
+export class VirtualTime {
+  readonly #clock = createClock(0, 1_000_000);
+  readonly #due = new Map<object, number>();
+  /** What passed while every machine was asleep or busy: no timer noticed. */
+  #skipped = 0;
+
+  now(): number {
+    return this.#clock.now + this.#skipped;
+  }
+
+  skip(duration: number): void {
+    this.#skipped += duration;
+  }
+
+  /** Like Node's setTimeout: never in less than 1 ms. Returns how to cancel. */
+  schedule(callback: () => void, delay: number): () => void {
+    const event = {};
+    const whole = Math.max(1, Math.trunc(delay));
+    const timer = this.#clock.setTimeout(() => {
+      this.#due.delete(event);
+      callback();
+    }, whole);
+    this.#due.set(event, this.#clock.now + whole);
+    return () => {
+      this.#due.delete(event);
+      this.#clock.clearTimeout(timer);
+    };
+  }
+
+  /** Everything that is due within `duration` ms happens, one thing after the other. */
+  async advance(duration: number): Promise<void> {
+    await settle();
+    const end = this.#clock.now + duration;
+    while (this.#next <= end) await this.#step();
+    this.#clock.tick(end - this.#clock.now);
+    await settle();
+  }
+
+  /** Lets time pass until `promise` settles, and comes to the same. Fails when that would never happen. */
+  async run<T>(promise: Promise<T>, within = 600_000): Promise<T> {
+    const watched = { pending: true };
+    const over = () => {
+      watched.pending = false;
+    };
+    promise.then(over, over);
+    const end = this.#clock.now + within;
+    await settle();
+    while (watched.pending) {
+      if (this.#next === Number.POSITIVE_INFINITY)
+        throw new Error("pending for ever: nothing is due any more");
+      if (this.#next > end) throw new Error(`still pending after ${within} ms`);
+      await this.#step();
+    }
+    return promise;
+  }
+
+  /** How long `promise` takes, ms; and what it rejects with, if it does. */
+  async measure(promise: Promise<unknown>, within?: number): Promise<{ took: number; error: unknown }> {
+    const begun = this.now();
+    const error = await this.run(promise, within).then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    return { took: this.now() - begun, error };
+  }
+
+  get #next(): number {
+    let next = Number.POSITIVE_INFINITY;
+    for (const due of this.#due.values()) if (due < next) next = due;
+    return next;
+  }
+
+  async #step(): Promise<void> {
+    this.#clock.next();
+    await settle();
+  }
+}
+
+class VirtualTimer implements Timer {
+  referenced = true;
+  cancel: () => void = () => {};
+
+  unref(): void {
+    this.referenced = false;
+  }
+}
+
+/** One client's machine: its clocks can be stepped and suspended, its event loop can be blocked. */
+export class VirtualMachine implements Runtime {
+  readonly time: VirtualTime;
+  readonly timers = new Set<VirtualTimer>();
+  /** Set: takes what callbacks of timers throw, which would otherwise fail the test. */
+  uncaught: unknown[] | undefined;
+  #random: number;
+  #stepped = 0;
+  #suspended = 0;
+  #blockedUntil = 0;
+
+  constructor(time: VirtualTime, seed = 1) {
+    this.time = time;
+    this.#random = seed * 7919;
+  }
+
+  monotonic(): number {
+    return this.now() - this.#suspended;
+  }
+
+  wall(): number {
+    return Math.floor(1_700_000_000_000 + this.now() + this.#stepped);
+  }
+
+  randomBytes(count: number): Uint8Array {
+    return Uint8Array.from({ length: count }, () => this.#randomByte());
+  }
+
+  setTimer(callback: () => void, delay: number): Timer {
+    // A real timer would fire at once, again and again.
+    if (!(delay <= longestTimer)) throw new RangeError(`no timer keeps a delay of ${delay} ms`);
+    const timer = new VirtualTimer();
+    const cancel = this.time.schedule(() => {
+      this.timers.delete(timer);
+      this.#call(callback);
+    }, Math.max(1, delay) + this.#behind);
+    timer.cancel = () => {
+      this.timers.delete(timer);
+      cancel();
+    };
+    this.timers.add(timer);
+    return timer;
+  }
+
+  /** Timers that would keep a process alive. */
+  get referencedTimers(): number {
+    return [...this.timers].filter((timer) => timer.referenced).length;
+  }
+
+  /** True time, as far as this machine has got with it. */
+  now(): number {
+    return Math.max(this.time.now(), this.#blockedUntil);
+  }
+
+  /** Someone sets the wall clock. */
+  stepWall(by: number): void {
+    this.#stepped += by;
+  }
+
+  /** The machine sleeps: its monotonic clock and its timers stand still, its wall clock and the world do not. */
+  suspend(duration: number): void {
+    this.time.skip(duration);
+    this.#suspended += duration;
+  }
+
+  /**
+   * The event loop is busy for so long: the clocks go on at once; timers that fall due meanwhile fire afterwards,
+   * and what arrives meanwhile is read after those, as in Node.
+   */
+  block(duration: number): void {
+    this.#blockedUntil = this.now() + duration;
+  }
+
+  /** Something arrives over the network `delay` ms from now. */
+  receive(callback: () => void, delay: number): void {
+    this.time.schedule(() => {
+      if (this.#behind > 0) this.time.schedule(callback, this.#behind);
+      else callback();
+    }, delay);
+  }
+
+  #call(callback: () => void): void {
+    try {
+      callback();
+    } catch (error) {
+      if (!this.uncaught) throw error;
+      this.uncaught.push(error);
+    }
+  }
+
+  get #behind(): number {
+    return this.now() - this.time.now();
+  }
+
+  /** mulberry32: the same numbers in each run. */
+  #randomByte(): number {
+    this.#random = (this.#random + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(this.#random ^ (this.#random >>> 15), 1 | this.#random);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) & 0xff;
+  }
+}
+
+/** The keys of one master, on a clock that may run at a rate of its own. */
+export class VirtualMaster {
+  readonly time: VirtualTime;
+  /** Its clock's rate by true time. */
+  rate = 1;
+  readonly #keys = new Map<string, { token: string; expiresAt: number }>();
+
+  constructor(time: VirtualTime) {
+    this.time = time;
+  }
+
+  /** Sets a key, as somebody else would. */
+  put(resource: string, token: string, ttl: number = Number.POSITIVE_INFINITY): void {
+    this.#keys.set(resource, { token, expiresAt: this.#now() + ttl });
+  }
+
+  owner(resource: string): string | undefined {
+    return this.#live(resource)?.token;
+  }
+
+  /** PTTL: 0 where there is no key. */
+  remaining(resource: string): number {
+    const key = this.#live(resource);
+    return key ? key.expiresAt - this.#now() : 0;
+  }
+
+  delete(resource: string): void {
+    this.#keys.delete(resource);
+  }
+
+  /** A crash of a master that keeps nothing on disk. */
+  forget(): void {
+    this.#keys.clear();
+  }
+
+  claim({ resources, token, ttl }: Claim, create: boolean): Answer {
+    for (const resource of resources) {
+      const owner = this.owner(resource);
+      if (owner !== token && (owner !== undefined || !create)) {
+        return { vote: "no", resource, owner, remaining: this.remaining(resource) };
+      }
+    }
+    for (const resource of resources) {
+      if (this.remaining(resource) < ttl) this.put(resource, token, ttl);
+    }
+    return { vote: "yes", remaining: Math.min(...resources.map((resource) => this.remaining(resource))) };
+  }
+
+  release(resources: readonly string[], tokens: readonly string[]): ReleaseAnswer {
+    const mine = resources.filter((resource) => tokens.includes(this.owner(resource) ?? ""));
+    for (const resource of mine) this.delete(resource);
+    return { vote: mine.length === resources.length ? "yes" : "no" };
+  }
+
+  /** Whole milliseconds; and a key is gone as early as Redis may let it go. */
+  #now(): number {
+    return Math.floor(this.time.now() * this.rate);
+  }
+
+  #live(resource: string): { token: string; expiresAt: number } | undefined {
+    const key = this.#keys.get(resource);
+    return key && this.#now() < key.expiresAt ? key : undefined;
+  }
+}
+
+export interface Command {
+  readonly kind: "vote" | "extend" | "release" | "inspect";
+  readonly resources: readonly string[];
+  readonly tokens: readonly string[];
+  readonly ttl: number;
+  readonly repair: boolean;
+  /** When it was sent, in true time. */
+  readonly at: number;
+}
+
+type AnyAnswer = Answer | ReleaseAnswer | Holding;
+
+/** One machine's way to one master: a FIFO connection that a test can slow, hold, cut or answer for. */
+export class VirtualNode implements LockNode {
+  readonly name: string;
+  readonly client: object = {};
+  readonly master: VirtualMaster;
+  readonly machine: VirtualMachine;
+  /** How long a command is on its way, ms. */
+  toMaster = 1;
+  /** How long its reply is, ms. */
+  fromMaster = 1;
+  /** Commands are executed, but their replies never arrive. */
+  mute = false;
+  /** Instead of the master: an answer, `silence`, or `undefined` to let the master answer. */
+  answering: (command: Command) => AnyAnswer | "silence" | undefined = () => undefined;
+  /** Called while a command is being sent. */
+  onSend: (command: Command) => void = () => {};
+  /** What was sent, in order. */
+  readonly sent: Command[] = [];
+  readonly closed: Array<"close" | "disconnect"> = [];
+  readonly #pending = new Set<(fault: Fault) => void>();
+  readonly #stalled: Array<() => void> = [];
+  readonly #ready = new Set<() => void>();
+  #hung = false;
+  #down = false;
+  #first: Promise<void> | undefined;
+  #lastArrival = 0;
+  #lastReply = 0;
+
+  constructor(name: string, machine: VirtualMachine, master: VirtualMaster) {
+    this.name = name;
+    this.machine = machine;
+    this.master = master;
+  }
+
+  vote(claim: Claim): Promise<Answer> {
+    const command = this.#command("vote", claim.resources, [claim.token], claim.ttl, true);
+    return this.#exchange(command, claim, () => this.master.claim(claim, true));
+  }
+
+  extend(claim: Claim, repair: boolean): Promise<Answer> {
+    const command = this.#command("extend", claim.resources, [claim.token], claim.ttl, repair);
+    return this.#exchange(command, claim, () => this.master.claim(claim, repair));
+  }
+
+  release(resources: readonly string[], tokens: readonly string[]): Promise<ReleaseAnswer> {
+    const command = this.#command("release", resources, tokens);
+    return this.#exchange(command, undefined, () => this.master.release(resources, tokens));
+  }
+
+  inspect(resource: string): Promise<Holding | Fault> {
+    const command = this.#command("inspect", [resource], []);
+    return this.#exchange(command, undefined, () => ({
+      owner: this.master.owner(resource),
+      remaining: this.master.remaining(resource),
+    }));
+  }
+
+  onReady(listener: () => void): () => void {
+    this.#ready.add(listener);
+    return () => this.#ready.delete(listener);
+  }
+
+  /** Who listens for the master to come back. */
+  get listeners(): number {
+    return this.#ready.size;
+  }
+
+  close(): Promise<void> {
+    this.closed.push("close");
+    return this.#hung ? new Promise(() => {}) : Promise.resolve();
+  }
+
+  disconnect(): void {
+    this.closed.push("disconnect");
+  }
+
+  /** Commands arrive, but nothing happens until {@link resume}. */
+  hang(): this {
+    this.#hung = true;
+    return this;
+  }
+
+  resume(): void {
+    this.#hung = false;
+    for (const execute of this.#stalled.splice(0)) execute();
+  }
+
+  /** The connection is lost: what is unanswered never will be, what is asked now is not sent. */
+  cut(): this {
+    this.#down = true;
+    for (const give of this.#pending) give(this.fault(true));
+    this.#pending.clear();
+    return this;
+  }
+
+  restore(): void {
+    this.#down = false;
+    for (const listener of this.#ready) listener();
+  }
+
+  /** The first connection is still to be made; it stands after so long. */
+  connectIn(delay: number): this {
+    this.#first = new Promise((resolve) => {
+      this.machine.receive(() => {
+        this.#first = undefined;
+        resolve();
+        for (const listener of this.#ready) listener();
+      }, delay);
+    });
+    return this;
+  }
+
+  /** The kinds of what was sent, in order. */
+  get kinds(): readonly Command["kind"][] {
+    return this.sent.map(({ kind }) => kind);
+  }
+
+  fault(sent: boolean): Fault {
+    return { vote: "none", error: new NodeError(this.name, "UNREACHABLE", "cut off by the test"), sent };
+  }
+
+  #command(
+    kind: Command["kind"],
+    resources: readonly string[],
+    tokens: readonly string[],
+    ttl = 0,
+    repair = false,
+  ): Omit<Command, "at"> {
+    return { kind, resources, tokens, ttl, repair };
+  }
+
+  #exchange<A extends AnyAnswer>(
+    command: Omit<Command, "at">,
+    claim: Claim | undefined,
+    execute: () => A,
+  ): Promise<A | Fault> {
+    if (!this.#first) return this.#send(command, execute);
+    return this.#first.then(() => (claim?.abandoned ? this.fault(false) : this.#send(command, execute)));
+  }
+
+  #send<A extends AnyAnswer>(unsent: Omit<Command, "at">, execute: () => A): Promise<A | Fault> {
+    if (this.#down) return Promise.resolve(this.fault(false));
+    const command = { ...unsent, at: this.machine.now() };
+    this.sent.push(command);
+    this.onSend(command);
+    return new Promise((resolve) => {
+      this.#pending.add(resolve);
+      const arrival = Math.max(this.machine.now() + this.toMaster, this.#lastArrival);
+      this.#lastArrival = arrival;
+      const reply = () => {
+        const answer = (this.answering(command) ?? execute()) as A | "silence";
+        if (this.mute || answer === "silence") return;
+        const due = Math.max(this.master.time.now() + this.fromMaster, this.#lastReply);
+        this.#lastReply = due;
+        this.machine.receive(() => {
+          if (this.#pending.delete(resolve)) resolve(answer);
+        }, due - this.master.time.now());
+      };
+      const arrive = () => (this.#hung ? void this.#stalled.push(reply) : reply());
+      this.master.time.schedule(arrive, arrival - this.master.time.now());
+    });
+  }
+}
+
+/** A refusal, for {@link VirtualNode.answering}. */
+export function refusal(owner: string | undefined, remaining: number, resource = "r"): No {
+  return { vote: "no", resource, owner, remaining };
+}
+
+/** One client's Redlock and what it has told so far. */
+export class VirtualClient {
+  readonly machine: VirtualMachine;
+  readonly nodes: readonly VirtualNode[];
+  readonly redlock: Redlock;
+  readonly faults: NodeError[] = [];
+  readonly lost: unknown[] = [];
+
+  constructor(masters: readonly VirtualMaster[], options: RedlockOptions = {}, seed = 1) {
+    this.machine = new VirtualMachine(masters[0]!.time, seed);
+    this.nodes = masters.map((master, index) => new VirtualNode(`master-${index}`, this.machine, master));
+    const clients: readonly Client[] = this.nodes;
+    this.redlock = new Redlock(clients, { runtime: this.machine, retryCount: 0, ...options });
+    this.redlock.on("error", (error) => this.faults.push(error));
+    this.redlock.on("lost", (lock) => this.lost.push(lock));
+  }
+}
+
+export interface VirtualSetting {
+  readonly time: VirtualTime;
+  readonly machine: VirtualMachine;
+  readonly masters: readonly VirtualMaster[];
+  readonly nodes: readonly VirtualNode[];
+  readonly redlock: Redlock;
+  readonly client: VirtualClient;
+}
+
+/** A client and its masters, 2 ms of round trip apart. The client makes one attempt unless told otherwise. */
+export function virtualSetting(count: number, options: RedlockOptions = {}): VirtualSetting {
+  const time = new VirtualTime();
+  const masters = Array.from({ length: count }, () => new VirtualMaster(time));
+  const client = new VirtualClient(masters, options);
+  const { machine, nodes, redlock } = client;
+  return { time, machine, masters, nodes, redlock, client };
+}
+
+if (expect.getState().testPath === import.meta.filename) {
+  describe("virtual time", () => {
+    test("fires timers in the order of their time, each with what follows from it", async () => {
+      const time = new VirtualTime();
+      const machine = new VirtualMachine(time);
+      const seen: string[] = [];
+      machine.setTimer(() => seen.push(`b${time.now()}`), 20);
+      machine.setTimer(() => {
+        void Promise.resolve().then(() => machine.setTimer(() => seen.push(`c${time.now()}`), 15));
+        seen.push(`a${time.now()}`);
+      }, 10);
+      await time.advance(30);
+      expect(seen).toEqual(["a10", "b20", "c25"]);
+      expect(time.now()).toBe(30);
+    });
+
+    test("a blocked loop fires its timers late, and reads replies after them", async () => {
+      const time = new VirtualTime();
+      const machine = new VirtualMachine(time);
+      const seen: string[] = [];
+      machine.receive(() => seen.push(`reply ${machine.monotonic()}`), 5);
+      machine.setTimer(() => seen.push(`timer ${machine.monotonic()}`), 10);
+      machine.block(100);
+      machine.setTimer(() => seen.push(`new timer ${machine.monotonic()}`), 1);
+      expect(machine.monotonic()).toBe(100);
+      await time.advance(200);
+      expect(seen).toEqual(["timer 100", "reply 100", "new timer 101"]);
+    });
+
+    test("a suspended machine's monotonic clock stands still, and its wall clock does not", () => {
+      const time = new VirtualTime();
+      const machine = new VirtualMachine(time);
+      const wall = machine.wall();
+      machine.suspend(1000);
+      expect([machine.monotonic(), machine.wall() - wall, time.now()]).toEqual([0, 1000, 1000]);
+    });
+
+    test("a promise that nothing can settle is told", async () => {
+      const time = new VirtualTime();
+      await expect(time.run(new Promise(() => {}))).rejects.toThrow("pending for ever");
+    });
+  });
+
+  describe("a virtual node", () => {
+    const claim = { resources: ["r"], token: "mine", ttl: 100, abandoned: false };
+
+    test("keeps commands and replies in order, however long each takes", async () => {
+      const { time, nodes } = virtualSetting(1);
+      const [node] = nodes;
+      node!.toMaster = 50;
+      const vote = node!.vote(claim);
+      node!.toMaster = 1;
+      const release = node!.release(["r"], ["mine"]);
+      expect(await time.run(vote)).toEqual({ vote: "yes", remaining: 100 });
+      expect(await time.run(release)).toEqual({ vote: "yes" });
+    });
+
+    test("expires keys, renews its own, and shortens none", async () => {
+      const { time, masters } = virtualSetting(1);
+      const [master] = masters;
+      master!.claim(claim, true);
+      master!.claim({ ...claim, ttl: 10 }, true);
+      expect(master!.remaining("r")).toBe(100);
+      await time.advance(99);
+      expect(master!.owner("r")).toBe("mine");
+      await time.advance(1);
+      expect(master!.claim(claim, false)).toEqual(refusal(undefined, 0));
+    });
+
+    test("cut off, it gives what it owes as faults and sends nothing", async () => {
+      const { time, nodes } = virtualSetting(1);
+      const [node] = nodes;
+      const sent = node!.vote(claim);
+      node!.cut();
+      expect(await time.run(sent)).toMatchObject({ vote: "none", sent: true });
+      expect(await time.run(node!.vote(claim))).toMatchObject({ vote: "none", sent: false });
+      expect(node!.sent).toHaveLength(1);
+    });
+  });
+}

@@ -1,0 +1,37 @@
+import type { Stage } from "./stage.ts";
+
+/** One row of the table of what users meet, or one form of it. */
+export interface Case {
+  readonly row: number;
+  readonly situation: string;
+  /** What is demanded, in numbers, and why these. */
+  readonly bound: string;
+  readonly masters: number;
+  /** Waits far more than it works, so it may run beside others without disturbing their clocks. */
+  readonly mostlyWaits?: boolean;
+  run(stage: Stage): Promise<Verdict>;
+}
+
+export interface Verdict {
+  readonly conforms: boolean;
+  /** What happened, with the numbers, and which demand was not met. */
+  readonly observed: string;
+}
+
+/** `demands` are true where they were met. */
+export function verdict(observed: string, demands: Readonly<Record<string, boolean>>): Verdict {
+  const unmet = Object.entries(demands).filter(([, met]) => !met);
+  const complaint = unmet.map(([demand]) => `NOT ${demand}`).join(", ");
+  return { conforms: unmet.length === 0, observed: complaint ? `${observed} (${complaint})` : observed };
+}
+
+export function nameOf({ row, situation }: Case): string {
+  return `row ${row}: ${situation}`;
+}
+
+/** Rows that no case can stand for yet. The table names them, so that nobody takes silence for success. */
+export const notBuiltYet: ReadonlyMap<number, string> = new Map([
+  [18, "a semaphore by majority keeps its limit: this client has no semaphore yet"],
+]);
+
+export const rows: readonly number[] = Array.from({ length: 22 }, (_, index) => index + 1);

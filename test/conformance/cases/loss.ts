@@ -1,0 +1,252 @@
+import type { Proxy as FaultProxy } from "@quorlock/testbed";
+import { type Case, type Verdict, verdict } from "../case.ts";
+import { Hold } from "../hold.ts";
+import { Lateness } from "../lateness.ts";
+import { outcomeOf } from "../outcome.ts";
+import type { Stage } from "../stage.ts";
+import type { Subject } from "../subject.ts";
+
+interface Loss {
+  readonly begun: number;
+  readonly told: number | undefined;
+  /** When a majority of masters no longer kept the key. */
+  readonly free: number | undefined;
+  /** What a plain timer of this process was late by at most, ms. */
+  readonly late: number;
+}
+
+interface Holder {
+  readonly hold: Hold;
+  readonly token: string;
+}
+
+async function begin(stage: Stage, subject: Subject, ttl: number): Promise<Holder> {
+  const hold = await Hold.begin(subject, stage.resource, ttl);
+  const token = (await stage.tokens()).find((owner) => owner !== undefined);
+  if (token === undefined) throw new Error("a lock is held, but no master has a key");
+  return { hold, token };
+}
+
+/** Watches a hold until its holder was told, or for `limit` ms, and whether others could hold meanwhile. */
+async function watched(stage: Stage, { hold, token }: Holder, limit: number): Promise<Loss> {
+  using lateness = new Lateness();
+  const freed = stage.untilFree(token, limit);
+  const told = await hold.told(limit);
+  const { late } = lateness;
+  // A majority whose keys live on can only be waited for as long as the keys could live.
+  return { begun: hold.begun, told, free: await freed, late };
+}
+
+function wordsOf({ begun, told, free, late }: Loss): string {
+  const at = (time: number | undefined) =>
+    time === undefined ? "never" : `at ${Math.round(time - begun)} ms`;
+  return `told ${at(told)}, others could hold ${at(free)}, timers up to ${Math.round(late)} ms late`;
+}
+
+/**
+ * The demand of every row here. A holder can only be told where its event loop is free (PROTOCOL 14.17), so the
+ * time by which a plain timer of the same process was late is not held against the library.
+ */
+function judged(loss: Loss, deadline: number, earliest = 0): Verdict {
+  const { begun, told, free, late } = loss;
+  const at = told === undefined ? Number.POSITIVE_INFINITY : told - begun;
+  return verdict(wordsOf(loss), {
+    [`told before ${deadline} ms`]: at < deadline + late,
+    "told before others could hold": told !== undefined && (free === undefined || told < free + late),
+    [`not told before ${earliest} ms`]: at >= earliest,
+  });
+}
+
+const cuts: ReadonlyArray<readonly [string, (proxy: FaultProxy) => Promise<void>]> = [
+  [
+    "silently",
+    async (proxy) => {
+      proxy.dropRequests();
+      proxy.dropReplies();
+    },
+  ],
+  [
+    "by refused connections",
+    async (proxy) => {
+      await proxy.refuse();
+      proxy.reset();
+    },
+  ],
+];
+
+const cutOff = cuts.map(
+  ([how, cut]): Case => ({
+    row: 7,
+    situation: `holder cut off (${how}) from a majority is told at its deadline`,
+    bound:
+      "told before 3000 ms, the ttl, counted from before the lock was asked for: from then on others can hold. Not " +
+      "before 2500 ms: the hold is good until its deadline, and the cut may heal",
+    masters: 3,
+    mostlyWaits: true,
+    async run(stage) {
+      const path = await stage.path();
+      const subject = await stage.open(path);
+      const holder = await begin(stage, subject, 3000);
+      await Promise.all(path.slice(0, 2).map(cut));
+      const loss = await watched(stage, holder, 9000);
+      await holder.hold.end(2000);
+      return judged(loss, 3000, 2500);
+    },
+  }),
+);
+
+/** Replies come, and none of them extends. */
+const refusedExtensions: readonly Case[] = [
+  {
+    row: 8,
+    situation: "every extension is answered with an error: told at the deadline",
+    bound: "told before 1000 ms, the ttl, however often it is tried again: then others can hold",
+    masters: 3,
+    mostlyWaits: true,
+    async run(stage) {
+      const subject = await stage.open();
+      const holder = await begin(stage, subject, 1000);
+      await stage.spoil([0, 1]);
+      // The keys were taken by force, so that they are free says nothing here.
+      const loss = await watched(stage, holder, 6000);
+      await holder.hold.end(2000);
+      return judged({ ...loss, free: undefined }, 1000);
+    },
+  },
+  {
+    row: 8,
+    situation: "a majority of keys was taken by another: told by the first refused extension",
+    bound:
+      "told within 700 ms of a ttl of 1000: an extension is due after a third of it, or when 500 ms are left (the " +
+      "default threshold), and a refusal by a majority is final; 200 ms for a busy machine",
+    masters: 3,
+    mostlyWaits: true,
+    async run(stage) {
+      const subject = await stage.open();
+      const holder = await begin(stage, subject, 1000);
+      await stage.occupy([0, 1], 30_000);
+      const loss = await watched(stage, holder, 6000);
+      await holder.hold.end(2000);
+      return judged({ ...loss, free: undefined }, 700);
+    },
+  },
+];
+
+const ttl = 30_000;
+
+const hungWhileExtending: readonly Case[] = [
+  {
+    row: 9,
+    situation: "one of three masters hangs while a lock of 30 s is kept extended: the hold goes on",
+    bound:
+      "not told, and a majority keeps the key, for 32 s: two masters of three are a quorum for extensions as well",
+    masters: 3,
+    mostlyWaits: true,
+    async run(stage) {
+      const path = await stage.path();
+      const subject = await stage.open(path);
+      const holder = await begin(stage, subject, ttl);
+      path[0]!.hold("requests");
+      const loss = await watched(stage, holder, 32_000);
+      await holder.hold.end(2000);
+      return verdict(wordsOf(loss), {
+        "not told": loss.told === undefined,
+        "kept by a majority": loss.free === undefined,
+      });
+    },
+  },
+  {
+    row: 9,
+    situation: "a majority hangs while a lock of 30 s is kept extended: told before others can hold",
+    bound: "told before 30,000 ms, the ttl, counted from before the lock was asked for",
+    masters: 3,
+    mostlyWaits: true,
+    async run(stage) {
+      const path = await stage.path();
+      const subject = await stage.open(path);
+      const holder = await begin(stage, subject, ttl);
+      for (const proxy of path.slice(0, 2)) proxy.hold("requests");
+      const loss = await watched(stage, holder, 40_000);
+      await holder.hold.end(2000);
+      return judged(loss, ttl, 25_000);
+    },
+  },
+  {
+    row: 9,
+    situation: "the last extension was answered late: the lease counts from before its send",
+    bound:
+      "told before a majority gives up the key, 3000 ms after the extension arrived. Its replies come 120 ms late, " +
+      "far more than drift (32 ms) and notice (10 ms) together: counted from the reply it would be too late",
+    masters: 3,
+    mostlyWaits: true,
+    async run(stage) {
+      const path = await stage.path();
+      const subject = await stage.open(path);
+      const holder = await begin(stage, subject, 3000);
+      for (const proxy of path) proxy.delay(120, "replies");
+      // One way, extension and answer: the next to pass is the first extension.
+      const extended = await outcomeOf(async () => {
+        await Promise.all(path.map((proxy) => proxy.nextReply()));
+        await Promise.all(path.map((proxy) => proxy.when(({ replies }) => replies.held === 0)));
+      }, 4000);
+      for (const proxy of path) proxy.hold("requests");
+      const loss = await watched(stage, holder, 9000);
+      await holder.hold.end(2000);
+      const result = judged(loss, Number.POSITIVE_INFINITY);
+      const past = loss.told !== undefined && loss.told - loss.begun > 3000;
+      return verdict(result.observed, {
+        "an extension was answered": extended.kind === "resolved",
+        "extended by it": past,
+        safe: result.conforms,
+      });
+    },
+  },
+];
+
+const stepBack = 60_000;
+
+const clockSteps: readonly Case[] = [
+  {
+    row: 17,
+    situation: "the wall clock steps back 60 s while holding: a lock that nobody extends is over in time",
+    bound:
+      "remaining is 0 when a majority has given up the key (ttl 1000), read at once thereafter: the monotonic clock " +
+      "went on",
+    masters: 3,
+    mostlyWaits: true,
+    async run(stage) {
+      let offset = 0;
+      const systemNow = Date.now.bind(Date);
+      const subject = await stage.open(undefined, { wallClock: () => systemNow() + offset });
+      const held = await subject.acquire(stage.resource, 1000);
+      offset = -stepBack;
+      const free = await stage.untilFree(held.token, 3000);
+      const left = held.remaining();
+      return verdict(`${Math.round(left)} ms remaining when others could hold`, {
+        "the keys expired": free !== undefined,
+        "nothing remains": left <= 0,
+      });
+    },
+  },
+  {
+    row: 17,
+    situation: "the wall clock steps back 60 s and extensions fail: the holder is told at its deadline",
+    bound: "told before 1000 ms, the ttl, from before the lock was asked for",
+    masters: 3,
+    mostlyWaits: true,
+    async run(stage) {
+      let offset = 0;
+      const systemNow = Date.now.bind(Date);
+      const subject = await stage.open(undefined, { wallClock: () => systemNow() + offset });
+      const holder = await begin(stage, subject, 1000);
+      offset = -stepBack;
+      await stage.spoil([0, 1]);
+      const loss = await watched(stage, holder, 6000);
+      await holder.hold.end(2000);
+      return judged({ ...loss, free: undefined }, 1000);
+    },
+  },
+];
+
+/** A holder knows in time that it holds no more. */
+export const loss: readonly Case[] = [...hungWhileExtending, ...cutOff, ...refusedExtensions, ...clockSteps];

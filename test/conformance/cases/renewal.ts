@@ -1,0 +1,112 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { type Case, verdict } from "../case.ts";
+import { Hold } from "../hold.ts";
+import { errorInWords, outcomeOf } from "../outcome.ts";
+import type { Stage } from "../stage.ts";
+
+/** For how long commands are counted, ms. */
+const measured = 2000;
+const day = 86_400_000;
+
+interface Renewals {
+  readonly ttl: number;
+  /** Commands to one master for this lock while it was held, the first included. */
+  readonly commands: number;
+  readonly lost: boolean;
+}
+
+async function counted(stage: Stage, ttls: readonly number[]): Promise<readonly Renewals[]> {
+  const subject = await stage.open();
+  const holds = await Promise.all(
+    ttls.map(async (ttl) => {
+      const resource = `${stage.resource}:${ttl}`;
+      const monitor = await stage.monitor(0, resource);
+      stage.onDispose(() => stage.remove(resource));
+      return { ttl, monitor, hold: await Hold.begin(subject, resource, ttl) };
+    }),
+  );
+  await pause(measured);
+  const renewals = await Promise.all(
+    holds.map(async ({ ttl, monitor, hold }) => {
+      const commands = await monitor.count();
+      return { ttl, commands, lost: (await hold.told(0)) !== undefined };
+    }),
+  );
+  await Promise.all(holds.map(({ hold }) => hold.end(3000)));
+  return renewals;
+}
+
+function wordsOf(renewals: readonly Renewals[]): string {
+  return renewals
+    .map(({ ttl, commands, lost }) => `ttl ${ttl}: ${commands}${lost ? ", lost" : ""}`)
+    .join("; ");
+}
+
+/** Due after a third of the ttl; a tenth of it is the least that may lie between two, whatever is configured. */
+const mostInOneTtl = 10;
+
+/** A lock of this ttl, ms, must not be lost in a test: what is shorter does not survive every stall. */
+const shortestKept = 600;
+
+function shortTtls(ttls: readonly number[]): Case {
+  return {
+    row: 10,
+    situation: `ttl ${ttls.join(", ")} ms: extended at a minimum interval, not in a hot loop`,
+    bound:
+      `in ${measured} ms at one master at most ${mostInOneTtl} commands for each ttl that passes (one is due after ` +
+      "about a third of it), and two more to take the lock and to retry; one for each at least, and not lost (below " +
+      `${shortestKept} ms: extended at all, since a busy machine may stand still for that long)`,
+    masters: 3,
+    mostlyWaits: true,
+    async run(stage) {
+      const renewals = await counted(stage, ttls);
+      const passed = (ttl: number) => measured / ttl;
+      return verdict(`commands in ${measured} ms: ${wordsOf(renewals)}`, {
+        "a minimum interval": renewals.every(
+          ({ ttl, commands }) => commands <= passed(ttl) * mostInOneTtl + 2,
+        ),
+        "extended in time": renewals.every(({ ttl, commands, lost }) =>
+          ttl < shortestKept ? commands >= 2 : !lost && commands >= Math.floor(passed(ttl)),
+        ),
+      });
+    },
+  };
+}
+
+/** A hold is extended as often as it must be, and not more. */
+export const renewal: readonly Case[] = [
+  shortTtls([1250, 1000, 600]),
+  shortTtls([400, 300]),
+  {
+    row: 11,
+    situation: "ttl of 25 days, 400 days and 100 years: no timer overflow, no hot loop",
+    bound:
+      `one command per lock in ${measured} ms, that which took it, since no extension is due for days (one more is ` +
+      "forgiven); no overflow warning by Node",
+    masters: 3,
+    mostlyWaits: true,
+    async run(stage) {
+      const overflows: string[] = [];
+      const onWarning = (warning: Error) => {
+        if (warning.name === "TimeoutOverflowWarning") overflows.push(warning.message);
+      };
+      process.on("warning", onWarning);
+      stage.onDispose(() => void process.off("warning", onWarning));
+      const outcome = await outcomeOf(() => counted(stage, [25 * day, 400 * day, 36_525 * day]), 20_000);
+      if (outcome.kind !== "resolved") {
+        return verdict(outcome.kind === "rejected" ? errorInWords(outcome.error) : "pending", {
+          held: false,
+        });
+      }
+      const renewals = outcome.value;
+      return verdict(
+        `commands in ${measured} ms: ${wordsOf(renewals)}; ${overflows.length} overflow warnings`,
+        {
+          "no hot loop": renewals.every(({ commands }) => commands <= 2),
+          "not lost": renewals.every(({ lost }) => !lost),
+          "no overflow": overflows.length === 0,
+        },
+      );
+    },
+  },
+];

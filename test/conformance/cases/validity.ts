@@ -1,0 +1,111 @@
+import { type Case, type Verdict, verdict } from "../case.ts";
+import { inWords, isRefused, type Outcome, outcomeOf } from "../outcome.ts";
+import type { Stage } from "../stage.ts";
+import type { Held } from "../subject.ts";
+
+/** What the holder believes to have left against what the masters keep for it, at one moment, ms. */
+async function claimAndTruth(stage: Stage, held: Held): Promise<{ claimed: number; kept: number }> {
+  const asked = performance.now();
+  const claimed = held.remaining();
+  const lifetimes = [...(await stage.lifetimes(held.token))].sort((a, b) => b - a);
+  // The masters told what was left at some time since the question: at the question it was not less than that.
+  const kept = lifetimes[stage.quorum - 1]! + (performance.now() - asked);
+  return { claimed, kept };
+}
+
+async function judgedLock(stage: Stage, outcome: Outcome<Held> & { kind: "resolved" }): Promise<Verdict> {
+  const { claimed, kept } = await claimAndTruth(stage, outcome.value);
+  const words = `${inWords(outcome)}, claims ${Math.round(claimed)} ms, masters keep ${Math.round(kept)} ms`;
+  return verdict(words, { valid: claimed > 0, "not more than the masters keep": claimed <= kept });
+}
+
+/** As a long garbage collection does: no timer fires, no reply is read. */
+function standStill(milliseconds: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
+}
+
+/** What `acquire` returns is a lock, now. */
+export const validity: readonly Case[] = [
+  ...[60, 1100].map(
+    (delay): Case => ({
+      row: 4,
+      situation: `a master that takes ${delay} ms, ttl 1000: never returns without remaining validity`,
+      bound:
+        "rejected, or resolved with 0 < remaining <= what a majority still keeps: anything else is a lock that " +
+        "somebody else can have as well",
+      masters: 3,
+      async run(stage) {
+        const path = await stage.path();
+        const subject = await stage.open(path, { retryCount: 2, retryDelay: 50 });
+        // The slow one is needed for a majority.
+        await stage.occupy([2], 30_000);
+        path[1]!.delay(delay, "requests");
+        const outcome = await outcomeOf(() => subject.acquire(stage.resource, 1000), 8000);
+        if (outcome.kind !== "resolved") {
+          return verdict(inWords(outcome), { settled: isRefused(outcome) });
+        }
+        return judgedLock(stage, outcome);
+      },
+    }),
+  ),
+  {
+    row: 4,
+    situation: "masters that take 30 ms of their 50: what is left is counted from before the send",
+    bound:
+      "resolved, with remaining at most ttl less the 30 ms that the votes took, and at least ttl less drift " +
+      "(12 ms) and 100 ms for the attempt on a busy machine",
+    masters: 3,
+    async run(stage) {
+      const path = await stage.path();
+      const subject = await stage.open(path, { retryCount: 2, retryDelay: 50 });
+      await stage.occupy([2], 30_000);
+      for (const proxy of path) proxy.delay(30, "replies");
+      const outcome = await outcomeOf(() => subject.acquire(stage.resource, 1000), 8000);
+      if (outcome.kind !== "resolved") return verdict(inWords(outcome), { acquired: false });
+      const left = outcome.value.remaining();
+      return verdict(`${inWords(outcome)} with ${Math.round(left)} ms`, {
+        "at most 970 ms": left <= 970,
+        "at least 888 ms": left >= 888,
+      });
+    },
+  },
+  {
+    row: 4,
+    situation: "the process stood still for longer than the ttl while the votes came in: no lock",
+    bound:
+      "rejected: the votes are there when the process goes on after 400 ms, but nothing of the ttl of 300 ms is left. " +
+      "(A slow master is given up long before; only this shows that what remains is looked at.)",
+    masters: 3,
+    async run(stage) {
+      const path = await stage.path();
+      const subject = await stage.open(path, { retryCount: 0 });
+      for (const proxy of path) proxy.hold("replies");
+      const votes = Promise.all(path.map((proxy) => proxy.nextReply()));
+      const acquiring = outcomeOf(() => subject.acquire(stage.resource, 300), 5000);
+      await votes;
+      for (const proxy of path) proxy.release();
+      standStill(400);
+      const outcome = await acquiring;
+      if (outcome.kind !== "resolved") return verdict(inWords(outcome), { settled: isRefused(outcome) });
+      return judgedLock(stage, outcome);
+    },
+  },
+  {
+    row: 5,
+    situation: "after waiting for 1500 ms a lock of 1000 ms is whole, and can be extended",
+    bound:
+      "remaining >= 888 ms: ttl less drift (12 ms) and 100 ms for this attempt, whatever was waited before it",
+    masters: 3,
+    async run(stage) {
+      const subject = await stage.open(undefined, { retryCount: 60, retryDelay: 50 });
+      await stage.occupy([0, 1, 2], 1500);
+      const outcome = await outcomeOf(() => subject.acquire(stage.resource, 1000), 6000);
+      if (outcome.kind !== "resolved") return verdict(inWords(outcome), { acquired: false });
+      const held = outcome.value;
+      const left = held.remaining();
+      const extended = await outcomeOf(() => subject.extend(held, 1000), 3000);
+      const words = `${inWords(outcome)} with ${Math.round(left)} ms, extend ${inWords(extended)}`;
+      return verdict(words, { whole: left >= 888, extended: extended.kind === "resolved" });
+    },
+  },
+];

@@ -1,0 +1,28 @@
+/** What the two generations of ioredis have in common, as far as it is used here. */
+interface Connecting {
+  readonly status: string;
+  once(event: "ready" | "error", listener: () => void): unknown;
+  on(event: "error", listener: () => void): unknown;
+  disconnect(): void;
+}
+
+/** Waits until each client is connected, or has failed to be once: what a service has when it begins to work. */
+export async function connected<C extends Connecting>(clients: readonly C[]): Promise<readonly C[]> {
+  await Promise.all(
+    clients.map(async (client) => {
+      // ioredis writes errors that nobody hears to the console; here a fault is part of the case.
+      client.on("error", () => {});
+      if (client.status === "ready") return;
+      await new Promise<void>((resolve) => {
+        client.once("ready", resolve);
+        client.once("error", resolve);
+      });
+    }),
+  );
+  return clients;
+}
+
+/** Ends what is still connected: for a closed client ioredis would start a timer that outlives it by 2 s. */
+export function cut(clients: readonly Connecting[]): void {
+  for (const client of clients) if (client.status !== "end") client.disconnect();
+}

@@ -1,0 +1,39 @@
+import { type Masters, startMasters } from "@quorlock/testbed";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Case, nameOf, notBuiltYet, rows } from "./case.ts";
+import { cases } from "./cases.ts";
+import { quorlock } from "./quorlock.ts";
+import { Stage } from "./stage.ts";
+
+let masters: Masters;
+beforeAll(async () => {
+  masters = await startMasters(Math.max(...cases.map((one) => one.masters)), { say: () => {} });
+});
+afterAll(() => masters?.stop());
+
+async function play(one: Case): Promise<void> {
+  await using stage = await Stage.set(quorlock, masters.list.slice(0, one.masters));
+  const { conforms, observed } = await one.run(stage);
+  expect(conforms, `${observed}\ndemanded: ${one.bound}`).toBe(true);
+}
+
+describe.concurrent("beside each other", () => {
+  for (const one of cases) if (one.mostlyWaits) test(nameOf(one), () => play(one));
+});
+
+describe("one after the other", () => {
+  for (const one of cases) if (!one.mostlyWaits) test(nameOf(one), () => play(one));
+});
+
+describe("the table", () => {
+  for (const [row, reason] of notBuiltYet) test.todo(`row ${row}: not built yet: ${reason}`);
+
+  test("every row has a case, or a reason why not", () => {
+    const covered = new Set(cases.map(({ row }) => row));
+    expect(rows.filter((row) => !covered.has(row) && !notBuiltYet.has(row))).toEqual([]);
+  });
+
+  test("no two cases have the same name", () => {
+    expect(new Set(cases.map(nameOf)).size).toBe(cases.length);
+  });
+});

@@ -1,0 +1,63 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { type Outcome, outcomeOf } from "./outcome.ts";
+import type { Subject } from "./subject.ts";
+
+/** A routine that holds a lock in `using` and does nothing but wait to be told that it is lost. */
+export class Hold {
+  /** Before the lock was asked for (`performance.now()`): no key can have been set earlier. */
+  readonly begun: number;
+  /** Resolves when the routine runs, rejects when `using` ended before. */
+  readonly held: Promise<void>;
+  readonly #using: Promise<unknown>;
+  #told: number | undefined;
+  #onTold: Array<() => void> = [];
+  #endRoutine: () => void = () => {};
+
+  static async begin(subject: Subject, resource: string, ttl: number): Promise<Hold> {
+    const hold = new Hold(subject, resource, ttl);
+    await hold.held;
+    return hold;
+  }
+
+  private constructor(subject: Subject, resource: string, ttl: number) {
+    let runs!: () => void;
+    const running = new Promise<void>((resolve) => {
+      runs = resolve;
+    });
+    const routineEnds = new Promise<void>((resolve) => {
+      this.#endRoutine = resolve;
+    });
+    this.begun = performance.now();
+    this.#using = subject.using(resource, ttl, async (signal) => {
+      signal.addEventListener("abort", () => this.#tell(), { once: true });
+      if (signal.aborted) this.#tell();
+      runs();
+      await routineEnds;
+    });
+    // What becomes of `using` is asked in `end`; a case that is not about it must not fail for it.
+    this.#using.catch(() => {});
+    this.held = Promise.race([running, this.#using.then(() => {})]);
+  }
+
+  #tell(): void {
+    this.#told ??= performance.now();
+    for (const wake of this.#onTold) wake();
+  }
+
+  /** When the holder was told that the lock is lost (`performance.now()`); `undefined` if not within `limit` ms. */
+  async told(limit: number): Promise<number | undefined> {
+    if (this.#told === undefined) {
+      const controller = new AbortController();
+      const timeUp = pause(limit, undefined, { signal: controller.signal }).catch(() => {});
+      await Promise.race([new Promise<void>((resolve) => this.#onTold.push(resolve)), timeUp]);
+      controller.abort();
+    }
+    return this.#told;
+  }
+
+  /** Lets the routine return, and waits for `using` to end. */
+  end(limit: number): Promise<Outcome<unknown>> {
+    this.#endRoutine();
+    return outcomeOf(() => this.#using, limit);
+  }
+}

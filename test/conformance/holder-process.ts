@@ -1,0 +1,47 @@
+import { libraryNamed } from "./libraries.ts";
+import { outcomeOf } from "./outcome.ts";
+import { quitLimit, type SubjectOptions } from "./subject.ts";
+
+// A service in a process of its own, as short as one can be: it holds a lock until it is told that the lock is
+// lost, or told by its parent to end, then quits. It never calls `process.exit`: whether it ends by itself, and
+// how, is what the parent looks at.
+
+export interface HolderTask {
+  readonly library: string;
+  readonly urls: readonly string[];
+  readonly options: SubjectOptions;
+  readonly resource: string;
+  readonly ttl: number;
+}
+
+/** What it says to its parent. */
+export type HolderMessage =
+  | { readonly kind: "held" }
+  | { readonly kind: "ending"; readonly told: boolean }
+  | { readonly kind: "ended" };
+
+const task = JSON.parse(process.argv[2] ?? "") as HolderTask;
+const say = (message: HolderMessage) => process.send?.(message);
+
+const library = await libraryNamed(task.library);
+const subject = await library.open(task.urls, task.options);
+const asked = new Promise<void>((resolve) => {
+  process.once("message", () => resolve());
+});
+try {
+  await subject.using(task.resource, task.ttl, async (signal) => {
+    const told = new Promise<void>((resolve) => {
+      signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+    say({ kind: "held" });
+    await Promise.race([asked, told]);
+    say({ kind: "ending", told: signal.aborted });
+  });
+} catch {
+  // A service catches what its calls reject with; what nobody could catch ends the process.
+}
+await outcomeOf(() => subject.quit(), quitLimit);
+subject.disconnect();
+say({ kind: "ended" });
+// The channel to the parent would keep the process alive.
+process.disconnect?.();

@@ -1,0 +1,74 @@
+import { type Lock, Redlock, type RedlockOptions, systemRuntime } from "@quorlock/redlock";
+import { Redis } from "ioredis";
+import { connected, cut } from "./clients.ts";
+import type { Held, Library, Subject, SubjectOptions } from "./subject.ts";
+
+/** This client. */
+export const quorlock: Library = {
+  name: "quorlock",
+  packageName: "@quorlock/redlock",
+  async open(urls, options) {
+    const { database = 0 } = options;
+    const clients = await connected(urls.map((url) => new Redis(url, { db: database })));
+    const redlock = new Redlock(clients, settingsFrom(options));
+    // It makes connections of its own; a look at any resource waits for all of them.
+    await redlock.inspect("connected");
+    return new QuorlockSubject(clients, redlock);
+  },
+};
+
+function settingsFrom(options: SubjectOptions): RedlockOptions {
+  const { retryCount, retryDelay, extensionThreshold, wallClock } = options;
+  return {
+    ...(retryCount !== undefined && { retryCount }),
+    ...(retryDelay !== undefined && { retryDelay, retryJitter: 0 }),
+    ...(extensionThreshold !== undefined && { automaticExtensionThreshold: extensionThreshold }),
+    ...(wallClock !== undefined && { runtime: { ...systemRuntime, wall: wallClock } }),
+  };
+}
+
+class QuorlockSubject implements Subject {
+  readonly #clients: readonly Redis[];
+  readonly #redlock: Redlock;
+
+  constructor(clients: readonly Redis[], redlock: Redlock) {
+    this.#clients = clients;
+    this.#redlock = redlock;
+  }
+
+  async acquire(resource: string, ttl: number): Promise<Held> {
+    return heldOf(await this.#redlock.acquire(resource, ttl));
+  }
+
+  using<T>(resource: string, ttl: number, routine: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    return this.#redlock.using(resource, ttl, routine);
+  }
+
+  async extend(held: Held, ttl: number): Promise<Held> {
+    return heldOf(await this.#redlock.extend(held.lock as Lock, ttl));
+  }
+
+  release(held: Held): Promise<unknown> {
+    return this.#redlock.release(held.lock as Lock);
+  }
+
+  async select(database: number): Promise<void> {
+    await Promise.all(this.#clients.map((client) => client.select(database)));
+  }
+
+  onFault(listener: (error: unknown) => void): void {
+    this.#redlock.on("error", listener);
+  }
+
+  quit(): Promise<void> {
+    return this.#redlock.quit();
+  }
+
+  disconnect(): void {
+    cut(this.#clients);
+  }
+}
+
+function heldOf(lock: Lock): Held {
+  return { token: lock.value, remaining: () => lock.remaining(), lock };
+}

@@ -1,0 +1,162 @@
+import { randomUUID } from "node:crypto";
+import { type Proxy as FaultProxy, type Master, startProxy } from "@quorlock/testbed";
+import { Redis } from "ioredis";
+import { connected, cut } from "./clients.ts";
+import { Monitor } from "./monitor.ts";
+import { outcomeOf, polled } from "./outcome.ts";
+import { type Library, quitLimit, type Subject, type SubjectOptions } from "./subject.ts";
+
+/**
+ * Where one case plays: real masters, a resource that no other case uses, and direct connections to look at the
+ * keys. Everything that was opened here is closed with it.
+ */
+export class Stage implements AsyncDisposable {
+  readonly library: Library;
+  readonly resource: string = `conformance:${randomUUID()}`;
+  readonly #masters: readonly Master[];
+  readonly #lookers: readonly Redis[];
+  readonly #disposals: Array<() => Promise<void> | void> = [];
+
+  static async set(library: Library, masters: readonly Master[]): Promise<Stage> {
+    const lookers = await connected(masters.map((master) => new Redis(master.url)));
+    return new Stage(library, masters, lookers);
+  }
+
+  private constructor(library: Library, masters: readonly Master[], lookers: readonly Redis[]) {
+    this.library = library;
+    this.#masters = masters;
+    this.#lookers = lookers;
+  }
+
+  get quorum(): number {
+    return Math.floor(this.#masters.length / 2) + 1;
+  }
+
+  /** A way of its own to each master, on which faults can be put that nobody else feels. */
+  async path(): Promise<readonly FaultProxy[]> {
+    const proxies = await Promise.all(this.#masters.map((master) => startProxy(master)));
+    for (const proxy of proxies) this.onDispose(() => proxy.stop());
+    return proxies;
+  }
+
+  /** The masters' addresses, along a path or directly. */
+  urls(path?: readonly FaultProxy[]): readonly string[] {
+    return this.#masters.map((master, index) => {
+      const url = new URL(master.url);
+      const proxy = path?.[index];
+      if (proxy) url.host = `${proxy.host}:${proxy.port}`;
+      return url.href;
+    });
+  }
+
+  /** The library, connected and used once: a case is about a service that runs, not about its first second. */
+  async open(path?: readonly FaultProxy[], options: SubjectOptions = {}): Promise<Subject> {
+    const subject = await this.openCold(path, options);
+    const held = await subject.acquire(`${this.resource}:${randomUUID()}`, 5000);
+    // The masters learn the scripts as well.
+    await subject.release(await subject.extend(held, 5000));
+    return subject;
+  }
+
+  /** The library, before its first lock. */
+  async openCold(path?: readonly FaultProxy[], options: SubjectOptions = {}): Promise<Subject> {
+    const subject = await this.library.open(this.urls(path), options);
+    this.onDispose(async () => {
+      await outcomeOf(() => subject.quit(), quitLimit);
+      subject.disconnect();
+    });
+    return subject;
+  }
+
+  /** What the masters have executed for the resource. */
+  async monitor(index: number, resource: string = this.resource): Promise<Monitor> {
+    const monitor = await Monitor.start(this.#lookers[index]!, resource);
+    this.onDispose(() => monitor.stop());
+    return monitor;
+  }
+
+  /** Each master's key; `undefined` where there is none, or one that is no lock. */
+  tokens(resource: string = this.resource): Promise<ReadonlyArray<string | undefined>> {
+    const get = (redis: Redis) => redis.get(resource).catch(() => null);
+    return Promise.all(this.#lookers.map(async (redis) => (await get(redis)) ?? undefined));
+  }
+
+  /** How long each master's key still lives, ms, where it holds `token`; 0 elsewhere. */
+  lifetimes(token: string): Promise<readonly number[]> {
+    return Promise.all(
+      this.#lookers.map(async (redis) => {
+        const [owner, left] = await Promise.all([redis.get(this.resource), redis.pttl(this.resource)]);
+        return owner === token ? Math.max(0, left) : 0;
+      }),
+    );
+  }
+
+  /** In which of a master's databases the key is, from each master. */
+  databases(candidates: readonly number[]): Promise<ReadonlyArray<readonly number[]>> {
+    return Promise.all(
+      this.#masters.map(async (master) => {
+        const found: number[] = [];
+        for (const database of candidates) {
+          const redis = new Redis(master.url, { db: database });
+          if (await redis.exists(this.resource)) found.push(database);
+          redis.disconnect();
+        }
+        return found;
+      }),
+    );
+  }
+
+  /** Somebody else takes the key of these masters, whoever had it. */
+  async occupy(indexes: readonly number[], ttl: number, resource: string = this.resource): Promise<void> {
+    await Promise.all(indexes.map((index) => this.#lookers[index]!.set(resource, "foreign", "PX", ttl)));
+  }
+
+  /** Makes the key of these masters one that every lock command is answered with an error for. */
+  async spoil(indexes: readonly number[]): Promise<void> {
+    const { resource } = this;
+    await Promise.all(
+      indexes.map((index) =>
+        this.#lookers[index]!.multi()
+          .del(resource)
+          .rpush(resource, "no lock")
+          .pexpire(resource, 60_000)
+          .exec(),
+      ),
+    );
+  }
+
+  async remove(resource: string = this.resource): Promise<void> {
+    await Promise.all(this.#lookers.map((redis) => redis.del(resource)));
+  }
+
+  /**
+   * The moment (`performance.now()`) from which somebody else could hold: a majority does not keep the key for
+   * `token` any more. `undefined` when that did not happen in time.
+   */
+  untilFree(token: string, limit: number): Promise<number | undefined> {
+    return polled(async () => {
+      const others = (await this.tokens()).filter((owner) => owner !== token);
+      return others.length >= this.quorum ? performance.now() : undefined;
+    }, limit);
+  }
+
+  /** Whether the resource's keys were all gone in time, and when, ms from now. */
+  untilNoKeys(limit: number): Promise<number | undefined> {
+    const begun = performance.now();
+    return polled(async () => {
+      const tokens = await this.tokens();
+      return tokens.every((token) => token === undefined) ? performance.now() - begun : undefined;
+    }, limit);
+  }
+
+  /** Runs when the case is over, the latest first. */
+  onDispose(dispose: () => Promise<void> | void): void {
+    this.#disposals.push(dispose);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const dispose of this.#disposals.toReversed()) await dispose();
+    await this.remove();
+    cut(this.#lookers);
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * The few calls that every lock library over Redis has in some form. A case is written against these, so that
+ * it runs on this client and on its peers alike.
+ */
+export interface Subject {
+  /** Locks `resource` for `ttl` ms, or rejects. */
+  acquire(resource: string, ttl: number): Promise<Held>;
+  /** Holds `resource`, kept extended, while `routine` runs; its signal aborts when the lock is lost. */
+  using<T>(resource: string, ttl: number, routine: (signal: AbortSignal) => Promise<T>): Promise<T>;
+  /** `ttl` ms more from now; resolves to the lock to go on with, which in some libraries is a new one. */
+  extend(held: Held, ttl: number): Promise<Held>;
+  release(held: Held): Promise<unknown>;
+  /** Switches the database of the clients that the library was given, at run time. */
+  select(database: number): Promise<void>;
+  /** What the library reports as a fault. */
+  onFault(listener: (error: unknown) => void): void;
+  /** The library's own way to end. */
+  quit(): Promise<void>;
+  /** Cuts every connection at once, for when `quit` does not settle. */
+  disconnect(): void;
+}
+
+/** A lock as its holder sees it. */
+export interface Held {
+  /** The value of the keys. */
+  readonly token: string;
+  /** What the library says is left, ms, asked now. */
+  remaining(): number;
+  /** The library's own object. */
+  readonly lock: unknown;
+}
+
+/** Whatever is left out is the library's default. */
+export interface SubjectOptions {
+  /** Attempts after the first; -1 is without end. */
+  readonly retryCount?: number;
+  /** Between two attempts, ms, without jitter. */
+  readonly retryDelay?: number;
+  /** How long before the end `using` extends, ms. */
+  readonly extensionThreshold?: number;
+  /** The database that the clients are configured for. */
+  readonly database?: number;
+  /** Stands in for the wall clock of the holder's machine: ms since the epoch. */
+  readonly wallClock?: () => number;
+}
+
+export interface Library {
+  readonly name: string;
+  /** What is imported or required. */
+  readonly packageName: string;
+  /** Connects to each master (or has failed to, once) and makes the library ready to lock. */
+  open(urls: readonly string[], options: SubjectOptions): Promise<Subject>;
+}
+
+/** How long a library may take to quit before its connections are cut, ms. */
+export const quitLimit = 2000;
+
+/** A library that has no such call cannot fail at it: the table says so instead of a verdict. */
+export class NotOfferedError extends Error {
+  override readonly name = "NotOfferedError";
+}
