@@ -1,5 +1,6 @@
 import { contentionIn, verdictOf } from "./ballot.ts";
 import type { Cancellation } from "./cancellation.ts";
+import { RoundClaim } from "./claim.ts";
 import type { Coordinator } from "./coordinator.ts";
 import { Lease } from "./lease.ts";
 import type { Answer, Claim } from "./node.ts";
@@ -37,16 +38,7 @@ export async function attempt(
   const { resources, ttl, settings } = wish;
 
   // 2.1 A fresh token for each attempt: a late roll-back of the one before cannot touch this one's votes.
-  let lease: Lease | undefined;
-  let rolledBack = false;
-  const claim: Claim = {
-    resources,
-    token: newToken(runtime),
-    ttl,
-    get abandoned() {
-      return rolledBack || lease?.hasEnded === true;
-    },
-  };
+  const claim = new RoundClaim(resources, newToken(runtime), ttl);
 
   // 2.2 The clocks are read (in Round) before the first send; then all masters are asked in parallel.
   const deadlines = nodes.map(() => never);
@@ -60,7 +52,7 @@ export async function attempt(
       // 3 Each master's deadline counts from the send. A yes behind the quorum's still prolongs the hold.
       if (answer.vote === "yes") {
         deadlines[index] = nodeDeadline(round.sentAt, ttl, settings.driftFactor);
-        lease?.renew(index, deadlines[index]);
+        claim.lease?.renew(index, deadlines[index]);
       } else if (answer.vote === "none") {
         coordinator.report(answer.error);
       }
@@ -68,17 +60,17 @@ export async function attempt(
       return verdictOf(round.answers) !== "open";
     },
   });
-  await cancellation.race(round.decided);
+  await round.decidedOr(cancellation);
 
   // 2.4, 2.5 What remains, net of drift, from the larger of the two clocks: less than asked for is a failure.
   const won = verdictOf(round.answers) === "won" && cancellation.reason === undefined;
   if (won && holdDeadline(deadlines, quorum) - clock.now() > settings.minimumValidity) {
-    lease = new Lease(coordinator, { resources, token: claim.token, ttl, deadlines });
-    return { round, outcome: "granted", lease, undone: Promise.resolve() };
+    claim.lease = new Lease(coordinator, { resources, token: claim.token, ttl, deadlines });
+    return { round, outcome: "granted", lease: claim.lease, undone: Promise.resolve() };
   }
 
   // 2.6 Roll back wherever the vote may have arrived, behind it on the same connection, before anything else.
-  rolledBack = true;
+  claim.giveUp();
   const undone = rollBack(coordinator, claim, round);
   if (cancellation.reason) return { round, outcome: "cancelled", undone };
   if (won) return { round, outcome: "late", undone };

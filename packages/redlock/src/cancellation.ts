@@ -1,7 +1,7 @@
 /** Why a waiting call is to end, and the wake-up of whatever it is waiting for. */
 export class Cancellation {
   #reason: Error | undefined;
-  readonly #wakeUps = new Set<() => void>();
+  #listeners: Set<() => void> | undefined;
 
   /** Set once cancelled. */
   get reason(): Error | undefined {
@@ -12,25 +12,22 @@ export class Cancellation {
   cancel(reason: Error): void {
     if (this.#reason) return;
     this.#reason = reason;
-    for (const wakeUp of this.#wakeUps) wakeUp();
+    for (const listener of this.#listeners ?? []) listener();
+  }
+
+  /** Called at the cancellation, or at once if that has been. Returns how to take the listener away. */
+  onCancel(listener: () => void): () => void {
+    if (this.#reason) listener();
+    this.#listeners ??= new Set();
+    this.#listeners.add(listener);
+    return () => this.#listeners?.delete(listener);
   }
 
   /** Waits for `promise`, but no longer than until the cancellation: then resolves to `undefined`. */
   race<T>(promise: Promise<T>): Promise<T | undefined> {
-    if (this.#reason) return Promise.resolve(undefined);
     return new Promise((resolve, reject) => {
-      const wakeUp = () => resolve(undefined);
-      this.#wakeUps.add(wakeUp);
-      promise.then(
-        (value) => {
-          this.#wakeUps.delete(wakeUp);
-          resolve(value);
-        },
-        (error: unknown) => {
-          this.#wakeUps.delete(wakeUp);
-          reject(error);
-        },
-      );
+      const forget = this.onCancel(() => resolve(undefined));
+      promise.then(resolve, reject).finally(forget);
     });
   }
 }

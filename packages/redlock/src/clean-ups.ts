@@ -31,7 +31,7 @@ export class CleanUps {
   readonly #runtime: Runtime;
   readonly #clock: LeaseClock;
   readonly #report: (error: NodeError) => void;
-  readonly #open = new Set<Promise<void>>();
+  readonly #open = new Set<Round<ReleaseAnswer>>();
   readonly #debts = new Map<LockNode, Debt[]>();
   /** How to stop listening for the masters that something is owed to. */
   readonly #unsubscribe = new Map<LockNode, () => void>();
@@ -53,7 +53,7 @@ export class CleanUps {
 
   /** Settles when every deletion that was sent has been answered, or had its time. */
   get answered(): Promise<void> {
-    return Promise.all(this.#open).then(() => {});
+    return Promise.all([...this.#open].map((round) => round.closed)).then(() => {});
   }
 
   /**
@@ -81,9 +81,8 @@ export class CleanUps {
         return isDecided(round.answers);
       },
     });
-    const { closed } = round;
-    this.#open.add(closed);
-    void closed.then(() => this.#open.delete(closed));
+    this.#open.add(round);
+    round.onClosed(() => this.#open.delete(round));
     return round;
   }
 

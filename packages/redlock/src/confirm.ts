@@ -1,8 +1,9 @@
 import type { Attempts } from "./attempts.ts";
 import { type Ballot, isRefused, verdictOf } from "./ballot.ts";
 import type { Cancellation } from "./cancellation.ts";
+import { RoundClaim } from "./claim.ts";
 import type { Lease } from "./lease.ts";
-import type { Answer, Claim } from "./node.ts";
+import type { Answer } from "./node.ts";
 import { Round } from "./round.ts";
 import { nodeTimeoutFor, type Settings } from "./settings.ts";
 import { nodeDeadline } from "./validity.ts";
@@ -28,14 +29,7 @@ export async function confirm(
   const { nodes, runtime, clock, report } = lease.coordinator;
   const { ttl, repair, settings } = question;
   lease.askedFor(ttl);
-  const claim: Claim = {
-    resources: lease.resources,
-    token: lease.token,
-    ttl,
-    get abandoned() {
-      return lease.hasEnded;
-    },
-  };
+  const claim = new RoundClaim(lease.resources, lease.token, ttl, lease);
   const round: Round<Answer> = new Round<Answer>({
     nodes,
     runtime,
@@ -53,7 +47,7 @@ export async function confirm(
     },
   });
   attempts.add(round);
-  await ended.race(round.decided);
+  await round.decidedOr(ended);
   // Refusals and silence together rule a quorum out, but only refusals tell that the hold is lost: hear the rest.
   if (verdictOf(round.answers) === "failed" && !isRefused(round.answers)) await ended.race(round.closed);
   lease.confirm(verdictOf(round.answers) === "won");

@@ -73,9 +73,9 @@ async function attemptWithRevotes(
     const last = await attemptInTurn(contender, patience);
     if (!last) return undefined;
     attempts.add(last.round);
+    if (last.outcome !== "split" || revote === mostRevotes) return last;
     const owners = ownersIn(last.round.answers);
-    const standing = revote > 0 && owners.every((owner) => rivals.has(owner));
-    if (last.outcome !== "split" || standing || revote === mostRevotes) return last;
+    if (revote > 0 && owners.every((owner) => rivals.has(owner))) return last;
     rivals = new Set(owners);
     // Rivals that ask again within one round trip of each other split the votes again: spread over some.
     const roundTrip = Math.max(1, coordinator.clock.now() - last.round.sentAt);
@@ -88,9 +88,14 @@ async function attemptWithRevotes(
 }
 
 /** One attempt, as soon as a place is free; none if there is no place in time. */
-async function attemptInTurn(contender: Contender, patience: Patience): Promise<Attempt | undefined> {
+function attemptInTurn(contender: Contender, patience: Patience): Promise<Attempt | undefined> {
   const { coordinator, wish, cancellation, limit } = contender;
-  const mustWait = limit.activeCount + limit.pendingCount >= limit.concurrency;
+  if (limit.activeCount + limit.pendingCount >= limit.concurrency) return attemptInLine(contender, patience);
+  return limit(attempt, coordinator, wish, cancellation);
+}
+
+async function attemptInLine(contender: Contender, patience: Patience): Promise<Attempt | undefined> {
+  const { coordinator, wish, cancellation, limit } = contender;
   let begun = false;
   let gaveUp = false;
   const result = limit(() => {
@@ -98,10 +103,8 @@ async function attemptInTurn(contender: Contender, patience: Patience): Promise<
     begun = true;
     return attempt(coordinator, wish, cancellation);
   });
-  if (mustWait) {
-    await patience.timeUp.race(cancellation.race(result));
-    gaveUp = !begun;
-  }
+  await patience.timeUp.race(cancellation.race(result));
+  gaveUp = !begun;
   return gaveUp ? undefined : result;
 }
 

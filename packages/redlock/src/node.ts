@@ -29,7 +29,7 @@ export type Answer = Yes | No | Fault;
 /** What a release met: the keys that held the token and are gone now, or not (all of) them. */
 export type ReleaseAnswer = { readonly vote: "yes" | "no" } | Fault;
 
-/** One wish of one round, put to every master alike. */
+/** One wish of one round, put to every master alike; see {@link RoundClaim}. */
 export interface Claim {
   readonly resources: readonly string[];
   readonly token: string;

@@ -27,6 +27,7 @@ export class Patience {
     this.#settings = settings;
     this.#begun = runtime.monotonic();
     const { waitTimeout } = settings;
+    // (A longer one lasts for ever, as far as a timer can tell.)
     if (waitTimeout !== undefined && waitTimeout <= longestTimer) {
       this.#timer = runtime.setTimer(() => this.timeUp.cancel(new Error("waitTimeout is over")), waitTimeout);
     }

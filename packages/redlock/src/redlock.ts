@@ -1,4 +1,5 @@
 import pLimit, { type LimitFunction } from "p-limit";
+import { onAbort } from "./abort.ts";
 import { Attempts } from "./attempts.ts";
 import { Cancellation } from "./cancellation.ts";
 import { CleanUps } from "./clean-ups.ts";
@@ -242,8 +243,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     if (this.#quit) throw new ClosedError();
     if (signal?.aborted) throw new AbortError(signal.reason);
     const cancellation = new Cancellation();
-    const abort = () => cancellation.cancel(new AbortError(signal?.reason));
-    signal?.addEventListener("abort", abort);
+    const forget = signal && onAbort(signal, () => cancellation.cancel(new AbortError(signal.reason)));
     const contending = contend({
       coordinator: this.#coordinator,
       wish,
@@ -259,7 +259,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       throw new ClosedError();
     } finally {
       this.#contests.delete(cancellation);
-      signal?.removeEventListener("abort", abort);
+      forget?.();
     }
   }
 

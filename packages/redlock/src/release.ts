@@ -30,12 +30,22 @@ async function sendRelease(lease: Lease, settings: Settings): Promise<ReleaseRes
   const attempts = new Attempts(nodes);
   attempts.add(round);
   await round.decided;
-  return {
-    outcome: outcomeOf(round.answers),
-    get attempts() {
-      return attempts.stats;
-    },
-  };
+  return new Released(outcomeOf(round.answers), attempts);
+}
+
+/** The votes are told only where somebody asks. */
+class Released implements ReleaseResult {
+  readonly outcome: ReleaseResult["outcome"];
+  readonly #attempts: Attempts;
+
+  constructor(outcome: ReleaseResult["outcome"], attempts: Attempts) {
+    this.outcome = outcome;
+    this.#attempts = attempts;
+  }
+
+  get attempts(): ReleaseResult["attempts"] {
+    return this.#attempts.stats;
+  }
 }
 
 type Answers = ReadonlyArray<ReleaseAnswer | undefined>;

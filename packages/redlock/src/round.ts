@@ -1,3 +1,4 @@
+import type { Cancellation } from "./cancellation.ts";
 import type { LeaseClock } from "./clock.ts";
 import { fault } from "./fault.ts";
 import type { Fault, LockNode } from "./node.ts";
@@ -46,7 +47,8 @@ export class Round<Reply> {
       this.#resolveDecided = resolve;
     });
     this.sentAt = plan.clock.now();
-    for (const [index, node] of plan.nodes.entries()) {
+    for (let index = 0; index < plan.nodes.length; index += 1) {
+      const node = plan.nodes[index]!;
       const hear = (answer: Reply | Fault) => this.#hear(index, answer);
       void asked(plan, node).then(hear, (error) => hear(faultOf(node, error)));
     }
@@ -62,7 +64,20 @@ export class Round<Reply> {
   }
 
   get closed(): Promise<void> {
-    return this.#missing === 0 ? Promise.resolve() : new Promise((resolve) => this.#onClosed.push(resolve));
+    return new Promise((resolve) => this.onClosed(resolve));
+  }
+
+  /** Calls back when it is closed: at once if it is. */
+  onClosed(listener: () => void): void {
+    if (this.#missing === 0) listener();
+    else this.#onClosed.push(listener);
+  }
+
+  /** Settles when it is decided, or at the cancellation: nothing decides it then but the answers themselves. */
+  async decidedOr(cancellation: Cancellation): Promise<void> {
+    const forget = cancellation.onCancel(() => this.#decide());
+    await this.decided;
+    forget();
   }
 
   #hear(index: number, answer: Reply | Fault): void {
@@ -104,7 +119,7 @@ export class Round<Reply> {
   #close(): void {
     this.#timer.cancel();
     this.#decide();
-    for (const resolve of this.#onClosed) resolve();
+    for (const listener of this.#onClosed) listener();
   }
 }
 

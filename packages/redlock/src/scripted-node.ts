@@ -27,38 +27,34 @@ export class ScriptedNode implements LockNode {
   }
 
   vote(claim: Claim): Promise<Answer> {
-    return this.#sending(claim, () =>
-      claim.resources.length === 1 ? this.#set(claim) : this.#claim(claim, true),
-    );
+    return this.#isOpen ? this.#vote(claim) : this.#wait(claim, () => this.#vote(claim));
   }
 
   extend(claim: Claim, repair: boolean): Promise<Answer> {
-    return this.#sending(claim, () => this.#claim(claim, repair));
+    return this.#isOpen ? this.#claim(claim, repair) : this.#wait(claim, () => this.#claim(claim, repair));
   }
 
   release(resources: readonly string[], tokens: readonly string[]): Promise<ReleaseAnswer> {
-    const read = (deleted: unknown): ReleaseAnswer => {
-      if (typeof deleted !== "number") return this.#unexpected(deleted);
-      return { vote: deleted === resources.length ? "yes" : "no" };
-    };
-    return this.#sending(undefined, () => this.#run(undefined, releaseScript, resources, tokens, read));
+    const send = () =>
+      this.#run(undefined, releaseScript, resources, tokens, (deleted): ReleaseAnswer => {
+        if (typeof deleted !== "number") return this.#unexpected(deleted);
+        return { vote: deleted === resources.length ? "yes" : "no" };
+      });
+    return this.#isOpen ? send() : this.#wait(undefined, send);
   }
 
   inspect(resource: string): Promise<Holding | Fault> {
-    const failed = (error: unknown) => this.#failed(error);
-    return this.#sending(undefined, async () => {
-      const owner = this.#send<unknown>("GET", [resource], (reply) => reply, failed);
-      const left = await this.#send<number | Fault>(
-        "PTTL",
-        [resource],
-        (reply) => this.#number(reply),
-        failed,
-      );
-      const value = await owner;
-      if (typeof left !== "number") return left;
-      if (isFault(value)) return value;
-      return { owner: typeof value === "string" ? value : undefined, remaining: lifetime(left) };
-    });
+    const send = async (): Promise<Holding | Fault> => {
+      try {
+        const replies = [this.#connection.send("GET", [resource]), this.#connection.send("PTTL", [resource])];
+        const [owner, left] = await Promise.all(replies);
+        if (typeof left !== "number") return this.#unexpected(left);
+        return { owner: typeof owner === "string" ? owner : undefined, remaining: lifetime(left) };
+      } catch (error) {
+        return this.#failed(error);
+      }
+    };
+    return this.#isOpen ? send() : this.#wait(undefined, send);
   }
 
   onReady(listener: () => void): () => void {
@@ -73,11 +69,14 @@ export class ScriptedNode implements LockNode {
     this.#connection.disconnect();
   }
 
-  /** Sends now, or when the first connection stands, or not at all. */
-  #sending<A>(claim: Claim | undefined, send: () => Promise<A>): Promise<A | Fault> {
-    if (this.#connection.isReady) {
-      return this.#unanswered < mostUnanswered ? send() : Promise.resolve(this.#unsent(silent));
-    }
+  /** Whether a command can be sent at once, and is likely to be answered. */
+  get #isOpen(): boolean {
+    return this.#connection.isReady && this.#unanswered < mostUnanswered;
+  }
+
+  /** Sends when the first connection stands, or not at all. */
+  #wait<A>(claim: Claim | undefined, send: () => Promise<A>): Promise<A | Fault> {
+    if (this.#connection.isReady) return Promise.resolve(this.#unsent(silent));
     const first = this.#connection.connectFirst();
     if (!first) return Promise.resolve(this.#unsent(this.#connection.obstacle));
     return first.then((): A | Fault | Promise<A> => {
@@ -86,41 +85,29 @@ export class ScriptedNode implements LockNode {
     });
   }
 
-  #send<A>(
-    command: string,
-    args: readonly (string | number)[],
-    read: (reply: unknown) => A | Promise<A>,
-    failed: (error: unknown) => A | Promise<A>,
-  ): Promise<A> {
-    this.#unanswered += 1;
-    return this.#connection.send(command, args).then(
-      (reply) => {
-        this.#unanswered -= 1;
-        return read(reply);
-      },
-      (error) => {
-        this.#unanswered -= 1;
-        return failed(error);
-      },
-    );
-  }
-
   #unsent(why: string): Fault {
     return fault(this.name, "UNREACHABLE", why, false);
   }
 
-  /** A vote for one resource: the bare command, so that a lone lock costs no more than that. */
-  #set(claim: Claim): Promise<Answer> {
+  #vote(claim: Claim): Promise<Answer> {
     const { resources, token, ttl } = claim;
-    const read = (reply: unknown): Answer | Promise<Answer> => {
-      if (reply === "OK") return { vote: "yes", remaining: ttl };
-      if (reply !== null) return this.#unexpected(reply);
-      // Taken. By whom, and for how long? It may be my own token, where a reply was lost (PROTOCOL 2.7). The
-      // question sets nothing, so it may be asked even if the round has been rolled back meanwhile.
-      return this.#claim(claim, false);
-    };
-    const failed = (error: unknown): Answer => this.#failed(error);
-    return this.#send("SET", [resources[0]!, token, "NX", "PX", ttl], read, failed);
+    if (resources.length > 1) return this.#claim(claim, true);
+    // For one resource the bare command, so that a lone lock costs no more than that.
+    this.#unanswered += 1;
+    return this.#connection.send("SET", [resources[0]!, token, "NX", "PX", ttl]).then(
+      (reply) => {
+        this.#unanswered -= 1;
+        if (reply === "OK") return { vote: "yes", remaining: ttl };
+        if (reply !== null) return this.#unexpected(reply);
+        // Taken. By whom, and for how long? It may be my own token, where a reply was lost (PROTOCOL 2.7). The
+        // question sets nothing, so it may be asked even if the round has been rolled back meanwhile.
+        return this.#claim(claim, false);
+      },
+      (error) => {
+        this.#unanswered -= 1;
+        return this.#failed(error);
+      },
+    );
   }
 
   #claim(claim: Claim, create: boolean): Promise<Answer> {
@@ -150,17 +137,20 @@ export class ScriptedNode implements LockNode {
     read: (reply: unknown) => A,
   ): Promise<A | Fault> {
     const operands = [keys.length, ...keys, ...args];
-    return this.#send<A | Fault>("EVALSHA", [script.sha1, ...operands], read, (error) => {
-      const unknown = this.#connection.isReply(error) && error.message.startsWith("NOSCRIPT");
-      if (!unknown || claim?.abandoned || !this.#connection.isReady) return this.#failed(error);
-      return this.#send<A | Fault>("EVAL", [script.source, ...operands], read, (again) =>
-        this.#failed(again),
-      );
-    });
-  }
-
-  #number(reply: unknown): number | Fault {
-    return typeof reply === "number" ? reply : this.#unexpected(reply);
+    this.#unanswered += 1;
+    return this.#connection.send("EVALSHA", [script.sha1, ...operands]).then(
+      (reply) => {
+        this.#unanswered -= 1;
+        return read(reply);
+      },
+      (error) => {
+        this.#unanswered -= 1;
+        const unknown = this.#connection.isReply(error) && error.message.startsWith("NOSCRIPT");
+        if (!unknown || claim?.abandoned || !this.#connection.isReady) return this.#failed(error);
+        const again = this.#connection.send("EVAL", [script.source, ...operands]);
+        return again.then(read, (failure) => this.#failed(failure));
+      },
+    );
   }
 
   #failed(error: unknown): Fault {
@@ -174,10 +164,6 @@ export class ScriptedNode implements LockNode {
     const kind = Array.isArray(reply) ? "an array" : `a ${typeof reply}`;
     return fault(this.name, "UNEXPECTED_REPLY", `${kind} that is no answer to the command`, true);
   }
-}
-
-function isFault(value: unknown): value is Fault {
-  return typeof value === "object" && value !== null && "vote" in value;
 }
 
 /** PTTL in words: -2 is no key, -1 a key without expiry. */

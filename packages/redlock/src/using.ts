@@ -1,3 +1,4 @@
+import { onAbort } from "./abort.ts";
 import { abortWith } from "./lease.ts";
 import { Lock } from "./lock.ts";
 import { Renewal } from "./renewal.ts";
@@ -48,10 +49,10 @@ function linked(...signals: readonly AbortSignal[]): Linked {
     const aborted = signals.find((signal) => signal.aborted);
     if (aborted && !controller.signal.aborted) abortWith(controller, aborted.reason);
   };
-  for (const signal of signals) signal.addEventListener("abort", follow);
+  const forget = signals.map((signal) => onAbort(signal, follow));
   follow();
   const unlink = () => {
-    for (const signal of signals) signal.removeEventListener("abort", follow);
+    for (const one of forget) one();
   };
   return { signal: controller.signal, unlink };
 }

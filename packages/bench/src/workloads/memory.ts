@@ -86,13 +86,13 @@ async function cycle({ redlock, signal }: Subject, count: number): Promise<void>
   await Promise.all(Array.from({ length: chains }, (_, index) => chain(`memory:${index}`)));
 }
 
-async function inventory({ redlock, runtime, clients, signal }: Subject): Promise<Inventory> {
+async function inventory({ runtime, clients, signal }: Subject): Promise<Inventory> {
   // The last masters may still have to answer: their round keeps its timer until then.
   const deadline = performance.now() + settleTimeout;
   while (runtime.standing > 0 && performance.now() < deadline) await pause(10);
   const resources = process.getActiveResourcesInfo().length;
   let listeners = getEventListeners(signal, "abort").length;
-  for (const emitter of [redlock, ...clients]) {
+  for (const emitter of clients) {
     for (const event of emitter.eventNames()) listeners += emitter.listenerCount(event as never);
   }
   return { heap: await heapInUse(), timers: runtime.standing, listeners, resources };

@@ -1,0 +1,3 @@
+declare module "cluster-key-slot" {
+  export default function calculateSlot(key: string): number;
+}
