@@ -401,6 +401,32 @@ describe("cancellation", () => {
     const setting = lockedByRival(3, { retryCount: -1, retryDelay: 10_000 });
     expect((await aborted(setting, 500)).took).toBe(0);
     expect(setting.machine.timers.size).toBe(0);
+    await setting.time.advance(20_000);
+    expect(votesAt(setting)).toEqual([0]);
+  });
+
+  test("in whatever moment leaves no key behind, unless the lock was granted", async () => {
+    for (let moment = 0; moment < 25; moment += 1) {
+      const { time, nodes, masters, redlock } = virtualSetting(1);
+      const controller = new AbortController();
+      const vote = nodes[0]!.vote.bind(nodes[0]);
+      nodes[0]!.vote = async (claim) => {
+        const answer = await vote(claim);
+        let turns = Promise.resolve();
+        for (let turn = 0; turn < moment; turn += 1) turns = turns.then(() => {});
+        void turns.then(() => controller.abort());
+        return answer;
+      };
+      const outcome = await time.run(
+        redlock.acquire("r", 1000, { signal: controller.signal }).catch((error: unknown) => error),
+      );
+      if (outcome instanceof AbortError) {
+        await time.advance(5);
+        expect(masters[0]!.owner("r")).toBeUndefined();
+      } else {
+        expect(outcome).toMatchObject({ state: "held", value: masters[0]!.owner("r") });
+      }
+    }
   });
 
   test("before a split vote is taken again settles at once", async () => {

@@ -39,7 +39,7 @@ export async function contend(contender: Contender): Promise<Contest> {
   const patience = new Patience(coordinator.runtime, wish.settings);
   const attempts = new Attempts(coordinator.nodes);
   try {
-    for (;;) {
+    for (let previous: Attempt | undefined; ; ) {
       const last = await attemptWithRevotes(contender, patience, attempts);
       if (last?.lease) return { lease: last.lease, attempts };
       if (cancellation.reason) {
@@ -47,10 +47,12 @@ export async function contend(contender: Contender): Promise<Contest> {
         await last?.undone;
         throw cancellation.reason;
       }
-      if (!last) return crowdedOut(attempts);
+      if (!last) return previous ? failure(wish, previous, attempts) : crowdedOut(attempts);
       const pause = patience.pauseAfter(last);
       if (pause === undefined) return failure(wish, last, attempts);
+      previous = last;
       await sleep(coordinator.runtime, pause, cancellation);
+      if (cancellation.reason) throw cancellation.reason;
     }
   } finally {
     patience.end();

@@ -217,6 +217,16 @@ describe("a deadline for each master", () => {
     expect(lock.state).toBe("unknown");
   });
 
+  test("a yes that promises less than was known before shortens nothing", async () => {
+    const { time, nodes, lock } = await held();
+    const until = lock.remaining() + time.now();
+    for (const node of nodes) node.answering = () => ({ vote: "yes", remaining: 100 });
+    expect(await time.run(lock.verify())).toBe(true);
+    expect(lock.remaining() + time.now()).toBeCloseTo(until, 6);
+    await time.run(lock.extend(50).catch(() => {}));
+    expect(lock.remaining() + time.now()).toBeCloseTo(until, 6);
+  });
+
   test("one refusal of three is no loss, two are", async () => {
     const { time, masters, lock, nodes } = await held();
     lock.toJSON();

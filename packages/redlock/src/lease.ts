@@ -42,6 +42,8 @@ export class Lease {
    * again (PROTOCOL 14.14), and nothing is extended or released on this side unless it is called for.
    */
   handedOver = false;
+  /** The reason that is told when its time runs out. */
+  whyItRunsOut = "its time ran out before a quorum of masters confirmed an extension";
   readonly #deadlines: number[];
   /** The hold's own, kept up to date with the masters'. */
   #deadline: number;
@@ -51,7 +53,8 @@ export class Lease {
   #established: boolean;
   #unconfirmed = false;
   readonly #resumed: boolean;
-  #limit = "its time ran out before a quorum of masters confirmed an extension";
+  /** Until when it may be held at most. */
+  #cap = Number.POSITIVE_INFINITY;
   #released = false;
   #lost: LockLostError | undefined;
   #extending: Promise<unknown> | undefined;
@@ -114,7 +117,7 @@ export class Lease {
     if (this.hasEnded || !this.#established) return 0;
     const left = this.#deadline - this.coordinator.clock.now();
     if (left > 0) return left;
-    this.lose(this.#limit);
+    this.lose(this.whyItRunsOut);
     return 0;
   }
 
@@ -124,9 +127,11 @@ export class Lease {
     return () => this.#endListeners.delete(listener);
   }
 
-  /** The hold is not to be extended any further: `why` will be the reason when it runs out. */
-  cap(why: string): void {
-    this.#limit = why;
+  /** The hold ends at `until`, in lease time, at the latest, however far the masters may extend it. */
+  cap(until: number): void {
+    this.#cap = until;
+    this.#deadline = Math.min(this.#deadline, until);
+    this.#watch();
   }
 
   /** The masters are about to be asked to keep the key for `ttl` ms. */
@@ -203,7 +208,7 @@ export class Lease {
 
   #setDeadline(index: number, deadline: number): void {
     this.#deadlines[index] = deadline;
-    this.#deadline = holdDeadline(this.#deadlines, this.coordinator.quorum);
+    this.#deadline = Math.min(this.#cap, holdDeadline(this.#deadlines, this.coordinator.quorum));
   }
 
   /** When the holder is to be told, with time to spare before the deadline. */
@@ -226,7 +231,7 @@ export class Lease {
 
   /** Keeps a timer for the deadline. One that is due earlier looks again when it fires: a renewal moves none. */
   #watch(): void {
-    if (!this.#established) return;
+    if (!this.#established || this.hasEnded) return;
     const due = this.#due;
     if (this.#timer && this.#timerDue <= due) return;
     this.#timer?.cancel();
@@ -239,7 +244,7 @@ export class Lease {
 
   #look(): void {
     this.#timer = undefined;
-    if (this.coordinator.clock.now() >= this.#due) this.lose(this.#limit);
+    if (this.coordinator.clock.now() >= this.#due) this.lose(this.whyItRunsOut);
     else this.#watch();
   }
 }

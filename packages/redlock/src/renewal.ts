@@ -38,7 +38,9 @@ export class Renewal {
     this.#ttl = ttl;
     // Tried again until the deadline decides: `retryCount` is for those who wait for the outcome.
     this.#settings = { ...settings, retryCount: -1 };
-    this.#holdUntil = lease.coordinator.clock.now() + (settings.maxHoldTime ?? Number.POSITIVE_INFINITY);
+    const { maxHoldTime = Number.POSITIVE_INFINITY } = settings;
+    this.#holdUntil = lease.coordinator.clock.now() + maxHoldTime;
+    lease.cap(this.#holdUntil);
     this.#schedule();
   }
 
@@ -63,7 +65,8 @@ export class Renewal {
     if (lease.handedOver) return;
     const rest = Math.floor(this.#holdUntil - lease.coordinator.clock.now());
     const ttl = Math.min(this.#ttl, rest);
-    if (rest < this.#ttl) lease.cap(`it was held for maxHoldTime, ${this.#settings.maxHoldTime} ms`);
+    if (rest < this.#ttl)
+      lease.whyItRunsOut = `it was held for maxHoldTime, ${this.#settings.maxHoldTime} ms`;
     const remaining = lease.remaining();
     // The holding time is over with what it has.
     if (rest <= remaining) return;

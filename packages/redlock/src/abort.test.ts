@@ -1,0 +1,55 @@
+import { getEventListeners } from "node:events";
+import { describe, expect, test } from "vitest";
+import { onAbort } from "./abort.ts";
+
+describe("waiting for a signal", () => {
+  test("takes one listener, however many wait, and none when they are gone", () => {
+    const { signal } = new AbortController();
+    const forget = Array.from({ length: 1000 }, () => onAbort(signal, () => {}));
+    expect(getEventListeners(signal, "abort")).toHaveLength(1);
+    for (const one of forget.slice(1)) one();
+    expect(getEventListeners(signal, "abort")).toHaveLength(1);
+    forget[0]!();
+    expect(getEventListeners(signal, "abort")).toHaveLength(0);
+  });
+
+  test("tells all who still wait, once", () => {
+    const controller = new AbortController();
+    const seen: string[] = [];
+    onAbort(controller.signal, () => seen.push("a"));
+    const forget = onAbort(controller.signal, () => seen.push("b"));
+    onAbort(controller.signal, () => seen.push("c"));
+    forget();
+    controller.abort();
+    expect(seen).toEqual(["a", "c"]);
+  });
+
+  test("tells everybody, whoever leaves while it does", () => {
+    const controller = new AbortController();
+    const seen: string[] = [];
+    const forget: Array<() => void> = [];
+    for (const name of ["a", "b", "c"]) {
+      forget.push(
+        onAbort(controller.signal, () => {
+          seen.push(name);
+          forget[["a", "b", "c"].indexOf(name)]!();
+        }),
+      );
+    }
+    controller.abort();
+    expect(seen).toEqual(["a", "b", "c"]);
+    expect(getEventListeners(controller.signal, "abort")).toHaveLength(0);
+  });
+
+  test("goes on for those who came after the first had left twice", () => {
+    const controller = new AbortController();
+    const seen: string[] = [];
+    const forget = onAbort(controller.signal, () => seen.push("a"));
+    forget();
+    onAbort(controller.signal, () => seen.push("b"));
+    forget();
+    onAbort(controller.signal, () => seen.push("c"));
+    controller.abort();
+    expect(seen).toEqual(["b", "c"]);
+  });
+});
