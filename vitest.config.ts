@@ -17,7 +17,7 @@ export default defineConfig({
         test: {
           name: "integration",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/conformance/**"],
+          exclude: ["test/conformance/**", "**/node_modules/**"],
           testTimeout: 30_000,
           hookTimeout: 180_000,
         },

@@ -42,8 +42,8 @@ export interface Contention {
 
 export function contentionIn(ballot: Ballot): Contention {
   const refusals = ballot.filter((answer) => answer?.vote === "no");
-  const unheard = ballot.filter((answer) => answer === undefined).length;
-  const faults = ballot.filter((answer) => answer?.vote === "none").length;
+  const unheard = ballot.filter((answer) => isUnheard(answer)).length;
+  const faults = ballot.filter((answer) => answer?.vote === "none" && !isUnheard(answer)).length;
   const resource = refusals[0]?.resource;
   const longest = Math.max(0, ...refusals.map((refusal) => refusal.remaining));
   if (resource === undefined || faults > spareOf(ballot.length)) {
@@ -58,10 +58,15 @@ export function contentionIn(ballot: Ballot): Contention {
   return { kind, resource, open, freeIn: quorumFreeIn(ballot, longest) };
 }
 
+/** Not asked to the end, since the round was decided before: nothing is known of such a master. */
+function isUnheard(answer: Answer | undefined): boolean {
+  return answer === undefined || (answer.vote === "none" && answer.error.reason === "ABANDONED");
+}
+
 /** A master that was not heard is taken to be free when the last of the others is. */
 function quorumFreeIn(ballot: Ballot, unheard: number): number {
   const waits = ballot.map((answer) => {
-    if (answer === undefined) return unheard;
+    if (answer === undefined || isUnheard(answer)) return unheard;
     if (answer.vote === "yes") return 0;
     return answer.vote === "no" ? answer.remaining : Number.POSITIVE_INFINITY;
   });

@@ -32,10 +32,11 @@ export class InvalidArgumentError extends RedlockError {
 
 /**
  * What went wrong at one master, as a word: `TIMEOUT` (no answer within `nodeTimeout`), `UNREACHABLE` (no
- * connection, or lost before the answer), `UNEXPECTED_REPLY`, or the word a Redis error begins with, such as
+ * connection, or lost before the answer), `ABANDONED` (what was to be sent was given up before it could be),
+ * `UNEXPECTED_REPLY`, or the word a Redis error begins with, such as
  * `WRONGTYPE`, `NOPERM`, `READONLY`, `LOADING`, `OOM`, `NOSCRIPT` or `MOVED`.
  */
-export type NodeErrorReason = "TIMEOUT" | "UNREACHABLE" | "UNEXPECTED_REPLY" | (string & {});
+export type NodeErrorReason = "TIMEOUT" | "UNREACHABLE" | "ABANDONED" | "UNEXPECTED_REPLY" | (string & {});
 
 /** One master failed to vote. Emitted as `error`, and part of the detail of an {@link ExecutionError}. */
 export class NodeError extends RedlockError {

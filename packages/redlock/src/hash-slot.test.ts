@@ -20,7 +20,7 @@ describe("the hash slot of a key", () => {
 
   test("is what ioredis routes by, for any key without an empty hash tag", () => {
     // (With one the server hashes the whole key, and the package that ioredis uses looks for a later bracket.)
-    const key = tuple(string({ unit: "binary" }), constantFrom("", "{", "}"), string({ unit: "grapheme" }))
+    const key = tuple(string({ unit: "binary" }), constantFrom("", "{", "}"), string())
       .map(([tag, bracket, rest]) => `${rest}{${tag}}${bracket}${rest}`)
       .filter((name) => !name.includes("{}"));
     assert(property(key, (name) => hashSlot(name) === calculateSlot(name)));

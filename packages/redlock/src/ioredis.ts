@@ -33,6 +33,7 @@ interface IoredisOptions {
   readonly sentinels?: unknown;
   readonly keyPrefix?: string;
   readonly redisOptions?: object;
+  readonly retryStrategy?: ((times: number) => unknown) | null;
 }
 
 /** What makes a connection send now or not at all; ioredis documents each of these. */
@@ -203,7 +204,17 @@ function end(client: OwnClient | IoredisClient): void {
 }
 
 function redisOf(client: IoredisClient, database: number | undefined): OwnClient {
-  return duplicateOf(client)({ ...sendNowOrNever, ...(database === undefined ? {} : { db: database }) });
+  const { retryStrategy } = client.options as IoredisOptions;
+  return duplicateOf(client)({
+    ...sendNowOrNever,
+    ...(database === undefined ? {} : { db: database }),
+    // Connecting again is over with the user's client. (One that is disconnected between two attempts to connect
+    // has no "end" to tell, in ioredis 5 and 6: it only keeps in mind that it was closed by hand.)
+    retryStrategy: (times: number) =>
+      client.status === "end" || (client as { manuallyClosing?: boolean }).manuallyClosing
+        ? null
+        : retryStrategy?.(times),
+  });
 }
 
 /**

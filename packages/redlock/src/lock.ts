@@ -1,4 +1,5 @@
 import type { Attempts, ExecutionStats } from "./attempts.ts";
+import { InvalidArgumentError } from "./errors.ts";
 import type { Lease, LockState } from "./lease.ts";
 import type { ReleaseResult } from "./release.ts";
 import type { Runtime } from "./runtime.ts";
@@ -112,7 +113,8 @@ export class Lock implements AsyncDisposable {
 
   /** @internal */
   static leaseOf(lock: Lock): Lease {
-    return lock.#lease;
+    if (typeof lock === "object" && lock !== null && #lease in lock) return lock.#lease;
+    throw new InvalidArgumentError("lock must be one that acquire, tryAcquire, using or resume has given");
   }
 
   /** @internal */

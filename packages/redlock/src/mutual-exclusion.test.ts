@@ -96,7 +96,7 @@ async function compete(
     granted.add(lock);
     for (let extension = 0; extension < habit.extensions; extension += 1) {
       await pause();
-      await lock.extend(habit.ttl).catch(() => {});
+      await redlock.extend(lock, habit.ttl, { retryCount: 2 }).catch(() => {});
     }
     await pause();
     if (habit.releases) await lock.release();

@@ -36,16 +36,13 @@ export class Patience {
   /** How long to wait before the next attempt, ms; `undefined` when there is to be none. */
   pauseAfter(last: Attempt): number | undefined {
     const { retryCount, waitTimeout } = this.#settings;
+    const timed = waitTimeout !== undefined;
+    const left = timed ? this.#begun + waitTimeout - this.#runtime.monotonic() : Number.POSITIVE_INFINITY;
+    if (left <= 0 || (!timed && retryCount !== -1 && this.#retries >= retryCount)) return undefined;
     this.#attempts += 1;
     const pause = pauseBetween(this.#settings, this.#runtime, this.#attempts);
-    const shortened = Math.min(pause, this.#freeAfter(last));
-    if (waitTimeout !== undefined) {
-      const left = this.#begun + waitTimeout - this.#runtime.monotonic();
-      // The last attempt begins when the time is over, not before: the lock may be freed until then.
-      return left > 0 ? Math.min(shortened, left) : undefined;
-    }
-    if (retryCount === -1) return shortened;
-    if (this.#retries >= retryCount) return undefined;
+    // The last attempt begins when the time is over, not before: the lock may be freed until then.
+    const shortened = Math.min(pause, this.#freeAfter(last), left);
     this.#retries += pause > 0 ? Math.max(shortened / pause, leastRetry) : 1;
     return shortened;
   }

@@ -91,7 +91,10 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     this.#limit = pLimit(acquireConcurrency);
     const nodes = nodesOf(clients);
     const clock = new LeaseClock(runtime);
-    const report = (error: NodeError) => this.#tell(() => void this.emit("error", error));
+    const report = (error: NodeError) => {
+      // Given up by ourselves: no fault of the master's.
+      if (error.reason !== "ABANDONED") this.#tell(() => void this.emit("error", error));
+    };
     this.#coordinator = {
       nodes,
       quorum: quorumOf(nodes.length),
@@ -171,7 +174,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   }
 
   /** Whether a majority of masters holds `lock` for us, asked now; see {@link Lock.verify}. */
-  verify(lock: Lock): Promise<boolean> {
+  async verify(lock: Lock): Promise<boolean> {
     return verify(Lock.leaseOf(lock), this.#settings);
   }
 
@@ -199,7 +202,8 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
 
   /** Who holds `resource` on each master, and for how long. For people: by the time it is read it is past. */
   async inspect(resource: string): Promise<readonly Inspection[]> {
-    const [name] = resourceList(resource);
+    const [name, ...more] = resourceList(resource);
+    if (more.length > 0) throw new InvalidArgumentError("inspect takes one resource");
     return inspect(this.#coordinator, name!, this.#settings.nodeTimeout ?? defaultNodeTimeout);
   }
 
@@ -241,6 +245,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     checkTtl(ttl, settings);
     this.#checkTogether(wish.resources);
     if (this.#quit) throw new ClosedError();
+    checkSignal(signal);
     if (signal?.aborted) throw new AbortError(signal.reason);
     const cancellation = new Cancellation();
     const forget = signal && onAbort(signal, () => cancellation.cancel(new AbortError(signal.reason)));
@@ -292,6 +297,12 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
 
   #settingsFor(options: Partial<Settings> | undefined): Settings {
     return options ? settingsFrom(this.#settings, options) : this.#settings;
+  }
+}
+
+function checkSignal(signal: Partial<AbortSignal> | undefined): void {
+  if (signal !== undefined && typeof signal?.addEventListener !== "function") {
+    throw new InvalidArgumentError("signal must be an AbortSignal");
   }
 }
 

@@ -43,8 +43,8 @@ describe("a token", () => {
   });
 
   test("is never the same twice, from the system's randomness", () => {
-    const tokens = Array.from({ length: 5000 }, () => newToken(systemRuntime));
-    expect(new Set(tokens).size).toBe(5000);
+    const tokens = Array.from({ length: 1000 }, () => newToken(systemRuntime));
+    expect(new Set(tokens).size).toBe(1000);
     for (const token of tokens) expect(token).toMatch(/^[0-9a-f]{32}$/);
     // Each of the 32 places takes each of the 16 values.
     for (let place = 0; place < 32; place += 1) {

@@ -180,7 +180,7 @@ describe("a script that the master does not know", () => {
     const given = { ...both, abandoned: false };
     const voting = node.vote(given);
     given.abandoned = true;
-    expect(await voting).toMatchObject({ vote: "none", error: { reason: "NOSCRIPT" } });
+    expect(await voting).toMatchObject({ vote: "none", error: { reason: "ABANDONED" } });
     expect(connection.sent).toHaveLength(1);
   });
 
@@ -221,7 +221,7 @@ describe("a first connection", () => {
     const asked = Promise.all([node.vote(abandoned), node.extend(abandoned, true)]);
     connected(true);
     for (const answer of await asked) {
-      expect(answer).toMatchObject({ vote: "none", sent: false, error: { reason: "UNREACHABLE" } });
+      expect(answer).toMatchObject({ vote: "none", sent: false, error: { reason: "ABANDONED" } });
     }
     expect(connection.sent).toEqual([]);
   });

@@ -81,8 +81,12 @@ export class ScriptedNode implements LockNode {
     if (!first) return Promise.resolve(this.#unsent(this.#connection.obstacle));
     return first.then((): A | Fault | Promise<A> => {
       if (!this.#connection.isReady) return this.#unsent(this.#connection.obstacle);
-      return claim?.abandoned ? this.#unsent("the first connection came too late") : send();
+      return claim?.abandoned ? this.#abandoned() : send();
     });
+  }
+
+  #abandoned(): Fault {
+    return fault(this.name, "ABANDONED", "it was given up before it could be sent", false);
   }
 
   #unsent(why: string): Fault {
@@ -146,7 +150,8 @@ export class ScriptedNode implements LockNode {
       (error) => {
         this.#unanswered -= 1;
         const unknown = this.#connection.isReply(error) && error.message.startsWith("NOSCRIPT");
-        if (!unknown || claim?.abandoned || !this.#connection.isReady) return this.#failed(error);
+        if (!unknown || !this.#connection.isReady) return this.#failed(error);
+        if (claim?.abandoned) return this.#abandoned();
         const again = this.#connection.send("EVAL", [script.source, ...operands]);
         return again.then(read, (failure) => this.#failed(failure));
       },
