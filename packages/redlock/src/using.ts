@@ -35,7 +35,7 @@ export async function hold<T>(
 
 interface Linked {
   readonly signal: AbortSignal;
-  unlink(): void;
+  readonly unlink: () => void;
 }
 
 function notLinked(signal: AbortSignal): Linked {

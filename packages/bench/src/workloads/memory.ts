@@ -93,7 +93,7 @@ async function inventory({ runtime, clients, signal }: Subject): Promise<Invento
   const resources = process.getActiveResourcesInfo().length;
   let listeners = getEventListeners(signal, "abort").length;
   for (const emitter of clients) {
-    for (const event of emitter.eventNames()) listeners += emitter.listenerCount(event as never);
+    for (const event of emitter.eventNames()) listeners += emitter.listenerCount(event);
   }
   return { heap: await heapInUse(), timers: runtime.standing, listeners, resources };
 }

@@ -1,0 +1,178 @@
+import { InvalidArgumentError, type NodeError, Redlock } from "@quorlock/redlock";
+import type { Master } from "@quorlock/testbed";
+import { Cluster } from "ioredis";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { until } from "../contract/until.ts";
+import { Fleet, fresh, rejection, votesOf } from "./fleet.ts";
+import { WireTap } from "./wire-tap.ts";
+
+// A Cluster of two masters, and two ordinary ones, each a member of the quorum.
+let cluster: Fleet;
+let fleet: Fleet;
+const clusters: Cluster[] = [];
+/** A Cluster connects to its masters one after the other, when the first command for a slot comes. */
+const nodeTimeout = 900;
+
+beforeAll(async () => {
+  [cluster, fleet] = await Promise.all([
+    Fleet.start(2, {
+      // A port must not be found open by its own client (loopback only), and the masters must find each other.
+      config: ["--cluster-enabled", "yes", "--cluster-announce-ip", "127.0.0.1"],
+    }),
+    Fleet.start(2),
+  ]);
+  const [first, second] = cluster.admins;
+  await first!.cluster("ADDSLOTSRANGE", 0, 8191);
+  await second!.cluster("ADDSLOTSRANGE", 8192, 16383);
+  await first!.cluster("MEET", "127.0.0.1", cluster.masters[1]!.port);
+  for (const admin of cluster.admins) {
+    await until("the cluster is up", async () => /cluster_state:ok/.test(await admin.cluster("INFO")));
+  }
+});
+afterEach(() => {
+  for (const client of clusters.splice(0)) client.disconnect();
+  fleet.closeAll();
+  cluster.closeAll();
+});
+afterAll(async () => {
+  await Promise.all([cluster?.stop(), fleet?.stop()]);
+});
+
+function clusterClient(): Cluster {
+  const client = new Cluster(cluster.masters.map(({ host, port }) => ({ host, port })));
+  client.on("error", () => {});
+  clusters.push(client);
+  return client;
+}
+
+/** Which of the two masters has the slot of this key, by asking. */
+async function valueIn(resource: string): Promise<string | null> {
+  for (const admin of cluster.admins) {
+    const value = await admin.get(resource).catch(() => undefined);
+    if (value !== undefined) return value;
+  }
+  throw new Error(`no master has the slot of ${resource}`);
+}
+
+describe("a Cluster", () => {
+  it("alone is a quorum of one", async () => {
+    const redlock = new Redlock([clusterClient()], { nodeTimeout });
+    for (let round = 0; round < 20; round += 1) {
+      const resource = fresh("spread over the slots");
+      const lock = await redlock.acquire(resource, 5000);
+      expect(await valueIn(resource)).toBe(lock.value);
+      expect(await redlock.tryAcquire(resource, 5000)).toBeNull();
+      await lock.extend(10_000);
+      expect(await lock.verify()).toBe(true);
+      expect((await lock.release()).outcome).toBe("released");
+      expect(await valueIn(resource)).toBeNull();
+    }
+  });
+
+  it("votes beside ordinary masters", async () => {
+    const { clients } = fleet.open();
+    const client = clusterClient();
+    const redlock = new Redlock([client, ...clients], { nodeTimeout });
+    const resource = fresh();
+    const lock = await redlock.acquire(resource, 5000);
+    const [stats] = await Promise.all(lock.attempts);
+    expect(votesOf([client, ...clients], stats!)).toEqual([true, true, true]);
+    expect(await valueIn(resource)).toBe(lock.value);
+    expect(await fleet.values(resource)).toEqual([lock.value, lock.value]);
+    expect((await lock.release()).outcome).toBe("released");
+  });
+
+  it("locks several resources that share a hash tag", async () => {
+    const redlock = new Redlock([clusterClient()], { nodeTimeout });
+    const resources = ["{order}:1", "{order}:2", "{order}:3"];
+    const lock = await redlock.acquire(resources, 5000);
+    for (const resource of resources) expect(await valueIn(resource)).toBe(lock.value);
+    expect((await lock.release()).outcome).toBe("released");
+  });
+
+  it("with keyPrefix a hash tag in the prefix counts", async () => {
+    const client = new Cluster(
+      cluster.masters.map(({ host, port }) => ({ host, port })),
+      { redisOptions: { keyPrefix: "{app}:" } },
+    );
+    clusters.push(client);
+    const redlock = new Redlock([client], { nodeTimeout });
+    const lock = await redlock.acquire(["one", "two"], 5000);
+    expect(await valueIn("{app}:one")).toBe(lock.value);
+    expect((await lock.release()).outcome).toBe("released");
+  });
+
+  it("refuses resources of several slots before a byte is sent, to no master", async () => {
+    const { clients } = fleet.open();
+    const members = [...clients, clusterClient()];
+    const redlock = new Redlock(members, { nodeTimeout });
+    await fleet.warmUp({ redlock, clients: members });
+    const taps = await Promise.all([...cluster.admins, ...fleet.admins].map((admin) => WireTap.on(admin)));
+    const before = await Promise.all(taps.map((tap) => tap.commands()));
+    for (const call of [
+      () => redlock.acquire(["one", "two"], 5000),
+      () => redlock.tryAcquire(["one", "two"], 5000),
+      () => redlock.using(["one", "two"], 5000, () => "not reached"),
+    ]) {
+      const error = await rejection(call());
+      expect(error).toBeInstanceOf(InvalidArgumentError);
+      expect((error as Error).message).toContain("hash slot");
+      expect((error as Error).message).toContain("{hash tag}");
+    }
+    for (const [index, tap] of taps.entries()) {
+      expect((await tap.commands()).slice(before[index]!.length)).toEqual([]);
+      await tap[Symbol.asyncDispose]();
+    }
+  });
+
+  it("goes on when one of its masters was restarted", async () => {
+    const redlock = new Redlock([clusterClient()], { retryCount: -1, retryDelay: 20, nodeTimeout: 500 });
+    const resource = fresh();
+    await (await redlock.acquire(resource, 5000)).release();
+    await cluster.masters[0]!.restart();
+    for (const admin of cluster.admins) {
+      await until("it serves its slots again", async () =>
+        /cluster_state:ok/.test(await admin.cluster("INFO").catch(() => "")),
+      );
+    }
+    const lock = await redlock.acquire(resource, 5000);
+    expect((await lock.release()).outcome).toBe("released");
+  });
+});
+
+describe("a plain client of a Cluster's master", () => {
+  it("MOVED is a failed vote with that reason, and the others' quorum works", async () => {
+    const clusterMaster = cluster.masters[0] as Master;
+    const { redlock, clients, errors } = fleet.open({ on: [clusterMaster, ...fleet.masters] });
+    const moved = await movedFrom(cluster);
+    const lock = await redlock.acquire(moved, 5000);
+    const [stats] = await Promise.all(lock.attempts);
+    expect(votesOf(clients, stats!)).toEqual([false, true, true]);
+    expect(stats!.votesAgainst.get(clients[0]!)).toMatchObject({ code: "NODE", reason: "MOVED" });
+    await lock.extend(5000);
+    expect((await lock.release()).outcome).toBe("released");
+    await until("all errors are told", () => errors.length >= 3);
+    expect(new Set(errors.map((error: NodeError) => error.reason))).toEqual(new Set(["MOVED"]));
+  });
+
+  it("CROSSSLOT is one too", async () => {
+    const clusterMaster = cluster.masters[0] as Master;
+    const { redlock, clients } = fleet.open({ on: [clusterMaster, ...fleet.masters] });
+    const lock = await redlock.acquire(["one", "two"], 5000);
+    const [stats] = await Promise.all(lock.attempts);
+    expect(stats!.votesAgainst.get(clients[0]!)).toMatchObject({ code: "NODE", reason: "CROSSSLOT" });
+    expect((await lock.release()).outcome).toBe("released");
+  });
+});
+
+/** A resource whose slot the first master of the cluster does not have. */
+async function movedFrom(fleetOfCluster: Fleet): Promise<string> {
+  for (;;) {
+    const resource = fresh();
+    const error = await fleetOfCluster.admins[0]!.get(resource).then(
+      () => undefined,
+      (reason: Error) => reason,
+    );
+    if (error?.message.startsWith("MOVED")) return resource;
+  }
+}

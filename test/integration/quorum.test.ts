@@ -1,0 +1,409 @@
+import {
+  ExecutionError,
+  type ExecutionStats,
+  InvalidArgumentError,
+  Lock,
+  LockLostError,
+  RedlockError,
+  ResourceLockedError,
+  releaseScript,
+} from "@quorlock/redlock";
+import { type Master, startProxy } from "@quorlock/testbed";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { until } from "../contract/until.ts";
+import { Fleet, fresh, type Opened, type OpenOptions, rejection, votesOf } from "./fleet.ts";
+
+let fleet: Fleet;
+beforeAll(async () => {
+  fleet = await Fleet.start(5);
+});
+afterEach(() => fleet.closeAll());
+afterAll(() => fleet?.stop());
+
+const ttl = 20_000;
+
+describe.each([1, 2, 3, 5])("%i masters", (count) => {
+  const quorum = Math.floor(count / 2) + 1;
+  const masters = () => fleet.masters.slice(0, count);
+  /** So many that the others are no quorum. */
+  const majority = () => fleet.masters.slice(0, count - quorum + 1);
+  const open = (options: OpenOptions = {}): Opened => fleet.open({ on: masters(), ...options });
+
+  it("acquire sets the key everywhere, and release takes it away everywhere", async () => {
+    const { redlock, clients, errors } = open();
+    const resource = fresh();
+    const lock = await redlock.acquire([resource], ttl);
+    expect(lock).toBeInstanceOf(Lock);
+    expect(lock.resources).toEqual([resource]);
+    expect(lock.value).toMatch(/^[0-9a-f]{32}$/);
+    expect(lock.state).toBe("held");
+    expect(lock.remaining()).toBeGreaterThan(ttl * 0.9);
+    expect(lock.remaining()).toBeLessThanOrEqual(ttl * 0.99);
+    expect(Math.abs(lock.expiration - Date.now() - lock.remaining())).toBeLessThan(50);
+    const [stats] = await Promise.all(lock.attempts);
+    expect(stats).toMatchObject({ membershipSize: count, quorumSize: quorum });
+    expect(votesOf(clients, stats!)).toEqual(clients.map(() => true));
+    expect(stats!.votesAgainst.size).toBe(0);
+    expect(await fleet.values(resource, masters())).toEqual(masters().map(() => lock.value));
+    for (const left of await fleet.lifetimes(resource, masters())) expect(left).toBeGreaterThan(ttl * 0.9);
+
+    const released = await lock.release();
+    expect(released.outcome).toBe("released");
+    expect((await Promise.all(released.attempts))[0]!.votesFor.size).toBe(count);
+    expect(await fleet.values(resource, masters())).toEqual(masters().map(() => null));
+    expect(lock).toMatchObject({ state: "released", expiration: 0 });
+    expect(lock.remaining()).toBe(0);
+    expect(lock.signal.aborted).toBe(false);
+    expect((await lock.release()).outcome).toBe("released");
+    expect(errors).toEqual([]);
+  });
+
+  it("a second one is refused with who, how long and what was voted, and that is no error event", async () => {
+    const resource = fresh();
+    const holder = await open().redlock.acquire(resource, ttl);
+    const { redlock, clients, errors } = open({ retryCount: 2, retryDelay: 5, retryJitter: 0 });
+    await fleet.teachScripts();
+    const error = await rejection(redlock.acquire(resource, ttl));
+    expect(error).toBeInstanceOf(ResourceLockedError);
+    expect(error).toBeInstanceOf(ExecutionError);
+    expect(error).toBeInstanceOf(RedlockError);
+    const locked = error as ResourceLockedError;
+    expect(locked).toMatchObject({ code: "RESOURCE_LOCKED", resource });
+    expect(locked.message).toContain(`"${resource}"`);
+    expect(locked.message).toContain("RESOURCE_LOCKED");
+    expect(locked.remaining).toBeGreaterThan(ttl * 0.9);
+    expect(locked.remaining).toBeLessThanOrEqual(ttl);
+    const attempts = await Promise.all(locked.attempts);
+    expect(attempts).toHaveLength(3);
+    for (const { votesFor, votesAgainst } of attempts) {
+      expect(votesFor.size).toBe(0);
+      expect([...votesAgainst.keys()]).toEqual(expect.arrayContaining([...clients]));
+      for (const vote of votesAgainst.values()) expect(vote).toBeInstanceOf(ResourceLockedError);
+    }
+    expect(errors).toEqual([]);
+    expect(await fleet.values(resource, masters())).toEqual(masters().map(() => holder.value));
+    await holder.release();
+  });
+
+  it("tryAcquire is null while somebody else holds, and a lock when not", async () => {
+    const { redlock } = open();
+    const resource = fresh();
+    const first = await redlock.tryAcquire(resource, ttl);
+    expect(first).toBeInstanceOf(Lock);
+    expect(await redlock.tryAcquire(resource, ttl)).toBeNull();
+    expect(await open().redlock.tryAcquire([resource], ttl)).toBeNull();
+    await first?.release();
+    const second = await redlock.tryAcquire(resource, ttl);
+    expect(second?.value).not.toBe(first?.value);
+    await second?.release();
+  });
+
+  it("locks several resources, all or none", async () => {
+    const { redlock } = open();
+    const [a, b, c] = [fresh(), fresh(), fresh()];
+    const lock = await redlock.acquire([a, b], ttl);
+    expect(lock.resources).toEqual([a, b]);
+    await Promise.all(lock.attempts);
+    for (const resource of [a, b]) {
+      expect(await fleet.values(resource, masters())).toEqual(masters().map(() => lock.value));
+    }
+    expect(await redlock.tryAcquire([b, c], ttl)).toBeNull();
+    expect(await redlock.tryAcquire([c, a], ttl)).toBeNull();
+    await fleet.untilGone(c);
+    expect(await redlock.tryAcquire(c, ttl)).not.toBeNull();
+    expect((await lock.release()).outcome).toBe("released");
+    await fleet.untilGone(a);
+    await fleet.untilGone(b);
+    const next = await redlock.tryAcquire([b, a], ttl);
+    expect(next).not.toBeNull();
+  });
+
+  it("extend prolongs in place, and a shorter one shortens nothing", async () => {
+    const { redlock } = open();
+    const resource = fresh();
+    const lock = await redlock.acquire(resource, 2000);
+    expect(await lock.extend(ttl)).toBe(lock);
+    expect(lock.remaining()).toBeGreaterThan(ttl * 0.9);
+    const [stats] = await Promise.all(lock.attempts);
+    expect(stats!.votesFor.size).toBe(count);
+    for (const left of await fleet.lifetimes(resource, masters())) expect(left).toBeGreaterThan(ttl * 0.9);
+    expect(await redlock.extend(lock, 1000)).toBe(lock);
+    await Promise.all(lock.attempts);
+    expect(lock.remaining()).toBeGreaterThan(ttl * 0.9);
+    for (const left of await fleet.lifetimes(resource, masters())) expect(left).toBeGreaterThan(ttl * 0.9);
+    await lock.release();
+    expect(await rejection(lock.extend(ttl))).toBeInstanceOf(LockLostError);
+    await fleet.untilGone(resource, masters());
+  });
+
+  it("extend gives the key back to masters that lost it", async () => {
+    const { redlock } = open();
+    const resource = fresh();
+    const lock = await redlock.acquire(resource, ttl);
+    await Promise.all(lock.attempts);
+    const minority = masters().slice(quorum);
+    await fleet.free(resource, minority);
+    await lock.extend(ttl);
+    await Promise.all(lock.attempts);
+    expect(await fleet.values(resource, masters())).toEqual(masters().map(() => lock.value));
+    await lock.release();
+  });
+
+  it("a lock that a majority gave to somebody else is lost, and says so everywhere", async () => {
+    const { redlock } = open();
+    const lost: Lock[] = [];
+    redlock.on("lost", (lock) => lost.push(lock));
+    const resource = fresh();
+    const lock = await redlock.acquire(resource, ttl);
+    await Promise.all(lock.attempts);
+    const { signal } = lock;
+    await fleet.occupy(resource, majority(), ttl);
+    const error = await rejection(lock.extend(ttl));
+    expect(error).toBeInstanceOf(LockLostError);
+    expect(error).toMatchObject({ code: "LOCK_LOST", resources: [resource] });
+    expect(lock).toMatchObject({ state: "lost", expiration: 0 });
+    expect(lock.remaining()).toBe(0);
+    expect(signal.aborted).toBe(true);
+    expect(signal.reason).toBeInstanceOf(LockLostError);
+    expect(lost).toEqual([lock]);
+    expect(await lock.verify()).toBe(false);
+    expect((await lock.release()).outcome).toBe("expired");
+    const theirs = await fleet.values(resource, majority());
+    expect(theirs).toEqual(majority().map(() => "somebody else"));
+    await fleet.free(resource);
+  });
+
+  it("verify asks, and changes nothing", async () => {
+    const { redlock } = open();
+    const resource = fresh();
+    const lock = await redlock.acquire(resource, 2000);
+    await Promise.all(lock.attempts);
+    expect(await lock.verify()).toBe(true);
+    expect(await redlock.verify(lock)).toBe(true);
+    for (const left of await fleet.lifetimes(resource, masters())) expect(left).toBeLessThanOrEqual(2000);
+    await fleet.free(resource, majority());
+    expect(await lock.verify()).toBe(false);
+    expect(lock.state).toBe("lost");
+    expect(await fleet.values(resource, majority())).toEqual(majority().map(() => null));
+    await lock.release();
+    expect(await lock.verify()).toBe(false);
+  });
+
+  it("release of a lock that has run out is a result, at once", async () => {
+    const { redlock } = open({ nodeTimeout: 200 });
+    const resource = fresh();
+    const lock = await redlock.acquire(resource, 300);
+    await until("it has run out", () => lock.remaining() === 0);
+    expect(lock.state).toBe("lost");
+    await fleet.untilGone(resource);
+    expect((await lock.release()).outcome).toBe("expired");
+  });
+
+  it("inspect tells each master's holder, shortened", async () => {
+    const { redlock } = open();
+    const resource = fresh();
+    const names = masters().map(({ host, port }) => `${host}:${port}`);
+    const free = { owner: undefined, remaining: 0, queueLength: 0, unreachable: undefined };
+    expect(await redlock.inspect(resource)).toEqual(names.map((node) => ({ node, ...free })));
+    const lock = await redlock.acquire(resource, ttl);
+    await Promise.all(lock.attempts);
+    const report = await redlock.inspect(resource);
+    expect(report.map(({ node }) => node)).toEqual(names);
+    for (const { owner, remaining } of report) {
+      expect(lock.value.startsWith(owner!.replace("…", ""))).toBe(true);
+      expect(owner!.length).toBeLessThan(lock.value.length);
+      expect(remaining).toBeGreaterThan(ttl * 0.9);
+    }
+    expect(JSON.stringify(report)).not.toContain(lock.value);
+    await lock.release();
+  });
+
+  it("resume goes on with a lock elsewhere: nothing remains until the masters have been asked", async () => {
+    const resource = fresh();
+    const given = await open().redlock.acquire([resource], ttl);
+    await Promise.all(given.attempts);
+    const json = JSON.stringify(given);
+    const { redlock } = open();
+    const lock = redlock.resume(JSON.parse(json));
+    expect(lock).toMatchObject({
+      state: "unknown",
+      resources: [resource],
+      value: given.value,
+      expiration: 0,
+    });
+    expect(lock.remaining()).toBe(0);
+    expect(await lock.verify()).toBe(true);
+    expect(lock.state).toBe("held");
+    expect(lock.remaining()).toBeGreaterThan(ttl * 0.9);
+    expect(lock.remaining()).toBeLessThan(ttl);
+
+    const other = open().redlock.resume(JSON.parse(json));
+    await other.extend(2 * ttl);
+    expect(other.remaining()).toBeGreaterThan(2 * ttl * 0.9);
+    expect((await other.release()).outcome).toBe("released");
+    await fleet.untilGone(resource, masters());
+    expect(await lock.verify()).toBe(false);
+  });
+
+  it("neither a resumed lock nor one that was handed on is given back to masters that lost it", async () => {
+    const resource = fresh();
+    const { redlock } = open();
+    const given = await redlock.acquire(resource, ttl);
+    await Promise.all(given.attempts);
+    const lock = redlock.resume(JSON.parse(JSON.stringify(given)));
+    await fleet.free(resource, majority());
+    expect(await rejection(lock.extend(ttl))).toBeInstanceOf(LockLostError);
+    expect(await rejection(given.extend(ttl))).toBeInstanceOf(LockLostError);
+    expect(await fleet.values(resource, majority())).toEqual(majority().map(() => null));
+    await lock.release();
+  });
+
+  it("quit releases, ends what waits, and quits the clients", async () => {
+    const { redlock, clients } = open();
+    const [held, foreign] = [fresh(), fresh()];
+    await fleet.occupy(foreign, masters());
+    const lock = await redlock.acquire(held, ttl);
+    const { signal } = lock;
+    const waiting = rejection(redlock.acquire(foreign, ttl, { retryCount: -1 }));
+    const quitting = redlock.quit();
+    expect(redlock.quit()).toBe(quitting);
+    expect(await waiting).toMatchObject({ name: "ClosedError", code: "CLOSED" });
+    await quitting;
+    expect(signal.aborted).toBe(true);
+    await fleet.untilGone(held, masters());
+    await until("the clients have ended", () => clients.every(({ status }) => status === "end"));
+    expect(await rejection(redlock.acquire(held, ttl))).toMatchObject({ code: "CLOSED" });
+    expect(await rejection(redlock.tryAcquire(held, ttl))).toMatchObject({ code: "CLOSED" });
+    await fleet.free(foreign);
+  });
+
+  it("quit leaves nothing of an acquire that was on its way", async () => {
+    const { redlock } = open();
+    const resource = fresh();
+    await redlock.acquire(fresh(), ttl);
+    const acquiring = rejection(redlock.acquire(resource, ttl));
+    await redlock.quit();
+    expect(await acquiring).toMatchObject({ code: "CLOSED" });
+    await fleet.untilGone(resource, masters());
+  });
+
+  it("excludes workers of several clients from each other, and lets all of them through", async () => {
+    const resource = fresh();
+    const redlocks = [0, 1, 2].map(() => open({ retryCount: -1, retryDelay: 10, retryJitter: 8 }).redlock);
+    let inside = 0;
+    let overlaps = 0;
+    let passed = 0;
+    const worker = async (index: number): Promise<void> => {
+      for (let round = 0; round < 5; round += 1) {
+        await redlocks[index % 3]!.using([resource], 5000, async () => {
+          inside += 1;
+          if (inside > 1) overlaps += 1;
+          await fleet.admins[0]!.ping();
+          inside -= 1;
+          passed += 1;
+        });
+      }
+    };
+    await Promise.all(Array.from({ length: 6 }, (_, index) => worker(index)));
+    expect({ overlaps, passed }).toEqual({ overlaps: 0, passed: 30 });
+    await fleet.untilGone(resource);
+  });
+});
+
+describe("votes by client", () => {
+  it("tell who was for and who was against", async () => {
+    const { redlock, clients } = fleet.open({ on: fleet.masters.slice(0, 3) });
+    const resource = fresh();
+    await fleet.occupy(resource, fleet.masters.slice(2, 3));
+    const lock = await redlock.acquire(resource, ttl);
+    const [stats] = (await Promise.all(lock.attempts)) as [ExecutionStats];
+    expect(votesOf(clients, stats)).toEqual([true, true, false]);
+    expect([...stats.votesAgainst]).toEqual([[clients[2], expect.any(ResourceLockedError)]]);
+    const released = await lock.release();
+    expect(released.outcome).toBe("released");
+    await Promise.all(released.attempts);
+    expect(await fleet.values(resource)).toEqual([null, null, "somebody else", null, null]);
+    await fleet.free(resource);
+  });
+});
+
+describe("a master that does not know the scripts, and answers when the attempt is over", () => {
+  it.each([1, 2])("is no error event, with %i resources", async (count) => {
+    const [first, second, third] = fleet.masters as [Master, Master, Master];
+    await using proxy = await startProxy(third);
+    const { redlock, clients, errors } = fleet.open({ on: [first, second, proxy], nodeTimeout: 5000 });
+    await redlock.acquire(fresh(), ttl);
+    const resources = Array.from({ length: count }, () => fresh());
+    await fleet.occupy(resources[0]!);
+    await fleet.teachScripts();
+    await fleet.admin(third).script("FLUSH");
+    proxy.hold("replies");
+    const rolledBack = proxy.nextRequest((bytes) => bytes.includes(releaseScript.sha1));
+    const refused = rejection(redlock.acquire(resources, ttl, { retryCount: 0 }));
+    await rolledBack;
+    proxy.release("replies");
+    const error = (await refused) as ExecutionError;
+    expect(error).toBeInstanceOf(ResourceLockedError);
+    const [stats] = await Promise.all(error.attempts);
+    expect(stats!.votesAgainst.size).toBe(clients.length);
+    expect(errors).toEqual([]);
+    await fleet.free(resources[0]!);
+  });
+});
+
+describe("a first connection that stands when the lock is over", () => {
+  it("is no error event", async () => {
+    const [first, second, third] = fleet.masters as [Master, Master, Master];
+    await using proxy = await startProxy(third);
+    proxy.hold("requests");
+    const { redlock, errors } = fleet.open({ on: [first, second, proxy], nodeTimeout: 5000 });
+    const lock = await redlock.acquire(fresh(), ttl);
+    const { attempts } = await lock.release();
+    proxy.release("requests");
+    await Promise.all([...lock.attempts, ...attempts]);
+    expect(errors).toEqual([]);
+  });
+});
+
+describe("a lock that is given to another Redlock", () => {
+  it("is extended and released where it is held, or refused", async () => {
+    const [here, there] = [fleet.masters.slice(0, 2), fleet.masters.slice(2, 5)];
+    const mine = fleet.open({ on: here }).redlock;
+    const lock = await fleet.open({ on: there }).redlock.acquire(fresh(), ttl);
+    const [resource] = lock.resources as [string];
+    const extended = await mine.extend(lock, 2 * ttl).catch((error: unknown) => error);
+    if (!(extended instanceof InvalidArgumentError)) {
+      expect(extended).toBe(lock);
+      await Promise.all(lock.attempts);
+      for (const left of await fleet.lifetimes(resource, there)) expect(left).toBeGreaterThan(1.9 * ttl);
+      await mine.release(lock);
+      await fleet.untilGone(resource, there);
+    }
+    expect(await fleet.values(resource, here)).toEqual([null, null]);
+  });
+});
+
+describe("resume", () => {
+  it.each([
+    ["nothing", undefined],
+    ["null", null],
+    ["text", "lock"],
+    ["no value", { resources: ["a"], ttl: 1000 }],
+    ["an empty value", { resources: ["a"], value: "", ttl: 1000 }],
+    ["a value that is no text", { resources: ["a"], value: 7, ttl: 1000 }],
+    ["no resources", { resources: [], value: "x", ttl: 1000 }],
+    ["no ttl", { resources: ["a"], value: "x" }],
+    ["a ttl that is text", { resources: ["a"], value: "x", ttl: "1000" }],
+  ])("refuses %s", (_, serialized) => {
+    const { redlock } = fleet.open();
+    expect(() => redlock.resume(serialized as never)).toThrow(InvalidArgumentError);
+  });
+
+  it("of a token that nobody holds comes to nothing", async () => {
+    const { redlock } = fleet.open();
+    const lock = redlock.resume({ resources: [fresh()], value: "0".repeat(32), ttl });
+    expect(await lock.verify()).toBe(false);
+    expect(await rejection(lock.extend(ttl))).toBeInstanceOf(LockLostError);
+    expect((await lock.release()).outcome).toBe("expired");
+  });
+});

@@ -1,0 +1,142 @@
+import type { Redlock } from "@quorlock/redlock";
+import type { Redis } from "ioredis";
+
+export interface Stage {
+  readonly redlock: Redlock;
+  readonly clients: readonly Redis[];
+  /** "hang" or "kill": done to all but the first of the masters; "hang all", "kill all". */
+  ask(what: string): Promise<void>;
+}
+
+export type Scenario = (stage: Stage) => Promise<unknown>;
+
+const ttl = 60_000;
+const quitClients = ({ clients }: Stage): Promise<unknown> =>
+  Promise.all(clients.map((client) => client.quit()));
+const disconnectClients = ({ clients }: Stage): void => {
+  for (const client of clients) client.disconnect();
+};
+
+/** In the pause before the next attempt: a client that is disconnected there emits no "end". */
+async function untilReconnecting(clients: readonly Redis[]): Promise<void> {
+  for (;;) {
+    if (clients.every(({ status }) => status === "reconnecting")) return;
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+}
+
+/** Rejected on purpose, by `quit` or a lost master: not what the scenario is about. */
+function ignore(call: Promise<unknown>): void {
+  call.catch(() => {});
+}
+
+async function busyWith(stage: Stage): Promise<void> {
+  const { redlock } = stage;
+  await redlock.acquire("held", ttl);
+  ignore(redlock.acquire("held", ttl, { retryCount: -1, retryDelay: 60_000 }));
+  ignore(redlock.acquire("held", ttl, { waitTimeout: 60_000 }));
+}
+
+/** What the process does; then it must exit by itself, without an error. */
+export const scenarios: Record<string, Scenario> = {
+  "quit, nothing done": ({ redlock }) => redlock.quit(),
+  async "quit after locks were released"({ redlock }) {
+    for (let round = 0; round < 20; round += 1) await (await redlock.acquire(`r${round}`, ttl)).release();
+    await redlock.quit();
+  },
+  async "quit with a lock held"({ redlock }) {
+    await redlock.acquire("held", ttl);
+    await redlock.quit();
+  },
+  async "quit with a lock extended and its signal watched"({ redlock }) {
+    const lock = await redlock.acquire("held", ttl);
+    lock.signal.addEventListener("abort", () => {});
+    await lock.extend(2 * ttl);
+    await redlock.quit();
+  },
+  async "quit with acquires waiting"(stage) {
+    await busyWith(stage);
+    await stage.redlock.quit();
+  },
+  async "quit while using runs"({ redlock }) {
+    let quitting: Promise<void> | undefined;
+    await redlock.using("held", 3000, async (signal) => {
+      const aborted = new Promise((resolve) => signal.addEventListener("abort", resolve));
+      quitting = redlock.quit();
+      await aborted;
+    });
+    await quitting;
+  },
+  async "quit with some masters hung"(stage) {
+    await busyWith(stage);
+    await stage.ask("hang");
+    ignore(stage.redlock.acquire("another", ttl));
+    await stage.redlock.quit();
+  },
+  async "quit with all masters hung"(stage) {
+    await busyWith(stage);
+    await stage.ask("hang all");
+    ignore(stage.redlock.acquire("another", ttl));
+    await stage.redlock.quit();
+  },
+  async "quit with some masters dead"(stage) {
+    await busyWith(stage);
+    await stage.ask("kill");
+    await stage.redlock.acquire("another", ttl).catch(() => {});
+    await stage.redlock.quit();
+  },
+  async "quit with all masters dead"(stage) {
+    await busyWith(stage);
+    await stage.ask("kill all");
+    await stage.redlock.acquire("another", ttl, { retryCount: 1 }).catch(() => {});
+    await stage.redlock.quit();
+  },
+  async "quit right after masters died, before anybody noticed"(stage) {
+    await busyWith(stage);
+    const asked = stage.ask("kill all");
+    ignore(stage.redlock.acquire("another", ttl));
+    await asked;
+    await stage.redlock.quit();
+  },
+  async "the clients quit, a lock is released"(stage) {
+    await (await stage.redlock.acquire("held", ttl)).release();
+    await quitClients(stage);
+  },
+  async "the clients quit, a lock is held"(stage) {
+    const lock = await stage.redlock.acquire("held", ttl);
+    lock.signal.addEventListener("abort", () => {});
+    await quitClients(stage);
+  },
+  async "the clients quit, nothing done"(stage) {
+    await quitClients(stage);
+  },
+  async "the clients disconnect, an acquire has timed out at a hung master"(stage) {
+    await stage.redlock.acquire("held", ttl);
+    await stage.ask("hang all");
+    await stage.redlock.acquire("another", ttl, { retryCount: 0 }).catch(() => {});
+    disconnectClients(stage);
+  },
+  async "the clients disconnect, clean-ups are owed to dead masters"(stage) {
+    const lock = await stage.redlock.acquire("held", ttl);
+    await stage.ask("kill all");
+    await lock.release();
+    await untilReconnecting(stage.clients);
+    disconnectClients(stage);
+  },
+  async "faults of dead masters without an error listener"(stage) {
+    await stage.redlock.acquire("held", ttl);
+    await stage.ask("kill");
+    for (let round = 0; round < 5; round += 1) {
+      await stage.redlock.acquire(`r${round}`, ttl, { retryCount: 0 }).catch(() => {});
+    }
+    await stage.redlock.quit();
+  },
+  async "nobody looks at what attempts tell"({ redlock }) {
+    const lock = await redlock.acquire("held", ttl);
+    const error = await redlock
+      .acquire("held", ttl, { retryCount: 1, retryDelay: 1 })
+      .catch((reason) => reason);
+    for (const attempt of [...lock.attempts, ...error.attempts]) void attempt;
+    await redlock.quit();
+  },
+};
