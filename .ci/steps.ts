@@ -67,24 +67,13 @@ function dockerChecks(): void {
     untried.push("Docker: no engine answers and none could be started");
     return;
   }
-  const contract = ["vitest", "run", "test/contract/ioredis-6.test.ts", "test/contract/ioredis-5.test.ts"];
-  const docker = [...contract, "packages/testbed/src/docker.test.ts"];
+  const run = ["npx", "-y", "pnpm@12", "--silent", "exec", "vitest", "run", "--no-file-parallelism"];
+  const contract = [...run, "test/contract/ioredis-6.test.ts"];
   tests("contract suite on masters in Docker", () =>
-    withEngine("sh", ".ci/with-image", "npx", "-y", "pnpm@12", "--silent", "exec", ...docker),
+    withEngine("sh", ".ci/with-image", ...contract, "packages/testbed/src/docker.test.ts"),
   );
   tests("contract suite on docker-compose.redlock.yml", () =>
-    withEngine(
-      "sh",
-      ".ci/with-image",
-      "sh",
-      ".ci/with-compose",
-      "npx",
-      "-y",
-      "pnpm@12",
-      "--silent",
-      "exec",
-      ...contract,
-    ),
+    withEngine("sh", ".ci/with-image", "sh", ".ci/with-compose", ...contract),
   );
 }
 

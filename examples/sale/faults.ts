@@ -1,11 +1,12 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Inspection, Redlock } from "@quorlock/redlock";
-import type { Proxy as Line, Master } from "@quorlock/testbed";
+import type { Master } from "@quorlock/testbed";
 import { now } from "../stage/clock.ts";
 import { listed, milliseconds, type Narrator } from "../stage/narrator.ts";
 import type { Hold, Ledger } from "./ledger.ts";
+import type { Lines } from "./lines.ts";
 import type { Staff } from "./staff.ts";
-import { lease, unlucky } from "./terms.ts";
+import { lease } from "./terms.ts";
 
 /** What goes wrong while the stock is sold, and when. */
 export interface Misfortune {
@@ -13,14 +14,14 @@ export interface Misfortune {
   readonly staff: Staff;
   readonly ledger: Ledger;
   readonly masters: readonly Master[];
-  /** The lines of `unlucky` to the masters, in their order. */
-  readonly lines: readonly Line[];
+  readonly lines: Lines;
   /** Sees all masters, whoever is cut off. */
   readonly watcher: Redlock;
 }
 
 /** How the holder that was cut off learnt of it; moments on the machine's monotonic clock, ms. */
 export interface CutOff {
+  readonly worker: string;
   readonly at: number;
   readonly told: number;
   /** Who had the lock next. */
@@ -61,45 +62,38 @@ async function killAndHang({ narrator, ledger, masters }: Misfortune): Promise<v
   narrator.event("back", "cyan", `master ${hung} (SIGCONT): it executes what reached it meanwhile, in order`);
 }
 
-const severed = [1, 3, 5];
+const majority = 3;
 
 /** A holder loses most of its masters, silently: nothing is refused, nothing arrives. */
 async function cutOff({ narrator, staff, ledger, lines, watcher }: Misfortune): Promise<CutOff> {
-  await staff.slowPayment(unlucky);
+  const worker = await staff.slowPayment();
   const holding = await watcher.inspect("stock");
   const owner = ownerOf(holding);
+  const severed = keepersFirst(holding, owner).slice(0, majority);
   const told = staff.told();
-  for (const number of severed) {
-    lines[number - 1]!.dropRequests();
-    lines[number - 1]!.dropReplies();
-  }
+  lines.cut(worker, severed);
   const at = now();
-  narrator.event(
-    "cut",
-    "red",
-    `${unlucky} holds the lock and is cut off from masters ${listed(severed)}`,
-    at,
-  );
-  narrator.event("", "dim", `they keep it for ${milliseconds(keptFor(holding, owner))} more`, at);
+  const which = listed(severed);
+  narrator.event("cut", "red", `${worker} holds the lock and is cut off from masters ${which}`, at);
+  narrator.event("", "dim", `they keep it for ${milliseconds(keptFor(holding, owner, severed))} more`, at);
 
   const toldAt = await told;
   const asked = now();
-  const left = keptFor(await watcher.inspect("stock"), owner);
-  const { sold } = await ledger.holdAt(at, unlucky);
+  const left = keptFor(await watcher.inspect("stock"), owner, severed);
+  const { sold } = await ledger.holdAt(at, worker);
   const after = `${milliseconds(toldAt - at)} after the cut`;
   const end = sold ? "and sells ALL THE SAME" : "and calls the sale off";
-  narrator.event("told", "green", `${unlucky}, by its signal, ${after}, ${end}`, toldAt);
+  narrator.event("told", "green", `${worker}, by its signal, ${after}, ${end}`, toldAt);
   // They were asked a little later than that, and had the more left before.
-  const kept =
-    left > 0 ? `keep it for ${milliseconds(left + asked - toldAt)} more` : "have given it up already";
-  narrator.event("", "dim", `masters ${listed(severed)} ${kept}`, toldAt);
+  const kept = left > 0 ? `for ${milliseconds(left + asked - toldAt)} more` : "no more";
+  narrator.event("", "dim", `masters ${which} keep the lock ${kept}`, toldAt);
 
-  const next = await ledger.nextHold(at, unlucky);
-  const later = `${milliseconds(next.granted - toldAt)} after ${unlucky} was told`;
+  const next = await ledger.nextHold(at, worker);
+  const later = `${milliseconds(next.granted - toldAt)} after ${worker} was told`;
   narrator.event("granted", "green", `${next.worker} has the lock, ${later}`, next.granted);
-  await Promise.all(lines.map((line) => line.heal()));
-  narrator.event("healed", "cyan", `${unlucky} sees all masters again`);
-  return { at, told: toldAt, next };
+  await lines.heal(worker);
+  narrator.event("healed", "cyan", `${worker} sees all masters again`);
+  return { worker, at, told: toldAt, next };
 }
 
 /** Whoever most masters name. */
@@ -109,11 +103,25 @@ function ownerOf(inspections: readonly Inspection[]): string | undefined {
   return [...votes].sort(([, a], [, b]) => b - a)[0]?.[0];
 }
 
+/** The numbers of the masters: those that keep the owner's lock, those that may, and those that do not. */
+function keepersFirst(inspections: readonly Inspection[], owner: string | undefined): number[] {
+  const rank = (number: number): number => {
+    const master = inspections[number - 1]!;
+    if (master.unreachable) return 1;
+    return master.owner === owner ? 0 : 2;
+  };
+  return inspections.map((_, index) => index + 1).sort((a, b) => rank(a) - rank(b) || a - b);
+}
+
 /**
  * For how long the severed masters certainly keep the owner's lock, ms. The others may let go of it at any time:
  * the owner can still release it there. So the first of the severed ones makes a majority free.
  */
-function keptFor(inspections: readonly Inspection[], owner: string | undefined): number {
-  const kept = severed.map((number) => inspections[number - 1]!);
-  return Math.min(...kept.map((master) => (master.owner === owner ? master.remaining : 0)));
+function keptFor(
+  inspections: readonly Inspection[],
+  owner: string | undefined,
+  severed: readonly number[],
+): number {
+  const keepers = severed.map((number) => inspections[number - 1]!);
+  return Math.min(...keepers.map((master) => (master.owner === owner ? master.remaining : 0)));
 }

@@ -1,10 +1,10 @@
-import { type Proxy as Line, startProxy } from "@quorlock/testbed";
 import { now } from "../stage/clock.ts";
 import { connect } from "../stage/connect.ts";
 import { mastersUp } from "../stage/masters-up.ts";
 import { play, within } from "../stage/stage.ts";
 import { strike } from "./faults.ts";
 import type { Ledger } from "./ledger.ts";
+import { Lines } from "./lines.ts";
 import { Shop } from "./shop.ts";
 import { Staff } from "./staff.ts";
 import { type Outcome, summarise } from "./summary.ts";
@@ -21,17 +21,13 @@ await play(async (stage) => {
   stage.onEnd(() => shop.remove());
   const staff = new Staff(stage, shop);
   const masters = await mastersUp(stage, 5);
-  const lines = await Promise.all(masters.list.map((master) => startProxy(master)));
-  stage.onEnd(() => Promise.all(lines.map((line) => line.stop())));
+  const lines = await Lines.lay(stage, masters.list);
   const watcher = connect(masters.urls);
   stage.onEnd(() => watcher.quit());
 
   const show = async () => {
     narrator.heading("With the lock, while masters fail");
-    await staff.open(
-      masters.urls,
-      masters.urls.map((url, index) => through(url, lines[index]!)),
-    );
+    await staff.open(lines);
     const struck = { narrator, staff, masters: masters.list, lines, watcher };
     const withLock = await sell(staff, true, async (ledger) => strike({ ...struck, ledger }));
     narrator.heading("Without the lock, while nothing fails");
@@ -66,12 +62,4 @@ async function sell<T>(
     happening,
   );
   return { ledger, duration, happened };
-}
-
-/** The same address by way of a proxy. */
-function through(url: string, line: Line): string {
-  const address = new URL(url);
-  address.hostname = line.host;
-  address.port = String(line.port);
-  return address.href;
 }

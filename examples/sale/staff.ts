@@ -3,9 +3,10 @@ import { Crew } from "../stage/crew.ts";
 import { listed } from "../stage/narrator.ts";
 import type { Stage } from "../stage/stage.ts";
 import { Ledger } from "./ledger.ts";
+import type { Lines } from "./lines.ts";
 import { follow } from "./narration.ts";
 import type { Shop } from "./shop.ts";
-import { stockSize, unlucky, workers } from "./terms.ts";
+import { stockSize, workers } from "./terms.ts";
 import type { Order, Report } from "./worker.ts";
 
 /** The worker processes, as their parent sees them. */
@@ -33,11 +34,11 @@ export class Staff {
     return this.#crew.broken;
   }
 
-  /** Connects every worker to its masters: `unlucky` to `lines`, the others directly. */
-  async open(urls: readonly string[], lines: readonly string[]): Promise<void> {
+  /** Connects every worker to the masters, over lines of its own. */
+  async open(lines: Lines): Promise<void> {
     const { directory } = this.#shop;
     for (const worker of workers) {
-      this.#crew.tell(worker, { kind: "open", urls: worker === unlucky ? lines : urls, directory });
+      this.#crew.tell(worker, { kind: "open", urls: lines.urlsFor(worker), directory });
     }
     await this.#untilAll("ready");
     const { narrator } = this.#stage;
@@ -59,14 +60,16 @@ export class Staff {
     return this.#untilAll("closed");
   }
 
-  /** Has `worker` wait for a slow payment, and settles when it does, with the lock in hand. */
-  async slowPayment(worker: string): Promise<void> {
+  /** Has the next payment take very long. Settles when it does, with the worker who waits for it, lock in hand. */
+  async slowPayment(): Promise<string> {
     const begun = once(this.#reports, "slow-payment");
-    this.#crew.tell(worker, { kind: "slow-customer" });
-    await begun;
+    this.#crew.tellAll({ kind: "slow-payment", isNext: true });
+    const [, worker] = (await begun) as [Report, string];
+    this.#crew.tellAll({ kind: "slow-payment", isNext: false });
+    return worker;
   }
 
-  /** When a worker's signal aborts next. */
+  /** When a worker's signal aborts next: nobody's does but that of the one who holds the lock. */
   async told(): Promise<number> {
     const [report] = (await once(this.#reports, "told")) as [{ at: number }];
     return report.at;
@@ -87,8 +90,7 @@ export class Staff {
       const hold = { worker, ...report.hold };
       this.#ledger.add(hold);
       follow(narrator, this.#ledger, hold, this.#step);
-    } else if (report.kind === "trouble") narrator.event("trouble", "yellow", `${worker}: ${report.message}`);
-    else if (report.kind === "ready" || report.kind === "closed") this.#count[report.kind] += 1;
-    this.#reports.emit(report.kind, report);
+    } else if (report.kind === "ready" || report.kind === "closed") this.#count[report.kind] += 1;
+    this.#reports.emit(report.kind, report, worker);
   }
 }

@@ -1,7 +1,7 @@
 import { listed, milliseconds, type Narrator } from "../stage/narrator.ts";
 import type { CutOff } from "./faults.ts";
 import type { Ledger } from "./ledger.ts";
-import { stockSize, unlucky, workers } from "./terms.ts";
+import { stockSize, workers } from "./terms.ts";
 
 /** One sale, when it is over. */
 export interface Outcome<T> {
@@ -29,7 +29,7 @@ export function summarise(
   narrator.line(row(narrator, "without the lock", withoutLock, false));
   narrator.line("");
   narrator.line(
-    `  ${unlucky} was told ${told} after the cut: ${margin} ${order} ${cutOff.next.worker} had the lock.`,
+    `  ${cutOff.worker} was told ${told} after the cut: ${margin} ${order} ${cutOff.next.worker} had the lock.`,
   );
   narrator.line(`  With the lock sold ${listed(shares)}.`);
   narrator.line("  Workers, masters and temporary files are gone.");

@@ -6,6 +6,3 @@ export const lease = 2_000;
 
 /** Who sells: a process each. */
 export const workers = ["Anna", "Ben", "Cleo", "Dora", "Emil"] as const;
-
-/** Who is going to be cut off from the masters. */
-export const unlucky = "Emil";

@@ -14,7 +14,7 @@ import { lease } from "./terms.ts";
 export type Order =
   | { readonly kind: "open"; readonly urls: readonly string[]; readonly directory: string }
   | { readonly kind: "sell"; readonly locked: boolean }
-  | { readonly kind: "slow-customer" }
+  | { readonly kind: "slow-payment"; readonly isNext: boolean }
   | { readonly kind: "leave" };
 
 export type Report =
@@ -22,7 +22,6 @@ export type Report =
   | { readonly kind: "hold"; readonly hold: Omit<Hold, "worker"> }
   | { readonly kind: "slow-payment" }
   | { readonly kind: "told"; readonly at: number }
-  | { readonly kind: "trouble"; readonly message: string }
   | { readonly kind: "closed" };
 
 /** A write takes less than this, ms: with less left of the lock it is not begun. */
@@ -36,16 +35,12 @@ const endless = (): number => Number.POSITIVE_INFINITY;
 
 let redlock: Redlock;
 let shop: Shop | undefined;
-let nextCustomerIsSlow = false;
+let nextIsSlow = false;
 
 /** Serves one customer after the other, until the stock is empty. */
 async function sell(locked: boolean, member: Member<Report>): Promise<void> {
   for (let left: number | undefined; left !== 0; ) {
-    try {
-      left = locked ? await sellWithLock(member) : await sellOne(member, neverAborted, endless);
-    } catch (error) {
-      member.report({ kind: "trouble", message: String(error) });
-    }
+    left = locked ? await sellWithLock(member) : await sellOne(member, neverAborted, endless);
     // The next customer comes in.
     await pause(randomInt(5, 50));
   }
@@ -84,23 +79,24 @@ async function sellOne(
 
 /** The payment service takes its time. False when the signal called it off. */
 async function isPaid(signal: AbortSignal, member: Member<Report>): Promise<boolean> {
-  const duration = nextCustomerIsSlow ? slowPayment : randomInt(25, 45);
-  if (nextCustomerIsSlow) member.report({ kind: "slow-payment" });
-  nextCustomerIsSlow = false;
+  const duration = nextIsSlow ? slowPayment : randomInt(25, 45);
+  if (nextIsSlow) member.report({ kind: "slow-payment" });
+  nextIsSlow = false;
   return pause(duration, true, { signal }).catch(() => false);
 }
 
 async function obey(order: Order, member: Member<Report>): Promise<void> {
   if (order.kind === "open") {
     shop = new Shop(order.directory);
+    // Patient enough to outlast the lease of a holder that is cut off.
     redlock = connect(order.urls, { waitTimeout: 10_000, retryDelay: 30, retryJitter: 20 });
     // Nobody holds it yet: this only makes sure that all connections stand.
     await redlock.inspect("stock");
     member.report({ kind: "ready" });
   } else if (order.kind === "sell") {
     await sell(order.locked, member);
-  } else if (order.kind === "slow-customer") {
-    nextCustomerIsSlow = true;
+  } else if (order.kind === "slow-payment") {
+    nextIsSlow = order.isNext;
   } else {
     await redlock.quit();
     member.leave();

@@ -3,7 +3,13 @@ import type { Master } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { Fleet, fresh, rejection } from "./fleet.ts";
-import { type RedlockModule, redlock5, type SharedRedlock, type SharedSettings } from "./redlock-5.ts";
+import {
+  type RedlockModule,
+  redlock5,
+  type SharedLock,
+  type SharedRedlock,
+  type SharedSettings,
+} from "./redlock-5.ts";
 
 /** Code that was written for redlock 5 has to run with either. */
 const modules: Record<string, RedlockModule> = {
@@ -64,13 +70,13 @@ describe.each([
 
   it(`keeps ${waits} out until it expires`, async () => {
     const resource = fresh();
-    await holder().acquire([resource], 400);
     const begun = performance.now();
+    await holder().acquire([resource], 400);
     const next = await waiter({ retryCount: -1, retryDelay: 20, retryJitter: 10 }).acquire(
       [resource],
       20_000,
     );
-    expect(performance.now() - begun).toBeGreaterThan(300);
+    expect(performance.now() - begun).toBeGreaterThan(398);
     await next.release();
   });
 
@@ -131,12 +137,12 @@ describe("a mixed fleet", () => {
       const overlaps: string[] = [];
       const passed: Record<string, number> = {};
       const worker = async (name: string, index: number): Promise<void> => {
-        const redlock = make(modules[name]!, { retryCount: -1, retryDelay: 8, retryJitter: 7 });
+        const redlock = make(modules[name]!, { retryCount: 3, retryDelay: 8, retryJitter: 7 });
         for (let round = 0; round < 8; round += 1) {
           // Any of them, or any two neighbours.
           const first = (index + round) % 3;
           const chosen = Array.from({ length: count }, (_, next) => resources[(first + next) % 3]!);
-          const lock = await redlock.acquire(chosen, 10_000);
+          const lock = await acquireAtLast(redlock, chosen);
           for (const resource of chosen) {
             if (inside.has(resource)) overlaps.push(`${name} in ${resource}`);
             inside.set(resource, index);
@@ -158,6 +164,20 @@ describe("a mixed fleet", () => {
     60_000,
   );
 });
+
+/**
+ * redlock 5 takes back what it has won of a split vote only when it gives up: without end of retries, three of
+ * them with a master each would block everybody for a ttl, again and again. So it has to give up often.
+ */
+async function acquireAtLast(redlock: SharedRedlock, resources: string[]): Promise<SharedLock> {
+  for (;;) {
+    try {
+      return await redlock.acquire(resources, 10_000);
+    } catch (error) {
+      if (!(error instanceof redlock5.ExecutionError || error instanceof ours.ExecutionError)) throw error;
+    }
+  }
+}
 
 // What the README of redlock 5 shows, run with either.
 describe.each(Object.entries(modules))("the README's examples, with %s:", (_, module) => {
@@ -264,6 +284,8 @@ describe.each(Object.entries(modules))("the README's examples, with %s:", (_, mo
   it("settings of one call: attempts with votes for and against", async () => {
     const opened = clientsOf();
     const redlock = new module.default(opened, { retryCount: 10, retryDelay: 5000 });
+    const warmUp = await redlock.acquire([fresh()], 20_000);
+    await Promise.all(warmUp.attempts);
     const resource = fresh();
     await fleet.occupy(resource, fleet.masters.slice(0, 2));
     const error = await rejection(

@@ -50,7 +50,8 @@ it("several resources are one script, and their release one", async () => {
 });
 
 it("a refusal asks whose it is, and takes nothing back where nothing was set", async () => {
-  const { redlock } = await tapped({ retryCount: 0 });
+  // One master: of several, those whose answer was not needed may have been sent a roll-back.
+  const { redlock } = await tapped({ on: fleet.masters.slice(0, 1), retryCount: 0 });
   const resource = fresh();
   await fleet.occupy(resource);
   const marked = (await words()).length;

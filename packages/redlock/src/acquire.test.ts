@@ -199,8 +199,8 @@ describe("2.4, 2.5 validity", () => {
     await settle();
     machine.suspend(500);
     const lock = await time.run(acquiring);
-    // 2 ms for the grain of the wall clock.
-    expect(lock.remaining()).toBeCloseTo(worthOf1000 - (502 - 2), 6);
+    // 1 ms for the grain of the wall clock, which may have rounded the time away.
+    expect(lock.remaining()).toBeCloseTo(worthOf1000 - (502 + 1), 6);
   });
 
   test("a wall clock that is stepped back meanwhile gives nothing", async () => {

@@ -22,7 +22,7 @@ describe("the lease clock", () => {
   test("counts a suspension, which only the wall clock sees", () => {
     const { machine, clock } = machineAndClock();
     machine.suspend(60_000);
-    expect(clock.now()).toBe(60_000 - 2);
+    expect(clock.now()).toBe(60_000 + 1);
   });
 
   test("is not fooled by a step back of the wall clock", async () => {
@@ -38,17 +38,17 @@ describe("the lease clock", () => {
     clock.now();
     machine.stepWall(-60_000);
     await pass(10);
-    expect(clock.now()).toBe(60_000 - 2 + 10);
+    expect(clock.now()).toBe(60_000 + 1 + 10);
   });
 
   test("a step forward ends leases early, and a step back does not give that time back", async () => {
     const { machine, clock, pass } = machineAndClock();
     machine.stepWall(5000);
-    expect(clock.now()).toBe(5000 - 2);
+    expect(clock.now()).toBe(5000 + 1);
     machine.stepWall(-5000);
-    expect(clock.now()).toBe(5000 - 2);
+    expect(clock.now()).toBe(5000 + 1);
     await pass(100);
-    expect(clock.now()).toBe(5000 - 2 + 100);
+    expect(clock.now()).toBe(5000 + 1 + 100);
   });
 
   test("the grain of the wall clock adds nothing, however often it is read", () => {
@@ -111,7 +111,7 @@ describe("the lease clock", () => {
           }
         }
         readings += 1;
-        expect(clock.now()).toBeGreaterThanOrEqual(machine.now() - 2 * readings);
+        expect(clock.now()).toBeGreaterThanOrEqual(machine.now() - readings);
       }),
     );
   });

@@ -163,6 +163,13 @@ export class Lease {
     else this.#watch();
   }
 
+  /** Lease time has leapt ahead of the timer: it is set anew. */
+  leap(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#watch();
+  }
+
   /** Whether a quorum answered the last time it was asked. */
   confirm(answered: boolean): void {
     this.#unconfirmed = !answered;

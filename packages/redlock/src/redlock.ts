@@ -90,7 +90,10 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     }
     this.#limit = pLimit(acquireConcurrency);
     const nodes = nodesOf(clients);
-    const clock = new LeaseClock(runtime);
+    const leases = new Set<Lease>();
+    const clock = new LeaseClock(runtime, () => {
+      for (const lease of leases) lease.leap();
+    });
     const report = (error: NodeError) => {
       // Given up by ourselves: no fault of the master's.
       if (error.reason !== "ABANDONED") this.#tell(() => void this.emit("error", error));
@@ -101,7 +104,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       runtime,
       clock,
       cleanUps: new CleanUps(runtime, clock, report),
-      leases: new Set(),
+      leases,
       report,
     };
   }

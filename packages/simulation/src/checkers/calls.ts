@@ -1,0 +1,58 @@
+import type { Process } from "../engine/process.ts";
+import type { Findings } from "./findings.ts";
+
+interface Call {
+  readonly process: Process;
+  readonly name: string;
+  /** Within which it has to settle by the caller's own clock, ms. */
+  readonly bound: number;
+  readonly begunAt: number;
+  readonly frozenBefore: number;
+}
+
+/** The caller's clock may be that much slower than true time. */
+const slowestClock = 1.06;
+/** Timers of whole milliseconds, one after the other. */
+const slack = 20;
+
+/** Every call settles within its own time-out, whatever the masters do. Time in which the caller stood still is not counted. */
+export class Calls {
+  readonly #findings: Findings;
+  readonly #pending = new Set<Call>();
+  /** By how much the most patient call was within its bound; below 1. */
+  readonly longest: Map<string, number> = new Map();
+
+  constructor(findings: Findings) {
+    this.#findings = findings;
+  }
+
+  get pending(): number {
+    return this.#pending.size;
+  }
+
+  /** In a turn of `process`: `promise` is to settle within `bound` ms. */
+  async settles<T>(process: Process, name: string, bound: number, promise: Promise<T>): Promise<T> {
+    const call = { process, name, bound, begunAt: process.now, frozenBefore: process.frozenTime };
+    this.#pending.add(call);
+    try {
+      return await promise;
+    } finally {
+      this.#pending.delete(call);
+      this.#judge(call, "settled only");
+    }
+  }
+
+  /** Whatever is pending now will not settle. */
+  judgeTheRest(): void {
+    for (const call of this.#pending) if (!call.process.isDead) this.#judge(call, "had not settled");
+  }
+
+  #judge({ process, name, bound, begunAt, frozenBefore }: Call, how: string): void {
+    const took = (process.now - begunAt - (process.frozenTime - frozenBefore)) / 1000;
+    const limit = (bound + slack + 40 * process.timerLateness) * slowestClock;
+    this.longest.set(name, Math.max(this.longest.get(name) ?? 0, took / limit));
+    if (took <= limit) return;
+    const text = `${process.name}: ${name} ${how} after ${took.toFixed(1)} ms awake, bound ${bound.toFixed(1)} ms`;
+    this.#findings.violated("unsettled", text);
+  }
+}

@@ -1,0 +1,26 @@
+import type { Findings } from "./findings.ts";
+import type { Tenure } from "./tenures.ts";
+
+/** The resources themselves: who wrote last, and whether it was that one's turn. */
+export class Effects {
+  readonly #findings: Findings;
+  readonly #latest = new Map<string, Tenure>();
+
+  constructor(findings: Findings) {
+    this.#findings = findings;
+  }
+
+  /** A write in the same turn as a look at the lock that said there is time left. */
+  write(resource: string, tenure: Tenure): void {
+    const latest = this.#latest.get(resource);
+    if (latest && latest !== tenure && latest.beganAt > tenure.beganAt) {
+      this.#findings.violated(
+        "effect",
+        `${tenure.process.name} wrote to "${resource}" in hold ${tenure.number}, after ${latest.process.name} had ` +
+          `written in the later hold ${latest.number}`,
+      );
+      return;
+    }
+    this.#latest.set(resource, tenure);
+  }
+}

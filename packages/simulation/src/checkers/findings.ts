@@ -1,0 +1,74 @@
+/**
+ * - `belief`: two holders at one moment, each by what its own client tells it.
+ * - `effect`: a write by a holder, its lock looked at just before, after a later holder had written.
+ * - `margin`: by the keys on the masters and their clocks, others could win a quorum before the hold's deadline.
+ * - `untold`: a hold ran out, and its signal had not aborted.
+ * - `unsettled`: a call did not settle within its own time-out.
+ * - `stuck`: all was well again, and still nobody could lock.
+ * - `error`: a call came to an error that it never should.
+ */
+export type ViolationKind = "belief" | "effect" | "margin" | "untold" | "unsettled" | "stuck" | "error";
+
+export interface Violation {
+  readonly kind: ViolationKind;
+  /** True time, ms. */
+  readonly at: number;
+  readonly detail: string;
+}
+
+/** `unknown`: nothing was violated, and nothing was shown either: no lock was granted, or the run was cut short. */
+export type Verdict = "ok" | "violated" | "unknown";
+
+/** States that a good run of seeds must reach sometimes: a checker that never sees them proves nothing. */
+export const allMarks = [
+  "granted",
+  "bare majority",
+  "locked",
+  "no quorum",
+  "split vote",
+  "late SET applied",
+  "reply lost after SET",
+  "unknown script",
+  "extended",
+  "extension failed",
+  "lost",
+  "expired at release",
+  "partial release",
+  "aborted",
+  "frozen holder",
+  "rival waited for expiry",
+] as const;
+
+export type Mark = (typeof allMarks)[number];
+
+/** What a run has shown so far. */
+export class Findings {
+  readonly violations: Violation[] = [];
+  readonly marks: Map<Mark, number> = new Map();
+  /** Least time between the end of a hold and when others could have won a quorum, ms of true time. */
+  leastMargin: number = Number.POSITIVE_INFINITY;
+  /** Acquisitions and releases, attempted or done. */
+  operations = 0;
+  readonly #now: () => number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  violated(kind: ViolationKind, detail: string): void {
+    this.violations.push({ kind, at: this.#now() / 1000, detail });
+  }
+
+  reached(mark: Mark): void {
+    this.marks.set(mark, (this.marks.get(mark) ?? 0) + 1);
+  }
+
+  margin(ms: number): void {
+    if (ms < this.leastMargin) this.leastMargin = ms;
+  }
+
+  get verdict(): Verdict {
+    if (this.violations.length > 0) return "violated";
+    return this.marks.has("granted") ? "ok" : "unknown";
+  }
+}

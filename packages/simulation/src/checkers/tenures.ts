@@ -1,0 +1,211 @@
+import type { Lock } from "@quorlock/redlock";
+import type { EventId } from "../engine/engine.ts";
+import type { Kernel } from "../engine/kernel.ts";
+import type { Process } from "../engine/process.ts";
+import type { Master } from "../master/master.ts";
+import type { Findings } from "./findings.ts";
+
+/** One client's hold of a lock, from the moment its code has it until it gives it up, is told, or ends. */
+export interface Tenure {
+  readonly number: number;
+  readonly process: Process;
+  readonly lock: Lock;
+  /** True time, us. */
+  readonly beganAt: number;
+  /** When the client's own clocks will say that nothing remains. */
+  monotonicEnd: number;
+  wallEnd: number;
+  /**
+   * When its signal has to have aborted: others can hold from then on. By its monotonic clock, as timers know no
+   * other: a machine that slept is told later.
+   */
+  toldBy: number;
+  isOver: boolean;
+  /** The next look at whether it has been told. */
+  watch: EventId | undefined;
+}
+
+/** What reading a wall clock at whole milliseconds may hide, in either reading; and what the client forgives. */
+const wallGrain = 4;
+/** What floating point may be off by, ms. */
+const rounding = 0.000_001;
+/** How often the signal of a hold that should be over is looked at again while its process is not awake, us. */
+const tellingPatience = 100_000;
+
+/**
+ * Belief, in true time. A holder believes as long as `remaining()` would say so *if it were asked now*, on its
+ * clocks as they are now. Asking would be an act of its own (it may end the hold and call listeners), so it is
+ * computed: from what `remaining()` said last, and where the clocks are since.
+ *
+ * A hold may have been renewed since then without its code looking. So where the computed belief is over and the
+ * hold is not, the client itself is asked, in a turn of its own.
+ */
+export class Tenures {
+  readonly #kernel: Kernel;
+  readonly #findings: Findings;
+  readonly #masters: readonly Master[];
+  readonly #quorum: number;
+  readonly #open = new Set<Tenure>();
+  #count = 0;
+
+  constructor(kernel: Kernel, findings: Findings, masters: readonly Master[]) {
+    this.#kernel = kernel;
+    this.#findings = findings;
+    this.#masters = masters;
+    this.#quorum = Math.floor(masters.length / 2) + 1;
+  }
+
+  /** In a turn of the holder: it has just been given `lock`. */
+  begin(process: Process, lock: Lock): Tenure {
+    this.#count += 1;
+    const tenure: Tenure = {
+      number: this.#count,
+      process,
+      lock,
+      beganAt: process.now,
+      monotonicEnd: 0,
+      wallEnd: 0,
+      toldBy: 0,
+      isOver: false,
+      watch: undefined,
+    };
+    this.#open.add(tenure);
+    this.look(tenure);
+    this.#markVotes(tenure);
+    for (const rival of this.#open) if (rival !== tenure) this.#compare(tenure, rival);
+    this.#watch(tenure);
+    return tenure;
+  }
+
+  /** In a turn of the holder: what remains, which is also what its code is told. */
+  look(tenure: Tenure): number {
+    const left = tenure.lock.remaining();
+    const { clocks, now } = tenure.process;
+    if (left > 0) {
+      tenure.monotonicEnd = clocks.monotonicAt(now) + left;
+      tenure.wallEnd = clocks.wallAt(now) + left + wallGrain;
+      this.#measureMargin(tenure, clocks.untilMonotonic(now, tenure.monotonicEnd));
+    } else {
+      tenure.monotonicEnd = Number.NEGATIVE_INFINITY;
+    }
+    return left;
+  }
+
+  /** Released, told, or not interested any more. */
+  end(tenure: Tenure): void {
+    tenure.isOver = true;
+    if (tenure.watch !== undefined) this.#kernel.engine.cancel(tenure.watch);
+    this.#open.delete(tenure);
+  }
+
+  /** The process is dead: it believes nothing. */
+  endAllOf(process: Process): void {
+    for (const tenure of this.#open) if (tenure.process === process) this.end(tenure);
+  }
+
+  holdsSomething(process: Process): boolean {
+    for (const tenure of this.#open) if (tenure.process === process && this.#believes(tenure)) return true;
+    return false;
+  }
+
+  #believes({ process, monotonicEnd, wallEnd, isOver }: Tenure): boolean {
+    const { now, clocks } = process;
+    if (isOver || process.isDead) return false;
+    return clocks.monotonicAt(now) < monotonicEnd && clocks.wallAt(now) < wallEnd;
+  }
+
+  #compare(newcomer: Tenure, rival: Tenure): void {
+    const shared = newcomer.lock.resources.find((resource) => rival.lock.resources.includes(resource));
+    if (shared === undefined) return;
+    // Asleep, its monotonic clock stands still: it cannot be asked, and awake it will know.
+    if (rival.process.isSuspended) return;
+    if (this.#believes(rival)) {
+      this.#overlap(newcomer, rival, shared);
+      return;
+    }
+    this.#findings.reached("rival waited for expiry");
+    this.#askLater(rival, () => {
+      if (newcomer.isOver || !this.#believes(newcomer)) return;
+      if (this.look(rival) > 0) this.#overlap(newcomer, rival, shared);
+    });
+  }
+
+  #overlap(newcomer: Tenure, rival: Tenure, resource: string): void {
+    this.#findings.violated(
+      "belief",
+      `${newcomer.process.name} was given "${resource}" (hold ${newcomer.number}) while ${rival.process.name} ` +
+        `still believed in hold ${rival.number}, begun at ${rival.beganAt / 1000} ms`,
+    );
+  }
+
+  /** Something is asked of the holder in a turn of its own, unless it is frozen or gone by then. */
+  #askLater({ process }: Tenure, ask: () => void): void {
+    this.#kernel.engine.schedule(() => {
+      if (!process.isFrozen && !process.isDead) process.deliver(ask);
+    }, 1);
+  }
+
+  /** A holder is told before anyone else can hold, whether it looks or not (PROTOCOL 1). */
+  #watch(tenure: Tenure): void {
+    const { process, lock } = tenure;
+    // Made now: without it nobody waits to be told.
+    const { signal } = lock;
+    const grace = 2 + 20 * process.timerLateness;
+    const wait = process.clocks.untilMonotonic(this.#kernel.now, tenure.toldBy + grace);
+    const delay = Number.isFinite(wait) ? Math.max(1, Math.ceil(wait)) : tellingPatience;
+    tenure.watch = this.#kernel.engine.schedule(() => {
+      if (tenure.isOver || process.isDead) return;
+      const awake = this.#kernel.now - process.frozenUntil;
+      // Its timer runs by the monotonic clock, which may have stood still or changed its rate meanwhile.
+      const early = process.clocks.monotonicAt(this.#kernel.now) < tenure.toldBy + grace;
+      if (early || awake < tellingPatience) return this.#watchAgain(tenure);
+      process.deliver(() => {
+        if (tenure.isOver || signal.aborted) return;
+        if (this.look(tenure) > 0) this.#watch(tenure);
+        else
+          this.#findings.violated(
+            "untold",
+            `${process.name} was not told that hold ${tenure.number} ran out`,
+          );
+      });
+    }, delay);
+  }
+
+  #watchAgain(tenure: Tenure): void {
+    tenure.watch = this.#kernel.engine.schedule(() => {
+      if (!tenure.isOver) this.#watch(tenure);
+    }, tellingPatience);
+  }
+
+  /** When others could win a quorum, as the keys are now, less the end of the belief `wait` us from now. */
+  #measureMargin(tenure: Tenure, wait: number): void {
+    const { lock, process } = tenure;
+    const { now } = this.#kernel;
+    const { clocks } = process;
+    for (const resource of lock.resources) {
+      const freeIn = this.#masters.map((master) => {
+        if (!master.isUp) return Number.POSITIVE_INFINITY;
+        const entry = master.peek(resource);
+        if (entry?.value !== lock.value || entry.expiresAt === undefined) return 0;
+        // Gone when now exceeds the expiry, in whole milliseconds.
+        return master.process.clocks.untilWall(now, entry.expiresAt + 1);
+      });
+      const others = freeIn.sort((a, b) => a - b)[this.#quorum - 1] ?? 0;
+      const othersCan = Number.isFinite(others) ? clocks.monotonicAt(now + others) : tenure.monotonicEnd;
+      tenure.toldBy = Math.max(tenure.toldBy, othersCan);
+      const margin = (others - wait - (process.now - now)) / 1000;
+      this.#findings.margin(margin);
+      if (margin < -rounding) this.#tooLong(process, resource, margin);
+    }
+  }
+
+  #tooLong(process: Process, resource: string, margin: number): void {
+    const text = `${process.name} holds "${resource}" for ${-margin} ms longer than its keys keep others away`;
+    this.#findings.violated("margin", text);
+  }
+
+  #markVotes({ lock }: Tenure): void {
+    const votes = this.#masters.filter((master) => master.peek(lock.resources[0]!)?.value === lock.value);
+    if (votes.length === this.#quorum && this.#masters.length > 1) this.#findings.reached("bare majority");
+  }
+}

@@ -1,0 +1,92 @@
+import { array, assert, integer, nat, property, record } from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type Engine, type EngineKind, longestDelay } from "./engine.ts";
+import { engineOf } from "./engine-of.ts";
+
+const kinds: readonly EngineKind[] = ["fake-timers", "heap"];
+
+function drained(engine: Engine): void {
+  while (engine.step());
+}
+
+describe.each(kinds)("the %s engine", (kind) => {
+  test("runs events by time, and those of one time in the order of scheduling", () => {
+    const engine = engineOf(kind);
+    const seen: string[] = [];
+    for (const [name, delay] of [
+      ["c", 20],
+      ["a", 10],
+      ["d", 20],
+      ["b", 10],
+    ] as const) {
+      engine.schedule(() => seen.push(`${name}${engine.now}`), delay);
+    }
+    drained(engine);
+    expect(seen).toEqual(["a10", "b10", "c20", "d20"]);
+  });
+
+  test("one step runs one event", () => {
+    const engine = engineOf(kind);
+    let count = 0;
+    for (let index = 0; index < 3; index += 1) engine.schedule(() => (count += 1), 5);
+    expect(engine.step()).toBe(true);
+    expect([count, engine.pending, engine.now]).toEqual([1, 2, 5]);
+  });
+
+  test("a cancelled event does not happen, and cancelling twice or late is harmless", () => {
+    const engine = engineOf(kind);
+    const seen: number[] = [];
+    const first = engine.schedule(() => seen.push(1), 1);
+    const second = engine.schedule(() => seen.push(2), 2);
+    engine.schedule(() => engine.cancel(first), 3);
+    engine.cancel(second);
+    engine.cancel(second);
+    drained(engine);
+    expect(seen).toEqual([1]);
+    expect([engine.pending, engine.now, engine.step()]).toEqual([0, 3, false]);
+  });
+
+  test("takes the longest delay a timer can hold, and nothing that a timer would bend", () => {
+    const engine = engineOf(kind);
+    engine.schedule(() => {}, longestDelay);
+    drained(engine);
+    expect(engine.now).toBe(longestDelay);
+    for (const delay of [0, -1, 1.7, 5e-8, longestDelay + 1, Number.NaN]) {
+      expect(() => engine.schedule(() => {}, delay)).toThrow(RangeError);
+    }
+  });
+});
+
+type Step = { readonly delay: number; readonly cancel: number; readonly children: readonly number[] };
+
+/** Runs a random tree of events, some of which cancel others, and tells what happened when. */
+function story(kind: EngineKind, steps: readonly Step[]): string[] {
+  const engine = engineOf(kind);
+  const seen: string[] = [];
+  const ids: number[] = [];
+  const schedule = (step: Step, name: string): void => {
+    const id = engine.schedule(() => {
+      seen.push(`${name}@${engine.now}`);
+      const victim = ids[step.cancel];
+      if (victim !== undefined) engine.cancel(victim);
+      for (const [index, delay] of step.children.entries()) {
+        schedule({ delay, cancel: step.cancel + index, children: [] }, `${name}.${index}`);
+      }
+    }, step.delay);
+    ids.push(id);
+  };
+  for (const [index, step] of steps.entries()) schedule(step, String(index));
+  drained(engine);
+  return seen;
+}
+
+test("both engines tell the same story", () => {
+  const delay = integer({ min: 1, max: 20 });
+  const step = record({ delay, cancel: nat(60), children: array(delay, { maxLength: 4 }) });
+  assert(
+    property(array(step, { maxLength: 40 }), (steps) => {
+      expect(story("heap", steps)).toEqual(story("fake-timers", steps));
+    }),
+    { numRuns: 300 },
+  );
+});

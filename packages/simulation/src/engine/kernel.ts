@@ -1,0 +1,91 @@
+import { breathe, type Drain, systemDrain } from "./drain.ts";
+import type { Engine } from "./engine.ts";
+import { Trace } from "./trace.ts";
+
+/** Whatever runs in turns; see `Process`. */
+export interface TurnTaker {
+  /** Code with promises: its turn ends only when every continuation has run. */
+  readonly isAsynchronous: boolean;
+  /** Called when its turn is over, still at the time of the turn. */
+  endTurn(): void;
+}
+
+/** So many turns without letting the host do anything else, at most. */
+const turnsInOneBreath = 20_000;
+
+/**
+ * Runs a simulation: one event, one process, then every promise continuation that follows from it, then the next
+ * event. So it is always known which process is running, and nothing depends on how promises interleave across
+ * processes.
+ */
+export class Kernel {
+  readonly engine: Engine;
+  readonly trace: Trace;
+  readonly #drain: Drain;
+  #running: TurnTaker | undefined;
+  #mustDrain = false;
+  #steps = 0;
+
+  constructor(engine: Engine, trace: Trace = new Trace(), drain: Drain = systemDrain()) {
+    this.engine = engine;
+    this.trace = trace;
+    this.#drain = drain;
+  }
+
+  /** True time, us. */
+  get now(): number {
+    return this.engine.now;
+  }
+
+  /** Events that have happened. */
+  get steps(): number {
+    return this.#steps;
+  }
+
+  /** Who is having a turn. */
+  get running(): TurnTaker | undefined {
+    return this.#running;
+  }
+
+  /** Gives `process` a turn, in which `act` is run. One for each event. */
+  turn(process: TurnTaker, act: () => void): void {
+    if (this.#running) throw new Error("two processes cannot have a turn in one event");
+    this.#running = process;
+    act();
+    if (process.isAsynchronous) this.#mustDrain = true;
+    else this.#endTurn();
+  }
+
+  /** Runs event after event until `until` (true time, us), or until `isOver` or nothing is left to happen. */
+  run(until: number, isOver: () => boolean = () => false): Promise<void> {
+    const end = { isReached: false };
+    let turns = 0;
+    this.engine.schedule(() => (end.isReached = true), Math.max(1, until - this.now));
+    return new Promise((resolve, reject) => {
+      const go = (): void => {
+        try {
+          this.#endTurn();
+          while (!end.isReached && !isOver() && this.engine.step()) {
+            this.#steps += 1;
+            if (!this.#mustDrain) continue;
+            this.#mustDrain = false;
+            turns += 1;
+            if (turns % turnsInOneBreath === 0) breathe(go);
+            else this.#drain(go);
+            return;
+          }
+          resolve();
+        } catch (error) {
+          reject(error);
+        }
+      };
+      this.#drain(go);
+    });
+  }
+
+  #endTurn(): void {
+    const process = this.#running;
+    this.#running = undefined;
+    process?.endTurn();
+  }
+}

@@ -1,0 +1,274 @@
+import type { Runtime, Timer } from "@quorlock/redlock";
+import { Clocks, type ClocksOptions, type PartsPerMillion } from "../clocks/clocks.ts";
+import type { Random } from "../random.ts";
+import { Backlog } from "./backlog.ts";
+import { type EventId, longestDelay, shortestDelay } from "./engine.ts";
+import type { Kernel, TurnTaker } from "./kernel.ts";
+
+export interface ProcessOptions extends ClocksOptions {
+  readonly name: string;
+  /** Whether its code uses promises: a client does, a master does not. */
+  readonly isAsynchronous: boolean;
+  /** Its random bytes, and how late its timers are. */
+  readonly random: Random;
+  /** Mean lateness of its timers, ms. */
+  readonly timerLateness: number;
+}
+
+/** What floating point may add to a delay, us. */
+const rounding = 0.001;
+
+interface Item {
+  readonly kind: "timer" | "delivery";
+  readonly act: () => void;
+}
+
+/**
+ * One process of a simulation: its clocks, its timers, its randomness and its pauses. It is the `Runtime` that a
+ * client is given.
+ *
+ * - *Frozen* (a GC pause, SIGSTOP): nothing runs; what falls due or arrives is kept, in order.
+ * - *Suspended*: frozen, and the monotonic clock stands still.
+ * - *Stalled*: in the middle of a turn. The rest of the turn happens that much later, and so does all else.
+ */
+export class Process implements TurnTaker, Runtime {
+  readonly name: string;
+  readonly isAsynchronous: boolean;
+  readonly #kernel: Kernel;
+  readonly #clocks: Clocks;
+  readonly #random: Random;
+  readonly #timerLateness: number;
+  readonly #backlog: Backlog<Item>;
+  readonly #timers = new Set<ProcessTimer>();
+  /** Called after each of its turns. */
+  onTurnEnd: (() => void) | undefined;
+  /** Called before each reading of a clock; may stall. */
+  onClockRead: (() => void) | undefined;
+  /** By how much this turn has been stalled so far, us. */
+  #stalledBy = 0;
+  /** Until when it is, or was last, frozen; true time, us. */
+  #frozenUntil = 0;
+  #frozenTime = 0;
+  #isSuspended = false;
+  #isDead = false;
+
+  constructor(kernel: Kernel, options: ProcessOptions) {
+    this.#kernel = kernel;
+    this.name = options.name;
+    this.isAsynchronous = options.isAsynchronous;
+    this.#clocks = new Clocks(options);
+    this.#random = options.random;
+    this.#timerLateness = options.timerLateness * 1000;
+    this.#backlog = new Backlog(kernel.engine, (item) => this.#kernel.turn(this, item.act));
+  }
+
+  /** True time as far as this process has got with it, us. */
+  get now(): number {
+    return this.#kernel.now + this.#stalledBy;
+  }
+
+  get isDead(): boolean {
+    return this.#isDead;
+  }
+
+  get isFrozen(): boolean {
+    return this.#backlog.isClosed;
+  }
+
+  get isSuspended(): boolean {
+    return this.#isSuspended;
+  }
+
+  /** Until when it is, or was last, frozen; true time, us. */
+  get frozenUntil(): number {
+    return this.#frozenUntil;
+  }
+
+  /** How long it was frozen so far, us; a pause counts in full when it begins, also in the middle of a turn. */
+  get frozenTime(): number {
+    return this.#frozenTime + this.#stalledBy;
+  }
+
+  /** Mean lateness of its timers, ms. */
+  get timerLateness(): number {
+    return this.#timerLateness / 1000;
+  }
+
+  get clocks(): Clocks {
+    return this.#clocks;
+  }
+
+  monotonic(): number {
+    this.onClockRead?.();
+    return this.#clocks.monotonicAt(this.now);
+  }
+
+  wall(): number {
+    this.onClockRead?.();
+    return this.wallNow();
+  }
+
+  /** As Date.now() does it: whole milliseconds, rounded down. */
+  wallNow(): number {
+    return Math.floor(this.#clocks.wallAt(this.now));
+  }
+
+  randomBytes(count: number): Uint8Array {
+    return this.#random.bytes(count);
+  }
+
+  /** As Node's setTimeout: whole milliseconds, at least one. */
+  setTimer(callback: () => void, delay: number): Timer {
+    if (!(delay >= 0 && delay <= longestDelay)) throw new RangeError(`no timer keeps a delay of ${delay} ms`);
+    const due = this.#clocks.monotonicAt(this.now) + Math.max(1, Math.trunc(delay));
+    const late = this.#timerLateness > 0 ? this.#random.exponential(this.#timerLateness) : 0;
+    const timer = new ProcessTimer(this, callback, due, late);
+    this.#timers.add(timer);
+    this.#arm(timer);
+    return timer;
+  }
+
+  /** Something reaches this process, in an event that has just happened. */
+  deliver(act: () => void): void {
+    this.#pass({ kind: "delivery", act });
+  }
+
+  /** Freezes it for `duration` us; longer if it is frozen for longer already. */
+  freeze(duration: number): void {
+    const until = this.#kernel.now + this.#stalledBy + duration;
+    if (until <= this.#frozenUntil) return;
+    this.#frozenTime += until - Math.max(this.#frozenUntil, this.#kernel.now);
+    this.#frozenUntil = until;
+    this.#backlog.close();
+    this.#kernel.engine.schedule(
+      () => this.#thaw(),
+      Math.max(shortestDelay, Math.ceil(until - this.#kernel.now)),
+    );
+  }
+
+  /** Freezes it for `duration` us, in which its monotonic clock stands still. */
+  suspend(duration: number): void {
+    this.#afterStall(() => {
+      this.#clocks.suspend(this.#kernel.now);
+      this.#isSuspended = true;
+      this.#rearm();
+      this.#kernel.engine.schedule(() => {
+        this.#clocks.resume(this.#kernel.now);
+        this.#isSuspended = false;
+        this.#rearm();
+      }, duration);
+      this.freeze(duration);
+    });
+  }
+
+  /** To be called in a turn of this process: what is left of the turn happens `duration` us later. */
+  stall(duration: number): void {
+    if (this.#kernel.running === this) this.#stalledBy += duration;
+  }
+
+  setRate(rate: PartsPerMillion): void {
+    this.#afterStall(() => {
+      this.#clocks.setRate(this.#kernel.now, rate);
+      this.#rearm();
+    });
+  }
+
+  stepWall(by: number): void {
+    this.#clocks.stepWall(by);
+  }
+
+  /** It ends: no timer fires and nothing reaches it any more. */
+  kill(): void {
+    this.#isDead = true;
+    for (const timer of this.#timers) timer.cancel();
+    this.#backlog.clear();
+  }
+
+  endTurn(): void {
+    this.onTurnEnd?.();
+    const stalledBy = this.#stalledBy;
+    this.#stalledBy = 0;
+    if (stalledBy > 0) this.freeze(stalledBy);
+  }
+
+  /** @internal */
+  forget(timer: ProcessTimer): void {
+    this.#timers.delete(timer);
+    if (timer.event !== undefined) this.#kernel.engine.cancel(timer.event);
+  }
+
+  #pass(item: Item): void {
+    if (!this.#isDead) this.#backlog.pass(item);
+  }
+
+  #arm(timer: ProcessTimer): void {
+    if (timer.event !== undefined) this.#kernel.engine.cancel(timer.event);
+    timer.event = undefined;
+    const delay = this.#stalledBy + this.#clocks.untilMonotonic(this.now, timer.due) + timer.late;
+    if (delay === Number.POSITIVE_INFINITY) return;
+    const isWhole = delay <= longestDelay;
+    const ticks = isWhole ? Math.max(shortestDelay, Math.ceil(delay - rounding)) : longestDelay;
+    timer.event = this.#kernel.engine.schedule(() => {
+      timer.event = undefined;
+      if (isWhole) this.#fire(timer);
+      else this.#arm(timer);
+    }, ticks);
+  }
+
+  #fire(timer: ProcessTimer): void {
+    timer.isDue = true;
+    this.#pass({
+      kind: "timer",
+      act: () => {
+        if (!this.#timers.delete(timer)) return;
+        this.#kernel.trace.add(this.#kernel.now, this.name, "timer");
+        timer.callback();
+      },
+    });
+  }
+
+  /** A local delay takes another true time now. */
+  #rearm(): void {
+    for (const timer of this.#timers) if (!timer.isDue) this.#arm(timer);
+  }
+
+  /** A clock that was read ahead of time, in a stalled turn, keeps its rate until then: it must not step back. */
+  #afterStall(act: () => void): void {
+    const wait = this.#frozenUntil - this.#kernel.now;
+    if (wait > 0) this.#kernel.engine.schedule(act, Math.ceil(wait));
+    else act();
+  }
+
+  /** As Node's event loop goes on after a pause: timers first, then what lies in the sockets. */
+  #thaw(): void {
+    if (this.#kernel.now < this.#frozenUntil) return;
+    this.#backlog.open((items) => [
+      ...items.filter(({ kind }) => kind === "timer"),
+      ...items.filter(({ kind }) => kind === "delivery"),
+    ]);
+  }
+}
+
+class ProcessTimer implements Timer {
+  readonly #process: Process;
+  readonly callback: () => void;
+  /** By the monotonic clock. */
+  readonly due: number;
+  /** By how much it is late, us. */
+  readonly late: number;
+  event: EventId | undefined;
+  isDue = false;
+
+  constructor(process: Process, callback: () => void, due: number, late: number) {
+    this.#process = process;
+    this.callback = callback;
+    this.due = due;
+    this.late = late;
+  }
+
+  cancel(): void {
+    this.#process.forget(this);
+  }
+
+  unref(): void {}
+}

@@ -1,0 +1,101 @@
+import type { Entry, Write } from "./keyspace.ts";
+
+/** What a master keeps on disk, and when. */
+export type Persistence =
+  | { readonly mode: "none" }
+  /** A snapshot each `interval` ms. */
+  | { readonly mode: "rdb"; readonly interval: number }
+  | { readonly mode: "aof-everysec" }
+  | { readonly mode: "aof-always" };
+
+/**
+ * - `process`: the process is killed. What it gave to the kernel is written.
+ * - `power`: the machine loses power. What was not fsynced is gone.
+ */
+export type CrashKind = "process" | "power";
+
+interface DatedWrite extends Write {
+  readonly at: number;
+}
+
+const second = 1_000_000;
+/** From so many on the log is shortened now and then. */
+const manyWrites = 1024;
+
+/**
+ * Every write with the true time it was made at, so that the state of any moment that a crash or a lagging replica
+ * may throw a master back to can be rebuilt. No timer is needed: how far the disk had got is computed when asked.
+ */
+export class Durability {
+  readonly #persistence: Persistence;
+  /** When the periodic work of this master happens within its period, us. */
+  readonly #phase: number;
+  /** No replica is further behind, us. */
+  readonly #longestLag: number;
+  #base = new Map<string, Entry>();
+  #log: DatedWrite[] = [];
+  #longestLog = manyWrites;
+  #startedAt = 0;
+
+  constructor(persistence: Persistence, phase: number, longestLag = 0) {
+    this.#longestLag = longestLag;
+    this.#persistence = persistence;
+    this.#phase = phase;
+  }
+
+  /** To be called for each write; `at` is true time, us, and never decreases. */
+  record({ key, entry }: Write, at: number): void {
+    this.#log.push({ key, entry, at });
+    if (this.#log.length >= this.#longestLog) this.#compact(at);
+  }
+
+  /** What a restart after a crash at `at` finds. */
+  afterCrash(kind: CrashKind, at: number): Map<string, Entry> {
+    return this.#persistence.mode === "none" ? new Map() : this.stateAt(this.#durableUntil(kind, at));
+  }
+
+  /** The state as of `at`, with every write up to then; `at` is no longer ago than a replica may lag, where that is in question. */
+  stateAt(at: number): Map<string, Entry> {
+    const state = new Map(this.#base);
+    for (const write of this.#log) if (write.at <= at) apply(state, write);
+    return state;
+  }
+
+  /** `state` is all there is from now on, and it is on disk. */
+  restartWith(state: ReadonlyMap<string, Entry>, at: number): void {
+    this.#base = new Map(state);
+    this.#log = [];
+    this.#startedAt = at;
+  }
+
+  /** The last moment whose writes a crash leaves alone. */
+  #durableUntil(kind: CrashKind, at: number): number {
+    if (this.#persistence.mode === "rdb") {
+      return Math.max(this.#startedAt, this.#lastTick(at, this.#persistence.interval * 1000));
+    }
+    if (this.#persistence.mode === "aof-everysec" && kind === "power") {
+      return Math.max(this.#startedAt, this.#lastTick(at, second));
+    }
+    return at;
+  }
+
+  #lastTick(at: number, period: number): number {
+    return Math.floor((at - this.#phase) / period) * period + this.#phase;
+  }
+
+  /** Moves into the base what no crash takes back any more and every replica has. */
+  #compact(now: number): void {
+    const settled = Math.min(this.#durableUntil("power", now), now - this.#longestLag);
+    const kept = this.#log.filter((write) => {
+      if (write.at <= settled) apply(this.#base, write);
+      return write.at > settled;
+    });
+    this.#log = kept;
+    this.#longestLog = Math.max(manyWrites, 2 * kept.length);
+  }
+}
+
+function apply(state: Map<string, Entry>, { key, entry }: Write): void {
+  if (entry) state.set(key, entry);
+  else state.delete(key);
+}

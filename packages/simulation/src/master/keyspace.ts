@@ -1,0 +1,66 @@
+/** A value that is no string exists only to be refused: that is all a lock needs of it. */
+export interface Entry {
+  readonly value: string | { readonly list: readonly string[] };
+  /** By the master's wall clock, ms since the epoch. */
+  readonly expiresAt: number | undefined;
+}
+
+/** One write, as a log keeps it. */
+export interface Write {
+  readonly key: string;
+  /** `undefined` where the key was deleted. */
+  readonly entry: Entry | undefined;
+}
+
+/**
+ * The keys of one master. Time is given with each call: it is the master's own wall clock, and nothing else.
+ *
+ * A key is gone when now *exceeds* its expiry (checked on Redis 7), so it lives in the millisecond of its expiry,
+ * with a PTTL of 0. A clock that steps back lengthens what is left of it.
+ */
+export class Keyspace {
+  readonly #entries: Map<string, Entry>;
+  readonly #written: (write: Write) => void;
+
+  constructor(entries: Iterable<readonly [string, Entry]> = [], written: (write: Write) => void = () => {}) {
+    this.#entries = new Map(entries);
+    this.#written = written;
+  }
+
+  get(key: string, now: number): Entry | undefined {
+    const entry = this.#entries.get(key);
+    if (entry === undefined || entry.expiresAt === undefined || now <= entry.expiresAt) return entry;
+    this.#entries.delete(key);
+    return undefined;
+  }
+
+  set(key: string, entry: Entry): void {
+    this.#entries.set(key, entry);
+    this.#written({ key, entry });
+  }
+
+  /** Whether it was there. */
+  delete(key: string, now: number): boolean {
+    if (!this.get(key, now)) return false;
+    this.#entries.delete(key);
+    this.#written({ key, entry: undefined });
+    return true;
+  }
+
+  clear(): void {
+    for (const key of [...this.#entries.keys()]) {
+      this.#entries.delete(key);
+      this.#written({ key, entry: undefined });
+    }
+  }
+
+  /** Takes away what has expired, as Redis's active expiry does ten times a second. */
+  sweep(now: number): void {
+    for (const key of [...this.#entries.keys()]) this.get(key, now);
+  }
+
+  /** In the order of their last creation. */
+  entries(): IterableIterator<[string, Entry]> {
+    return this.#entries.entries();
+  }
+}

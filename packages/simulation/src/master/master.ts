@@ -1,0 +1,110 @@
+import type { Kernel } from "../engine/kernel.ts";
+import type { Process } from "../engine/process.ts";
+import { type CrashKind, Durability, type Persistence } from "./durability.ts";
+import { type Entry, Keyspace } from "./keyspace.ts";
+import { RedisModel } from "./redis-model.ts";
+import { type Reply, ReplyError } from "./reply.ts";
+
+/**
+ * One Redis master: the model of what it answers, in a process with clocks of its own, on a machine with a disk.
+ * It may crash, come back with what its persistence kept, lose its memory, or be replaced by a replica.
+ */
+export class Master {
+  readonly name: string;
+  readonly process: Process;
+  readonly #kernel: Kernel;
+  readonly #durability: Durability;
+  readonly #model: RedisModel;
+  readonly #downListeners: Array<() => void> = [];
+  #isUp = true;
+  #incarnation = 1;
+  #found: Map<string, Entry> = new Map();
+
+  constructor(kernel: Kernel, process: Process, persistence: Persistence, phase = 0, longestLag = 0) {
+    this.#kernel = kernel;
+    this.name = process.name;
+    this.process = process;
+    this.#durability = new Durability(persistence, phase, longestLag);
+    this.#model = new RedisModel(this.#keyspaceOf([]), this.#runId);
+  }
+
+  get isUp(): boolean {
+    return this.#isUp;
+  }
+
+  /** Changes with each start. A connection belongs to one. */
+  get incarnation(): number {
+    return this.#incarnation;
+  }
+
+  /** For those who keep connections to it: it has gone down, and all of them with it. */
+  onDown(listener: () => void): void {
+    this.#downListeners.push(listener);
+  }
+
+  /** In a turn of its process. An error reply is returned, not thrown. */
+  execute(command: string, args: readonly (string | number)[]): Reply | ReplyError {
+    try {
+      const reply = this.#model.execute(command, args, this.process.wallNow());
+      if (command === "FLUSHALL") this.#durability.restartWith(new Map(), this.#kernel.now);
+      return reply;
+    } catch (error) {
+      if (error instanceof ReplyError) return error;
+      throw error;
+    }
+  }
+
+  /** What a key holds now, without a trace: for checkers. */
+  peek(key: string): Entry | undefined {
+    return this.#isUp ? this.#model.keyspace.get(key, this.process.wallNow()) : undefined;
+  }
+
+  crash(kind: CrashKind): void {
+    if (!this.#isUp) return;
+    this.#found = this.#durability.afterCrash(kind, this.#kernel.now);
+    this.#goDown();
+  }
+
+  restart(): void {
+    if (this.#isUp) return;
+    this.#start(this.#found);
+  }
+
+  /** Somebody empties it. It goes on running. */
+  flushAll(): void {
+    this.execute("FLUSHALL", []);
+  }
+
+  /** A replica that had not received the last `lag` us of writes takes its place at once. */
+  promoteReplica(lag: number): void {
+    const known = this.#durability.stateAt(this.#kernel.now - lag);
+    if (this.#isUp) this.#goDown();
+    this.#start(known);
+  }
+
+  /** A step back lengthens what lives; what has expired by then is gone. */
+  stepWall(by: number): void {
+    this.#model.keyspace.sweep(this.process.wallNow());
+    this.process.stepWall(by);
+  }
+
+  #goDown(): void {
+    this.#isUp = false;
+    for (const listener of this.#downListeners) listener();
+  }
+
+  #start(state: ReadonlyMap<string, Entry>): void {
+    this.#durability.restartWith(state, this.#kernel.now);
+    this.#incarnation += 1;
+    this.#isUp = true;
+    this.#model.restart(this.#keyspaceOf(state), this.#runId);
+  }
+
+  #keyspaceOf(entries: Iterable<readonly [string, Entry]>): Keyspace {
+    return new Keyspace(entries, (write) => this.#durability.record(write, this.#kernel.now));
+  }
+
+  get #runId(): string {
+    return `${this.name}-${this.#incarnation}`.padEnd(40, "0");
+  }
+}

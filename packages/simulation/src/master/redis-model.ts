@@ -1,0 +1,171 @@
+import type { Entry, Keyspace } from "./keyspace.ts";
+import { notAnInteger, type Reply, ReplyError, wrongType } from "./reply.ts";
+import { clientScripts, scriptTwins } from "./script-twins.ts";
+
+type Command = (args: readonly string[], now: number) => Reply;
+
+/**
+ * What one Redis master answers, for every command that the client and the simulation send. Commands and scripts
+ * are atomic and take no time. (In Redis 7.0 the time of a SET moves on within a script, so two keys of one claim
+ * may expire a millisecond apart: later than here, never earlier.)
+ *
+ * The differential test holds it against a real redis-server.
+ */
+export class RedisModel {
+  #keyspace: Keyspace;
+  /** New with each start of the process. */
+  #runId: string;
+  readonly #scripts = new Set<string>();
+  readonly #commands: ReadonlyMap<string, Command>;
+
+  constructor(keyspace: Keyspace, runId: string) {
+    this.#keyspace = keyspace;
+    this.#runId = runId;
+    this.#commands = new Map<string, Command>([
+      ["GET", ([key], now) => this.#string(key!, now)],
+      ["SET", (args, now) => this.#set(args, now)],
+      ["DEL", (keys, now) => keys.filter((key) => this.#keyspace.delete(key, now)).length],
+      ["EXISTS", (keys, now) => keys.filter((key) => this.#keyspace.get(key, now)).length],
+      ["PTTL", ([key], now) => this.#pttl(key!, now)],
+      ["PEXPIRE", ([key, ttl], now) => this.#expire(key!, ttl!, now)],
+      ["RPUSH", ([key, ...values], now) => this.#push(key!, values, now)],
+      ["EVAL", ([source, ...rest], now) => this.#evaluate(this.#load(source!), rest, now)],
+      ["EVALSHA", ([sha1, ...rest], now) => this.#evaluate(sha1!.toLowerCase(), rest, now)],
+      ["SCRIPT", ([action, ...args]) => this.#script(action!, args)],
+      ["FLUSHALL", () => this.#flushAll()],
+      ["PING", () => "PONG"],
+      ["TIME", (_, now) => [String(Math.floor(now / 1000)), String((now % 1000) * 1000)]],
+      ["INFO", () => `# Server\r\nrun_id:${this.#runId}\r\n`],
+    ]);
+  }
+
+  get keyspace(): Keyspace {
+    return this.#keyspace;
+  }
+
+  /** A new process with the keys that the old one left. Scripts are not kept. */
+  restart(keyspace: Keyspace, runId: string): void {
+    this.replaceKeyspace(keyspace);
+    this.#runId = runId;
+    this.#scripts.clear();
+  }
+
+  /** Other keys in the same process. */
+  replaceKeyspace(keyspace: Keyspace): void {
+    this.#keyspace = keyspace;
+  }
+
+  /** `now` is the master's wall clock, whole ms. Error replies are thrown. */
+  execute(command: string, args: readonly (string | number)[], now: number): Reply {
+    const run = this.#commands.get(command.toUpperCase());
+    if (!run) throw new ReplyError(`ERR unknown command '${command}', with args beginning with: `);
+    return run(args.map(String), now);
+  }
+
+  #string(key: string, now: number): string | null {
+    const entry = this.#keyspace.get(key, now);
+    if (!entry) return null;
+    if (typeof entry.value !== "string") throw wrongType();
+    return entry.value;
+  }
+
+  #set([key, value, ...options]: readonly string[], now: number): Reply {
+    const { condition, expiresAt } = setOptions(options, now);
+    const isThere = this.#keyspace.get(key!, now) !== undefined;
+    if ((condition === "NX" && isThere) || (condition === "XX" && !isThere)) return null;
+    this.#keyspace.set(key!, { value: value!, expiresAt });
+    return "OK";
+  }
+
+  #pttl(key: string, now: number): number {
+    const entry = this.#keyspace.get(key, now);
+    if (!entry) return -2;
+    return entry.expiresAt === undefined ? -1 : entry.expiresAt - now;
+  }
+
+  #expire(key: string, text: string, now: number): number {
+    const ttl = integer(text);
+    const entry = this.#keyspace.get(key, now);
+    if (!entry) return 0;
+    if (ttl <= 0) this.#keyspace.delete(key, now);
+    else this.#keyspace.set(key, { value: entry.value, expiresAt: now + ttl });
+    return 1;
+  }
+
+  #push(key: string, values: readonly string[], now: number): number {
+    const entry = this.#keyspace.get(key, now);
+    if (entry && typeof entry.value === "string") throw wrongType();
+    const before = entry ? (entry.value as Exclude<Entry["value"], string>).list : [];
+    const list = [...before, ...values];
+    this.#keyspace.set(key, { value: { list }, expiresAt: entry?.expiresAt });
+    return list.length;
+  }
+
+  #load(source: string): string {
+    const script = clientScripts.find((candidate) => candidate.source === source);
+    if (!script) throw new Error("a script that no twin was written for: see script-twins.ts");
+    this.#scripts.add(script.sha1);
+    return script.sha1;
+  }
+
+  #evaluate(sha1: string, [count, ...rest]: readonly string[], now: number): Reply {
+    if (!this.#scripts.has(sha1)) throw new ReplyError("NOSCRIPT No matching script. Please use EVAL.");
+    const twin = scriptTwins.get(sha1);
+    if (!twin) throw new Error(`script ${sha1} has no twin: see script-twins.ts`);
+    const keys = integer(count!);
+    const call = (command: string, ...args: readonly string[]): Reply => this.execute(command, args, now);
+    return twin(call, rest.slice(0, keys), rest.slice(keys));
+  }
+
+  #script(action: string, args: readonly string[]): Reply {
+    switch (action.toUpperCase()) {
+      case "LOAD":
+        return this.#load(args[0]!);
+      case "EXISTS":
+        return args.map((sha1) => (this.#scripts.has(sha1.toLowerCase()) ? 1 : 0));
+      case "FLUSH":
+        this.#scripts.clear();
+        return "OK";
+      default:
+        throw new ReplyError(`ERR unknown subcommand '${action}'. Try SCRIPT HELP.`);
+    }
+  }
+
+  /** Scripts and the run id stay. */
+  #flushAll(): Reply {
+    this.#keyspace.clear();
+    return "OK";
+  }
+}
+
+interface SetOptions {
+  readonly condition: "NX" | "XX" | undefined;
+  readonly expiresAt: number | undefined;
+}
+
+function setOptions(options: readonly string[], now: number): SetOptions {
+  let condition: SetOptions["condition"];
+  let expiresAt: number | undefined;
+  for (let index = 0; index < options.length; index += 1) {
+    const option = options[index]!.toUpperCase();
+    if ((option === "NX" || option === "XX") && condition === undefined) condition = option;
+    else if ((option === "PX" || option === "EX") && expiresAt === undefined && index + 1 < options.length) {
+      index += 1;
+      expiresAt = now + lifetime(options[index]!, option === "EX" ? 1000 : 1);
+    } else throw new ReplyError("ERR syntax error");
+  }
+  return { condition, expiresAt };
+}
+
+function lifetime(text: string, unit: number): number {
+  const value = integer(text);
+  if (value <= 0) throw new ReplyError("ERR invalid expire time in 'set' command");
+  return value * unit;
+}
+
+/** As Redis reads one: no sign but a minus, no leading zero, no fraction. */
+function integer(text: string): number {
+  const value = Number(text);
+  if (!/^(0|-?[1-9]\d*)$/.test(text) || !Number.isSafeInteger(value)) throw notAnInteger();
+  return value;
+}

@@ -1,0 +1,24 @@
+import type { Connection, Runtime } from "@quorlock/redlock";
+
+/** One deliberate fault in the algorithm, that the simulation has to find. */
+export type Mutant = SourceMutant | InjectedMutant;
+
+interface Described {
+  /** What is wrong, as one would say it in a review. */
+  readonly name: string;
+}
+
+/** One line of the client's source is another. */
+export interface SourceMutant extends Described {
+  /** In packages/redlock/src. */
+  readonly file: string;
+  /** Occurs exactly once in that file; the build of the mutant fails otherwise. */
+  readonly line: string;
+  readonly instead: string;
+}
+
+/** The client is as it is, and what it is given lies to it or for it. */
+interface InjectedMutant extends Described {
+  readonly connection?: (connection: Connection) => Connection;
+  readonly runtime?: (runtime: Runtime) => Runtime;
+}

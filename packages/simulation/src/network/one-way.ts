@@ -1,0 +1,51 @@
+import { Backlog } from "../engine/backlog.ts";
+import { longestDelay } from "../engine/engine.ts";
+import type { Kernel } from "../engine/kernel.ts";
+import type { Random } from "../random.ts";
+import { drawLatency, type Latency } from "./latency.ts";
+
+/**
+ * One direction between a client and a master. What is sent arrives in order, each after a latency of its own; a
+ * cut keeps it on the way, as TCP does, which sends again what was not acknowledged until it comes through.
+ */
+export class OneWay {
+  /** What latencies are multiplied by. */
+  slowness = 1;
+  readonly #kernel: Kernel;
+  readonly #latency: Latency;
+  readonly #longest: number;
+  readonly #random: Random;
+  readonly #backlog: Backlog<() => void>;
+  #lastArrival = 0;
+
+  /** `longest`: no message takes longer, however slow the way is, us. */
+  constructor(kernel: Kernel, latency: Latency, longest: number, random: Random) {
+    this.#kernel = kernel;
+    this.#latency = latency;
+    this.#longest = longest;
+    this.#random = random;
+    this.#backlog = new Backlog(kernel.engine, (arrive) => arrive());
+  }
+
+  get isCut(): boolean {
+    return this.#backlog.isClosed;
+  }
+
+  /** `sentAt` is true time, us, not before now: a stalled sender is ahead. */
+  send(sentAt: number, arrive: () => void): void {
+    const latency = Math.round(drawLatency(this.#latency, this.#random) * this.slowness);
+    const arrival = Math.max(sentAt + Math.min(Math.max(1, latency), this.#longest), this.#lastArrival);
+    this.#lastArrival = arrival;
+    const delay = Math.min(Math.max(1, arrival - this.#kernel.now), longestDelay);
+    this.#kernel.engine.schedule(() => this.#backlog.pass(arrive), delay);
+  }
+
+  cut(): void {
+    this.#backlog.close();
+  }
+
+  /** What was kept comes through, in order. */
+  heal(): void {
+    this.#backlog.open();
+  }
+}

@@ -1,0 +1,253 @@
+import type { Connection } from "@quorlock/redlock";
+import { shortestDelay } from "../engine/engine.ts";
+import type { Kernel } from "../engine/kernel.ts";
+import type { Process } from "../engine/process.ts";
+import type { Master } from "../master/master.ts";
+import { ReplyError } from "../master/reply.ts";
+import type { OneWay } from "./one-way.ts";
+
+/** The connection is gone, and with it whatever was not answered. */
+class ConnectionError extends Error {
+  override name = "ConnectionError";
+}
+
+interface Request {
+  readonly command: string;
+  readonly args: readonly (string | number)[];
+  readonly resolve: (reply: unknown) => void;
+  readonly reject: (error: Error) => void;
+  readonly sentAt: number;
+  /** Of the connection it was sent on. */
+  readonly generation: number;
+  /** It will not reach the master any more. */
+  isLost: boolean;
+  hasArrived: boolean;
+}
+
+/** What becomes of requests that are on their way when the connection is reset. */
+export type InFlight = "lost" | "delivered";
+
+export interface ConnectionOptions {
+  readonly client: Process;
+  readonly master: Master;
+  readonly requests: OneWay;
+  readonly replies: OneWay;
+  /** From a failed or lost connection to the next try, ms. */
+  readonly reconnectDelay: number;
+}
+
+/** Sees what only the wire knows. */
+export interface Witness {
+  /** A master has executed a command `age` us after it was sent. */
+  executed(command: string, args: readonly (string | number)[], reply: unknown, age: number): void;
+  /** A command was executed, and its reply will never come. */
+  replyLost(command: string): void;
+}
+
+/**
+ * A client's FIFO connection to one master, as the client's `Connection` demands: sends at once or not at all,
+ * rejects what is unanswered when it is lost, and connects again by itself.
+ *
+ * TCP does not lose single messages. So nothing here does either: a direction can be slow or cut (kept on the
+ * way), and the connection can be reset, with requests on the way delivered or lost, and all replies lost.
+ */
+export class SimulatedConnection implements Connection {
+  readonly name: string;
+  readonly client: object = {};
+  readonly #kernel: Kernel;
+  readonly #options: ConnectionOptions;
+  readonly #witness: Witness;
+  readonly obstacle: string = "the connection was lost";
+  readonly #readyListeners = new Set<() => void>();
+  #state: "first" | "ready" | "lost" | "closed" = "first";
+  #first: { readonly promise: Promise<void>; readonly resolve: () => void };
+  /** Changes with each connection: what belongs to an older one is void. */
+  #generation = 0;
+  /** The one that the client believes in. */
+  #standing = 0;
+  /** In the order of sending. */
+  #unanswered = new Set<Request>();
+
+  constructor(kernel: Kernel, options: ConnectionOptions, witness: Witness) {
+    this.#kernel = kernel;
+    this.#options = options;
+    this.#witness = witness;
+    this.name = options.master.name;
+    const { promise, resolve } = deferred();
+    this.#first = { promise, resolve };
+    options.master.onDown(() => this.reset("lost"));
+    this.#connect();
+  }
+
+  get isReady(): boolean {
+    return this.#state === "ready";
+  }
+
+  connectFirst(): Promise<void> | undefined {
+    return this.#state === "first" ? this.#first.promise : undefined;
+  }
+
+  send(command: string, args: readonly (string | number)[]): Promise<unknown> {
+    if (this.#state !== "ready") return Promise.reject(new ConnectionError("not connected"));
+    const { client, master, requests } = this.#options;
+    this.#kernel.trace.add(client.now, client.name, "sends", master.name, command, ...args);
+    return new Promise((resolve, reject) => {
+      const generation = this.#standing;
+      // It may be broken already, and the client not have heard of it.
+      const isLost = generation !== this.#generation;
+      const sentAt = client.now;
+      const request: Request = {
+        command,
+        args,
+        resolve,
+        reject,
+        sentAt,
+        generation,
+        isLost,
+        hasArrived: false,
+      };
+      this.#unanswered.add(request);
+      requests.send(client.now, () => this.#arrive(request));
+    });
+  }
+
+  isReply(error: unknown): error is Error {
+    return error instanceof ReplyError;
+  }
+
+  onReady(listener: () => void): () => void {
+    this.#readyListeners.add(listener);
+    return () => this.#readyListeners.delete(listener);
+  }
+
+  close(): Promise<void> {
+    this.disconnect();
+    return Promise.resolve();
+  }
+
+  disconnect(): void {
+    if (this.#state === "closed") return;
+    this.#state = "closed";
+    this.#abandon("delivered");
+    this.#first.resolve();
+  }
+
+  /** The connection breaks. The client hears of it as soon as it runs. */
+  reset(inFlight: InFlight): void {
+    if (this.#state === "closed") return;
+    const wasReady = this.#state === "ready";
+    this.#generation += 1;
+    const generation = this.#generation;
+    for (const request of this.#unanswered) {
+      if (request.hasArrived) this.#witness.replyLost(request.command);
+      else if (inFlight === "lost") request.isLost = true;
+    }
+    if (wasReady) this.#tellClient(() => this.#lose(inFlight), shortestDelay);
+    this.#retryLater(generation);
+  }
+
+  /** At the master's end of the wire. */
+  #arrive(request: Request): void {
+    const { master } = this.#options;
+    if (request.isLost || !master.isUp) return;
+    const { incarnation } = master;
+    request.hasArrived = true;
+    master.process.deliver(() => {
+      if (!master.isUp || master.incarnation !== incarnation) return;
+      const reply = master.execute(request.command, request.args);
+      const { now, trace } = this.#kernel;
+      trace.add(now, master.name, "runs", request.command, textOf(reply));
+      this.#witness.executed(request.command, request.args, reply, now - request.sentAt);
+      if (request.generation === this.#generation) this.#reply(request, reply);
+      else this.#witness.replyLost(request.command);
+    });
+  }
+
+  #reply(request: Request, reply: unknown): void {
+    const { client, master, replies } = this.#options;
+    replies.send(master.process.now, () => {
+      if (request.generation !== this.#generation) return;
+      client.deliver(() => {
+        if (!this.#unanswered.delete(request)) return;
+        this.#kernel.trace.add(this.#kernel.now, client.name, "hears", master.name);
+        if (reply instanceof ReplyError) request.reject(reply);
+        else request.resolve(reply);
+      });
+    });
+  }
+
+  #lose(inFlight: InFlight): void {
+    this.#kernel.trace.add(this.#kernel.now, this.#options.client.name, "loses", this.name);
+    if (this.#state === "ready") this.#state = "lost";
+    this.#abandon(inFlight);
+  }
+
+  /** In a turn of the client: whatever is unanswered stays so. */
+  #abandon(inFlight: InFlight): void {
+    const abandoned = [...this.#unanswered];
+    this.#unanswered = new Set();
+    for (const request of abandoned) {
+      if (!request.hasArrived && inFlight === "lost") request.isLost = true;
+      request.reject(new ConnectionError("the connection was lost"));
+    }
+  }
+
+  /** A round trip; cut directions hold it up like everything else. */
+  #connect(): void {
+    const { client, master, requests, replies } = this.#options;
+    const generation = this.#generation;
+    const isVoid = (): boolean =>
+      generation !== this.#generation || this.#state === "ready" || this.#state === "closed";
+    requests.send(client.now, () => {
+      if (isVoid()) return;
+      const { isUp, incarnation } = master;
+      replies.send(this.#kernel.now, () => {
+        if (isVoid()) return;
+        client.deliver(() => {
+          if (isVoid()) return;
+          if (isUp && master.isUp && master.incarnation === incarnation) this.#stand();
+          else this.#fail();
+        });
+      });
+    });
+  }
+
+  #stand(): void {
+    this.#kernel.trace.add(this.#kernel.now, this.#options.client.name, "connects", this.name);
+    this.#state = "ready";
+    this.#standing = this.#generation;
+    this.#first.resolve();
+    for (const listener of [...this.#readyListeners]) listener();
+  }
+
+  #fail(): void {
+    this.#state = "lost";
+    this.#first.resolve();
+    this.#retryLater(this.#generation);
+  }
+
+  #retryLater(generation: number): void {
+    this.#tellClient(() => {
+      if (generation !== this.#generation || this.#state === "ready" || this.#state === "closed") return;
+      this.#connect();
+    }, this.#options.reconnectDelay * 1000);
+  }
+
+  /** As an event of its own: what breaks one connection often breaks others, of other clients. */
+  #tellClient(act: () => void, delay: number): void {
+    this.#kernel.engine.schedule(() => this.#options.client.deliver(act), delay);
+  }
+}
+
+function deferred(): { promise: Promise<void>; resolve: () => void } {
+  let resolve!: () => void;
+  const promise = new Promise<void>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}
+
+function textOf(reply: unknown): string {
+  if (reply instanceof Error) return reply.message;
+  return Array.isArray(reply) ? reply.join(",") : String(reply);
+}

@@ -1,0 +1,77 @@
+import type { PartsPerMillion } from "../clocks/clocks.ts";
+import type { Persistence } from "../master/durability.ts";
+import type { Latency } from "../network/latency.ts";
+import type { Fault } from "./fault.ts";
+
+/** Everything that makes a run what it is, as JSON. The same plan comes to the same hash. */
+export interface Plan {
+  readonly version: 1;
+  /** What is not in the plan is drawn from this: latencies, tokens, jitter, holding times. */
+  readonly seed: number;
+  /** How long faults may happen, ms. Then all is healed, and progress is demanded. */
+  readonly duration: number;
+  readonly masters: readonly MasterPlan[];
+  readonly clients: readonly ClientPlan[];
+  readonly network: NetworkPlan;
+  readonly settings: LockSettings;
+  readonly workload: Workload;
+  readonly faults: readonly Fault[];
+}
+
+export interface ClockPlan {
+  /** What the wall clock is off by, ms. */
+  readonly offset: number;
+  readonly rate: PartsPerMillion;
+}
+
+export interface MasterPlan extends ClockPlan {
+  readonly persistence: Persistence;
+}
+
+export interface ClientPlan extends ClockPlan {
+  /** Mean lateness of its timers, ms. */
+  readonly timerLateness: number;
+}
+
+export interface NetworkPlan {
+  readonly latency: Latency;
+  /** No message takes longer one way, ms. */
+  readonly longestLatency: number;
+  /** From a lost connection to the next try, ms. */
+  readonly reconnectDelay: number;
+}
+
+/** What the locks are asked for with; the client's own names. */
+export interface LockSettings {
+  readonly ttl: number;
+  readonly driftFactor: number;
+  readonly nodeTimeout?: number;
+  readonly retryCount: number;
+  readonly retryDelay: number;
+  readonly retryJitter: number;
+  readonly waitTimeout?: number;
+  readonly automaticExtensionThreshold: number;
+}
+
+/** What the clients do with their locks. */
+export interface Workload {
+  readonly resources: number;
+  /** Mean time in the critical section, and between two of them, ms. */
+  readonly hold: number;
+  readonly think: number;
+  /** How often each way of using a lock is taken, as weights. */
+  readonly styles: Readonly<Record<Style, number>>;
+}
+
+/**
+ * - `acquire`: acquire, work, release.
+ * - `try`: the same with `tryAcquire`.
+ * - `extend`: extended by hand while working.
+ * - `using`: kept extended by the client.
+ * - `abandon`: never released; it runs out.
+ * - `abort`: the waiting is aborted now and then.
+ * - `several`: two resources at once.
+ */
+export type Style = "acquire" | "try" | "extend" | "using" | "abandon" | "abort" | "several";
+
+export const styles: readonly Style[] = ["acquire", "try", "extend", "using", "abandon", "abort", "several"];

@@ -1,0 +1,98 @@
+import { Findings, type Mark } from "../checkers/findings.ts";
+import type { Kernel } from "../engine/kernel.ts";
+import { Process } from "../engine/process.ts";
+import { Master } from "../master/master.ts";
+import { OneWay } from "../network/one-way.ts";
+import { SimulatedConnection, type Witness } from "../network/simulated-connection.ts";
+import type { ClockPlan, Plan } from "../plan/plan.ts";
+import { Random } from "../random.ts";
+
+/** What the wall clocks of an ideal machine show at the start, ms since the epoch. */
+const start = Date.UTC(2030, 0, 1);
+
+/** The way between one client and one master. */
+export interface Link {
+  readonly requests: OneWay;
+  readonly replies: OneWay;
+  readonly connection: SimulatedConnection;
+}
+
+/** Clients, masters and the network between them, as a plan describes them. */
+export class Cluster {
+  readonly kernel: Kernel;
+  readonly findings: Findings;
+  readonly masters: readonly Master[];
+  readonly clients: readonly Process[];
+  /** By client, then by master. */
+  readonly links: ReadonlyArray<readonly Link[]>;
+  readonly #plan: Plan;
+  readonly #random: Random;
+
+  constructor(kernel: Kernel, plan: Plan) {
+    this.kernel = kernel;
+    this.#plan = plan;
+    this.#random = new Random(plan.seed, "cluster");
+    this.findings = new Findings(() => kernel.now);
+    const longestLag = Math.max(0, ...plan.faults.map((fault) => (fault.kind === "promote" ? fault.lag : 0)));
+    this.masters = plan.masters.map((master, index) => {
+      const process = this.#process(`master-${index}`, false, master, 0);
+      const phase = this.#random.stream(`disk ${index}`).integer(0, 1_000_000);
+      return new Master(kernel, process, master.persistence, phase, longestLag * 1000);
+    });
+    this.clients = plan.clients.map((client, index) =>
+      this.#process(`client-${index}`, true, client, client.timerLateness),
+    );
+    this.links = this.clients.map((client, row) =>
+      this.masters.map((_, column) => this.#link(client, row, column)),
+    );
+  }
+
+  #process(name: string, isAsynchronous: boolean, clock: ClockPlan, timerLateness: number): Process {
+    const random = this.#random.stream(name);
+    const wall = start + clock.offset;
+    return new Process(this.kernel, { name, isAsynchronous, wall, rate: clock.rate, random, timerLateness });
+  }
+
+  #link(client: Process, row: number, column: number): Link {
+    const { latency, longestLatency, reconnectDelay } = this.#plan.network;
+    const oneWay = (direction: string): OneWay =>
+      new OneWay(
+        this.kernel,
+        latency,
+        longestLatency * 1000,
+        this.#random.stream(`${direction} ${row} ${column}`),
+      );
+    const requests = oneWay("requests");
+    const replies = oneWay("replies");
+    const master = this.masters[column]!;
+    const options = { client, master, requests, replies, reconnectDelay };
+    return { requests, replies, connection: new SimulatedConnection(this.kernel, options, this.#witness()) };
+  }
+
+  #witness(): Witness {
+    const { ttl, nodeTimeout = ttl / 4 } = this.#plan.settings;
+    const reached = (mark: Mark): void => this.findings.reached(mark);
+    return {
+      executed: (command, args, reply, age) => {
+        if (command === "SET") {
+          if (reply === "OK" && age > nodeTimeout * 1000) reached("late SET applied");
+          else if (reply === null) this.#markSplit(String(args[0]));
+        } else if (reply instanceof Error && reply.message.startsWith("NOSCRIPT")) reached("unknown script");
+      },
+      replyLost: (command) => {
+        if (command === "SET") reached("reply lost after SET");
+      },
+    };
+  }
+
+  /** Several tokens, and none with a quorum. */
+  #markSplit(resource: string): void {
+    const votes = new Map<unknown, number>();
+    for (const master of this.masters) {
+      const token = master.peek(resource)?.value;
+      if (token !== undefined) votes.set(token, (votes.get(token) ?? 0) + 1);
+    }
+    const most = Math.max(0, ...votes.values());
+    if (votes.size > 1 && most < Math.floor(this.masters.length / 2) + 1) this.findings.reached("split vote");
+  }
+}

@@ -1,0 +1,186 @@
+import { Calls } from "../checkers/calls.ts";
+import { Effects } from "../checkers/effects.ts";
+import type { Mark, Verdict, Violation } from "../checkers/findings.ts";
+import { Tenures } from "../checkers/tenures.ts";
+import type { EngineKind } from "../engine/engine.ts";
+import { engineOf } from "../engine/engine-of.ts";
+import { Kernel } from "../engine/kernel.ts";
+import { Trace, type TraceValue } from "../engine/trace.ts";
+import type { Plan } from "../plan/plan.ts";
+import { Random } from "../random.ts";
+import { Cluster } from "./cluster.ts";
+import { calmFrom, inject } from "./injection.ts";
+import { type Subject, theClient } from "./subject.ts";
+import { Worker } from "./worker.ts";
+
+export interface SimulateOptions {
+  /** Default: "fake-timers". */
+  readonly engine?: EngineKind;
+  /** Default: the client as it is. */
+  readonly subject?: Subject;
+  /** Sees everything that happens, with its true time in us. */
+  readonly onEvent?: (time: number, entry: readonly TraceValue[]) => void;
+  /** After so many events the run is cut short, and its verdict unknown at best. Default 20 million. */
+  readonly mostEvents?: number;
+}
+
+export interface Outcome {
+  readonly verdict: Verdict;
+  readonly violations: readonly Violation[];
+  /** Of everything that happened: the same on each machine and engine. */
+  readonly hash: string;
+  readonly marks: ReadonlyMap<Mark, number>;
+  /** ms; infinite where no lock was granted. */
+  readonly leastMargin: number;
+  /** Calls of the client that settled or should have. */
+  readonly operations: number;
+  readonly events: number;
+  /** True time that passed, ms. */
+  readonly simulated: number;
+  /** The share of its bound that the slowest call of each kind took. */
+  readonly longestCalls: ReadonlyMap<string, number>;
+}
+
+/** Runs a plan: faults and work, then calm and a last lock on everything, then the end of every client. */
+export async function simulate(plan: Plan, options: SimulateOptions = {}): Promise<Outcome> {
+  const run = new Run(plan, options);
+  await run.work();
+  await run.lockEverythingOnce();
+  await run.quit();
+  return run.outcome;
+}
+
+/** What the last locks are asked for with: nothing but a key that should be gone can stand in their way. */
+const patient = { ttl: 120_000, nodeTimeout: 20_000, retryCount: 10, retryDelay: 200, retryJitter: 100 };
+
+class Run {
+  readonly #plan: Plan;
+  readonly #options: SimulateOptions;
+  readonly #kernel: Kernel;
+  readonly #cluster: Cluster;
+  readonly #workers: readonly Worker[];
+  readonly #tenures: Tenures;
+  readonly #calls: Calls;
+  #isCutShort = false;
+
+  constructor(plan: Plan, options: SimulateOptions) {
+    this.#plan = plan;
+    this.#options = options;
+    this.#kernel = new Kernel(engineOf(options.engine ?? "fake-timers"), new Trace(options.onEvent));
+    this.#cluster = new Cluster(this.#kernel, plan);
+    const { findings, masters } = this.#cluster;
+    this.#tenures = new Tenures(this.#kernel, findings, masters);
+    this.#calls = new Calls(findings);
+    const checkers = { findings, tenures: this.#tenures, calls: this.#calls, effects: new Effects(findings) };
+    const subject = options.subject ?? theClient;
+    const random = new Random(plan.seed, "work");
+    this.#workers = this.#cluster.clients.map((process, index) => {
+      const connections = this.#cluster.links[index]!.map(({ connection }) => connection);
+      const redlock = subject.create(connections, process, plan.settings);
+      const { settings, workload } = plan;
+      return new Worker({
+        process,
+        redlock,
+        random: random.stream(process.name),
+        settings,
+        workload,
+        checkers,
+      });
+    });
+  }
+
+  async work(): Promise<void> {
+    const { duration, faults, settings } = this.#plan;
+    inject(this.#cluster, faults, {
+      onPause: (client) => {
+        if (this.#tenures.holdsSomething(client)) this.#cluster.findings.reached("frozen holder");
+      },
+      onKill: (client) => this.#tenures.endAllOf(client),
+    });
+    for (const worker of this.#workers) this.#inTurn(worker, () => worker.work());
+    const calm = Math.max(duration, calmFrom(faults));
+    await this.#run(calm + 3 * settings.ttl);
+    for (const worker of this.#workers) worker.stop();
+    // A cycle under way: waiting for a lock, working under it, giving it up.
+    const { bounds } = this.#workers[0]!;
+    const cycle = bounds.acquire + 30 * settings.ttl + 8 * bounds.extend + bounds.release;
+    await this.#run(this.#now + 2 * cycle, () => this.#living.every((worker) => worker.isDone));
+  }
+
+  /** Liveness: with every fault over and every lock run out, each resource can be locked. */
+  async lockEverythingOnce(): Promise<void> {
+    const { settings, network } = this.#plan;
+    await this.#run(this.#now + 1.2 * settings.ttl + 3 * network.longestLatency + 100);
+    const [worker] = this.#living;
+    if (!worker) return;
+    let isDone = false;
+    this.#inTurn(worker, async () => {
+      for (let resource = 0; resource <= this.#plan.workload.resources; resource += 1) {
+        const locking = worker.redlock.acquire(`resource-${resource}`, patient.ttl, {
+          ...patient,
+          waitTimeout: 60_000,
+        });
+        const lock = await worker.call("last acquire", 200_000, locking);
+        if (lock) await worker.call("last release", 2 * patient.nodeTimeout, lock.release());
+        else
+          this.#cluster.findings.violated(
+            "stuck",
+            `resource-${resource} could not be locked when all was well`,
+          );
+      }
+      isDone = true;
+    });
+    await this.#run(this.#now + 1_000_000, () => isDone);
+  }
+
+  async quit(): Promise<void> {
+    const quitting = this.#living.map((worker) => {
+      this.#inTurn(worker, async () => {
+        await worker.call("quit", worker.bounds.quit, worker.redlock.quit());
+      });
+      return worker;
+    });
+    const { bounds } = this.#workers[0]!;
+    if (quitting.length > 0) await this.#run(this.#now + 3 * bounds.quit);
+    this.#calls.judgeTheRest();
+  }
+
+  get outcome(): Outcome {
+    const { findings } = this.#cluster;
+    const { verdict, violations, marks, leastMargin, operations } = findings;
+    for (const { kind, at, detail } of violations)
+      this.#kernel.trace.add(Math.round(at * 1000), kind, detail);
+    return {
+      verdict: verdict === "ok" && this.#isCutShort ? "unknown" : verdict,
+      violations,
+      hash: this.#kernel.trace.hash,
+      marks,
+      leastMargin,
+      operations,
+      events: this.#kernel.steps,
+      simulated: this.#now,
+      longestCalls: this.#calls.longest,
+    };
+  }
+
+  /** ms */
+  get #now(): number {
+    return this.#kernel.now / 1000;
+  }
+
+  get #living(): readonly Worker[] {
+    return this.#workers.filter(({ process }) => !process.isDead);
+  }
+
+  /** Begins something in a turn of the worker's process. */
+  #inTurn(worker: Worker, act: () => Promise<void>): void {
+    this.#kernel.engine.schedule(() => worker.process.deliver(() => void act()), 1);
+  }
+
+  async #run(until: number, isOver: () => boolean = () => false): Promise<void> {
+    const { mostEvents = 20_000_000 } = this.#options;
+    const isTooLong = (): boolean => this.#kernel.steps >= mostEvents;
+    await this.#kernel.run(Math.round(until * 1000), () => isOver() || isTooLong());
+    if (isTooLong()) this.#isCutShort = true;
+  }
+}

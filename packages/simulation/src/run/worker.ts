@@ -1,0 +1,216 @@
+import type { Lock, Redlock } from "@quorlock/redlock";
+import type { Calls } from "../checkers/calls.ts";
+import type { Effects } from "../checkers/effects.ts";
+import type { Findings, Mark } from "../checkers/findings.ts";
+import type { Tenure, Tenures } from "../checkers/tenures.ts";
+import type { Process } from "../engine/process.ts";
+import { type LockSettings, type Style, styles, type Workload } from "../plan/plan.ts";
+import type { Random } from "../random.ts";
+import { Bounds } from "./bounds.ts";
+
+interface Checkers {
+  readonly findings: Findings;
+  readonly tenures: Tenures;
+  readonly effects: Effects;
+  readonly calls: Calls;
+}
+
+export interface WorkerOptions {
+  readonly process: Process;
+  readonly redlock: Redlock;
+  readonly random: Random;
+  readonly settings: LockSettings;
+  readonly workload: Workload;
+  readonly checkers: Checkers;
+}
+
+/** Looks at the lock and writes so often while it holds it. */
+const looks = 4;
+
+/** What one client process does all day: takes locks, works under them, gives them up, in one style or another. */
+export class Worker {
+  readonly #options: WorkerOptions;
+  readonly bounds: Bounds;
+  #isStopping = false;
+  #isDone = false;
+
+  constructor(options: WorkerOptions) {
+    this.#options = options;
+    this.bounds = new Bounds(options.settings);
+  }
+
+  get process(): Process {
+    return this.#options.process;
+  }
+
+  get redlock(): Redlock {
+    return this.#options.redlock;
+  }
+
+  /** Nothing of it is under way any more. */
+  get isDone(): boolean {
+    return this.#isDone || this.process.isDead;
+  }
+
+  /** What is under way is finished, and nothing new begun. */
+  stop(): void {
+    this.#isStopping = true;
+  }
+
+  async work(): Promise<void> {
+    const { random, workload } = this.#options;
+    while (!this.#isStopping) {
+      await this.pause(random.exponential(workload.think));
+      if (this.#isStopping) break;
+      await this.#cycle(this.#pickStyle());
+    }
+    this.#isDone = true;
+  }
+
+  /** `ms` by the process's own timers. */
+  pause(ms: number): Promise<void> {
+    return new Promise((resolve) => void this.process.setTimer(resolve, Math.min(ms, 2_000_000)));
+  }
+
+  /** Waits for a call that has to settle within `bound` ms, and for an error that is one of those it may come to. */
+  async call<T>(name: string, bound: number, promise: Promise<T>): Promise<T | undefined> {
+    const { calls, findings } = this.#options.checkers;
+    findings.operations += 1;
+    try {
+      return await calls.settles(this.process, name, bound, promise);
+    } catch (error) {
+      const code = codeOf(error);
+      const mark = marksOfErrors.get(code);
+      if (mark) findings.reached(mark);
+      else if (code !== "CLOSED")
+        findings.violated("error", `${this.process.name}: ${name}: ${String(error)}`);
+      return undefined;
+    }
+  }
+
+  async #cycle(style: Style): Promise<void> {
+    const { redlock, settings, random, workload } = this.#options;
+    const first = random.integer(0, workload.resources - 1);
+    const resource = `resource-${first}`;
+    const { ttl } = settings;
+    switch (style) {
+      case "using":
+        return this.#using(resource);
+      case "try": {
+        const trying = redlock.tryAcquire(resource, ttl);
+        return this.#hold(
+          (await this.call("tryAcquire", this.bounds.tryAcquire, trying)) ?? undefined,
+          style,
+        );
+      }
+      case "several": {
+        const all = [resource, `resource-${(first + 1) % (workload.resources + 1)}`];
+        return this.#hold(await this.call("acquire", this.bounds.acquire, redlock.acquire(all, ttl)), style);
+      }
+      case "abort": {
+        const controller = new AbortController();
+        this.process.setTimer(() => controller.abort(), random.exponential(ttl / 4));
+        const acquiring = redlock.acquire(resource, ttl, { signal: controller.signal });
+        return this.#hold(await this.call("acquire", this.bounds.acquire, acquiring), style);
+      }
+      default:
+        return this.#hold(
+          await this.call("acquire", this.bounds.acquire, redlock.acquire(resource, ttl)),
+          style,
+        );
+    }
+  }
+
+  async #hold(lock: Lock | undefined, style: Style): Promise<void> {
+    if (!lock) return;
+    const { tenures, findings } = this.#options.checkers;
+    findings.reached("granted");
+    const tenure = tenures.begin(this.process, lock);
+    lock.signal.addEventListener("abort", () => this.#told(tenure));
+    await this.#work(tenure, style);
+    if (style === "abandon") {
+      await this.#outlive(lock);
+      return;
+    }
+    tenures.end(tenure);
+    const result = await this.call("release", this.bounds.release, lock.release());
+    if (result?.outcome === "expired") findings.reached("expired at release");
+    if (result?.outcome === "partial") findings.reached("partial release");
+  }
+
+  async #using(resource: string): Promise<void> {
+    const { redlock, settings, checkers } = this.#options;
+    const { findings, tenures } = checkers;
+    let endRoutine!: () => void;
+    const routineEnded = new Promise<void>((resolve) => {
+      endRoutine = resolve;
+    });
+    const using = redlock.using(resource, settings.ttl, async (signal, lock) => {
+      findings.reached("granted");
+      const tenure = tenures.begin(this.process, lock);
+      signal.addEventListener("abort", () => this.#told(tenure));
+      await this.#work(tenure, "using");
+      tenures.end(tenure);
+      endRoutine();
+    });
+    // The routine takes as long as it takes: what comes before and after it has a bound.
+    const before = Promise.race([using, routineEnded]);
+    await this.call("using, before", this.bounds.acquire + this.#longestWork, before);
+    await this.call("using, after", this.bounds.release, using);
+  }
+
+  /** Looks at the lock, writes if there is time left, and so on for as long as the work takes. */
+  async #work(tenure: Tenure, style: Style): Promise<void> {
+    const { random, workload, settings, checkers } = this.#options;
+    const work = Math.min(random.exponential(workload.hold), this.#longestWork / 2);
+    for (let look = 0; look < looks && !tenure.isOver; look += 1) {
+      if (checkers.tenures.look(tenure) > 0) {
+        for (const resource of tenure.lock.resources) checkers.effects.write(resource, tenure);
+      }
+      await this.pause(work / looks);
+      if (style !== "extend" || tenure.isOver) continue;
+      const extended = await this.call("extend", this.bounds.extend, tenure.lock.extend(settings.ttl));
+      if (extended) checkers.findings.reached("extended");
+      else checkers.findings.reached("extension failed");
+    }
+  }
+
+  get #longestWork(): number {
+    return 10 * this.#options.settings.ttl;
+  }
+
+  /** Until the lock has run out by itself. */
+  async #outlive(lock: Lock): Promise<void> {
+    while (!lock.signal.aborted) await this.pause(Math.max(1, lock.remaining()));
+  }
+
+  #told(tenure: Tenure): void {
+    if (tenure.isOver) return;
+    this.#options.checkers.findings.reached("lost");
+    this.#options.checkers.tenures.end(tenure);
+  }
+
+  #pickStyle(): Style {
+    const { random, workload } = this.#options;
+    const total = styles.reduce((sum, style) => sum + workload.styles[style], 0);
+    let left = random.fraction() * total;
+    for (const style of styles) {
+      left -= workload.styles[style];
+      if (left < 0) return style;
+    }
+    return "acquire";
+  }
+}
+
+/** What a call may come to without anything being wrong with the client. */
+const marksOfErrors: ReadonlyMap<unknown, Mark> = new Map<unknown, Mark>([
+  ["ABORTED", "aborted"],
+  ["RESOURCE_LOCKED", "locked"],
+  ["NO_QUORUM", "no quorum"],
+  ["LOCK_LOST", "lost"],
+]);
+
+/** By its code and not by its class: a mutant brings classes of its own. */
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : undefined;
+}
