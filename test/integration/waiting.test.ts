@@ -5,6 +5,8 @@ import {
   InvalidArgumentError,
   type Refusal,
   ResourceLockedError,
+  type Runtime,
+  systemRuntime,
 } from "@quorlock/redlock";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../contract/until.ts";
@@ -100,18 +102,24 @@ describe("retryCount and retryDelay", () => {
     await lock.release();
   });
 
-  it("retryJitter spreads the attempts around retryDelay", async () => {
-    const { redlock } = fleet.open({ retryCount: 20, retryDelay: 30, retryJitter: 25 });
+  it.each([
+    { what: "taken off", byte: 0x00, retryCount: 10, least: 10 * 5, most: 10 * 95 },
+    { what: "added", byte: 0xff, retryCount: 3, least: 3 * 194, most: 5000 },
+  ])("retryJitter is $what, as chance will have it", async ({ byte, retryCount, least, most }) => {
+    const runtime: Runtime = {
+      ...systemRuntime,
+      // Tokens are longer than what is drawn for a pause.
+      randomBytes: (count) =>
+        count > 8 ? systemRuntime.randomBytes(count) : new Uint8Array(count).fill(byte),
+    };
+    const { redlock } = await fleet.openWarm({ retryCount, retryDelay: 100, retryJitter: 95, runtime });
     const resource = fresh();
     await fleet.occupy(resource);
-    const times = await attemptTimes(resource);
-    await rejection(redlock.acquire(resource, ttl));
-    const delays = await times();
-    expect(delays).toHaveLength(20);
-    // A timer may be early by one millisecond, and late by any number.
-    for (const delay of delays) expect(delay).toBeGreaterThan(5 - 2);
-    expect(Math.max(...delays) - Math.min(...delays)).toBeGreaterThan(10);
-    expect(Math.min(...delays)).toBeLessThan(25);
+    const { result: error, took } = await timed(() => rejection(redlock.acquire(resource, ttl)));
+    expect(attemptsOf(error)).toBe(retryCount + 1);
+    // A timer may be early by a part of a millisecond.
+    expect(took).toBeGreaterThan(least - retryCount);
+    expect(took).toBeLessThan(most);
     await fleet.free(resource);
   });
 

@@ -110,6 +110,17 @@ export const scenarios: Record<string, Scenario> = {
   async "the clients quit, nothing done"(stage) {
     await quitClients(stage);
   },
+  async "the clients quit while using never ends"(stage) {
+    await new Promise<void>((resolve) => {
+      ignore(
+        stage.redlock.using("held", 3000, () => {
+          resolve();
+          return new Promise(() => {});
+        }),
+      );
+    });
+    await quitClients(stage);
+  },
   async "the clients disconnect, an acquire has timed out at a hung master"(stage) {
     await stage.redlock.acquire("held", ttl);
     await stage.ask("hang all");

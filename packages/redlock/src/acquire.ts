@@ -1,3 +1,4 @@
+import type { Attempts } from "./attempts.ts";
 import { contentionIn, verdictOf } from "./ballot.ts";
 import type { Cancellation } from "./cancellation.ts";
 import { RoundClaim } from "./claim.ts";
@@ -33,6 +34,7 @@ export async function attempt(
   coordinator: Coordinator,
   wish: Wish,
   cancellation: Cancellation,
+  attempts: Attempts,
 ): Promise<Attempt> {
   const { nodes, quorum, runtime, clock } = coordinator;
   const { resources, ttl, settings } = wish;
@@ -60,6 +62,7 @@ export async function attempt(
       return verdictOf(round.answers) !== "open";
     },
   });
+  attempts.add(round);
   await round.decidedOr(cancellation);
 
   // 2.4, 2.5 What remains, net of drift, from the larger of the two clocks: less than asked for is a failure.

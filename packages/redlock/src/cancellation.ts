@@ -1,7 +1,7 @@
 /** Why a waiting call is to end, and the wake-up of whatever it is waiting for. */
 export class Cancellation {
   #reason: Error | undefined;
-  #listeners: Set<() => void> | undefined;
+  #listeners: Array<() => void> = [];
 
   /** Set once cancelled. */
   get reason(): Error | undefined {
@@ -12,15 +12,16 @@ export class Cancellation {
   cancel(reason: Error): void {
     if (this.#reason) return;
     this.#reason = reason;
-    for (const listener of this.#listeners ?? []) listener();
+    for (const listener of [...this.#listeners]) listener();
   }
 
   /** Called at the cancellation, or at once if that has been. Returns how to take the listener away. */
   onCancel(listener: () => void): () => void {
     if (this.#reason) listener();
-    this.#listeners ??= new Set();
-    this.#listeners.add(listener);
-    return () => this.#listeners?.delete(listener);
+    this.#listeners.push(listener);
+    return () => {
+      this.#listeners = this.#listeners.filter((other) => other !== listener);
+    };
   }
 
   /** Waits for `promise`, but no longer than until the cancellation: then resolves to `undefined`. */

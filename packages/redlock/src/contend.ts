@@ -40,7 +40,8 @@ export async function contend(contender: Contender): Promise<Contest> {
   const attempts = new Attempts(coordinator.nodes);
   try {
     for (let previous: Attempt | undefined; ; ) {
-      const last = await attemptWithRevotes(contender, patience, attempts);
+      let last = await attemptInTurn(contender, patience, attempts);
+      if (last?.outcome === "split") last = await revote(contender, patience, attempts, last);
       if (last?.lease) return { lease: last.lease, attempts };
       if (cancellation.reason) {
         // An aborted acquire leaves nothing behind: it waits for its roll-back, one nodeTimeout at most.
@@ -60,54 +61,51 @@ export async function contend(contender: Contender): Promise<Contest> {
 }
 
 /**
- * One attempt, and again after a short random time as long as live rivals split the votes between them. A rival
- * that asks again has a new token: one that refuses twice is no rival but a lock. `undefined`: no place was free
- * for even one round in the time there was.
+ * Votes again after a short random time, as long as live rivals split the votes between them. A rival that asks
+ * again has a new token: one that refuses twice is no rival but a lock.
  */
-async function attemptWithRevotes(
+async function revote(
+  contender: Contender,
+  patience: Patience,
+  attempts: Attempts,
+  split: Attempt,
+): Promise<Attempt> {
+  const { coordinator, wish, cancellation } = contender;
+  const { runtime, clock } = coordinator;
+  let last = split;
+  for (let count = 1; count <= mostRevotes; count += 1) {
+    const rivals = new Set(ownersIn(last.round.answers));
+    // Rivals that ask again within one round trip of each other split the votes again: spread over some.
+    const roundTrip = Math.max(1, clock.now() - last.round.sentAt);
+    const spread = Math.min(roundTrip * 2 ** count, Math.max(wish.settings.retryDelay, 50));
+    await patience.timeUp.race(sleep(runtime, randomFraction(runtime) * spread, cancellation));
+    if (cancellation.reason || patience.timeUp.reason) return last;
+    const next = await attemptInTurn(contender, patience, attempts);
+    if (!next) return last;
+    last = next;
+    if (last.outcome !== "split") return last;
+    if (ownersIn(last.round.answers).every((owner) => rivals.has(owner))) return last;
+  }
+  return last;
+}
+
+/** One attempt, as soon as a place is free; none if there is no place in time. */
+function attemptInTurn(
   contender: Contender,
   patience: Patience,
   attempts: Attempts,
 ): Promise<Attempt | undefined> {
-  const { coordinator, wish, cancellation } = contender;
-  let rivals = new Set<string>();
-  for (let revote = 0; ; revote += 1) {
-    const last = await attemptInTurn(contender, patience);
-    if (!last) return undefined;
-    attempts.add(last.round);
-    if (last.outcome !== "split" || revote === mostRevotes) return last;
-    const owners = ownersIn(last.round.answers);
-    if (revote > 0 && owners.every((owner) => rivals.has(owner))) return last;
-    rivals = new Set(owners);
-    // Rivals that ask again within one round trip of each other split the votes again: spread over some.
-    const roundTrip = Math.max(1, coordinator.clock.now() - last.round.sentAt);
-    const spread = Math.min(roundTrip * 2 ** (revote + 1), Math.max(wish.settings.retryDelay, 50));
-    await patience.timeUp.race(
-      sleep(coordinator.runtime, randomFraction(coordinator.runtime) * spread, cancellation),
-    );
-    if (cancellation.reason || patience.timeUp.reason) return last;
+  const { coordinator, wish, cancellation, limit } = contender;
+  if (limit.activeCount + limit.pendingCount < limit.concurrency) {
+    return limit(attempt, coordinator, wish, cancellation, attempts);
   }
-}
-
-/** One attempt, as soon as a place is free; none if there is no place in time. */
-function attemptInTurn(contender: Contender, patience: Patience): Promise<Attempt | undefined> {
-  const { coordinator, wish, cancellation, limit } = contender;
-  if (limit.activeCount + limit.pendingCount >= limit.concurrency) return attemptInLine(contender, patience);
-  return limit(attempt, coordinator, wish, cancellation);
-}
-
-async function attemptInLine(contender: Contender, patience: Patience): Promise<Attempt | undefined> {
-  const { coordinator, wish, cancellation, limit } = contender;
   let begun = false;
-  let gaveUp = false;
   const result = limit(() => {
-    if (gaveUp || cancellation.reason) return undefined;
+    if (patience.timeUp.reason || cancellation.reason) return undefined;
     begun = true;
-    return attempt(coordinator, wish, cancellation);
+    return attempt(coordinator, wish, cancellation, attempts);
   });
-  await patience.timeUp.race(cancellation.race(result));
-  gaveUp = !begun;
-  return gaveUp ? undefined : result;
+  return patience.timeUp.race(cancellation.race(result)).then(() => (begun ? result : undefined));
 }
 
 function failure(wish: Wish, last: Attempt, attempts: Attempts): Contest {

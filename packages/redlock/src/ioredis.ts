@@ -21,7 +21,7 @@ interface OwnClient {
   readonly status: string;
   connect(): Promise<unknown>;
   disconnect(): void;
-  call(command: string, ...args: (string | number)[]): Promise<unknown>;
+  call(command: string, args: readonly (string | number)[]): Promise<unknown>;
   on(event: string, listener: (argument: unknown) => void): unknown;
 }
 
@@ -120,7 +120,7 @@ export class IoredisConnection implements Connection {
   }
 
   send(command: string, args: readonly (string | number)[]): Promise<unknown> {
-    return this.#own.call(command, ...args);
+    return this.#own.call(command, args);
   }
 
   isReply(error: unknown): error is Error {

@@ -182,8 +182,12 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   }
 
   /** Gives `lock` up; see {@link Lock.release}. */
-  async release(lock: Lock, options?: Partial<Settings>): Promise<ReleaseResult> {
-    return release(Lock.leaseOf(lock), this.#settingsFor(options));
+  release(lock: Lock, options?: Partial<Settings>): Promise<ReleaseResult> {
+    try {
+      return release(Lock.leaseOf(lock), this.#settingsFor(options));
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
   /**

@@ -38,6 +38,7 @@ export class Round<Reply> {
   #missing: number;
   #timer: Timer;
   #onClosed: Array<() => void> = [];
+  #forget: (() => void) | undefined;
 
   constructor(plan: RoundPlan<Reply>) {
     this.#plan = plan;
@@ -53,8 +54,7 @@ export class Round<Reply> {
       void asked(plan, node).then(hear, (error) => hear(faultOf(node, error)));
     }
     const delay = Math.min(plan.timeout, longestTimer);
-    const due = plan.runtime.monotonic() + delay;
-    this.#timer = plan.runtime.setTimer(() => this.#expire(due), delay);
+    this.#timer = plan.runtime.setTimer(() => this.#expire(this.sentAt + delay), delay);
     if (this.#missing === 0) this.#close();
   }
 
@@ -73,11 +73,10 @@ export class Round<Reply> {
     else this.#onClosed.push(listener);
   }
 
-  /** Settles when it is decided, or at the cancellation: nothing decides it then but the answers themselves. */
-  async decidedOr(cancellation: Cancellation): Promise<void> {
-    const forget = cancellation.onCancel(() => this.#decide());
-    await this.decided;
-    forget();
+  /** Settles when it is decided, or at the cancellation: the answers there are have to do then. */
+  decidedOr(cancellation: Cancellation): Promise<void> {
+    this.#forget = cancellation.onCancel(() => this.#decide());
+    return this.decided;
   }
 
   #hear(index: number, answer: Reply | Fault): void {
@@ -94,7 +93,7 @@ export class Round<Reply> {
 
   /** Timers run before sockets are read: after a stall the answers are given one turn to be seen. */
   #expire(due: number): void {
-    if (this.#plan.runtime.monotonic() - due > lateTimer) {
+    if (this.#plan.clock.now() - due > lateTimer) {
       this.#timer = this.#plan.runtime.setTimer(() => this.#giveUp(), 1);
     } else {
       this.#giveUp();
@@ -114,6 +113,7 @@ export class Round<Reply> {
     // Whoever waited goes on; for the masters still missing no process needs to be kept alive.
     this.#timer.unref();
     this.#resolveDecided();
+    this.#forget?.();
   }
 
   #close(): void {

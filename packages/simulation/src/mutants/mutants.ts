@@ -54,8 +54,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: "a silent master is waited for",
     file: "round.ts",
-    line: "this.#timer = plan.runtime.setTimer(() => this.#expire(due), delay);",
-    instead: "this.#timer = plan.runtime.setTimer(() => void due, delay);",
+    line: "this.#timer = plan.runtime.setTimer(() => this.#expire(this.sentAt + delay), delay);",
+    instead: "this.#timer = plan.runtime.setTimer(() => void delay, delay);",
   },
   { name: "only the wall clock counts", runtime: (runtime) => withClocks(runtime, { monotonic: () => 0 }) },
   { name: "only the monotonic clock counts", runtime: (runtime) => withClocks(runtime, { wall: () => 0 }) },
