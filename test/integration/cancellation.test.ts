@@ -1,5 +1,6 @@
 import { getEventListeners } from "node:events";
-import { AbortError, type Redlock } from "@quorlock/redlock";
+import { AbortError, type Lock, type Redlock } from "@quorlock/redlock";
+import { type Master, startProxy } from "@quorlock/testbed";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { turn, until } from "../contract/until.ts";
 import { Fleet, fresh, rejection, timed } from "./fleet.ts";
@@ -123,6 +124,24 @@ describe.each(calls)("%s", (what, call) => {
 });
 
 describe("a signal", () => {
+  it("that ends a round ends the call when the roll-back is answered", async () => {
+    const [first, second, third] = fleet.masters as [Master, Master, Master];
+    await using proxy = await startProxy(third);
+    const { redlock } = await fleet.openWarm({ on: [first, second, proxy] });
+    const resource = fresh();
+    await fleet.occupy(resource, [first]);
+    proxy.delay(200, "replies");
+    const controller = new AbortController();
+    const asked = proxy.nextReply();
+    const calling = redlock.acquire(resource, ttl, { signal: controller.signal });
+    await asked;
+    controller.abort("enough");
+    const { took } = await timed(() => expectAborted(calling, "enough", controller.signal));
+    expect(took).toBeGreaterThan(190);
+    expect(await fleet.values(resource)).toEqual(["somebody else", null, null]);
+    await fleet.free(resource);
+  });
+
   it("that times out is the cause", async () => {
     const { redlock } = fleet.open({ retryCount: -1, retryDelay: 10 });
     const resource = fresh();
@@ -170,10 +189,13 @@ describe("a signal", () => {
       for (let turns = 0; turns < step / 4; turns += 1) await (turns % 2 ? turn() : Promise.resolve());
       controller.abort();
       const outcome = await call;
-      if (!(outcome instanceof AbortError)) {
-        await (outcome as { release(): Promise<unknown> }).release();
+      if (outcome instanceof AbortError) {
+        // These masters answer, so the roll-back is over when the call is.
+        for (const resource of resources) expect(await fleet.values(resource)).toEqual([null, null, null]);
+      } else {
+        await (outcome as Lock).release();
+        for (const resource of resources) await fleet.untilGone(resource);
       }
-      for (const resource of resources) await fleet.untilGone(resource);
     }
   });
 });

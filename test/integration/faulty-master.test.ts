@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { ExecutionError, type NodeError } from "@quorlock/redlock";
 import { type Master, startProxy } from "@quorlock/testbed";
 import type { Redis } from "ioredis";
@@ -139,6 +140,18 @@ describe.each(Object.entries(faults))("%s", (_, makeFault) => {
     expect((await lock.release()).outcome).toBe("released");
     for (const resource of resources) await fleet.untilGone(resource, fleet.masters.slice(0, 2));
     expect(errors.filter((error) => error.reason !== reason)).toEqual([]);
+  });
+});
+
+describe("what an error tells", () => {
+  it("is no token: whoever knows one can release the lock, and errors are logged", async () => {
+    const { redlock, errors } = await openReady();
+    const lock = await redlock.acquire(fresh(), ttl);
+    await faults["an ACL without SET and scripts"]!(fleet.admins[0]!, "");
+    await lock.extend(ttl);
+    await lock.release();
+    await until("the fault is told", () => errors.length > 0);
+    for (const error of errors) expect(inspect(error, { depth: 10 })).not.toContain(lock.value);
   });
 });
 

@@ -39,6 +39,7 @@ const nonsense: Record<string, Nonsense> = {
   "half a reply": "$10\r\nabc",
   "half a line": "+O",
   "two replies for one": "+OK\r\n+OK\r\n",
+  "NOSCRIPT, also to the script itself": "-NOSCRIPT No matching script\r\n",
   "an empty error": "-\r\n",
   "an error without a word": "- something is wrong\r\n",
   "an error in small letters": "-oops something is wrong\r\n",

@@ -31,6 +31,22 @@ describe("a cancellation", () => {
     await expect(cancellation.race(Promise.reject(new Error("bad")))).rejects.toThrow("bad");
   });
 
+  test("calls who listens for it, at once if it has been, and nobody who does not any more", () => {
+    const cancellation = new Cancellation();
+    const seen: string[] = [];
+    cancellation.onCancel(() => seen.push("a"));
+    cancellation.onCancel(() => seen.push("gone"))();
+    const forget = cancellation.onCancel(() => {
+      seen.push("b");
+      forget();
+    });
+    cancellation.onCancel(() => seen.push("c"));
+    cancellation.cancel(new Error("enough"));
+    expect(seen).toEqual(["a", "b", "c"]);
+    cancellation.onCancel(() => seen.push("late"));
+    expect(seen).toEqual(["a", "b", "c", "late"]);
+  });
+
   test("a rejection that comes after it is nobody's any more, and is not left unhandled", async () => {
     const cancellation = new Cancellation();
     const gate = new Gate();

@@ -25,6 +25,24 @@ describe("the lease clock", () => {
     expect(clock.now()).toBe(60_000 + 1);
   });
 
+  test("tells when time has passed that no timer knows of, and only then", async () => {
+    const time = new VirtualTime();
+    const machine = new VirtualMachine(time);
+    let leaps = 0;
+    const clock = new LeaseClock(machine, () => {
+      leaps += 1;
+    });
+    await time.advance(5000);
+    clock.now();
+    machine.stepWall(-5000);
+    clock.now();
+    expect(leaps).toBe(0);
+    machine.suspend(100);
+    clock.now();
+    clock.now();
+    expect(leaps).toBe(1);
+  });
+
   test("is not fooled by a step back of the wall clock", async () => {
     const { machine, clock, pass } = machineAndClock();
     machine.stepWall(-60_000);

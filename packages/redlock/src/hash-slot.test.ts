@@ -20,7 +20,9 @@ describe("the hash slot of a key", () => {
 
   test("is what ioredis routes by, for any key without an empty hash tag", () => {
     // (With one the server hashes the whole key, and the package that ioredis uses looks for a later bracket.)
-    const key = tuple(string({ unit: "binary" }), constantFrom("", "{", "}"), string())
+    // (All of Unicode as a unit would take fast-check seconds to build.)
+    const unit = constantFrom("a", "{", "}", " ", "\0", "ß", "ж", "語", "😀");
+    const key = tuple(string({ unit }), constantFrom("", "{", "}"), string())
       .map(([tag, bracket, rest]) => `${rest}{${tag}}${bracket}${rest}`)
       .filter((name) => !name.includes("{}"));
     assert(property(key, (name) => hashSlot(name) === calculateSlot(name)));

@@ -167,6 +167,17 @@ describe("clocks that misbehave while a lock is held", () => {
     expect(lock.remaining()).toBe(0);
   });
 
+  test("a suspension that anything notices brings every lock's timer forward", async () => {
+    const setting = await held();
+    const seen = tellTime(setting);
+    setting.machine.suspend(500);
+    // Another lock's round reads the clocks.
+    await setting.time.run(setting.redlock.acquire("other", 60_000));
+    await setting.time.advance(2000);
+    expect(seen.told).toBeLessThanOrEqual(worthOf1000);
+    expect(seen.told).toBeGreaterThan(900);
+  });
+
   test("the timer that was set before a suspension is not trusted", async () => {
     const setting = await held();
     const seen = tellTime(setting);

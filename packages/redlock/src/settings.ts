@@ -15,7 +15,10 @@ export interface Settings {
   readonly retryDelay: number;
   /** What is randomly added to or taken off `retryDelay`, ms. Default 100. */
   readonly retryJitter: number;
-  /** `using` extends when this much is left at the latest, ms; a third of the ttl has passed by then, or less. Default 500. */
+  /**
+   * `using` extends when this much is left at the latest, ms, and in any case when a third of the ttl has passed;
+   * so of a long threshold no more than two thirds of the ttl count. Default 500.
+   */
   readonly automaticExtensionThreshold: number;
   /**
    * The time one master has to answer, ms. A master that takes longer does not vote; its late answer is undone.
@@ -134,7 +137,9 @@ export function checkTtl(ttl: unknown, settings: Settings): asserts ttl is numbe
 export function checkHolding(ttl: number, settings: Settings, threshold: number | undefined): void {
   checkTtl(ttl, settings);
   checkBelow("automaticExtensionThreshold", threshold ?? 0, "the ttl", ttl);
-  checkBelow("ttl", ttl, "maxHoldTime", settings.maxHoldTime ?? Number.POSITIVE_INFINITY);
+  const { maxHoldTime = Number.POSITIVE_INFINITY } = settings;
+  // As long as one ttl: a hold that is never extended.
+  if (maxHoldTime !== ttl) checkBelow("ttl", ttl, "maxHoldTime", maxHoldTime);
 }
 
 function checkBelow(name: string, value: number, limitName: string, limit: number): void {
