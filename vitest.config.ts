@@ -11,7 +11,11 @@ export default defineConfig({
     // The report is for `.ci/run`, which counts.
     reporters: ["default", ["json", { outputFile: "node_modules/.vitest-results.json" }]],
     projects: [
-      { ...shared, test: { name: "unit", include: ["packages/*/src/**/*.test.ts"] } },
+      {
+        ...shared,
+        // Some start processes of their own, which takes its time on a busy machine.
+        test: { name: "unit", include: ["packages/*/src/**/*.test.ts"], testTimeout: 30_000 },
+      },
       {
         ...shared,
         test: {

@@ -73,7 +73,7 @@ describe.each([2, 3] as const)("a master that speaks RESP%i and answers with", (
       });
       for (const resources of [[fresh()], [fresh(), fresh()]]) {
         const lock = await redlock.acquire(resources, ttl);
-        const [stats] = await Promise.all(lock.attempts);
+        const stats = (await Promise.all(lock.attempts)).at(-1);
         // One reply too many is taken for the next command's: "OK" is a vote for one resource, whoever says it.
         const third = what === "two replies for one" ? expect.any(Boolean) : false;
         expect(votesOf(clients, stats!)).toEqual([true, true, third]);
