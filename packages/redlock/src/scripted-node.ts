@@ -161,7 +161,10 @@ export class ScriptedNode implements LockNode {
   #failed(error: unknown): Fault {
     const message = error instanceof Error ? error.message : String(error);
     const reason = this.#connection.isReply(error) ? reasonIn(message) : "UNREACHABLE";
-    return fault(this.name, reason, message, true, error);
+    // Not the error itself: ioredis hangs the command on it, and with that the token.
+    const cause = new Error(message);
+    cause.name = error instanceof Error ? error.name : "Error";
+    return fault(this.name, reason, message, true, cause);
   }
 
   #unexpected(reply: unknown): Fault {
