@@ -24,9 +24,9 @@ export class Staff {
   constructor(stage: Stage, shop: Shop) {
     this.#stage = stage;
     this.#shop = shop;
-    this.#crew = new Crew(stage, new URL("worker.ts", import.meta.url), workers, (name, report) =>
-      this.#hear(name, report),
-    );
+    const script = new URL("worker.ts", import.meta.url);
+    const hear = (name: string, report: Report): void => this.#hear(name, report);
+    this.#crew = new Crew(stage, script, workers, hear, [shop.directory]);
   }
 
   /** Rejects when a worker process ends that should not. */
@@ -36,9 +36,8 @@ export class Staff {
 
   /** Connects every worker to the masters, over lines of its own. */
   async open(lines: Lines): Promise<void> {
-    const { directory } = this.#shop;
     for (const worker of workers) {
-      this.#crew.tell(worker, { kind: "open", urls: lines.urlsFor(worker), directory });
+      this.#crew.tell(worker, { kind: "open", urls: lines.urlsFor(worker) });
     }
     await this.#untilAll("ready");
     const { narrator } = this.#stage;

@@ -32,7 +32,7 @@ export function summarise(
     `  ${cutOff.worker} was told ${told} after the cut: ${margin} ${order} ${cutOff.next.worker} had the lock.`,
   );
   narrator.line(`  With the lock sold ${listed(shares)}.`);
-  narrator.line("  Workers, masters and temporary files are gone.");
+  narrator.line("  All that was started has ended.");
   return soldOut && exclusive;
 }
 

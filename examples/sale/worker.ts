@@ -12,7 +12,7 @@ import { lease } from "./terms.ts";
 // One process that sells. Everything that matters for the lock is in `sell` and `sellOne`.
 
 export type Order =
-  | { readonly kind: "open"; readonly urls: readonly string[]; readonly directory: string }
+  | { readonly kind: "open"; readonly urls: readonly string[] }
   | { readonly kind: "sell"; readonly locked: boolean }
   | { readonly kind: "slow-payment"; readonly isNext: boolean }
   | { readonly kind: "leave" };
@@ -33,8 +33,8 @@ const slowPayment = 5 * lease;
 const neverAborted = AbortSignal.any([]);
 const endless = (): number => Number.POSITIVE_INFINITY;
 
+const shop = new Shop(process.argv[2]!);
 let redlock: Redlock;
-let shop: Shop | undefined;
 let nextIsSlow = false;
 
 /** Serves one customer after the other, until the stock is empty. */
@@ -63,13 +63,13 @@ async function sellOne(
   const granted = now();
   let left: number | undefined;
   let sold = false;
-  const stock = await shop!.readStock();
+  const stock = await shop.readStock();
   if (stock === 0) left = 0;
   else if (await isPaid(signal, member)) {
     // The last look, right before the write.
     if (!signal.aborted && remaining() > timeToWrite) {
       left = stock - 1;
-      await shop!.writeStock(left);
+      await shop.writeStock(left);
       sold = true;
     }
   }
@@ -87,7 +87,6 @@ async function isPaid(signal: AbortSignal, member: Member<Report>): Promise<bool
 
 async function obey(order: Order, member: Member<Report>): Promise<void> {
   if (order.kind === "open") {
-    shop = new Shop(order.directory);
     // Patient enough to outlast the lease of a holder that is cut off.
     redlock = connect(order.urls, { waitTimeout: 10_000, retryDelay: 30, retryJitter: 20 });
     // Nobody holds it yet: this only makes sure that all connections stand.
@@ -103,8 +102,7 @@ async function obey(order: Order, member: Member<Report>): Promise<void> {
   }
 }
 
-const abandoned = () => {
-  if (shop) rmSync(shop.directory, { recursive: true, force: true });
-};
-
-takeOrders<Report>((order, member) => obey(order as Order, member), abandoned);
+takeOrders<Report>(
+  (order, member) => obey(order as Order, member),
+  () => rmSync(shop.directory, { recursive: true, force: true }),
+);

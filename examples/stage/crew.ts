@@ -18,6 +18,7 @@ export class Crew<Order extends object, Report extends object> {
     script: URL,
     names: readonly string[],
     hear: (name: string, report: Report) => void,
+    parameters: readonly string[] = [],
   ) {
     this.names = names;
     let isBroken: (why: Error) => void;
@@ -27,7 +28,10 @@ export class Crew<Order extends object, Report extends object> {
     this.broken.catch(() => {});
     for (const name of names) {
       // In a group of its own: Ctrl-C is for the parent alone, which then ends all of them.
-      const child = fork(script, { detached: true, stdio: ["ignore", "inherit", "inherit", "ipc"] });
+      const child = fork(script, parameters, {
+        detached: true,
+        stdio: ["ignore", "inherit", "inherit", "ipc"],
+      });
       this.#members.set(name, child);
       child.on("message", (report) => hear(name, report as Report));
       child.on("error", (error) => isBroken(error));

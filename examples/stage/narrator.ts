@@ -10,7 +10,6 @@ const tagWidth = 8;
 export class Narrator {
   #start = now();
   readonly #isColoured = isColourWanted();
-
   #isSilent = false;
 
   /** From now on the clock counts from `moment`. */
