@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import {
   AbortError,
@@ -73,4 +74,13 @@ describe("messages", () => {
     expect("cause" in plain).toBe(false);
     expect(new AbortError("enough").cause).toBe("enough");
   });
+});
+
+test("printing an error prints no client: its options hold the password", async () => {
+  const client = { options: { password: "secret" } };
+  const stats = { membershipSize: 1, quorumSize: 1, votesFor: new Set([client]), votesAgainst: new Map() };
+  const attempts = [Promise.resolve(stats)];
+  const error = new ResourceLockedError("r", 10, attempts);
+  expect(inspect(error, { depth: null })).not.toContain("secret");
+  expect(await Promise.all(error.attempts)).toEqual([stats]);
 });

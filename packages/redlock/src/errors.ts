@@ -63,7 +63,8 @@ export class NodeError extends RedlockError {
  */
 export class ExecutionError extends RedlockError {
   override name = "ExecutionError";
-  readonly attempts: ReadonlyArray<Promise<ExecutionStats>>;
+  /** Not enumerable: whoever prints the error would print the clients with it, and their options, passwords too. */
+  declare readonly attempts: ReadonlyArray<Promise<ExecutionStats>>;
 
   constructor(
     message: string,
@@ -72,7 +73,7 @@ export class ExecutionError extends RedlockError {
     options?: ErrorOptions,
   ) {
     super(code, message, options);
-    this.attempts = attempts;
+    Object.defineProperty(this, "attempts", { value: attempts, enumerable: false });
   }
 }
 
