@@ -2,6 +2,7 @@ import type { Process } from "../engine/process.ts";
 import type { Findings } from "./findings.ts";
 
 interface Call {
+  readonly number: number;
   readonly process: Process;
   readonly name: string;
   /** Within which it has to settle by the caller's own clock, ms. */
@@ -19,6 +20,7 @@ const slack = 20;
 export class Calls {
   readonly #findings: Findings;
   readonly #pending = new Set<Call>();
+  #count = 0;
   /** By how much the most patient call was within its bound; below 1. */
   readonly longest: Map<string, number> = new Map();
 

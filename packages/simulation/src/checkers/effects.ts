@@ -1,10 +1,14 @@
 import type { Findings } from "./findings.ts";
 import type { Tenure } from "./tenures.ts";
 
-/** The resources themselves: who wrote last, and whether it was that one's turn. */
+/**
+ * The resources themselves: who wrote last, and whether it was that one's turn. Where locks come with fencing
+ * tokens the resource turns away a token smaller than one it has seen, as the user's own would.
+ */
 export class Effects {
   readonly #findings: Findings;
   readonly #latest = new Map<string, Tenure>();
+  readonly #largestTokens = new Map<string, number>();
 
   constructor(findings: Findings) {
     this.#findings = findings;
@@ -12,6 +16,15 @@ export class Effects {
 
   /** A write in the same turn as a look at the lock that said there is time left. */
   write(resource: string, tenure: Tenure): void {
+    const { fencingToken } = tenure;
+    if (fencingToken !== undefined) {
+      const largest = this.#largestTokens.get(resource) ?? Number.NEGATIVE_INFINITY;
+      if (fencingToken < largest) {
+        this.#findings.reached("fence rejected");
+        return;
+      }
+      this.#largestTokens.set(resource, fencingToken);
+    }
     const latest = this.#latest.get(resource);
     if (latest && latest !== tenure && latest.beganAt > tenure.beganAt) {
       this.#findings.violated(

@@ -2,12 +2,25 @@
  * - `belief`: two holders at one moment, each by what its own client tells it.
  * - `effect`: a write by a holder, its lock looked at just before, after a later holder had written.
  * - `margin`: by the keys on the masters and their clocks, others could win a quorum before the hold's deadline.
+ * - `ownership`: a vote that still lived was changed or taken away by another client.
+ * - `fencing`: a later hold of a resource had a fencing token that is not larger.
+ * - `leftover`: all was well again, everything released, and still a master kept a key.
  * - `untold`: a hold ran out, and its signal had not aborted.
  * - `unsettled`: a call did not settle within its own time-out.
  * - `stuck`: all was well again, and still nobody could lock.
  * - `error`: a call came to an error that it never should.
  */
-export type ViolationKind = "belief" | "effect" | "margin" | "untold" | "unsettled" | "stuck" | "error";
+export type ViolationKind =
+  | "belief"
+  | "effect"
+  | "margin"
+  | "ownership"
+  | "fencing"
+  | "leftover"
+  | "untold"
+  | "unsettled"
+  | "stuck"
+  | "error";
 
 export interface Violation {
   readonly kind: ViolationKind;
@@ -39,7 +52,10 @@ export const allMarks = [
   "rival waited for expiry",
 ] as const;
 
-export type Mark = (typeof allMarks)[number];
+/** Those that only a client with fencing tokens can reach. */
+export const fencingMarks = ["fence rejected"] as const;
+
+export type Mark = (typeof allMarks)[number] | (typeof fencingMarks)[number];
 
 /** What a run has shown so far. */
 export class Findings {

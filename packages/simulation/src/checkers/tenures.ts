@@ -10,8 +10,10 @@ export interface Tenure {
   readonly number: number;
   readonly process: Process;
   readonly lock: Lock;
-  /** True time, us. */
+  /** When its code asked for the lock, and when it had it; true time, us. */
+  readonly askedAt: number;
   readonly beganAt: number;
+  readonly fencingToken: number | undefined;
   /** When the client's own clocks will say that nothing remains. */
   monotonicEnd: number;
   wallEnd: number;
@@ -56,13 +58,15 @@ export class Tenures {
   }
 
   /** In a turn of the holder: it has just been given `lock`. */
-  begin(process: Process, lock: Lock): Tenure {
+  begin(process: Process, lock: Lock, askedAt: number): Tenure {
     this.#count += 1;
     const tenure: Tenure = {
       number: this.#count,
       process,
       lock,
+      askedAt,
       beganAt: process.now,
+      fencingToken: (lock as { readonly fencingToken?: number }).fencingToken,
       monotonicEnd: 0,
       wallEnd: 0,
       toldBy: 0,
@@ -70,6 +74,7 @@ export class Tenures {
       watch: undefined,
     };
     this.#open.add(tenure);
+    process.record("begins", tenure.number, lock.value, ...lock.resources);
     this.look(tenure);
     this.#markVotes(tenure);
     for (const rival of this.#open) if (rival !== tenure) this.#compare(tenure, rival);
@@ -84,9 +89,16 @@ export class Tenures {
     if (left > 0) {
       tenure.monotonicEnd = clocks.monotonicAt(now) + left;
       tenure.wallEnd = clocks.wallAt(now) + left + wallGrain;
+      tenure.process.record(
+        "believes",
+        tenure.number,
+        inMicroseconds(tenure.monotonicEnd),
+        inMicroseconds(tenure.wallEnd),
+      );
       this.#measureMargin(tenure, clocks.untilMonotonic(now, tenure.monotonicEnd));
     } else {
       tenure.monotonicEnd = Number.NEGATIVE_INFINITY;
+      tenure.process.record("is over", tenure.number);
     }
     return left;
   }
@@ -95,7 +107,7 @@ export class Tenures {
   end(tenure: Tenure): void {
     tenure.isOver = true;
     if (tenure.watch !== undefined) this.#kernel.engine.cancel(tenure.watch);
-    this.#open.delete(tenure);
+    if (this.#open.delete(tenure)) tenure.process.record("gives up", tenure.number);
   }
 
   /** The process is dead: it believes nothing. */
@@ -195,6 +207,7 @@ export class Tenures {
       tenure.toldBy = Math.max(tenure.toldBy, othersCan);
       const margin = (others - wait - (process.now - now)) / 1000;
       this.#findings.margin(margin);
+      process.record("margin", tenure.number, resource, inMicroseconds(margin));
       if (margin < -rounding) this.#tooLong(process, resource, margin);
     }
   }
@@ -208,4 +221,8 @@ export class Tenures {
     const votes = this.#masters.filter((master) => master.peek(lock.resources[0]!)?.value === lock.value);
     if (votes.length === this.#quorum && this.#masters.length > 1) this.#findings.reached("bare majority");
   }
+}
+
+function inMicroseconds(ms: number): number {
+  return Math.round(ms * 1000);
 }

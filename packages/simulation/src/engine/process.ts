@@ -4,6 +4,7 @@ import type { Random } from "../random.ts";
 import { Backlog } from "./backlog.ts";
 import { type EventId, longestDelay, shortestDelay } from "./engine.ts";
 import type { Kernel, TurnTaker } from "./kernel.ts";
+import type { TraceValue } from "./trace.ts";
 
 export interface ProcessOptions extends ClocksOptions {
   readonly name: string;
@@ -60,6 +61,12 @@ export class Process implements TurnTaker, Runtime {
     this.#random = options.random;
     this.#timerLateness = options.timerLateness * 1000;
     this.#backlog = new Backlog(kernel.engine, (item) => this.#kernel.turn(this, item.act));
+    this.#recordClocks();
+  }
+
+  /** Writes in the trace what it does, at the time as far as it has got with it. */
+  record(...entry: readonly TraceValue[]): void {
+    this.#kernel.trace.add(this.now, this.name, ...entry);
   }
 
   /** True time as far as this process has got with it, us. */
@@ -77,6 +84,11 @@ export class Process implements TurnTaker, Runtime {
 
   get isSuspended(): boolean {
     return this.#isSuspended;
+  }
+
+  /** Whether time was lost in the turn that it is having. */
+  get isStalled(): boolean {
+    return this.#stalledBy > 0;
   }
 
   /** Until when it is, or was last, frozen; true time, us. */
@@ -139,6 +151,7 @@ export class Process implements TurnTaker, Runtime {
     if (until <= this.#frozenUntil) return;
     this.#frozenTime += until - Math.max(this.#frozenUntil, this.#kernel.now);
     this.#frozenUntil = until;
+    this.#kernel.trace.add(this.#kernel.now, this.name, "frozen", until);
     this.#backlog.close();
     this.#kernel.engine.schedule(
       () => this.#thaw(),
@@ -151,10 +164,12 @@ export class Process implements TurnTaker, Runtime {
     this.#afterStall(() => {
       this.#clocks.suspend(this.#kernel.now);
       this.#isSuspended = true;
+      this.#recordClocks();
       this.#rearm();
       this.#kernel.engine.schedule(() => {
         this.#clocks.resume(this.#kernel.now);
         this.#isSuspended = false;
+        this.#recordClocks();
         this.#rearm();
       }, duration);
       this.freeze(duration);
@@ -169,17 +184,20 @@ export class Process implements TurnTaker, Runtime {
   setRate(rate: PartsPerMillion): void {
     this.#afterStall(() => {
       this.#clocks.setRate(this.#kernel.now, rate);
+      this.#recordClocks();
       this.#rearm();
     });
   }
 
   stepWall(by: number): void {
     this.#clocks.stepWall(by);
+    this.#recordClocks();
   }
 
   /** It ends: no timer fires and nothing reaches it any more. */
   kill(): void {
     this.#isDead = true;
+    this.record("ends");
     for (const timer of this.#timers) timer.cancel();
     this.#backlog.clear();
   }
@@ -195,6 +213,21 @@ export class Process implements TurnTaker, Runtime {
   forget(timer: ProcessTimer): void {
     this.#timers.delete(timer);
     if (timer.event !== undefined) this.#kernel.engine.cancel(timer.event);
+  }
+
+  /** What its clocks show, and how fast they go until this is said again. */
+  #recordClocks(): void {
+    const { now, trace } = this.#kernel;
+    const { rate } = this.#clocks;
+    trace.add(
+      now,
+      this.name,
+      "clocks",
+      this.#clocks.monotonicAt(now),
+      this.#clocks.wallAt(now),
+      rate,
+      this.#isSuspended,
+    );
   }
 
   #pass(item: Item): void {

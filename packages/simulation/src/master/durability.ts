@@ -14,7 +14,9 @@ export type Persistence =
  */
 export type CrashKind = "process" | "power";
 
-interface DatedWrite extends Write {
+type Change = Pick<Write, "key" | "entry">;
+
+interface DatedWrite extends Change {
   readonly at: number;
 }
 
@@ -44,7 +46,7 @@ export class Durability {
   }
 
   /** To be called for each write; `at` is true time, us, and never decreases. */
-  record({ key, entry }: Write, at: number): void {
+  record({ key, entry }: Change, at: number): void {
     this.#log.push({ key, entry, at });
     if (this.#log.length >= this.#longestLog) this.#compact(at);
   }
@@ -95,7 +97,7 @@ export class Durability {
   }
 }
 
-function apply(state: Map<string, Entry>, { key, entry }: Write): void {
+function apply(state: Map<string, Entry>, { key, entry }: Change): void {
   if (entry) state.set(key, entry);
   else state.delete(key);
 }

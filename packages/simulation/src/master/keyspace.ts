@@ -10,6 +10,8 @@ export interface Write {
   readonly key: string;
   /** `undefined` where the key was deleted. */
   readonly entry: Entry | undefined;
+  /** What was there before, still alive. */
+  readonly previous: Entry | undefined;
 }
 
 /**
@@ -35,22 +37,24 @@ export class Keyspace {
   }
 
   set(key: string, entry: Entry): void {
+    const previous = this.#entries.get(key);
     this.#entries.set(key, entry);
-    this.#written({ key, entry });
+    this.#written({ key, entry, previous });
   }
 
   /** Whether it was there. */
   delete(key: string, now: number): boolean {
-    if (!this.get(key, now)) return false;
+    const previous = this.get(key, now);
+    if (!previous) return false;
     this.#entries.delete(key);
-    this.#written({ key, entry: undefined });
+    this.#written({ key, entry: undefined, previous });
     return true;
   }
 
   clear(): void {
-    for (const key of [...this.#entries.keys()]) {
+    for (const [key, previous] of [...this.#entries]) {
       this.#entries.delete(key);
-      this.#written({ key, entry: undefined });
+      this.#written({ key, entry: undefined, previous });
     }
   }
 

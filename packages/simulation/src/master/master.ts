@@ -1,9 +1,12 @@
 import type { Kernel } from "../engine/kernel.ts";
 import type { Process } from "../engine/process.ts";
 import { type CrashKind, Durability, type Persistence } from "./durability.ts";
-import { type Entry, Keyspace } from "./keyspace.ts";
+import { type Entry, Keyspace, type Write } from "./keyspace.ts";
 import { RedisModel } from "./redis-model.ts";
 import { type Reply, ReplyError } from "./reply.ts";
+
+/** `sender` has written, by a command or a script. */
+export type WriteListener = (write: Write, sender: Process) => void;
 
 /**
  * One Redis master: the model of what it answers, in a process with clocks of its own, on a machine with a disk.
@@ -16,6 +19,9 @@ export class Master {
   readonly #durability: Durability;
   readonly #model: RedisModel;
   readonly #downListeners: Array<() => void> = [];
+  #writeListener: WriteListener | undefined;
+  /** Who sent the command that is being executed. */
+  #sender: Process | undefined;
   #isUp = true;
   #incarnation = 1;
   #found: Map<string, Entry> = new Map();
@@ -42,8 +48,14 @@ export class Master {
     this.#downListeners.push(listener);
   }
 
+  /** For a checker: sees each write that a client has sent. */
+  onWrite(listener: WriteListener): void {
+    this.#writeListener = listener;
+  }
+
   /** In a turn of its process. An error reply is returned, not thrown. */
-  execute(command: string, args: readonly (string | number)[]): Reply | ReplyError {
+  execute(command: string, args: readonly (string | number)[], sender?: Process): Reply | ReplyError {
+    this.#sender = sender;
     try {
       const reply = this.#model.execute(command, args, this.process.wallNow());
       if (command === "FLUSHALL") this.#durability.restartWith(new Map(), this.#kernel.now);
@@ -51,6 +63,8 @@ export class Master {
     } catch (error) {
       if (error instanceof ReplyError) return error;
       throw error;
+    } finally {
+      this.#sender = undefined;
     }
   }
 
@@ -90,6 +104,7 @@ export class Master {
 
   #goDown(): void {
     this.#isUp = false;
+    this.process.record("goes down");
     for (const listener of this.#downListeners) listener();
   }
 
@@ -98,10 +113,22 @@ export class Master {
     this.#incarnation += 1;
     this.#isUp = true;
     this.#model.restart(this.#keyspaceOf(state), this.#runId);
+    this.process.record("comes up");
+    for (const [key, entry] of state) this.#recordEntry(key, entry);
+  }
+
+  #recordEntry(key: string, entry: Entry | undefined, sender = ""): void {
+    const value = typeof entry?.value === "string" ? entry.value : "";
+    if (entry) this.process.record("keeps", key, value, entry.expiresAt ?? -1, sender);
+    else this.process.record("drops", key, sender);
   }
 
   #keyspaceOf(entries: Iterable<readonly [string, Entry]>): Keyspace {
-    return new Keyspace(entries, (write) => this.#durability.record(write, this.#kernel.now));
+    return new Keyspace(entries, (write) => {
+      this.#durability.record(write, this.#kernel.now);
+      this.#recordEntry(write.key, write.entry, this.#sender?.name);
+      if (this.#sender) this.#writeListener?.(write, this.#sender);
+    });
   }
 
   get #runId(): string {

@@ -9,7 +9,7 @@ interface Described {
 }
 
 /** One line of the client's source is another. */
-export interface SourceMutant extends Described {
+export interface Edit {
   /** In packages/redlock/src. */
   readonly file: string;
   /** Occurs exactly once in that file; the build of the mutant fails otherwise. */
@@ -17,8 +17,14 @@ export interface SourceMutant extends Described {
   readonly instead: string;
 }
 
+/** The fault is in the client's source, in one place or in those that make it together. */
+export interface SourceMutant extends Described {
+  readonly edits: readonly Edit[];
+}
+
 /** The client is as it is, and what it is given lies to it or for it. */
-interface InjectedMutant extends Described {
-  readonly connection?: (connection: Connection) => Connection;
+export interface InjectedMutant extends Described {
+  /** All connections of one client. */
+  readonly connections?: (connections: readonly Connection[]) => readonly Connection[];
   readonly runtime?: (runtime: Runtime) => Runtime;
 }

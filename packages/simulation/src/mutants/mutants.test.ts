@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { explore } from "../cli/explore.ts";
 import type { Outcome } from "../run/simulate.ts";
 import { mutants } from "./mutants.ts";
-import { mutated, mutatedClient } from "./mutated-client.ts";
+import { edited, mutatedClient } from "./mutated-client.ts";
 
 /** The harness's budget for each. */
 const seeds = 400;
@@ -26,13 +26,13 @@ describe("the harness finds every mutant", () => {
 });
 
 describe("a mutant", () => {
-  const mutant = { name: "m", file: "f.ts", line: "a", instead: "b" };
+  const edit = { file: "f.ts", line: "a", instead: "b" };
 
   test("replaces its line", () => {
-    expect(mutated("x a y", mutant)).toBe("x b y");
+    expect(edited("x a y", edit)).toBe("x b y");
   });
 
   test.each(["x", "a a"])("whose line is not there exactly once is an error: %j", (text) => {
-    expect(() => mutated(text, mutant)).toThrow("exactly once");
+    expect(() => edited(text, edit)).toThrow("exactly once");
   });
 });

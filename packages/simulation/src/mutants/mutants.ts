@@ -1,95 +1,231 @@
 import { type Connection, type Runtime, releaseScript } from "@quorlock/redlock";
-import type { Mutant } from "./mutant.ts";
+import type { Edit, Mutant } from "./mutant.ts";
+
+/** The deadline is not looked at when an answer comes. */
+const revival: Edit = {
+  file: "lease.ts",
+  line: "if (this.#established && this.remaining() === 0) return;",
+  instead: "",
+};
+
+/** Nothing ends at the deadline by itself. */
+const noEnd: Edit = {
+  file: "lease.ts",
+  line: "if (this.coordinator.clock.now() >= this.#due) this.lose(this.whyItRunsOut);\n    else this.#watch();",
+  instead: "",
+};
 
 /** Each must be found by the harness; one that survives is a failing test. */
 export const mutants: readonly Mutant[] = [
   {
     name: "half of the masters are a quorum",
-    file: "quorum.ts",
-    line: "return Math.floor(members / 2) + 1;",
-    instead: "return Math.ceil(members / 2);",
+    edits: [
+      {
+        file: "quorum.ts",
+        line: "return Math.floor(members / 2) + 1;",
+        instead: "return Math.ceil(members / 2);",
+      },
+    ],
   },
   {
     name: "a minority is a quorum",
-    file: "quorum.ts",
-    line: "return Math.floor(members / 2) + 1;",
-    instead: "return Math.max(1, Math.floor(members / 2));",
+    edits: [
+      {
+        file: "quorum.ts",
+        line: "return Math.floor(members / 2) + 1;",
+        instead: "return Math.max(1, Math.floor(members / 2));",
+      },
+    ],
   },
   {
     name: "no drift is taken off",
-    file: "validity.ts",
-    line: "return sentAt + (ttl - expiryGrain) * (1 - driftFactor) - readingGrain;",
-    instead: "return sentAt + ttl;",
+    edits: [
+      {
+        file: "validity.ts",
+        line: "return sentAt + (ttl - expiryGrain) * (1 - driftFactor) - readingGrain;",
+        instead: "return sentAt + ttl;",
+      },
+    ],
   },
   {
     name: "the time is read when the reply comes, not before the send",
-    file: "acquire.ts",
-    line: "nodeDeadline(round.sentAt, ttl, settings.driftFactor)",
-    instead: "nodeDeadline(clock.now(), ttl, settings.driftFactor)",
+    edits: [
+      {
+        file: "acquire.ts",
+        line: "nodeDeadline(round.sentAt, ttl, settings.driftFactor)",
+        instead: "nodeDeadline(clock.now(), ttl, settings.driftFactor)",
+      },
+    ],
   },
   {
     name: "an extension counts from its reply",
-    file: "confirm.ts",
-    line: "nodeDeadline(round.sentAt, remaining, settings.driftFactor)",
-    instead: "nodeDeadline(round.sentAt + round.timeout, remaining, settings.driftFactor)",
+    edits: [
+      {
+        file: "confirm.ts",
+        line: "nodeDeadline(round.sentAt, remaining, settings.driftFactor)",
+        instead: "nodeDeadline(round.sentAt + round.timeout, remaining, settings.driftFactor)",
+      },
+    ],
   },
   {
     name: "the hold lasts as long as its longest master",
-    file: "validity.ts",
-    line: "if (reached >= quorum && candidate > latest)",
-    instead: "if (reached >= 1 && candidate > latest)",
+    edits: [
+      {
+        file: "validity.ts",
+        line: "if (reached >= quorum && candidate > latest)",
+        instead: "if (reached >= 1 && candidate > latest)",
+      },
+    ],
   },
   {
     name: "a client uses one token for ever",
-    file: "acquire.ts",
-    line: "new RoundClaim(resources, newToken(runtime), ttl)",
-    instead: "new RoundClaim(resources, ((runtime as any).onlyToken ??= newToken(runtime)), ttl)",
+    edits: [
+      {
+        file: "acquire.ts",
+        line: "new RoundClaim(resources, newToken(runtime), ttl)",
+        instead: "new RoundClaim(resources, ((runtime as any).onlyToken ??= newToken(runtime)), ttl)",
+      },
+    ],
   },
   {
     name: "the deadline has no timer",
-    file: "lease.ts",
-    line: "this.#timer = this.coordinator.runtime.setTimer(() => this.#look(), delay);",
-    instead: "this.#timer = this.coordinator.runtime.setTimer(() => {}, delay);",
+    edits: [
+      {
+        file: "lease.ts",
+        line: "this.#timer = this.coordinator.runtime.setTimer(() => this.#look(), delay);",
+        instead: "this.#timer = this.coordinator.runtime.setTimer(() => {}, delay);",
+      },
+    ],
   },
   {
     name: "a silent master is waited for",
-    file: "round.ts",
-    line: "this.#timer = plan.runtime.setTimer(() => this.#expire(this.sentAt + delay), delay);",
-    instead: "this.#timer = plan.runtime.setTimer(() => void delay, delay);",
+    edits: [
+      {
+        file: "round.ts",
+        line: "this.#timer = plan.runtime.setTimer(() => this.#expire(this.sentAt + delay), delay);",
+        instead: "this.#timer = plan.runtime.setTimer(() => void delay, delay);",
+      },
+    ],
   },
   { name: "only the wall clock counts", runtime: (runtime) => withClocks(runtime, { monotonic: () => 0 }) },
   { name: "only the monotonic clock counts", runtime: (runtime) => withClocks(runtime, { wall: () => 0 }) },
   {
     name: "a vote overwrites whoever is there",
-    connection: (connection) =>
-      sending(connection, (command, args) =>
-        connection.send(command, command === "SET" ? args.filter((arg) => arg !== "NX") : args),
-      ),
+    connections: each(
+      (send) => (command, args) =>
+        send(command, command === "SET" ? args.filter((arg) => arg !== "NX") : args),
+    ),
   },
   {
     name: "a release deletes without comparing",
-    connection: (connection) =>
-      sending(connection, (command, args) =>
-        args[0] === releaseScript.sha1
-          ? connection.send("DEL", keysOf(args))
-          : connection.send(command, args),
-      ),
+    connections: each(
+      (send) => (command, args) =>
+        args[0] === releaseScript.sha1 ? send("DEL", keysOf(args)) : send(command, args),
+    ),
   },
   {
     name: "the key is set first and its expiry afterwards",
-    connection: (connection) =>
-      sending(connection, async (command, args) => {
-        if (command !== "SET") return connection.send(command, args);
-        const [key, token, , , ttl] = args;
-        const reply = await connection.send("SET", [key!, token!, "NX"]);
-        if (reply === "OK") await connection.send("PEXPIRE", [key!, ttl!]);
-        return reply;
-      }),
+    connections: each((send) => async (command, args) => {
+      if (command !== "SET") return send(command, args);
+      const [key, token, , , ttl] = args;
+      const reply = await send("SET", [key!, token!, "NX"]);
+      if (reply === "OK") await send("PEXPIRE", [key!, ttl!]);
+      return reply;
+    }),
+  },
+  {
+    name: "a release looks first and deletes afterwards",
+    connections: each((send) => async (command, args) => {
+      if (args[0] !== releaseScript.sha1) return send(command, args);
+      let deleted = 0;
+      for (const key of keysOf(args)) {
+        const owner = (await send("GET", [key])) as string;
+        if (args.includes(owner)) deleted += (await send("DEL", [key])) as number;
+      }
+      return deleted;
+    }),
+  },
+  { name: "the masters are asked one after the other", connections: inSequence },
+  {
+    name: "a failed attempt is not rolled back",
+    edits: [
+      {
+        file: "acquire.ts",
+        line: "const undone = rollBack(coordinator, claim, round);",
+        instead: "const undone = Promise.resolve();",
+      },
+    ],
+  },
+  {
+    name: "only masters that said yes are rolled back",
+    edits: [
+      {
+        file: "acquire.ts",
+        line: 'if (answer === undefined || answer.vote === "yes") return true;',
+        instead: 'return answer?.vote === "yes";',
+      },
+    ],
+  },
+  {
+    name: "votes that came too late are a lock all the same",
+    edits: [
+      {
+        file: "acquire.ts",
+        line: "if (won && holdDeadline(deadlines, quorum) - clock.now() > settings.minimumValidity) {",
+        instead: "if (won) {",
+      },
+    ],
+  },
+  {
+    name: "an extension that is answered after the deadline revives the hold",
+    edits: [revival, noEnd],
+  },
+  {
+    name: "a hold that has run out is repaired",
+    edits: [
+      revival,
+      noEnd,
+      {
+        file: "lease.ts",
+        line: "    this.lose(this.whyItRunsOut);\n    return 0;",
+        instead: "    return 0;",
+      },
+    ],
+  },
+  {
+    name: "a hold ends when its release is answered, not before it is sent",
+    edits: [
+      {
+        file: "lease.ts",
+        line: "        this.#released = true;\n        this.#end();\n      }\n      this.#releasing = send();",
+        instead:
+          "        this.#releasing = send();\n        void this.#releasing.then(() => { this.#released = true; this.#end(); });\n" +
+          "        return this.#releasing;\n      }\n      this.#releasing = send();",
+      },
+    ],
   },
 ];
 
 type Send = Connection["send"];
 type Args = Parameters<Send>[1];
+
+/** Every connection, with another way to send. */
+function each(change: (send: Send) => Send): (connections: readonly Connection[]) => readonly Connection[] {
+  return (connections) =>
+    connections.map((connection) => sending(connection, change(connection.send.bind(connection))));
+}
+
+/** Each master's commands wait for the answer of the master before. */
+function inSequence(connections: readonly Connection[]): readonly Connection[] {
+  let last: Promise<unknown> = Promise.resolve();
+  return connections.map((connection) =>
+    sending(connection, (command, args) => {
+      const reply = last.then(() => connection.send(command, args));
+      last = reply.catch(() => {});
+      return reply;
+    }),
+  );
+}
 
 /** `connection` with another way to send. */
 function sending(connection: Connection, send: Send): Connection {

@@ -3,47 +3,44 @@ import { fileURLToPath } from "node:url";
 import type * as RedlockModule from "@quorlock/redlock";
 import { build, type Plugin } from "esbuild";
 import { clientOf, type Subject, theClient } from "../run/subject.ts";
-import type { Mutant, SourceMutant } from "./mutant.ts";
+import type { Edit, Mutant, SourceMutant } from "./mutant.ts";
 
 const sources = fileURLToPath(new URL("../../../redlock/src/", import.meta.url));
 
 /** The client with the mutant's fault, as something to simulate. */
 export async function mutatedClient(mutant: Mutant): Promise<Subject> {
-  if ("file" in mutant) {
+  if ("edits" in mutant) {
     const client = await importMutated(mutant);
     return {
       name: mutant.name,
       create: (connections, runtime, settings) => clientOf(client, connections, runtime, settings),
     };
   }
-  const { name, connection = (same) => same, runtime = (same) => same } = mutant;
+  const { name, connections: through = (same) => same, runtime = (same) => same } = mutant;
   return {
     name,
     create: (connections, itsRuntime, settings) =>
-      theClient.create(connections.map(connection), runtime(itsRuntime), settings),
+      theClient.create(through(connections), runtime(itsRuntime), settings),
   };
 }
 
-/** `text` with the mutant's line in place of the original's. */
-export function mutated(text: string, { name, file, line, instead }: SourceMutant): string {
+/** `text` with the edit's line in place of the original's. */
+export function edited(text: string, { file, line, instead }: Edit): string {
   const parts = text.split(line);
   if (parts.length === 2) return parts.join(instead);
-  throw new Error(
-    `mutant "${name}": its line must be in ${file} exactly once, but is there ${parts.length - 1} times`,
-  );
+  throw new Error(`"${line}" must be in ${file} exactly once, but is there ${parts.length - 1} times`);
 }
 
 /** A bundle of its own, dependencies and all: nothing is shared with the client that others import. */
 async function importMutated(mutant: SourceMutant): Promise<typeof RedlockModule> {
-  let applied = 0;
+  const applied = new Set<Edit>();
   const mutation: Plugin = {
     name: "mutation",
     setup(builder) {
       builder.onLoad({ filter: /\/redlock\/src\/.*\.ts$/ }, async ({ path }) => {
-        const contents = await readFile(path, "utf8");
-        if (path !== `${sources}${mutant.file}`) return { contents, loader: "ts" };
-        applied += 1;
-        return { contents: mutated(contents, mutant), loader: "ts" };
+        const edits = mutant.edits.filter(({ file }) => path === `${sources}${file}`);
+        for (const edit of edits) applied.add(edit);
+        return { contents: edits.reduce(edited, await readFile(path, "utf8")), loader: "ts" };
       });
     },
   };
@@ -55,8 +52,8 @@ async function importMutated(mutant: SourceMutant): Promise<typeof RedlockModule
     platform: "node",
     plugins: [mutation],
   });
-  if (applied !== 1)
-    throw new Error(`mutant "${mutant.name}": there is no file ${mutant.file} in the client`);
+  const missing = mutant.edits.find((edit) => !applied.has(edit));
+  if (missing) throw new Error(`mutant "${mutant.name}": there is no file ${missing.file} in the client`);
   const code = Buffer.from(outputFiles[0]!.contents).toString("base64");
   return (await import(/* @vite-ignore */ `data:text/javascript;base64,${code}`)) as typeof RedlockModule;
 }

@@ -154,7 +154,7 @@ export class SimulatedConnection implements Connection {
     request.hasArrived = true;
     master.process.deliver(() => {
       if (!master.isUp || master.incarnation !== incarnation) return;
-      const reply = master.execute(request.command, request.args);
+      const reply = master.execute(request.command, request.args, this.#options.client);
       const { now, trace } = this.#kernel;
       trace.add(now, master.name, "runs", request.command, textOf(reply));
       this.#witness.executed(request.command, request.args, reply, now - request.sentAt);

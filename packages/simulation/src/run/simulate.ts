@@ -1,6 +1,8 @@
 import { Calls } from "../checkers/calls.ts";
 import { Effects } from "../checkers/effects.ts";
+import { Fencing } from "../checkers/fencing.ts";
 import type { Mark, Verdict, Violation } from "../checkers/findings.ts";
+import { watchOwnership } from "../checkers/ownership.ts";
 import { Tenures } from "../checkers/tenures.ts";
 import type { EngineKind } from "../engine/engine.ts";
 import { engineOf } from "../engine/engine-of.ts";
@@ -10,6 +12,7 @@ import type { Plan } from "../plan/plan.ts";
 import { Random } from "../random.ts";
 import { Cluster } from "./cluster.ts";
 import { calmFrom, inject } from "./injection.ts";
+import { judgeLeftovers, lockEach, patienceFor, tryEach } from "./progress.ts";
 import { type Subject, theClient } from "./subject.ts";
 import { Worker } from "./worker.ts";
 
@@ -45,13 +48,10 @@ export interface Outcome {
 export async function simulate(plan: Plan, options: SimulateOptions = {}): Promise<Outcome> {
   const run = new Run(plan, options);
   await run.work();
-  await run.lockEverythingOnce();
+  await run.progress();
   await run.quit();
   return run.outcome;
 }
-
-/** What the last locks are asked for with: nothing but a key that should be gone can stand in their way. */
-const patient = { ttl: 120_000, nodeTimeout: 20_000, retryCount: 10, retryDelay: 200, retryJitter: 100 };
 
 class Run {
   readonly #plan: Plan;
@@ -71,7 +71,14 @@ class Run {
     const { findings, masters } = this.#cluster;
     this.#tenures = new Tenures(this.#kernel, findings, masters);
     this.#calls = new Calls(findings);
-    const checkers = { findings, tenures: this.#tenures, calls: this.#calls, effects: new Effects(findings) };
+    watchOwnership(findings, masters);
+    const checkers = {
+      findings,
+      tenures: this.#tenures,
+      calls: this.#calls,
+      effects: new Effects(findings),
+      fencing: new Fencing(findings),
+    };
     const subject = options.subject ?? theClient;
     const random = new Random(plan.seed, "work");
     this.#workers = this.#cluster.clients.map((process, index) => {
@@ -107,30 +114,28 @@ class Run {
     await this.#run(this.#now + 2 * cycle, () => this.#living.every((worker) => worker.isDone));
   }
 
-  /** Liveness: with every fault over and every lock run out, each resource can be locked. */
-  async lockEverythingOnce(): Promise<void> {
-    const { settings, network } = this.#plan;
+  /** With every fault over and every lock run out, each client can lock each resource, and nothing is left behind. */
+  async progress(): Promise<void> {
+    const { settings, network, workload } = this.#plan;
+    const { findings, masters } = this.#cluster;
     await this.#run(this.#now + 1.2 * settings.ttl + 3 * network.longestLatency + 100);
-    const [worker] = this.#living;
-    if (!worker) return;
-    let isDone = false;
-    this.#inTurn(worker, async () => {
-      for (let resource = 0; resource <= this.#plan.workload.resources; resource += 1) {
-        const locking = worker.redlock.acquire(`resource-${resource}`, patient.ttl, {
-          ...patient,
-          waitTimeout: 60_000,
-        });
-        const lock = await worker.call("last acquire", 200_000, locking);
-        if (lock) await worker.call("last release", 2 * patient.nodeTimeout, lock.release());
-        else
-          this.#cluster.findings.violated(
-            "stuck",
-            `resource-${resource} could not be locked when all was well`,
-          );
-      }
-      isDone = true;
-    });
-    await this.#run(this.#now + 1_000_000, () => isDone);
+    const resources = Array.from({ length: workload.resources + 1 }, (_, index) => `resource-${index}`);
+    const patience = patienceFor(resources.length);
+    for (const worker of this.#living) {
+      await this.#each([worker], patience, () => lockEach(worker, resources, findings, "when all was well"));
+    }
+    const spare = masters.slice(0, Math.floor((masters.length - 1) / 2));
+    const [first] = this.#living;
+    if (first && spare.length > 0) {
+      for (const { process } of spare) process.freeze(patience * 1000);
+      const thaw = this.#now + patience;
+      const when = "while a minority of the masters hung";
+      await this.#each([first], patience, () => lockEach(first, resources.slice(0, 1), findings, when));
+      await this.#run(thaw + 3 * network.longestLatency);
+    }
+    await this.#each(this.#living, patience, (worker) => tryEach(worker, resources));
+    await this.#run(this.#now + 3 * network.longestLatency);
+    if (first) judgeLeftovers(masters, resources, findings);
   }
 
   async quit(): Promise<void> {
@@ -170,6 +175,22 @@ class Run {
 
   get #living(): readonly Worker[] {
     return this.#workers.filter(({ process }) => !process.isDead);
+  }
+
+  /** Begins `act` in a turn of each, and goes on until all are through, for `patience` ms at most. */
+  async #each(
+    workers: readonly Worker[],
+    patience: number,
+    act: (worker: Worker) => Promise<void>,
+  ): Promise<void> {
+    let busy = workers.length;
+    for (const worker of workers) {
+      this.#inTurn(worker, async () => {
+        await act(worker);
+        busy -= 1;
+      });
+    }
+    await this.#run(this.#now + patience, () => busy === 0);
   }
 
   /** Begins something in a turn of the worker's process. */

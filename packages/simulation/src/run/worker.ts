@@ -1,6 +1,7 @@
 import type { Lock, Redlock } from "@quorlock/redlock";
 import type { Calls } from "../checkers/calls.ts";
 import type { Effects } from "../checkers/effects.ts";
+import type { Fencing } from "../checkers/fencing.ts";
 import type { Findings, Mark } from "../checkers/findings.ts";
 import type { Tenure, Tenures } from "../checkers/tenures.ts";
 import type { Process } from "../engine/process.ts";
@@ -12,6 +13,7 @@ interface Checkers {
   readonly findings: Findings;
   readonly tenures: Tenures;
   readonly effects: Effects;
+  readonly fencing: Fencing;
   readonly calls: Calls;
 }
 
@@ -33,6 +35,8 @@ export class Worker {
   readonly bounds: Bounds;
   #isStopping = false;
   #isDone = false;
+  /** When the lock of this cycle was asked for, or a little earlier; true time, us. */
+  #askedAt = 0;
 
   constructor(options: WorkerOptions) {
     this.#options = options;
@@ -92,6 +96,7 @@ export class Worker {
     const { redlock, settings, random, workload } = this.#options;
     const first = random.integer(0, workload.resources - 1);
     const resource = `resource-${first}`;
+    this.#askedAt = this.process.now;
     const { ttl } = settings;
     switch (style) {
       case "using":
@@ -123,9 +128,8 @@ export class Worker {
 
   async #hold(lock: Lock | undefined, style: Style): Promise<void> {
     if (!lock) return;
+    const tenure = this.#begin(lock);
     const { tenures, findings } = this.#options.checkers;
-    findings.reached("granted");
-    const tenure = tenures.begin(this.process, lock);
     lock.signal.addEventListener("abort", () => this.#told(tenure));
     await this.#work(tenure, style);
     if (style === "abandon") {
@@ -133,21 +137,23 @@ export class Worker {
       return;
     }
     tenures.end(tenure);
-    const result = await this.call("release", this.bounds.release, lock.release());
+    const releasing = lock.release();
+    // PROTOCOL 14.5: over before the first byte of the release is sent, not when the masters have answered.
+    if (lock.remaining() > 0) findings.violated("belief", `${this.process.name} holds what it has released`);
+    const result = await this.call("release", this.bounds.release, releasing);
     if (result?.outcome === "expired") findings.reached("expired at release");
     if (result?.outcome === "partial") findings.reached("partial release");
   }
 
   async #using(resource: string): Promise<void> {
     const { redlock, settings, checkers } = this.#options;
-    const { findings, tenures } = checkers;
+    const { tenures } = checkers;
     let endRoutine!: () => void;
     const routineEnded = new Promise<void>((resolve) => {
       endRoutine = resolve;
     });
     const using = redlock.using(resource, settings.ttl, async (signal, lock) => {
-      findings.reached("granted");
-      const tenure = tenures.begin(this.process, lock);
+      const tenure = this.#begin(lock);
       signal.addEventListener("abort", () => this.#told(tenure));
       await this.#work(tenure, "using");
       tenures.end(tenure);
@@ -157,6 +163,21 @@ export class Worker {
     const before = Promise.race([using, routineEnded]);
     await this.call("using, before", this.bounds.acquire + this.#longestWork, before);
     await this.call("using, after", this.bounds.release, using);
+  }
+
+  #begin(lock: Lock): Tenure {
+    const { tenures, findings, fencing } = this.#options.checkers;
+    findings.reached("granted");
+    const tenure = tenures.begin(this.process, lock, this.#askedAt);
+    // PROTOCOL 2.5. Where this very turn was stalled the time was lost after the client had looked.
+    if (lock.remaining() === 0 && !this.process.isStalled) {
+      findings.violated("belief", `${this.process.name} was given a lock that had expired`);
+    }
+    const { fencingToken, askedAt, beganAt } = tenure;
+    if (fencingToken !== undefined) {
+      for (const resource of lock.resources) fencing.granted(resource, fencingToken, askedAt, beganAt);
+    }
+    return tenure;
   }
 
   /** Looks at the lock, writes if there is time left, and so on for as long as the work takes. */

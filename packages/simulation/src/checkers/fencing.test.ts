@@ -1,0 +1,48 @@
+import { describe, expect, test } from "vitest";
+import { Fencing } from "./fencing.ts";
+import { Findings } from "./findings.ts";
+
+type Grant = readonly [token: number, askedAt: number, at: number];
+
+function judged(...grants: readonly Grant[]): readonly string[] {
+  const findings = new Findings(() => 0);
+  const fencing = new Fencing(findings);
+  for (const [token, askedAt, at] of grants) fencing.granted("r", token, askedAt, at);
+  return findings.violations.map(({ kind, detail }) => `${kind}: ${detail}`);
+}
+
+describe("fencing tokens", () => {
+  test("grow from hold to hold", () => {
+    expect(judged([5, 0, 10], [6, 11, 20], [9, 21, 30])).toEqual([]);
+  });
+
+  test("a later hold with a smaller one is a violation", () => {
+    expect(judged([5, 0, 10], [4, 11, 20])).toEqual([
+      'fencing: a hold of "r" has token 4, and an earlier one had 5',
+    ]);
+  });
+
+  test("asked at the very moment the other began is later", () => {
+    expect(judged([5, 0, 10], [4, 10, 20])).toHaveLength(1);
+  });
+
+  test("two that asked at the same time may come in either order", () => {
+    expect(judged([5, 0, 10], [4, 9, 20])).toEqual([]);
+  });
+
+  test("the largest of all earlier ones counts, not the last", () => {
+    expect(judged([8, 0, 10], [4, 9, 20], [6, 21, 30])).toHaveLength(1);
+  });
+
+  test("no two are equal, whenever they asked", () => {
+    expect(judged([5, 0, 10], [5, 0, 11])).toEqual(['fencing: two holds of "r" have token 5']);
+  });
+
+  test("resources have nothing to do with each other", () => {
+    const findings = new Findings(() => 0);
+    const fencing = new Fencing(findings);
+    fencing.granted("a", 5, 0, 10);
+    fencing.granted("b", 4, 11, 20);
+    expect(findings.violations).toEqual([]);
+  });
+});

@@ -1,0 +1,51 @@
+import type { Findings } from "./findings.ts";
+
+interface Grant {
+  /** When the holder's code had the lock; true time, us. */
+  readonly at: number;
+  /** The largest token granted up to then. */
+  readonly largest: number;
+}
+
+/**
+ * Fencing tokens, in the order that the resource relies on: whoever *asked* after another's hold had begun has a
+ * larger token, and no two holds share one. Whether the leases overlapped meanwhile does not matter (PROTOCOL 8).
+ */
+export class Fencing {
+  readonly #findings: Findings;
+  readonly #grants = new Map<string, Grant[]>();
+  readonly #tokens = new Map<string, Set<number>>();
+
+  constructor(findings: Findings) {
+    this.#findings = findings;
+  }
+
+  /** A hold of `resource` with `token` was asked for at `askedAt` and begins at `at`, not before those so far. */
+  granted(resource: string, token: number, askedAt: number, at: number): void {
+    const grants = this.#grants.get(resource) ?? [];
+    this.#grants.set(resource, grants);
+    const tokens = this.#tokens.get(resource) ?? new Set();
+    this.#tokens.set(resource, tokens);
+    const earlier = largestUntil(grants, askedAt);
+    if (tokens.has(token))
+      this.#findings.violated("fencing", `two holds of "${resource}" have token ${token}`);
+    else if (earlier >= token) {
+      const text = `a hold of "${resource}" has token ${token}, and an earlier one had ${earlier}`;
+      this.#findings.violated("fencing", text);
+    }
+    tokens.add(token);
+    grants.push({ at, largest: Math.max(token, grants.at(-1)?.largest ?? 0) });
+  }
+}
+
+/** The largest token of the grants up to `time`; they are in the order of time. */
+function largestUntil(grants: readonly Grant[], time: number): number {
+  let from = 0;
+  let to = grants.length;
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if (grants[middle]!.at <= time) from = middle + 1;
+    else to = middle;
+  }
+  return grants[from - 1]?.largest ?? Number.NEGATIVE_INFINITY;
+}

@@ -1,0 +1,52 @@
+import type { Findings } from "../checkers/findings.ts";
+import type { Master } from "../master/master.ts";
+import type { Worker } from "./worker.ts";
+
+// What can be demanded of everyone once all faults are over and every lock has run out.
+
+/** What the last locks are asked for with: nothing but a key that should be gone can stand in their way. */
+const patient = { ttl: 120_000, nodeTimeout: 20_000, retryCount: 10, retryDelay: 200, retryJitter: 100 };
+const waitTimeout = 60_000;
+
+/** How long one client may take for {@link lockEach} of so many resources, ms. */
+export function patienceFor(resources: number): number {
+  return resources * 2 * (waitTimeout + 4 * patient.nodeTimeout);
+}
+
+/** Locks one resource after the other. None may be refused: `when` says why not. */
+export async function lockEach(
+  worker: Worker,
+  resources: readonly string[],
+  findings: Findings,
+  when: string,
+): Promise<void> {
+  for (const resource of resources) {
+    const locking = worker.redlock.acquire(resource, patient.ttl, { ...patient, waitTimeout });
+    const lock = await worker.call("last acquire", 200_000, locking);
+    if (lock) await worker.call("last release", 2 * patient.nodeTimeout, lock.release());
+    else findings.violated("stuck", `${worker.process.name} could not lock ${resource} ${when}`);
+  }
+}
+
+/** Tries each once, and gives it back: with rivals that do the same, most attempts fail. */
+export async function tryEach(worker: Worker, resources: readonly string[]): Promise<void> {
+  for (const resource of resources) {
+    const trying = worker.redlock.tryAcquire(resource, patient.ttl, patient);
+    const lock = await worker.call("last try", 200_000, trying);
+    if (lock) await worker.call("last release", 2 * patient.nodeTimeout, lock.release());
+  }
+}
+
+/** Nobody holds anything any more: a key that is there was left by an attempt or a release, for its whole ttl. */
+export function judgeLeftovers(
+  masters: readonly Master[],
+  resources: readonly string[],
+  findings: Findings,
+): void {
+  for (const master of masters) {
+    for (const resource of resources) {
+      if (!master.peek(resource)) continue;
+      findings.violated("leftover", `${master.name} still has a key for ${resource} that nobody holds`);
+    }
+  }
+}
