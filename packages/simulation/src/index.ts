@@ -1,5 +1,9 @@
-// To run a simulation.
+// To test code of your own.
 
+export type { ClientContext } from "./harness/rehearsal.ts";
+export type { Remote } from "./harness/remote.ts";
+export { type SimulateOptions, type SimulateResult, simulate } from "./harness/simulate.ts";
+// To run a simulation of the client.
 export {
   allMarks,
   type Mark,
@@ -18,7 +22,7 @@ export type { CrashKind, Persistence } from "./master/durability.ts";
 export { Master } from "./master/master.ts";
 export type { Latency } from "./network/latency.ts";
 // What is simulated, as data.
-export type { Fault, FaultKind, FaultName, Targets } from "./plan/fault.ts";
+export type { AtMoment, Fault, FaultKind, FaultName, Moment, Targets, When } from "./plan/fault.ts";
 export type {
   ClientPlan,
   ClockPlan,
@@ -31,5 +35,5 @@ export type {
 } from "./plan/plan.ts";
 export { promisedPlan } from "./plan/swarm.ts";
 export { Random } from "./random.ts";
-export { type Outcome, type SimulateOptions, simulate } from "./run/simulate.ts";
+export { type Outcome, simulate as simulatePlan } from "./run/simulate.ts";
 export { type Subject, theClient } from "./run/subject.ts";

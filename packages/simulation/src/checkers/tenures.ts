@@ -1,15 +1,15 @@
-import type { Lock } from "@quorlock/redlock";
 import type { EventId } from "../engine/engine.ts";
 import type { Kernel } from "../engine/kernel.ts";
 import type { Process } from "../engine/process.ts";
 import type { Master } from "../master/master.ts";
+import type { SubjectLock } from "../run/subject.ts";
 import type { Findings } from "./findings.ts";
 
 /** One client's hold of a lock, from the moment its code has it until it gives it up, is told, or ends. */
 export interface Tenure {
   readonly number: number;
   readonly process: Process;
-  readonly lock: Lock;
+  readonly lock: SubjectLock;
   /** When its code asked for the lock, and when it had it; true time, us. */
   readonly askedAt: number;
   readonly beganAt: number;
@@ -58,7 +58,7 @@ export class Tenures {
   }
 
   /** In a turn of the holder: it has just been given `lock`. */
-  begin(process: Process, lock: Lock, askedAt: number): Tenure {
+  begin(process: Process, lock: SubjectLock, askedAt: number): Tenure {
     this.#count += 1;
     const tenure: Tenure = {
       number: this.#count,
@@ -75,10 +75,12 @@ export class Tenures {
     };
     this.#open.add(tenure);
     process.record("begins", tenure.number, lock.value, ...lock.resources);
-    this.look(tenure);
+    const left = this.look(tenure);
     this.#markVotes(tenure);
-    for (const rival of this.#open) if (rival !== tenure) this.#compare(tenure, rival);
-    this.#watch(tenure);
+    if (left > 0) {
+      for (const rival of this.#open) if (rival !== tenure) this.#compare(tenure, rival);
+      this.#watch(tenure);
+    }
     return tenure;
   }
 
@@ -160,8 +162,9 @@ export class Tenures {
   /** A holder is told before anyone else can hold, whether it looks or not (PROTOCOL 1). */
   #watch(tenure: Tenure): void {
     const { process, lock } = tenure;
-    // Made now: without it nobody waits to be told.
+    // Made now: without it nobody waits to be told. Some libraries have none to make.
     const { signal } = lock;
+    if (!signal) return;
     const grace = 2 + 20 * process.timerLateness;
     const wait = process.clocks.untilMonotonic(this.#kernel.now, tenure.toldBy + grace);
     const delay = Number.isFinite(wait) ? Math.max(1, Math.ceil(wait)) : tellingPatience;

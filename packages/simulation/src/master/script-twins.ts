@@ -2,7 +2,7 @@ import { claimScript, releaseScript, type Script } from "@quorlock/redlock";
 import { type Reply, ReplyError } from "./reply.ts";
 
 /** `redis.call`, inside a script. */
-type Call = (command: string, ...args: readonly string[]) => Reply;
+export type Call = (command: string, ...args: readonly string[]) => Reply;
 
 /** A script as a function. Replies are Lua's: what is `nil` or `false` there is `null` here. */
 export type Twin = (call: Call, keys: readonly string[], args: readonly string[]) => Reply;
@@ -21,6 +21,22 @@ export const scriptTwins: ReadonlyMap<string, Twin> = new Map([
 
 /** The scripts that a client may send as text. */
 export const clientScripts: readonly Script[] = [claimScript, releaseScript];
+
+const peerScripts = new Map<string, { readonly script: Script; readonly twin: Twin }>();
+
+/** Makes a script of another client known to every master. A digest means one text: twice is no harm. */
+export function makeKnown(script: Script, twin: Twin): void {
+  peerScripts.set(script.sha1, { script, twin });
+}
+
+export function scriptWith(source: string): Script | undefined {
+  const known = [...clientScripts, ...[...peerScripts.values()].map(({ script }) => script)];
+  return known.find((script) => script.source === source);
+}
+
+export function twinOf(sha1: string): Twin | undefined {
+  return scriptTwins.get(sha1) ?? peerScripts.get(sha1)?.twin;
+}
 
 function claimTwin(call: Call, keys: readonly string[], args: readonly string[]): Reply {
   const [token, ttlText = "", create] = args;
@@ -44,11 +60,10 @@ function claimTwin(call: Call, keys: readonly string[], args: readonly string[])
 }
 
 function releaseTwin(call: Call, keys: readonly string[], args: readonly string[]): Reply {
-  const mine = new Set(args);
   let deleted = 0;
   for (const key of keys) {
     const owner = call("GET", key);
-    if (owner !== null && mine.has(owner as string)) deleted += call("DEL", key) as number;
+    if (owner !== null && args.includes(owner as string)) deleted += call("DEL", key) as number;
   }
   return deleted;
 }

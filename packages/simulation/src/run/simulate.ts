@@ -1,7 +1,7 @@
 import { Calls } from "../checkers/calls.ts";
 import { Effects } from "../checkers/effects.ts";
 import { Fencing } from "../checkers/fencing.ts";
-import type { Mark, Verdict, Violation } from "../checkers/findings.ts";
+import type { Mark, Verdict, Violation, ViolationKind } from "../checkers/findings.ts";
 import { watchOwnership } from "../checkers/ownership.ts";
 import { Tenures } from "../checkers/tenures.ts";
 import type { EngineKind } from "../engine/engine.ts";
@@ -13,6 +13,7 @@ import { Random } from "../random.ts";
 import { Cluster } from "./cluster.ts";
 import { calmFrom, inject } from "./injection.ts";
 import { judgeLeftovers, lockEach, patienceFor, tryEach } from "./progress.ts";
+import { ScriptedWorker } from "./scripted-worker.ts";
 import { type Subject, theClient } from "./subject.ts";
 import { Worker } from "./worker.ts";
 
@@ -25,6 +26,8 @@ export interface SimulateOptions {
   readonly onEvent?: (time: number, entry: readonly TraceValue[]) => void;
   /** After so many events the run is cut short, and its verdict unknown at best. Default 20 million. */
   readonly mostEvents?: number;
+  /** The run ends as soon as this is violated. By default it goes on: there may be more to find. */
+  readonly stopAt?: ViolationKind | "any";
 }
 
 export interface Outcome {
@@ -37,6 +40,8 @@ export interface Outcome {
   readonly leastMargin: number;
   /** Calls of the client that settled or should have. */
   readonly operations: number;
+  /** Locks asked for by the workload. */
+  readonly attempts: number;
   readonly events: number;
   /** True time that passed, ms. */
   readonly simulated: number;
@@ -76,7 +81,7 @@ class Run {
       findings,
       tenures: this.#tenures,
       calls: this.#calls,
-      effects: new Effects(findings),
+      effects: new Effects(this.#kernel, findings),
       fencing: new Fencing(findings),
     };
     const subject = options.subject ?? theClient;
@@ -85,27 +90,32 @@ class Run {
       const connections = this.#cluster.links[index]!.map(({ connection }) => connection);
       const redlock = subject.create(connections, process, plan.settings);
       const { settings, workload } = plan;
-      return new Worker({
+      const options = {
         process,
         redlock,
+        isBounded: subject.isUnbounded !== true,
         random: random.stream(process.name),
         settings,
         workload,
         checkers,
-      });
+        moments: this.#cluster.moments,
+      };
+      return workload.script
+        ? new ScriptedWorker(options, workload.script[index] ?? [])
+        : new Worker(options);
     });
   }
 
   async work(): Promise<void> {
-    const { duration, faults, settings } = this.#plan;
-    inject(this.#cluster, faults, {
+    const { duration, settings } = this.#plan;
+    inject(this.#cluster, this.#plan, {
       onPause: (client) => {
         if (this.#tenures.holdsSomething(client)) this.#cluster.findings.reached("frozen holder");
       },
       onKill: (client) => this.#tenures.endAllOf(client),
     });
     for (const worker of this.#workers) this.#inTurn(worker, () => worker.work());
-    const calm = Math.max(duration, calmFrom(faults));
+    const calm = Math.max(duration, calmFrom(this.#plan));
     await this.#run(calm + 3 * settings.ttl);
     for (const worker of this.#workers) worker.stop();
     // A cycle under way: waiting for a lock, working under it, giving it up.
@@ -152,7 +162,7 @@ class Run {
 
   get outcome(): Outcome {
     const { findings } = this.#cluster;
-    const { verdict, violations, marks, leastMargin, operations } = findings;
+    const { verdict, violations, marks, leastMargin, operations, attempts } = findings;
     for (const { kind, at, detail } of violations)
       this.#kernel.trace.add(Math.round(at * 1000), kind, detail);
     return {
@@ -162,6 +172,7 @@ class Run {
       marks,
       leastMargin,
       operations,
+      attempts,
       events: this.#kernel.steps,
       simulated: this.#now,
       longestCalls: this.#calls.longest,
@@ -175,6 +186,13 @@ class Run {
 
   get #living(): readonly Worker[] {
     return this.#workers.filter(({ process }) => !process.isDead);
+  }
+
+  get #isShown(): boolean {
+    const { stopAt } = this.#options;
+    const { violations } = this.#cluster.findings;
+    if (stopAt === undefined || violations.length === 0) return false;
+    return stopAt === "any" || violations.some(({ kind }) => kind === stopAt);
   }
 
   /** Begins `act` in a turn of each, and goes on until all are through, for `patience` ms at most. */
@@ -201,7 +219,7 @@ class Run {
   async #run(until: number, isOver: () => boolean = () => false): Promise<void> {
     const { mostEvents = 20_000_000 } = this.#options;
     const isTooLong = (): boolean => this.#kernel.steps >= mostEvents;
-    await this.#kernel.run(Math.round(until * 1000), () => isOver() || isTooLong());
+    await this.#kernel.run(Math.round(until * 1000), () => isOver() || isTooLong() || this.#isShown);
     if (isTooLong()) this.#isCutShort = true;
   }
 }
