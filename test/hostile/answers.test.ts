@@ -11,9 +11,12 @@ beforeAll(async () => {
 afterAll(() => fleet?.stop());
 
 const ttl = 20_000;
-const nodeTimeout = 400;
+/** Waited for in full where a master says nothing. */
+const nodeTimeout = 1000;
+/** Where all of them say something: on a busy machine that may take a while, and nobody waits for longer. */
+const patience = 8000;
 /** What a busy machine may add to a time-out, ms. */
-const slack = 1500;
+const slack = 2000;
 
 /** By the reason that is told: understood, but no answer to what was asked. */
 const unexpected: Record<string, Answer> = {
@@ -110,15 +113,22 @@ async function stopAll(servers: readonly HostileServer[]): Promise<void> {
   for (const server of servers) await server[Symbol.asyncDispose]();
 }
 
+const timeoutFor = (reason: string): number => (reason === "TIMEOUT" ? nodeTimeout : patience);
 const nameOf = ({ host, port }: HostileServer): string => `${host}:${port}`;
 
 /** Two of five masters are hostile: they have no vote, say why, and nobody waits for them. */
 async function minority(hostile: readonly HostileServer[], reason: string, protocol: 2 | 3): Promise<void> {
-  const opened = fleet.open({ on: [...fleet.masters, ...hostile], nodeTimeout, client: { protocol } });
+  const opened = fleet.open({
+    on: [...fleet.masters, ...hostile],
+    nodeTimeout: timeoutFor(reason),
+    client: { protocol },
+  });
   const { redlock, clients, errors: told } = opened;
   for (const resources of [[fresh()], [fresh(), fresh()]]) {
-    const { result: lock, took } = await timed(() => redlock.acquire(resources, ttl));
-    expect(took).toBeLessThan(slack);
+    const isFirst = told.length === 0;
+    const lock = await redlock.acquire(resources, ttl);
+    // Told when the time is up: nobody has waited for that.
+    if (isFirst) expect(told.filter((error) => error.reason === "TIMEOUT")).toEqual([]);
     const stats = (await Promise.all(lock.attempts)).at(-1)!;
     expect(votesOf(clients, stats)).toEqual([true, true, true, false, false]);
     await lock.extend(ttl);
@@ -144,14 +154,14 @@ async function minority(hostile: readonly HostileServer[], reason: string, proto
 async function majority(hostile: readonly HostileServer[], reason: string, protocol: 2 | 3): Promise<void> {
   const { redlock, clients } = fleet.open({
     on: [...fleet.masters.slice(0, 2), ...hostile],
-    nodeTimeout,
+    nodeTimeout: timeoutFor(reason),
     retryCount: 0,
     client: { protocol },
   });
   const { result: error, took } = await timed(() => rejection(redlock.acquire(fresh(), ttl)));
   expect(error).toBeInstanceOf(ExecutionError);
   expect(error).toMatchObject({ code: "NO_QUORUM" });
-  expect(took).toBeLessThan(nodeTimeout + slack);
+  expect(took).toBeLessThan(reason === "TIMEOUT" ? nodeTimeout + slack : patience);
   for (const server of hostile) expect((error as Error).message).toContain(`${nameOf(server)}: ${reason}`);
   const [stats] = await Promise.all((error as ExecutionError).attempts);
   for (const client of clients.slice(2)) {

@@ -1,4 +1,6 @@
+import type { Lock } from "@quorlock/redlock";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { until } from "../contract/until.ts";
 import { Fleet, fresh, type OpenOptions, timed } from "../integration/fleet.ts";
 import { type Answer, startHostileServer } from "./hostile-server.ts";
 
@@ -12,9 +14,9 @@ beforeAll(async () => {
 afterAll(() => fleet?.stop());
 
 const ttl = 20_000;
-const nodeTimeout = 400;
+const nodeTimeout = 2000;
 /** What a busy machine may add, ms. */
-const slack = 2000;
+const slack = 4000;
 
 /** SET is answered with OK, scripts with this. */
 const script =
@@ -37,6 +39,14 @@ const lies: Record<string, Answer> = {
   "a refusal by nobody": refusal("*3\r\n:1\r\n$-1\r\n:-2\r\n"),
   "a yes, and twice": "+OK\r\n+OK\r\n",
 };
+
+/** All honest masters have its keys: some of them may still be on the way when liars were enough for a quorum. */
+function untilHeldBy(lock: Lock): Promise<void> {
+  return until("the masters have the keys", async () => {
+    const values = await Promise.all(lock.resources.map((resource) => fleet.values(resource)));
+    return values.flat().every((value) => value === lock.value);
+  });
+}
 
 /** Three masters and two that answer so. */
 async function among(answer: Answer, options: OpenOptions = {}) {
@@ -62,7 +72,7 @@ describe.concurrent("two of five masters answer with", () => {
       expect(lock.remaining()).toBeLessThan(ttl);
       expect(await lock.verify()).toBe(true);
       expect(lock.state).toBe("held");
-      expect(await fleet.values(resources[0]!)).toEqual([lock.value, lock.value, lock.value]);
+      await untilHeldBy(lock);
       expect((await lock.release()).outcome).toBe("released");
       await fleet.untilGone(resources[0]!);
     }
@@ -118,7 +128,7 @@ describe("two of five masters change their answer to the same question", () => {
         await lock.extend(ttl);
         expect(await lock.verify()).toBe(true);
         expect(lock.remaining()).toBeGreaterThan(0);
-        expect(await fleet.values(resources[0]!)).toEqual([lock.value, lock.value, lock.value]);
+        await untilHeldBy(lock);
         expect((await lock.release()).outcome).toBe("released");
       }
       const told = new Set(stage.errors.map(({ reason }) => reason));

@@ -32,7 +32,7 @@ afterEach(async () => {
 afterAll(() => fleet?.stop());
 
 const ttl = 20_000;
-const nodeTimeout = 300;
+const nodeTimeout = 1000;
 /** What a busy machine may add, ms. */
 const slack = 1500;
 

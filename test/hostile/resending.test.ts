@@ -15,7 +15,7 @@ const ttl = 20_000;
 it("after a reconnect no SET of a lock that is over is executed, with the client's resending on", async () => {
   const [first, second, third] = fleet.masters as [Master, Master, Master];
   await using proxy = await startProxy(third);
-  const { redlock, clients } = await fleet.openWarm({ nodeTimeout: 300, on: [first, second, proxy] });
+  const { redlock, clients } = await fleet.openWarm({ nodeTimeout: 1000, on: [first, second, proxy] });
   // The user's own command waits for the same reconnect, and is sent again.
   proxy.hold("requests");
   const resource = fresh();

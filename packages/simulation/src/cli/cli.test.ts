@@ -118,7 +118,10 @@ describe("explore", () => {
     const command = lines.find((line) => line.startsWith("replay: "))!;
     const [, path] = /sim replay "(.*)"$/.exec(command)!;
     expect((await said(replay, path!)).code).toBe(1);
-  }, 120_000);
+    await Promise.all(
+      lines.flatMap((line) => /sim replay "(.*)"$/.exec(line)?.[1] ?? []).map((file) => rm(file)),
+    );
+  }, 240_000);
 });
 
 describe("replay", () => {

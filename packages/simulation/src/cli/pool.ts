@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
-import Tinypool from "tinypool";
+import { Tinypool } from "tinypool";
 import type { EngineKind } from "../engine/engine.ts";
 import type { Outcome } from "../run/simulate.ts";
 import type { Runner } from "../search/runner.ts";

@@ -206,6 +206,20 @@ export const mutants: readonly Mutant[] = [
   },
 ];
 
+/** Too rare for the budget of the others: the seed bank keeps a run that shows it. */
+export const rareMutants: readonly Mutant[] = [
+  {
+    name: "two milliseconds of the wall clock are forgiven after each suspension",
+    edits: [
+      {
+        file: "clock.ts",
+        line: "this.#elapsed += leapt ? byWall + wallGrain : byMonotonic;",
+        instead: "this.#elapsed += Math.max(byMonotonic, byWall - 2);",
+      },
+    ],
+  },
+];
+
 type Send = Connection["send"];
 type Args = Parameters<Send>[1];
 

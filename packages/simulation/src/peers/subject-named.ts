@@ -1,4 +1,4 @@
-import { mutants } from "../mutants/mutants.ts";
+import { mutants, rareMutants } from "../mutants/mutants.ts";
 import { mutatedClient } from "../mutants/mutated-client.ts";
 import { type Subject, theClient } from "../run/subject.ts";
 import type { ScenarioSubject } from "../scenarios/scenario.ts";
@@ -11,7 +11,7 @@ export const subjectNames: readonly string[] = ["quorlock", "redlock-5"];
 export async function subjectNamed(name: string): Promise<Subject | undefined> {
   if (name === "quorlock") return theClient;
   if (name === "redlock-5") return redlock5();
-  const mutant = mutants.find((candidate) => candidate.name === name);
+  const mutant = [...mutants, ...rareMutants].find((candidate) => candidate.name === name);
   return mutant && mutatedClient(mutant);
 }
 

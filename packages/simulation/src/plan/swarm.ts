@@ -54,6 +54,7 @@ const beyond: Model = {
   rarePersistence: [{ mode: "aof-everysec" }, { mode: "rdb", interval: 1000 }, { mode: "none" }],
 };
 
+/** One seed of ten. */
 const rarely = 0.1;
 
 /** The plan of a seed, inside the promised model: whatever it does, nothing may be violated. */
@@ -120,7 +121,7 @@ function planFrom(seed: number, random: Random, model: Model, given: Partial<Giv
     ...model.rareKinds.filter(() => random.chance(rarely)),
   ];
   const scale: Scale = { ...scaleOf(model, random, size), kinds };
-  return {
+  const plan: Plan = {
     version: 1,
     seed,
     duration: scale.duration,
@@ -134,6 +135,18 @@ function planFrom(seed: number, random: Random, model: Model, given: Partial<Giv
     settings,
     workload: drawWorkload(scale),
     faults: kinds.length === 0 ? [] : Array.from({ length: random.integer(0, 24) }, () => drawFault(scale)),
+  };
+  return model.hasExtremeRates && random.chance(rarely)
+    ? withWorstClocks(plan, Math.floor(scale.rate))
+    : plan;
+}
+
+/** Every master forgets as early, and every client believes as long, as is promised: no margin is left to hide in. */
+function withWorstClocks(plan: Plan, rate: number): Plan {
+  return {
+    ...plan,
+    masters: plan.masters.map((master) => ({ ...master, rate })),
+    clients: plan.clients.map((client) => ({ ...client, rate: -rate })),
   };
 }
 

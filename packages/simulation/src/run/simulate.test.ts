@@ -38,7 +38,7 @@ describe("determinism", () => {
 });
 
 describe("inside the promised model", () => {
-  const { SIMULATION_SEEDS: seeds = "200" } = process.env;
+  const { SIMULATION_SEEDS: seeds = "2000" } = process.env;
 
   test(`nothing is violated in ${seeds} seeds, and every rare state is reached`, async () => {
     await using pool = new Pool();

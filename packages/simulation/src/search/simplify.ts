@@ -125,7 +125,7 @@ function* plainTriggers(plan: Plan): Generator<Plan> {
   for (const [index, fault] of plan.faults.entries()) {
     if ("at" in fault || fault.after === undefined) continue;
     const { after: _, ...atOnce } = fault;
-    yield { ...plan, faults: plan.faults.with(index, atOnce as Fault) };
+    yield { ...plan, faults: plan.faults.with(index, atOnce) };
   }
 }
 
@@ -137,7 +137,7 @@ function* smallerFaults(plan: Plan): Generator<Plan> {
     for (const [name, magnitude] of Object.entries(fault)) {
       if (typeof magnitude !== "number" || !magnitudes.has(name)) continue;
       for (const smaller of smallerThan(magnitude))
-        yield { ...plan, faults: plan.faults.with(index, { ...fault, [name]: smaller } as Fault) };
+        yield { ...plan, faults: plan.faults.with(index, { ...fault, [name]: smaller }) };
     }
   }
 }

@@ -25,7 +25,8 @@ export interface Desk {
 
 /** The ways to work under a lock, and how often each is taken. */
 const ways = ["acquire", "acquire", "try", "try", "using", "using", "extend", "several", "long"] as const;
-const isLong = { minimum: 0.4, maximum: 1.2 };
+/** How long a long one takes, in leases. */
+const long = { minimum: 0.4, maximum: 1.2 };
 
 /** One lock after the other, each in one of the ways that the client offers. */
 export class Lane {
@@ -88,7 +89,7 @@ export class Lane {
   }
 
   #long(key: string): Promise<void> {
-    const { minimum, maximum } = isLong;
+    const { minimum, maximum } = long;
     return this.#using(key, () => pause(ttl * this.#random.between(minimum, maximum)));
   }
 
