@@ -53,6 +53,9 @@ export const explore: Command = {
   },
 };
 
+/** Of so many violations each is told; the others are counted. */
+const mostTold = 20;
+
 interface Request {
   /** When it is enough: so many of these. */
   readonly unit: "runs" | "attempts";
@@ -80,7 +83,7 @@ function requestFrom({ values }: Arguments): Request {
   };
 }
 
-/** Runs what is asked for, and tells of each violation when it is found. */
+/** Runs what is asked for, and tells of violations as they are found. */
 async function watch(
   { unit, count, from, isBeyond, isGuided }: Request,
   subjectName: string,
@@ -93,15 +96,16 @@ async function watch(
     const { seed } = trial.plan;
     return isGuided ? savedCommand(trial, subjectName) : seedCommand({ seed, isBeyond, subjectName });
   };
-  const exploration = await exploreTrials(trials, (_, soFar: Tally) => {
+  const exploration = await exploreTrials(trials, async (trial, soFar: Tally) => {
+    if (trial.outcome.verdict === "violated" && soFar.violated.length <= mostTold) {
+      progress.clear();
+      const [first] = violationLines(trial.outcome);
+      console.log(`seed ${trial.plan.seed}: ${first}\nreplay: ${await commandFor(trial)}`);
+    }
     progress.reach(soFar[unit]);
     return soFar[unit] >= count;
   });
   progress.clear();
-  for (const trial of exploration.violated) {
-    const [first] = violationLines(trial.outcome);
-    console.log(`seed ${trial.plan.seed}: ${first}\nreplay: ${await commandFor(trial)}`);
-  }
   return exploration;
 }
 

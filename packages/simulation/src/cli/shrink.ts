@@ -1,3 +1,5 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Plan } from "../plan/plan.ts";
 import { beyondPlan, promisedPlan } from "../plan/swarm.ts";
 import { shrink as shrinkPlan } from "../search/shrink.ts";
@@ -44,7 +46,7 @@ export const shrink: Command = {
       return exitCodes.ok;
     }
     const { verdict, hash } = shrunk.outcome;
-    const path = typeof out === "string" ? out : `shrunk-${hash}.json`;
+    const path = typeof out === "string" ? out : join(tmpdir(), `quorlock-${hash}.json`);
     const file = {
       version: 1,
       plan: shrunk.plan,

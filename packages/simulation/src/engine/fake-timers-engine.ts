@@ -34,7 +34,7 @@ export class FakeTimersEngine implements Engine {
   cancel(event: EventId): void {
     const slot = this.#slots.slotOf(event);
     if (slot === undefined) return;
-    this.#clock.clearTimeout(this.#timers[slot]!);
+    this.#clock.clearTimeout(this.#timers[slot]);
     this.#slots.free(slot);
   }
 

@@ -202,7 +202,9 @@ export class Worker {
       }
       await this.pause(work / looks);
       if (task.do !== "extend" || tenure.isOver) continue;
-      const extended = await this.call("extend", this.bounds.extend, tenure.lock.extend(settings.ttl));
+      // Now and then for less: no master may shorten what it has promised before (PROTOCOL 14.1).
+      const ttl = random.chance(0.2) ? Math.ceil(settings.ttl * random.between(0.5, 1)) : settings.ttl;
+      const extended = await this.call("extend", this.bounds.extend, tenure.lock.extend(ttl));
       if (extended) checkers.findings.reached("extended");
       else checkers.findings.reached("extension failed");
     }

@@ -22,12 +22,12 @@ export interface Exploration {
 /** Adds up what trials show until they end, or `isEnough`, asked after each, says so. */
 export async function explore(
   trials: AsyncIterable<Trial>,
-  isEnough: (trial: Trial, soFar: Tally) => boolean = () => false,
+  isEnough: (trial: Trial, soFar: Tally) => boolean | Promise<boolean> = () => false,
 ): Promise<Exploration> {
   const tally = new Tally();
   for await (const trial of trials) {
     tally.add(trial);
-    if (isEnough(trial, tally)) break;
+    if (await isEnough(trial, tally)) break;
   }
   return tally.exploration;
 }

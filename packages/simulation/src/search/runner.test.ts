@@ -31,6 +31,10 @@ function disorderly(width: number): Runner {
   };
 }
 
+function until(_: unknown, { attempts }: { readonly attempts: number }): boolean {
+  return attempts >= 500;
+}
+
 describe("runs side by side", () => {
   test("are given back in the order of their plans", async () => {
     const seeds: number[] = [];
@@ -39,7 +43,6 @@ describe("runs side by side", () => {
   });
 
   test("add up to the same, wherever they end", async () => {
-    const until = (_: unknown, { attempts }: { readonly attempts: number }): boolean => attempts >= 500;
     const [one, many] = [
       await explore(inOrder(disorderly(1), plansOf(promisedPlan, 1)), until),
       await explore(inOrder(disorderly(4), plansOf(promisedPlan, 1)), until),
