@@ -51,7 +51,7 @@ export class ScriptedNode implements LockNode {
         if (typeof left !== "number") return this.#unexpected(left);
         return { owner: typeof owner === "string" ? owner : undefined, remaining: lifetime(left) };
       } catch (error) {
-        return this.#failed(error);
+        return this.#failed(error, []);
       }
     };
     return this.#isOpen ? send() : this.#wait(undefined, send);
@@ -109,7 +109,7 @@ export class ScriptedNode implements LockNode {
       },
       (error) => {
         this.#unanswered -= 1;
-        return this.#failed(error);
+        return this.#failed(error, [token]);
       },
     );
   }
@@ -150,17 +150,20 @@ export class ScriptedNode implements LockNode {
       (error) => {
         this.#unanswered -= 1;
         const unknown = this.#connection.isReply(error) && error.message.startsWith("NOSCRIPT");
-        if (!unknown || !this.#connection.isReady) return this.#failed(error);
+        const tokens = claim ? [claim.token] : args;
+        if (!unknown || !this.#connection.isReady) return this.#failed(error, tokens);
         if (claim?.abandoned) return this.#abandoned();
         const again = this.#connection.send("EVAL", [script.source, ...operands]);
-        return again.then(read, (failure) => this.#failed(failure));
+        return again.then(read, (failure) => this.#failed(failure, tokens));
       },
     );
   }
 
-  #failed(error: unknown): Fault {
-    const message = error instanceof Error ? error.message : String(error);
-    const reason = this.#connection.isReply(error) ? reasonIn(message) : "UNREACHABLE";
+  /** `tokens`: what was sent, and must not be told: Redis quotes the arguments of a command that it does not know. */
+  #failed(error: unknown, tokens: readonly (string | number)[]): Fault {
+    const told = error instanceof Error ? error.message : String(error);
+    const message = without(tokens, told);
+    const reason = this.#connection.isReply(error) ? reasonIn(told) : "UNREACHABLE";
     // Not the error itself: ioredis hangs the command on it, and with that the token.
     const cause = new Error(message);
     cause.name = error instanceof Error ? error.name : "Error";
@@ -172,6 +175,14 @@ export class ScriptedNode implements LockNode {
     const kind = Array.isArray(reply) ? "an array" : `a ${typeof reply}`;
     return fault(this.name, "UNEXPECTED_REPLY", `${kind} that is no answer to the command`, true);
   }
+}
+
+/** A token shorter than this guards nothing, and would be found in any word. */
+const leastToken = 8;
+
+function without(tokens: readonly (string | number)[], text: string): string {
+  const long = tokens.map(String).filter((token) => token.length >= leastToken);
+  return long.reduce((rest, token) => rest.replaceAll(token, "(token)"), text);
 }
 
 /** PTTL in words: -2 is no key, -1 a key without expiry. */

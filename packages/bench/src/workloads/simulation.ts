@@ -27,7 +27,7 @@ interface Subject {
 export const simulation: Workload = {
   name: "simulation",
   async run(_, scale) {
-    const locks = scale.cycles ?? (scale.quick ? 2000 : usualLocks);
+    const locks = scale.cycles ?? (scale.quick ? usualLocks / 2 : usualLocks);
     const bare = [defaultClock, plainClock].map((kind) => bareSubject(kind));
     const runs = sizes.flatMap((clients) => engines.map((engine) => runSubject(engine, clients, locks)));
     const subjects = [...bare, ...runs];
