@@ -71,8 +71,7 @@ async function rateOf(subject: Subject): Promise<number> {
 }
 
 async function measured(run: () => Promise<number>): Promise<{ count: number; seconds: number }> {
-  // What the one before left to collect is not this one's.
-  globalThis.gc?.();
+  // (No forced collection before it: that throws optimised code away, and halves the rate of what follows.)
   const before = process.cpuUsage();
   const count = await run();
   const { user, system } = process.cpuUsage(before);
