@@ -80,6 +80,7 @@ function dockerChecks(): void {
 
 tests("pnpm test", () => pnpm("test"));
 packageChecks();
+step("the same hashes on other versions of Node", () => pnpm("exec", "tsx", ".ci/node-versions.ts"));
 step("soak, 60 s", () => pnpm("soak", "--minutes", "1"));
 dockerChecks();
 
