@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { LeaseClock } from "./clock.ts";
+import { systemRuntime } from "./system.ts";
 import { VirtualMachine, VirtualTime } from "./virtual-time.test.ts";
 
 function machineAndClock() {
@@ -132,5 +133,56 @@ describe("the lease clock", () => {
         expect(clock.now()).toBeGreaterThanOrEqual(machine.now() - readings);
       }),
     );
+  });
+});
+
+/** A machine that does something between two readings of its clocks: each entry before a reading, in order. */
+function readings(...between: ReadonlyArray<(machine: { monotonic: number; wall: number }) => void>) {
+  const machine = { monotonic: 0, wall: 0 };
+  const queue = [...between];
+  const read = (clock: "monotonic" | "wall") => () => {
+    queue.shift()?.(machine);
+    return machine[clock];
+  };
+  const runtime = { ...systemRuntime, monotonic: read("monotonic"), wall: read("wall") };
+  return new LeaseClock(runtime);
+}
+
+describe("stopped between two readings, the lease clock", () => {
+  const nothing: (machine: { monotonic: number; wall: number }) => void = () => {};
+  const pause = (machine: { monotonic: number; wall: number }) => {
+    machine.monotonic += 500;
+    machine.wall += 500;
+  };
+
+  test("counts a pause that a step back hides from the wall clock", () => {
+    const stepBack = (machine: { monotonic: number; wall: number }) => {
+      pause(machine);
+      machine.wall -= 500;
+    };
+    // The two of the constructor, then monotonic, wall, monotonic.
+    expect(readings(nothing, nothing, nothing, stepBack, nothing).now()).toBeGreaterThanOrEqual(500);
+    expect(readings(nothing, nothing, nothing, nothing, stepBack).now()).toBeGreaterThanOrEqual(500);
+  });
+
+  test("counts a suspension as long as the pause of the reading before", () => {
+    const suspend = (machine: { monotonic: number; wall: number }) => {
+      machine.wall += 500;
+    };
+    for (const paused of [2, 3, 4]) {
+      const before = [nothing, nothing, nothing, nothing, nothing];
+      before[paused] = pause;
+      const clock = readings(...before, suspend);
+      clock.now();
+      expect(clock.now(), `paused before reading ${paused}`).toBeGreaterThanOrEqual(1000);
+    }
+  });
+
+  test("counts a pause at least once, wherever it comes", () => {
+    for (const paused of [2, 3, 4]) {
+      const before = [nothing, nothing, nothing, nothing, nothing];
+      before[paused] = pause;
+      expect(readings(...before).now()).toBeGreaterThanOrEqual(500);
+    }
   });
 });

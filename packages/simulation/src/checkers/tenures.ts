@@ -28,7 +28,7 @@ export interface Tenure {
 }
 
 /** What reading a wall clock at whole milliseconds may hide, in either reading; and what the client forgives. */
-const wallGrain = 4;
+const wallGrain = 2;
 /** What floating point may be off by, ms. */
 const rounding = 0.000_001;
 /** How often the signal of a hold that should be over is looked at again while its process is not awake, us. */

@@ -236,8 +236,18 @@ export const rareMutants: readonly Mutant[] = [
     edits: [
       {
         file: "clock.ts",
-        line: "this.#elapsed += leapt ? byWall + wallGrain : byMonotonic;",
+        line: "this.#elapsed += leapt ? Math.max(byMonotonic, byWall + wallGrain + monotonic - before) : byMonotonic;",
         instead: "this.#elapsed += Math.max(byMonotonic, byWall - 2);",
+      },
+    ],
+  },
+  {
+    name: "a pause between reading the two clocks is not seen",
+    edits: [
+      {
+        file: "clock.ts",
+        line: "const monotonic = this.#runtime.monotonic();",
+        instead: "const monotonic = before;",
       },
     ],
   },
