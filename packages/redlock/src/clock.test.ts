@@ -136,53 +136,56 @@ describe("the lease clock", () => {
   });
 });
 
-/** A machine that does something between two readings of its clocks: each entry before a reading, in order. */
-function readings(...between: ReadonlyArray<(machine: { monotonic: number; wall: number }) => void>) {
-  const machine = { monotonic: 0, wall: 0 };
-  const queue = [...between];
-  const read = (clock: "monotonic" | "wall") => () => {
-    queue.shift()?.(machine);
-    return machine[clock];
+interface Readings {
+  monotonic: number;
+  wall: number;
+}
+
+type Event = (readings: Readings) => void;
+
+const nothing: Event = () => {};
+
+const pause: Event = (readings) => {
+  readings.monotonic += 500;
+  readings.wall += 500;
+};
+
+const pauseAndStepBack: Event = (readings) => {
+  readings.monotonic += 500;
+};
+
+const suspension: Event = (readings) => {
+  readings.wall += 500;
+};
+
+/** A clock on a machine to which something happens before each reading, in order: the first two are the constructor's. */
+function clockAmid(...events: readonly Event[]): LeaseClock {
+  const readings = { monotonic: 0, wall: 0 };
+  const coming = [...events];
+  const read = (name: keyof Readings) => () => {
+    coming.shift()?.(readings);
+    return readings[name];
   };
-  const runtime = { ...systemRuntime, monotonic: read("monotonic"), wall: read("wall") };
-  return new LeaseClock(runtime);
+  return new LeaseClock({ ...systemRuntime, monotonic: read("monotonic"), wall: read("wall") });
+}
+
+/** `event` before the third, fourth or fifth reading: those of the first `now()`. */
+function amidOneReading(event: Event): readonly (readonly Event[])[] {
+  return [2, 3, 4].map((place) => [0, 1, 2, 3, 4].map((index) => (index === place ? event : nothing)));
 }
 
 describe("stopped between two readings, the lease clock", () => {
-  const nothing: (machine: { monotonic: number; wall: number }) => void = () => {};
-  const pause = (machine: { monotonic: number; wall: number }) => {
-    machine.monotonic += 500;
-    machine.wall += 500;
-  };
-
-  test("counts a pause that a step back hides from the wall clock", () => {
-    const stepBack = (machine: { monotonic: number; wall: number }) => {
-      pause(machine);
-      machine.wall -= 500;
-    };
-    // The two of the constructor, then monotonic, wall, monotonic.
-    expect(readings(nothing, nothing, nothing, stepBack, nothing).now()).toBeGreaterThanOrEqual(500);
-    expect(readings(nothing, nothing, nothing, nothing, stepBack).now()).toBeGreaterThanOrEqual(500);
+  test.each(amidOneReading(pause))("counts the pause: %#", (...events) => {
+    expect(clockAmid(...events).now()).toBeGreaterThanOrEqual(500);
   });
 
-  test("counts a suspension as long as the pause of the reading before", () => {
-    const suspend = (machine: { monotonic: number; wall: number }) => {
-      machine.wall += 500;
-    };
-    for (const paused of [2, 3, 4]) {
-      const before = [nothing, nothing, nothing, nothing, nothing];
-      before[paused] = pause;
-      const clock = readings(...before, suspend);
-      clock.now();
-      expect(clock.now(), `paused before reading ${paused}`).toBeGreaterThanOrEqual(1000);
-    }
+  test.each(amidOneReading(pauseAndStepBack))("counts a pause that a step back hides: %#", (...events) => {
+    expect(clockAmid(...events).now()).toBeGreaterThanOrEqual(500);
   });
 
-  test("counts a pause at least once, wherever it comes", () => {
-    for (const paused of [2, 3, 4]) {
-      const before = [nothing, nothing, nothing, nothing, nothing];
-      before[paused] = pause;
-      expect(readings(...before).now()).toBeGreaterThanOrEqual(500);
-    }
+  test.each(amidOneReading(pause))("counts a suspension as long as the pause before: %#", (...events) => {
+    const clock = clockAmid(...events, suspension);
+    clock.now();
+    expect(clock.now()).toBeGreaterThanOrEqual(1000);
   });
 });

@@ -14,7 +14,7 @@ export {
   type ViolationKind,
 } from "./checkers/findings.ts";
 export { promisedPlan } from "./plan/swarm.ts";
-export { type Outcome, simulate as simulatePlan } from "./run/simulate.ts";
+export { type Outcome, type RunOptions, runPlan } from "./run/run-plan.ts";
 export { type Subject, type SubjectClient, type SubjectLock, theClient } from "./run/subject.ts";
 export type { Scenario } from "./scenarios/scenario.ts";
 export { scenarios } from "./scenarios/scenarios.ts";

@@ -1,4 +1,4 @@
-import { type EngineKind, type Plan, simulatePlan } from "@quorlock/simulation";
+import { type EngineKind, type Plan, runPlan } from "@quorlock/simulation";
 import { alternate } from "../alternate.ts";
 import { type ClockKind, defaultClock, plainClock, stepBare } from "../bare-clock.ts";
 import type { Goal } from "../goal.ts";
@@ -52,7 +52,7 @@ function bareSubject(kind: ClockKind): Subject {
 
 function runSubject(engine: EngineKind, clients: number, locks: number): Subject {
   const runOf = (each: number) => async (): Promise<number> => {
-    const { operations, verdict } = await simulatePlan(healthyPlan(clients, each), { engine });
+    const { operations, verdict } = await runPlan(healthyPlan(clients, each), { engine });
     if (verdict === "violated") throw new Error(`a healthy cluster of ${clients} clients came to ${verdict}`);
     return operations;
   };

@@ -78,7 +78,10 @@ export class Tenures {
     const left = this.look(tenure);
     this.#markVotes(tenure);
     if (left > 0) {
-      for (const rival of this.#open) if (rival !== tenure) this.#compare(tenure, rival);
+      // In a turn that was stalled its code has the lock only when the stall is over.
+      const wait = Math.round(tenure.beganAt - this.#kernel.now);
+      if (wait > 0) this.#kernel.engine.schedule(() => this.#compareWithAll(tenure), wait);
+      else this.#compareWithAll(tenure);
       this.#watch(tenure);
     }
     return tenure;
@@ -122,9 +125,14 @@ export class Tenures {
     return false;
   }
 
-  #believes({ process, monotonicEnd, wallEnd, isOver }: Tenure): boolean {
+  #compareWithAll(newcomer: Tenure): void {
+    if (newcomer.isOver) return;
+    for (const rival of this.#open) if (rival !== newcomer) this.#compare(newcomer, rival);
+  }
+
+  #believes({ process, beganAt, monotonicEnd, wallEnd, isOver }: Tenure): boolean {
     const { now, clocks } = process;
-    if (isOver || process.isDead) return false;
+    if (isOver || process.isDead || now < beganAt) return false;
     return clocks.monotonicAt(now) < monotonicEnd && clocks.wallAt(now) < wallEnd;
   }
 

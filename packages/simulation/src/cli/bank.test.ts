@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { subjectNamed } from "../peers/subject-named.ts";
 import { replayFileFrom } from "../plan/replay-file.ts";
-import { simulate } from "../run/simulate.ts";
+import { runPlan } from "../run/run-plan.ts";
 
 // Old failures, each as a run. What was found once is looked for for ever.
 
@@ -21,13 +21,13 @@ describe("the seed bank", () => {
       } = replayFileFrom(readFileSync(new URL(name, bank), "utf8"));
       expect(about).toBeDefined();
       // The client as it is survives it.
-      const { violations, verdict } = await simulate(plan, { engine: "heap" });
+      const { violations, verdict } = await runPlan(plan, { engine: "heap" });
       expect(violations).toEqual([]);
       expect(verdict).toBe("ok");
       if (mutant === undefined) return;
       // And it still shows what it was kept for.
       const subject = (await subjectNamed(mutant))!;
-      expect((await simulate(plan, { engine: "heap", subject })).verdict).toBe(expected!.verdict);
+      expect((await runPlan(plan, { engine: "heap", subject })).verdict).toBe(expected!.verdict);
     },
     60_000,
   );

@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { Tinypool } from "tinypool";
 import type { EngineKind } from "../engine/engine.ts";
-import type { Outcome } from "../run/simulate.ts";
+import type { Outcome } from "../run/run-plan.ts";
 import type { Runner } from "../search/runner.ts";
 import type { TrialTask } from "./trial-worker.ts";
 

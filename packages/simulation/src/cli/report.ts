@@ -1,5 +1,5 @@
 import { allMarks, type Mark } from "../checkers/findings.ts";
-import type { Outcome } from "../run/simulate.ts";
+import type { Outcome } from "../run/run-plan.ts";
 
 /** Where a plan came from, and so how it is made again. */
 export interface Origin {

@@ -1,6 +1,6 @@
 import type { EngineKind } from "../engine/engine.ts";
 import type { Plan } from "../plan/plan.ts";
-import { type Outcome, simulate } from "../run/simulate.ts";
+import { type Outcome, runPlan } from "../run/run-plan.ts";
 import type { Subject } from "../run/subject.ts";
 import { exitCodes } from "./command.ts";
 import { markLine, summaryLine, violationLines } from "./report.ts";
@@ -19,8 +19,8 @@ export async function runTwice(
   plan: Plan,
   { engine, subject, trace, replay }: RunTwiceOptions,
 ): Promise<{ readonly outcome: Outcome; readonly exitCode: number }> {
-  const outcome = await simulate(plan, { engine, subject, ...(trace ? { onEvent: print } : {}) });
-  const again = await simulate(plan, { engine, subject });
+  const outcome = await runPlan(plan, { engine, subject, ...(trace ? { onEvent: print } : {}) });
+  const again = await runPlan(plan, { engine, subject });
   console.log(summaryLine(outcome));
   console.log(markLine(outcome.marks));
   for (const line of violationLines(outcome)) console.log(line);

@@ -1,7 +1,7 @@
 import type { EngineKind } from "../engine/engine.ts";
 import { subjectNamed } from "../peers/subject-named.ts";
 import type { Plan } from "../plan/plan.ts";
-import { type Outcome, simulate } from "../run/simulate.ts";
+import { type Outcome, runPlan } from "../run/run-plan.ts";
 import type { Subject } from "../run/subject.ts";
 import type { StopAt } from "../search/runner.ts";
 
@@ -25,5 +25,5 @@ export default async function runTrial({ plan, subject: name, ...options }: Tria
   subjects.set(name, known);
   const subject = await known;
   if (!subject) throw new Error(`there is no subject "${name}"`);
-  return simulate(plan, { ...options, subject });
+  return runPlan(plan, { ...options, subject });
 }

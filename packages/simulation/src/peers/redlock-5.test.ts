@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { promisedPlan } from "../plan/swarm.ts";
-import { simulate } from "../run/simulate.ts";
+import { runPlan } from "../run/run-plan.ts";
 import { redlock5 } from "./redlock-5.ts";
 import { redlock5Package, scriptsOf } from "./redlock-5-package.ts";
 import { redlock5Scripts } from "./redlock-5-scripts.ts";
@@ -14,9 +14,9 @@ describe("redlock 5 in our client's place", () => {
   test.each([1, 2, 3])("seed %i comes to one hash, twice and on both engines", async (seed) => {
     const subject = await redlock5();
     const plan = promisedPlan(seed);
-    const first = await simulate(plan, { engine: "fake-timers", subject });
-    const second = await simulate(plan, { engine: "fake-timers", subject: await redlock5() });
-    const heap = await simulate(plan, { engine: "heap", subject });
+    const first = await runPlan(plan, { engine: "fake-timers", subject });
+    const second = await runPlan(plan, { engine: "fake-timers", subject: await redlock5() });
+    const heap = await runPlan(plan, { engine: "heap", subject });
     expect([second.hash, heap.hash]).toEqual([first.hash, first.hash]);
     expect(first.marks.get("granted") ?? 0).toBeGreaterThan(0);
   });
@@ -24,7 +24,7 @@ describe("redlock 5 in our client's place", () => {
   test("knows no time and no chance but the simulation's", async () => {
     const subject = await redlock5();
     const real = [vi.spyOn(Date, "now"), vi.spyOn(Math, "random"), vi.spyOn(globalThis, "clearTimeout")];
-    await simulate(promisedPlan(4), { engine: "heap", subject });
+    await runPlan(promisedPlan(4), { engine: "heap", subject });
     for (const spy of real) expect(spy).not.toHaveBeenCalled();
   });
 
@@ -32,7 +32,7 @@ describe("redlock 5 in our client's place", () => {
     const subject = await redlock5();
     const kinds = new Set<string>();
     for (let seed = 1; seed <= 40; seed += 1) {
-      const { violations } = await simulate(promisedPlan(seed), { engine: "heap", subject });
+      const { violations } = await runPlan(promisedPlan(seed), { engine: "heap", subject });
       for (const { kind } of violations) kinds.add(kind);
     }
     // A lock handed out with nothing left of it, and a tie that nobody ever hears the end of.

@@ -1,6 +1,6 @@
 import type { Plan } from "../plan/plan.ts";
 import { Random } from "../random.ts";
-import { simulate } from "../run/simulate.ts";
+import { runPlan } from "../run/run-plan.ts";
 
 /** What to measure: runs for each drift and each ttl. */
 export interface DriftGrid {
@@ -33,7 +33,7 @@ export async function measureDrift(
       let violated = 0;
       let leastMargin = Number.POSITIVE_INFINITY;
       for (let seed = 1; seed <= seeds; seed += 1) {
-        const outcome = await simulate(driftPlan(seed, drift, ttl, driftFactor), { engine: "heap" });
+        const outcome = await runPlan(driftPlan(seed, drift, ttl, driftFactor), { engine: "heap" });
         if (outcome.verdict === "violated") violated += 1;
         leastMargin = Math.min(leastMargin, outcome.leastMargin);
         onRun();

@@ -1,6 +1,6 @@
 import type { TraceValue } from "../engine/trace.ts";
 import type { Plan } from "../plan/plan.ts";
-import { type Outcome, type SimulateOptions, simulate } from "../run/simulate.ts";
+import { type Outcome, type RunOptions, runPlan } from "../run/run-plan.ts";
 
 /** One entry of the trace: who did what, when. */
 export interface TraceEvent {
@@ -20,11 +20,11 @@ export interface Recording {
 }
 
 /** Runs a plan and keeps its whole trace. */
-export async function record(plan: Plan, options: Omit<SimulateOptions, "onEvent"> = {}): Promise<Recording> {
+export async function record(plan: Plan, options: Omit<RunOptions, "onEvent"> = {}): Promise<Recording> {
   const events: TraceEvent[] = [];
   const onEvent = (at: number, [actor, verb, ...args]: readonly TraceValue[]): void => {
     events.push({ at, actor: String(actor), verb: String(verb), args });
   };
-  const outcome = await simulate(plan, { ...options, onEvent });
+  const outcome = await runPlan(plan, { ...options, onEvent });
   return { plan, outcome, events };
 }

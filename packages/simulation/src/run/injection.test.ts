@@ -3,7 +3,7 @@ import type { TraceValue } from "../engine/trace.ts";
 import type { Fault } from "../plan/fault.ts";
 import type { Plan } from "../plan/plan.ts";
 import { calmFrom } from "./injection.ts";
-import { type Outcome, simulate } from "./simulate.ts";
+import { type Outcome, runPlan } from "./run-plan.ts";
 
 /** Two clients that take turns with one lock for a second. */
 function plan(faults: readonly Fault[], ttl = 200): Plan {
@@ -41,7 +41,7 @@ async function traced(
   faults: readonly Fault[],
 ): Promise<{ outcome: Outcome; entries: Entry[]; fired: number }> {
   const entries: Entry[] = [];
-  const outcome = await simulate(plan(faults), {
+  const outcome = await runPlan(plan(faults), {
     engine: "heap",
     onEvent: (time, entry) => void entries.push({ time, entry: [...entry] }),
   });

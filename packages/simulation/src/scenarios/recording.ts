@@ -27,7 +27,7 @@ export class Recording {
   readonly faults: number[] = [];
   readonly #holdsByNumber = new Map<TraceValue, RecordedHold>();
 
-  /** To be given to `simulate` as its `onEvent`. */
+  /** To be given to `runPlan` as its `onEvent`. */
   readonly see = (time: number, [actor, verb, ...args]: readonly TraceValue[]): void => {
     const at = time / 1000;
     if (actor === "fault") this.faults.push(at);

@@ -1,4 +1,4 @@
-import { simulate } from "../run/simulate.ts";
+import { runPlan } from "../run/run-plan.ts";
 import type { Subject } from "../run/subject.ts";
 import { Recording } from "./recording.ts";
 import {
@@ -32,7 +32,7 @@ async function runScenario(
   for (const seed of seeds) {
     const recording = new Recording();
     const options = { engine: "heap", subject: implementation, onEvent: recording.see } as const;
-    const { verdict, violations } = await simulate(plan(seed), options);
+    const { verdict, violations } = await runPlan(plan(seed), options);
     const outcome = scenarioOutcome(verdict, violations);
     outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
     for (const { what, isIn, of } of shows) {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { promisedPlan } from "../plan/swarm.ts";
-import type { Outcome } from "../run/simulate.ts";
+import type { Outcome } from "../run/run-plan.ts";
 import { explore, plansOf } from "./explore.ts";
 import { inOrder, type Runner } from "./runner.ts";
 
-/** What a run of this seed came to; that it comes to the same in each thread is what `simulate.test.ts` is about. */
+/** What a run of this seed came to; that it comes to the same in each thread is what `run-plan.test.ts` is about. */
 function outcomeOf(seed: number): Outcome {
   return {
     verdict: seed % 5 === 0 ? "violated" : "ok",

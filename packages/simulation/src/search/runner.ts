@@ -1,8 +1,8 @@
 import type { Plan } from "../plan/plan.ts";
-import { type Outcome, type SimulateOptions, simulate } from "../run/simulate.ts";
+import { type Outcome, type RunOptions, runPlan } from "../run/run-plan.ts";
 
 /** A run that ends early has another hash than the whole of it. */
-export type StopAt = NonNullable<SimulateOptions["stopAt"]>;
+export type StopAt = NonNullable<RunOptions["stopAt"]>;
 
 /** Runs plans, here or in other threads. A plan comes to the same outcome wherever it runs. */
 export interface Runner {
@@ -17,10 +17,10 @@ export interface Trial {
 }
 
 /** One run after the other, in this thread. */
-export function localRunner(options: SimulateOptions = {}): Runner {
+export function localRunner(options: RunOptions = {}): Runner {
   return {
     width: 1,
-    run: (plan, stopAt) => simulate(plan, { ...options, ...(stopAt === undefined ? {} : { stopAt }) }),
+    run: (plan, stopAt) => runPlan(plan, { ...options, ...(stopAt === undefined ? {} : { stopAt }) }),
   };
 }
 

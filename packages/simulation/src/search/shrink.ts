@@ -1,6 +1,6 @@
 import type { ViolationKind } from "../checkers/findings.ts";
 import type { Plan } from "../plan/plan.ts";
-import type { Outcome } from "../run/simulate.ts";
+import type { Outcome } from "../run/run-plan.ts";
 import { ddmin } from "./ddmin.ts";
 import { inOrder, type Runner } from "./runner.ts";
 import { endedEarly, type Simplification, simplifications } from "./simplify.ts";

@@ -2,7 +2,7 @@ import type { ViolationKind } from "../checkers/findings.ts";
 import type { Latency } from "../network/latency.ts";
 import type { Fault, Targets } from "../plan/fault.ts";
 import { type Plan, styles } from "../plan/plan.ts";
-import type { Outcome } from "../run/simulate.ts";
+import type { Outcome } from "../run/run-plan.ts";
 
 /** Plans that are simpler than `plan` in one respect, the boldest first. */
 export type Simplification = (plan: Plan) => Iterable<Plan>;

@@ -2,16 +2,16 @@ import type { TraceValue } from "../engine/trace.ts";
 import { tellFault } from "../pictures/fault-words.ts";
 import type { Fault } from "../plan/fault.ts";
 import { type Plan, styles } from "../plan/plan.ts";
-import { type SimulateOptions, simulate } from "../run/simulate.ts";
+import { type RunOptions, runPlan } from "../run/run-plan.ts";
 import { mostTelling } from "./telling.ts";
 
 /** What happened, in words: who took part, then every fault and what became of the holds that are in question. */
 export async function tell(
   plan: Plan,
-  options: Omit<SimulateOptions, "onEvent"> = {},
+  options: Omit<RunOptions, "onEvent"> = {},
 ): Promise<readonly string[]> {
   const chronicle = new Chronicle();
-  const outcome = await simulate(plan, { ...options, onEvent: (time, entry) => chronicle.add(time, entry) });
+  const outcome = await runPlan(plan, { ...options, onEvent: (time, entry) => chronicle.add(time, entry) });
   const violation = mostTelling(outcome.violations);
   if (!violation) return [...cast(plan), "nothing was violated"];
   const { at, kind, detail } = violation;

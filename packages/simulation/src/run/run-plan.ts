@@ -17,7 +17,7 @@ import { ScriptedWorker } from "./scripted-worker.ts";
 import { type Subject, theClient } from "./subject.ts";
 import { Worker } from "./worker.ts";
 
-export interface SimulateOptions {
+export interface RunOptions {
   /** Default: "fake-timers". */
   readonly engine?: EngineKind;
   /** Default: the client as it is. */
@@ -50,7 +50,7 @@ export interface Outcome {
 }
 
 /** Runs a plan: faults and work, then calm and a last lock on everything, then the end of every client. */
-export async function simulate(plan: Plan, options: SimulateOptions = {}): Promise<Outcome> {
+export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Outcome> {
   const run = new Run(plan, options);
   await run.work();
   await run.progress();
@@ -60,7 +60,7 @@ export async function simulate(plan: Plan, options: SimulateOptions = {}): Promi
 
 class Run {
   readonly #plan: Plan;
-  readonly #options: SimulateOptions;
+  readonly #options: RunOptions;
   readonly #kernel: Kernel;
   readonly #cluster: Cluster;
   readonly #workers: readonly Worker[];
@@ -68,7 +68,7 @@ class Run {
   readonly #calls: Calls;
   #isCutShort = false;
 
-  constructor(plan: Plan, options: SimulateOptions) {
+  constructor(plan: Plan, options: RunOptions) {
     this.#plan = plan;
     this.#options = options;
     this.#kernel = new Kernel(engineOf(options.engine ?? "fake-timers"), new Trace(options.onEvent));

@@ -5,16 +5,16 @@ import type { Plan } from "../plan/plan.ts";
 import { promisedPlan } from "../plan/swarm.ts";
 import { explore, plansOf } from "../search/explore.ts";
 import { inOrder } from "../search/runner.ts";
-import { simulate } from "./simulate.ts";
+import { runPlan } from "./run-plan.ts";
 
 describe("determinism", () => {
   test.each([1, 2, 3, 4, 5, 6, 7, 8])(
     "seed %i comes to one hash, twice and on both engines",
     async (seed) => {
       const plan = promisedPlan(seed);
-      const first = await simulate(plan, { engine: "fake-timers" });
-      const second = await simulate(plan, { engine: "fake-timers" });
-      const heap = await simulate(plan, { engine: "heap" });
+      const first = await runPlan(plan, { engine: "fake-timers" });
+      const second = await runPlan(plan, { engine: "fake-timers" });
+      const heap = await runPlan(plan, { engine: "heap" });
       expect([second.hash, heap.hash]).toEqual([first.hash, first.hash]);
     },
     60_000,
@@ -23,15 +23,15 @@ describe("determinism", () => {
   test("a plan survives JSON: it replays to the same hash", async () => {
     const plan = promisedPlan(9);
     const replayed = JSON.parse(JSON.stringify(plan)) as typeof plan;
-    expect((await simulate(replayed)).hash).toBe((await simulate(plan)).hash);
+    expect((await runPlan(replayed)).hash).toBe((await runPlan(plan)).hash);
   }, 60_000);
 
   test("another seed, and a single fault less, come to another hash", async () => {
     const plan = promisedPlan(1);
     const hashes = await Promise.all([
-      simulate(plan),
-      simulate(promisedPlan(2)),
-      simulate({ ...plan, faults: plan.faults.slice(1) }),
+      runPlan(plan),
+      runPlan(promisedPlan(2)),
+      runPlan({ ...plan, faults: plan.faults.slice(1) }),
     ]);
     expect(new Set(hashes.map(({ hash }) => hash)).size).toBe(3);
   }, 60_000);
@@ -79,7 +79,7 @@ describe("outside of it, what is known to break is seen to break", () => {
         const plan = promisedPlan(seed);
         const masters = plan.masters.map((_, index) => index);
         const broken = beyond(plan, fault(masters, plan.settings.ttl), fault(masters, plan.settings.ttl));
-        const { violations } = await simulate(broken, { engine: "heap" });
+        const { violations } = await runPlan(broken, { engine: "heap" });
         if (violations.some(({ kind }) => kind === "belief" || kind === "effect")) return;
       }
       expect.unreachable("no seed of 60 showed an overlap");
