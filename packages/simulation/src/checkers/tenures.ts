@@ -48,6 +48,8 @@ export class Tenures {
   readonly #masters: readonly Master[];
   readonly #quorum: number;
   readonly #open = new Set<Tenure>();
+  /** The same by resource: with many clients most have nothing to do with each other. */
+  readonly #openFor = new Map<string, Set<Tenure>>();
   #count = 0;
 
   constructor(kernel: Kernel, findings: Findings, masters: readonly Master[]) {
@@ -74,6 +76,7 @@ export class Tenures {
       watch: undefined,
     };
     this.#open.add(tenure);
+    for (const resource of lock.resources) this.#holdersOf(resource).add(tenure);
     process.record("begins", tenure.number, lock.value, ...lock.resources);
     const left = this.look(tenure);
     this.#markVotes(tenure);
@@ -112,7 +115,9 @@ export class Tenures {
   end(tenure: Tenure): void {
     tenure.isOver = true;
     if (tenure.watch !== undefined) this.#kernel.engine.cancel(tenure.watch);
-    if (this.#open.delete(tenure)) tenure.process.record("gives up", tenure.number);
+    if (!this.#open.delete(tenure)) return;
+    for (const resource of tenure.lock.resources) this.#holdersOf(resource).delete(tenure);
+    tenure.process.record("gives up", tenure.number);
   }
 
   /** The process is dead: it believes nothing. */
@@ -127,7 +132,19 @@ export class Tenures {
 
   #compareWithAll(newcomer: Tenure): void {
     if (newcomer.isOver) return;
-    for (const rival of this.#open) if (rival !== newcomer) this.#compare(newcomer, rival);
+    for (const resource of newcomer.lock.resources) {
+      for (const rival of this.#holdersOf(resource))
+        if (rival !== newcomer) this.#compare(newcomer, rival, resource);
+    }
+  }
+
+  #holdersOf(resource: string): Set<Tenure> {
+    let holders = this.#openFor.get(resource);
+    if (!holders) {
+      holders = new Set();
+      this.#openFor.set(resource, holders);
+    }
+    return holders;
   }
 
   #believes({ process, beganAt, monotonicEnd, wallEnd, isOver }: Tenure): boolean {
@@ -136,9 +153,7 @@ export class Tenures {
     return clocks.monotonicAt(now) < monotonicEnd && clocks.wallAt(now) < wallEnd;
   }
 
-  #compare(newcomer: Tenure, rival: Tenure): void {
-    const shared = newcomer.lock.resources.find((resource) => rival.lock.resources.includes(resource));
-    if (shared === undefined) return;
+  #compare(newcomer: Tenure, rival: Tenure, shared: string): void {
     // Asleep, its monotonic clock stands still: it cannot be asked, and awake it will know.
     if (rival.process.isSuspended) return;
     if (this.#believes(rival)) {
@@ -224,7 +239,7 @@ export class Tenures {
   }
 
   #tooLong(process: Process, resource: string, margin: number): void {
-    const text = `${process.name} holds "${resource}" for ${-margin} ms longer than its keys keep others away`;
+    const text = `${process.name} holds "${resource}" for ${(-margin).toFixed(3)} ms longer than its keys keep others away`;
     this.#findings.violated("margin", text);
   }
 

@@ -43,7 +43,7 @@ export class Moments {
 
   /** `client` has a lock, with this token in the masters' keys. */
   granted(client: Process, token: string): void {
-    this.#granted.add(token);
+    if (this.#listeners.size > 0) this.#granted.add(token);
     this.#raise("granted", { client });
   }
 
