@@ -1,5 +1,6 @@
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
+import { systemRuntime } from "@quorlock/redlock";
 import { beyondPlan, promisedPlan } from "../plan/swarm.ts";
 import { type Exploration, explore as exploreTrials, plansOf, type Tally } from "../search/explore.ts";
 import { guided } from "../search/guided.ts";
@@ -46,9 +47,9 @@ export const explore: Command = {
     const workers = wholeNumber("workers", width, 1);
     const { subjectName } = await subjectFrom(parsed);
     await using pool = new Pool(workers);
-    const begun = performance.now();
+    const begun = systemRuntime.monotonic();
     const exploration = await watch(request, subjectName, pool.runner(subjectName, engine));
-    tell(exploration, (performance.now() - begun) / 1000);
+    tell(exploration, (systemRuntime.monotonic() - begun) / 1000);
     return exitCodes[exploration.verdict];
   },
 };

@@ -6,8 +6,6 @@ import type { Outcome } from "../run/run-plan.ts";
 import type { Runner } from "../search/runner.ts";
 import type { TrialTask } from "./trial-worker.ts";
 
-const isBuilt = import.meta.url.endsWith(".js");
-
 /** Worker threads that run plans, as many as there are cores. They end with {@link Pool.close}, or `await using`. */
 export class Pool implements AsyncDisposable {
   readonly #threads: Tinypool;
@@ -16,12 +14,12 @@ export class Pool implements AsyncDisposable {
   constructor(workers: number = availableParallelism()) {
     this.#workers = workers;
     this.#threads = new Tinypool({
-      filename: fileURLToPath(new URL(isBuilt ? "trial-worker.js" : "trial-thread.mjs", import.meta.url)),
+      filename: fileURLToPath(new URL("trial-thread.mjs", import.meta.url)),
       runtime: "worker_threads",
       minThreads: workers,
       maxThreads: workers,
-      // They run what this thread runs, the sources or the build, whatever it was started with itself.
-      execArgv: isBuilt ? [] : ["--conditions=quorlock-source"],
+      // They run the sources, whatever the thread that starts them was started with.
+      execArgv: ["--conditions=quorlock-source"],
     });
   }
 

@@ -21,3 +21,17 @@ test("a terminal that was not written to is not cleared into", () => {
   progress.clear();
   expect(written).toEqual([]);
 });
+
+describe("what is said on the way", () => {
+  test("is a line every ten seconds where nothing can be overwritten, with what the rest will take", () => {
+    const written: string[] = [];
+    let now = 0;
+    const stream = { isTTY: false, write: (text: string) => written.push(text) > 0 };
+    const progress = new Progress(100, "runs", stream, { monotonic: () => now });
+    for (now = 1000; now <= 20_000; now += 1000) progress.reach(now / 1000);
+    expect(written).toEqual([
+      "10 of 100 runs, 10 %, about 90 s left\n",
+      "20 of 100 runs, 20 %, about 80 s left\n",
+    ]);
+  });
+});

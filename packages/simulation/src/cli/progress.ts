@@ -1,3 +1,5 @@
+import { type Runtime, systemRuntime } from "@quorlock/redlock";
+
 /** How often a line is printed where it cannot be overwritten, ms. */
 const lineEvery = 10_000;
 /** How often the bar is drawn, ms. */
@@ -18,9 +20,17 @@ export class Progress {
   readonly #unit: string;
   readonly #stream: Output;
   #first: { readonly at: number; readonly done: number } | undefined;
-  #told: number = performance.now();
+  readonly #clock: Pick<Runtime, "monotonic">;
+  #told: number;
 
-  constructor(total: number, unit: string, stream: Output = process.stderr) {
+  constructor(
+    total: number,
+    unit: string,
+    stream: Output = process.stderr,
+    clock: Pick<Runtime, "monotonic"> = systemRuntime,
+  ) {
+    this.#clock = clock;
+    this.#told = clock.monotonic();
     this.#total = total;
     this.#unit = unit;
     this.#stream = stream;
@@ -28,7 +38,7 @@ export class Progress {
 
   /** So much is done altogether. */
   reach(done: number): void {
-    const now = performance.now();
+    const now = this.#clock.monotonic();
     this.#first ??= { at: now, done };
     if (now - this.#told < (this.#stream.isTTY ? drawEvery : lineEvery)) return;
     this.#told = now;

@@ -1,5 +1,6 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { systemRuntime } from "@quorlock/redlock";
 import type { Plan } from "../plan/plan.ts";
 import { beyondPlan, promisedPlan } from "../plan/swarm.ts";
 import { shrink as shrinkPlan } from "../search/shrink.ts";
@@ -39,7 +40,7 @@ export const shrink: Command = {
     const { plan, usualSubject } = await planFrom(parsed);
     const { subject, subjectName } = await subjectFrom(parsed, usualSubject);
     await using pool = new Pool(workers === undefined ? undefined : wholeNumber("workers", workers, 1));
-    const begun = performance.now();
+    const begun = systemRuntime.monotonic();
     const shrunk = await shrinkPlan(plan, pool.runner(subjectName, engine));
     if (!shrunk) {
       console.log("nothing is violated: there is nothing to shrink");
@@ -55,7 +56,7 @@ export const shrink: Command = {
     } as const;
     await writeReplay(path, file);
     for (const line of await tell(shrunk.plan, { engine, subject })) console.log(line);
-    const seconds = ((performance.now() - begun) / 1000).toFixed(1);
+    const seconds = ((systemRuntime.monotonic() - begun) / 1000).toFixed(1);
     console.log(`${sizeOf(plan)} shrunk to ${sizeOf(shrunk.plan)}, by ${shrunk.runs} runs in ${seconds} s`);
     console.log(`replay: ${fileCommand(path)}`);
     return exitCodes.violated;

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { systemRuntime } from "@quorlock/redlock";
 import { Keyspace } from "../master/keyspace.ts";
 import { RedisModel } from "../master/redis-model.ts";
 import { type Reply, ReplyError } from "../master/reply.ts";
@@ -39,7 +40,7 @@ export class EmbeddedRedis {
   execute(database: number, command: string, args: readonly string[]): Reply {
     this.#model.replaceKeyspace(this.#keyspaces[database]!);
     try {
-      return this.#model.execute(command, args, Date.now());
+      return this.#model.execute(command, args, systemRuntime.wall());
     } catch (error) {
       if (error instanceof ReplyError) throw error;
       throw new ReplyError(`ERR an embedded master cannot do this: ${(error as Error).message}`, {

@@ -123,7 +123,7 @@ export class Process implements TurnTaker, Runtime {
     return this.wallNow();
   }
 
-  /** As Date.now() does it: whole milliseconds, rounded down. */
+  /** As JavaScript tells it: whole milliseconds, rounded down. */
   wallNow(): number {
     return Math.floor(this.#clocks.wallAt(this.now));
   }
