@@ -102,6 +102,28 @@ describe("simulate", () => {
     expect(busy.refused).toBeGreaterThan(0);
   }, 60_000);
 
+  test("what is wrong only for a moment is seen as well", async () => {
+    const result = await simulate({
+      seeds: 1,
+      clients: 1,
+      rounds: 1,
+      faults: [],
+      resource: () => ({
+        value: 0,
+        set(value: number): void {
+          this.value = value;
+        },
+      }),
+      invariant: ({ value }) => (value < 0 ? `${value} is below 0` : ""),
+      async client({ resource }) {
+        await resource.set(-1);
+        await resource.set(0);
+      },
+    });
+    expect(result.violation).toContain("-1 is below 0");
+    expect(result.story.at(-1)).toContain("resource has done set for client-0");
+  }, 60_000);
+
   test("code that never ends is a violation, not a test that hangs", async () => {
     const result = await simulate({ ...rehearsal, seeds: 1, client: () => new Promise(() => {}) });
     expect(result.violation).toContain("client-0 never came to its end");

@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import { engineOf } from "../engine/engine-of.ts";
+import { Kernel } from "../engine/kernel.ts";
+import { Effects } from "./effects.ts";
+import { Findings } from "./findings.ts";
+import type { Tenure } from "./tenures.ts";
+
+interface Forged {
+  readonly number: number;
+  readonly fencingToken?: number;
+}
+
+/** What comes of writes in this order, by holds that began in the order of their numbers. */
+function judged(...writers: readonly Forged[]): { violated: readonly string[]; rejected: number } {
+  const kernel = new Kernel(engineOf("heap"));
+  const findings = new Findings(() => kernel.now);
+  const effects = new Effects(kernel, findings);
+  const tenures = new Map<number, Tenure>();
+  for (const { number, fencingToken } of writers) {
+    const process = { name: `client-${number}`, now: 0, isDead: false, record: () => {} };
+    const tenure =
+      tenures.get(number) ?? ({ number, process, fencingToken, beganAt: number } as unknown as Tenure);
+    tenures.set(number, tenure);
+    effects.write("r", tenure);
+  }
+  const violated = findings.violations.map(({ kind }) => kind);
+  return { violated, rejected: findings.marks.get("fence rejected") ?? 0 };
+}
+
+test("holds that write one after the other are in order", () => {
+  expect(judged({ number: 1 }, { number: 1 }, { number: 2 })).toEqual({ violated: [], rejected: 0 });
+});
+
+test("a write after a later hold has written is a violation", () => {
+  expect(judged({ number: 1 }, { number: 2 }, { number: 1 })).toEqual({ violated: ["effect"], rejected: 0 });
+});
+
+test("with tokens it is turned away, and nothing is violated", () => {
+  const [first, second] = [
+    { number: 1, fencingToken: 7 },
+    { number: 2, fencingToken: 9 },
+  ] as const;
+  expect(judged(first, second, first, second)).toEqual({ violated: [], rejected: 1 });
+});
