@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Random } from "@quorlock/simulation";
-import { startMasters } from "@quorlock/testbed";
-import { Redis } from "ioredis";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Redis } from "ioredis";
+import { expect, test } from "vitest";
 // The package has no name for the inside of a master: this test is for just that.
 import { type Entry, Keyspace } from "../../packages/simulation/src/master/keyspace.ts";
 import { RedisModel } from "../../packages/simulation/src/master/redis-model.ts";
 import { ReplyError } from "../../packages/simulation/src/master/reply.ts";
 import { clientScripts } from "../../packages/simulation/src/master/script-twins.ts";
+import { oneMaster } from "./one-master.ts";
 
 // The model against a real redis-server: random command sequences, equal replies and equal expiry times. Each
 // command goes out between two TIMEs in one packet. The model is asked for every millisecond that may have been
@@ -196,22 +196,11 @@ async function runSequence(redis: Redis, random: Random, label: string): Promise
   }
 }
 
-let masters: Awaited<ReturnType<typeof startMasters>>;
-let redis: Redis;
-
-beforeAll(async () => {
-  masters = await startMasters(1);
-  redis = new Redis(masters.urls[0]!);
-}, 60_000);
-
-afterAll(async () => {
-  redis?.disconnect();
-  await masters?.stop();
-});
+const redis = oneMaster();
 
 test(`${sequences} sequences of ${commandsInOne} random commands: the model answers as Redis does`, async () => {
   for (let sequence = 0; sequence < sequences; sequence += 1) {
-    await runSequence(redis, new Random(sequence, "differential"), `sequence ${sequence}`);
+    await runSequence(redis(), new Random(sequence, "differential"), `sequence ${sequence}`);
   }
   expect.assertions(0);
 }, 120_000);

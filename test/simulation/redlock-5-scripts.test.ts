@@ -1,12 +1,11 @@
 import { Random } from "@quorlock/simulation";
-import { startMasters } from "@quorlock/testbed";
-import { Redis } from "ioredis";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 // The package has no name for what stands in for a peer: this test is for just that.
 import { Keyspace } from "../../packages/simulation/src/master/keyspace.ts";
 import { RedisModel } from "../../packages/simulation/src/master/redis-model.ts";
 import { redlock5 } from "../../packages/simulation/src/peers/redlock-5.ts";
 import { redlock5Package, scriptsOf } from "../../packages/simulation/src/peers/redlock-5-package.ts";
+import { oneMaster } from "./one-master.ts";
 
 // The twins against the Lua they were written from, in a real redis-server: random sequences of the package's own
 // scripts and of what else may befall a key. Every ttl is far longer than the test, so no clock has a part in it.
@@ -17,18 +16,7 @@ const keys = ["a", "b", "c"] as const;
 
 type Line = readonly [string, ...string[]];
 
-let masters: Awaited<ReturnType<typeof startMasters>>;
-let redis: Redis;
-
-beforeAll(async () => {
-  masters = await startMasters(1);
-  redis = new Redis(masters.urls[0]!);
-}, 60_000);
-
-afterAll(async () => {
-  redis?.disconnect();
-  await masters?.stop();
-});
+const redis = oneMaster();
 
 function line(random: Random, scripts: ReadonlyArray<readonly [string, string]>): Line {
   const key = random.pick(keys);
@@ -59,14 +47,20 @@ function modelReply(model: RedisModel, [command, ...args]: Line): string {
 }
 
 async function realReply([command, ...args]: Line): Promise<string> {
-  return comparable(await redis.call(command, ...args).catch((error: unknown) => error));
+  return comparable(
+    await redis()
+      .call(command, ...args)
+      .catch((error: unknown) => error),
+  );
 }
 
 /** Value, or what kind of thing is there, and the ttl: on the real server a little has passed of it. */
 async function realState(): Promise<readonly unknown[]> {
   const state = keys.map(async (key) => [
-    await redis.get(key).catch(() => "no string"),
-    Math.ceil((await redis.pttl(key)) / 10_000),
+    await redis()
+      .get(key)
+      .catch(() => "no string"),
+    Math.ceil((await redis().pttl(key)) / 10_000),
   ]);
   return Promise.all(state);
 }
@@ -86,7 +80,7 @@ test("redlock 5's scripts do in the model what they do in Redis", async () => {
   const counts = new Map<string, number>();
   for (let sequence = 0; sequence < sequences; sequence += 1) {
     const random = new Random(sequence, "redlock 5");
-    await redis.pipeline().flushall().call("SCRIPT", "FLUSH").exec();
+    await redis().pipeline().flushall().call("SCRIPT", "FLUSH").exec();
     const model = new RedisModel(new Keyspace(), "x");
     const story: string[] = [];
     for (let index = 0; index < commandsInOne; index += 1) {

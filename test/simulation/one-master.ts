@@ -1,0 +1,21 @@
+import { startMasters } from "@quorlock/testbed";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll } from "vitest";
+
+/** One real master for all tests of a file; what is returned tells its client once they run. */
+export function oneMaster(): () => Redis {
+  let masters: Awaited<ReturnType<typeof startMasters>> | undefined;
+  let redis: Redis | undefined;
+
+  beforeAll(async () => {
+    masters = await startMasters(1);
+    redis = new Redis(masters.urls[0]!);
+  }, 60_000);
+
+  afterAll(async () => {
+    redis?.disconnect();
+    await masters?.stop();
+  });
+
+  return () => redis!;
+}
