@@ -11,3 +11,36 @@ export function fault(
 ): Fault {
   return { vote: "none", error: new NodeError(node, reason, detail, cause), sent };
 }
+
+export function abandoned(node: string): Fault {
+  return fault(node, "ABANDONED", "it was given up before it could be sent", false);
+}
+
+export function unsent(node: string, why: string): Fault {
+  return fault(node, "UNREACHABLE", why, false);
+}
+
+/** A command came to this error: of the master itself, or of the connection. */
+export function failed(node: string, error: unknown, isReply: boolean): Fault {
+  const message = error instanceof Error ? error.message : String(error);
+  // Not the error itself: ioredis hangs the command on it, and with that the token.
+  const cause = new Error(message);
+  cause.name = error instanceof Error ? error.name : "Error";
+  return fault(node, isReply ? reasonIn(message) : "UNREACHABLE", message, true, cause);
+}
+
+export function unexpected(node: string, reply: unknown): Fault {
+  // The reply may quote a token, so only its kind is told.
+  const kind = Array.isArray(reply) ? "an array" : `a ${typeof reply}`;
+  return fault(node, "UNEXPECTED_REPLY", `${kind} that is no answer to the command`, true);
+}
+
+/**
+ * The word a Redis error begins with. Inside a script it is not at the beginning: before version 7 an ERR quotes
+ * the error, and from then on a missing permission is an ERR in words of its own.
+ */
+function reasonIn(message: string): string {
+  if (message.includes("user executing the script can't")) return "NOPERM";
+  const quoted = /@user_script: ?\d+: -?([A-Z]{2,})\b/.exec(message)?.[1];
+  return quoted ?? /^[A-Z]+/.exec(message)?.[0] ?? "ERR";
+}
