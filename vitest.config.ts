@@ -14,7 +14,11 @@ export default defineConfig({
       {
         ...shared,
         // Some start processes of their own, which takes its time on a busy machine.
-        test: { name: "unit", include: ["packages/*/src/**/*.test.ts"], testTimeout: 30_000 },
+        test: {
+          name: "unit",
+          include: ["packages/*/src/**/*.test.ts", "examples/*.test.ts"],
+          testTimeout: 30_000,
+        },
       },
       {
         ...shared,

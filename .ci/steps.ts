@@ -69,8 +69,9 @@ function dockerChecks(): void {
   }
   const run = ["npx", "-y", "pnpm@12", "--silent", "exec", "vitest", "run", "--no-file-parallelism"];
   const contract = [...run, "test/contract/ioredis-6.test.ts"];
+  const inContainers = ["packages/testbed/src/docker.test.ts", "packages/testbed/src/docker-fault.test.ts"];
   tests("contract suite on masters in Docker", () =>
-    withEngine("sh", ".ci/with-image", ...contract, "packages/testbed/src/docker.test.ts"),
+    withEngine("sh", ".ci/with-image", ...contract, ...inContainers),
   );
   tests("contract suite on docker-compose.redlock.yml", () =>
     withEngine("sh", ".ci/with-image", "sh", ".ci/with-compose", ...contract),
@@ -79,6 +80,8 @@ function dockerChecks(): void {
 
 tests("pnpm test", () => pnpm("test"));
 packageChecks();
+step("the same hashes on other versions of Node", () => pnpm("exec", "tsx", ".ci/node-versions.ts"));
+step("soak, 60 s", () => pnpm("soak", "--minutes", "1"));
 dockerChecks();
 
 for (const line of untried) console.log(`not tried: ${line}`);

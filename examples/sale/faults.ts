@@ -43,11 +43,11 @@ async function killAndHang({ narrator, ledger, masters }: Misfortune): Promise<v
   await ledger.untilSold(10);
   await masters[killed - 1]!.kill();
   const killedAt = now();
-  narrator.event("killed", "red", `master ${killed} (SIGKILL). 4 of 5 are left, a lock needs 3`);
+  narrator.event("killed", "red", `master ${killed}, with all that it knew. 4 of 5 are left, a lock needs 3`);
 
   await ledger.untilSold(20);
   await masters[hung - 1]!.hang();
-  narrator.event("hung", "red", `master ${hung} (SIGSTOP): connected, but it never answers. 3 of 5 are left`);
+  narrator.event("hung", "red", `master ${hung}: connected, but it never answers. 3 of 5 are left`);
 
   // It has forgotten its votes. None of them may still be in force when it votes again.
   await pause(Math.max(0, killedAt + lease - now()));
@@ -59,7 +59,7 @@ async function killAndHang({ narrator, ledger, masters }: Misfortune): Promise<v
     `master ${killed}, empty, ${down} later: every vote that it forgot has expired`,
   );
   await masters[hung - 1]!.resume();
-  narrator.event("back", "cyan", `master ${hung} (SIGCONT): it executes what reached it meanwhile, in order`);
+  narrator.event("back", "cyan", `master ${hung}: it executes what reached it meanwhile, in order`);
 }
 
 const majority = 3;

@@ -29,7 +29,7 @@ export function nameOf({ row, situation }: Case): string {
   return `row ${row}: ${situation}`;
 }
 
-/** Rows that no case can stand for yet. The table names them, so that nobody takes silence for success. */
+/** Rows that this client cannot be held to yet. The table names them, so that nobody takes silence for success. */
 export const notBuiltYet: ReadonlyMap<number, string> = new Map([
   [18, "a semaphore by majority keeps its limit: this client has no semaphore yet"],
 ]);

@@ -3,12 +3,13 @@ import { cleanUp } from "./cases/clean-up.ts";
 import { contention } from "./cases/contention.ts";
 import { database } from "./cases/database.ts";
 import { loss } from "./cases/loss.ts";
+import { packages } from "./cases/package.ts";
 import { processes } from "./cases/process.ts";
 import { renewal } from "./cases/renewal.ts";
 import { settling } from "./cases/settling.ts";
 import { validity } from "./cases/validity.ts";
 
-/** Every row but those of {@link notBuiltYet}. The longest come first, so that the others can run beside them. */
+/** Every row. The longest come first, so that the others can run beside them. */
 export const cases: readonly Case[] = [
   ...loss,
   ...renewal,
@@ -18,4 +19,5 @@ export const cases: readonly Case[] = [
   ...contention,
   ...cleanUp,
   ...database,
+  ...packages,
 ];

@@ -97,3 +97,20 @@ export class Child {
     return message as Extract<HolderMessage, { kind: K }> | undefined;
   }
 }
+
+/** What a process that is not done yet is given, ms. */
+const endLimit = 10_000;
+
+/** How it ended; `undefined` if it did not in time. */
+export async function endingOf(child: Child): Promise<Ending | undefined> {
+  const outcome = await outcomeOf(() => child.ended, endLimit);
+  return outcome.kind === "resolved" ? outcome.value : undefined;
+}
+
+export function endingInWords(ending: Ending | undefined): string {
+  if (!ending) return `still there after ${endLimit} ms`;
+  const error = ending.output.split("\n").find((line) => line.includes("rror")) ?? "";
+  // Without the places of this machine: the table is published.
+  const trace = error.replaceAll(repositoryRoot, "").trim().slice(0, 160);
+  return `exit code ${ending.code ?? ending.signal}${ending.code === 0 ? "" : ` ${trace}`}`;
+}

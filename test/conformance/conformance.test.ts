@@ -11,6 +11,8 @@ beforeAll(async () => {
 });
 afterAll(() => masters?.stop());
 
+const built = cases.filter(({ row }) => !notBuiltYet.has(row));
+
 async function play(one: Case): Promise<void> {
   await using stage = await Stage.set(quorlock, masters.list.slice(0, one.masters));
   const { conforms, observed } = await one.run(stage);
@@ -18,19 +20,19 @@ async function play(one: Case): Promise<void> {
 }
 
 describe.concurrent("beside each other", () => {
-  for (const one of cases) if (one.mostlyWaits) test(nameOf(one), () => play(one));
+  for (const one of built) if (one.mostlyWaits) test(nameOf(one), () => play(one));
 });
 
 describe("one after the other", () => {
-  for (const one of cases) if (!one.mostlyWaits) test(nameOf(one), () => play(one));
+  for (const one of built) if (!one.mostlyWaits) test(nameOf(one), () => play(one));
 });
 
 describe("the table", () => {
   for (const [row, reason] of notBuiltYet) test.todo(`row ${row}: not built yet: ${reason}`);
 
-  test("every row has a case, or a reason why not", () => {
+  test("every row has a case", () => {
     const covered = new Set(cases.map(({ row }) => row));
-    expect(rows.filter((row) => !covered.has(row) && !notBuiltYet.has(row))).toEqual([]);
+    expect(rows.filter((row) => !covered.has(row))).toEqual([]);
   });
 
   test("no two cases have the same name", () => {

@@ -4,6 +4,8 @@ import type { Library } from "./subject.ts";
 const loaders: Readonly<Record<string, () => Promise<Library>>> = {
   quorlock: async () => (await import("./quorlock.ts")).quorlock,
   "redlock-5": async () => (await import("./redlock-5.ts")).redlock5,
+  "redis-semaphore": async () => (await import("./redis-semaphore.ts")).redisSemaphore,
+  "redlock-universal": async () => (await import("./redlock-universal.ts")).redlockUniversal,
 };
 
 export const libraryNames: readonly string[] = Object.keys(loaders);

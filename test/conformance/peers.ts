@@ -1,56 +1,109 @@
-import { startMasters } from "@quorlock/testbed";
-import { type Case, notBuiltYet, rows, type Verdict } from "./case.ts";
+import { fork } from "node:child_process";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { type Masters, startMasters } from "@quorlock/testbed";
+import { type Case, nameOf, notBuiltYet, rows } from "./case.ts";
+import type { CaseResult, CaseTask } from "./case-process.ts";
 import { cases } from "./cases.ts";
-import { libraryNamed } from "./libraries.ts";
-import { errorInWords, outcomeOf } from "./outcome.ts";
-import { Stage } from "./stage.ts";
-import { type Library, NotOfferedError } from "./subject.ts";
+import { repositoryRoot } from "./child.ts";
+import { libraryNames } from "./libraries.ts";
+import { document, type Line } from "./table.ts";
 
-// The same cases, run against what users have today. Prints one line for each: a table to read, not a test.
-// Usage: node --no-warnings --import tsx --conditions=quorlock-source peers.ts [--rows 1,2,3] [library...]
-// Default: redlock-5, all rows, some four minutes. Without --no-warnings row 11 fills the screen for some.
+// The same cases, run against what users have today: a table to read, not a test. Each case of each library is a
+// process of its own, so that one that hangs, or ends, takes nothing with it.
 
-/** No case takes longer by itself, ms: what does is cut off, so that the table always comes to its end. */
-const caseLimit = 60_000;
+/** No case takes longer, ms: what does is ended. The longest waits for 40 s. */
+const caseLimit = 90_000;
+/** So many of those that only wait run at the same time. The others run alone: they look at the clock. */
+const mostAtOnce = 4;
 
-type Result = { readonly mark: string; readonly observed: string };
-
-async function play(one: Case, library: Library, stage: Stage): Promise<Result> {
-  const outcome = await outcomeOf<Verdict>(() => one.run(stage), caseLimit);
-  if (outcome.kind === "resolved") {
-    const { conforms, observed } = outcome.value;
-    return { mark: conforms ? "conforms" : "FAILS", observed };
-  }
-  if (outcome.kind === "pending") return { mark: "FAILS", observed: `not over after ${caseLimit} ms` };
-  if (outcome.error instanceof NotOfferedError) return { mark: "not offered", observed: library.name };
-  return { mark: "FAILS", observed: errorInWords(outcome.error) };
+export interface PeersOptions {
+  readonly rows: readonly number[];
+  readonly libraries: readonly string[];
 }
 
-async function printTable(library: Library, wanted: ReadonlySet<number>): Promise<void> {
+/** Plays the cases, prints the table and, when it is whole, writes it into the docs. */
+export async function comparePeers(options: PeersOptions): Promise<void> {
+  const chosen = cases.filter(({ row }) => options.rows.includes(row));
   await using masters = await startMasters(3, { say: () => {} });
-  const unhandled: unknown[] = [];
-  const onUnhandled = (error: unknown) => unhandled.push(error);
-  process.on("unhandledRejection", onUnhandled);
-  console.log(`\n| row | situation | ${library.name} | observed |\n|---|---|---|---|`);
-  for (const row of rows.filter((row) => wanted.has(row))) {
-    const reason = notBuiltYet.get(row);
-    if (reason) console.log(`| ${row} | not built yet: ${reason} | - | - |`);
-    for (const one of cases.filter((one) => one.row === row)) {
-      unhandled.length = 0;
-      const stage = await Stage.set(library, masters.list.slice(0, one.masters));
-      const { mark, observed } = await play(one, library, stage);
-      await outcomeOf(() => stage[Symbol.asyncDispose](), caseLimit);
-      const rejections = unhandled.length > 0 ? `; ${unhandled.length} unhandled rejections` : "";
-      console.log(`| ${row} | ${one.situation} | ${mark} | ${observed}${rejections} |`);
-    }
-  }
-  process.off("unhandledRejection", onUnhandled);
+  const results = new Map<string, CaseResult>();
+  const pairs = chosen.flatMap((one) => options.libraries.map((library) => ({ one, library })));
+  const run = async ({ one, library }: (typeof pairs)[number]) => {
+    const result = await resultOf(one, library, masters);
+    console.log(`${result.mark.padEnd(8)} ${library}, ${nameOf(one)}: ${result.observed}`);
+    results.set(`${library} ${nameOf(one)}`, result);
+  };
+  const waiting = pairs.filter(({ one }) => one.mostlyWaits);
+  await Promise.all(Array.from({ length: mostAtOnce }, () => drain(waiting, run)));
+  await drain(
+    pairs.filter(({ one }) => !one.mostlyWaits),
+    run,
+  );
+  const lines: Line[] = chosen
+    .toSorted((a, b) => a.row - b.row)
+    .map((one) => ({
+      one,
+      results: options.libraries.map((library) => results.get(`${library} ${nameOf(one)}`)!),
+    }));
+  const text = document(options.libraries, lines);
+  console.log(`\n${text}`);
+  const isWhole = chosen.length === cases.length && options.libraries.length === libraryNames.length;
+  if (!isWhole) return;
+  await mkdir(join(repositoryRoot, "docs"), { recursive: true });
+  await writeFile(join(repositoryRoot, "docs/conformance.md"), text);
+  console.log("written to docs/conformance.md");
 }
 
-const args = process.argv.slice(2);
-const at = args.indexOf("--rows");
-const chosen = at < 0 ? rows : args.splice(at, 2)[1]!.split(",").map(Number);
-const names = args.length > 0 ? args : ["redlock-5"];
-for (const name of names) await printTable(await libraryNamed(name), new Set(chosen));
-// Some libraries never let go of their timers; the table is complete.
-process.exit();
+/** Takes one after the other until none is left; several may take from the same list. */
+async function drain<T>(list: T[], run: (one: T) => Promise<void>): Promise<void> {
+  for (let next = list.shift(); next; next = list.shift()) await run(next);
+}
+
+async function resultOf(one: Case, library: string, masters: Masters): Promise<CaseResult> {
+  const reason = library === "quorlock" ? notBuiltYet.get(one.row) : undefined;
+  if (reason) return { mark: "n/a", observed: reason };
+  const task: CaseTask = {
+    library,
+    name: nameOf(one),
+    masters: masters.list.map(({ host, port, url }) => ({ host, port, url })),
+  };
+  const child = fork(resolve(import.meta.dirname, "case-process.ts"), [JSON.stringify(task)], {
+    cwd: repositoryRoot,
+    execArgv: ["--no-warnings", "--import", "tsx", "--conditions=quorlock-source"],
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on("data", (bytes: Buffer) => {
+      output = (output + bytes.toString()).slice(-2000);
+    });
+  }
+  let result: CaseResult | undefined;
+  child.on("message", (message) => {
+    result = message as CaseResult;
+  });
+  let isOver = false;
+  const timeUp = setTimeout(() => {
+    isOver = true;
+    child.kill("SIGKILL");
+  }, caseLimit);
+  await new Promise((closed) => child.once("close", closed));
+  clearTimeout(timeUp);
+  if (result) return result;
+  const observed = isOver ? `not over after ${caseLimit} ms` : `the process ended: ${lastLine(output)}`;
+  return { mark: "FAILS", observed };
+}
+
+function lastLine(output: string): string {
+  const error = output.split("\n").find((line) => /Error/.test(line));
+  const last = error ?? output.trim().split("\n").at(-1) ?? "";
+  return last.replaceAll(repositoryRoot, "").slice(0, 160);
+}
+
+/** What `pnpm conformance --peers [--rows 1,2,3] [library...]` asks for. */
+export function optionsIn(args: readonly string[]): PeersOptions {
+  const rest = [...args];
+  const at = rest.indexOf("--rows");
+  const chosen = at < 0 ? rows : rest.splice(at, 2)[1]!.split(",").map(Number);
+  return { rows: chosen, libraries: rest.length > 0 ? rest : libraryNames };
+}

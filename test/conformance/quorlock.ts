@@ -1,12 +1,14 @@
 import { type Lock, Redlock, type RedlockOptions, systemRuntime } from "@quorlock/redlock";
 import { Redis } from "ioredis";
 import { connected, cut } from "./clients.ts";
-import type { Held, Library, Subject, SubjectOptions } from "./subject.ts";
+import { redlockProgram } from "./redlock-program.ts";
+import { type Held, type Library, notOffered, type Subject, type SubjectOptions } from "./subject.ts";
 
 /** This client. */
 export const quorlock: Library = {
   name: "quorlock",
   packageName: "@quorlock/redlock",
+  program: redlockProgram,
   async open(urls, options) {
     const { database = 0 } = options;
     const clients = await connected(urls.map((url) => new Redis(url, { db: database })));
@@ -52,6 +54,8 @@ class QuorlockSubject implements Subject {
     return this.#redlock.release(held.lock as Lock);
   }
 
+  permit = notOffered("no semaphore yet");
+
   async select(database: number): Promise<void> {
     await Promise.all(this.#clients.map((client) => client.select(database)));
   }
@@ -70,5 +74,6 @@ class QuorlockSubject implements Subject {
 }
 
 function heldOf(lock: Lock): Held {
-  return { token: lock.value, remaining: () => lock.remaining(), lock };
+  const remaining = () => lock.remaining();
+  return { token: lock.value, isValid: () => remaining() > 0, remaining, lock };
 }

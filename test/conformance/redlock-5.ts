@@ -2,7 +2,9 @@ import { createRequire } from "node:module";
 // The version of ioredis that redlock 5 was used with.
 import { Redis } from "ioredis-5";
 import { connected, cut } from "./clients.ts";
-import type { Held, Library, Subject, SubjectOptions } from "./subject.ts";
+import { type WallClock, wallClockOf } from "./process-clock.ts";
+import { redlockProgram } from "./redlock-program.ts";
+import { type Held, type Library, notOffered, type Subject, type SubjectOptions } from "./subject.ts";
 
 interface Redlock5Lock {
   readonly value: string;
@@ -13,7 +15,12 @@ interface Redlock5Lock {
 
 interface Redlock5 {
   acquire(resources: string[], duration: number): Promise<Redlock5Lock>;
-  using<T>(resources: string[], duration: number, routine: (signal: AbortSignal) => Promise<T>): Promise<T>;
+  using<T>(
+    resources: string[],
+    duration: number,
+    settings: Readonly<Record<string, number>>,
+    routine: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T>;
   on(event: "error", listener: (error: unknown) => void): unknown;
   quit(): Promise<void>;
 }
@@ -27,6 +34,7 @@ const { default: Redlock } = createRequire(import.meta.url)("redlock") as {
 export const redlock5: Library = {
   name: "redlock-5",
   packageName: "redlock",
+  program: redlockProgram,
   async open(urls, options) {
     const { database = 0 } = options;
     const clients = await connected(urls.map((url) => new Redis(url, { db: database })));
@@ -43,17 +51,20 @@ function settingsFrom(options: SubjectOptions): Record<string, number> {
   };
 }
 
-const systemNow = Date.now;
+/** Its default threshold does for 600 ms and more; for less its users have to give one. */
+function thresholdFor(ttl: number): Record<string, number> {
+  return ttl < 600 ? { automaticExtensionThreshold: ttl - 100 } : {};
+}
 
 class Redlock5Subject implements Subject {
   readonly #clients: readonly Redis[];
   readonly #redlock: Redlock5;
+  readonly #wallClock: WallClock;
 
   constructor(clients: readonly Redis[], redlock: Redlock5, wallClock: (() => number) | undefined) {
     this.#clients = clients;
     this.#redlock = redlock;
-    // It reads the clock of the process, so that is what has to step; `disconnect` puts it back.
-    if (wallClock) Date.now = wallClock;
+    this.#wallClock = wallClockOf(wallClock);
   }
 
   async acquire(resource: string, ttl: number): Promise<Held> {
@@ -61,7 +72,7 @@ class Redlock5Subject implements Subject {
   }
 
   using<T>(resource: string, ttl: number, routine: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    return this.#redlock.using([resource], ttl, routine);
+    return this.#redlock.using([resource], ttl, thresholdFor(ttl), routine);
   }
 
   async extend(held: Held, ttl: number): Promise<Held> {
@@ -71,6 +82,8 @@ class Redlock5Subject implements Subject {
   release(held: Held): Promise<unknown> {
     return (held.lock as Redlock5Lock).release();
   }
+
+  permit = notOffered("no semaphore");
 
   async select(database: number): Promise<void> {
     await Promise.all(this.#clients.map((client) => client.select(database)));
@@ -85,11 +98,12 @@ class Redlock5Subject implements Subject {
   }
 
   disconnect(): void {
-    Date.now = systemNow;
+    this.#wallClock.restore();
     cut(this.#clients);
   }
 }
 
 function heldOf(lock: Redlock5Lock): Held {
-  return { token: lock.value, remaining: () => lock.expiration - Date.now(), lock };
+  const remaining = () => lock.expiration - Date.now();
+  return { token: lock.value, isValid: () => remaining() > 0, remaining, lock };
 }

@@ -4,7 +4,17 @@ import { Redis } from "ioredis";
 import { connected, cut } from "./clients.ts";
 import { Monitor } from "./monitor.ts";
 import { outcomeOf, polled } from "./outcome.ts";
-import { type Library, quitLimit, type Subject, type SubjectOptions } from "./subject.ts";
+import {
+  type Held,
+  type Library,
+  NotOfferedError,
+  quitLimit,
+  type Subject,
+  type SubjectOptions,
+} from "./subject.ts";
+
+/** All that a case needs to know of a master. */
+export type Address = Pick<Master, "host" | "port" | "url">;
 
 /**
  * Where one case plays: real masters, a resource that no other case uses, and direct connections to look at the
@@ -12,18 +22,20 @@ import { type Library, quitLimit, type Subject, type SubjectOptions } from "./su
  */
 export class Stage implements AsyncDisposable {
   readonly library: Library;
-  readonly resource: string = `conformance:${randomUUID()}`;
-  readonly #masters: readonly Master[];
+  /** Its key on the masters: what a library puts before a name is part of it. */
+  readonly resource: string;
+  readonly #masters: readonly Address[];
   readonly #lookers: readonly Redis[];
   readonly #disposals: Array<() => Promise<void> | void> = [];
 
-  static async set(library: Library, masters: readonly Master[]): Promise<Stage> {
+  static async set(library: Library, masters: readonly Address[]): Promise<Stage> {
     const lookers = await connected(masters.map((master) => new Redis(master.url)));
     return new Stage(library, masters, lookers);
   }
 
-  private constructor(library: Library, masters: readonly Master[], lookers: readonly Redis[]) {
+  private constructor(library: Library, masters: readonly Address[], lookers: readonly Redis[]) {
     this.library = library;
+    this.resource = `${library.keyPrefix ?? ""}conformance:${randomUUID()}`;
     this.#masters = masters;
     this.#lookers = lookers;
   }
@@ -54,7 +66,7 @@ export class Stage implements AsyncDisposable {
     const subject = await this.openCold(path, options);
     const held = await subject.acquire(`${this.resource}:${randomUUID()}`, 5000);
     // The masters learn the scripts as well.
-    await subject.release(await subject.extend(held, 5000));
+    await subject.release(await extendedWhereOffered(subject, held));
     return subject;
   }
 
@@ -158,5 +170,14 @@ export class Stage implements AsyncDisposable {
     for (const dispose of this.#disposals.toReversed()) await dispose();
     await this.remove();
     cut(this.#lookers);
+  }
+}
+
+async function extendedWhereOffered(subject: Subject, held: Held): Promise<Held> {
+  try {
+    return await subject.extend(held, 5000);
+  } catch (error) {
+    if (error instanceof NotOfferedError) return held;
+    throw error;
   }
 }

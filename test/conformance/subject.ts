@@ -10,6 +10,8 @@ export interface Subject {
   /** `ttl` ms more from now; resolves to the lock to go on with, which in some libraries is a new one. */
   extend(held: Held, ttl: number): Promise<Held>;
   release(held: Held): Promise<unknown>;
+  /** One of `limit` permits, tried for once: how to give it back, or `undefined` where none is left. */
+  permit(resource: string, limit: number, ttl: number): Promise<(() => Promise<unknown>) | undefined>;
   /** Switches the database of the clients that the library was given, at run time. */
   select(database: number): Promise<void>;
   /** What the library reports as a fault. */
@@ -24,6 +26,8 @@ export interface Subject {
 export interface Held {
   /** The value of the keys. */
   readonly token: string;
+  /** Whether the library takes it for held, asked now. */
+  isValid(): boolean;
   /** What the library says is left, ms, asked now. */
   remaining(): number;
   /** The library's own object. */
@@ -48,6 +52,12 @@ export interface Library {
   readonly name: string;
   /** What is imported or required. */
   readonly packageName: string;
+  /** What it puts before the name of a resource to make the key of it. Default: nothing. */
+  readonly keyPrefix?: string;
+  /** Why `using` is none of its own, where it only seems to have one. */
+  readonly usingIsMadeUp?: string;
+  /** A few lines that lock `resource` and release it, with the package as `loaded` and ioredis's `Redis`. */
+  program(urls: readonly string[], resource: string): string;
   /** Connects to each master (or has failed to, once) and makes the library ready to lock. */
   open(urls: readonly string[], options: SubjectOptions): Promise<Subject>;
 }
@@ -55,7 +65,12 @@ export interface Library {
 /** How long a library may take to quit before its connections are cut, ms. */
 export const quitLimit = 2000;
 
-/** A library that has no such call cannot fail at it: the table says so instead of a verdict. */
+/** A library that has no such call cannot fail at it: the table says so, and why, instead of a verdict. */
 export class NotOfferedError extends Error {
   override readonly name = "NotOfferedError";
+}
+
+/** For a call of {@link Subject} that a library has not: rejects with the reason. */
+export function notOffered(why: string): () => Promise<never> {
+  return () => Promise.reject(new NotOfferedError(why));
 }

@@ -1,5 +1,5 @@
 import { ScriptedNode } from "@quorlock/redlock";
-import { type Master, startMasters, startProxy } from "@quorlock/testbed";
+import { type Master, type Masters, startMasters, startProxy } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 // The package makes nodes of clients by itself and has no name for it: the contract is for what it makes.
 import { connectionOf, type IoredisClient } from "../../packages/redlock/src/ioredis.ts";
@@ -17,12 +17,15 @@ export interface IoredisDriverOptions {
   groupCommit?: boolean;
   /** Brings the master into the state the case needs. The port is where the proxy is to connect to. */
   prepare?(admin: Redis, master: Master): Promise<{ port: number }>;
+  /** Starts the one master. Default: a real one. */
+  start?(): Promise<Pick<Masters, "list" | "stop">>;
 }
 
-/** Nodes of ioredis clients, each through a proxy to one real master of its own. */
+/** Nodes of ioredis clients, each through a proxy to one master of its own. */
 export function ioredisDriver(options: IoredisDriverOptions): () => Promise<Driver> {
   return async () => {
-    const masters = await startMasters(1, { config: options.config ?? [], say: () => {} });
+    const masters =
+      (await options.start?.()) ?? (await startMasters(1, { config: options.config ?? [], say: () => {} }));
     const master = masters.list[0]!;
     const admin = new Redis(master.port, master.host, {
       ...(options.password === undefined ? {} : { password: options.password }),

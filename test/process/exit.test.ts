@@ -1,7 +1,9 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { type Lock, Redlock } from "@quorlock/redlock";
 import { type Masters, startMasters } from "@quorlock/testbed";
+import { Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
 import { scenarios } from "./scenarios.ts";
 
@@ -19,6 +21,11 @@ function boundOf(name: string): number {
   return slack + disconnectTimeout * (name.startsWith("the clients") ? 2 : 1);
 }
 
+/** Whether it gives everything back before it ends. */
+function quits(name: string): boolean {
+  return /quit|blocked/.test(name) && !/hung|dead|died|the clients/.test(name);
+}
+
 interface Ending {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -26,20 +33,51 @@ interface Ending {
   readonly took: number;
   readonly said: readonly string[];
   readonly complaints: string;
+  /** Keys, where it quit and its masters are there: read at once, long before any ttl is over. */
+  readonly left: readonly string[];
+  /** Whether the rival, if there was one, still holds. */
+  readonly rival: boolean | undefined;
 }
 
-const acts: Record<string, (masters: Masters) => Promise<unknown>> = {
-  hang: ({ list }) => Promise.all(list.slice(1).map((master) => master.hang())),
-  "hang all": ({ list }) => Promise.all(list.map((master) => master.hang())),
-  kill: ({ list }) => Promise.all(list.slice(1).map((master) => master.kill())),
-  "kill all": ({ list }) => Promise.all(list.map((master) => master.kill())),
+interface World {
+  readonly masters: Masters;
+  readonly running: ChildProcess;
+  /** Has "held" on its own account: whoever lost that before must leave it alone. */
+  rival: { readonly redlock: Redlock; readonly lock: Lock } | undefined;
+}
+
+const acts: Record<string, (world: World) => Promise<unknown>> = {
+  hang: ({ masters }) => Promise.all(masters.list.slice(1).map((master) => master.hang())),
+  "hang all": ({ masters }) => Promise.all(masters.list.map((master) => master.hang())),
+  kill: ({ masters }) => Promise.all(masters.list.slice(1).map((master) => master.kill())),
+  "kill all": ({ masters }) => Promise.all(masters.list.map((master) => master.kill())),
+  async terminate({ running }) {
+    running.kill("SIGTERM");
+  },
+  async rival(world) {
+    const clients = world.masters.urls.map((url) => new Redis(url));
+    const redlock = new Redlock(clients, { nodeTimeout: 500, waitTimeout: 10_000, retryDelay: 50 });
+    world.rival = { redlock, lock: await redlock.acquire("held", 60_000) };
+  },
 };
+
+/** What the child left behind: keys that are not the rival's. */
+async function keysLeft({ masters, rival }: World): Promise<readonly string[]> {
+  const left: string[] = [];
+  for (const url of masters.urls) {
+    const redis = new Redis(url);
+    for (const key of await redis.keys("*")) if ((await redis.get(key)) !== rival?.lock.value) left.push(key);
+    redis.disconnect();
+  }
+  return left;
+}
 
 async function run(name: string, masters: Masters): Promise<Ending> {
   const source = ["--import", "tsx", "--conditions=quorlock-source"];
   const running = spawn(process.execPath, [...source, child, name, ...masters.urls], {
     stdio: ["pipe", "pipe", "pipe"],
   });
+  const world: World = { masters, running, rival: undefined };
   const said: string[] = [];
   let complaints = "";
   let over = Number.NaN;
@@ -53,7 +91,7 @@ async function run(name: string, masters: Masters): Promise<Ending> {
       over = performance.now();
       killer = setTimeout(() => running.kill("SIGKILL"), boundOf(name));
     } else {
-      void acts[line]!(masters).then(() => running.stdin.write("done\n"));
+      void acts[line]!(world).then(() => running.stdin.write("done\n"));
     }
   });
   const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve) => {
@@ -61,7 +99,10 @@ async function run(name: string, masters: Masters): Promise<Ending> {
   });
   const took = performance.now() - over;
   clearTimeout(killer);
-  return { code, signal, took, said, complaints };
+  const left = quits(name) ? await keysLeft(world) : [];
+  const rival = await world.rival?.lock.verify();
+  await world.rival?.redlock.quit();
+  return { code, signal, took, said, complaints, left, rival };
 }
 
 describe.concurrent("a process exits by itself, without an error:", () => {
@@ -72,5 +113,7 @@ describe.concurrent("a process exits by itself, without an error:", () => {
     expect(ending.said.at(-1)).toBe("over");
     // SIGKILL means that something kept it alive.
     expect({ code: ending.code, signal: ending.signal }).toEqual({ code: 0, signal: null });
+    expect(ending.left).toEqual([]);
+    expect(ending.rival).not.toBe(false);
   });
 });

@@ -1,10 +1,14 @@
+import assert from "node:assert/strict";
 import type { Redlock } from "@quorlock/redlock";
 import type { Redis } from "ioredis";
 
 export interface Stage {
   readonly redlock: Redlock;
   readonly clients: readonly Redis[];
-  /** "hang" or "kill": done to all but the first of the masters; "hang all", "kill all". */
+  /**
+   * "hang" or "kill": done to all but the first of the masters; "hang all", "kill all". "terminate": this process
+   * is sent SIGTERM. "rival": somebody else waits for "held", and has it when this resolves.
+   */
   ask(what: string): Promise<void>;
 }
 
@@ -35,6 +39,22 @@ async function busyWith(stage: Stage): Promise<void> {
   await redlock.acquire("held", ttl);
   ignore(redlock.acquire("held", ttl, { retryCount: -1, retryDelay: 60_000 }));
   ignore(redlock.acquire("held", ttl, { waitTimeout: 60_000 }));
+}
+
+/** The event loop stands still, as it does for a long computation. */
+function block(milliseconds: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
+}
+
+function untilAborted(signal: AbortSignal): Promise<unknown> {
+  return new Promise((resolve) => signal.addEventListener("abort", resolve));
+}
+
+/** As an app does that ends in order. */
+function quitOnTermination({ redlock }: Stage): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.once("SIGTERM", () => void redlock.quit().then(resolve, reject));
+  });
 }
 
 /** What the process does; then it must exit by itself, without an error. */
@@ -149,5 +169,62 @@ export const scenarios: Record<string, Scenario> = {
       .catch((reason) => reason);
     for (const attempt of [...lock.attempts, ...error.attempts]) void attempt;
     await redlock.quit();
+  },
+  async "terminated in the middle of using: quit, and the routine heeds its signal"(stage) {
+    const quit = quitOnTermination(stage);
+    await stage.redlock.using("held", ttl, async (signal) => {
+      const aborted = untilAborted(signal);
+      ignore(stage.ask("terminate"));
+      await aborted;
+    });
+    await quit;
+  },
+  async "terminated in the middle of using: quit, and the routine never ends"(stage) {
+    const quit = quitOnTermination(stage);
+    ignore(
+      stage.redlock.using("held", ttl, () => {
+        ignore(stage.ask("terminate"));
+        return new Promise(() => {});
+      }),
+    );
+    await quit;
+  },
+  async "terminated with an extension in flight: quit"(stage) {
+    const quit = quitOnTermination(stage);
+    const lock = await stage.redlock.acquire("held", ttl);
+    ignore(lock.extend(2 * ttl));
+    process.kill(process.pid, "SIGTERM");
+    await quit;
+  },
+  async "blocked for longer than the ttl: the holder finds out on its first look"(stage) {
+    const lock = await stage.redlock.acquire("held", 1000);
+    const { signal } = lock;
+    const rival = stage.ask("rival");
+    block(1500);
+    assert.equal(lock.remaining(), 0);
+    assert.equal(lock.state, "lost");
+    assert.equal(signal.aborted, true);
+    await assert.rejects(lock.extend(1000), { code: "LOCK_LOST" });
+    await rival;
+    assert.equal((await lock.release()).outcome, "expired");
+    await stage.redlock.quit();
+  },
+  async "blocked inside using for longer than the ttl: the routine finds out on its first look"(stage) {
+    let lost = 0;
+    stage.redlock.on("lost", () => {
+      lost += 1;
+    });
+    const result = await stage.redlock.using("held", 1000, async (signal, lock) => {
+      const rival = stage.ask("rival");
+      block(1500);
+      assert.equal(lock.remaining(), 0);
+      assert.equal(signal.aborted, true);
+      assert.equal(signal.reason.code, "LOCK_LOST");
+      await rival;
+      return "the routine's own";
+    });
+    assert.equal(result, "the routine's own");
+    assert.equal(lost, 1);
+    await stage.redlock.quit();
   },
 };

@@ -8,10 +8,18 @@ import { failingMasters } from "./workloads/failing-masters.ts";
 import { memory } from "./workloads/memory.ts";
 import { noQuorum } from "./workloads/no-quorum.ts";
 import { oneAtATime } from "./workloads/one-at-a-time.ts";
+import { simulation } from "./workloads/simulation.ts";
 import { sizeAndImport } from "./workloads/size-and-import.ts";
 
 /** In this order: what other libraries leave behind on failing masters would blur the count of what is left. */
-const workloads: readonly Workload[] = [oneAtATime, memory, sizeAndImport, failingMasters, noQuorum];
+const workloads: readonly Workload[] = [
+  oneAtATime,
+  memory,
+  sizeAndImport,
+  failingMasters,
+  noQuorum,
+  simulation,
+];
 
 async function runAll(options: Options): Promise<void> {
   await using masters = await startMasters(5);

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { LeaseClock } from "./clock.ts";
+import { systemRuntime } from "./system.ts";
 import { VirtualMachine, VirtualTime } from "./virtual-time.test.ts";
 
 function machineAndClock() {
@@ -132,5 +133,59 @@ describe("the lease clock", () => {
         expect(clock.now()).toBeGreaterThanOrEqual(machine.now() - readings);
       }),
     );
+  });
+});
+
+interface Readings {
+  monotonic: number;
+  wall: number;
+}
+
+type Event = (readings: Readings) => void;
+
+const nothing: Event = () => {};
+
+const pause: Event = (readings) => {
+  readings.monotonic += 500;
+  readings.wall += 500;
+};
+
+const pauseAndStepBack: Event = (readings) => {
+  readings.monotonic += 500;
+};
+
+const suspension: Event = (readings) => {
+  readings.wall += 500;
+};
+
+/** A clock on a machine to which something happens before each reading, in order: the first two are the constructor's. */
+function clockAmid(...events: readonly Event[]): LeaseClock {
+  const readings = { monotonic: 0, wall: 0 };
+  const coming = [...events];
+  const read = (name: keyof Readings) => () => {
+    coming.shift()?.(readings);
+    return readings[name];
+  };
+  return new LeaseClock({ ...systemRuntime, monotonic: read("monotonic"), wall: read("wall") });
+}
+
+/** `event` before the third, fourth or fifth reading: those of the first `now()`. */
+function amidOneReading(event: Event): readonly (readonly Event[])[] {
+  return [2, 3, 4].map((place) => [0, 1, 2, 3, 4].map((index) => (index === place ? event : nothing)));
+}
+
+describe("stopped between two readings, the lease clock", () => {
+  test.each(amidOneReading(pause))("counts the pause: %#", (...events) => {
+    expect(clockAmid(...events).now()).toBeGreaterThanOrEqual(500);
+  });
+
+  test.each(amidOneReading(pauseAndStepBack))("counts a pause that a step back hides: %#", (...events) => {
+    expect(clockAmid(...events).now()).toBeGreaterThanOrEqual(500);
+  });
+
+  test.each(amidOneReading(pause))("counts a suspension as long as the pause before: %#", (...events) => {
+    const clock = clockAmid(...events, suspension);
+    clock.now();
+    expect(clock.now()).toBeGreaterThanOrEqual(1000);
   });
 });

@@ -29,18 +29,22 @@ export class LeaseClock {
   constructor(runtime: Runtime, onLeap: () => void = () => {}) {
     this.#runtime = runtime;
     this.#onLeap = onLeap;
-    this.#monotonic = runtime.monotonic();
     this.#wall = runtime.wall();
+    this.#monotonic = runtime.monotonic();
   }
 
   /** Milliseconds of lease time, never less than at the reading before. */
   now(): number {
-    const monotonic = this.#runtime.monotonic();
+    // On both sides of the wall clock. A process may be stopped between two readings, and simulation found what one
+    // reading of each comes to then: a pause that a step back hides, or that hides a suspension. What passed from the
+    // wall clock's reading on is added to what it says; where in doubt some time is counted twice.
+    const before = this.#runtime.monotonic();
     const wall = this.#runtime.wall();
+    const monotonic = this.#runtime.monotonic();
     const byMonotonic = Math.max(0, monotonic - this.#monotonic);
     const byWall = wall - this.#wall;
-    const leapt = byWall - byMonotonic > wallGrain;
-    this.#elapsed += leapt ? byWall + wallGrain : byMonotonic;
+    const leapt = byWall - (before - this.#monotonic) > wallGrain;
+    this.#elapsed += leapt ? Math.max(byMonotonic, byWall + wallGrain + monotonic - before) : byMonotonic;
     this.#monotonic = monotonic;
     this.#wall = wall;
     if (leapt) this.#onLeap();

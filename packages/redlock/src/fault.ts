@@ -20,19 +20,31 @@ export function unsent(node: string, why: string): Fault {
   return fault(node, "UNREACHABLE", why, false);
 }
 
-/** A command came to this error: of the master itself, or of the connection. */
-export function failed(node: string, error: unknown, isReply: boolean): Fault {
-  const message = error instanceof Error ? error.message : String(error);
+/**
+ * A command came to this error: of the master itself, or of the connection. `tokens`: what was sent, and must not be
+ * told: Redis quotes the arguments of a command that it does not know.
+ */
+export function failed(node: string, error: unknown, isReply: boolean, tokens: readonly string[]): Fault {
+  const told = error instanceof Error ? error.message : String(error);
+  const message = without(tokens, told);
   // Not the error itself: ioredis hangs the command on it, and with that the token.
   const cause = new Error(message);
   cause.name = error instanceof Error ? error.name : "Error";
-  return fault(node, isReply ? reasonIn(message) : "UNREACHABLE", message, true, cause);
+  return fault(node, isReply ? reasonIn(told) : "UNREACHABLE", message, true, cause);
 }
 
 export function unexpected(node: string, reply: unknown): Fault {
   // The reply may quote a token, so only its kind is told.
   const kind = Array.isArray(reply) ? "an array" : `a ${typeof reply}`;
   return fault(node, "UNEXPECTED_REPLY", `${kind} that is no answer to the command`, true);
+}
+
+/** A token shorter than this guards nothing, and would be found in any word. */
+const leastToken = 8;
+
+function without(tokens: readonly string[], text: string): string {
+  const long = tokens.filter((token) => token.length >= leastToken);
+  return long.reduce((rest, token) => rest.replaceAll(token, "(token)"), text);
 }
 
 /**

@@ -13,7 +13,7 @@ describe("inspect", () => {
     expect(inspection[0]).toEqual({ node: "master-0", owner: "01234567…", remaining: 699, ...plain });
     expect(inspection[1]).toEqual({
       node: "master-1",
-      owner: "short…",
+      owner: "sh…",
       remaining: Number.POSITIVE_INFINITY,
       ...plain,
     });

@@ -17,8 +17,10 @@ export interface Inspection {
   readonly unreachable: NodeError | undefined;
 }
 
-/** Enough to tell owners apart; whoever knew all of it could release the lock. */
-const shownOfToken = 8;
+/** Enough to tell owners apart; whoever knew all of it could release the lock. Of a short one never more than half. */
+function beginningOf(token: string): string {
+  return `${token.slice(0, Math.min(8, token.length / 2))}…`;
+}
 
 /** Asks every master about `resource`, and waits for all that answer in time. Changes nothing. */
 export async function inspect(
@@ -42,6 +44,6 @@ export async function inspect(
 function inspectionOf(node: string, answer: Holding | Fault): Inspection {
   const nothing = { node, owner: undefined, remaining: 0, queueLength: 0, unreachable: undefined };
   if ("vote" in answer) return { ...nothing, unreachable: answer.error };
-  const owner = answer.owner === undefined ? undefined : `${answer.owner.slice(0, shownOfToken)}…`;
+  const owner = answer.owner === undefined ? undefined : beginningOf(answer.owner);
   return { ...nothing, owner, remaining: answer.remaining };
 }

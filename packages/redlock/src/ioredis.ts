@@ -180,7 +180,10 @@ export class IoredisConnection implements Connection {
   }
 
   #failed(own: OwnClient, error: unknown): void {
-    if (own === this.#own && error instanceof Error && error.message) this.#reason = error.message;
+    const message = error instanceof Error ? error.message : "";
+    // That it is closed says nothing: why, an "error" event has told before.
+    const tells = message !== "" && message !== "Connection is closed.";
+    if (own === this.#own && tells) this.#reason = message;
     this.#over(own);
   }
 

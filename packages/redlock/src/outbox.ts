@@ -86,7 +86,8 @@ export class Outbox {
       const replies: readonly unknown[] = Array.isArray(reply) ? reply : [];
       for (const [index, operation] of batch.entries()) {
         const error = errorIn(replies[index]);
-        if (error !== undefined) operation.settle(failed(this.#connection.name, error, true));
+        if (error !== undefined)
+          operation.settle(failed(this.#connection.name, error, true, tokensOf(batch)));
         else this.#settle(operation, replies[index]);
       }
     });
@@ -128,7 +129,8 @@ export class Outbox {
         const isReply = this.#connection.isReply(error);
         const isUnknown = isReply && error.message.startsWith("NOSCRIPT");
         if (!isUnknown || !retry()) {
-          for (const operation of batch) operation.settle(failed(this.#connection.name, error, isReply));
+          const fault = failed(this.#connection.name, error, isReply, tokensOf(batch));
+          for (const operation of batch) operation.settle(fault);
         }
         this.#goOn();
       },
@@ -163,4 +165,9 @@ export class Outbox {
 
 function isAbandoned({ claim }: Operation): boolean {
   return claim?.abandoned === true;
+}
+
+/** A message may quote any of them. */
+function tokensOf(batch: readonly Operation[]): readonly string[] {
+  return batch.flatMap(({ tokens }) => tokens);
 }

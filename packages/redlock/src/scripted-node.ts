@@ -52,7 +52,7 @@ export class ScriptedNode implements LockNode {
       if (typeof left !== "number") return unexpected(this.name, left);
       return { owner: typeof owner === "string" ? owner : undefined, remaining: lifetime(left) };
     } catch (error) {
-      return failed(this.name, error, this.#connection.isReply(error));
+      return failed(this.name, error, this.#connection.isReply(error), []);
     }
   }
 

@@ -1,4 +1,10 @@
-// To run a simulation.
+// To test code of your own.
+
+export type { ClientContext } from "./harness/rehearsal.ts";
+export type { Remote } from "./harness/remote.ts";
+export { type SimulateOptions, type SimulateResult, simulate } from "./harness/simulate.ts";
+
+// To run the client, or something in its place.
 
 export {
   allMarks,
@@ -7,18 +13,20 @@ export {
   type Violation,
   type ViolationKind,
 } from "./checkers/findings.ts";
-// The parts, for simulations of your own.
-export { Clocks, type ClocksOptions, type PartsPerMillion } from "./clocks/clocks.ts";
-export type { Engine, EngineKind, EventId } from "./engine/engine.ts";
-export { engineOf } from "./engine/engine-of.ts";
-export { Kernel } from "./engine/kernel.ts";
-export { Process, type ProcessOptions } from "./engine/process.ts";
-export { Trace, type TraceValue } from "./engine/trace.ts";
-export type { CrashKind, Persistence } from "./master/durability.ts";
-export { Master } from "./master/master.ts";
-export type { Latency } from "./network/latency.ts";
+export { promisedPlan } from "./plan/swarm.ts";
+export { type Outcome, type RunOptions, runPlan } from "./run/run-plan.ts";
+export { type Subject, type SubjectClient, type SubjectLock, theClient } from "./run/subject.ts";
+export type { Scenario } from "./scenarios/scenario.ts";
+export { scenarios } from "./scenarios/scenarios.ts";
+
+// To see it.
+
+export { type Recording, record } from "./pictures/recording.ts";
+export { timeline } from "./pictures/timeline.ts";
+
 // What is simulated, as data.
-export type { Fault, FaultKind, FaultName, Targets } from "./plan/fault.ts";
+
+export type { AtMoment, Fault, FaultKind, FaultName, Moment, Targets, When } from "./plan/fault.ts";
 export type {
   ClientPlan,
   ClockPlan,
@@ -29,7 +37,16 @@ export type {
   Style,
   Workload,
 } from "./plan/plan.ts";
-export { promisedPlan } from "./plan/swarm.ts";
+
+// The parts, for simulations of your own.
+
+export { Clocks, type ClocksOptions, type PartsPerMillion } from "./clocks/clocks.ts";
+export type { Engine, EngineKind, EventId } from "./engine/engine.ts";
+export { engineOf } from "./engine/engine-of.ts";
+export { Kernel } from "./engine/kernel.ts";
+export { Process, type ProcessOptions } from "./engine/process.ts";
+export { Trace, type TraceValue } from "./engine/trace.ts";
+export type { CrashKind, Persistence } from "./master/durability.ts";
+export { Master } from "./master/master.ts";
+export type { Latency } from "./network/latency.ts";
 export { Random } from "./random.ts";
-export { type Outcome, type SimulateOptions, simulate } from "./run/simulate.ts";
-export { type Subject, theClient } from "./run/subject.ts";

@@ -1,5 +1,5 @@
 /** How a set of masters was found: see `startMasters` for the order in which these are tried. */
-export type MastersSource = "REDLOCK_NODES" | "local-binary" | "docker" | "installed";
+export type MastersSource = "REDLOCK_NODES" | "local-binary" | "docker" | "installed" | "embedded";
 
 /** One Redis (or Valkey) master that a test, an example or a benchmark talks to. */
 export interface Master {
@@ -9,14 +9,14 @@ export interface Master {
   readonly url: string;
   /** False where the process is not ours (`REDLOCK_NODES`): the four methods below then reject and say so. */
   readonly controllable: boolean;
-  /** SIGKILL. Resolves when the process is gone and its port refuses connections; at once when it is dead. */
+  /** SIGKILL (an embedded one resets its connections). Resolves when the process is gone and its port refuses connections; at once when it is dead. */
   kill(): Promise<void>;
   /**
    * Starts it again on the same port with the same data directory, and resolves when it answers PING.
    * One that still runs, or hangs, is killed first.
    */
   restart(): Promise<void>;
-  /** SIGSTOP: the kernel still accepts connections, nothing answers. Resolves when it is stopped. */
+  /** SIGSTOP (an embedded one stops reading): the kernel still accepts connections, nothing answers. Resolves when it is stopped. */
   hang(): Promise<void>;
   /** SIGCONT after `hang`. Resolves when it answers PING again; what reached it while it hung is executed. */
   resume(): Promise<void>;
@@ -45,8 +45,13 @@ export interface MastersOptions {
   persistence?: "none" | "aof-always" | "aof-everysec" | "rdb";
   /** More redis-server arguments, after ours, e.g. `["--requirepass", "x"]`. Default none. */
   config?: readonly string[];
-  /** Use this way only. Default: all of them, in order. */
+  /** Use this way only. Default: all of them but "embedded", in order. */
   source?: MastersSource;
+  /**
+   * "embedded": where no way leads to real masters, a model of Redis in this process takes their place. Default:
+   * that is an error, since a test that wants real masters must not pass without them.
+   */
+  lastResort?: "embedded";
   /** Receives announcements: what was found, what is being installed, why a way was skipped. Default `console.error`. */
   say?: (line: string) => void;
 }

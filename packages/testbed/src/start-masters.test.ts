@@ -10,10 +10,12 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Redis } from "ioredis";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { findExecutable } from "./executables.ts";
-import { NoMastersError } from "./masters.ts";
+import { type Master, NoMastersError } from "./masters.ts";
 import { installPackage } from "./packages.ts";
+import { askServer } from "./ping.ts";
 import { startMasters } from "./start-masters.ts";
 
 // Whether this machine has a Docker engine must not decide these tests; docker.test.ts is about the real one.
@@ -107,12 +109,70 @@ describe("the order of the ways", () => {
     await expect(failure).rejects.not.toThrow("docker");
   });
 
+  test("REDLOCK_SOURCE must name a way", async () => {
+    vi.stubEnv("REDLOCK_SOURCE", "nonsense");
+    await expect(startMasters(1, { say })).rejects.toThrow(/must be one of REDLOCK_NODES, .*embedded, but/);
+  });
+
   for (const count of [0, -1, 1.5, Number.NaN]) {
     test(`${count} masters are refused`, async () => {
       await expect(startMasters(count, { say })).rejects.toThrow(RangeError);
     });
   }
 });
+
+describe("embedded masters", () => {
+  test("come last, and only where they are asked for", async () => {
+    pathWithOnly("redis-server", "valkey-server", "sh", "rm");
+    await using real = await startMasters(1, { lastResort: "embedded", say });
+    expect(real.source).toBe("local-binary");
+    vi.stubEnv("PATH", folder);
+    vi.stubEnv("REDLOCK_NO_INSTALL", "1");
+    await expect(startMasters(1, { say })).rejects.toThrow(NoMastersError);
+    await using embedded = await startMasters(3, { lastResort: "embedded", say });
+    expect(embedded.source).toBe("embedded");
+    expect(embedded.list.map(({ controllable }) => controllable)).toEqual([true, true, true]);
+    expect(said.at(-2)).toMatch(
+      /^testbed: no real masters to be had: REDLOCK_NODES: .*; local-binary: .*forbids/,
+    );
+    expect(said.at(-1)).toMatch(/^testbed: 3 embedded masters, a model of Redis in this process, on ports /);
+  });
+
+  test("can be had by REDLOCK_SOURCE, and are killed, hung and restarted like real ones", async () => {
+    vi.stubEnv("REDLOCK_SOURCE", "embedded");
+    await using masters = await startMasters(2, { persistence: "aof-everysec", say });
+    const [master] = masters.list as [Master, Master];
+    expect(await asked(master, "SET", "k", "v")).toBe("OK");
+    await master.kill();
+    expect(await askServer(master.host, master.port, 1000)).toBeUndefined();
+    await master.restart();
+    expect(await asked(master, "GET", "k")).toBe("v");
+    await master.hang();
+    expect(await askServer(master.host, master.port, 200)).toBeUndefined();
+    await master.resume();
+    expect((await askServer(master.host, master.port, 5000))?.line).toBe("+PONG");
+  });
+
+  test("take a password, and say what they cannot do", async () => {
+    const source = "embedded";
+    await using masters = await startMasters(1, { source, config: ["--requirepass", "x"], say });
+    await expect(asked({ url: masters.urls[0]!.replace(":x@", "") }, "GET", "k")).rejects.toThrow("NOAUTH");
+    expect(await asked(masters.list[0]!, "GET", "k")).toBe(null);
+    const configured = startMasters(1, { source, config: ["--cluster-enabled", "yes"], say });
+    await expect(configured).rejects.toThrow("cannot be configured with --cluster-enabled yes");
+    await expect(startMasters(1, { source, persistence: "rdb", say })).rejects.toThrow("takes no snapshots");
+  });
+});
+
+async function asked({ url }: { url: string }, command: string, ...args: string[]): Promise<unknown> {
+  const client = new Redis(url, { retryStrategy: () => null, maxRetriesPerRequest: 0 });
+  client.on("error", () => {});
+  try {
+    return await client.call(command, ...args);
+  } finally {
+    client.disconnect();
+  }
+}
 
 describe("the installation", () => {
   test("is refused without a package manager, and where the process is not root", async () => {

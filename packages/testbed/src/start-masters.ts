@@ -1,4 +1,5 @@
 import { mastersFromDocker } from "./docker.ts";
+import { mastersFromModel } from "./embedded.ts";
 import { mastersFromInstallation } from "./install.ts";
 import { mastersFromLocalBinary } from "./local-binary.ts";
 import {
@@ -10,16 +11,20 @@ import {
 } from "./masters.ts";
 import { mastersFromEnvironment } from "./nodes-from-environment.ts";
 
-const ways: readonly (readonly [MastersSource, Way])[] = [
+type NamedWay = readonly [MastersSource, Way];
+
+const waysToRealMasters: readonly NamedWay[] = [
   ["REDLOCK_NODES", mastersFromEnvironment],
   ["local-binary", mastersFromLocalBinary],
   ["docker", mastersFromDocker],
   ["installed", mastersFromInstallation],
 ];
+const allWays: readonly NamedWay[] = [...waysToRealMasters, ["embedded", mastersFromModel]];
 
 /**
  * Finds or starts `count` independent masters, in this order: `REDLOCK_NODES`; redis-server or valkey-server on
- * the PATH; Docker; an installation by apt-get or apk where the process is root.
+ * the PATH; Docker; an installation by apt-get or apk where the process is root. Where it is asked for, by
+ * `lastResort`, `source` or `REDLOCK_SOURCE`: a model of Redis in this process.
  *
  * Throws `NoMastersError` when no way applies, and a plain error when one applies but is broken (a node of
  * `REDLOCK_NODES` that does not answer, a configuration that the server refuses).
@@ -30,10 +35,11 @@ export async function startMasters(count: number, options: MastersOptions = {}):
   }
   const say = options.say ?? ((line: string) => console.error(line));
   const wayOptions = { persistence: options.persistence ?? "none", config: options.config ?? [], say };
-  const only = options.source ?? sourceFromEnvironment();
   const reasons: string[] = [];
-  for (const [source, way] of ways) {
-    if (only !== undefined && only !== source) continue;
+  for (const [source, way] of waysFor(options.source ?? sourceFromEnvironment(), options.lastResort)) {
+    if (source === "embedded" && reasons.length > 0) {
+      say(`testbed: no real masters to be had: ${reasons.join("; ")}`);
+    }
     const result = await way(count, wayOptions);
     if (!("unavailable" in result)) return result;
     reasons.push(`${source}: ${result.unavailable}`);
@@ -41,12 +47,17 @@ export async function startMasters(count: number, options: MastersOptions = {}):
   throw new NoMastersError(`no masters to be had:\n${reasons.map((reason) => `- ${reason}`).join("\n")}`);
 }
 
+function waysFor(only: MastersSource | undefined, lastResort: "embedded" | undefined): readonly NamedWay[] {
+  if (only !== undefined) return allWays.filter(([source]) => source === only);
+  return lastResort === undefined ? waysToRealMasters : allWays;
+}
+
 /** `REDLOCK_SOURCE`: only this way, for a whole test run. */
 function sourceFromEnvironment(): MastersSource | undefined {
   const { REDLOCK_SOURCE: name } = process.env;
   if (!name) return undefined;
-  const source = ways.find(([source]) => source === name)?.[0];
+  const source = allWays.find(([source]) => source === name)?.[0];
   if (source) return source;
-  const names = ways.map(([source]) => source).join(", ");
+  const names = allWays.map(([source]) => source).join(", ");
   throw new Error(`REDLOCK_SOURCE must be one of ${names}, but is ${name}`);
 }

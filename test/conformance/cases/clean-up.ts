@@ -1,6 +1,7 @@
 import { type Case, verdict } from "../case.ts";
 import { inWords, isRefused, outcomeOf } from "../outcome.ts";
 import type { Stage } from "../stage.ts";
+import { NotOfferedError } from "../subject.ts";
 
 /** A round trip or two on loopback, with time for a busy machine. */
 const atOnce = 100;
@@ -116,6 +117,8 @@ function gone(what: "returned" | "threw"): Case {
     bound: `the caller has it within ${atOnce} ms: there is nothing to release, and no reason to try again`,
     masters: 3,
     async run(stage) {
+      const { usingIsMadeUp } = stage.library;
+      if (usingIsMadeUp !== undefined) throw new NotOfferedError(usingIsMadeUp);
       const subject = await stage.open();
       const outcome = await outcomeOf(
         () =>

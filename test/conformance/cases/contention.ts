@@ -45,7 +45,34 @@ async function contest(stage: Stage, rivals: readonly Subject[]): Promise<RoundR
   return { won, winners: granted.length, clean };
 }
 
+/** Three at once for two permits; how many had one at the same time. */
+async function holdersOf(stage: Stage, rivals: readonly Subject[], round: number): Promise<number> {
+  const resource = `${stage.resource}:${round}`;
+  const permits = await Promise.all(rivals.map((rival) => rival.permit(resource, 2, ttl)));
+  const held = permits.filter((permit) => permit !== undefined);
+  for (const giveBack of held) await giveBack();
+  return held.length;
+}
+
 export const contention: readonly Case[] = [
+  {
+    row: 18,
+    situation: "a semaphore of 2, three clients at once, 50 rounds: never three holders",
+    bound:
+      "at most two of three have a permit at the same time in each of 50 rounds, on three healthy masters that are 0, 2 " +
+      "and 4 ms away, each from another client: a majority for each is two for all three",
+    masters: 3,
+    async run(stage) {
+      const rivals = await openRivals(stage);
+      const holders: number[] = [];
+      for (let round = 0; round < 50; round += 1) holders.push(await holdersOf(stage, rivals, round));
+      const excessive = holders.filter((count) => count > 2).length;
+      return verdict(`three holders in ${excessive} of ${holders.length} rounds`, {
+        "never three": excessive === 0,
+        "somebody holds": holders.some((count) => count > 0),
+      });
+    },
+  },
   {
     row: 6,
     situation: "a vote split by three clients at once, 20 rounds: somebody wins each",

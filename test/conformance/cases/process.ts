@@ -1,27 +1,11 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
 import type { Proxy as FaultProxy } from "@quorlock/testbed";
 import { type Case, type Verdict, verdict } from "../case.ts";
-import { Child, type Ending, repositoryRoot } from "../child.ts";
-import { inWords, outcomeOf } from "../outcome.ts";
+import { Child, endingInWords, endingOf } from "../child.ts";
+import { outcomeOf } from "../outcome.ts";
 import type { Stage } from "../stage.ts";
 
-/** Until a process has started, loaded TypeScript and taken a lock, ms. */
-const startLimit = 15_000;
-
-/** What a process that is not done yet is given, ms. */
-const endLimit = 10_000;
-
-async function endingOf(child: Child): Promise<Ending | undefined> {
-  const outcome = await outcomeOf(() => child.ended, endLimit);
-  return outcome.kind === "resolved" ? outcome.value : undefined;
-}
-
-function wordsOf(ending: Ending | undefined): string {
-  if (!ending) return `still there after ${endLimit} ms`;
-  const trace = ending.code === 0 ? "" : ` ${JSON.stringify(ending.output.trim().slice(-160))}`;
-  return `exit code ${ending.code ?? ending.signal}${trace}`;
-}
+/** Until a process has started, loaded TypeScript and taken a lock, ms. No case is about that. */
+const startLimit = 40_000;
 
 /** Extended every 3 s at most, so a timer that is left over keeps a process for far longer than is demanded. */
 const holdTtl = 6000;
@@ -45,7 +29,7 @@ async function endInFlight(
   fate(path);
   const end = await endingOf(child);
   const after = end ? end.at - begun : Number.POSITIVE_INFINITY;
-  const words = `${wordsOf(end)}, ${Math.round(after)} ms after the routine`;
+  const words = `${endingInWords(end)}, ${Math.round(after)} ms after the routine`;
   return verdict(words, {
     "an extension was in flight": inFlight.kind === "resolved",
     "ended while held": ending?.told === false,
@@ -93,7 +77,7 @@ async function refreshFails(
   // One that was not told is sent home, so that what is wrong is that it was not told and nothing else.
   if (!ending) child.end();
   const end = await endingOf(child);
-  return verdict(`${ending?.told ? "told" : "not told within 6 s"}, ${wordsOf(end)}`, {
+  return verdict(`${ending?.told ? "told" : "not told within 6 s"}, ${endingInWords(end)}`, {
     told: ending?.told === true,
     "exit code 0": end?.code === 0,
     "no unhandled rejection": !/unhandled|uncaught/i.test(end?.output ?? ""),
@@ -125,72 +109,5 @@ const refreshes: readonly Case[] = [
   },
 ];
 
-const testPackage = resolve(import.meta.dirname, "../..");
-
-/** The same program for both ways to load a package; the default export is the constructor in each. */
-const loaders = {
-  require: {
-    file: "consumer.cjs",
-    load: (name: string) => `const loaded = require(${JSON.stringify(name)});
-const { Redis } = require("ioredis");`,
-  },
-  import: {
-    file: "consumer.mjs",
-    load: (name: string) => `import * as loaded from ${JSON.stringify(name)};
-import { Redis } from "ioredis";`,
-  },
-};
-
-function consumer(load: string, urls: readonly string[], resource: string): string {
-  return `${load}
-const Redlock = loaded.default;
-const redlock = new Redlock(${JSON.stringify(urls)}.map((url) => new Redis(url)));
-redlock
-  .acquire([${JSON.stringify(resource)}], 5000)
-  .then((lock) => lock.release())
-  .then(() => redlock.quit())
-  .then(() => console.log("locked and released"));
-`;
-}
-
-function loaded(how: "require" | "import"): Case {
-  return {
-    row: 21,
-    situation: `the built package is loaded with ${how} and locks`,
-    bound:
-      "a plain Node process, without this project's own resolution, loads it, locks, releases and exits with code 0",
-    masters: 3,
-    async run(stage) {
-      const { packageName } = stage.library;
-      const build = await buildOf(stage, packageName);
-      if (build) return verdict(build, { built: false });
-      // Packages are looked for from where the program is.
-      await mkdir(join(testPackage, "dist"), { recursive: true });
-      const directory = await mkdtemp(join(testPackage, "dist", "consumer-"));
-      stage.onDispose(() => rm(directory, { recursive: true, force: true }));
-      const { file, load } = loaders[how];
-      const program = join(directory, file);
-      await writeFile(program, consumer(load(packageName), stage.urls(), stage.resource));
-      const end = await endingOf(Child.run(stage, process.execPath, [program], directory));
-      return verdict(wordsOf(end), {
-        "exit code 0": end?.code === 0,
-        "locked and released": end?.output.includes("locked and released") === true,
-      });
-    },
-  };
-}
-
-/** Builds our own package (a peer comes built); what went wrong, or nothing. */
-async function buildOf(stage: Stage, packageName: string): Promise<string | undefined> {
-  if (packageName !== "@quorlock/redlock") return undefined;
-  const compiler = join(repositoryRoot, "node_modules/.bin/tsc");
-  const built = await outcomeOf(
-    () => Child.run(stage, compiler, ["-b", "packages/redlock"], repositoryRoot).ended,
-    60_000,
-  );
-  if (built.kind !== "resolved") return `tsc -b ${inWords(built)}`;
-  return built.value.code === 0 ? undefined : `tsc -b: ${built.value.output.slice(-300)}`;
-}
-
 /** What only a process of its own can show. */
-export const processes: readonly Case[] = [...endings, ...refreshes, loaded("require"), loaded("import")];
+export const processes: readonly Case[] = [...endings, ...refreshes];

@@ -1,22 +1,33 @@
 import { type Case, type Verdict, verdict } from "../case.ts";
 import { inWords, isRefused, type Outcome, outcomeOf } from "../outcome.ts";
 import type { Stage } from "../stage.ts";
-import type { Held } from "../subject.ts";
+import { type Held, NotOfferedError } from "../subject.ts";
 
 /** What the holder believes to have left against what the masters keep for it, at one moment, ms. */
-async function claimAndTruth(stage: Stage, held: Held): Promise<{ claimed: number; kept: number }> {
-  const asked = performance.now();
-  const claimed = held.remaining();
-  const lifetimes = [...(await stage.lifetimes(held.token))].sort((a, b) => b - a);
-  // The masters told what was left at some time since the question: at the question it was not less than that.
-  const kept = lifetimes[stage.quorum - 1]! + (performance.now() - asked);
-  return { claimed, kept };
-}
-
 async function judgedLock(stage: Stage, outcome: Outcome<Held> & { kind: "resolved" }): Promise<Verdict> {
-  const { claimed, kept } = await claimAndTruth(stage, outcome.value);
+  const held = outcome.value;
+  const asked = performance.now();
+  const claimed = claimOf(held);
+  const lifetimes = [...(await stage.lifetimes(held.token))].sort((a, b) => b - a);
+  const found = lifetimes[stage.quorum - 1]!;
+  if (claimed === undefined) {
+    const words = `${inWords(outcome)}, says it holds, masters keep ${Math.round(found)} ms`;
+    return verdict(words, { "kept by a majority": !held.isValid() || found > 0 });
+  }
+  // The masters told what was left at some time since the question: at the question it was not less than that.
+  const kept = found + (performance.now() - asked);
   const words = `${inWords(outcome)}, claims ${Math.round(claimed)} ms, masters keep ${Math.round(kept)} ms`;
   return verdict(words, { valid: claimed > 0, "not more than the masters keep": claimed <= kept });
+}
+
+/** `undefined` of a library that says only whether it holds. */
+function claimOf(held: Held): number | undefined {
+  try {
+    return held.remaining();
+  } catch (error) {
+    if (error instanceof NotOfferedError) return undefined;
+    throw error;
+  }
 }
 
 /** As a long garbage collection does: no timer fires, no reply is read. */

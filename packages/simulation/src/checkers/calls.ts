@@ -5,7 +5,7 @@ interface Call {
   readonly number: number;
   readonly process: Process;
   readonly name: string;
-  /** Within which it has to settle by the caller's own clock, ms. */
+  /** Within which it has to settle by the caller's own clock, ms; infinite: before the run is over. */
   readonly bound: number;
   readonly begunAt: number;
   readonly frozenBefore: number;
@@ -34,11 +34,19 @@ export class Calls {
 
   /** In a turn of `process`: `promise` is to settle within `bound` ms. */
   async settles<T>(process: Process, name: string, bound: number, promise: Promise<T>): Promise<T> {
-    const call = { process, name, bound, begunAt: process.now, frozenBefore: process.frozenTime };
+    this.#count += 1;
+    const number = this.#count;
+    const call = { number, process, name, bound, begunAt: process.now, frozenBefore: process.frozenTime };
     this.#pending.add(call);
+    process.record("calls", number, name);
+    let how = "done";
     try {
       return await promise;
+    } catch (error) {
+      how = String((error as { readonly code?: unknown }).code ?? error);
+      throw error;
     } finally {
+      process.record("settled", number, how);
       this.#pending.delete(call);
       this.#judge(call, "settled only");
     }
@@ -46,7 +54,11 @@ export class Calls {
 
   /** Whatever is pending now will not settle. */
   judgeTheRest(): void {
-    for (const call of this.#pending) if (!call.process.isDead) this.#judge(call, "had not settled");
+    for (const call of this.#pending) {
+      if (call.process.isDead) continue;
+      if (Number.isFinite(call.bound)) this.#judge(call, "had not settled");
+      else this.#findings.violated("unsettled", `${call.process.name}: ${call.name} never settled`);
+    }
   }
 
   #judge({ process, name, bound, begunAt, frozenBefore }: Call, how: string): void {

@@ -5,9 +5,11 @@
  * - `ownership`: a vote that still lived was changed or taken away by another client.
  * - `fencing`: a later hold of a resource had a fencing token that is not larger.
  * - `leftover`: all was well again, everything released, and still a master kept a key.
+ * - `expired`: a lock was handed out with nothing left of it.
  * - `untold`: a hold ran out, and its signal had not aborted.
  * - `unsettled`: a call did not settle within its own time-out.
  * - `stuck`: all was well again, and still nobody could lock.
+ * - `invariant`: what the user said must always be true of the resource was not.
  * - `error`: a call came to an error that it never should.
  */
 export type ViolationKind =
@@ -17,9 +19,11 @@ export type ViolationKind =
   | "ownership"
   | "fencing"
   | "leftover"
+  | "expired"
   | "untold"
   | "unsettled"
   | "stuck"
+  | "invariant"
   | "error";
 
 export interface Violation {
@@ -65,6 +69,8 @@ export class Findings {
   leastMargin: number = Number.POSITIVE_INFINITY;
   /** Acquisitions and releases, attempted or done. */
   operations = 0;
+  /** Locks asked for by the workload. */
+  attempts = 0;
   readonly #now: () => number;
 
   constructor(now: () => number) {

@@ -1,15 +1,15 @@
-import type { Lock } from "@quorlock/redlock";
 import type { EventId } from "../engine/engine.ts";
 import type { Kernel } from "../engine/kernel.ts";
 import type { Process } from "../engine/process.ts";
 import type { Master } from "../master/master.ts";
+import type { SubjectLock } from "../run/subject.ts";
 import type { Findings } from "./findings.ts";
 
 /** One client's hold of a lock, from the moment its code has it until it gives it up, is told, or ends. */
 export interface Tenure {
   readonly number: number;
   readonly process: Process;
-  readonly lock: Lock;
+  readonly lock: SubjectLock;
   /** When its code asked for the lock, and when it had it; true time, us. */
   readonly askedAt: number;
   readonly beganAt: number;
@@ -28,7 +28,7 @@ export interface Tenure {
 }
 
 /** What reading a wall clock at whole milliseconds may hide, in either reading; and what the client forgives. */
-const wallGrain = 4;
+const wallGrain = 2;
 /** What floating point may be off by, ms. */
 const rounding = 0.000_001;
 /** How often the signal of a hold that should be over is looked at again while its process is not awake, us. */
@@ -48,6 +48,8 @@ export class Tenures {
   readonly #masters: readonly Master[];
   readonly #quorum: number;
   readonly #open = new Set<Tenure>();
+  /** The same by resource: with many clients most have nothing to do with each other. */
+  readonly #openFor = new Map<string, Set<Tenure>>();
   #count = 0;
 
   constructor(kernel: Kernel, findings: Findings, masters: readonly Master[]) {
@@ -58,7 +60,7 @@ export class Tenures {
   }
 
   /** In a turn of the holder: it has just been given `lock`. */
-  begin(process: Process, lock: Lock, askedAt: number): Tenure {
+  begin(process: Process, lock: SubjectLock, askedAt: number): Tenure {
     this.#count += 1;
     const tenure: Tenure = {
       number: this.#count,
@@ -74,11 +76,17 @@ export class Tenures {
       watch: undefined,
     };
     this.#open.add(tenure);
+    for (const resource of lock.resources) this.#holdersOf(resource).add(tenure);
     process.record("begins", tenure.number, lock.value, ...lock.resources);
-    this.look(tenure);
+    const left = this.look(tenure);
     this.#markVotes(tenure);
-    for (const rival of this.#open) if (rival !== tenure) this.#compare(tenure, rival);
-    this.#watch(tenure);
+    if (left > 0) {
+      // In a turn that was stalled its code has the lock only when the stall is over.
+      const wait = Math.round(tenure.beganAt - this.#kernel.now);
+      if (wait > 0) this.#kernel.engine.schedule(() => this.#compareWithAll(tenure), wait);
+      else this.#compareWithAll(tenure);
+      this.#watch(tenure);
+    }
     return tenure;
   }
 
@@ -107,7 +115,9 @@ export class Tenures {
   end(tenure: Tenure): void {
     tenure.isOver = true;
     if (tenure.watch !== undefined) this.#kernel.engine.cancel(tenure.watch);
-    if (this.#open.delete(tenure)) tenure.process.record("gives up", tenure.number);
+    if (!this.#open.delete(tenure)) return;
+    for (const resource of tenure.lock.resources) this.#holdersOf(resource).delete(tenure);
+    tenure.process.record("gives up", tenure.number);
   }
 
   /** The process is dead: it believes nothing. */
@@ -120,15 +130,30 @@ export class Tenures {
     return false;
   }
 
-  #believes({ process, monotonicEnd, wallEnd, isOver }: Tenure): boolean {
+  #compareWithAll(newcomer: Tenure): void {
+    if (newcomer.isOver) return;
+    for (const resource of newcomer.lock.resources) {
+      for (const rival of this.#holdersOf(resource))
+        if (rival !== newcomer) this.#compare(newcomer, rival, resource);
+    }
+  }
+
+  #holdersOf(resource: string): Set<Tenure> {
+    let holders = this.#openFor.get(resource);
+    if (!holders) {
+      holders = new Set();
+      this.#openFor.set(resource, holders);
+    }
+    return holders;
+  }
+
+  #believes({ process, beganAt, monotonicEnd, wallEnd, isOver }: Tenure): boolean {
     const { now, clocks } = process;
-    if (isOver || process.isDead) return false;
+    if (isOver || process.isDead || now < beganAt) return false;
     return clocks.monotonicAt(now) < monotonicEnd && clocks.wallAt(now) < wallEnd;
   }
 
-  #compare(newcomer: Tenure, rival: Tenure): void {
-    const shared = newcomer.lock.resources.find((resource) => rival.lock.resources.includes(resource));
-    if (shared === undefined) return;
+  #compare(newcomer: Tenure, rival: Tenure, shared: string): void {
     // Asleep, its monotonic clock stands still: it cannot be asked, and awake it will know.
     if (rival.process.isSuspended) return;
     if (this.#believes(rival)) {
@@ -160,8 +185,9 @@ export class Tenures {
   /** A holder is told before anyone else can hold, whether it looks or not (PROTOCOL 1). */
   #watch(tenure: Tenure): void {
     const { process, lock } = tenure;
-    // Made now: without it nobody waits to be told.
+    // Made now: without it nobody waits to be told. Some libraries have none to make.
     const { signal } = lock;
+    if (!signal) return;
     const grace = 2 + 20 * process.timerLateness;
     const wait = process.clocks.untilMonotonic(this.#kernel.now, tenure.toldBy + grace);
     const delay = Number.isFinite(wait) ? Math.max(1, Math.ceil(wait)) : tellingPatience;
@@ -213,7 +239,7 @@ export class Tenures {
   }
 
   #tooLong(process: Process, resource: string, margin: number): void {
-    const text = `${process.name} holds "${resource}" for ${-margin} ms longer than its keys keep others away`;
+    const text = `${process.name} holds "${resource}" for ${(-margin).toFixed(3)} ms longer than its keys keep others away`;
     this.#findings.violated("margin", text);
   }
 

@@ -1,10 +1,19 @@
 import { spawnSync } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, test } from "vitest";
-import { commandFrom, UsageError } from "./arguments.ts";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { UsageError } from "./arguments.ts";
+import type { Command } from "./command.ts";
+import { explore } from "./explore.ts";
+import { replay } from "./replay.ts";
+import { run } from "./run.ts";
+import { shrink } from "./shrink.ts";
 
 const main = fileURLToPath(new URL("main.ts", import.meta.url));
 
+/** As a user calls it, in a process of its own. */
 function sim(...args: readonly string[]): {
   status: number | null;
   lines: readonly string[];
@@ -15,8 +24,30 @@ function sim(...args: readonly string[]): {
   return { status, lines: stdout.trim().split("\n"), errors: stderr };
 }
 
-describe("the command line", () => {
-  test("run: the last lines tell seed, verdict and hash, the same on both engines", () => {
+/** The same in this process: what it prints, and its exit code. */
+async function said(
+  command: Command,
+  ...args: readonly string[]
+): Promise<{ code: number; lines: readonly string[] }> {
+  const lines: string[] = [];
+  const log = vi
+    .spyOn(console, "log")
+    .mockImplementation((line) => void lines.push(...String(line).split("\n")));
+  try {
+    return { code: await command.run(args), lines };
+  } finally {
+    log.mockRestore();
+  }
+}
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "quorlock-cli-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+describe("pnpm sim", () => {
+  test("run: the last lines tell seed, verdict and hash, the same on both engines", async () => {
     const first = sim("run", "--seed", "6");
     expect(first.lines.slice(-3)).toEqual([
       "seed 6",
@@ -24,35 +55,157 @@ describe("the command line", () => {
       expect.stringMatching(/^hash [0-9a-f]{16}$/) as string,
     ]);
     expect(first.status).toBe(0);
-    expect(sim("run", "--seed", "6", "--engine", "heap").lines.at(-1)).toBe(first.lines.at(-1));
-  });
-
-  test("explore: counts, and says what was never reached", () => {
-    const { status, lines } = sim("explore", "--seeds", "3");
-    expect(lines.slice(-2)).toEqual(["seeds 1 to 3: 0 violated, 0 unknown", "verdict ok"]);
-    expect(status).toBe(0);
-  });
+    const heap = await said(run, "--seed", "6", "--engine", "heap");
+    expect(heap.lines.at(-1)).toBe(first.lines.at(-1));
+  }, 60_000);
 
   test("bad usage is exit 64, with what is wrong and how it is right", () => {
     const { status, errors } = sim("run", "--seed", "x");
     expect(status).toBe(64);
     expect(errors).toContain("--seed must be a whole number");
-    expect(errors).toContain("Usage:");
-  });
+    expect(errors).toContain("Usage: pnpm sim run --seed N");
+  }, 60_000);
+
+  test.each([[[]], [["fly"]], [["toString"]]])(
+    "without a command it knows is exit 64: %j",
+    (args) => {
+      const { status, errors } = sim(...args);
+      expect(status).toBe(64);
+      expect(errors).toMatch(/command.*\nUsage:/);
+    },
+    60_000,
+  );
+
+  test("help tells of every command, and each tells of itself", () => {
+    const all = sim("--help");
+    expect(all.status).toBe(0);
+    expect(all.lines.join("\n")).toMatch(/sim run .*sim explore .*sim replay .*sim shrink /s);
+    const one = sim("shrink", "--help");
+    expect(one.lines[0]).toContain("pnpm sim shrink FILE");
+    expect(one.status).toBe(0);
+  }, 60_000);
 });
 
-test.each([
-  [[]],
-  [["fly"]],
-  [["run"]],
-  [["run", "--seed"]],
-  [["run", "--seed", "-1"]],
-  [["run", "--seed", "1.5"]],
-  [["run", "--seed", "99999999999999999999"]],
-  [["run", "--seed", "1", "--engine", "steam"]],
-  [["run", "--seed", "1", "--colour", "red"]],
-  [["run", "1"]],
-  [["explore", "--seeds", "0"]],
-])("bad usage: %j", (args) => {
-  expect(() => commandFrom(args)).toThrow(UsageError);
+describe("explore", () => {
+  test("comes to the same whatever the number of threads", async () => {
+    const [one, three] = [
+      await said(explore, "--seeds", "6", "--workers", "1"),
+      await said(explore, "--seeds", "6", "--workers", "3"),
+    ];
+    expect(one.lines.slice(-2)).toEqual(["6 runs: 0 violated, 0 unknown", "verdict ok"]);
+    // All but the first line, which tells how long it took.
+    expect(three.lines.slice(1)).toEqual(one.lines.slice(1));
+    expect([one.code, three.code]).toEqual([0, 0]);
+  }, 120_000);
+
+  test("goes on until so many attempts have been made", async () => {
+    const { lines } = await said(explore, "--attempts", "300");
+    const [, attempts] = /^(\d+) attempts/m.exec(lines.join("\n"))!;
+    expect(Number(attempts)).toBeGreaterThanOrEqual(300);
+  }, 120_000);
+
+  test("prints the command that replays each violation, and it does", async () => {
+    const { code, lines } = await said(explore, "--seeds", "2", "--mutant", "a minority is a quorum");
+    expect(code).toBe(1);
+    const command = lines.find((line) => line.startsWith("replay: "))!;
+    const [, seed, mutant] = /sim run --seed (\d+) --subject "(.*)"$/.exec(command)!;
+    const again = await said(run, "--seed", seed!, "--subject", mutant!);
+    expect(again.code).toBe(1);
+  }, 120_000);
+
+  test("guided: a bred plan has no seed, so it is saved and replayed from its file", async () => {
+    const { lines } = await said(explore, "--seeds", "64", "--beyond", "--mode", "guided");
+    const command = lines.find((line) => line.startsWith("replay: "))!;
+    const [, path] = /sim replay "(.*)"$/.exec(command)!;
+    expect((await said(replay, path!)).code).toBe(1);
+    await Promise.all(
+      lines.flatMap((line) => /sim replay "(.*)"$/.exec(line)?.[1] ?? []).map((file) => rm(file)),
+    );
+  }, 240_000);
+});
+
+describe("replay", () => {
+  test("comes to the hash that was saved", async () => {
+    const file = join(folder, "saved.json");
+    const saved = await said(run, "--seed", "6", "--save", file);
+    const replayed = await said(replay, file);
+    expect(replayed.lines.slice(-3)).toEqual(saved.lines.slice(-3));
+    expect(replayed.code).toBe(0);
+  }, 60_000);
+
+  test("that comes to another hash is exit 3", async () => {
+    const file = join(folder, "other.json");
+    await said(run, "--seed", "6", "--save", file);
+    const text = await readFile(file, "utf8");
+    await writeFile(file, text.replace(/"hash": "[0-9a-f]+"/, '"hash": "0123456789abcdef"'));
+    const { code, lines } = await said(replay, file);
+    expect(code).toBe(3);
+    expect(lines).toContainEqual(expect.stringContaining("expected verdict ok and hash 0123456789abcdef"));
+  }, 60_000);
+});
+
+describe("shrink", () => {
+  test("tells the least story, and saves it as a run that violates the same", async () => {
+    const out = join(folder, "shrunk.json");
+    const mutant = "only the monotonic clock counts";
+    const { code, lines } = await said(shrink, "--seed", "7", "--mutant", mutant, "--out", out);
+    expect(code).toBe(1);
+    expect(lines).toContainEqual(expect.stringMatching(/fault: .*suspended/));
+    expect(lines).toContainEqual(expect.stringMatching(/ms {2}belief: /));
+    expect((await said(replay, out)).code).toBe(1);
+  }, 180_000);
+
+  test("of a run in which nothing is violated has nothing to do", async () => {
+    expect(await said(shrink, "--seed", "6")).toEqual({
+      code: 0,
+      lines: ["nothing is violated: there is nothing to shrink"],
+    });
+  }, 60_000);
+});
+
+describe("bad input", () => {
+  const beyond = "--beyond";
+  test.each<[Command, readonly string[], string]>([
+    [run, [], "--seed is missing"],
+    [run, ["--seed"], "argument missing"],
+    [run, ["--seed", "-1"], "ambiguous"],
+    [run, ["--seed=-1"], "--seed must be a whole number"],
+    [run, ["--seed", "1.5"], "--seed must be a whole number"],
+    [run, ["--seed", "99999999999999999999"], "--seed must be a whole number"],
+    [run, ["--seed", "1", "--engine", "steam"], "--engine must be fake-timers or heap, but is steam"],
+    [run, ["--seed", "1", "--colour", "red"], "--colour"],
+    [run, ["1"], "positional"],
+    [run, ["--seed", "1", "--mutant", "x"], 'there is no subject "x"'],
+    [run, ["--seed", "1", "--mutant", "x", "--subject", "y"], "exclude each other"],
+    [explore, [], "--seeds is missing"],
+    [explore, ["--seeds", "0"], "from 1 to"],
+    [explore, ["--attempts", "0"], "from 1 to"],
+    [explore, ["--seeds", "1", "--attempts", "1"], "exclude each other"],
+    [explore, ["--seeds", "1", "--workers", "0"], "--workers"],
+    [explore, ["--seeds", "1", beyond, "--mode", "lucky"], "--mode must be random or guided"],
+    [explore, ["--seeds", "1", "--mode", "guided"], "needs --beyond"],
+    [replay, [], "file to replay is missing"],
+    [replay, ["a.json", "b.json"], "one argument too many"],
+    [replay, ["/nowhere/at/all.json"], "cannot be read"],
+    [shrink, [], "either a file or --seed"],
+    [shrink, ["a.json", "--seed", "1"], "either a file or --seed"],
+  ])("%o %j", async (command, args, message) => {
+    const error: unknown = await command.run(args).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(UsageError);
+    expect(String(error)).toContain(message);
+  });
+
+  test.each([
+    ["{", "no JSON"],
+    ["[]", "file.version: is missing"],
+    ['{"version": 2}', "file.version: 2 is unknown here"],
+    ['{"version": 1}', "file.plan"],
+    ['{"version": 1, "plan": {"version": 7}}', "plan.version: 7 is unknown here"],
+    ['{"version": 1, "plan": {"version": 1}}', "plan.seed"],
+  ])("a file that holds %s", async (text, message) => {
+    const file = join(folder, "corrupt.json");
+    await writeFile(file, text);
+    await expect(replay.run([file])).rejects.toThrow(message);
+    await expect(replay.run([file])).rejects.toThrow(UsageError);
+  });
 });

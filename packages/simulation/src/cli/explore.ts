@@ -1,52 +1,129 @@
-import { allMarks, type Mark, type Verdict } from "../checkers/findings.ts";
-import type { EngineKind } from "../engine/engine.ts";
-import { promisedPlan } from "../plan/swarm.ts";
-import { type Outcome, simulate } from "../run/simulate.ts";
-import type { Subject } from "../run/subject.ts";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
+import { beyondPlan, promisedPlan } from "../plan/swarm.ts";
+import { type Exploration, explore as exploreTrials, plansOf, type Tally } from "../search/explore.ts";
+import { guided } from "../search/guided.ts";
+import { inOrder, type Runner, type Trial } from "../search/runner.ts";
+import {
+  type Arguments,
+  choice,
+  engineFrom,
+  flag,
+  parse,
+  subjectFrom,
+  text,
+  UsageError,
+  wholeNumber,
+} from "./arguments.ts";
+import { type Command, exitCodes } from "./command.ts";
+import { writeReplay } from "./files.ts";
+import { Pool } from "./pool.ts";
+import { Progress } from "./progress.ts";
+import { fileCommand, marginText, markLine, seedCommand, violationLines } from "./report.ts";
 
-export interface ExploreOptions {
+const options = {
+  seeds: text,
+  attempts: text,
+  from: text,
+  mode: text,
+  beyond: flag,
+  workers: text,
+  engine: text,
+  subject: text,
+  mutant: text,
+};
+
+export const explore: Command = {
+  usage:
+    "explore --seeds N | --attempts N [--from M] [--beyond [--mode random|guided]] [--workers N] " +
+    "[--subject NAME | --mutant NAME] [--engine fake-timers|heap]",
+  purpose: "many runs, or as many as it takes for so many attempts to get a lock, on every core",
+  async run(args) {
+    const parsed = parse(args, options);
+    const request = requestFrom(parsed);
+    const { engine: engineName, workers: width = String(availableParallelism()) } = parsed.values;
+    const engine = engineFrom(engineName, "heap");
+    const workers = wholeNumber("workers", width, 1);
+    const { subjectName } = await subjectFrom(parsed);
+    await using pool = new Pool(workers);
+    const begun = performance.now();
+    const exploration = await watch(request, subjectName, pool.runner(subjectName, engine));
+    tell(exploration, (performance.now() - begun) / 1000);
+    return exitCodes[exploration.verdict];
+  },
+};
+
+/** Of so many violations each is told; the others are counted. */
+const mostTold = 20;
+
+interface Request {
+  /** When it is enough: so many of these. */
+  readonly unit: "runs" | "attempts";
+  readonly count: number;
   readonly from: number;
-  readonly seeds: number;
-  readonly engine: EngineKind;
-  readonly subject?: Subject;
-  /** Called after each seed; false ends the exploration. */
-  readonly onOutcome?: (seed: number, outcome: Outcome) => boolean;
+  readonly isBeyond: boolean;
+  readonly isGuided: boolean;
 }
 
-/** What many seeds have shown together. */
-export interface Exploration {
-  readonly verdict: Verdict;
-  readonly seeds: number;
-  readonly violated: ReadonlyArray<{ readonly seed: number; readonly outcome: Outcome }>;
-  readonly unknown: number;
-  readonly operations: number;
-  readonly events: number;
-  readonly leastMargin: number;
-  readonly marks: ReadonlyMap<Mark, number>;
-  /** Marks that no seed reached. */
-  readonly unreached: readonly Mark[];
+function requestFrom({ values }: Arguments): Request {
+  const { seeds, attempts, from, beyond, mode } = values;
+  if (seeds !== undefined && attempts !== undefined)
+    throw new UsageError("--seeds and --attempts exclude each other");
+  const isGuided = choice("mode", mode, ["random", "guided"], "random") === "guided";
+  if (isGuided && beyond !== true)
+    throw new UsageError(
+      "--mode guided needs --beyond: inside the promised model there is nothing to come near to",
+    );
+  return {
+    unit: attempts === undefined ? "runs" : "attempts",
+    count: attempts === undefined ? wholeNumber("seeds", seeds, 1) : wholeNumber("attempts", attempts, 1),
+    from: wholeNumber("from", from ?? "1"),
+    isBeyond: beyond === true,
+    isGuided,
+  };
 }
 
-/** Runs seed after seed inside the promised model. */
-export async function explore(options: ExploreOptions): Promise<Exploration> {
-  const violated: Array<{ seed: number; outcome: Outcome }> = [];
-  const marks = new Map<Mark, number>();
-  const sum = { seeds: 0, unknown: 0, operations: 0, events: 0, leastMargin: Number.POSITIVE_INFINITY };
-  for (let seed = options.from; seed < options.from + options.seeds; seed += 1) {
-    const { engine, subject } = options;
-    const outcome = await simulate(promisedPlan(seed), { engine, ...(subject ? { subject } : {}) });
-    sum.seeds += 1;
-    sum.operations += outcome.operations;
-    sum.events += outcome.events;
-    sum.leastMargin = Math.min(sum.leastMargin, outcome.leastMargin);
-    for (const [mark, count] of outcome.marks) marks.set(mark, (marks.get(mark) ?? 0) + count);
-    if (outcome.verdict === "violated") violated.push({ seed, outcome });
-    if (outcome.verdict === "unknown") sum.unknown += 1;
-    if (options.onOutcome?.(seed, outcome) === false) break;
-  }
-  const unreached = allMarks.filter((mark) => !marks.has(mark));
-  // A seed that granted nothing shows nothing by itself; all of them together must show something.
-  const isUnknown = sum.unknown === sum.seeds;
-  const verdict = violated.length > 0 ? "violated" : isUnknown ? "unknown" : "ok";
-  return { verdict, violated, marks, unreached, ...sum };
+/** Runs what is asked for, and tells of violations as they are found. */
+async function watch(
+  { unit, count, from, isBeyond, isGuided }: Request,
+  subjectName: string,
+  runner: Runner,
+): Promise<Exploration> {
+  const planOf = isBeyond ? beyondPlan : promisedPlan;
+  const trials = isGuided ? guided(runner, from) : inOrder(runner, plansOf(planOf, from));
+  const progress = new Progress(count, unit);
+  const commandFor = (trial: Trial): Promise<string> | string => {
+    const { seed } = trial.plan;
+    return isGuided ? savedCommand(trial, subjectName) : seedCommand({ seed, isBeyond, subjectName });
+  };
+  const exploration = await exploreTrials(trials, async (trial, soFar: Tally) => {
+    if (trial.outcome.verdict === "violated" && soFar.violated.length <= mostTold) {
+      progress.clear();
+      const [first] = violationLines(trial.outcome);
+      console.log(`seed ${trial.plan.seed}: ${first}\nreplay: ${await commandFor(trial)}`);
+    }
+    progress.reach(soFar[unit]);
+    return soFar[unit] >= count;
+  });
+  progress.clear();
+  return exploration;
+}
+
+/** A plan that was bred has no seed to draw it from again: it is saved. */
+async function savedCommand({ plan, outcome }: Trial, subject: string): Promise<string> {
+  const { verdict, hash } = outcome;
+  const path = join(tmpdir(), `quorlock-${hash}.json`);
+  await writeReplay(path, { version: 1, plan, subject, expected: { verdict, hash } });
+  return fileCommand(path);
+}
+
+function tell(exploration: Exploration, seconds: number): void {
+  const { runs, attempts, grants, operations, events, violated, unknown, unreached } = exploration;
+  const rate = Math.round(operations / seconds);
+  console.log(`${operations} calls in ${events} events, ${seconds.toFixed(1)} s: ${rate} calls a second`);
+  console.log(markLine(exploration.marks));
+  if (unreached.length > 0) console.log(`never reached: ${unreached.join(", ")}`);
+  console.log(`${attempts} attempts, ${grants} grants, least margin ${marginText(exploration.leastMargin)}`);
+  console.log(`${runs} runs: ${violated.length} violated, ${unknown} unknown`);
+  console.log(`verdict ${exploration.verdict}`);
 }

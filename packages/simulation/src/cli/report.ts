@@ -1,9 +1,26 @@
 import { allMarks, type Mark } from "../checkers/findings.ts";
-import type { Outcome } from "../run/simulate.ts";
+import type { Outcome } from "../run/run-plan.ts";
+
+/** Where a plan came from, and so how it is made again. */
+export interface Origin {
+  readonly seed: number;
+  readonly isBeyond: boolean;
+  readonly subjectName: string;
+}
 
 /** The command that runs this seed again. */
-export function replayCommand(seed: number): string {
-  return `npx -y pnpm@12 sim run --seed ${seed}`;
+export function seedCommand({ seed, isBeyond, subjectName }: Origin): string {
+  const beyond = isBeyond ? " --beyond" : "";
+  return `npx -y pnpm@12 sim run --seed ${seed}${beyond}${subjectOption(subjectName)}`;
+}
+
+/** The command that runs this file again. */
+export function fileCommand(path: string): string {
+  return `npx -y pnpm@12 sim replay ${JSON.stringify(path)}`;
+}
+
+function subjectOption(name: string): string {
+  return name === "quorlock" ? "" : ` --subject ${JSON.stringify(name)}`;
 }
 
 /** What was violated, in words, one line each. */
@@ -17,6 +34,10 @@ export function markLine(marks: ReadonlyMap<Mark, number>): string {
 }
 
 export function summaryLine({ operations, events, simulated, leastMargin }: Outcome): string {
-  const margin = Number.isFinite(leastMargin) ? `${leastMargin.toFixed(3)} ms` : "none";
-  return `${operations} calls, ${events} events, ${(simulated / 1000).toFixed(1)} simulated seconds, least margin ${margin}`;
+  const seconds = (simulated / 1000).toFixed(1);
+  return `${operations} calls, ${events} events, ${seconds} simulated seconds, least margin ${marginText(leastMargin)}`;
+}
+
+export function marginText(margin: number): string {
+  return Number.isFinite(margin) ? `${margin.toFixed(3)} ms` : "none";
 }

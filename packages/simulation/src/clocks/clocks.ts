@@ -20,6 +20,7 @@ export class Clocks {
   #since = 0;
   #monotonicThen = 0;
   #wallThen: number;
+  #rate: PartsPerMillion;
   /** Local milliseconds in a microsecond of true time. */
   #slope: number;
   #suspended = false;
@@ -27,6 +28,11 @@ export class Clocks {
   constructor({ wall, rate }: ClocksOptions) {
     this.#wallThen = wall;
     this.#slope = slopeOf(rate);
+    this.#rate = rate;
+  }
+
+  get rate(): PartsPerMillion {
+    return this.#rate;
   }
 
   monotonicAt(time: number): number {
@@ -41,6 +47,7 @@ export class Clocks {
   setRate(time: number, rate: PartsPerMillion): void {
     this.#beginSegment(time);
     this.#slope = slopeOf(rate);
+    this.#rate = rate;
   }
 
   stepWall(by: number): void {

@@ -19,7 +19,11 @@ interface Port {
  */
 export function systemDrain(): Drain {
   const { process, MessageChannel } = globalThis as unknown as Surroundings;
-  if (process?.nextTick) return (next) => queueMicrotask(() => process.nextTick?.(next));
+  if (process?.nextTick) {
+    // A bare reaction: Node wraps what `queueMicrotask` is given into a resource to be traced.
+    const now = Promise.resolve();
+    return (next) => void now.then(() => process.nextTick?.(next));
+  }
   if (!MessageChannel) return breathe;
   const { port1, port2 } = new MessageChannel();
   let waiting: (() => void) | undefined;

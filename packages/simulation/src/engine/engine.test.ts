@@ -46,6 +46,18 @@ describe.each(kinds)("the %s engine", (kind) => {
     expect([engine.pending, engine.now, engine.step()]).toEqual([0, 3, false]);
   });
 
+  test("cancelling what has happened does not touch a later event", () => {
+    const engine = engineOf(kind);
+    const seen: string[] = [];
+    const first = engine.schedule(() => seen.push("first"), 1);
+    engine.step();
+    engine.schedule(() => seen.push("second"), 1);
+    engine.cancel(first);
+    expect(engine.pending).toBe(1);
+    drained(engine);
+    expect(seen).toEqual(["first", "second"]);
+  });
+
   test("takes the longest delay a timer can hold, and nothing that a timer would bend", () => {
     const engine = engineOf(kind);
     engine.schedule(() => {}, longestDelay);

@@ -1,83 +1,93 @@
 import { checkDelay, type Engine, type EventId } from "./engine.ts";
+import { EventSlots } from "./event-slots.ts";
 
 /**
- * The event queue as a binary heap over plain arrays, for bulk runs. Cancelled events stay in the heap, without
- * their callback, until they come to the top.
+ * The event queue as a binary heap of numbers, for bulk runs. A cancelled event leaves at once: most timers of a
+ * client are time-outs that never come.
  */
 export class HeapEngine implements Engine {
   now = 0;
+  readonly #slots = new EventSlots();
+  #pending = 0;
+  /** The heap, earliest event first: when each happens, and the slot it has. */
   readonly #times: number[] = [];
-  readonly #ids: EventId[] = [];
-  readonly #callbacks = new Map<EventId, () => void>();
-  #nextId = 1;
+  readonly #events: number[] = [];
+  /** By slot: the event's place in the heap. */
+  readonly #places: number[] = [];
 
   get pending(): number {
-    return this.#callbacks.size;
+    return this.#pending;
   }
 
   schedule(callback: () => void, delay: number): EventId {
     checkDelay(delay);
-    const id = this.#nextId;
-    this.#nextId += 1;
-    this.#callbacks.set(id, callback);
-    this.#push(this.now + delay, id);
-    return id;
+    const slot = this.#slots.take(callback);
+    this.#pending += 1;
+    this.#rise(this.#pending - 1, this.now + delay, slot);
+    return this.#slots.eventIn(slot);
   }
 
   cancel(event: EventId): void {
-    this.#callbacks.delete(event);
+    const slot = this.#slots.slotOf(event);
+    if (slot !== undefined) this.#remove(this.#places[slot]!);
   }
 
   step(): boolean {
-    while (this.#ids.length > 0) {
-      const time = this.#times[0]!;
-      const id = this.#ids[0]!;
-      this.#removeTop();
-      const callback = this.#callbacks.get(id);
-      if (!callback) continue;
-      this.#callbacks.delete(id);
-      this.now = time;
-      callback();
-      return true;
-    }
-    return false;
+    if (this.#pending === 0) return false;
+    this.now = this.#times[0]!;
+    this.#remove(0)();
+    return true;
   }
 
-  #push(time: number, id: EventId): void {
-    let index = this.#ids.length;
-    while (index > 0) {
-      const parent = (index - 1) >> 1;
-      if (this.#times[parent]! <= time) break;
-      this.#times[index] = this.#times[parent]!;
-      this.#ids[index] = this.#ids[parent]!;
-      index = parent;
-    }
-    this.#times[index] = time;
-    this.#ids[index] = id;
+  /** Empties a place, and fills it with the last of the heap. Returns what was to happen. */
+  #remove(place: number): () => void {
+    const callback = this.#slots.free(this.#events[place]!);
+    this.#pending -= 1;
+    const last = this.#pending;
+    if (place === last) return callback;
+    const time = this.#times[last]!;
+    const slot = this.#events[last]!;
+    if (place > 0 && this.#isEarlier(time, slot, parentOf(place))) this.#rise(place, time, slot);
+    else this.#sink(place, time, slot);
+    return callback;
   }
 
-  #removeTop(): void {
-    const time = this.#times.pop()!;
-    const id = this.#ids.pop()!;
-    const size = this.#ids.length;
-    if (size === 0) return;
-    let index = 0;
-    for (let child = 1; child < size; child = 2 * index + 1) {
-      if (child + 1 < size && this.#isEarlier(child + 1, child)) child += 1;
-      const later = this.#times[child]! > time || (this.#times[child] === time && this.#ids[child]! > id);
-      if (later) break;
-      this.#times[index] = this.#times[child]!;
-      this.#ids[index] = this.#ids[child]!;
-      index = child;
+  #rise(from: number, time: number, slot: number): void {
+    let place = from;
+    while (place > 0 && this.#isEarlier(time, slot, parentOf(place))) {
+      this.#put(place, this.#times[parentOf(place)]!, this.#events[parentOf(place)]!);
+      place = parentOf(place);
     }
-    this.#times[index] = time;
-    this.#ids[index] = id;
+    this.#put(place, time, slot);
   }
 
-  /** Of two events at the same time, the one that was scheduled first. */
-  #isEarlier(left: number, right: number): boolean {
-    const leftTime = this.#times[left]!;
-    const rightTime = this.#times[right]!;
-    return leftTime < rightTime || (leftTime === rightTime && this.#ids[left]! < this.#ids[right]!);
+  #sink(from: number, time: number, slot: number): void {
+    let place = from;
+    for (let child = 2 * place + 1; child < this.#pending; child = 2 * place + 1) {
+      const right = child + 1;
+      if (right < this.#pending && this.#isEarlier(this.#times[right]!, this.#events[right]!, child))
+        child = right;
+      if (this.#isEarlier(time, slot, child)) break;
+      this.#put(place, this.#times[child]!, this.#events[child]!);
+      place = child;
+    }
+    this.#put(place, time, slot);
   }
+
+  #put(place: number, time: number, slot: number): void {
+    this.#times[place] = time;
+    this.#events[place] = slot;
+    this.#places[slot] = place;
+  }
+
+  /** Whether an event comes before the one at `place`. */
+  #isEarlier(time: number, slot: number, place: number): boolean {
+    const other = this.#times[place]!;
+    if (time !== other) return time < other;
+    return this.#slots.orderOf(slot) < this.#slots.orderOf(this.#events[place]!);
+  }
+}
+
+function parentOf(place: number): number {
+  return (place - 1) >> 1;
 }

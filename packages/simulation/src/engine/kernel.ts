@@ -1,5 +1,5 @@
 import { breathe, type Drain, systemDrain } from "./drain.ts";
-import type { Engine } from "./engine.ts";
+import { type Engine, type EventId, longestDelay, shortestDelay } from "./engine.ts";
 import { Trace } from "./trace.ts";
 
 /** Whatever runs in turns; see `Process`. */
@@ -47,21 +47,20 @@ export class Kernel {
     return this.#running;
   }
 
-  /** Gives `process` a turn, in which `act` is run. One for each event. */
-  turn(process: TurnTaker, act: () => void): void {
+  /** Gives `process` a turn, in which it does what `item` is. One for each event. */
+  turn(process: TurnTaker, item: { act(): void }): void {
     if (this.#running) throw new Error("two processes cannot have a turn in one event");
     this.#running = process;
-    act();
+    item.act();
     if (process.isAsynchronous) this.#mustDrain = true;
     else this.#endTurn();
   }
 
   /** Runs event after event until `until` (true time, us), or until `isOver` or nothing is left to happen. */
   run(until: number, isOver: () => boolean = () => false): Promise<void> {
-    const end = { isReached: false };
+    const end = this.#endAt(until);
     let turns = 0;
-    this.engine.schedule(() => (end.isReached = true), Math.max(1, until - this.now));
-    return new Promise((resolve, reject) => {
+    return new Promise<void>((resolve, reject) => {
       const go = (): void => {
         try {
           this.#endTurn();
@@ -80,7 +79,22 @@ export class Kernel {
         }
       };
       this.#drain(go);
-    });
+    }).finally(end.cancel);
+  }
+
+  /** An event of its own, or several where no delay is long enough. */
+  #endAt(time: number): { readonly isReached: boolean; readonly cancel: () => void } {
+    const approach = (): EventId =>
+      this.engine.schedule(
+        () => {
+          if (this.now >= time) end.isReached = true;
+          else event = approach();
+        },
+        Math.min(Math.max(shortestDelay, time - this.now), longestDelay),
+      );
+    const end = { isReached: false, cancel: () => this.engine.cancel(event) };
+    let event = approach();
+    return end;
   }
 
   #endTurn(): void {

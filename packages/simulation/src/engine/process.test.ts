@@ -84,9 +84,18 @@ describe("the timers of a process", () => {
     let fired = 0;
     process.setTimer(() => (fired = kernel.now), 3_000_000);
     process.setTimer(() => (fired = -1), 5).cancel();
-    await run(2_000_000);
     await run(3_500_000);
     expect(fired).toBe(3_000_000 * ms);
+  });
+
+  test("due at the same time, they fire in the order of setting, also when others were cancelled and the rate changes", async () => {
+    const { process, seen, at, run } = setting();
+    const cancelled = process.setTimer(() => {}, 10);
+    for (const name of ["a", "b", "c"]) process.setTimer(() => seen.push(name), 20);
+    at(5, () => cancelled.cancel());
+    at(6, () => process.setRate(1000));
+    await run();
+    expect(seen).toEqual(["a", "b", "c"]);
   });
 
   test("a suspended machine's timers wait for as long as it slept", async () => {

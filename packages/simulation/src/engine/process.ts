@@ -19,9 +19,10 @@ export interface ProcessOptions extends ClocksOptions {
 /** What floating point may add to a delay, us. */
 const rounding = 0.001;
 
+/** What a turn is for. */
 interface Item {
   readonly kind: "timer" | "delivery";
-  readonly act: () => void;
+  act(): void;
 }
 
 /**
@@ -40,7 +41,9 @@ export class Process implements TurnTaker, Runtime {
   readonly #random: Random;
   readonly #timerLateness: number;
   readonly #backlog: Backlog<Item>;
-  readonly #timers = new Set<ProcessTimer>();
+  /** In no order: each knows its place. (A set that is filled and emptied all the time costs more than the timers.) */
+  readonly #timers: ProcessTimer[] = [];
+  #timersSet = 0;
   /** Called after each of its turns. */
   onTurnEnd: (() => void) | undefined;
   /** Called before each reading of a clock; may stall. */
@@ -60,7 +63,7 @@ export class Process implements TurnTaker, Runtime {
     this.#clocks = new Clocks(options);
     this.#random = options.random;
     this.#timerLateness = options.timerLateness * 1000;
-    this.#backlog = new Backlog(kernel.engine, (item) => this.#kernel.turn(this, item.act));
+    this.#backlog = new Backlog(kernel.engine, (item) => this.#kernel.turn(this, item));
     this.#recordClocks();
   }
 
@@ -134,8 +137,9 @@ export class Process implements TurnTaker, Runtime {
     if (!(delay >= 0 && delay <= longestDelay)) throw new RangeError(`no timer keeps a delay of ${delay} ms`);
     const due = this.#clocks.monotonicAt(this.now) + Math.max(1, Math.trunc(delay));
     const late = this.#timerLateness > 0 ? this.#random.exponential(this.#timerLateness) : 0;
-    const timer = new ProcessTimer(this, callback, due, late);
-    this.#timers.add(timer);
+    this.#timersSet += 1;
+    const timer = new ProcessTimer(this, callback, due, late, this.#timersSet, this.#timers.length);
+    this.#timers.push(timer);
     this.#arm(timer);
     return timer;
   }
@@ -198,7 +202,7 @@ export class Process implements TurnTaker, Runtime {
   kill(): void {
     this.#isDead = true;
     this.record("ends");
-    for (const timer of this.#timers) timer.cancel();
+    for (const timer of [...this.#timers]) timer.cancel();
     this.#backlog.clear();
   }
 
@@ -211,8 +215,20 @@ export class Process implements TurnTaker, Runtime {
 
   /** @internal */
   forget(timer: ProcessTimer): void {
-    this.#timers.delete(timer);
     if (timer.event !== undefined) this.#kernel.engine.cancel(timer.event);
+    if (this.#timers[timer.place] !== timer) return;
+    const last = this.#timers.pop()!;
+    if (last === timer) return;
+    this.#timers[timer.place] = last;
+    last.place = timer.place;
+  }
+
+  /** @internal In a turn of this process. */
+  run(timer: ProcessTimer): void {
+    if (this.#timers[timer.place] !== timer) return;
+    this.forget(timer);
+    this.#kernel.trace.add(this.#kernel.now, this.name, "timer");
+    timer.callback();
   }
 
   /** What its clocks show, and how fast they go until this is said again. */
@@ -250,19 +266,14 @@ export class Process implements TurnTaker, Runtime {
 
   #fire(timer: ProcessTimer): void {
     timer.isDue = true;
-    this.#pass({
-      kind: "timer",
-      act: () => {
-        if (!this.#timers.delete(timer)) return;
-        this.#kernel.trace.add(this.#kernel.now, this.name, "timer");
-        timer.callback();
-      },
-    });
+    this.#pass(timer);
   }
 
   /** A local delay takes another true time now. */
   #rearm(): void {
-    for (const timer of this.#timers) if (!timer.isDue) this.#arm(timer);
+    const waiting = this.#timers.filter((timer) => !timer.isDue);
+    // Of two that are due at the same time the older one fires first.
+    for (const timer of waiting.sort((one, other) => one.number - other.number)) this.#arm(timer);
   }
 
   /** A clock that was read ahead of time, in a stalled turn, keeps its rate until then: it must not step back. */
@@ -282,21 +293,39 @@ export class Process implements TurnTaker, Runtime {
   }
 }
 
-class ProcessTimer implements Timer {
+class ProcessTimer implements Timer, Item {
+  readonly kind = "timer";
   readonly #process: Process;
   readonly callback: () => void;
   /** By the monotonic clock. */
   readonly due: number;
   /** By how much it is late, us. */
   readonly late: number;
+  /** In the order of setting. */
+  readonly number: number;
+  /** Among the timers of its process. */
+  place: number;
   event: EventId | undefined;
   isDue = false;
 
-  constructor(process: Process, callback: () => void, due: number, late: number) {
+  constructor(
+    process: Process,
+    callback: () => void,
+    due: number,
+    late: number,
+    number: number,
+    place: number,
+  ) {
     this.#process = process;
     this.callback = callback;
     this.due = due;
     this.late = late;
+    this.number = number;
+    this.place = place;
+  }
+
+  act(): void {
+    this.#process.run(this);
   }
 
   cancel(): void {

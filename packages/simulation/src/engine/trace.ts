@@ -1,14 +1,23 @@
 /** What an entry of the trace may carry: everything that tells two runs apart. */
 export type TraceValue = string | number | boolean;
 
+/** What a text comes to, so that a text that is seen again is read only once. */
+interface Digest {
+  readonly first: number;
+  readonly second: number;
+}
+
+/** So many texts are remembered: names and commands come again all the time, tokens for a while. */
+const mostDigests = 4096;
+
 /**
  * The hash of everything that happened, in order: two runs of one seed that differ anywhere, in an argument or in
  * a microsecond, differ in it. Two 32-bit multiplicative lanes (as in cyrb53), not cryptographic.
  */
 export class Trace {
-  #first = 0xdeadbeef;
-  #second = 0x41c6ce57;
+  readonly #state = new Lanes(0xdeadbeef, 0x41c6ce57);
   #entries = 0;
+  readonly #digests = new Map<string, Digest>();
   readonly #listener: ((time: number, entry: readonly TraceValue[]) => void) | undefined;
 
   /** `listener` sees each entry in clear; without one nothing is kept. */
@@ -22,43 +31,71 @@ export class Trace {
 
   /** 16 hexadecimal characters. */
   get hash(): string {
-    let first = Math.imul(this.#first ^ (this.#first >>> 16), 2_246_822_507);
-    first ^= Math.imul(this.#second ^ (this.#second >>> 13), 3_266_489_909);
-    let second = Math.imul(this.#second ^ (this.#second >>> 16), 2_246_822_507);
-    second ^= Math.imul(this.#first ^ (this.#first >>> 13), 3_266_489_909);
+    const { first, second } = this.#state.final;
     return [first, second].map((half) => (half >>> 0).toString(16).padStart(8, "0")).join("");
   }
 
   /** `time` is true time in us. */
   add(time: number, ...entry: readonly TraceValue[]): void {
     this.#entries += 1;
+    this.#state.word(entry.length);
     this.#number(time);
-    for (const value of entry) {
-      if (typeof value === "string") this.#string(value);
+    for (let index = 0; index < entry.length; index += 1) {
+      const value = entry[index]!;
+      if (typeof value === "string") this.#text(value);
       else this.#number(Number(value));
     }
     this.#listener?.(time, entry);
   }
 
-  #string(text: string): void {
-    for (let index = 0; index < text.length; index += 1) this.#word(text.charCodeAt(index));
-    this.#word(~text.length);
+  #text(text: string): void {
+    const { first, second } = this.#digests.get(text) ?? this.#read(text);
+    this.#state.word(first);
+    this.#state.word(second);
+  }
+
+  #read(text: string): Digest {
+    const lanes = new Lanes(~text.length, text.length);
+    for (let index = 0; index < text.length; index += 1) lanes.word(text.charCodeAt(index));
+    if (this.#digests.size >= mostDigests) this.#digests.clear();
+    const digest = lanes.final;
+    this.#digests.set(text, digest);
+    return digest;
   }
 
   #number(value: number): void {
-    if (Number.isSafeInteger(value)) {
-      this.#word(value | 0);
-      this.#word(Math.floor(value / 2 ** 32));
-    } else {
-      this.#string(String(value));
+    if (!Number.isSafeInteger(value)) {
+      this.#text(String(value));
+      return;
     }
+    this.#state.word(value | 0);
+    this.#state.word(Math.floor(value / 2 ** 32));
+  }
+}
+
+class Lanes {
+  #first: number;
+  #second: number;
+
+  constructor(first: number, second: number) {
+    this.#first = first | 0;
+    this.#second = second | 0;
   }
 
-  #word(word: number): void {
-    this.#first = Math.imul(this.#first ^ word, 2_654_435_761);
-    this.#second = Math.imul(this.#second ^ word, 1_597_334_677);
+  word(word: number): void {
+    const first = Math.imul(this.#first ^ word, 2_654_435_761);
+    const second = Math.imul(this.#second ^ word, 1_597_334_677);
     // Multiplication only carries upwards: bring the high bits down again.
-    this.#first ^= this.#first >>> 15;
-    this.#second ^= this.#second >>> 17;
+    this.#first = first ^ (first >>> 15);
+    this.#second = second ^ (second >>> 17);
+  }
+
+  /** What all words so far come to; each lane has a part in both halves. */
+  get final(): Digest {
+    let first = Math.imul(this.#first ^ (this.#first >>> 16), 2_246_822_507);
+    first ^= Math.imul(this.#second ^ (this.#second >>> 13), 3_266_489_909);
+    let second = Math.imul(this.#second ^ (this.#second >>> 16), 2_246_822_507);
+    second ^= Math.imul(this.#first ^ (this.#first >>> 13), 3_266_489_909);
+    return { first, second };
   }
 }

@@ -1,3 +1,4 @@
+import { Entries } from "./entries.ts";
 import type { Entry, Write } from "./keyspace.ts";
 
 /** What a master keeps on disk, and when. */
@@ -34,7 +35,9 @@ export class Durability {
   readonly #phase: number;
   /** No replica is further behind, us. */
   readonly #longestLag: number;
-  #base = new Map<string, Entry>();
+  /** What no crash takes back any more, and every replica has. */
+  #base = new Entries();
+  /** The writes since. */
   #log: DatedWrite[] = [];
   #longestLog = manyWrites;
   #startedAt = 0;
@@ -47,6 +50,10 @@ export class Durability {
 
   /** To be called for each write; `at` is true time, us, and never decreases. */
   record({ key, entry }: Change, at: number): void {
+    if (this.#keepsAll) {
+      apply(this.#base, { key, entry });
+      return;
+    }
     this.#log.push({ key, entry, at });
     if (this.#log.length >= this.#longestLog) this.#compact(at);
   }
@@ -58,16 +65,21 @@ export class Durability {
 
   /** The state as of `at`, with every write up to then; `at` is no longer ago than a replica may lag, where that is in question. */
   stateAt(at: number): Map<string, Entry> {
-    const state = new Map(this.#base);
+    const state = new Map(this.#base.all);
     for (const write of this.#log) if (write.at <= at) apply(state, write);
     return state;
   }
 
   /** `state` is all there is from now on, and it is on disk. */
   restartWith(state: ReadonlyMap<string, Entry>, at: number): void {
-    this.#base = new Map(state);
+    this.#base = new Entries(state);
     this.#log = [];
     this.#startedAt = at;
+  }
+
+  /** Nothing is ever taken back. */
+  get #keepsAll(): boolean {
+    return this.#persistence.mode === "aof-always" && this.#longestLag === 0;
   }
 
   /** The last moment whose writes a crash leaves alone. */
@@ -85,7 +97,7 @@ export class Durability {
     return Math.floor((at - this.#phase) / period) * period + this.#phase;
   }
 
-  /** Moves into the base what no crash takes back any more and every replica has. */
+  /** Moves into the base what belongs there by now. */
   #compact(now: number): void {
     const settled = Math.min(this.#durableUntil("power", now), now - this.#longestLag);
     const kept = this.#log.filter((write) => {
@@ -97,7 +109,7 @@ export class Durability {
   }
 }
 
-function apply(state: Map<string, Entry>, { key, entry }: Change): void {
+function apply(state: Map<string, Entry> | Entries, { key, entry }: Change): void {
   if (entry) state.set(key, entry);
   else state.delete(key);
 }

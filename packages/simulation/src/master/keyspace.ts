@@ -1,3 +1,5 @@
+import { Entries } from "./entries.ts";
+
 /** A value that is no string exists only to be refused: that is all a lock needs of it. */
 export interface Entry {
   readonly value: string | { readonly list: readonly string[] };
@@ -21,11 +23,11 @@ export interface Write {
  * with a PTTL of 0. A clock that steps back lengthens what is left of it.
  */
 export class Keyspace {
-  readonly #entries: Map<string, Entry>;
+  readonly #entries: Entries;
   readonly #written: (write: Write) => void;
 
   constructor(entries: Iterable<readonly [string, Entry]> = [], written: (write: Write) => void = () => {}) {
-    this.#entries = new Map(entries);
+    this.#entries = new Entries(entries);
     this.#written = written;
   }
 
@@ -52,7 +54,7 @@ export class Keyspace {
   }
 
   clear(): void {
-    for (const [key, previous] of [...this.#entries]) {
+    for (const [key, previous] of this.#entries.all) {
       this.#entries.delete(key);
       this.#written({ key, entry: undefined, previous });
     }
@@ -60,11 +62,10 @@ export class Keyspace {
 
   /** Takes away what has expired, as Redis's active expiry does ten times a second. */
   sweep(now: number): void {
-    for (const key of [...this.#entries.keys()]) this.get(key, now);
+    for (const [key] of this.#entries.all) this.get(key, now);
   }
 
-  /** In the order of their last creation. */
-  entries(): IterableIterator<[string, Entry]> {
-    return this.#entries.entries();
+  entries(): ReadonlyArray<readonly [string, Entry]> {
+    return this.#entries.all;
   }
 }

@@ -1,6 +1,6 @@
 import type { Entry, Keyspace } from "./keyspace.ts";
 import { notAnInteger, type Reply, ReplyError, wrongType } from "./reply.ts";
-import { clientScripts, scriptTwins } from "./script-twins.ts";
+import { scriptWith, twinOf } from "./script-twins.ts";
 
 type Command = (args: readonly string[], now: number) => Reply;
 
@@ -28,9 +28,11 @@ export class RedisModel {
       ["EXISTS", (keys, now) => keys.filter((key) => this.#keyspace.get(key, now)).length],
       ["PTTL", ([key], now) => this.#pttl(key!, now)],
       ["PEXPIRE", ([key, ttl], now) => this.#expire(key!, ttl!, now)],
+      ["INCR", ([key], now) => this.#add(key!, 1, now)],
+      ["DECR", ([key], now) => this.#add(key!, -1, now)],
       ["RPUSH", ([key, ...values], now) => this.#push(key!, values, now)],
-      ["EVAL", ([source, ...rest], now) => this.#evaluate(this.#load(source!), rest, now)],
-      ["EVALSHA", ([sha1, ...rest], now) => this.#evaluate(sha1!.toLowerCase(), rest, now)],
+      ["EVAL", (args, now) => this.#evaluate(args, now, () => this.#load(args[0]!))],
+      ["EVALSHA", (args, now) => this.#evaluate(args, now, () => this.#loaded(args[0]!))],
       ["SCRIPT", ([action, ...args]) => this.#script(action!, args)],
       ["FLUSHALL", () => this.#flushAll()],
       ["PING", () => "PONG"],
@@ -57,9 +59,14 @@ export class RedisModel {
 
   /** `now` is the master's wall clock, whole ms. Error replies are thrown. */
   execute(command: string, args: readonly (string | number)[], now: number): Reply {
-    const run = this.#commands.get(command.toUpperCase());
-    if (!run) throw new ReplyError(`ERR unknown command '${command}', with args beginning with: `);
-    return run(args.map(String), now);
+    return this.#run(command, args.map(String), now);
+  }
+
+  /** A command as it is, or as a script calls it. */
+  #run(command: string, args: readonly string[], now: number): Reply {
+    const run = this.#commands.get(command) ?? this.#commands.get(command.toUpperCase());
+    if (!run) throw unknownCommand(command, args);
+    return run(args, now);
   }
 
   #string(key: string, now: number): string | null {
@@ -92,6 +99,12 @@ export class RedisModel {
     return 1;
   }
 
+  #add(key: string, by: number, now: number): number {
+    const sum = integer(this.#string(key, now) ?? "0") + by;
+    this.#keyspace.set(key, { value: String(sum), expiresAt: this.#keyspace.get(key, now)?.expiresAt });
+    return sum;
+  }
+
   #push(key: string, values: readonly string[], now: number): number {
     const entry = this.#keyspace.get(key, now);
     if (entry && typeof entry.value === "string") throw wrongType();
@@ -102,19 +115,29 @@ export class RedisModel {
   }
 
   #load(source: string): string {
-    const script = clientScripts.find((candidate) => candidate.source === source);
+    const script = scriptWith(source);
     if (!script) throw new Error("a script that no twin was written for: see script-twins.ts");
     this.#scripts.add(script.sha1);
     return script.sha1;
   }
 
-  #evaluate(sha1: string, [count, ...rest]: readonly string[], now: number): Reply {
+  #loaded(text: string): string {
+    const sha1 = text.toLowerCase();
     if (!this.#scripts.has(sha1)) throw new ReplyError("NOSCRIPT No matching script. Please use EVAL.");
-    const twin = scriptTwins.get(sha1);
+    return sha1;
+  }
+
+  /** `args`: the script, how many keys, the keys, and the rest. The number is looked at before the script is. */
+  #evaluate(args: readonly string[], now: number, script: () => string): Reply {
+    const keys = integer(args[1]!);
+    if (keys > args.length - 2)
+      throw new ReplyError("ERR Number of keys can't be greater than number of args");
+    if (keys < 0) throw new ReplyError("ERR Number of keys can't be negative");
+    const sha1 = script();
+    const twin = twinOf(sha1);
     if (!twin) throw new Error(`script ${sha1} has no twin: see script-twins.ts`);
-    const keys = integer(count!);
-    const call = (command: string, ...args: readonly string[]): Reply => this.execute(command, args, now);
-    return twin(call, rest.slice(0, keys), rest.slice(keys));
+    const call = (command: string, ...args: readonly string[]): Reply => this.#run(command, args, now);
+    return twin(call, args.slice(2, 2 + keys), args.slice(2 + keys));
   }
 
   #script(action: string, args: readonly string[]): Reply {
@@ -136,6 +159,15 @@ export class RedisModel {
     this.#keyspace.clear();
     return "OK";
   }
+}
+
+/** Redis quotes the first 128 characters of the arguments. */
+function unknownCommand(command: string, args: readonly string[]): ReplyError {
+  let quoted = "";
+  for (const arg of args) {
+    if (quoted.length < 128) quoted += `'${arg.slice(0, 128 - quoted.length)}' `;
+  }
+  return new ReplyError(`ERR unknown command '${command}', with args beginning with: ${quoted}`);
 }
 
 interface SetOptions {

@@ -1,4 +1,5 @@
 import type { Connection, Runtime } from "@quorlock/redlock";
+import type { Twin } from "../master/script-twins.ts";
 
 /** One deliberate fault in the algorithm, that the simulation has to find. */
 export type Mutant = SourceMutant | InjectedMutant;
@@ -20,6 +21,8 @@ export interface Edit {
 /** The fault is in the client's source, in one place or in those that make it together. */
 export interface SourceMutant extends Described {
   readonly edits: readonly Edit[];
+  /** What the claim script does, where the edits are in its text. Its digest has to be another, too. */
+  readonly claimTwin?: Twin;
 }
 
 /** The client is as it is, and what it is given lies to it or for it. */

@@ -1,27 +1,29 @@
-import { describe, expect, test } from "vitest";
-import { explore } from "../cli/explore.ts";
-import type { Outcome } from "../run/simulate.ts";
+import { afterAll, describe, expect, test } from "vitest";
+import { Pool } from "../cli/pool.ts";
+import { promisedPlan } from "../plan/swarm.ts";
+import { explore, plansOf } from "../search/explore.ts";
+import { inOrder } from "../search/runner.ts";
 import { mutants } from "./mutants.ts";
-import { edited, mutatedClient } from "./mutated-client.ts";
+import { edited } from "./mutated-client.ts";
 
 /** The harness's budget for each. */
 const seeds = 400;
 
-function survives(_: number, { verdict }: Outcome): boolean {
-  return verdict !== "violated";
-}
-
 describe("the harness finds every mutant", () => {
+  const pool = new Pool();
+  afterAll(() => pool.close());
+
   test.each(mutants)(
     "$name",
-    async (mutant) => {
-      const subject = await mutatedClient(mutant);
-      const { violated } = await explore({ from: 1, seeds, engine: "heap", subject, onOutcome: survives });
+    async ({ name }) => {
+      const trials = inOrder(pool.runner(name), plansOf(promisedPlan, 1, seeds), "any");
+      const { violated } = await explore(trials, (_, soFar) => soFar.violated.length > 0);
       // Found within the budget: otherwise the mutant has survived.
-      expect(violated.map(({ outcome }) => outcome.violations[0]?.kind)).toHaveLength(1);
-      console.log(`${mutant.name}: seed ${violated[0]!.seed}, ${violated[0]!.outcome.violations[0]!.kind}`);
+      expect(violated).toHaveLength(1);
+      const [{ plan, outcome }] = violated as [(typeof violated)[number]];
+      console.log(`${name}: seed ${plan.seed}, ${outcome.violations[0]!.kind}`);
     },
-    120_000,
+    300_000,
   );
 });
 

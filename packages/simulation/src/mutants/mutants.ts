@@ -1,4 +1,5 @@
-import { type Connection, type Runtime, releaseScript } from "@quorlock/redlock";
+import { type Connection, claimScript, type Runtime, releaseScript } from "@quorlock/redlock";
+import { claimTwin } from "../master/script-twins.ts";
 import type { Edit, Mutant } from "./mutant.ts";
 
 /** The deadline is not looked at when an answer comes. */
@@ -14,6 +15,12 @@ const noEnd: Edit = {
   line: "if (this.coordinator.clock.now() >= this.#due) this.lose(this.whyItRunsOut);\n    else this.#watch();",
   instead: "",
 };
+
+const claimingSet = 'redis.call("SET", KEYS[index], token, "PX", ttl)';
+
+function claimDigest(instead: string): Edit {
+  return { file: "scripts.ts", line: claimScript.sha1, instead };
+}
 
 /** Each must be found by the harness; one that survives is a failing test. */
 export const mutants: readonly Mutant[] = [
@@ -193,6 +200,22 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
+    name: "an extension may shorten a key",
+    edits: [
+      { file: "scripts.ts", line: "if left ~= -1 and left < least then", instead: "if left ~= -1 then" },
+      claimDigest("1".repeat(40)),
+    ],
+    claimTwin: claimTwin({ isShort: () => true }),
+  },
+  {
+    name: "a key that holds the token already is not renewed, and counts all the same",
+    edits: [
+      { file: "scripts.ts", line: claimingSet, instead: `if left == -2 then ${claimingSet} end` },
+      claimDigest("2".repeat(40)),
+    ],
+    claimTwin: claimTwin({ isSet: (left) => left === -2 }),
+  },
+  {
     name: "a hold ends when its release is answered, not before it is sent",
     edits: [
       {
@@ -201,6 +224,30 @@ export const mutants: readonly Mutant[] = [
         instead:
           "        this.#releasing = send();\n        void this.#releasing.then(() => { this.#released = true; this.#end(); });\n" +
           "        return this.#releasing;\n      }\n      this.#releasing = send();",
+      },
+    ],
+  },
+];
+
+/** Too rare for the budget of the others: the seed bank keeps a run that shows it. */
+export const rareMutants: readonly Mutant[] = [
+  {
+    name: "two milliseconds of the wall clock are forgiven after each suspension",
+    edits: [
+      {
+        file: "clock.ts",
+        line: "this.#elapsed += leapt ? Math.max(byMonotonic, byWall + wallGrain + monotonic - before) : byMonotonic;",
+        instead: "this.#elapsed += Math.max(byMonotonic, byWall - 2);",
+      },
+    ],
+  },
+  {
+    name: "a pause between reading the two clocks is not seen",
+    edits: [
+      {
+        file: "clock.ts",
+        line: "const monotonic = this.#runtime.monotonic();",
+        instead: "const monotonic = before;",
       },
     ],
   },

@@ -2,6 +2,8 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type * as RedlockModule from "@quorlock/redlock";
 import { build, type Plugin } from "esbuild";
+import { makeKnown } from "../master/script-twins.ts";
+import { nameScript } from "../run/moments.ts";
 import { clientOf, type Subject, theClient } from "../run/subject.ts";
 import type { Edit, Mutant, SourceMutant } from "./mutant.ts";
 
@@ -11,6 +13,10 @@ const sources = fileURLToPath(new URL("../../../redlock/src/", import.meta.url))
 export async function mutatedClient(mutant: Mutant): Promise<Subject> {
   if ("edits" in mutant) {
     const client = await importMutated(mutant);
+    if (mutant.claimTwin) {
+      makeKnown(client.claimScript, mutant.claimTwin);
+      nameScript(client.claimScript, "claim");
+    }
     return {
       name: mutant.name,
       create: (connections, runtime, settings) => clientOf(client, connections, runtime, settings),

@@ -16,6 +16,9 @@ export class OneWay {
   readonly #longest: number;
   readonly #random: Random;
   readonly #backlog: Backlog<() => void>;
+  /** In the order of sending, which is that of arrival: what each event of an arrival takes the first of. */
+  readonly #onTheWay: Array<() => void> = [];
+  readonly #arriveNext = (): void => this.#backlog.pass(this.#onTheWay.shift()!);
   #lastArrival = 0;
 
   /** `longest`: no message takes longer, however slow the way is, us. */
@@ -37,7 +40,8 @@ export class OneWay {
     const arrival = Math.max(sentAt + Math.min(Math.max(1, latency), this.#longest), this.#lastArrival);
     this.#lastArrival = arrival;
     const delay = Math.min(Math.max(1, arrival - this.#kernel.now), longestDelay);
-    this.#kernel.engine.schedule(() => this.#backlog.pass(arrive), delay);
+    this.#onTheWay.push(arrive);
+    this.#kernel.engine.schedule(this.#arriveNext, delay);
   }
 
   cut(): void {

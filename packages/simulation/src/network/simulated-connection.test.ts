@@ -30,7 +30,11 @@ function setting(latency = tenMilliseconds, persistence: Persistence = { mode: "
   const requests = way("requests");
   const replies = way("replies");
   const lost: string[] = [];
-  const witness = { executed: () => {}, replyLost: (command: string) => void lost.push(command) };
+  const witness = {
+    sent: () => {},
+    executed: () => {},
+    replyLost: (command: string) => void lost.push(command),
+  };
   const options = { client, master, requests, replies, reconnectDelay: 50 };
   const connection = new SimulatedConnection(kernel, options, witness);
   const seen: string[] = [];

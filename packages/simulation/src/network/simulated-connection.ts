@@ -12,6 +12,8 @@ class ConnectionError extends Error {
 }
 
 interface Request {
+  /** On this connection. */
+  readonly number: number;
   readonly command: string;
   readonly args: readonly (string | number)[];
   readonly resolve: (reply: unknown) => void;
@@ -38,6 +40,8 @@ export interface ConnectionOptions {
 
 /** Sees what only the wire knows. */
 export interface Witness {
+  /** In a turn of the client: a command is on its way. */
+  sent(command: string, args: readonly (string | number)[]): void;
   /** A master has executed a command `age` us after it was sent. */
   executed(command: string, args: readonly (string | number)[], reply: unknown, age: number): void;
   /** A command was executed, and its reply will never come. */
@@ -66,7 +70,8 @@ export class SimulatedConnection implements Connection {
   /** The one that the client believes in. */
   #standing = 0;
   /** In the order of sending. */
-  #unanswered = new Set<Request>();
+  #unanswered: Request[] = [];
+  #sent = 0;
 
   constructor(kernel: Kernel, options: ConnectionOptions, witness: Witness) {
     this.#kernel = kernel;
@@ -90,13 +95,16 @@ export class SimulatedConnection implements Connection {
   send(command: string, args: readonly (string | number)[]): Promise<unknown> {
     if (this.#state !== "ready") return Promise.reject(new ConnectionError("not connected"));
     const { client, master, requests } = this.#options;
-    this.#kernel.trace.add(client.now, client.name, "sends", master.name, command, ...args);
+    this.#sent += 1;
+    const number = this.#sent;
+    this.#kernel.trace.add(client.now, client.name, "sends", master.name, number, command, ...args);
     return new Promise((resolve, reject) => {
       const generation = this.#standing;
       // It may be broken already, and the client not have heard of it.
       const isLost = generation !== this.#generation;
       const sentAt = client.now;
       const request: Request = {
+        number,
         command,
         args,
         resolve,
@@ -106,8 +114,9 @@ export class SimulatedConnection implements Connection {
         isLost,
         hasArrived: false,
       };
-      this.#unanswered.add(request);
+      this.#unanswered.push(request);
       requests.send(client.now, () => this.#arrive(request));
+      this.#witness.sent(command, args);
     });
   }
 
@@ -156,7 +165,8 @@ export class SimulatedConnection implements Connection {
       if (!master.isUp || master.incarnation !== incarnation) return;
       const reply = master.execute(request.command, request.args, this.#options.client);
       const { now, trace } = this.#kernel;
-      trace.add(now, master.name, "runs", request.command, textOf(reply));
+      const { number, command } = request;
+      trace.add(now, master.name, "runs", this.#options.client.name, number, command, textOf(reply));
       this.#witness.executed(request.command, request.args, reply, now - request.sentAt);
       if (request.generation === this.#generation) this.#reply(request, reply);
       else this.#witness.replyLost(request.command);
@@ -168,12 +178,19 @@ export class SimulatedConnection implements Connection {
     replies.send(master.process.now, () => {
       if (request.generation !== this.#generation) return;
       client.deliver(() => {
-        if (!this.#unanswered.delete(request)) return;
-        this.#kernel.trace.add(this.#kernel.now, client.name, "hears", master.name);
+        if (!this.#forget(request)) return;
+        this.#kernel.trace.add(this.#kernel.now, client.name, "hears", master.name, request.number);
         if (reply instanceof ReplyError) request.reject(reply);
         else request.resolve(reply);
       });
     });
+  }
+
+  /** Whether it was still unanswered. Replies come in order, so it is the first. */
+  #forget(request: Request): boolean {
+    const place = this.#unanswered.indexOf(request);
+    if (place >= 0) this.#unanswered.splice(place, 1);
+    return place >= 0;
   }
 
   #lose(inFlight: InFlight): void {
@@ -184,8 +201,8 @@ export class SimulatedConnection implements Connection {
 
   /** In a turn of the client: whatever is unanswered stays so. */
   #abandon(inFlight: InFlight): void {
-    const abandoned = [...this.#unanswered];
-    this.#unanswered = new Set();
+    const abandoned = this.#unanswered;
+    this.#unanswered = [];
     for (const request of abandoned) {
       if (!request.hasArrived && inFlight === "lost") request.isLost = true;
       request.reject(new ConnectionError("the connection was lost"));

@@ -2,11 +2,49 @@ import type { PartsPerMillion } from "../clocks/clocks.ts";
 import type { CrashKind } from "../master/durability.ts";
 import type { InFlight } from "../network/simulated-connection.ts";
 
-/** Processes by number, from 0. */
-export type Targets = readonly number[];
+/** Processes by number, from 0; or, of a fault with a trigger, the one the moment happened to. */
+export type Targets = readonly number[] | "here";
 
-/** Something that goes wrong at a moment, ms of true time from the start. Plain data: a plan replays it. */
-export type Fault = { readonly at: number } & FaultKind;
+/** Something that goes wrong: when, and what. Plain data, so a plan replays it. */
+export type Fault = When & FaultKind;
+
+export type When = AtTime | AtMoment;
+
+interface AtTime {
+  /** True time from the start, ms. */
+  readonly at: number;
+}
+
+/** A trigger. It fires once, and never after the plan's `duration`: then faults are to be over. */
+export interface AtMoment {
+  readonly on: Moment;
+  /** At which of the moments that fit, from 1. */
+  readonly occurrence: number;
+  /** Only moments of this client, or at this master. */
+  readonly client?: number;
+  readonly master?: number;
+  /** So much later, ms. Default 0. */
+  readonly after?: number;
+}
+
+/**
+ * Where a run stands, as clients get there:
+ *
+ * - `vote sent`, `extension sent`, `release sent`: a client has sent one to one master. A roll-back is a release.
+ * - `vote applied`: a master has given its vote, and its answer is not on its way yet.
+ * - `granted`: a client's code has its lock.
+ * - `write`: a holder has looked at its lock, and is about to write to the resource.
+ */
+export type Moment = (typeof moments)[number];
+
+export const moments = [
+  "vote sent",
+  "vote applied",
+  "granted",
+  "write",
+  "extension sent",
+  "release sent",
+] as const;
 
 export type FaultKind =
   | PauseFault
@@ -30,11 +68,14 @@ type PauseFault =
     }
   /** The machine sleeps: its monotonic clock stands still as well. */
   | { readonly kind: "suspend"; readonly clients: Targets; readonly duration: number }
-  /** In the middle of a turn: at the `reading`-th reading of a clock from `at` on. */
+  /**
+   * In the middle of a turn: at the `reading`-th reading of a clock from then on. Without a number at once where a
+   * trigger finds the client in a turn, else at its next reading.
+   */
   | {
       readonly kind: "stall";
       readonly clients: Targets;
-      readonly reading: number;
+      readonly reading?: number;
       readonly duration: number;
     };
 

@@ -61,6 +61,24 @@ export interface Workload {
   readonly think: number;
   /** How often each way of using a lock is taken, as weights. */
   readonly styles: Readonly<Record<Style, number>>;
+  /** What each client does instead of drawing its work, by client: one task after the other. */
+  readonly script?: ReadonlyArray<readonly ScriptedTask[]>;
+}
+
+/** One use of a lock, from asking for it to giving it up. */
+export interface Task {
+  readonly do: Style;
+  /** By number, from 0. */
+  readonly resource: number;
+  /** In the critical section, ms by the client's timers; drawn where it is not given. */
+  readonly hold?: number;
+  /** How often it looks at its lock and writes meanwhile, at regular intervals. Default 4. */
+  readonly looks?: number;
+}
+
+export interface ScriptedTask extends Task {
+  /** Not before: ms from the start, by the client's timers. */
+  readonly at: number;
 }
 
 /**

@@ -1,6 +1,8 @@
+import type { Persistence } from "../master/durability.ts";
 import type { Latency } from "../network/latency.ts";
 import { Random } from "../random.ts";
-import type { Fault, FaultKind, FaultName, Targets } from "./fault.ts";
+import { drawFault, drawRate, type Scale } from "./draw-fault.ts";
+import type { FaultName } from "./fault.ts";
 import {
   type ClientPlan,
   type LockSettings,
@@ -13,53 +15,117 @@ import {
 // Swarm testing: each seed draws its whole configuration, and leaves some kinds of faults out altogether. A run
 // with every fault on hardly ever reaches the states that need one fault to stay away.
 
-/** What may go wrong without breaking the promise of PROTOCOL.md 1. */
-const promisedFaults: readonly FaultName[] = [
-  "freeze",
-  "suspend",
-  "stall",
-  "rate",
-  "step",
-  "cut",
-  "reset",
-  "slow",
-  "crash",
-  "kill",
-];
-
-/** Of the drift factor: how much of it the clocks of a plan inside the promise use up at most, on either side. */
-const shareOfDrift = 0.49;
-
-interface Scale {
-  readonly random: Random;
-  readonly masters: number;
-  readonly clients: number;
-  readonly ttl: number;
-  readonly duration: number;
-  /** Bound of every clock's rate, ppm. */
-  readonly rate: number;
-  /** The kinds of faults that this seed has at all. */
+/** What may happen at all. */
+interface Model {
+  /** Each in every other seed. */
   readonly kinds: readonly FaultName[];
+  /** Each in one seed of ten. */
+  readonly rareKinds: readonly FaultName[];
+  /** Of the drift factor: how much of it a clock's rate uses up at most, on either side. */
+  readonly shareOfDrift: number;
+  /** Whether clocks run at that very bound, or are perfect, more often than anything between. */
+  readonly hasExtremeRates: boolean;
+  /** Of the ttl: by how much a master's wall clock steps at most. */
+  readonly masterStep: number;
+  /** Of masters that do not keep every vote. */
+  readonly rarePersistence: readonly Persistence[];
 }
+
+/** PROTOCOL.md 1. */
+const promised: Model = {
+  kinds: ["freeze", "suspend", "stall", "rate", "step", "cut", "reset", "slow", "crash", "kill"],
+  rareKinds: [],
+  shareOfDrift: 0.49,
+  hasExtremeRates: true,
+  masterStep: 0,
+  rarePersistence: [],
+};
+
+/**
+ * A little more than is promised: clocks beyond the drift factor, and single masters whose wall clock steps or that
+ * forget votes. Most runs end well all the same: what breaks is to be sought.
+ */
+const beyond: Model = {
+  ...promised,
+  rareKinds: ["flush", "promote"],
+  shareOfDrift: 0.65,
+  hasExtremeRates: false,
+  masterStep: 0.05,
+  rarePersistence: [{ mode: "aof-everysec" }, { mode: "rdb", interval: 1000 }, { mode: "none" }],
+};
+
+/** One seed of ten. */
+const rarely = 0.1;
 
 /** The plan of a seed, inside the promised model: whatever it does, nothing may be violated. */
 export function promisedPlan(seed: number): Plan {
-  const random = new Random(seed, "plan");
-  const settings = drawSettings(random);
-  const scale: Scale = {
-    random,
-    masters: random.pick([1, 2, 3, 3, 3, 4, 5, 5, 5, 7]),
-    clients: random.integer(2, 6),
-    ttl: settings.ttl,
-    duration: Math.round(random.between(4, 12) * settings.ttl),
-    rate: settings.driftFactor * 1_000_000 * shareOfDrift,
-    kinds: promisedFaults.filter(() => random.chance(0.5)),
-  };
+  return planFrom(seed, new Random(seed, "plan"), promised);
+}
+
+/** The plan of a seed, a little outside the promised model: something may be violated. */
+export function beyondPlan(seed: number): Plan {
+  return planFrom(seed, new Random(seed, "plan beyond"), beyond);
+}
+
+/** For more faults and clocks like those that {@link beyondPlan} has drawn for this plan. */
+export function scaleBeyond({ masters, clients, settings, duration }: Plan, random: Random): Scale {
+  return scaleOf(beyond, random, { masters: masters.length, clients: clients.length, settings, duration });
+}
+
+interface Size {
+  readonly masters: number;
+  readonly clients: number;
+  readonly settings: LockSettings;
+  readonly duration: number;
+}
+
+function scaleOf(model: Model, random: Random, { settings, ...size }: Size): Scale {
+  const { ttl, driftFactor } = settings;
+  const rate = driftFactor * 1_000_000 * model.shareOfDrift;
   return {
+    random,
+    ...size,
+    ttl,
+    rate,
+    hasExtremeRates: model.hasExtremeRates,
+    masterStep: model.masterStep * ttl,
+    kinds: [...model.kinds, ...model.rareKinds],
+  };
+}
+
+/** What is not to be drawn. */
+export interface Given {
+  readonly masters: number;
+  readonly clients: number;
+  readonly settings: LockSettings;
+  readonly kinds: readonly FaultName[];
+}
+
+/** A plan whose faults are of the promised kinds or of those given, with the rest of what is given as it is. */
+export function planWith(seed: number, given: Partial<Given>): Plan {
+  const model = given.kinds ? { ...promised, kinds: given.kinds } : promised;
+  return planFrom(seed, new Random(seed, "plan with"), model, given);
+}
+
+function planFrom(seed: number, random: Random, model: Model, given: Partial<Given> = {}): Plan {
+  const settings = given.settings ?? drawSettings(random);
+  const drawn = { masters: random.pick([1, 2, 3, 3, 3, 4, 5, 5, 5, 7]), clients: random.integer(2, 6) };
+  const size: Size = {
+    settings,
+    masters: given.masters ?? drawn.masters,
+    clients: given.clients ?? drawn.clients,
+    duration: Math.round(random.between(4, 12) * settings.ttl),
+  };
+  const kinds = [
+    ...model.kinds.filter(() => random.chance(0.5)),
+    ...model.rareKinds.filter(() => random.chance(rarely)),
+  ];
+  const scale: Scale = { ...scaleOf(model, random, size), kinds };
+  const plan: Plan = {
     version: 1,
     seed,
     duration: scale.duration,
-    masters: Array.from({ length: scale.masters }, () => drawMaster(scale)),
+    masters: drawMasters(scale, model),
     clients: Array.from({ length: scale.clients }, () => drawClient(scale)),
     network: {
       latency: drawLatencyShape(random, settings),
@@ -68,7 +134,19 @@ export function promisedPlan(seed: number): Plan {
     },
     settings,
     workload: drawWorkload(scale),
-    faults: drawFaults(scale),
+    faults: kinds.length === 0 ? [] : Array.from({ length: random.integer(0, 24) }, () => drawFault(scale)),
+  };
+  return model.hasExtremeRates && random.chance(rarely)
+    ? withWorstClocks(plan, Math.floor(scale.rate))
+    : plan;
+}
+
+/** Every master forgets as early, and every client believes as long, as is promised: no margin is left to hide in. */
+function withWorstClocks(plan: Plan, rate: number): Plan {
+  return {
+    ...plan,
+    masters: plan.masters.map((master) => ({ ...master, rate })),
+    clients: plan.clients.map((client) => ({ ...client, rate: -rate })),
   };
 }
 
@@ -87,23 +165,26 @@ function drawSettings(random: Random): LockSettings {
   };
 }
 
-function drawMaster({ random, rate }: Scale): MasterPlan {
+function drawMasters(scale: Scale, { rarePersistence }: Model): readonly MasterPlan[] {
+  const { random, masters } = scale;
   // Votes survive a crash only where every write is on disk before it is answered.
-  return { ...drawClock(random, rate), persistence: { mode: "aof-always" } };
+  const durable: Persistence = { mode: "aof-always" };
+  const weak =
+    rarePersistence.length > 0 && random.chance(rarely) ? random.integer(0, masters - 1) : undefined;
+  return Array.from({ length: masters }, (_, index) => ({
+    ...drawClock(scale),
+    persistence: index === weak ? random.pick(rarePersistence) : durable,
+  }));
 }
 
-function drawClient({ random, rate }: Scale): ClientPlan {
-  return { ...drawClock(random, rate), timerLateness: random.pick([0, 0.1, 0.5, 2]) };
+function drawClient(scale: Scale): ClientPlan {
+  return { ...drawClock(scale), timerLateness: scale.random.pick([0, 0.1, 0.5, 2]) };
 }
 
-/** Ideal, at either end of what is promised, or anywhere between. */
-function drawClock(random: Random, rate: number): { offset: number; rate: number } {
+function drawClock(scale: Scale): { offset: number; rate: number } {
+  const { random } = scale;
   const offset = random.chance(0.3) ? 0 : Math.round(random.between(-100_000, 100_000));
-  return { offset, rate: drawRate(random, rate) };
-}
-
-function drawRate(random: Random, bound: number): number {
-  return Math.round(random.pick([0, -bound, bound, random.between(-bound, bound)]));
+  return { offset, rate: drawRate(scale) };
 }
 
 function drawLatencyShape(random: Random, { ttl, nodeTimeout }: LockSettings): Latency {
@@ -129,75 +210,4 @@ function drawWorkload({ random, ttl }: Scale): Plan["workload"] {
     think: ttl * random.logUniform(0.005, 0.5),
     styles: Object.fromEntries(weights) as Record<Style, number>,
   };
-}
-
-function drawFaults(scale: Scale): readonly Fault[] {
-  const { random, duration, kinds } = scale;
-  if (kinds.length === 0) return [];
-  const count = random.integer(0, 24);
-  const faults = Array.from({ length: count }, (): Fault => {
-    const at = Math.round(random.between(0, duration));
-    return { at, ...drawFault(scale, random.pick(kinds)) };
-  });
-  return faults.sort((left, right) => left.at - right.at);
-}
-
-function drawFault(scale: Scale, kind: FaultName): FaultKind {
-  const { random, ttl, rate } = scale;
-  const clients = someOf(random, scale.clients);
-  const masters = someOf(random, scale.masters);
-  const duration = Math.max(1, Math.round(ttl * random.logUniform(0.01, 2)));
-  // One side at a time: of a clock, and of a pause.
-  const [oneSide, otherSide] = random.chance(0.5) ? [clients, []] : [[], masters];
-  switch (kind) {
-    case "freeze":
-      return { kind, clients: oneSide, masters: otherSide, duration };
-    case "suspend":
-      return { kind, clients, duration };
-    case "stall":
-      return { kind, clients, reading: random.integer(1, 40), duration };
-    case "rate":
-      return { kind, clients: oneSide, masters: otherSide, rate: drawRate(random, rate) };
-    case "step":
-      return { kind, clients, masters: [], by: drawStep(scale) };
-    case "cut":
-      return {
-        kind,
-        clients,
-        masters,
-        direction: random.pick(["requests", "replies", "both"]),
-        duration,
-        ending: random.pick(["heal", "reset"]),
-      };
-    case "reset":
-      return { kind, clients, masters, inFlight: random.pick(["lost", "delivered"]) };
-    case "slow":
-      return { kind, clients, masters, factor: random.logUniform(2, 100), duration };
-    case "crash":
-      return { kind, masters, how: random.pick(["process", "power"]), downFor: duration };
-    case "flush":
-      return { kind, masters };
-    case "promote":
-      return { kind, masters, lag: Math.round(random.logUniform(1, ttl)) };
-    case "kill":
-      return { kind, clients: [random.integer(0, scale.clients - 1)] };
-  }
-}
-
-/**
- * Either way; but only forward where machines are suspended as well. A suspension and a step back that no reading
- * of the clocks comes between cancel out, and no client can tell (see "Limits" in the README).
- */
-function drawStep({ random, ttl, kinds }: Scale): number {
-  const direction = kinds.includes("suspend") ? 1 : random.pick([-1, 1]);
-  return direction * Math.round(random.logUniform(1, 10 * ttl));
-}
-
-/** One, a minority, a majority or all. */
-function someOf(random: Random, count: number): Targets {
-  const minority = Math.max(1, Math.floor((count - 1) / 2));
-  const size = random.pick([1, 1, minority, Math.floor(count / 2) + 1, count]);
-  const pool = Array.from({ length: count }, (_, index) => index);
-  while (pool.length > size) pool.splice(random.integer(0, pool.length - 1), 1);
-  return pool;
 }

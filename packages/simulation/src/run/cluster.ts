@@ -6,6 +6,7 @@ import { OneWay } from "../network/one-way.ts";
 import { SimulatedConnection, type Witness } from "../network/simulated-connection.ts";
 import type { ClockPlan, Plan } from "../plan/plan.ts";
 import { Random } from "../random.ts";
+import { Moments, type Place } from "./moments.ts";
 
 /** What the wall clocks of an ideal machine show at the start, ms since the epoch. */
 const start = Date.UTC(2030, 0, 1);
@@ -21,6 +22,7 @@ export interface Link {
 export class Cluster {
   readonly kernel: Kernel;
   readonly findings: Findings;
+  readonly moments: Moments = new Moments();
   readonly masters: readonly Master[];
   readonly clients: readonly Process[];
   /** By client, then by master. */
@@ -66,14 +68,17 @@ export class Cluster {
     const replies = oneWay("replies");
     const master = this.masters[column]!;
     const options = { client, master, requests, replies, reconnectDelay };
-    return { requests, replies, connection: new SimulatedConnection(this.kernel, options, this.#witness()) };
+    const witness = this.#witness({ client, master });
+    return { requests, replies, connection: new SimulatedConnection(this.kernel, options, witness) };
   }
 
-  #witness(): Witness {
+  #witness(place: Place): Witness {
     const { ttl, nodeTimeout = ttl / 4 } = this.#plan.settings;
     const reached = (mark: Mark): void => this.findings.reached(mark);
     return {
+      sent: (command, args) => this.moments.sent(place, command, args),
       executed: (command, args, reply, age) => {
+        this.moments.executed(place, command, args, reply);
         if (command === "SET") {
           if (reply === "OK" && age > nodeTimeout * 1000) reached("late SET applied");
           else if (reply === null) this.#markSplit(String(args[0]));

@@ -1,6 +1,9 @@
 import type { Process } from "../engine/process.ts";
-import type { Fault, Targets } from "../plan/fault.ts";
+import type { Master } from "../master/master.ts";
+import type { AtMoment, Fault, FaultKind, Targets } from "../plan/fault.ts";
+import type { Plan } from "../plan/plan.ts";
 import type { Cluster, Link } from "./cluster.ts";
+import type { Place } from "./moments.ts";
 
 /** Who wants to know of what befalls a client. */
 export interface InjectionListener {
@@ -8,69 +11,95 @@ export interface InjectionListener {
   onKill(client: Process): void;
 }
 
-/** Makes the faults of a plan happen, each at its time. */
-export function inject(cluster: Cluster, faults: readonly Fault[], listener: InjectionListener): void {
+/** Makes the faults of a plan happen, each at its time or when its trigger fires. */
+export function inject(cluster: Cluster, { faults, duration }: Plan, listener: InjectionListener): void {
   for (const fault of faults) {
-    cluster.kernel.engine.schedule(
-      () => {
-        cluster.kernel.trace.add(cluster.kernel.now, "fault", JSON.stringify(fault));
-        happen(cluster, fault, listener);
-      },
-      Math.max(1, microseconds(fault.at)),
-    );
+    if ("at" in fault) later(cluster, fault.at, () => happen(cluster, fault, undefined, listener));
+    else arm(cluster, fault, duration, listener);
   }
 }
 
-/** When the last of them is over, ms. */
-export function calmFrom(faults: readonly Fault[]): number {
+/** When the last of them is over, ms: a trigger fires at the plan's end at the latest. */
+export function calmFrom({ faults, duration }: Pick<Plan, "faults" | "duration">): number {
   const ends = faults.map((fault) => {
-    if ("duration" in fault) return fault.at + fault.duration;
-    return fault.kind === "crash" ? fault.at + fault.downFor : fault.at;
+    const begin = "at" in fault ? fault.at : duration + (fault.after ?? 0);
+    if ("duration" in fault) return begin + fault.duration;
+    return fault.kind === "crash" ? begin + fault.downFor : begin;
   });
   return Math.max(0, ...ends);
 }
 
-function happen(cluster: Cluster, fault: Fault, listener: InjectionListener): void {
+function arm(cluster: Cluster, fault: Triggered, duration: number, listener: InjectionListener): void {
+  const { kernel, moments } = cluster;
+  const { on, occurrence, client, master, after = 0 } = fault;
+  const end = microseconds(duration);
+  let left = occurrence;
+  moments.on(on, (place) => {
+    if (left === 0 || kernel.now >= end) return;
+    if (client !== undefined && cluster.clients[client] !== place.client) return;
+    if (master !== undefined && cluster.masters[master] !== place.master) return;
+    left -= 1;
+    if (left > 0) return;
+    // A stall is part of the turn in which the moment happens. All else is an event of its own, as it would be if
+    // it had come at a time: nothing is torn down under somebody's feet.
+    if (fault.kind === "stall" && after === 0) happen(cluster, fault, place, listener);
+    else later(cluster, after, () => happen(cluster, fault, place, listener));
+  });
+}
+
+function later({ kernel }: Cluster, delay: number, act: () => void): void {
+  kernel.engine.schedule(act, microseconds(delay));
+}
+
+/** `place` is where the trigger fired. */
+function happen(cluster: Cluster, fault: Fault, place: Place | undefined, listener: InjectionListener): void {
+  const clients = clientsOf(cluster, fault, place);
+  const masters = mastersOf(cluster, fault, place);
+  const processes = [...clients, ...masters.map(({ process }) => process)];
+  const struck = processes.map(({ name }) => name);
+  // In one order of its fields, whichever file it comes from: the hash is of what happens.
+  const text = JSON.stringify(fault, Object.keys(fault).sort());
+  cluster.kernel.trace.add(cluster.kernel.now, "fault", text, ...struck);
   switch (fault.kind) {
     case "freeze":
-      for (const client of picked(cluster.clients, fault.clients)) listener.onPause(client);
-      for (const process of processes(cluster, fault)) process.freeze(microseconds(fault.duration));
+      for (const client of clients) listener.onPause(client);
+      for (const process of processes) process.freeze(microseconds(fault.duration));
       return;
     case "suspend":
-      for (const client of picked(cluster.clients, fault.clients))
-        client.suspend(microseconds(fault.duration));
+      for (const client of clients) client.suspend(microseconds(fault.duration));
       return;
     case "stall":
-      for (const client of picked(cluster.clients, fault.clients))
-        stallAt(client, fault.reading, fault.duration);
+      for (const client of clients) stall(cluster, client, fault);
       return;
     case "rate":
-      for (const process of processes(cluster, fault)) process.setRate(fault.rate);
+      for (const process of processes) process.setRate(fault.rate);
       return;
     case "step":
-      for (const client of picked(cluster.clients, fault.clients)) client.stepWall(fault.by);
-      for (const master of picked(cluster.masters, fault.masters)) master.stepWall(fault.by);
+      for (const client of clients) client.stepWall(fault.by);
+      for (const master of masters) master.stepWall(fault.by);
       return;
     case "cut":
     case "reset":
     case "slow":
-      for (const link of linksOf(cluster, fault)) disturb(cluster, link, fault);
+      for (const link of linksBetween(cluster, clients, masters)) disturb(cluster, link, fault);
       return;
     case "kill":
-      for (const client of picked(cluster.clients, fault.clients)) {
+      for (const client of clients) {
         client.kill();
         listener.onKill(client);
       }
       return;
     default:
-      for (const master of picked(cluster.masters, fault.masters)) harm(cluster, master, fault);
+      for (const master of masters) harm(cluster, master, fault);
   }
 }
 
-type MasterFault = Extract<Fault, { kind: "crash" | "flush" | "promote" }>;
-type LinkFault = Extract<Fault, { kind: "cut" | "reset" | "slow" }>;
+type Triggered = AtMoment & FaultKind;
+type MasterFault = Extract<FaultKind, { kind: "crash" | "flush" | "promote" }>;
+type LinkFault = Extract<FaultKind, { kind: "cut" | "reset" | "slow" }>;
+type Stall = Extract<FaultKind, { kind: "stall" }>;
 
-function harm({ kernel }: Cluster, master: Cluster["masters"][number], fault: MasterFault): void {
+function harm({ kernel }: Cluster, master: Master, fault: MasterFault): void {
   if (fault.kind === "flush") master.flushAll();
   else if (fault.kind === "promote") master.promoteReplica(microseconds(fault.lag));
   else if (master.isUp) {
@@ -102,9 +131,16 @@ function disturb({ kernel }: Cluster, link: Link, fault: LinkFault): void {
   }, microseconds(fault.duration));
 }
 
-/** Stalls at the `reading`-th reading of a clock from now on; a stall that waits already is replaced. */
-function stallAt(client: Process, reading: number, duration: number): void {
-  let left = reading;
+/**
+ * At once, where it is the client's turn and no reading is named; else at that reading of a clock from now on. A
+ * stall that waits already is replaced.
+ */
+function stall({ kernel }: Cluster, client: Process, { reading, duration }: Stall): void {
+  if (reading === undefined && kernel.running === client) {
+    client.stall(microseconds(duration));
+    return;
+  }
+  let left = reading ?? 1;
   client.onClockRead = () => {
     left -= 1;
     if (left > 0) return;
@@ -113,21 +149,38 @@ function stallAt(client: Process, reading: number, duration: number): void {
   };
 }
 
-function processes(cluster: Cluster, fault: { clients: Targets; masters: Targets }): readonly Process[] {
-  const masters = picked(cluster.masters, fault.masters).map(({ process }) => process);
-  return [...picked(cluster.clients, fault.clients), ...masters];
+function clientsOf(cluster: Cluster, fault: FaultKind, place: Place | undefined): readonly Process[] {
+  const targets = "clients" in fault ? fault.clients : [];
+  return targets === "here" ? [there(place?.client)] : picked(cluster.clients, targets);
 }
 
-function linksOf(cluster: Cluster, fault: { clients: Targets; masters: Targets }): readonly Link[] {
-  return picked(cluster.links, fault.clients).flatMap((row) => picked(row, fault.masters));
+function mastersOf(cluster: Cluster, fault: FaultKind, place: Place | undefined): readonly Master[] {
+  const targets = "masters" in fault ? fault.masters : [];
+  return targets === "here" ? [there(place?.master)] : picked(cluster.masters, targets);
 }
 
-function picked<T>(list: readonly T[], targets: Targets): readonly T[] {
-  return targets.map((index) => {
+function linksBetween(
+  { clients, masters, links }: Cluster,
+  ofClients: readonly Process[],
+  toMasters: readonly Master[],
+): readonly Link[] {
+  return ofClients.flatMap((client) => {
+    const row = links[clients.indexOf(client)]!;
+    return toMasters.map((master) => row[masters.indexOf(master)]!);
+  });
+}
+
+function picked<T>(list: readonly T[], numbers: Exclude<Targets, "here">): readonly T[] {
+  return numbers.map((index) => {
     const item = list[index];
     if (item === undefined) throw new RangeError(`a fault is aimed at number ${index} of ${list.length}`);
     return item;
   });
+}
+
+function there<T>(process: T | undefined): T {
+  if (process === undefined) throw new RangeError('a fault is aimed "here", where there is none');
+  return process;
 }
 
 function microseconds(ms: number): number {

@@ -1,12 +1,46 @@
-import type { Connection, Redlock, Runtime } from "@quorlock/redlock";
+import type { AcquireOptions, Connection, Runtime } from "@quorlock/redlock";
 import * as RedlockModule from "@quorlock/redlock";
 import type { LockSettings } from "../plan/plan.ts";
 
-/** What is put to the test: the client as it is, or something in its place. */
+/** What is put to the test: the client as it is, a mutant of it, or another library in its place. */
 export interface Subject {
   readonly name: string;
+  /**
+   * Its calls take as long as the masters do: it has no time-out of its own. They still have to settle once all is
+   * well.
+   */
+  readonly isUnbounded?: boolean;
   /** One client process. It gets all its time, randomness and network from these. */
-  create(connections: readonly Connection[], runtime: Runtime, settings: LockSettings): Redlock;
+  create(connections: readonly Connection[], runtime: Runtime, settings: LockSettings): SubjectClient;
+}
+
+/** What the simulation asks of a client; the names are ours. Failures are errors with one of our codes. */
+export interface SubjectClient {
+  acquire(resources: string | readonly string[], ttl: number, options?: AcquireOptions): Promise<SubjectLock>;
+  tryAcquire(
+    resources: string | readonly string[],
+    ttl: number,
+    options?: AcquireOptions,
+  ): Promise<SubjectLock | null>;
+  /** The signal is missing where the library gives none. */
+  using(
+    resources: string | readonly string[],
+    ttl: number,
+    routine: (signal: AbortSignal | undefined, lock: SubjectLock) => Promise<void>,
+  ): Promise<void>;
+  quit(): Promise<unknown>;
+}
+
+export interface SubjectLock {
+  readonly resources: readonly string[];
+  /** The token in the masters' keys. */
+  readonly value: string;
+  /** Aborts when the lock is lost; missing where nobody is told. */
+  readonly signal?: AbortSignal | undefined;
+  /** What its user may believe is left, ms. */
+  remaining(): number;
+  extend(ttl: number): Promise<unknown>;
+  release(): Promise<{ readonly outcome: string }>;
 }
 
 /** A `Redlock` over these connections, by whichever copy of the client is given. */
@@ -15,7 +49,7 @@ export function clientOf(
   connections: readonly Connection[],
   runtime: Runtime,
   settings: LockSettings,
-): Redlock {
+): SubjectClient {
   // The ttl is given with each lock; the rest is the constructor's.
   const { ttl: _, ...options } = settings;
   const nodes = connections.map((connection) => new ScriptedNode(connection));

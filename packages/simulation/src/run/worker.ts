@@ -1,13 +1,14 @@
-import type { Lock, Redlock } from "@quorlock/redlock";
 import type { Calls } from "../checkers/calls.ts";
 import type { Effects } from "../checkers/effects.ts";
 import type { Fencing } from "../checkers/fencing.ts";
 import type { Findings, Mark } from "../checkers/findings.ts";
 import type { Tenure, Tenures } from "../checkers/tenures.ts";
 import type { Process } from "../engine/process.ts";
-import { type LockSettings, type Style, styles, type Workload } from "../plan/plan.ts";
+import { type LockSettings, type Style, styles, type Task, type Workload } from "../plan/plan.ts";
 import type { Random } from "../random.ts";
 import { Bounds } from "./bounds.ts";
+import type { Moments } from "./moments.ts";
+import type { SubjectClient, SubjectLock } from "./subject.ts";
 
 interface Checkers {
   readonly findings: Findings;
@@ -19,15 +20,18 @@ interface Checkers {
 
 export interface WorkerOptions {
   readonly process: Process;
-  readonly redlock: Redlock;
+  readonly redlock: SubjectClient;
+  /** Its calls are to settle within their own time-outs. */
+  readonly isBounded: boolean;
   readonly random: Random;
   readonly settings: LockSettings;
   readonly workload: Workload;
   readonly checkers: Checkers;
+  readonly moments: Moments;
 }
 
 /** Looks at the lock and writes so often while it holds it. */
-const looks = 4;
+const usualLooks = 4;
 
 /** What one client process does all day: takes locks, works under them, gives them up, in one style or another. */
 export class Worker {
@@ -47,7 +51,7 @@ export class Worker {
     return this.#options.process;
   }
 
-  get redlock(): Redlock {
+  get redlock(): SubjectClient {
     return this.#options.redlock;
   }
 
@@ -62,13 +66,19 @@ export class Worker {
   }
 
   async work(): Promise<void> {
+    await this.performAll();
+    this.#isDone = true;
+  }
+
+  /** Task after task, each drawn when its time has come, until it is stopped. */
+  protected async performAll(): Promise<void> {
     const { random, workload } = this.#options;
     while (!this.#isStopping) {
       await this.pause(random.exponential(workload.think));
       if (this.#isStopping) break;
-      await this.#cycle(this.#pickStyle());
+      const style = this.#pickStyle();
+      await this.perform({ do: style, resource: random.integer(0, workload.resources - 1) });
     }
-    this.#isDone = true;
   }
 
   /** `ms` by the process's own timers. */
@@ -78,10 +88,11 @@ export class Worker {
 
   /** Waits for a call that has to settle within `bound` ms, and for an error that is one of those it may come to. */
   async call<T>(name: string, bound: number, promise: Promise<T>): Promise<T | undefined> {
-    const { calls, findings } = this.#options.checkers;
+    const { isBounded, checkers } = this.#options;
+    const { calls, findings } = checkers;
     findings.operations += 1;
     try {
-      return await calls.settles(this.process, name, bound, promise);
+      return await calls.settles(this.process, name, isBounded ? bound : Number.POSITIVE_INFINITY, promise);
     } catch (error) {
       const code = codeOf(error);
       const mark = marksOfErrors.get(code);
@@ -92,47 +103,45 @@ export class Worker {
     }
   }
 
-  async #cycle(style: Style): Promise<void> {
+  /** One use of a lock, from asking for it to giving it up. */
+  async perform(task: Task): Promise<void> {
     const { redlock, settings, random, workload } = this.#options;
-    const first = random.integer(0, workload.resources - 1);
-    const resource = `resource-${first}`;
+    const resource = `resource-${task.resource}`;
     this.#askedAt = this.process.now;
+    this.#options.checkers.findings.attempts += 1;
     const { ttl } = settings;
-    switch (style) {
+    switch (task.do) {
       case "using":
-        return this.#using(resource);
+        return this.#using(resource, task);
       case "try": {
         const trying = redlock.tryAcquire(resource, ttl);
-        return this.#hold(
-          (await this.call("tryAcquire", this.bounds.tryAcquire, trying)) ?? undefined,
-          style,
-        );
+        return this.#hold((await this.call("tryAcquire", this.bounds.tryAcquire, trying)) ?? undefined, task);
       }
       case "several": {
-        const all = [resource, `resource-${(first + 1) % (workload.resources + 1)}`];
-        return this.#hold(await this.call("acquire", this.bounds.acquire, redlock.acquire(all, ttl)), style);
+        const all = [resource, `resource-${(task.resource + 1) % (workload.resources + 1)}`];
+        return this.#hold(await this.call("acquire", this.bounds.acquire, redlock.acquire(all, ttl)), task);
       }
       case "abort": {
         const controller = new AbortController();
         this.process.setTimer(() => controller.abort(), random.exponential(ttl / 4));
         const acquiring = redlock.acquire(resource, ttl, { signal: controller.signal });
-        return this.#hold(await this.call("acquire", this.bounds.acquire, acquiring), style);
+        return this.#hold(await this.call("acquire", this.bounds.acquire, acquiring), task);
       }
       default:
         return this.#hold(
           await this.call("acquire", this.bounds.acquire, redlock.acquire(resource, ttl)),
-          style,
+          task,
         );
     }
   }
 
-  async #hold(lock: Lock | undefined, style: Style): Promise<void> {
+  async #hold(lock: SubjectLock | undefined, task: Task): Promise<void> {
     if (!lock) return;
     const tenure = this.#begin(lock);
     const { tenures, findings } = this.#options.checkers;
-    lock.signal.addEventListener("abort", () => this.#told(tenure));
-    await this.#work(tenure, style);
-    if (style === "abandon") {
+    lock.signal?.addEventListener("abort", () => this.#told(tenure));
+    await this.#work(tenure, task);
+    if (task.do === "abandon") {
       await this.#outlive(lock);
       return;
     }
@@ -145,7 +154,7 @@ export class Worker {
     if (result?.outcome === "partial") findings.reached("partial release");
   }
 
-  async #using(resource: string): Promise<void> {
+  async #using(resource: string, task: Task): Promise<void> {
     const { redlock, settings, checkers } = this.#options;
     const { tenures } = checkers;
     let endRoutine!: () => void;
@@ -154,8 +163,8 @@ export class Worker {
     });
     const using = redlock.using(resource, settings.ttl, async (signal, lock) => {
       const tenure = this.#begin(lock);
-      signal.addEventListener("abort", () => this.#told(tenure));
-      await this.#work(tenure, "using");
+      signal?.addEventListener("abort", () => this.#told(tenure));
+      await this.#work(tenure, task);
       tenures.end(tenure);
       endRoutine();
     });
@@ -165,32 +174,37 @@ export class Worker {
     await this.call("using, after", this.bounds.release, using);
   }
 
-  #begin(lock: Lock): Tenure {
+  #begin(lock: SubjectLock): Tenure {
     const { tenures, findings, fencing } = this.#options.checkers;
     findings.reached("granted");
     const tenure = tenures.begin(this.process, lock, this.#askedAt);
     // PROTOCOL 2.5. Where this very turn was stalled the time was lost after the client had looked.
     if (lock.remaining() === 0 && !this.process.isStalled) {
-      findings.violated("belief", `${this.process.name} was given a lock that had expired`);
+      findings.violated("expired", `${this.process.name} was given a lock that had expired`);
     }
     const { fencingToken, askedAt, beganAt } = tenure;
     if (fencingToken !== undefined) {
       for (const resource of lock.resources) fencing.granted(resource, fencingToken, askedAt, beganAt);
     }
+    this.#options.moments.granted(this.process, lock.value);
     return tenure;
   }
 
   /** Looks at the lock, writes if there is time left, and so on for as long as the work takes. */
-  async #work(tenure: Tenure, style: Style): Promise<void> {
-    const { random, workload, settings, checkers } = this.#options;
-    const work = Math.min(random.exponential(workload.hold), this.#longestWork / 2);
+  async #work(tenure: Tenure, task: Task): Promise<void> {
+    const { random, workload, settings, checkers, moments } = this.#options;
+    const { hold, looks = usualLooks } = task;
+    const work = hold ?? Math.min(random.exponential(workload.hold), this.#longestWork / 2);
     for (let look = 0; look < looks && !tenure.isOver; look += 1) {
       if (checkers.tenures.look(tenure) > 0) {
+        moments.writing(this.process);
         for (const resource of tenure.lock.resources) checkers.effects.write(resource, tenure);
       }
       await this.pause(work / looks);
-      if (style !== "extend" || tenure.isOver) continue;
-      const extended = await this.call("extend", this.bounds.extend, tenure.lock.extend(settings.ttl));
+      if (task.do !== "extend" || tenure.isOver) continue;
+      // Now and then for less: no master may shorten what it has promised before (PROTOCOL 14.1).
+      const ttl = random.chance(0.2) ? Math.ceil(settings.ttl * random.between(0.5, 1)) : settings.ttl;
+      const extended = await this.call("extend", this.bounds.extend, tenure.lock.extend(ttl));
       if (extended) checkers.findings.reached("extended");
       else checkers.findings.reached("extension failed");
     }
@@ -201,8 +215,9 @@ export class Worker {
   }
 
   /** Until the lock has run out by itself. */
-  async #outlive(lock: Lock): Promise<void> {
-    while (!lock.signal.aborted) await this.pause(Math.max(1, lock.remaining()));
+  async #outlive(lock: SubjectLock): Promise<void> {
+    while (lock.signal ? !lock.signal.aborted : lock.remaining() > 0)
+      await this.pause(Math.max(1, lock.remaining()));
   }
 
   #told(tenure: Tenure): void {

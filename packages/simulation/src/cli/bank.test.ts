@@ -1,0 +1,38 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { subjectNamed } from "../peers/subject-named.ts";
+import { replayFileFrom } from "../plan/replay-file.ts";
+import { runPlan } from "../run/run-plan.ts";
+
+// Old failures, each as a run. What was found once is looked for for ever.
+
+const bank = new URL("../../bank/", import.meta.url);
+const names = readdirSync(bank).filter((name) => name.endsWith(".json"));
+
+describe("the seed bank", () => {
+  test.each(names)(
+    "%s",
+    async (name) => {
+      const {
+        plan,
+        subject: mutant,
+        expected,
+        about,
+      } = replayFileFrom(readFileSync(new URL(name, bank), "utf8"));
+      expect(about).toBeDefined();
+      // The client as it is survives it.
+      const { violations, verdict } = await runPlan(plan, { engine: "heap" });
+      expect(violations).toEqual([]);
+      expect(verdict).toBe("ok");
+      if (mutant === undefined) return;
+      // And it still shows what it was kept for.
+      const subject = (await subjectNamed(mutant))!;
+      expect((await runPlan(plan, { engine: "heap", subject })).verdict).toBe(expected!.verdict);
+    },
+    60_000,
+  );
+
+  test("keeps the plans of five mutants at least", () => {
+    expect(names.length).toBeGreaterThanOrEqual(7);
+  });
+});

@@ -1,0 +1,31 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { type ReplayFile, replayFileFrom, textOf } from "../plan/replay-file.ts";
+import { PlanError } from "../plan/validate.ts";
+import { UsageError } from "./arguments.ts";
+
+/** @throws UsageError for a file that cannot be read, or that is no replay file. */
+export async function readReplay(path: string): Promise<ReplayFile> {
+  try {
+    return replayFileFrom(await readFile(path, "utf8"));
+  } catch (error) {
+    if (error instanceof PlanError) throw new UsageError(`${path}: ${error.message}`);
+    throw new UsageError(`cannot be read: ${messageOf(error)}`);
+  }
+}
+
+export function writeReplay(path: string, file: ReplayFile): Promise<void> {
+  return writeText(path, textOf(file));
+}
+
+/** @throws UsageError where the file cannot be written. */
+export async function writeText(path: string, text: string): Promise<void> {
+  try {
+    await writeFile(path, text);
+  } catch (error) {
+    throw new UsageError(`cannot be written: ${messageOf(error)}`);
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

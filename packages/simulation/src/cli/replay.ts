@@ -1,0 +1,46 @@
+import { engineFrom, flag, parse, subjectFrom, text, UsageError } from "./arguments.ts";
+import { type Command, exitCodes } from "./command.ts";
+import { readReplay } from "./files.ts";
+import { fileCommand } from "./report.ts";
+import { runTwice } from "./run-twice.ts";
+import { writeTimeline } from "./timeline.ts";
+
+const options = { engine: text, trace: flag, subject: text, mutant: text, html: text };
+
+export const replay: Command = {
+  usage: "replay FILE [--trace] [--html FILE] [--subject NAME | --mutant NAME] [--engine fake-timers|heap]",
+  purpose: "the run of a file again; exit 3 where it comes to another hash than when it was saved",
+  async run(args) {
+    const parsed = parse(args, options, 1);
+    const [path] = parsed.positionals;
+    const { engine: engineName, trace } = parsed.values;
+    if (path === undefined) throw new UsageError("the file to replay is missing");
+    const engine = engineFrom(engineName, "fake-timers");
+    const file = await readReplay(path);
+    const { subject, subjectName } = await subjectFrom(parsed, file.subject);
+    const { outcome, exitCode } = await runTwice(file.plan, {
+      engine,
+      subject,
+      trace: trace === true,
+      replay: fileCommand(path),
+    });
+    const { html } = parsed.values;
+    if (html !== undefined) {
+      const title = file.about?.split(":")[0];
+      const caption = { ...(title === undefined ? {} : { title }), command: fileCommand(path) };
+      await writeTimeline(file.plan, String(html), { engine, subject, ...caption });
+    }
+    // Of another subject than the one it was saved with nothing is expected.
+    const expected = subjectName === (file.subject ?? "quorlock") ? file.expected : undefined;
+    const isOther = expected?.hash !== undefined && expected.hash !== outcome.hash;
+    if (isOther) {
+      console.log(
+        `expected verdict ${expected.verdict} and hash ${expected.hash}: the client or the simulator has changed`,
+      );
+    }
+    console.log(`seed ${file.plan.seed}`);
+    console.log(`verdict ${outcome.verdict}`);
+    console.log(`hash ${outcome.hash}`);
+    return isOther ? exitCodes["not deterministic"] : exitCode;
+  },
+};

@@ -1,0 +1,35 @@
+import type { EngineKind } from "../engine/engine.ts";
+import type { Plan } from "../plan/plan.ts";
+import { type Outcome, runPlan } from "../run/run-plan.ts";
+import type { Subject } from "../run/subject.ts";
+import { exitCodes } from "./command.ts";
+import { markLine, summaryLine, violationLines } from "./report.ts";
+
+export interface RunTwiceOptions {
+  readonly engine: EngineKind;
+  readonly subject: Subject;
+  /** Prints everything that happens. */
+  readonly trace: boolean;
+  /** The command that runs it again. */
+  readonly replay: string;
+}
+
+/** Runs a plan, tells what came of it, and runs it once more: the hash has to be the same. */
+export async function runTwice(
+  plan: Plan,
+  { engine, subject, trace, replay }: RunTwiceOptions,
+): Promise<{ readonly outcome: Outcome; readonly exitCode: number }> {
+  const outcome = await runPlan(plan, { engine, subject, ...(trace ? { onEvent: print } : {}) });
+  const again = await runPlan(plan, { engine, subject });
+  console.log(summaryLine(outcome));
+  console.log(markLine(outcome.marks));
+  for (const line of violationLines(outcome)) console.log(line);
+  const isSame = outcome.hash === again.hash;
+  if (!isSame) console.log(`not deterministic: the second run came to hash ${again.hash}`);
+  if (outcome.verdict !== "ok" || !isSame) console.log(`replay: ${replay} --engine ${engine} --trace`);
+  return { outcome, exitCode: exitCodes[isSame ? outcome.verdict : "not deterministic"] };
+}
+
+function print(time: number, entry: readonly unknown[]): void {
+  console.log((time / 1000).toFixed(3).padStart(12), entry.join(" ").replaceAll("\n", " ").slice(0, 160));
+}

@@ -1,0 +1,29 @@
+import type { EngineKind } from "../engine/engine.ts";
+import { subjectNamed } from "../peers/subject-named.ts";
+import type { Plan } from "../plan/plan.ts";
+import { type Outcome, runPlan } from "../run/run-plan.ts";
+import type { Subject } from "../run/subject.ts";
+import type { StopAt } from "../search/runner.ts";
+
+// The code of a worker thread. What it is given and gives back is plain data.
+
+export interface TrialTask {
+  readonly plan: Plan;
+  readonly engine: EngineKind;
+  /** By name: a client cannot be sent to another thread. */
+  readonly subject: string;
+  readonly stopAt?: StopAt;
+}
+
+const subjects = new Map<string, Promise<Subject | undefined>>();
+
+// The faults of masters are errors by the thousand, and nobody reads where each was made.
+Error.stackTraceLimit = 0;
+
+export default async function runTrial({ plan, subject: name, ...options }: TrialTask): Promise<Outcome> {
+  const known = subjects.get(name) ?? subjectNamed(name);
+  subjects.set(name, known);
+  const subject = await known;
+  if (!subject) throw new Error(`there is no subject "${name}"`);
+  return runPlan(plan, { ...options, subject });
+}

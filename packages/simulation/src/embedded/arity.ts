@@ -1,0 +1,52 @@
+import { ReplyError } from "../master/reply.ts";
+
+/** How many words a command has, its name included; minus n means n at least. Redis's own numbers. */
+const arities: ReadonlyMap<string, number> = new Map([
+  ["GET", 2],
+  ["SET", -3],
+  ["DEL", -2],
+  ["EXISTS", -2],
+  ["PTTL", 2],
+  // Redis has options there; the model would overlook them.
+  ["PEXPIRE", 3],
+  ["INCR", 2],
+  ["DECR", 2],
+  ["RPUSH", -3],
+  ["EVAL", -3],
+  ["EVALSHA", -3],
+  ["SCRIPT", -2],
+  ["SCRIPT|LOAD", 3],
+  ["SCRIPT|EXISTS", -3],
+  ["FLUSHALL", -1],
+  ["FLUSHDB", -1],
+  ["TIME", 1],
+  ["PING", -1],
+  ["ECHO", 2],
+  ["SELECT", 2],
+  ["AUTH", -2],
+  ["CLIENT", -2],
+  ["CLIENT|ID", 2],
+  ["CLIENT|GETNAME", 2],
+  ["CLIENT|SETNAME", 3],
+  ["CLIENT|SETINFO", 4],
+  ["CONFIG", -2],
+  ["CONFIG|GET", -3],
+]);
+
+/** Throws where Redis would: the model takes for granted that every argument is there. */
+export function checkArity([command, subcommand]: readonly string[], words: number): void {
+  check(command!.toUpperCase(), words);
+  // The one command here that has a most, too.
+  if (command!.toUpperCase() === "PING" && words > 2) throw wrongNumber("ping");
+  if (subcommand !== undefined) check(`${command}|${subcommand}`.toUpperCase(), words);
+}
+
+function check(name: string, words: number): void {
+  const arity = arities.get(name) ?? -1;
+  if (arity < 0 ? words >= -arity : words === arity) return;
+  throw wrongNumber(name.toLowerCase());
+}
+
+function wrongNumber(name: string): ReplyError {
+  return new ReplyError(`ERR wrong number of arguments for '${name}' command`);
+}

@@ -1,0 +1,210 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { Redlock } from "@quorlock/redlock";
+import { Redis } from "ioredis";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { EmbeddedMaster, EmbeddedMasterOptions } from "./embedded-master.ts";
+import { type EmbeddedMasters, startEmbeddedMasters } from "./start-embedded-masters.ts";
+
+let masters: EmbeddedMasters;
+const clients: Redis[] = [];
+
+async function startOne(options: EmbeddedMasterOptions = {}): Promise<EmbeddedMaster> {
+  masters = await startEmbeddedMasters(1, options);
+  return masters.list[0]!;
+}
+
+/** A client that fails at once instead of trying again. */
+function clientOf({ url }: { url: string }): Redis {
+  const client = new Redis(url, { maxRetriesPerRequest: 0, retryStrategy: () => null });
+  client.on("error", () => {});
+  clients.push(client);
+  return client;
+}
+
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.disconnect();
+  await masters?.stop();
+});
+
+describe("kill", () => {
+  test("ends connections and refuses new ones; twice is no harm", async () => {
+    const master = await startOne();
+    const client = clientOf(master);
+    await client.set("k", "v");
+    const closed = new Promise((resolve) => {
+      client.once("close", resolve);
+    });
+    await master.kill();
+    await closed;
+    await master.kill();
+    await expect(clientOf(master).ping()).rejects.toThrow();
+  });
+
+  test.each([
+    [{}, null],
+    [{ persistence: "none" }, null],
+    [{ persistence: "aof-always" }, "v"],
+  ] as const)(
+    "and restart, %j: the key is %s, on the same port, by another process",
+    async (options, left) => {
+      const master = await startOne(options);
+      const { port } = master;
+      const before = await clientOf(master).info("server");
+      await clientOf(master).set("k", "v");
+      await master.kill();
+      await master.restart();
+      expect(master.port).toBe(port);
+      const client = clientOf(master);
+      expect(await client.get("k")).toBe(left);
+      expect(runIdOf(await client.info("server"))).not.toBe(runIdOf(before));
+    },
+  );
+
+  test("a restart kills what runs, and what hangs", async () => {
+    const master = await startOne();
+    const client = clientOf(master);
+    await client.set("k", "v");
+    await master.restart();
+    expect(await clientOf(master).get("k")).toBe(null);
+    await master.hang();
+    await master.restart();
+    expect(await clientOf(master).ping()).toBe("PONG");
+  });
+});
+
+function runIdOf(info: string): string | undefined {
+  return /run_id:(\w{40})/.exec(info)?.[1];
+}
+
+describe("hang", () => {
+  test("accepts and answers nothing; resumed, it executes what reached it, in order", async () => {
+    const master = await startOne();
+    const [early, other] = [clientOf(master), clientOf(master)];
+    await Promise.all([early.ping(), other.ping()]);
+    await master.hang();
+    const answers: unknown[] = [];
+    const late = clientOf(master);
+    const connected = once(late, "connect");
+    for (const reply of [early.set("k", "1"), early.exists("k", "k"), early.get("k")]) {
+      void reply.then((answer) => answers.push(answer));
+    }
+    const lateAnswer = late.ping();
+    void lateAnswer.then((answer) => answers.push(answer));
+    await connected;
+    // A second master in this process answers meanwhile, so there was time to.
+    await using second = await startEmbeddedMasters(1);
+    await clientOf(second.list[0]!).ping();
+    expect(answers).toEqual([]);
+    await master.resume();
+    expect(await lateAnswer).toBe("PONG");
+    expect(await other.get("k")).toBe("1");
+    expect(answers.filter((answer) => answer !== "PONG")).toEqual(["OK", 2, "1"]);
+  });
+
+  test("is refused where nothing runs", async () => {
+    const master = await startOne();
+    await master.kill();
+    await expect(master.hang()).rejects.toThrow(/cannot hang .* not running/);
+    await expect(master.resume()).rejects.toThrow(/cannot resume .* not running/);
+  });
+});
+
+describe("stop", () => {
+  test("ends running, killed, hung and restarting masters for good; twice is no harm", async () => {
+    masters = await startEmbeddedMasters(4);
+    const [, killed, hung, restarting] = masters.list as [
+      EmbeddedMaster,
+      EmbeddedMaster,
+      EmbeddedMaster,
+      EmbeddedMaster,
+    ];
+    await killed.kill();
+    await hung.hang();
+    const restart = restarting.restart();
+    await masters.stop();
+    await masters.stop();
+    await restart.catch(() => {});
+    for (const master of masters.list) {
+      await expect(clientOf(master).ping()).rejects.toThrow();
+      await expect(master.restart()).rejects.toThrow("stopped for good");
+    }
+  });
+
+  test("is not needed: they do not keep the process alive", async () => {
+    const program = `
+      import { startEmbeddedMasters } from ${JSON.stringify(new URL("start-embedded-masters.ts", import.meta.url))};
+      const masters = await startEmbeddedMasters(5);
+      await masters.list[0].hang();
+      console.log(masters.urls.length);
+    `;
+    const child = spawn(
+      process.execPath,
+      ["--import", "tsx", "--conditions=quorlock-source", "--input-type=module", "--eval", program],
+      {
+        cwd: fileURLToPath(new URL("../..", import.meta.url)),
+        stdio: ["ignore", "pipe", "inherit"],
+        timeout: 20_000,
+      },
+    );
+    let output = "";
+    child.stdout.on("data", (text) => {
+      output += text;
+    });
+    const [code] = await once(child, "close");
+    expect([output, code]).toEqual(["5\n", 0]);
+  });
+});
+
+describe("what is asked for", () => {
+  test.each([0, -1, 1.5, Number.NaN])("%s masters are refused", async (count) => {
+    await expect(startEmbeddedMasters(count)).rejects.toThrow(RangeError);
+  });
+
+  test("a password is in the url, and nothing goes without it", async () => {
+    const master = await startOne({ password: "p@ss/ word" });
+    expect(await clientOf(master).get("k")).toBe(null);
+    const { host, port } = master;
+    await expect(clientOf({ url: `redis://${host}:${port}` }).get("k")).rejects.toThrow("NOAUTH HELLO");
+    // Without HELLO, the command itself is refused.
+    const old = clientOf({ url: `redis://${host}:${port}?protocol=2` });
+    await expect(old.get("k")).rejects.toThrow("NOAUTH Authentication required.");
+    await expect(clientOf({ url: `redis://:x@${host}:${port}` }).get("k")).rejects.toThrow();
+  });
+
+  test("a script that is not the client's gets an error that says so", async () => {
+    const client = clientOf(await startOne());
+    await expect(client.eval("return 1", 0)).rejects.toThrow(/embedded master cannot do this: a script/);
+    await expect(client.script("LOAD", "return 1")).rejects.toThrow(
+      /embedded master cannot do this: a script/,
+    );
+    expect(await client.ping()).toBe("PONG");
+  });
+
+  test("keys and values are any bytes", async () => {
+    const client = clientOf(await startOne());
+    const bytes = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
+    const large = Buffer.alloc(3_000_000, bytes);
+    await client.set(bytes, large);
+    expect((await client.getBuffer(bytes))?.equals(large)).toBe(true);
+  });
+});
+
+describe("a Redlock on five of them", () => {
+  let redlock: Redlock;
+
+  beforeEach(async () => {
+    masters = await startEmbeddedMasters(5);
+    redlock = new Redlock(masters.list.map(clientOf), { retryCount: 0 });
+  });
+
+  test("works with two killed, and not with three", async () => {
+    const [first, second, third] = masters.list as [EmbeddedMaster, EmbeddedMaster, EmbeddedMaster];
+    await Promise.all([first.kill(), second.hang()]);
+    const lock = await redlock.acquire(["a", "b"], 10_000);
+    expect(lock.remaining()).toBeGreaterThan(0);
+    await third.kill();
+    await expect(redlock.acquire("c", 10_000)).rejects.toThrow();
+  });
+});

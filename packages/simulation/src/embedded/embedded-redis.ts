@@ -1,0 +1,66 @@
+import { randomBytes } from "node:crypto";
+import { Keyspace } from "../master/keyspace.ts";
+import { RedisModel } from "../master/redis-model.ts";
+import { type Reply, ReplyError } from "../master/reply.ts";
+
+/** The version whose answers the model gives. */
+export const redisVersion = "7.2.0";
+
+const databases = 16;
+
+/** One Redis process without its connections: the model, by the wall clock of this machine, in 16 databases. */
+export class EmbeddedRedis {
+  readonly password: string | undefined;
+  #keyspaces: readonly Keyspace[] = emptyKeyspaces();
+  #runId = newRunId();
+  readonly #model: RedisModel = new RedisModel(this.#keyspaces[0]!, this.#runId);
+
+  constructor(password: string | undefined) {
+    this.password = password;
+  }
+
+  /** New with each start. */
+  get runId(): string {
+    return this.#runId;
+  }
+
+  /** A new process: it has other keys only if it `forgets`, and knows no scripts in any case. */
+  restart(forgets: boolean): void {
+    if (forgets) this.#keyspaces = emptyKeyspaces();
+    this.#runId = newRunId();
+    this.#model.restart(this.#keyspaces[0]!, this.#runId);
+  }
+
+  hasDatabase(index: number): boolean {
+    return index >= 0 && index < databases;
+  }
+
+  /** Error replies are thrown. */
+  execute(database: number, command: string, args: readonly string[]): Reply {
+    this.#model.replaceKeyspace(this.#keyspaces[database]!);
+    try {
+      return this.#model.execute(command, args, Date.now());
+    } catch (error) {
+      if (error instanceof ReplyError) throw error;
+      throw new ReplyError(`ERR an embedded master cannot do this: ${(error as Error).message}`, {
+        cause: error,
+      });
+    }
+  }
+
+  flush(database: number): void {
+    this.#keyspaces[database]!.clear();
+  }
+
+  flushAll(): void {
+    for (const keyspace of this.#keyspaces) keyspace.clear();
+  }
+}
+
+function emptyKeyspaces(): readonly Keyspace[] {
+  return Array.from({ length: databases }, () => new Keyspace());
+}
+
+function newRunId(): string {
+  return randomBytes(20).toString("hex");
+}

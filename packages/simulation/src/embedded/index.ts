@@ -1,0 +1,2 @@
+export { EmbeddedMaster, type EmbeddedMasterOptions } from "./embedded-master.ts";
+export { type EmbeddedMasters, startEmbeddedMasters } from "./start-embedded-masters.ts";

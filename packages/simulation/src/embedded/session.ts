@@ -1,0 +1,193 @@
+import { notAnInteger, ReplyError } from "../master/reply.ts";
+import { checkArity } from "./arity.ts";
+import { type EmbeddedRedis, redisVersion } from "./embedded-redis.ts";
+import { encoded, Prose, type Protocol, Status, type WireReply } from "./encoding.ts";
+
+type Command = (args: readonly string[]) => WireReply;
+
+const ok = new Status("OK");
+
+/** One connection as the server sees it: who it is, which database it is in, which protocol it speaks. */
+export class Session {
+  readonly #redis: EmbeddedRedis;
+  readonly #id: number;
+  readonly #port: number;
+  #protocol: Protocol = 2;
+  #database = 0;
+  #name = "";
+  #isAuthenticated: boolean;
+  #isOver = false;
+  /** What belongs to a connection or to the server as a whole; all else is the model's. */
+  readonly #commands: ReadonlyMap<string, Command> = new Map<string, Command>([
+    ["HELLO", (args) => this.#hello(args)],
+    ["AUTH", (args) => this.#authenticate(args)],
+    ["SELECT", ([index]) => this.#select(index!)],
+    ["CLIENT", ([action, ...args]) => this.#client(action!, args)],
+    ["PING", ([text]) => text ?? new Status("PONG")],
+    ["ECHO", ([text]) => text!],
+    ["INFO", (sections) => new Prose(this.#info(sections))],
+    ["CONFIG", ([action, ...names]) => this.#config(action!, names)],
+    // Empty: clients that ask for it use it to print help.
+    ["COMMAND", () => []],
+    ["FLUSHDB", () => this.#flushed(() => this.#redis.flush(this.#database))],
+    ["FLUSHALL", () => this.#flushed(() => this.#redis.flushAll())],
+    ["QUIT", () => this.#quit()],
+  ]);
+
+  constructor(redis: EmbeddedRedis, id: number, port: number) {
+    this.#redis = redis;
+    this.#id = id;
+    this.#port = port;
+    this.#isAuthenticated = redis.password === undefined;
+  }
+
+  /** Whether it has said goodbye: what it sent after that is not heard. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** The reply as it goes over the wire. */
+  answer(words: readonly string[]): string {
+    let reply: WireReply;
+    try {
+      reply = this.#execute(words);
+    } catch (error) {
+      if (!(error instanceof ReplyError)) throw error;
+      reply = error;
+    }
+    return encoded(reply, this.#protocol);
+  }
+
+  #execute(words: readonly string[]): WireReply {
+    const [name, ...args] = words as [string, ...string[]];
+    const command = name.toUpperCase();
+    if (!this.#isAuthenticated && !["AUTH", "HELLO", "QUIT"].includes(command)) {
+      throw new ReplyError("NOAUTH Authentication required.");
+    }
+    checkArity(words, words.length);
+    const own = this.#commands.get(command);
+    if (own) return own(args);
+    const reply = this.#redis.execute(this.#database, name, args);
+    // The model does not tell a status from a string. A string that happens to be this one can only come of GET.
+    return reply === "OK" && command !== "GET" ? ok : reply;
+  }
+
+  #hello([version, ...options]: readonly string[]): WireReply {
+    if (version !== undefined && !/^-?\d+$/.test(version)) {
+      throw new ReplyError("ERR Protocol version is not an integer or out of range");
+    }
+    if (version !== undefined && version !== "2" && version !== "3") {
+      throw new ReplyError("NOPROTO unsupported protocol version");
+    }
+    const given = helloOptions(options);
+    if (given.credentials) this.#authenticate(given.credentials);
+    if (!this.#isAuthenticated) {
+      throw new ReplyError(
+        "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> " +
+          "<pass> option can be used to authenticate the client and select the RESP protocol version at the same time",
+      );
+    }
+    if (given.name !== undefined) this.#name = given.name;
+    if (version !== undefined) this.#protocol = version === "3" ? 3 : 2;
+    return new Map<string, WireReply>([
+      ["server", "redis"],
+      ["version", redisVersion],
+      ["proto", this.#protocol],
+      ["id", this.#id],
+      ["mode", "standalone"],
+      ["role", "master"],
+      ["modules", []],
+    ]);
+  }
+
+  /** `AUTH password` or `AUTH user password`. */
+  #authenticate(args: readonly string[]): Status {
+    const { password } = this.#redis;
+    const [user, given] = args.length > 1 ? args : ["default", ...args];
+    if (password === undefined && args.length === 1) {
+      throw new ReplyError(
+        "ERR AUTH <password> called without any password configured for the default user. Are you sure your " +
+          "configuration is correct?",
+      );
+    }
+    if (user !== "default" || (password !== undefined && given !== password)) {
+      throw new ReplyError("WRONGPASS invalid username-password pair or user is disabled.");
+    }
+    this.#isAuthenticated = true;
+    return ok;
+  }
+
+  #select(text: string): Status {
+    if (!/^-?\d+$/.test(text)) throw notAnInteger();
+    const index = Number(text);
+    if (!this.#redis.hasDatabase(index)) throw new ReplyError("ERR DB index is out of range");
+    this.#database = index;
+    return ok;
+  }
+
+  #client(action: string, [value]: readonly string[]): WireReply {
+    switch (action.toUpperCase()) {
+      case "ID":
+        return this.#id;
+      case "GETNAME":
+        return this.#name === "" ? null : this.#name;
+      case "SETNAME":
+        this.#name = value!;
+        return ok;
+      case "SETINFO":
+        return ok;
+      default:
+        throw new ReplyError(`ERR unknown subcommand '${action}'. Try CLIENT HELP.`);
+    }
+  }
+
+  #info(sections: readonly string[]): string {
+    const asked = sections.map((section) => section.toLowerCase());
+    const isAsked = ["server", "default", "all", "everything"].some((section) => asked.includes(section));
+    if (asked.length > 0 && !isAsked) return "";
+    const fields = {
+      redis_version: redisVersion,
+      redis_mode: "standalone",
+      process_id: process.pid,
+      run_id: this.#redis.runId,
+      tcp_port: this.#port,
+    };
+    const lines = Object.entries(fields).map(([name, value]) => `${name}:${value}\r\n`);
+    return `# Server\r\n${lines.join("")}`;
+  }
+
+  /** How it is run is decided where it is started, so there is little to get and nothing to set. */
+  #config(action: string, names: readonly string[]): WireReply {
+    if (action.toUpperCase() !== "GET") {
+      throw new ReplyError(`ERR an embedded master has no CONFIG ${action.toUpperCase()}`);
+    }
+    const known = { port: String(this.#port), requirepass: this.#redis.password ?? "" };
+    const asked = names.map((name) => name.toLowerCase());
+    return new Map(Object.entries(known).filter(([name]) => asked.includes(name) || asked.includes("*")));
+  }
+
+  #flushed(flush: () => void): Status {
+    flush();
+    return ok;
+  }
+
+  #quit(): Status {
+    this.#isOver = true;
+    return ok;
+  }
+}
+
+function helloOptions(options: readonly string[]): { credentials?: readonly string[]; name?: string } {
+  const given: { credentials?: readonly string[]; name?: string } = {};
+  for (let index = 0; index < options.length; ) {
+    const option = options[index]!.toUpperCase();
+    if (option === "AUTH" && index + 2 < options.length) {
+      given.credentials = options.slice(index + 1, index + 3);
+      index += 3;
+    } else if (option === "SETNAME" && index + 1 < options.length) {
+      given.name = options[index + 1]!;
+      index += 2;
+    } else throw new ReplyError(`ERR Syntax error in HELLO option '${options[index]}'`);
+  }
+  return given;
+}

@@ -1,0 +1,56 @@
+import type { EventId } from "./engine.ts";
+
+/** So many events are pending at once, at most: what an {@link EventId} has room for beside their number. */
+const mostPending = 2 ** 20;
+
+const nothing = (): void => {};
+
+/**
+ * What is to happen at the pending events of an engine, each in a slot that a later event may have. What moves in
+ * a queue is the number of the slot: pointers that move between old and new memory, and queues that keep what has
+ * happened from being collected, cost more than the queue itself.
+ */
+export class EventSlots {
+  readonly #callbacks: Array<() => void> = [];
+  /** Which event has the slot, in the order of scheduling from 1; 0 for none. */
+  readonly #orders: number[] = [];
+  readonly #free: number[] = [];
+  #scheduled = 0;
+
+  get taken(): number {
+    return this.#callbacks.length - this.#free.length;
+  }
+
+  take(callback: () => void): number {
+    const slot = this.#free.length > 0 ? this.#free.pop()! : this.#callbacks.length;
+    if (slot === mostPending) throw new RangeError(`more than ${mostPending} events are pending`);
+    this.#scheduled += 1;
+    this.#callbacks[slot] = callback;
+    this.#orders[slot] = this.#scheduled;
+    return slot;
+  }
+
+  /** Returns what was to happen. */
+  free(slot: number): () => void {
+    const callback = this.#callbacks[slot]!;
+    this.#callbacks[slot] = nothing;
+    this.#orders[slot] = 0;
+    this.#free.push(slot);
+    return callback;
+  }
+
+  /** Of two events at the same time, the one that was scheduled first comes first. */
+  orderOf(slot: number): number {
+    return this.#orders[slot]!;
+  }
+
+  eventIn(slot: number): EventId {
+    return this.#orders[slot]! * mostPending + slot;
+  }
+
+  /** `undefined` for an event that has happened or was cancelled: its slot is free, or another's. */
+  slotOf(event: EventId): number | undefined {
+    const slot = event % mostPending;
+    return this.#orders[slot] === (event - slot) / mostPending ? slot : undefined;
+  }
+}

@@ -1,0 +1,181 @@
+import { Redlock, type RedlockError, ScriptedNode, type Settings } from "@quorlock/redlock";
+import type { Verdict, Violation } from "../checkers/findings.ts";
+import type { EngineKind } from "../engine/engine.ts";
+import { engineOf } from "../engine/engine-of.ts";
+import { Kernel } from "../engine/kernel.ts";
+import { Process } from "../engine/process.ts";
+import { Trace, type TraceValue } from "../engine/trace.ts";
+import { OneWay } from "../network/one-way.ts";
+import type { Plan } from "../plan/plan.ts";
+import { Random } from "../random.ts";
+import { Cluster } from "../run/cluster.ts";
+import { calmFrom, inject } from "../run/injection.ts";
+import { type Remote, remote } from "./remote.ts";
+
+/** What the code under test is given, in the process that it is to run in. */
+export interface ClientContext<Resource> {
+  /** A `Redlock` of this process, over its own connections to the masters. */
+  readonly redlock: Redlock;
+  /** What the lock protects, on a machine of its own. */
+  readonly resource: Remote<Resource>;
+  /** The number of this client, from 0, and how often it has run before. */
+  readonly index: number;
+  readonly round: number;
+  /** Waits, by this process's timers. (`setTimeout` would wait in real time.) */
+  readonly pause: (ms: number) => Promise<void>;
+  /** Seeded, in [0, 1). (`Math.random` would be another run each time.) */
+  readonly random: () => number;
+}
+
+/** Code under test, and what it must keep to. */
+export interface Rehearsed<Resource extends object> {
+  readonly resource: () => Resource;
+  readonly client: (context: ClientContext<Resource>) => Promise<unknown>;
+  readonly rounds: number;
+  readonly settings: Partial<Settings>;
+  /** Throws, or returns what is wrong. Called after each call to the resource, and at the end. */
+  readonly invariant: (resource: Resource) => unknown;
+}
+
+export interface Rehearsal {
+  readonly verdict: Verdict;
+  readonly violations: readonly Violation[];
+  readonly hash: string;
+  /** How often the code ran to its end, and how often a lock was refused or lost. */
+  readonly completed: number;
+  readonly refused: number;
+}
+
+/** How much longer than the faults the code may go on, ms of true time. */
+const patience = 600_000;
+
+/** One run of the code under test, by a plan. */
+export async function rehearse<Resource extends object>(
+  plan: Plan,
+  rehearsed: Rehearsed<Resource>,
+  engine: EngineKind,
+  onEvent?: (time: number, entry: readonly TraceValue[]) => void,
+): Promise<Rehearsal> {
+  const kernel = new Kernel(engineOf(engine), new Trace(onEvent));
+  const cluster = new Cluster(kernel, plan);
+  const stage = new Stage(kernel, cluster, plan, rehearsed);
+  inject(cluster, plan, { onPause: () => {}, onKill: () => {} });
+  const clients = cluster.clients.map((process, index) => stage.begin(process, index));
+  const end = Math.max(plan.duration, calmFrom(plan)) + patience;
+  await kernel.run(Math.round(end * 1000), () => clients.every((client) => client.isDone));
+  stage.judgeTheEnd(clients);
+  const { verdict, violations } = cluster.findings;
+  return {
+    // What ran to its end was seen, whether or not a lock was asked for.
+    verdict: verdict === "unknown" && stage.completed > 0 ? "ok" : verdict,
+    violations,
+    hash: kernel.trace.hash,
+    completed: stage.completed,
+    refused: stage.refused,
+  };
+}
+
+interface Client {
+  readonly process: Process;
+  readonly isDone: boolean;
+}
+
+class Stage<Resource extends object> {
+  completed = 0;
+  refused = 0;
+  readonly #kernel: Kernel;
+  readonly #cluster: Cluster;
+  readonly #plan: Plan;
+  readonly #rehearsed: Rehearsed<Resource>;
+  readonly #resource: Resource;
+  readonly #server: Process;
+  readonly #random: Random;
+
+  constructor(kernel: Kernel, cluster: Cluster, plan: Plan, rehearsed: Rehearsed<Resource>) {
+    this.#kernel = kernel;
+    this.#cluster = cluster;
+    this.#plan = plan;
+    this.#rehearsed = rehearsed;
+    this.#resource = rehearsed.resource();
+    this.#random = new Random(plan.seed, "rehearsal");
+    const random = this.#random.stream("server");
+    const ideal = { wall: 0, rate: 0, timerLateness: 0 };
+    this.#server = new Process(kernel, { name: "resource", isAsynchronous: false, random, ...ideal });
+  }
+
+  /** Runs the code in this process, round after round. */
+  begin(process: Process, index: number): Client {
+    const state = {
+      process,
+      over: false,
+      get isDone(): boolean {
+        return this.over || process.isDead;
+      },
+    };
+    const context = this.#contextOf(process, index);
+    const work = async (): Promise<void> => {
+      for (let round = 0; round < this.#rehearsed.rounds; round += 1)
+        await this.#round({ ...context, round });
+      state.over = true;
+    };
+    this.#kernel.engine.schedule(() => process.deliver(() => void work()), 1);
+    return state;
+  }
+
+  judgeTheEnd(clients: readonly Client[]): void {
+    this.#judge();
+    for (const { process, isDone } of clients) {
+      if (!isDone) this.#cluster.findings.violated("unsettled", `${process.name} never came to its end`);
+    }
+  }
+
+  async #round(context: ClientContext<Resource>): Promise<void> {
+    try {
+      await this.#rehearsed.client(context);
+      this.completed += 1;
+    } catch (error) {
+      if (isAboutLocking(error)) this.refused += 1;
+      else this.#cluster.findings.violated("error", `client-${context.index}: ${String(error)}`);
+    }
+  }
+
+  #judge(): void {
+    try {
+      const wrong = this.#rehearsed.invariant(this.#resource);
+      if (typeof wrong === "string" && wrong !== "") this.#cluster.findings.violated("invariant", wrong);
+    } catch (error) {
+      this.#cluster.findings.violated("invariant", error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  #contextOf(process: Process, index: number): Omit<ClientContext<Resource>, "round"> {
+    const { network } = this.#plan;
+    const random = this.#random.stream(process.name);
+    const oneWay = (name: string): OneWay =>
+      new OneWay(this.#kernel, network.latency, network.longestLatency * 1000, random.stream(name));
+    const way = {
+      client: process,
+      server: this.#server,
+      requests: oneWay("requests"),
+      replies: oneWay("replies"),
+    };
+    const nodes = this.#cluster.links[index]!.map(({ connection }) => new ScriptedNode(connection));
+    const listener = {
+      onCall: () => this.#cluster.moments.writing(process),
+      onEffect: () => this.#judge(),
+    };
+    return {
+      redlock: new Redlock(nodes, { ...this.#rehearsed.settings, runtime: process }),
+      resource: remote(this.#kernel, way, this.#resource, listener),
+      index,
+      pause: (ms) => new Promise((resolve) => void process.setTimer(resolve, ms)),
+      random: () => random.fraction(),
+    };
+  }
+}
+
+/** A lock that could not be had, or was lost: what code under a lock has to live with. */
+function isAboutLocking(error: unknown): boolean {
+  const { code } = (error ?? {}) as Partial<RedlockError>;
+  return code === "RESOURCE_LOCKED" || code === "NO_QUORUM" || code === "LOCK_LOST" || code === "ABORTED";
+}

@@ -1,0 +1,83 @@
+import type { Kernel } from "../engine/kernel.ts";
+import type { Process } from "../engine/process.ts";
+import type { OneWay } from "../network/one-way.ts";
+
+/** An object on another machine: each method is a message there and one back. */
+export type Remote<Resource> = {
+  readonly [Name in keyof Resource as Resource[Name] extends Method ? Name : never]: Resource[Name] extends (
+    ...args: infer Args
+  ) => infer Result
+    ? (...args: Args) => Promise<Awaited<Result>>
+    : never;
+};
+
+// biome-ignore lint/suspicious/noExplicitAny: a method of the user's own, whatever its arguments.
+type Method = (...args: any[]) => unknown;
+
+/** The way to a remote object and back. */
+export interface Way {
+  readonly client: Process;
+  readonly server: Process;
+  readonly requests: OneWay;
+  readonly replies: OneWay;
+}
+
+export interface RemoteListener {
+  /** In the caller's turn, before the message is sent. */
+  onCall(): void;
+  /** In a turn of the server: a method has run, or has thrown. */
+  onEffect(): void;
+}
+
+/**
+ * `target` as its user sees it from another machine. A call is sent and takes its time to arrive; there it runs as a
+ * whole, at once; and what it returned or threw comes back. Arguments and results are copied, as a wire does it.
+ */
+export function remote<Resource extends object>(
+  kernel: Kernel,
+  way: Way,
+  target: Resource,
+  listener: RemoteListener,
+): Remote<Resource> {
+  return new Proxy({} as Remote<Resource>, {
+    get(_, name) {
+      const method: unknown = Reflect.get(target, name);
+      // A promise that resolves to this object asks it for `then`.
+      if (typeof method !== "function") return undefined;
+      return (...args: readonly unknown[]) =>
+        call(kernel, way, listener, String(name), () => {
+          return Reflect.apply(method, target, structuredClone(args)) as unknown;
+        });
+    },
+  });
+}
+
+function call(
+  kernel: Kernel,
+  { client, server, requests, replies }: Way,
+  listener: RemoteListener,
+  name: string,
+  run: () => unknown,
+): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    listener.onCall();
+    kernel.trace.add(kernel.now, client.name, "calls", server.name, name);
+    requests.send(client.now, () => {
+      server.deliver(() => {
+        const settle = outcomeOf(run, resolve, reject);
+        kernel.trace.add(kernel.now, server.name, "has done", name, "for", client.name);
+        listener.onEffect();
+        replies.send(server.now, () => client.deliver(settle));
+      });
+    });
+  });
+}
+
+function outcomeOf(run: () => unknown, resolve: (result: unknown) => void, reject: (error: unknown) => void) {
+  try {
+    const result = structuredClone(run());
+    return () => resolve(result);
+  } catch (error) {
+    return () => reject(error);
+  }
+}

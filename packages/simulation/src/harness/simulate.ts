@@ -1,0 +1,138 @@
+import type { Settings } from "@quorlock/redlock";
+import type { Verdict } from "../checkers/findings.ts";
+import type { TraceValue } from "../engine/trace.ts";
+import type { Fault, FaultName } from "../plan/fault.ts";
+import type { Plan } from "../plan/plan.ts";
+import { carelessPlan } from "./careless-plan.ts";
+import { type ClientContext, type Rehearsal, type Rehearsed, rehearse } from "./rehearsal.ts";
+
+export interface SimulateOptions<Resource extends object> {
+  /** Makes what the lock protects, anew for each run. Its methods run on a machine of its own, one call at a time. */
+  readonly resource: () => Resource;
+  /** What each client process does, several times over. Failures to lock (the client's own errors) are part of life. */
+  readonly client: (context: ClientContext<Resource>) => Promise<unknown>;
+  /** What must always be true of the resource: throws, or returns what is wrong. */
+  readonly invariant?: (resource: Resource) => unknown;
+  /** How many runs, each with other clocks, latencies and faults. Default 100. */
+  readonly seeds?: number;
+  /** Only this one: to look at a run again. */
+  readonly seed?: number;
+  /** Client processes. Default 3. */
+  readonly clients?: number;
+  /** Default 5. */
+  readonly masters?: number;
+  /** How often each client runs its code. Default 5. */
+  readonly rounds?: number;
+  /** The ttl of your locks, ms: pauses, cuts and latencies are drawn in proportion. Default 1000. */
+  readonly ttl?: number;
+  /** For each client's `Redlock`. Default: waits up to ten ttls. */
+  readonly settings?: Partial<Settings>;
+  /**
+   * The kinds of faults that may happen, or exactly these. Default: all that Redlock promises to survive, and
+   * processes that are stopped between a look at the lock and what they do then, against which no lock helps.
+   */
+  readonly faults?: readonly FaultName[] | readonly Fault[];
+  /** Sees everything that happens, in the order of true time, us. */
+  readonly onEvent?: (time: number, entry: readonly TraceValue[]) => void;
+}
+
+export interface SimulateResult {
+  /** `unknown`: no run of the code came to its end. */
+  readonly verdict: Verdict;
+  /** Runs that were made: up to the first that was violated. */
+  readonly runs: number;
+  /** How often the code ran to its end, in all runs. */
+  readonly completed: number;
+  /** How often a lock was refused or lost. */
+  readonly refused: number;
+  /** What was violated, and the seed that shows it again; none where all is well. */
+  readonly violation: string | undefined;
+  readonly seed: number | undefined;
+  /**
+   * What led to it, a line each: calls to the resource and faults, from the last thing that the client in question did
+   * before.
+   */
+  readonly story: readonly string[];
+}
+
+const usualTtl = 1000;
+
+/**
+ * Puts code that relies on a lock to the test: against drifting clocks, pauses, crashes and slow networks, in virtual
+ * time. Stops at the first run in which something is violated.
+ *
+ * Your code must take time and randomness from its context only, and do nothing but promises otherwise.
+ */
+export async function simulate<Resource extends object>(
+  options: SimulateOptions<Resource>,
+): Promise<SimulateResult> {
+  const { seed, seeds = 100, rounds = 5, ttl = usualTtl, resource, client, invariant = () => {} } = options;
+  const settings = { waitTimeout: 10 * ttl, ...options.settings };
+  const rehearsed: Rehearsed<Resource> = { resource, client, invariant, rounds, settings };
+  const first = seed ?? 1;
+  const last = seed ?? seeds;
+  const sum = { runs: 0, completed: 0, refused: 0 };
+  for (let current = first; current <= last; current += 1) {
+    const plan = planOf(current, options);
+    const rehearsal = await rehearse(plan, rehearsed, "heap", options.onEvent);
+    sum.runs += 1;
+    sum.completed += rehearsal.completed;
+    sum.refused += rehearsal.refused;
+    if (rehearsal.verdict === "violated") {
+      const violation = textOf(rehearsal);
+      return { verdict: "violated", ...sum, violation, seed: current, story: await storyOf(plan, rehearsed) };
+    }
+  }
+  const verdict = sum.completed > 0 ? "ok" : "unknown";
+  return { verdict, ...sum, violation: undefined, seed: undefined, story: [] };
+}
+
+/** What the plan has to know of the settings: times that clocks and latencies are drawn in proportion to. */
+const usual = {
+  driftFactor: 0.01,
+  retryCount: 10,
+  retryDelay: 200,
+  retryJitter: 100,
+  automaticExtensionThreshold: 500,
+};
+
+/** The client's default, as its documentation gives it. */
+function nodeTimeoutFor(ttl: number, { nodeTimeout }: Partial<Settings>): number {
+  return nodeTimeout ?? Math.min(Math.max(ttl / 20, 50), 500, Math.max(1, ttl / 4));
+}
+
+function planOf<Resource extends object>(seed: number, options: SimulateOptions<Resource>): Plan {
+  const { ttl = usualTtl, clients = 3, masters = 5, settings = {}, faults } = options;
+  const exact = faults?.some((fault) => typeof fault === "object") === true;
+  const kinds = exact ? [] : (faults as readonly FaultName[] | undefined);
+  const drawnFor = { ...usual, ttl, nodeTimeout: nodeTimeoutFor(ttl, settings) };
+  const plan = carelessPlan(seed, { masters, clients, settings: drawnFor, ...(kinds ? { kinds } : {}) });
+  return exact ? { ...plan, faults: faults as readonly Fault[] } : plan;
+}
+
+function textOf({ violations }: Rehearsal): string {
+  const [first] = violations;
+  return first ? `${first.kind} at ${first.at.toFixed(3)} ms: ${first.detail}` : "";
+}
+
+/** The same run once more, with its calls and faults in words. */
+async function storyOf<Resource extends object>(
+  plan: Plan,
+  rehearsed: Rehearsed<Resource>,
+): Promise<readonly string[]> {
+  const entries: Array<{ readonly time: number; readonly words: readonly TraceValue[] }> = [];
+  const { violations } = await rehearse(plan, rehearsed, "heap", (time, words) => {
+    const [actor, verb] = words;
+    if (actor === "fault" || verb === "calls" || verb === "has done") entries.push({ time, words });
+  });
+  const end = (violations[0]?.at ?? Number.POSITIVE_INFINITY) * 1000;
+  const before = entries.filter(({ time }) => time <= end);
+  // From where the client whose call was the last straw made the call before that one: what it acted upon.
+  const culprit = before.at(-1)?.words.at(-1);
+  const calls = before.flatMap(({ words }, index) =>
+    words[0] === culprit && words[1] === "calls" ? [index] : [],
+  );
+  return before
+    .slice(calls.at(-2) ?? 0)
+    .map(({ time, words }) => `${(time / 1000).toFixed(3)} ms: ${words.join(" ")}`);
+}

@@ -1,0 +1,95 @@
+import { expect, test } from "vitest";
+import { engineOf } from "../engine/engine-of.ts";
+import { Kernel } from "../engine/kernel.ts";
+import { Process } from "../engine/process.ts";
+import { Master } from "../master/master.ts";
+import { OneWay } from "../network/one-way.ts";
+import { SimulatedConnection } from "../network/simulated-connection.ts";
+import { Random } from "../random.ts";
+import { IoredisConnection } from "./ioredis-connection.ts";
+import { redlock5 } from "./redlock-5.ts";
+import { redlock5Package, scriptsOf } from "./redlock-5-package.ts";
+
+const ms = 1000;
+
+/** One client and one master, 10 ms apart each way, connected from 20 ms on; redlock 5's scripts are loaded. */
+async function setting() {
+  await redlock5();
+  const [acquire] = scriptsOf(await redlock5Package());
+  const kernel = new Kernel(engineOf("heap"));
+  const make = (name: string, isAsynchronous: boolean): Process => {
+    const random = new Random(1, name);
+    return new Process(kernel, { name, isAsynchronous, wall: 0, rate: 0, random, timerLateness: 0 });
+  };
+  const client = make("client-0", true);
+  const master = new Master(kernel, make("master-0", false), { mode: "aof-always" }, 0);
+  const runs: string[] = [];
+  const way = (name: string): OneWay =>
+    new OneWay(kernel, { shape: "constant", ms: 10 }, 1000 * ms, new Random(1, name));
+  const witness = {
+    sent: () => {},
+    executed: (_: string, args: readonly (string | number)[]) =>
+      void runs.push(`${args[2]} at ${kernel.now / ms}`),
+    replyLost: () => {},
+  };
+  const options = { client, master, requests: way("requests"), replies: way("replies"), reconnectDelay: 50 };
+  const connection = new SimulatedConnection(kernel, options, witness);
+  const ioredis = new IoredisConnection(connection, client);
+  const seen: string[] = [];
+  const at = (time: number, act: () => void): void => void kernel.engine.schedule(act, time * ms);
+  /** The key names the command. */
+  const send = (time: number, key: string): void => {
+    const note = (reply: unknown): void =>
+      void seen.push(
+        `${key}: ${reply instanceof Error ? reply.message : String(reply)} at ${kernel.now / ms}`,
+      );
+    at(time, () =>
+      client.deliver(() => void ioredis.eval(acquire!.source, 1, [key, "v", 60_000]).then(note, note)),
+    );
+  };
+  return { kernel, client, master, connection, ioredis, runs, seen, at, send };
+}
+
+test("what is sent before there is a connection waits for it", async () => {
+  const { kernel, runs, seen, send } = await setting();
+  send(1, "early");
+  send(2, "next");
+  await kernel.run(1000 * ms);
+  expect(runs).toEqual(["early at 30", "next at 30"]);
+  expect(seen).toEqual(["early: 1 at 40", "next: 1 at 40.001"].map((line) => line.replace("40.001", "40")));
+});
+
+test("what was unanswered when the connection broke is sent again, before what came since", async () => {
+  const { kernel, connection, runs, seen, at, send } = await setting();
+  send(100, "lost");
+  send(101, "unanswered");
+  // The first has been executed and its answer is on its way; the second is on its way to the master.
+  at(110.5, () => connection.reset("lost"));
+  send(120, "offline");
+  await kernel.run(1000 * ms);
+  expect(runs.map((line) => line.split(" ")[0])).toEqual(["lost", "lost", "unanswered", "offline"]);
+  // Executed twice: its own key stands in its way.
+  expect(seen.map((line) => line.split(" at")[0])).toEqual(["lost: 0", "unanswered: 1", "offline: 1"]);
+});
+
+test("the twenty-first try in vain fails what waits, 10.5 s after 20 pauses of ioredis's own, and never before", async () => {
+  const { kernel, master, seen, at, send } = await setting();
+  at(50, () => master.crash("process"));
+  send(100, "waiting");
+  await kernel.run(20_000 * ms);
+  const pauses = Array.from({ length: 21 }, (_, index) => (index + 1) * 50).reduce(
+    (sum, pause) => sum + pause,
+    0,
+  );
+  expect(seen).toEqual([
+    `waiting: Reached the max retries per request limit (which is 20). at ${100 + pauses}`,
+  ]);
+});
+
+test("a closed connection refuses in a turn of its own", async () => {
+  const { kernel, client, ioredis, seen, at, send } = await setting();
+  at(100, () => client.deliver(() => void ioredis.quit()));
+  send(200, "closed");
+  await kernel.run(1000 * ms);
+  expect(seen).toEqual(["closed: Connection is closed. at 201"]);
+});

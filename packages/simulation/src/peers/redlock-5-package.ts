@@ -1,0 +1,119 @@
+import * as crypto from "node:crypto";
+import * as events from "node:events";
+import { createRequire } from "node:module";
+import { compileFunction } from "node:vm";
+import type { Runtime, Script, Timer } from "@quorlock/redlock";
+import { build } from "esbuild";
+
+// The interface of redlock 5.0.0-beta.2, as far as it is used here; its own types are not found by TypeScript.
+
+export interface Redlock5Settings {
+  readonly driftFactor?: number;
+  readonly retryCount?: number;
+  readonly retryDelay?: number;
+  readonly retryJitter?: number;
+  readonly automaticExtensionThreshold?: number;
+}
+
+export interface Redlock5Lock {
+  readonly resources: readonly string[];
+  readonly value: string;
+  readonly expiration: number;
+  extend(duration: number): Promise<Redlock5Lock>;
+  release(): Promise<unknown>;
+}
+
+interface ExecutionStats {
+  readonly votesAgainst: ReadonlyMap<unknown, Error>;
+}
+
+export interface Redlock5ExecutionError extends Error {
+  readonly attempts: ReadonlyArray<Promise<ExecutionStats>>;
+}
+
+export interface Redlock5 {
+  readonly scripts: Readonly<Record<string, { readonly value: string; readonly hash: string }>>;
+  acquire(resources: string[], duration: number, settings?: Redlock5Settings): Promise<Redlock5Lock>;
+  extend(lock: Redlock5Lock, duration: number): Promise<Redlock5Lock>;
+  using<T>(
+    resources: string[],
+    duration: number,
+    settings: Redlock5Settings,
+    routine: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T>;
+  quit(): Promise<void>;
+}
+
+export interface Redlock5Module {
+  readonly default: new (clients: Iterable<object>, settings?: Redlock5Settings) => Redlock5;
+  readonly ExecutionError: new (...args: never) => Redlock5ExecutionError;
+  readonly ResourceLockedError: new (...args: never) => Error;
+}
+
+/** Loads a copy of the package for one process: everything it knows of time and chance is that process's. */
+export type LoadRedlock5 = (runtime: Runtime) => Redlock5Module;
+
+const require = createRequire(import.meta.url);
+
+/**
+ * The published package, unchanged, as a function of its surroundings: the globals it uses and `require` are
+ * parameters that hide the real ones.
+ */
+export async function redlock5Package(): Promise<LoadRedlock5> {
+  const { outputFiles } = await build({
+    entryPoints: [require.resolve("redlock")],
+    bundle: true,
+    write: false,
+    format: "cjs",
+    platform: "node",
+  });
+  const parameters = ["module", "exports", "require", "Date", "Math", "setTimeout", "clearTimeout"];
+  const define = compileFunction(outputFiles[0]!.text, parameters);
+  return (runtime) => {
+    const module = { exports: {} };
+    define(
+      module,
+      module.exports,
+      modulesOf(runtime),
+      { now: () => runtime.wall() },
+      Object.assign(Object.create(Math), { random: () => fraction(runtime) }),
+      (callback: () => void, delay: number) => runtime.setTimer(callback, nodeDelay(delay)),
+      (timer: Timer) => timer.cancel(),
+    );
+    return module.exports as Redlock5Module;
+  };
+}
+
+/** What its masters will be sent. */
+export function scriptsOf(load: LoadRedlock5): readonly Script[] {
+  const { default: Redlock } = load(motionless);
+  const { scripts } = new Redlock([{}]);
+  return Object.values(scripts).map(({ value, hash }) => ({ source: value, sha1: hash }));
+}
+
+/** For a copy that only tells what it is made of. */
+const motionless: Runtime = {
+  monotonic: () => 0,
+  wall: () => 0,
+  randomBytes: (count) => new Uint8Array(count),
+  setTimer: () => ({ cancel: () => {}, unref: () => {} }),
+};
+
+function modulesOf(runtime: Runtime): (name: string) => unknown {
+  const randomBytes = (count: number): Buffer => Buffer.from(runtime.randomBytes(count));
+  const modules: Readonly<Record<string, unknown>> = { crypto: { ...crypto, randomBytes }, events };
+  return (name) => {
+    if (name in modules) return modules[name];
+    throw new Error(`redlock 5 requires "${name}", which the simulation does not give it`);
+  };
+}
+
+/** For jitter: uniform in [0, 1). */
+function fraction(runtime: Runtime): number {
+  return new DataView(runtime.randomBytes(4).buffer).getUint32(0) / 2 ** 32;
+}
+
+/** What Node's setTimeout makes of a delay it cannot keep. */
+function nodeDelay(delay: number): number {
+  return delay >= 1 && delay <= 2_147_483_647 ? delay : 1;
+}

@@ -1,0 +1,52 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { promisedPlan } from "../plan/swarm.ts";
+import { runPlan } from "../run/run-plan.ts";
+import { redlock5 } from "./redlock-5.ts";
+import { redlock5Package, scriptsOf } from "./redlock-5-package.ts";
+import { redlock5Scripts } from "./redlock-5-scripts.ts";
+import { subjectNamed } from "./subject-named.ts";
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+describe("redlock 5 in our client's place", () => {
+  test.each([1, 2, 3])("seed %i comes to one hash, twice and on both engines", async (seed) => {
+    const subject = await redlock5();
+    const plan = promisedPlan(seed);
+    const first = await runPlan(plan, { engine: "fake-timers", subject });
+    const second = await runPlan(plan, { engine: "fake-timers", subject: await redlock5() });
+    const heap = await runPlan(plan, { engine: "heap", subject });
+    expect([second.hash, heap.hash]).toEqual([first.hash, first.hash]);
+    expect(first.marks.get("granted") ?? 0).toBeGreaterThan(0);
+  });
+
+  test("knows no time and no chance but the simulation's", async () => {
+    const subject = await redlock5();
+    const real = [vi.spyOn(Date, "now"), vi.spyOn(Math, "random"), vi.spyOn(globalThis, "clearTimeout")];
+    await runPlan(promisedPlan(4), { engine: "heap", subject });
+    for (const spy of real) expect(spy).not.toHaveBeenCalled();
+  });
+
+  test("its known faults are found inside the promised model", async () => {
+    const subject = await redlock5();
+    const kinds = new Set<string>();
+    for (let seed = 1; seed <= 40; seed += 1) {
+      const { violations } = await runPlan(promisedPlan(seed), { engine: "heap", subject });
+      for (const { kind } of violations) kinds.add(kind);
+    }
+    // A lock handed out with nothing left of it, and a tie that nobody ever hears the end of.
+    expect([...kinds]).toEqual(expect.arrayContaining(["expired", "unsettled"]));
+  }, 120_000);
+});
+
+test("subjects go by name, mutants too", async () => {
+  expect((await subjectNamed("redlock-5"))?.name).toBe("redlock 5");
+  expect((await subjectNamed("no drift is taken off"))?.name).toBe("no drift is taken off");
+  expect(await subjectNamed("redlock-6")).toBeUndefined();
+});
+
+test("each script of the package has a twin, and no twin is left over", async () => {
+  const digests = scriptsOf(await redlock5Package()).map(({ sha1 }) => sha1);
+  expect([...redlock5Scripts.keys()].sort()).toEqual([...digests].sort());
+});

@@ -1,0 +1,199 @@
+import type { AcquireOptions, Connection, Runtime } from "@quorlock/redlock";
+import { makeKnown } from "../master/script-twins.ts";
+import type { LockSettings } from "../plan/plan.ts";
+import { nameScript } from "../run/moments.ts";
+import type { Subject, SubjectClient, SubjectLock } from "../run/subject.ts";
+import { IoredisConnection } from "./ioredis-connection.ts";
+import {
+  type LoadRedlock5,
+  type Redlock5,
+  type Redlock5Lock,
+  type Redlock5Module,
+  type Redlock5Settings,
+  redlock5Package,
+  scriptsOf,
+} from "./redlock-5-package.ts";
+import { redlock5Scripts } from "./redlock-5-scripts.ts";
+
+// Redlock 5.0.0-beta.2 in our client's place. Where the two differ in what can be asked of them, the doubt is in
+// its favour: it is used as its documentation says.
+
+/** Node-redlock 5 on ioredis with its defaults, as something to simulate. */
+export async function redlock5(): Promise<Subject> {
+  const load = await redlock5Package();
+  for (const script of scriptsOf(load)) {
+    const known = redlock5Scripts.get(script.sha1);
+    if (!known) throw new Error(`redlock 5 has a script that no twin was written for: ${script.sha1}`);
+    makeKnown(script, known.twin);
+    nameScript(script, known.purpose);
+  }
+  return {
+    name: "redlock 5",
+    isUnbounded: true,
+    create: (connections, runtime, settings) => new Client(load, connections, runtime, settings),
+  };
+}
+
+class Client implements SubjectClient {
+  readonly #module: Redlock5Module;
+  readonly #redlock: Redlock5;
+  readonly #runtime: Runtime;
+  readonly #settings: LockSettings;
+
+  constructor(
+    load: LoadRedlock5,
+    connections: readonly Connection[],
+    runtime: Runtime,
+    settings: LockSettings,
+  ) {
+    this.#module = load(runtime);
+    this.#runtime = runtime;
+    this.#settings = settings;
+    const clients = connections.map((connection) => new IoredisConnection(connection, runtime));
+    this.#redlock = new this.#module.default(clients, settings);
+  }
+
+  async acquire(
+    resources: string | readonly string[],
+    ttl: number,
+    options: AcquireOptions = {},
+  ): Promise<SubjectLock> {
+    const settings = this.#retries(options);
+    const lock = await this.#coded(this.#redlock.acquire([resources].flat(), ttl, settings));
+    return new Held(lock, this.#runtime, (result) => this.#coded(result));
+  }
+
+  async tryAcquire(
+    resources: string | readonly string[],
+    ttl: number,
+    options: AcquireOptions = {},
+  ): Promise<SubjectLock | null> {
+    try {
+      return await this.acquire(resources, ttl, { ...options, retryCount: 0 });
+    } catch (error) {
+      if ((error as Coded).code === "RESOURCE_LOCKED") return null;
+      throw error;
+    }
+  }
+
+  /**
+   * A routine is given the signal alone. What its lock is worth is seen by standing behind `acquire` and `extend`,
+   * which `using` calls on its own instance.
+   */
+  async using(
+    resources: string | readonly string[],
+    ttl: number,
+    routine: (signal: AbortSignal | undefined, lock: SubjectLock) => Promise<void>,
+  ): Promise<void> {
+    // It refuses a ttl with less than 100 ms to spare; then its users have nothing but `acquire`.
+    if (ttl < 100) return this.#hold(resources, ttl, routine);
+    const watched = Object.create(this.#redlock) as Redlock5;
+    let held: Held | undefined;
+    watched.acquire = async (...args) => {
+      const lock = await this.#redlock.acquire.apply(watched, args);
+      held = new Held(lock, this.#runtime, (result) => this.#coded(result));
+      return lock;
+    };
+    watched.extend = async (...args) => {
+      const lock = await this.#redlock.extend.apply(watched, args);
+      held?.replace(lock);
+      return lock;
+    };
+    const { automaticExtensionThreshold } = this.#settings;
+    const settings = {
+      ...this.#retries({}),
+      automaticExtensionThreshold: Math.min(automaticExtensionThreshold, ttl - 100),
+    };
+    await this.#coded(
+      watched.using([resources].flat(), ttl, settings, (signal) => {
+        held!.signal = signal;
+        return routine(signal, held!);
+      }),
+    );
+  }
+
+  quit(): Promise<void> {
+    return this.#redlock.quit();
+  }
+
+  async #hold(
+    resources: string | readonly string[],
+    ttl: number,
+    routine: (signal: AbortSignal | undefined, lock: SubjectLock) => Promise<void>,
+  ): Promise<void> {
+    const lock = await this.acquire(resources, ttl);
+    await routine(undefined, lock);
+    await lock.release();
+  }
+
+  /** It has no `waitTimeout`: as many tries as fit into one. */
+  #retries(options: AcquireOptions): Redlock5Settings {
+    const { retryCount, retryDelay, retryJitter, waitTimeout } = { ...this.#settings, ...options };
+    const isGiven = options.retryCount !== undefined && options.waitTimeout === undefined;
+    const tries =
+      waitTimeout === undefined || isGiven ? retryCount : Math.ceil(waitTimeout / Math.max(1, retryDelay));
+    return { retryCount: tries, retryDelay, retryJitter };
+  }
+
+  /** Its errors with our codes: what a majority of masters locked is told from what no quorum answered. */
+  async #coded<T>(result: Promise<T>): Promise<T> {
+    try {
+      return await result;
+    } catch (error) {
+      if (!(error instanceof this.#module.ExecutionError)) throw error;
+      const stats = await error.attempts.at(-1);
+      const refusals = [...(stats?.votesAgainst.values() ?? [])];
+      const isLocked = refusals.some((refusal) => refusal instanceof this.#module.ResourceLockedError);
+      throw Object.assign(error, { code: isLocked ? "RESOURCE_LOCKED" : "NO_QUORUM" });
+    }
+  }
+}
+
+type Coded = Error & { readonly code?: string };
+
+/** A lock, and what replaced it: `extend` gives a new one and voids the old. */
+class Held implements SubjectLock {
+  signal: AbortSignal | undefined;
+  readonly #runtime: Runtime;
+  readonly #coded: <T>(result: Promise<T>) => Promise<T>;
+  #lock: Redlock5Lock;
+
+  constructor(lock: Redlock5Lock, runtime: Runtime, coded: <T>(result: Promise<T>) => Promise<T>) {
+    this.#lock = lock;
+    this.#runtime = runtime;
+    this.#coded = coded;
+  }
+
+  get resources(): readonly string[] {
+    return this.#lock.resources;
+  }
+
+  get value(): string {
+    return this.#lock.value;
+  }
+
+  replace(lock: Redlock5Lock): void {
+    this.#lock = lock;
+  }
+
+  /** As its users compute it. */
+  remaining(): number {
+    return Math.max(0, this.#lock.expiration - this.#runtime.wall());
+  }
+
+  async extend(ttl: number): Promise<this> {
+    this.#lock = await this.#coded(this.#lock.extend(ttl));
+    return this;
+  }
+
+  /** "It is safe to ignore the error, as the lock will automatically expire." */
+  async release(): Promise<{ readonly outcome: string }> {
+    try {
+      await this.#coded(this.#lock.release());
+      return { outcome: "released" };
+    } catch (error) {
+      if ((error as Coded).code === undefined) throw error;
+      return { outcome: "expired" };
+    }
+  }
+}

@@ -1,0 +1,21 @@
+import { mutants, rareMutants } from "../mutants/mutants.ts";
+import { mutatedClient } from "../mutants/mutated-client.ts";
+import { type Subject, theClient } from "../run/subject.ts";
+import type { ScenarioSubject } from "../scenarios/scenario.ts";
+import { redlock5 } from "./redlock-5.ts";
+
+/** What can be simulated besides the mutants, by name. */
+export const subjectNames: readonly string[] = ["quorlock", "redlock-5"];
+
+/** The client, a peer, or a mutant by its own name; nothing where there is none of that name. */
+export async function subjectNamed(name: string): Promise<Subject | undefined> {
+  if (name === "quorlock") return theClient;
+  if (name === "redlock-5") return redlock5();
+  const mutant = [...mutants, ...rareMutants].find((candidate) => candidate.name === name);
+  return mutant && mutatedClient(mutant);
+}
+
+/** What every scenario is run with. */
+export async function scenarioImplementations(): Promise<Readonly<Record<ScenarioSubject, Subject>>> {
+  return { quorlock: theClient, "redlock-5": await redlock5() };
+}

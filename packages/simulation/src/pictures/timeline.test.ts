@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+import { bundledViewer, committedViewer } from "../cli/bundle-viewer.ts";
+import { record } from "./recording.ts";
+import { timeline } from "./timeline.ts";
+import { twoHolders } from "./two-holders.ts";
+
+test("the page needs nothing from anywhere", async () => {
+  const page = timeline(await record(twoHolders), { command: "pnpm sim run --seed 1" });
+  expect(page).not.toMatch(/https?:|src=|@import|url\(/);
+  expect(page).toContain("pnpm sim run --seed 1");
+  expect(page).toContain('class="verdict violated"');
+});
+
+test("the same run makes the same page", async () => {
+  const caption = { command: "again" };
+  const page = timeline(await record(twoHolders, { engine: "heap" }), caption);
+  expect(timeline(await record(twoHolders, { engine: "fake-timers" }), caption)).toBe(page);
+});
+
+test("no text ends the element that it is in", async () => {
+  const recording = await record(twoHolders, { engine: "heap" });
+  const nasty = "</script><script>alert(1)</script>";
+  const violations = [{ kind: "belief", at: 1, detail: nasty } as const];
+  const page = timeline(
+    { ...recording, outcome: { ...recording.outcome, violations } },
+    { title: nasty, command: nasty },
+  );
+  expect(page).not.toContain("alert(1)</script>");
+  expect(page.match(/<script/g)).toHaveLength(2);
+});
+
+test("the viewer that is committed is the one that its sources make", async () => {
+  expect(await committedViewer(), "run `pnpm --filter @quorlock/simulation run viewer`").toBe(
+    await bundledViewer(),
+  );
+});

@@ -1,0 +1,153 @@
+import type { Plan } from "../plan/plan.ts";
+import { embeddedJson, escaped } from "./markup.ts";
+import type { DrawnViolation, Picture } from "./picture.ts";
+import { pictureOf } from "./picture-of.ts";
+import type { Recording } from "./recording.ts";
+import { viewerScript, viewerStyle } from "./viewer-bundle.ts";
+
+export interface Caption {
+  /** Default: "Seed N". */
+  readonly title?: string;
+  /** Runs it again. */
+  readonly command: string;
+}
+
+/** A run as one HTML page that needs nothing else: it opens from a file, without a network. */
+export function timeline(recording: Recording, { title, command }: Caption): string {
+  const { plan, outcome } = recording;
+  const picture = pictureOf(recording);
+  const heading = title ?? `Seed ${plan.seed}`;
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,">
+<title>${escaped(heading)}: ${outcome.verdict}</title>
+<style>
+${viewerStyle}</style>
+</head>
+<body>
+<header>
+<p class="eyebrow">Quorlock, simulated run</p>
+<h1>${escaped(heading)} <span class="verdict ${outcome.verdict}">${outcome.verdict}</span></h1>
+<p class="facts">${escaped(facts(plan, picture))}</p>
+<div class="replay"><code id="command">${escaped(command)}</code><button type="button" id="copy">Copy</button>
+<span class="hash">seed ${plan.seed}, hash <code>${outcome.hash}</code></span></div>
+${violationList(picture.violations)}</header>
+<main class="stage">
+${toolbar(picture.violations.length)}
+<canvas id="overview" aria-hidden="true"></canvas>
+<canvas id="chart" tabindex="0" role="application" aria-label="Timeline of the run" aria-describedby="keys"></canvas>
+${legend}
+<p class="keys" id="keys"><kbd>←</kbd> <kbd>→</kbd> move, <kbd>+</kbd> <kbd>−</kbd> or the wheel zoom, <kbd>0</kbd>
+the whole run, <kbd>n</kbd> <kbd>p</kbd> next and previous violation, <kbd>,</kbd> <kbd>.</kbd> from event to event</p>
+</main>
+<div id="tooltip" role="tooltip" hidden></div>
+<p id="spoken" class="unseen" aria-live="polite"></p>
+<script type="application/json" id="picture">${embeddedJson(picture)}</script>
+<script>
+${viewerScript}</script>
+</body>
+</html>
+`;
+}
+
+function facts({ masters, clients, settings }: Plan, { until, faults }: Picture): string {
+  return [
+    counted(masters.length, "master"),
+    counted(clients.length, "client"),
+    `ttl ${settings.ttl.toLocaleString("en")} ms`,
+    `drift factor ${settings.driftFactor * 100} %`,
+    counted(faults.length, "fault"),
+    `${(until / 1_000_000).toFixed(1)} simulated seconds`,
+  ].join("  ·  ");
+}
+
+function counted(count: number, name: string): string {
+  return `${count.toLocaleString("en")} ${name}${count === 1 ? "" : "s"}`;
+}
+
+/** So many are seen at once. */
+const shownAtOnce = 4;
+const mostListed = 100;
+
+function violationList(violations: readonly DrawnViolation[]): string {
+  if (violations.length === 0) return "";
+  const items = alike(violations).slice(0, mostListed).map(violationItem);
+  const rest = items.slice(shownAtOnce);
+  const more = `<details><summary>${rest.length} more</summary><ol>${rest.join("\n")}</ol></details>\n`;
+  return `<section class="violations" aria-label="Violations">
+<h2>${counted(violations.length, "violation")}</h2>
+<ol>${items.slice(0, shownAtOnce).join("\n")}</ol>
+${rest.length > 0 ? more : ""}</section>
+`;
+}
+
+interface Group {
+  readonly index: number;
+  readonly first: DrawnViolation;
+  times: number;
+}
+
+/** Those that differ only in their numbers are one line of the list, the first of them. */
+function alike(violations: readonly DrawnViolation[]): readonly Group[] {
+  const groups = new Map<string, Group>();
+  for (const [index, first] of violations.entries()) {
+    const name = `${first.kind} ${first.detail.replaceAll(/\d+\.\d+/g, "")}`;
+    const group = groups.get(name) ?? { index, first, times: 0 };
+    group.times += 1;
+    groups.set(name, group);
+  }
+  return [...groups.values()];
+}
+
+function violationItem({ index, first: { kind, at, detail }, times }: Group): string {
+  const time = (at / 1000).toLocaleString("en", { minimumFractionDigits: 3, maximumFractionDigits: 3 });
+  const again = times > 1 ? ` <i>and ${(times - 1).toLocaleString("en")} more like it</i>` : "";
+  return (
+    `<li><button type="button" data-violation="${index}"><time>${time} ms</time>` +
+    `<b>${escaped(kind)}</b><span>${escaped(detail)}${again}</span></button></li>`
+  );
+}
+
+const toolbar = (violations: number): string => `<div class="toolbar" role="toolbar" aria-label="View">
+<button type="button" class="square" id="further" aria-label="Zoom out">−</button>
+<button type="button" class="square" id="nearer" aria-label="Zoom in">+</button>
+<button type="button" id="all">Whole run</button>
+<button type="button" id="previous"${violations === 0 ? " disabled" : ""}>Previous violation</button>
+<button type="button" id="next"${violations === 0 ? " disabled" : ""}>Next violation</button>
+<span id="range"></span>
+</div>`;
+
+const bar = (style: string): string => `<rect x="1" y="3" width="26" height="12" rx="3" ${style}/>`;
+
+/** What each shape means; the shapes are drawn here as the chart draws them. */
+const legend = `<ul class="legend" aria-label="Legend">
+${[
+  [bar('fill="var(--holder-0)"'), "client believes it holds"],
+  [bar('fill="none" stroke="var(--holder-0)" stroke-width="1.5"'), "not given up, not believed in"],
+  [bar('fill="var(--holder-0)" fill-opacity=".28"'), "key on a master, in its holder’s colour"],
+  [
+    `<rect x="1" y="0" width="26" height="18" fill="var(--danger-band)"/><path d="M1 0v18M27 0v18" stroke="var(--danger)"/>`,
+    "two holders at once",
+  ],
+  [`<path d="M14 2l7 7-7 7-7-7z" fill="var(--danger)"/>`, "violation"],
+  [
+    `<path d="M1 16l14-14M8 16l14-14M15 16l12-12" stroke="var(--muted)" fill="none"/>`,
+    "frozen, suspended (dense), down (crossed)",
+  ],
+  [`<path d="M14 5l4 7h-8z" fill="var(--holder-0)"/>`, "write"],
+  [
+    `<path d="M8 2v14" stroke="var(--muted)" stroke-width="1.5"/><path d="M8 2l9 4-9 4z" fill="var(--ink)"/>`,
+    "fault",
+  ],
+  [`<path d="M2 2L26 16" stroke="var(--holder-0)" stroke-width="1.5"/>`, "request, and its reply dotted"],
+  [
+    `<path d="M1 13c8 0 12-8 26-8" stroke="var(--muted)" stroke-width="1.5" fill="none"/>`,
+    "wall clock against true time",
+  ],
+]
+  .map(([shape, text]) => `<li><svg width="28" height="18" aria-hidden="true">${shape}</svg>${text}</li>`)
+  .join("\n")}
+</ul>`;

@@ -1,0 +1,135 @@
+import * as v from "valibot";
+import { type Fault, moments } from "./fault.ts";
+import { type Plan, styles } from "./plan.ts";
+
+// The shape of a plan, field by field, for plans that come from files. Unknown fields are refused as well: a
+// misspelt one would silently do nothing.
+
+/** Two thousand seconds: some way below the longest delay of a timer, 2^31 ms. */
+const longest = 2_000_000;
+
+const number = v.pipe(v.number(), v.finite());
+const atLeast = (least: number) => v.pipe(number, v.minValue(least));
+const whole = (least: number) => v.pipe(v.number(), v.safeInteger(), v.minValue(least));
+const positive = v.pipe(number, v.gtValue(0), v.maxValue(longest));
+const span = v.pipe(number, v.minValue(0), v.maxValue(longest));
+const share = v.pipe(number, v.minValue(0), v.maxValue(1));
+/** A clock that stands still or runs backwards is none. */
+const rate = v.pipe(number, v.gtValue(-1_000_000), v.maxValue(1_000_000_000));
+const offset = v.pipe(number, v.minValue(-1e12), v.maxValue(1e12));
+
+const clock = { offset, rate };
+
+const latency = v.variant("shape", [
+  v.strictObject({ shape: v.literal("constant"), ms: span }),
+  v.pipe(
+    v.strictObject({ shape: v.literal("uniform"), from: span, to: span }),
+    v.check(({ from, to }) => from <= to, "`from` must not be above `to`"),
+  ),
+  v.strictObject({ shape: v.literal("log-normal"), median: span, sigma: span }),
+  v.strictObject({ shape: v.literal("two-peaks"), fast: span, slow: span, slowShare: share }),
+]);
+
+const persistence = v.variant("mode", [
+  v.strictObject({ mode: v.literal("none") }),
+  v.strictObject({ mode: v.literal("rdb"), interval: positive }),
+  v.strictObject({ mode: v.literal("aof-everysec") }),
+  v.strictObject({ mode: v.literal("aof-always") }),
+]);
+
+const weights = v.pipe(
+  v.strictObject(Object.fromEntries(styles.map((style) => [style, atLeast(0)])) as StyleEntries),
+  v.check((weights) => Object.values(weights).some((weight) => weight > 0), "all styles have weight 0"),
+);
+
+type StyleEntries = Record<(typeof styles)[number], ReturnType<typeof atLeast>>;
+
+const task = v.strictObject({
+  do: v.picklist(styles),
+  resource: whole(0),
+  at: span,
+  hold: v.exactOptional(span),
+  looks: v.exactOptional(whole(1)),
+});
+
+const targets = v.union([v.array(whole(0)), v.literal("here")], 'must be a list of numbers, or "here"');
+const at = { at: span };
+const on = {
+  on: v.picklist(moments),
+  occurrence: whole(1),
+  client: v.exactOptional(whole(0)),
+  master: v.exactOptional(whole(0)),
+  after: v.exactOptional(span),
+};
+
+const faultSchema: v.GenericSchema<unknown, Fault> = v.lazy((input) =>
+  typeof input === "object" && input !== null && "on" in input ? faultsWith(on) : faultsWith(at),
+) as v.GenericSchema<unknown, Fault>;
+
+function faultsWith(when: typeof at | typeof on) {
+  const clients = { ...when, clients: targets };
+  const masters = { ...when, masters: targets };
+  const both = { ...clients, masters: targets };
+  return v.variant("kind", [
+    v.strictObject({ kind: v.literal("freeze"), ...both, duration: positive }),
+    v.strictObject({ kind: v.literal("suspend"), ...clients, duration: positive }),
+    v.strictObject({
+      kind: v.literal("stall"),
+      ...clients,
+      reading: v.exactOptional(whole(1)),
+      duration: positive,
+    }),
+    v.strictObject({ kind: v.literal("rate"), ...both, rate }),
+    v.strictObject({ kind: v.literal("step"), ...both, by: offset }),
+    v.strictObject({
+      kind: v.literal("cut"),
+      ...both,
+      direction: v.picklist(["requests", "replies", "both"]),
+      duration: positive,
+      ending: v.picklist(["heal", "reset"]),
+    }),
+    v.strictObject({ kind: v.literal("reset"), ...both, inFlight: v.picklist(["lost", "delivered"]) }),
+    v.strictObject({
+      kind: v.literal("slow"),
+      ...both,
+      factor: v.pipe(number, v.gtValue(0)),
+      duration: positive,
+    }),
+    v.strictObject({
+      kind: v.literal("crash"),
+      ...masters,
+      how: v.picklist(["process", "power"]),
+      downFor: positive,
+    }),
+    v.strictObject({ kind: v.literal("flush"), ...masters }),
+    v.strictObject({ kind: v.literal("promote"), ...masters, lag: span }),
+    v.strictObject({ kind: v.literal("kill"), ...clients }),
+  ]);
+}
+
+export const planSchema: v.GenericSchema<unknown, Plan> = v.strictObject({
+  version: v.literal(1),
+  seed: whole(0),
+  duration: positive,
+  masters: v.pipe(v.array(v.strictObject({ ...clock, persistence })), v.minLength(1)),
+  clients: v.pipe(v.array(v.strictObject({ ...clock, timerLateness: span })), v.minLength(1)),
+  network: v.strictObject({ latency, longestLatency: positive, reconnectDelay: span }),
+  settings: v.strictObject({
+    ttl: v.pipe(whole(1), v.maxValue(longest)),
+    driftFactor: v.pipe(number, v.minValue(0), v.ltValue(1)),
+    nodeTimeout: v.exactOptional(positive),
+    retryCount: whole(0),
+    retryDelay: span,
+    retryJitter: span,
+    waitTimeout: v.exactOptional(span),
+    automaticExtensionThreshold: span,
+  }),
+  workload: v.strictObject({
+    resources: whole(1),
+    hold: span,
+    think: span,
+    styles: weights,
+    script: v.exactOptional(v.array(v.array(task))),
+  }),
+  faults: v.array(faultSchema),
+});

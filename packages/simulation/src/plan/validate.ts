@@ -1,0 +1,83 @@
+import * as v from "valibot";
+import type { Fault, FaultKind, Moment, Targets, When } from "./fault.ts";
+import type { Plan } from "./plan.ts";
+import { planSchema } from "./plan-schema.ts";
+
+/** What is wrong with a plan, and where in it. */
+export class PlanError extends Error {
+  override readonly name = "PlanError";
+}
+
+/** The only version there is. */
+export const planVersion = 1;
+
+/** @throws PlanError */
+export function validPlan(input: unknown): Plan {
+  const plan = parsed(planSchema, versioned(input, "plan"), "plan");
+  plan.faults.forEach((fault, index) => {
+    checkAim(plan, fault, `plan.faults[${index}]`);
+  });
+  plan.workload.script?.forEach((tasks, client) => {
+    const where = `plan.workload.script[${client}]`;
+    if (client >= plan.clients.length) throw new PlanError(`${where}: there is no client ${client}`);
+    tasks.forEach(({ resource }, index) => {
+      checkNumber(resource, plan.workload.resources, "resource", `${where}[${index}].resource`);
+    });
+  });
+  return plan;
+}
+
+/** Checks `input`, found at `root`, and tells of the first thing that is wrong. */
+export function parsed<T>(schema: v.GenericSchema<unknown, T>, input: unknown, root: string): T {
+  const result = v.safeParse(schema, input, { abortEarly: true });
+  if (result.success) return result.output;
+  const [issue] = result.issues;
+  const path = (issue.path ?? []).map(({ key }) =>
+    typeof key === "number" ? `[${key}]` : `.${String(key)}`,
+  );
+  throw new PlanError(`${root}${path.join("")}: ${issue.message}`);
+}
+
+/** `input`, of a version that is known: nothing else can be said of another. */
+export function versioned(input: unknown, root: string): unknown {
+  if (typeof input !== "object" || input === null) throw new PlanError(`${root}: must be an object`);
+  const version = "version" in input ? input.version : undefined;
+  if (version === planVersion) return input;
+  if (version === undefined) throw new PlanError(`${root}.version: is missing`);
+  throw new PlanError(
+    `${root}.version: ${JSON.stringify(version)} is unknown here: this simulator reads version ${planVersion}`,
+  );
+}
+
+/** Whom a fault is aimed at has to be there. */
+function checkAim(plan: Plan, fault: Fault, where: string): void {
+  const { clients, masters } = plan;
+  if ("on" in fault) {
+    if (fault.client !== undefined) checkNumber(fault.client, clients.length, "client", `${where}.client`);
+    if (fault.master !== undefined) {
+      checkNumber(fault.master, masters.length, "master", `${where}.master`);
+      if (!isOnTheWire(fault.on)) throw new PlanError(`${where}.master: "${fault.on}" happens at no master`);
+    }
+  }
+  if ("clients" in fault) checkTargets(fault, fault.clients, clients.length, "client", `${where}.clients`);
+  if ("masters" in fault) checkTargets(fault, fault.masters, masters.length, "master", `${where}.masters`);
+}
+
+function checkTargets(when: When & FaultKind, aim: Targets, count: number, who: string, where: string): void {
+  if (aim !== "here") {
+    aim.forEach((target, index) => {
+      checkNumber(target, count, who, `${where}[${index}]`);
+    });
+  } else if ("at" in when) throw new PlanError(`${where}: "here" needs a trigger (\`on\`)`);
+  else if (who === "master" && !isOnTheWire(when.on))
+    throw new PlanError(`${where}: "here" is no master, as "${when.on}" happens at none`);
+}
+
+function checkNumber(index: number, count: number, what: string, where: string): void {
+  if (index < count) return;
+  throw new PlanError(`${where}: there is no ${what} ${index}: the plan has ${count}, counted from 0`);
+}
+
+function isOnTheWire(moment: Moment): boolean {
+  return moment !== "granted" && moment !== "write";
+}

@@ -1,0 +1,119 @@
+import { describe, expect, test } from "vitest";
+import type { TraceValue } from "../engine/trace.ts";
+import type { Fault } from "../plan/fault.ts";
+import type { Plan } from "../plan/plan.ts";
+import { calmFrom } from "./injection.ts";
+import { type Outcome, runPlan } from "./run-plan.ts";
+
+/** Two clients that take turns with one lock for a second. */
+function plan(faults: readonly Fault[], ttl = 200): Plan {
+  return {
+    version: 1,
+    seed: 1,
+    duration: 1000,
+    masters: Array.from({ length: 3 }, () => ({ offset: 0, rate: 0, persistence: { mode: "aof-always" } })),
+    clients: Array.from({ length: 2 }, () => ({ offset: 0, rate: 0, timerLateness: 0 })),
+    network: { latency: { shape: "constant", ms: 1 }, longestLatency: 10, reconnectDelay: 5 },
+    settings: {
+      ttl,
+      driftFactor: 0.01,
+      retryCount: 20,
+      retryDelay: 20,
+      retryJitter: 10,
+      automaticExtensionThreshold: 50,
+    },
+    workload: {
+      resources: 1,
+      hold: 40,
+      think: 20,
+      styles: { acquire: 1, try: 0, extend: 1, using: 0, abandon: 0, abort: 0, several: 0 },
+    },
+    faults,
+  };
+}
+
+interface Entry {
+  readonly time: number;
+  readonly entry: readonly TraceValue[];
+}
+
+async function traced(
+  faults: readonly Fault[],
+): Promise<{ outcome: Outcome; entries: Entry[]; fired: number }> {
+  const entries: Entry[] = [];
+  const outcome = await runPlan(plan(faults), {
+    engine: "heap",
+    onEvent: (time, entry) => void entries.push({ time, entry: [...entry] }),
+  });
+  return { outcome, entries, fired: entries.findIndex(({ entry }) => entry[0] === "fault") };
+}
+
+describe("a trigger", () => {
+  test("finds the third vote that a master applies, and only that", async () => {
+    const { entries, fired } = await traced([
+      {
+        on: "vote applied",
+        occurrence: 3,
+        master: 1,
+        kind: "crash",
+        masters: "here",
+        how: "process",
+        downFor: 20,
+      },
+    ]);
+    const votes = entries
+      .slice(0, fired)
+      .filter(
+        ({ entry: [who, what, ...rest] }) => who === "master-1" && what === "runs" && rest.at(-1) === "OK",
+      );
+    expect(votes).toHaveLength(3);
+    // The tick after it: the answer is on its way, and lost with the connection.
+    expect(entries[fired]!.time - votes.at(-1)!.time).toBe(1);
+    expect(entries.filter(({ entry }) => entry[0] === "fault")).toHaveLength(1);
+  });
+
+  test.each(["vote sent", "extension sent", "release sent", "granted"] as const)(
+    "is reached: %s",
+    async (on) => {
+      const { fired } = await traced([
+        { on, occurrence: 2, client: 1, kind: "freeze", clients: "here", masters: [], duration: 5 },
+      ]);
+      expect(fired).toBeGreaterThan(0);
+    },
+  );
+
+  test("between the look and the write lets a holder write after a later one", async () => {
+    const stall = { kind: "stall", clients: "here", duration: 500 } as const;
+    const { outcome } = await traced([{ on: "write", occurrence: 3, ...stall }]);
+    expect(outcome.violations.map(({ kind }) => kind)).toEqual(["effect"]);
+    // The same pause a little earlier is noticed by the look that follows.
+    const early = await traced([{ on: "granted", occurrence: 3, ...stall }]);
+    expect(early.fired).toBeGreaterThan(0);
+    expect(early.outcome.verdict).toBe("ok");
+  });
+
+  test("waits as long as it is told to", async () => {
+    const freeze = { kind: "freeze", clients: "here", masters: [], duration: 5 } as const;
+    const [atOnce, later] = await Promise.all([
+      traced([{ on: "granted", occurrence: 1, ...freeze }]),
+      traced([{ on: "granted", occurrence: 1, after: 7, ...freeze }]),
+    ]);
+    expect(later.entries[later.fired]!.time - atOnce.entries[atOnce.fired]!.time).toBe(6999);
+  });
+
+  test("that was not reached while faults may happen does not fire any more", async () => {
+    const { entries } = await traced([]);
+    const all = entries.filter(({ entry }) => entry[1] === "begins").length;
+    const early = entries.filter(({ time, entry }) => entry[1] === "begins" && time < 1_000_000).length;
+    expect(early).toBeLessThan(all);
+    const kill = { on: "granted", kind: "kill", clients: "here" } as const;
+    expect((await traced([{ ...kill, occurrence: early }])).fired).toBeGreaterThan(0);
+    expect((await traced([{ ...kill, occurrence: early + 1 }])).fired).toBe(-1);
+  });
+});
+
+test("faults are over when the last that may still begin is over", () => {
+  const freeze = { kind: "freeze", clients: [0], masters: [], duration: 30 } as const;
+  expect(calmFrom(plan([{ at: 500, ...freeze }]))).toBe(530);
+  expect(calmFrom(plan([{ on: "granted", occurrence: 1, after: 20, ...freeze }]))).toBe(1050);
+});

@@ -1,0 +1,112 @@
+import { batchScript, claimScript, releaseScript } from "@quorlock/redlock";
+import type { Process } from "../engine/process.ts";
+import type { Master } from "../master/master.ts";
+import type { Moment } from "../plan/fault.ts";
+
+/** Whom a moment happened to. */
+export interface Place {
+  readonly client: Process;
+  readonly master?: Master;
+}
+
+export type MomentListener = (place: Place) => void;
+
+type Args = readonly (string | number)[];
+
+/** What an operation is for, as far as moments know it. */
+type Purpose = "vote" | "extension" | "release";
+
+/** What a script is for. A `claim` is our one script for voting, extending and asking, a `batch` many of all kinds. */
+type ScriptPurpose = Purpose | "claim" | "batch";
+
+/** By digest and by text: a script is sent either way. */
+const purposes = new Map<unknown, ScriptPurpose>();
+
+/** Tells what a client's script is for, so that triggers know it on the wire. */
+export function nameScript({ sha1, source }: typeof claimScript, purpose: ScriptPurpose): void {
+  purposes.set(sha1, purpose);
+  purposes.set(source, purpose);
+}
+
+nameScript(claimScript, "claim");
+nameScript(releaseScript, "release");
+nameScript(batchScript, "batch");
+
+/** Tells those who wait for it what moment a run has come to. Costs next to nothing where nobody waits. */
+export class Moments {
+  readonly #listeners = new Map<Moment, MomentListener[]>();
+  /** Tokens of locks that were granted: a claim with one of them extends. */
+  readonly #granted = new Set<unknown>();
+
+  /** Called in the turn in which it happens. */
+  on(moment: Moment, listener: MomentListener): void {
+    const listeners = this.#listeners.get(moment);
+    if (listeners) listeners.push(listener);
+    else this.#listeners.set(moment, [listener]);
+  }
+
+  /** `client` has a lock, with this token in the masters' keys. */
+  granted(client: Process, token: string): void {
+    if (this.#listeners.size > 0) this.#granted.add(token);
+    this.#raise("granted", { client });
+  }
+
+  /** `client` has looked at its lock and is about to write. */
+  writing(client: Process): void {
+    this.#raise("write", { client });
+  }
+
+  /** A command is on its way. */
+  sent(place: Place, command: string, args: Args): void {
+    if (this.#listeners.size === 0) return;
+    for (const purpose of this.#purposesOf(command, args)) if (purpose) this.#raise(`${purpose} sent`, place);
+  }
+
+  /** A master has executed a command. */
+  executed(place: Place, command: string, args: Args, reply: unknown): void {
+    if (!this.#listeners.has("vote applied")) return;
+    const of = this.#purposesOf(command, args);
+    const replies: readonly unknown[] = of.length > 1 && Array.isArray(reply) ? reply : [reply];
+    for (const [index, purpose] of of.entries()) {
+      if (purpose === "vote" && isYes(replies[index])) this.#raise("vote applied", place);
+    }
+  }
+
+  #raise(moment: Moment, place: Place): void {
+    for (const listener of this.#listeners.get(moment) ?? []) listener(place);
+  }
+
+  /** Of each operation that the command carries, in order. */
+  #purposesOf(command: string, args: Args): readonly (Purpose | undefined)[] {
+    if (command === "SET") return ["vote"];
+    const purpose = command.startsWith("EVAL") ? purposes.get(args[0]) : undefined;
+    if (purpose === "claim") return [this.#purposeOfClaim(args)];
+    if (purpose === "batch") return this.#purposesOfBatch(args);
+    return [purpose];
+  }
+
+  #purposesOfBatch(args: Args): readonly (Purpose | undefined)[] {
+    const [list, ...tokens] = args.slice(2 + Number(args[1]));
+    let token = 0;
+    return [...String(list).matchAll(/([a-z])\d+,(\d+);/g)].map(([, kind, number]) => {
+      const own = tokens[token];
+      token += kind === "r" ? Number(number) : 1;
+      if (kind === "r") return "release";
+      if (this.#granted.has(own)) return number === "1" ? undefined : "extension";
+      return kind === "e" ? undefined : "vote";
+    });
+  }
+
+  /** KEYS, then token, ttl, and whether free keys are set. */
+  #purposeOfClaim(args: Args): "vote" | "extension" | undefined {
+    const [token, ttl, create] = args.slice(2 + Number(args[1]));
+    if (this.#granted.has(token)) return ttl === 1 ? undefined : "extension";
+    // Without setting it is the question after a refused vote.
+    return create === 1 ? "vote" : undefined;
+  }
+}
+
+/** `OK`, what a claim says is left, or how many keys a peer's script has set. */
+function isYes(reply: unknown): boolean {
+  return reply === "OK" || (typeof reply === "number" && reply > 0);
+}

@@ -1,0 +1,89 @@
+import { describe, expect, test } from "vitest";
+import { Pool } from "../cli/pool.ts";
+import type { Fault, FaultKind } from "../plan/fault.ts";
+import type { Plan } from "../plan/plan.ts";
+import { promisedPlan } from "../plan/swarm.ts";
+import { explore, plansOf } from "../search/explore.ts";
+import { inOrder } from "../search/runner.ts";
+import { runPlan } from "./run-plan.ts";
+
+describe("determinism", () => {
+  test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+    "seed %i comes to one hash, twice and on both engines",
+    async (seed) => {
+      const plan = promisedPlan(seed);
+      const first = await runPlan(plan, { engine: "fake-timers" });
+      const second = await runPlan(plan, { engine: "fake-timers" });
+      const heap = await runPlan(plan, { engine: "heap" });
+      expect([second.hash, heap.hash]).toEqual([first.hash, first.hash]);
+    },
+    60_000,
+  );
+
+  test("a plan survives JSON: it replays to the same hash", async () => {
+    const plan = promisedPlan(9);
+    const replayed = JSON.parse(JSON.stringify(plan)) as typeof plan;
+    expect((await runPlan(replayed)).hash).toBe((await runPlan(plan)).hash);
+  }, 60_000);
+
+  test("another seed, and a single fault less, come to another hash", async () => {
+    const plan = promisedPlan(1);
+    const hashes = await Promise.all([
+      runPlan(plan),
+      runPlan(promisedPlan(2)),
+      runPlan({ ...plan, faults: plan.faults.slice(1) }),
+    ]);
+    expect(new Set(hashes.map(({ hash }) => hash)).size).toBe(3);
+  }, 60_000);
+});
+
+describe("inside the promised model", () => {
+  const { SIMULATION_SEEDS: seeds = "2000" } = process.env;
+
+  test(`nothing is violated in ${seeds} seeds, and every rare state is reached`, async () => {
+    await using pool = new Pool();
+    const plans = plansOf(promisedPlan, 1, Number(seeds));
+    const { violated, unreached } = await explore(inOrder(pool.runner(), plans));
+    const told = violated.map(({ plan, outcome }) => `seed ${plan.seed}: ${outcome.violations[0]?.detail}`);
+    expect(told).toEqual([]);
+    expect(unreached).toEqual([]);
+  }, 900_000);
+});
+
+/** Adds faults that nobody promises to survive, in the middle of the run. */
+function beyond(plan: Plan, ...kinds: readonly FaultKind[]): Plan {
+  const added = kinds.map((kind, index): Fault => ({ at: plan.duration * (0.3 + 0.1 * index), ...kind }));
+  return { ...plan, faults: [...plan.faults, ...added] };
+}
+
+type Beyond = (masters: readonly number[], ttl: number) => FaultKind;
+
+const outside: ReadonlyArray<readonly [string, Beyond]> = [
+  ["masters forget everything", (masters) => ({ kind: "flush", masters })],
+  [
+    "masters' wall clocks step forward",
+    (masters, ttl) => ({ kind: "step", clients: [], masters, by: 2 * ttl }),
+  ],
+  [
+    "masters' clocks run at twice the rate",
+    (masters) => ({ kind: "rate", clients: [], masters, rate: 1_000_000 }),
+  ],
+  ["replicas that lag by a ttl take over", (masters, ttl) => ({ kind: "promote", masters, lag: ttl })],
+];
+
+describe("outside of it, what is known to break is seen to break", () => {
+  test.each(outside)(
+    "%s",
+    async (_, fault) => {
+      for (let seed = 1; seed <= 60; seed += 1) {
+        const plan = promisedPlan(seed);
+        const masters = plan.masters.map((_, index) => index);
+        const broken = beyond(plan, fault(masters, plan.settings.ttl), fault(masters, plan.settings.ttl));
+        const { violations } = await runPlan(broken, { engine: "heap" });
+        if (violations.some(({ kind }) => kind === "belief" || kind === "effect")) return;
+      }
+      expect.unreachable("no seed of 60 showed an overlap");
+    },
+    120_000,
+  );
+});

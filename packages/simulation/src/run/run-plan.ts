@@ -1,0 +1,225 @@
+import { Calls } from "../checkers/calls.ts";
+import { Effects } from "../checkers/effects.ts";
+import { Fencing } from "../checkers/fencing.ts";
+import type { Mark, Verdict, Violation, ViolationKind } from "../checkers/findings.ts";
+import { watchOwnership } from "../checkers/ownership.ts";
+import { Tenures } from "../checkers/tenures.ts";
+import type { EngineKind } from "../engine/engine.ts";
+import { engineOf } from "../engine/engine-of.ts";
+import { Kernel } from "../engine/kernel.ts";
+import { Trace, type TraceValue } from "../engine/trace.ts";
+import type { Plan } from "../plan/plan.ts";
+import { Random } from "../random.ts";
+import { Cluster } from "./cluster.ts";
+import { calmFrom, inject } from "./injection.ts";
+import { judgeLeftovers, lockEach, patienceFor, tryEach } from "./progress.ts";
+import { ScriptedWorker } from "./scripted-worker.ts";
+import { type Subject, theClient } from "./subject.ts";
+import { Worker } from "./worker.ts";
+
+export interface RunOptions {
+  /** Default: "fake-timers". */
+  readonly engine?: EngineKind;
+  /** Default: the client as it is. */
+  readonly subject?: Subject;
+  /** Sees everything that happens, with its true time in us. */
+  readonly onEvent?: (time: number, entry: readonly TraceValue[]) => void;
+  /** After so many events the run is cut short, and its verdict unknown at best. Default 20 million. */
+  readonly mostEvents?: number;
+  /** The run ends as soon as this is violated. By default it goes on: there may be more to find. */
+  readonly stopAt?: ViolationKind | "any";
+}
+
+export interface Outcome {
+  readonly verdict: Verdict;
+  readonly violations: readonly Violation[];
+  /** Of everything that happened: the same on each machine and engine. */
+  readonly hash: string;
+  readonly marks: ReadonlyMap<Mark, number>;
+  /** ms; infinite where no lock was granted. */
+  readonly leastMargin: number;
+  /** Calls of the client that settled or should have. */
+  readonly operations: number;
+  /** Locks asked for by the workload. */
+  readonly attempts: number;
+  readonly events: number;
+  /** True time that passed, ms. */
+  readonly simulated: number;
+  /** The share of its bound that the slowest call of each kind took. */
+  readonly longestCalls: ReadonlyMap<string, number>;
+}
+
+/** Runs a plan: faults and work, then calm and a last lock on everything, then the end of every client. */
+export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Outcome> {
+  const run = new Run(plan, options);
+  await run.work();
+  await run.progress();
+  await run.quit();
+  return run.outcome;
+}
+
+class Run {
+  readonly #plan: Plan;
+  readonly #options: RunOptions;
+  readonly #kernel: Kernel;
+  readonly #cluster: Cluster;
+  readonly #workers: readonly Worker[];
+  readonly #tenures: Tenures;
+  readonly #calls: Calls;
+  #isCutShort = false;
+
+  constructor(plan: Plan, options: RunOptions) {
+    this.#plan = plan;
+    this.#options = options;
+    this.#kernel = new Kernel(engineOf(options.engine ?? "fake-timers"), new Trace(options.onEvent));
+    this.#cluster = new Cluster(this.#kernel, plan);
+    const { findings, masters } = this.#cluster;
+    this.#tenures = new Tenures(this.#kernel, findings, masters);
+    this.#calls = new Calls(findings);
+    watchOwnership(findings, masters);
+    const checkers = {
+      findings,
+      tenures: this.#tenures,
+      calls: this.#calls,
+      effects: new Effects(this.#kernel, findings),
+      fencing: new Fencing(findings),
+    };
+    const subject = options.subject ?? theClient;
+    const random = new Random(plan.seed, "work");
+    this.#workers = this.#cluster.clients.map((process, index) => {
+      const connections = this.#cluster.links[index]!.map(({ connection }) => connection);
+      const redlock = subject.create(connections, process, plan.settings);
+      const { settings, workload } = plan;
+      const options = {
+        process,
+        redlock,
+        isBounded: subject.isUnbounded !== true,
+        random: random.stream(process.name),
+        settings,
+        workload,
+        checkers,
+        moments: this.#cluster.moments,
+      };
+      return workload.script
+        ? new ScriptedWorker(options, workload.script[index] ?? [])
+        : new Worker(options);
+    });
+  }
+
+  async work(): Promise<void> {
+    const { duration, settings } = this.#plan;
+    inject(this.#cluster, this.#plan, {
+      onPause: (client) => {
+        if (this.#tenures.holdsSomething(client)) this.#cluster.findings.reached("frozen holder");
+      },
+      onKill: (client) => this.#tenures.endAllOf(client),
+    });
+    for (const worker of this.#workers) this.#inTurn(worker, () => worker.work());
+    const calm = Math.max(duration, calmFrom(this.#plan));
+    await this.#run(calm + 3 * settings.ttl);
+    for (const worker of this.#workers) worker.stop();
+    // A cycle under way: waiting for a lock, working under it, giving it up.
+    const { bounds } = this.#workers[0]!;
+    const cycle = bounds.acquire + 30 * settings.ttl + 8 * bounds.extend + bounds.release;
+    await this.#run(this.#now + 2 * cycle, () => this.#living.every((worker) => worker.isDone));
+  }
+
+  /** With every fault over and every lock run out, each client can lock each resource, and nothing is left behind. */
+  async progress(): Promise<void> {
+    const { settings, network, workload } = this.#plan;
+    const { findings, masters } = this.#cluster;
+    await this.#run(this.#now + 1.2 * settings.ttl + 3 * network.longestLatency + 100);
+    const resources = Array.from({ length: workload.resources + 1 }, (_, index) => `resource-${index}`);
+    const patience = patienceFor(resources.length);
+    for (const worker of this.#living) {
+      await this.#each([worker], patience, () => lockEach(worker, resources, findings, "when all was well"));
+    }
+    const spare = masters.slice(0, Math.floor((masters.length - 1) / 2));
+    const [first] = this.#living;
+    if (first && spare.length > 0) {
+      for (const { process } of spare) process.freeze(patience * 1000);
+      const thaw = this.#now + patience;
+      const when = "while a minority of the masters hung";
+      await this.#each([first], patience, () => lockEach(first, resources.slice(0, 1), findings, when));
+      await this.#run(thaw + 3 * network.longestLatency);
+    }
+    await this.#each(this.#living, patience, (worker) => tryEach(worker, resources));
+    await this.#run(this.#now + 3 * network.longestLatency);
+    if (first) judgeLeftovers(masters, resources, findings);
+  }
+
+  async quit(): Promise<void> {
+    const quitting = this.#living.map((worker) => {
+      this.#inTurn(worker, async () => {
+        await worker.call("quit", worker.bounds.quit, worker.redlock.quit());
+      });
+      return worker;
+    });
+    const { bounds } = this.#workers[0]!;
+    if (quitting.length > 0) await this.#run(this.#now + 3 * bounds.quit);
+    this.#calls.judgeTheRest();
+  }
+
+  get outcome(): Outcome {
+    const { findings } = this.#cluster;
+    const { verdict, violations, marks, leastMargin, operations, attempts } = findings;
+    for (const { kind, at, detail } of violations)
+      this.#kernel.trace.add(Math.round(at * 1000), kind, detail);
+    return {
+      verdict: verdict === "ok" && this.#isCutShort ? "unknown" : verdict,
+      violations,
+      hash: this.#kernel.trace.hash,
+      marks,
+      leastMargin,
+      operations,
+      attempts,
+      events: this.#kernel.steps,
+      simulated: this.#now,
+      longestCalls: this.#calls.longest,
+    };
+  }
+
+  /** ms */
+  get #now(): number {
+    return this.#kernel.now / 1000;
+  }
+
+  get #living(): readonly Worker[] {
+    return this.#workers.filter(({ process }) => !process.isDead);
+  }
+
+  get #isShown(): boolean {
+    const { stopAt } = this.#options;
+    const { violations } = this.#cluster.findings;
+    if (stopAt === undefined || violations.length === 0) return false;
+    return stopAt === "any" || violations.some(({ kind }) => kind === stopAt);
+  }
+
+  /** Begins `act` in a turn of each, and goes on until all are through, for `patience` ms at most. */
+  async #each(
+    workers: readonly Worker[],
+    patience: number,
+    act: (worker: Worker) => Promise<void>,
+  ): Promise<void> {
+    let busy = workers.length;
+    for (const worker of workers) {
+      this.#inTurn(worker, async () => {
+        await act(worker);
+        busy -= 1;
+      });
+    }
+    await this.#run(this.#now + patience, () => busy === 0);
+  }
+
+  /** Begins something in a turn of the worker's process. */
+  #inTurn(worker: Worker, act: () => Promise<void>): void {
+    this.#kernel.engine.schedule(() => worker.process.deliver(() => void act()), 1);
+  }
+
+  async #run(until: number, isOver: () => boolean = () => false): Promise<void> {
+    const { mostEvents = 20_000_000 } = this.#options;
+    const isTooLong = (): boolean => this.#kernel.steps >= mostEvents;
+    await this.#kernel.run(Math.round(until * 1000), () => isOver() || isTooLong() || this.#isShown);
+    if (isTooLong()) this.#isCutShort = true;
+  }
+}

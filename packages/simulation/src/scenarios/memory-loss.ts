@@ -1,0 +1,158 @@
+import type { Persistence } from "../master/durability.ts";
+import type { Fault, FaultKind } from "../plan/fault.ts";
+import {
+  type Evidence,
+  faults,
+  getsAfter,
+  getsWhileHeld,
+  hasVotesOf,
+  restores,
+  struckWhileHolding,
+  winsAVoteWhileHeld,
+} from "./evidence.ts";
+import type { Scenario } from "./scenario.ts";
+import { A, B, C, cutOff, D, E, type Sketch, sketched, ttl, use } from "./sketch.ts";
+import { kleppmann, redisDocumentation } from "./sources.ts";
+
+const fsync = redisDocumentation('"Performance, crash recovery and fsync"');
+const failover = redisDocumentation('"Why failover-based implementations are not enough"');
+
+/** Something befalls a master soon after client 0 has the lock. */
+function soonAfter(kind: FaultKind): Fault {
+  return { on: "granted", occurrence: 1, client: 0, after: 1, ...kind };
+}
+
+function crash(how: "process" | "power", downFor: number): Fault {
+  return soonAfter({ kind: "crash", masters: [C], how, downFor });
+}
+
+/** Client 0 reaches A, B and C, client 1 reaches C, D and E: C alone stands between them. */
+function betweenTwo(fault: Fault, persistence?: Persistence, cutFor = 1500): Sketch {
+  return {
+    script: [[use(10, 1000, 10)], [use(300, 200, 2)]],
+    faults: [cutOff(0, [D, E], cutFor), cutOff(1, [A, B], cutFor), fault],
+    ...(persistence ? { persistence } : {}),
+  };
+}
+
+const takesC: readonly Evidence[] = [
+  faults(3),
+  struckWhileHolding(0),
+  hasVotesOf(0, A, B, C),
+  hasVotesOf(1, C, D, E),
+  getsWhileHeld(1, 0),
+];
+const waitsForC: readonly Evidence[] = [
+  faults(3),
+  struckWhileHolding(0),
+  hasVotesOf(0, A, B, C),
+  getsAfter(1, 0),
+];
+
+/** Masters that forget a vote, or would if it were not for their disk. */
+export const memoryLoss: readonly Scenario[] = [
+  {
+    name: "crash-without-persistence",
+    title: "A voter crashes and comes back empty",
+    story:
+      "Client 0 holds by the votes of A, B and C. C crashes and is back after 10 ms with no key. Client 1, which " +
+      "reaches C, D and E, has a majority as well.",
+    source: kleppmann('"Breaking Redlock with bad timings"'),
+    plan: sketched(betweenTwo(crash("process", 10), { mode: "none" })),
+    shows: takesC,
+    expected: { quorlock: "overlap", "redlock-5": "overlap" },
+    safeWith: "the restart guard",
+  },
+  {
+    name: "power-loss-with-aof-everysec",
+    title: "A voter loses power before its log is on disk",
+    story:
+      "Client 0 holds by the votes of A, B and C. C keeps an append-only file, written to disk once a second. It " +
+      "loses power before the second is over, and the vote with it. Client 1, which reaches C, D and E, has a " +
+      "majority as well.",
+    source: fsync,
+    plan: sketched(betweenTwo(crash("power", 10), { mode: "aof-everysec" })),
+    shows: takesC,
+    expected: { quorlock: "overlap", "redlock-5": "overlap" },
+    safeWith: "the restart guard",
+  },
+  {
+    name: "power-loss-with-aof-always",
+    title: "A voter loses power with every vote on disk",
+    story:
+      "Client 0 holds by the votes of A, B and C. C answers only when its vote is on disk (`appendfsync always`). It " +
+      "loses power, and comes back with the key of client 0. Client 1, which reaches C, D and E, has to wait.",
+    source: fsync,
+    plan: sketched(betweenTwo(crash("power", 10), { mode: "aof-always" })),
+    shows: [...waitsForC, restores(C)],
+    expected: { quorlock: "safe", "redlock-5": "safe" },
+  },
+  {
+    name: "restart-delayed-beyond-ttl",
+    title: "A voter comes back empty, after a ttl",
+    story:
+      "Client 0 holds by the votes of A, B and C. C crashes without having kept anything, and is kept down for longer " +
+      "than any lock can live. Whatever it has forgotten is over when it votes for client 1.",
+    source: fsync,
+    plan: sketched({
+      ...betweenTwo(crash("process", 1.2 * ttl), { mode: "none" }, 3500),
+      script: [[use(10, 2400, 24)], [use(2200, 200, 2)]],
+    }),
+    shows: [...waitsForC, hasVotesOf(1, C, D, E)],
+    expected: { quorlock: "safe", "redlock-5": "safe" },
+  },
+  {
+    name: "failover-of-the-only-master",
+    title: "One master with a replica",
+    story:
+      "There is one master, and its replica lags by half a second. The master votes for client 0 and dies; the " +
+      "replica takes its place without the key, and votes for client 1.",
+    source: failover,
+    plan: sketched({
+      masters: 1,
+      script: [[use(10, 1000, 10)], [use(300, 200, 2)]],
+      faults: [soonAfter({ kind: "promote", masters: [A], lag: 500 })],
+    }),
+    shows: [faults(1), struckWhileHolding(0), getsWhileHeld(1, 0)],
+    expected: { quorlock: "overlap", "redlock-5": "overlap" },
+    safeWith: "the restart guard",
+  },
+  {
+    name: "failover-of-one-of-three-voters",
+    title: "A replica takes the place of one of three voters",
+    story:
+      "Client 0 holds by the votes of A, B and C. A replica that never received the vote takes C's place. Client 1, " +
+      "which reaches C, D and E, has a majority as well.",
+    source: failover,
+    plan: sketched(betweenTwo(soonAfter({ kind: "promote", masters: [C], lag: 500 }))),
+    shows: takesC,
+    expected: { quorlock: "overlap", "redlock-5": "overlap" },
+    safeWith: "the restart guard",
+  },
+  {
+    name: "failover-of-one-of-five-voters",
+    title: "A replica takes the place of one of five voters",
+    story:
+      "All five masters have voted for client 0. A replica that never received the vote takes C's place and votes " +
+      "for client 1. One vote is no majority: client 1 waits.",
+    source: failover,
+    plan: sketched({
+      script: [[use(10, 1000, 10)], [use(300, 200, 2)]],
+      faults: [soonAfter({ kind: "promote", masters: [C], lag: 500 })],
+    }),
+    shows: [faults(1), hasVotesOf(0, A, B, C, D, E), winsAVoteWhileHeld(1, C, 0), getsAfter(1, 0)],
+    expected: { quorlock: "safe", "redlock-5": "safe" },
+  },
+  {
+    name: "flushall-on-c",
+    title: "Somebody empties one of three voters",
+    story:
+      "Client 0 holds by the votes of A, B and C. Somebody runs FLUSHALL on C. Client 1, which reaches C, D and E, " +
+      "has a majority as well.",
+    source: fsync,
+    plan: sketched(betweenTwo(soonAfter({ kind: "flush", masters: [C] }))),
+    shows: takesC,
+    expected: { quorlock: "overlap", "redlock-5": "overlap" },
+    safeWith: "the restart guard",
+  },
+];

@@ -1,0 +1,85 @@
+import { runPlan } from "../run/run-plan.ts";
+import type { Subject } from "../run/subject.ts";
+import { Recording } from "./recording.ts";
+import {
+  type Scenario,
+  type ScenarioOutcome,
+  type ScenarioSubject,
+  scenarioOutcome,
+  scenarioSubjects,
+} from "./scenario.ts";
+
+/** The seeds that a scenario is run with. */
+export const scenarioSeeds: readonly number[] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
+
+/** What came of a scenario with one subject. */
+export interface ScenarioResult {
+  readonly seeds: readonly number[];
+  /** In how many seeds. */
+  readonly outcomes: ReadonlyMap<ScenarioOutcome, number>;
+  /** What should have been seen and was not, with its seed. */
+  readonly missing: readonly string[];
+}
+
+async function runScenario(
+  { name, plan, shows }: Scenario,
+  subject: ScenarioSubject,
+  implementation: Subject,
+  seeds: readonly number[],
+): Promise<ScenarioResult> {
+  const outcomes = new Map<ScenarioOutcome, number>();
+  const missing: string[] = [];
+  for (const seed of seeds) {
+    const recording = new Recording();
+    const options = { engine: "heap", subject: implementation, onEvent: recording.see } as const;
+    const { verdict, violations } = await runPlan(plan(seed), options);
+    const outcome = scenarioOutcome(verdict, violations);
+    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+    for (const { what, isIn, of } of shows) {
+      if (of !== undefined && of !== subject) continue;
+      if (!isIn(recording))
+        missing.push(`${name} with ${subject}, seed ${seed}: it was not seen that ${what}`);
+    }
+  }
+  return { seeds, outcomes, missing };
+}
+
+/** A scenario, and what came of it with each subject. */
+export interface ScenarioReport {
+  readonly scenario: Scenario;
+  readonly results: Readonly<Record<ScenarioSubject, ScenarioResult>>;
+}
+
+/** Runs each scenario with each subject. */
+export async function runScenarios(
+  scenarios: readonly Scenario[],
+  implementations: Readonly<Record<ScenarioSubject, Subject>>,
+  seeds: readonly number[] = scenarioSeeds,
+): Promise<readonly ScenarioReport[]> {
+  const reports: ScenarioReport[] = [];
+  for (const scenario of scenarios) {
+    const results = {
+      quorlock: await runScenario(scenario, "quorlock", implementations.quorlock, seeds),
+      "redlock-5": await runScenario(scenario, "redlock-5", implementations["redlock-5"], seeds),
+    };
+    reports.push({ scenario, results });
+  }
+  return reports;
+}
+
+/** What is not as it was declared, in words: an outcome, or something that was not seen. */
+export function deviations({ scenario, results }: ScenarioReport): readonly string[] {
+  return scenarioSubjects.flatMap((subject) => {
+    const { outcomes, missing } = results[subject];
+    const expected = scenario.expected[subject];
+    if (outcomes.size === 1 && outcomes.has(expected)) return missing;
+    const came = outcomeText(results[subject]);
+    return [`${scenario.name} with ${subject}: declared as "${expected}", came to "${came}"`, ...missing];
+  });
+}
+
+/** The outcome in words, with its share where seeds differ. */
+export function outcomeText({ outcomes, seeds }: ScenarioResult): string {
+  if (outcomes.size === 1) return [...outcomes.keys()][0]!;
+  return [...outcomes].map(([outcome, count]) => `${outcome} in ${count} of ${seeds.length}`).join(", ");
+}

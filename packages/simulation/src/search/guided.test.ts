@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+import { Pool } from "../cli/pool.ts";
+import { beyondPlan } from "../plan/swarm.ts";
+import { validPlan } from "../plan/validate.ts";
+import { Random } from "../random.ts";
+import { type Exploration, explore, plansOf } from "./explore.ts";
+import { guided } from "./guided.ts";
+import { inOrder } from "./runner.ts";
+import { variationOf } from "./variation.ts";
+
+const runs = 160;
+
+test("the margin guides to more violations than chance finds in as many runs, and to the same ones each time", async () => {
+  await using pool = new Pool();
+  const isEnough = (_: unknown, soFar: { runs: number }): boolean => soFar.runs === runs;
+  const random = await explore(inOrder(pool.runner(), plansOf(beyondPlan, 1)), isEnough);
+  const led = await explore(guided(pool.runner(), 1), isEnough);
+  console.log(
+    `${runs} runs: ${led.violated.length} violate when guided, ${random.violated.length} at random`,
+  );
+  expect(random.violated.length).toBeGreaterThan(0);
+  expect(led.violated.length).toBeGreaterThan(2 * random.violated.length);
+  const again = await explore(guided(pool.runner(), 1), (_, soFar) => soFar.runs === 40);
+  expect(hashes(again)).toEqual(hashes(led).slice(0, again.violated.length));
+}, 300_000);
+
+function hashes({ violated }: Exploration): readonly string[] {
+  return violated.map(({ outcome }) => outcome.hash);
+}
+
+test("a variation is a valid plan, and mostly another", () => {
+  const random = new Random(1);
+  let same = 0;
+  for (let seed = 1; seed <= 200; seed += 1) {
+    const plan = beyondPlan(seed);
+    const variation = variationOf(plan, random);
+    validPlan(variation);
+    if (JSON.stringify(variation) === JSON.stringify(plan)) same += 1;
+  }
+  expect(same).toBeLessThan(20);
+});

@@ -1,0 +1,186 @@
+import type { ViolationKind } from "../checkers/findings.ts";
+import type { Latency } from "../network/latency.ts";
+import type { Fault, Targets } from "../plan/fault.ts";
+import { type Plan, styles } from "../plan/plan.ts";
+import type { Outcome } from "../run/run-plan.ts";
+
+/** Plans that are simpler than `plan` in one respect, the boldest first. */
+export type Simplification = (plan: Plan) => Iterable<Plan>;
+
+/** In the order in which they are tried: what takes most away comes first, and makes the runs after it faster. */
+export const simplifications: readonly Simplification[] = [
+  fewerClients,
+  fewerMasters,
+  fewerResources,
+  shorter,
+  fewerStyles,
+  idealClocks,
+  plainNetwork,
+  usualSettings,
+  fewerTargets,
+  plainTriggers,
+  smallerFaults,
+];
+
+/** The run ends where it has come to what it is about. */
+export function* endedEarly(plan: Plan, { violations }: Outcome, kind: ViolationKind): Generator<Plan> {
+  const at = violations.find((violation) => violation.kind === kind)?.at ?? plan.duration;
+  const duration = Math.max(1, Math.ceil(at));
+  if (duration >= plan.duration) return;
+  yield { ...plan, duration, faults: plan.faults.filter((fault) => !("at" in fault) || fault.at < duration) };
+}
+
+function* fewerClients(plan: Plan): Generator<Plan> {
+  if (plan.clients.length === 1) return;
+  for (let gone = plan.clients.length - 1; gone >= 0; gone -= 1) {
+    const faults = plan.faults.flatMap((fault) => withoutProcess(fault, "client", gone));
+    const { script, ...workload } = plan.workload;
+    const scripted = script ? { script: without(script, gone) } : {};
+    yield { ...plan, clients: without(plan.clients, gone), workload: { ...workload, ...scripted }, faults };
+  }
+}
+
+function* fewerMasters(plan: Plan): Generator<Plan> {
+  if (plan.masters.length === 1) return;
+  for (let gone = plan.masters.length - 1; gone >= 0; gone -= 1) {
+    const faults = plan.faults.flatMap((fault) => withoutProcess(fault, "master", gone));
+    yield { ...plan, masters: without(plan.masters, gone), faults };
+  }
+}
+
+function* fewerResources(plan: Plan): Generator<Plan> {
+  const { workload } = plan;
+  // What a script names has to be there.
+  if (workload.script) return;
+  for (let resources = 1; resources < workload.resources; resources += 1)
+    yield { ...plan, workload: { ...workload, resources } };
+}
+
+function* shorter(plan: Plan): Generator<Plan> {
+  for (const share of [0.5, 0.8]) {
+    const duration = Math.ceil(plan.duration * share);
+    if (duration < plan.duration) yield { ...plan, duration };
+  }
+}
+
+function* fewerStyles(plan: Plan): Generator<Plan> {
+  const { workload } = plan;
+  const used = styles.filter((style) => workload.styles[style] > 0);
+  if (used.length === 1) return;
+  for (const only of used) {
+    const weights = Object.fromEntries(styles.map((style) => [style, style === only ? 1 : 0]));
+    yield { ...plan, workload: { ...workload, styles: weights as typeof workload.styles } };
+  }
+  for (const gone of used)
+    yield { ...plan, workload: { ...workload, styles: { ...workload.styles, [gone]: 0 } } };
+}
+
+function* idealClocks(plan: Plan): Generator<Plan> {
+  const ideal = { offset: 0, rate: 0 };
+  for (const [index, master] of plan.masters.entries()) {
+    if (master.offset !== 0 || master.rate !== 0)
+      yield { ...plan, masters: plan.masters.with(index, { ...master, ...ideal }) };
+  }
+  for (const [index, client] of plan.clients.entries()) {
+    if (client.offset !== 0 || client.rate !== 0 || client.timerLateness !== 0)
+      yield { ...plan, clients: plan.clients.with(index, { ...ideal, timerLateness: 0 }) };
+  }
+}
+
+function* plainNetwork(plan: Plan): Generator<Plan> {
+  const { network } = plan;
+  const { latency } = network;
+  if (latency.shape === "constant") return;
+  yield { ...plan, network: { ...network, latency: { shape: "constant", ms: typicalOf(latency) } } };
+}
+
+function typicalOf(latency: Exclude<Latency, { readonly shape: "constant" }>): number {
+  const typical = { uniform: "from", "log-normal": "median", "two-peaks": "fast" } as const;
+  return (latency as unknown as Record<string, number>)[typical[latency.shape]]!;
+}
+
+function* usualSettings(plan: Plan): Generator<Plan> {
+  const { nodeTimeout, waitTimeout, ...settings } = plan.settings;
+  if (nodeTimeout !== undefined && waitTimeout !== undefined) yield { ...plan, settings };
+  if (nodeTimeout !== undefined)
+    yield { ...plan, settings: { ...settings, ...(waitTimeout === undefined ? {} : { waitTimeout }) } };
+  if (waitTimeout !== undefined)
+    yield { ...plan, settings: { ...settings, ...(nodeTimeout === undefined ? {} : { nodeTimeout }) } };
+}
+
+function* fewerTargets(plan: Plan): Generator<Plan> {
+  for (const [index, fault] of plan.faults.entries()) {
+    for (const field of ["clients", "masters"] as const) {
+      const targets = targetsIn(fault, field);
+      if (targets === "here" || targets.length === 0) continue;
+      for (let gone = targets.length - 1; gone >= 0; gone -= 1) {
+        const fewer = { ...fault, [field]: without(targets, gone) } as Fault;
+        if (hitsSomebody(fewer)) yield { ...plan, faults: plan.faults.with(index, fewer) };
+      }
+    }
+  }
+}
+
+function* plainTriggers(plan: Plan): Generator<Plan> {
+  for (const [index, fault] of plan.faults.entries()) {
+    if ("at" in fault || fault.after === undefined) continue;
+    const { after: _, ...atOnce } = fault;
+    yield { ...plan, faults: plan.faults.with(index, atOnce) };
+  }
+}
+
+/** What each kind of fault has that can be smaller. */
+const magnitudes: ReadonlySet<string> = new Set(["duration", "downFor", "lag", "by", "rate", "factor"]);
+
+function* smallerFaults(plan: Plan): Generator<Plan> {
+  for (const [index, fault] of plan.faults.entries()) {
+    for (const [name, magnitude] of Object.entries(fault)) {
+      if (typeof magnitude !== "number" || !magnitudes.has(name)) continue;
+      for (const smaller of smallerThan(magnitude))
+        yield { ...plan, faults: plan.faults.with(index, { ...fault, [name]: smaller }) };
+    }
+  }
+}
+
+/** Half of it; else the same in fewer digits. */
+function* smallerThan(magnitude: number): Generator<number> {
+  const half = Math.trunc(magnitude / 2);
+  if (half !== 0) yield half;
+  for (const digits of [1, 2]) {
+    const rounded = Number(magnitude.toPrecision(digits));
+    if (rounded !== magnitude && Math.abs(rounded) < Math.abs(magnitude)) yield rounded;
+  }
+}
+
+/** The fault as it is where process number `gone` is not there; nothing where it was about that one alone. */
+function withoutProcess(fault: Fault, who: "client" | "master", gone: number): readonly Fault[] {
+  const at = "on" in fault ? fault[who] : undefined;
+  if (at === gone) return [];
+  const field = `${who}s` as const;
+  const targets = targetsIn(fault, field);
+  const renumbered = {
+    ...fault,
+    ...(at === undefined ? {} : { [who]: at > gone ? at - 1 : at }),
+    ...(targets === "here" || !(field in fault) ? {} : { [field]: renumber(targets, gone) }),
+  } as Fault;
+  return hitsSomebody(renumbered) ? [renumbered] : [];
+}
+
+function renumber(targets: readonly number[], gone: number): readonly number[] {
+  return targets.filter((target) => target !== gone).map((target) => (target > gone ? target - 1 : target));
+}
+
+function targetsIn(fault: Fault, field: "clients" | "masters"): Targets {
+  return (fault as { readonly clients?: Targets; readonly masters?: Targets })[field] ?? [];
+}
+
+/** A fault of connections needs somebody at either end. */
+function hitsSomebody(fault: Fault): boolean {
+  const counts = [targetsIn(fault, "clients").length, targetsIn(fault, "masters").length];
+  const isOfConnections = fault.kind === "cut" || fault.kind === "reset" || fault.kind === "slow";
+  return isOfConnections ? counts.every((count) => count > 0) : counts.some((count) => count > 0);
+}
+
+function without<T>(list: readonly T[], index: number): readonly T[] {
+  return list.toSpliced(index, 1);
+}

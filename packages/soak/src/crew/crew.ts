@@ -1,0 +1,124 @@
+import type { ChildProcess } from "node:child_process";
+import type { BirpcReturn } from "birpc";
+import { now } from "../clock.ts";
+import type { Chronicle } from "../history/chronicle.ts";
+import { remoteOf } from "../processes/remote.ts";
+import { endProcess, startProcess } from "../processes/start.ts";
+import type { Store } from "../store/store.ts";
+import type { ConductorSide, LingerWish, Memory, TimedCall, WorkerSide } from "../worker/protocol.ts";
+
+interface Member {
+  readonly child: ChildProcess;
+  readonly remote: BirpcReturn<WorkerSide, ConductorSide>;
+}
+
+export interface CrewPlan {
+  readonly count: number;
+  readonly seed: number;
+  urlsFor(worker: number): readonly string[];
+  /** Hears of each process, so that none outlives the run. */
+  readonly watch: { add(pid: number): void; remove(pid: number): void };
+}
+
+/** The worker processes, as the conductor sees them: it is their store and their chronicler. */
+export class Crew implements AsyncDisposable {
+  readonly failures: string[] = [];
+  /** How often each error that is an answer was given. */
+  readonly refusals: Map<string, number> = new Map();
+  /** For each kind of call the one that went furthest. */
+  readonly furthest: Map<string, TimedCall> = new Map();
+  readonly #plan: CrewPlan;
+  readonly #chronicle: Chronicle;
+  readonly #store: Store;
+  readonly #members: Member[] = [];
+  /** How often each worker was started. */
+  readonly #lives: number[];
+  #isLeaving = false;
+
+  constructor(plan: CrewPlan, chronicle: Chronicle, store: Store) {
+    this.#plan = plan;
+    this.#chronicle = chronicle;
+    this.#store = store;
+    this.#lives = Array.from({ length: plan.count }, () => 0);
+  }
+
+  async start(): Promise<void> {
+    await Promise.all(this.#lives.map((_, worker) => this.#startOne(worker)));
+  }
+
+  async #startOne(worker: number): Promise<void> {
+    this.#lives[worker]! += 1;
+    const name = `w${worker + 1}.${this.#lives[worker]}`;
+    const child = startProcess(new URL("../worker/main.ts", import.meta.url), ["--expose-gc"]);
+    const { pid } = child;
+    if (pid !== undefined) this.#plan.watch.add(pid);
+    child.once("exit", (code, signal) => {
+      if (pid !== undefined) this.#plan.watch.remove(pid);
+      this.#chronicle.died(name);
+      if (!this.#isLeaving && signal !== "SIGKILL") this.failures.push(`${name} ended: ${signal ?? code}`);
+    });
+    const remote = remoteOf<WorkerSide, ConductorSide>(child, this.#side());
+    this.#members[worker] = { child, remote };
+    await remote.start({ name, urls: this.#plan.urlsFor(worker), seed: this.#plan.seed });
+  }
+
+  #side(): ConductorSide {
+    return {
+      read: (hold) => {
+        this.#chronicle.heard(hold, hold.grantedAt);
+        return this.#store.read(hold.key);
+      },
+      write: (draft, deadline) => {
+        const write = this.#store.write(draft, deadline);
+        this.#chronicle.wrote(write);
+        return write.accepted;
+      },
+      ended: (hold) => this.#chronicle.ended(hold),
+      took: (call) => {
+        const before = this.furthest.get(call.name);
+        if (!before || call.beyond > before.beyond) this.furthest.set(call.name, call);
+      },
+      refused: (code) => void this.refusals.set(code, (this.refusals.get(code) ?? 0) + 1),
+      failed: (what) => void this.failures.push(what),
+    };
+  }
+
+  /** Has the next holder of this worker stay with its lock; null where that cannot be. */
+  linger(worker: number, wish: LingerWish): Promise<string | null> {
+    return this.#members[worker]!.remote.linger(wish).catch(() => null);
+  }
+
+  signal(worker: number, signal: "SIGSTOP" | "SIGCONT"): void {
+    this.#members[worker]!.child.kill(signal);
+  }
+
+  /** Kills it in the middle of what it does, and starts another one in its place. */
+  async replace(worker: number): Promise<void> {
+    await endProcess(this.#members[worker]!.child);
+    if (!this.#isLeaving) await this.#startOne(worker);
+  }
+
+  measure(worker: number): Promise<Memory> {
+    return this.#members[worker]!.remote.measure();
+  }
+
+  /** Resolves when all have come to the end of what they do; those that have not by then are told. */
+  async leave(limit: number): Promise<void> {
+    this.#isLeaving = true;
+    const leaving = this.#members.map(async ({ remote }, worker) => {
+      const began = now();
+      const timeUp = new Promise<"late">((resolve) => {
+        setTimeout(() => resolve("late"), limit).unref();
+      });
+      const left = await Promise.race([remote.leave(), timeUp]);
+      if (left === "late")
+        this.failures.push(`w${worker + 1} is stuck, ${Math.round(now() - began)} ms long`);
+    });
+    await Promise.all(leaving);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isLeaving = true;
+    await Promise.all(this.#members.map(({ child }) => endProcess(child)));
+  }
+}

@@ -1,0 +1,215 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { check } from "./check.ts";
+import type { History, Hold, Write } from "./history.ts";
+import { isLate } from "./notice.ts";
+
+/** A hold of "k", from its grant to its release. */
+function hold(id: string, grantedAt: number, releasedAt: number, more: Partial<Hold> = {}): Hold {
+  const believedUntil = releasedAt + 100;
+  const base = { id, lock: id, worker: id, key: "k", grantedAt, believedUntil, stoodStill: 0, reserve: 17 };
+  return { ...base, releasedAt, ...more };
+}
+
+function write(of: string, base: number, readAt: number, at: number, more: Partial<Write> = {}): Write {
+  return { hold: of, key: "k", readAt, base, value: base + 1, at, accepted: true, ...more };
+}
+
+/** A write by "a" and one by `holder`, with these tokens. */
+function pair(first: number | undefined, second: number | undefined, holder = "b"): Write[] {
+  return [
+    write("a", 0, 0, 10, first === undefined ? {} : { token: first }),
+    write(holder, 1, 10, 20, second === undefined ? {} : { token: second }),
+  ];
+}
+
+/** A hold that was told, and that believed until 100. */
+function lost(toldAt: number, more: Partial<Hold> = {}): Hold {
+  return hold("a", 0, 0, { believedUntil: 100, toldAt, reserve: 17, ...more });
+}
+
+function shares(a: Hold, b: Hold): boolean {
+  return a.grantedAt < b.releasedAt! && b.grantedAt < a.releasedAt!;
+}
+
+function checked(history: Partial<History>): ReturnType<typeof check> {
+  return check({ holds: [], writes: [], ...history });
+}
+
+describe("overlap of belief", () => {
+  test("there, when one is granted before the other has released", () => {
+    const { overlapsOfBelief } = checked({ holds: [hold("a", 0, 10), hold("b", 9, 20)] });
+    expect(overlapsOfBelief).toEqual([{ earlier: "a", later: "b", at: 9, lasted: 1 }]);
+  });
+
+  test("not there, when one is granted in the moment in which the other releases", () => {
+    expect(checked({ holds: [hold("a", 0, 10), hold("b", 10, 20)] }).overlapsOfBelief).toEqual([]);
+  });
+
+  test.each(["releasedAt", "toldAt", "believedUntil"] as const)("a belief ends with %s", (end) => {
+    const ends = { releasedAt: 1000, toldAt: 1000, believedUntil: 1000 };
+    const earlier = hold("a", 0, 0, { ...ends, [end]: 10 });
+    expect(checked({ holds: [earlier, hold("b", 10, 20)] }).overlapsOfBelief).toEqual([]);
+    expect(checked({ holds: [earlier, hold("b", 9.999, 20)] }).overlapsOfBelief).toHaveLength(1);
+  });
+
+  test("one that is long past its neighbours is held against all that come while it lasts", () => {
+    const holds = [hold("a", 0, 100), hold("b", 10, 20), hold("c", 30, 40), hold("d", 100, 110)];
+    expect(checked({ holds }).overlapsOfBelief.map(({ later }) => later)).toEqual(["b", "c"]);
+  });
+
+  test("different keys have nothing to do with each other", () => {
+    const holds = [hold("a", 0, 10), hold("b", 5, 15, { key: "another" })];
+    expect(checked({ holds }).overlapsOfBelief).toEqual([]);
+  });
+
+  test("a hold that believed in nothing from the beginning overlaps with nobody", () => {
+    const holds = [hold("a", 0, 10), hold("b", 5, 15, { believedUntil: 4 })];
+    expect(checked({ holds }).overlapsOfBelief).toEqual([]);
+  });
+});
+
+describe("overlap of effect", () => {
+  test("there, when one reads before the other has written", () => {
+    const writes = [write("a", 0, 0, 10), write("b", 0, 9, 20)];
+    expect(checked({ writes }).overlapsOfEffect).toEqual([{ earlier: "a", later: "b", at: 9, lasted: 1 }]);
+  });
+
+  test("not there, when one reads in the moment in which the other writes, nor when it is refused", () => {
+    expect(checked({ writes: [write("a", 0, 0, 10), write("b", 1, 10, 20)] }).overlapsOfEffect).toEqual([]);
+    const refused = write("a", 0, 0, 10, { accepted: false });
+    expect(checked({ writes: [refused, write("b", 0, 5, 20)] }).overlapsOfEffect).toEqual([]);
+  });
+
+  test("one hold that writes twice is one", () => {
+    expect(checked({ writes: [write("a", 0, 0, 10), write("a", 1, 5, 20)] }).overlapsOfEffect).toEqual([]);
+  });
+});
+
+describe("lost updates", () => {
+  test("there, when a write follows from what is not there any more", () => {
+    const writes = [write("a", 0, 0, 10), write("b", 1, 11, 20), write("c", 1, 12, 30)];
+    expect(checked({ writes }).lostUpdates).toEqual([{ by: writes[2], overwritten: 2 }]);
+  });
+
+  test("not there, when each follows from the one before; refused ones change nothing", () => {
+    const refused = write("c", 0, 12, 13, { accepted: false });
+    const writes = [write("a", 0, 0, 10), refused, write("b", 1, 11, 20)];
+    expect(checked({ writes }).lostUpdates).toEqual([]);
+  });
+
+  test("there, when the very first write does not begin at nothing", () => {
+    expect(checked({ writes: [write("a", 1, 0, 10)] }).lostUpdates).toHaveLength(1);
+  });
+});
+
+describe("fencing order", () => {
+  test("there: a smaller token after a larger one, and one token for two holds", () => {
+    expect(checked({ writes: pair(5, 4) }).outOfOrder).toMatchObject([{ token: 4, largest: 5 }]);
+    expect(checked({ writes: pair(5, 5) }).outOfOrder).toHaveLength(1);
+  });
+
+  test("not there: a larger one, the same hold again, and no tokens at all", () => {
+    expect(checked({ writes: pair(5, 6) }).outOfOrder).toEqual([]);
+    expect(checked({ writes: pair(5, 5, "a") }).outOfOrder).toEqual([]);
+    expect(checked({ writes: pair(undefined, undefined) }).outOfOrder).toEqual([]);
+    expect(checked({ writes: pair(5, undefined) }).outOfOrder).toEqual([]);
+  });
+
+  test("a rejected write does not lower what the next one is compared with", () => {
+    const writes = [...pair(5, 3), write("c", 2, 20, 30, { token: 4 })];
+    expect(checked({ writes }).outOfOrder.map(({ token }) => token)).toEqual([3, 4]);
+  });
+
+  test("where there are no tokens, the order of the grants tells which writes are stale", () => {
+    const holds = [hold("a", 0, 30), hold("b", 5, 15)];
+    const stale = write("a", 0, 1, 20);
+    expect(checked({ holds, writes: [write("b", 0, 6, 10), stale] }).stale).toMatchObject([{ write: stale }]);
+    const inOrder = [write("a", 0, 1, 4), write("b", 1, 6, 10)];
+    expect(checked({ holds, writes: inOrder }).stale).toEqual([]);
+  });
+});
+
+describe("notice", () => {
+  test("in time up to the moment from which the masters may give the lock away, and not after it", () => {
+    expect(checked({ holds: [lost(90)] }).notices[0]!.margin).toBe(27);
+    expect(checked({ holds: [lost(117)] }).notices[0]!.margin).toBe(0);
+    expect(checked({ holds: [lost(118)] }).notices[0]!.margin).toBe(-1);
+  });
+
+  test.each([
+    [90, 0, false],
+    [89, -1, true],
+  ])("too late as well, where another had the lock by then: at %d", (grantedAt, untilNext, late) => {
+    const { notices } = checked({ holds: [hold("b", grantedAt, grantedAt + 1), lost(90)] });
+    expect(notices.map((notice) => notice.untilNext)).toEqual([untilNext]);
+    expect(notices.map(isLate)).toEqual([late]);
+  });
+
+  test("who was not told, or whose process stood still, is not counted", () => {
+    expect(checked({ holds: [hold("a", 0, 10)] }).notices).toEqual([]);
+    expect(checked({ holds: [lost(500, { stoodStill: 400 })] }).notices).toEqual([]);
+  });
+});
+
+describe("any history", () => {
+  /** Holds one after the other, each with a write, the time between them as drawn. */
+  const inTurn = fc
+    .array(fc.record({ pause: fc.nat(5), read: fc.nat(5), work: fc.nat(5), rest: fc.nat(5) }), {
+      maxLength: 20,
+    })
+    .map((turns) => {
+      const holds: Hold[] = [];
+      const writes: Write[] = [];
+      let time = 0;
+      for (const [index, { pause, read, work, rest }] of turns.entries()) {
+        const grantedAt = time + pause;
+        const at = grantedAt + read + work;
+        time = at + rest;
+        holds.push(hold(`h${index}`, grantedAt, time));
+        writes.push(write(`h${index}`, index, grantedAt + read, at, { token: index + 1 }));
+      }
+      return { holds, writes };
+    });
+
+  test("in which one comes after the other is clean, in whatever order it is told", () => {
+    fc.assert(
+      fc.property(inTurn, fc.infiniteStream(fc.nat()), ({ holds, writes }, order) => {
+        const shuffled = holds.map((one) => [order.next().value as number, one] as const);
+        shuffled.sort(([a], [b]) => a - b);
+        const findings = check({ holds: shuffled.map(([, one]) => one), writes });
+        expect(findings).toMatchObject({
+          overlapsOfBelief: [],
+          overlapsOfEffect: [],
+          lostUpdates: [],
+          outOfOrder: [],
+        });
+      }),
+    );
+  });
+
+  test("has an overlap of belief exactly where two holds share more than a moment", () => {
+    const span = fc.record({ from: fc.nat(20), length: fc.integer({ min: 1, max: 5 }) });
+    fc.assert(
+      fc.property(fc.array(span, { maxLength: 8 }), (spans) => {
+        const holds = spans.map(({ from, length }, index) => hold(`h${index}`, from, from + length));
+        const expected = holds.some((a, index) => holds.slice(index + 1).some((b) => shares(a, b)));
+        expect(check({ holds, writes: [] }).overlapsOfBelief.length > 0).toBe(expected);
+      }),
+    );
+  });
+
+  test("loses exactly as many updates as the store's number is short of, where each writer is one behind", () => {
+    fc.assert(
+      fc.property(fc.array(fc.boolean(), { maxLength: 20 }), (stale) => {
+        let value = 0;
+        const writes = stale.map((isStale, index) => {
+          const base = isStale && value > 0 ? value - 1 : value;
+          value = base + 1;
+          return write(`h${index}`, base, index, index + 1);
+        });
+        expect(check({ holds: [], writes }).lostUpdates.length).toBe(writes.length - value);
+      }),
+    );
+  });
+});

@@ -1,0 +1,34 @@
+import { overlapsOfBelief } from "./belief.ts";
+import { type LostUpdate, lostUpdates, overlapsOfEffect } from "./effect.ts";
+import { type OutOfOrder, writesOutOfOrder } from "./fencing.ts";
+import { byKey, type History, type Write } from "./history.ts";
+import { type Notice, noticesIn } from "./notice.ts";
+import type { Overlap } from "./spans.ts";
+
+/** Everything that should not be in a history. */
+export interface Findings {
+  readonly overlapsOfBelief: readonly Overlap[];
+  readonly overlapsOfEffect: readonly Overlap[];
+  readonly lostUpdates: readonly LostUpdate[];
+  /** By the fencing tokens that were there. */
+  readonly outOfOrder: readonly OutOfOrder[];
+  /** By the order of the grants, which is what fencing tokens tell: stale writes that fencing rejects. */
+  readonly stale: readonly OutOfOrder[];
+  readonly notices: readonly Notice[];
+}
+
+/** Looks at each key by itself. */
+export function check({ holds, writes }: History): Findings {
+  const granted = new Map(holds.map((hold) => [hold.id, hold.grantedAt]));
+  const orderOf = ({ hold }: Write): number | undefined => granted.get(hold);
+  const holdsOfKeys = [...byKey(holds).values()];
+  const writesOfKeys = [...byKey(writes).values()];
+  return {
+    overlapsOfBelief: holdsOfKeys.flatMap(overlapsOfBelief),
+    overlapsOfEffect: writesOfKeys.flatMap(overlapsOfEffect),
+    lostUpdates: writesOfKeys.flatMap(lostUpdates),
+    outOfOrder: writesOfKeys.flatMap((list) => writesOutOfOrder(list)),
+    stale: writesOfKeys.flatMap((list) => writesOutOfOrder(list, orderOf)),
+    notices: holdsOfKeys.flatMap(noticesIn),
+  };
+}

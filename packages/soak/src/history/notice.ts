@@ -1,0 +1,32 @@
+import type { Hold } from "./history.ts";
+
+/** How early a holder that lost its lock was told. */
+export interface Notice {
+  readonly hold: Hold;
+  /** From the telling to the moment from which the masters may give the lock to another, ms; negative is too late. */
+  readonly margin: number;
+  /** From the telling to the moment at which another had it, ms; undefined where nobody came. */
+  readonly untilNext: number | undefined;
+}
+
+/**
+ * The holds of one key of which the signal aborted while their process ran. One whose process stood still is left
+ * out: it finds out at its first look, and that its belief ended in time the overlaps of belief tell.
+ */
+export function noticesIn(holds: readonly Hold[]): Notice[] {
+  const inOrder = [...holds].sort((a, b) => a.grantedAt - b.grantedAt);
+  const notices: Notice[] = [];
+  for (const [index, hold] of inOrder.entries()) {
+    const { toldAt, believedUntil, reserve, stoodStill } = hold;
+    if (toldAt === undefined || stoodStill > 0) continue;
+    const next = inOrder[index + 1];
+    const margin = believedUntil + reserve - toldAt;
+    notices.push({ hold, margin, untilNext: next && next.grantedAt - toldAt });
+  }
+  return notices;
+}
+
+/** Whether the lock could have been another's by then, or was. */
+export function isLate({ margin, untilNext }: Notice): boolean {
+  return margin < 0 || (untilNext !== undefined && untilNext < 0);
+}

@@ -1,0 +1,13 @@
+import type { Direction } from "@quorlock/testbed";
+
+/** What can be done to a line between a worker and a master. */
+export type LineFault =
+  /** What is sent vanishes: one way, or both where no direction is given. */
+  | { readonly kind: "cut"; readonly direction?: Direction }
+  /** What is sent waits, and arrives late, in order. */
+  | { readonly kind: "hold"; readonly direction?: Direction }
+  | { readonly kind: "slow"; readonly direction?: Direction; readonly milliseconds: number }
+  /** The connections are reset at once; new ones are accepted. */
+  | { readonly kind: "reset" }
+  /** The next request is executed, its reply lost, and the connection reset. */
+  | { readonly kind: "reply-lost" };

@@ -1,0 +1,79 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { now } from "../clock.ts";
+import type { Fault, FaultName } from "../plan/fault.ts";
+import type { Mode, PlannedFault } from "../plan/plan.ts";
+import { masterCount } from "../terms.ts";
+import { Seats } from "./seats.ts";
+import { type Battlefield, strike } from "./strike.ts";
+
+const minority = Math.floor((masterCount - 1) / 2);
+/** Workers in a bad way at once: the others must get somewhere. */
+const mostWorkers = 3;
+/** What a master that is healed is given before the next one may be struck: clients connect again, ms. */
+const convalescence = 300;
+
+/** A fault that was struck, and when. */
+export interface Stroke {
+  readonly name: FaultName;
+  readonly at: number;
+}
+
+/** Carries out a plan. In the safe mode never more than a minority of the masters is struck at once. */
+export class Nemesis {
+  readonly strokes: Stroke[] = [];
+  readonly failures: string[] = [];
+  readonly #field: Battlefield;
+  readonly #masters: Seats;
+  readonly #workers: Seats = new Seats(mostWorkers);
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(field: Battlefield, mode: Mode) {
+    this.#field = field;
+    this.#masters = new Seats(mode === "safe" ? minority : masterCount);
+  }
+
+  /** Strikes until the time is over, and resolves when all is healed. */
+  async rage(plan: Iterable<PlannedFault>, until: number): Promise<void> {
+    let due = now();
+    for (const { after, fault } of plan) {
+      due = Math.max(due + after, now());
+      if (due >= until) break;
+      await pause(due - now());
+      const giveBack = await this.#takeSeats(fault);
+      if (now() >= until) {
+        giveBack();
+        break;
+      }
+      this.strokes.push({ name: fault.name, at: now() });
+      const running = this.#strike(fault).finally(giveBack);
+      this.#running.add(running);
+      void running.finally(() => this.#running.delete(running));
+    }
+    await Promise.all(this.#running);
+  }
+
+  async #strike(fault: Fault): Promise<void> {
+    try {
+      await strike(this.#field, fault);
+    } catch (error) {
+      this.failures.push(`${fault.name}: ${String(error)}`);
+    }
+    if (mastersOf(fault).length > 0) await pause(convalescence);
+  }
+
+  async #takeSeats(fault: Fault): Promise<() => void> {
+    const worker = "worker" in fault ? [fault.worker] : [];
+    const giveBackMasters = await this.#masters.take(mastersOf(fault));
+    const giveBackWorkers = await this.#workers.take(worker);
+    return () => {
+      giveBackMasters();
+      giveBackWorkers();
+    };
+  }
+}
+
+/** The masters that everybody misses. A worker that is cut off is the only one that misses its masters. */
+function mastersOf(fault: Fault): readonly number[] {
+  if ("worker" in fault) return [];
+  return "masters" in fault ? fault.masters : [fault.master];
+}

@@ -1,0 +1,125 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Master, MasterClock } from "@quorlock/testbed";
+import type { Redis } from "ioredis";
+import type { Crew } from "../crew/crew.ts";
+import type { Chronicle } from "../history/chronicle.ts";
+import type { LineEnds, Lines } from "../lines/lines.ts";
+import type { Fault } from "../plan/fault.ts";
+import { ttl, workerCount } from "../terms.ts";
+
+/** What can be harmed. */
+export interface Battlefield {
+  readonly masters: readonly Master[];
+  /** Connections to the masters, past the lines. */
+  readonly admins: readonly Redis[];
+  /** Where masters have clocks that can be set. */
+  readonly clocks: readonly MasterClock[] | undefined;
+  readonly lines: Lines;
+  readonly crew: Crew;
+  readonly chronicle: Chronicle;
+}
+
+/** Carries out one fault. Resolves when it is healed. */
+export async function strike(field: Battlefield, fault: Fault): Promise<void> {
+  switch (fault.name) {
+    case "kill-master":
+      return killMaster(field.masters[fault.master]!, fault.lasts);
+    case "hang-master":
+      return hangMaster(field.masters[fault.master]!, fault.lasts);
+    case "reply-lost":
+      return onLines(field, [fault], { kind: "reply-lost" }, fault.lasts);
+    case "isolate-worker":
+      return isolateWorker(field, fault);
+    case "stop-worker":
+      return stopWorker(field, fault);
+    case "kill-worker":
+      return field.crew.replace(fault.worker);
+    case "amnesia":
+    case "flush":
+    case "clock-step":
+      return deceiveHolder(field, fault);
+    case "careless-writer":
+      return carelessWriter(field, fault);
+    default: {
+      const { master } = fault;
+      const all = Array.from({ length: workerCount }, (_, worker) => ({ worker, master }));
+      return onLines(field, all, fault.fault, fault.lasts);
+    }
+  }
+}
+
+async function killMaster(master: Master, lasts: number): Promise<void> {
+  await master.kill();
+  await pause(lasts);
+  await master.restart();
+}
+
+async function hangMaster(master: Master, lasts: number): Promise<void> {
+  await master.hang();
+  await pause(lasts);
+  await master.resume();
+}
+
+async function onLines(
+  { lines }: Battlefield,
+  wanted: readonly LineEnds[],
+  fault: Parameters<Lines["strike"]>[1],
+  lasts: number,
+): Promise<void> {
+  const heal = await lines.strike(wanted, fault);
+  await pause(fault.kind === "reset" ? 0 : lasts);
+  await heal();
+}
+
+/** Waits until it holds a lock, with which it stays until it is told; then for its end, or the fault's. */
+async function isolateWorker(
+  field: Battlefield,
+  { worker, masters, fault, lasts }: Extract<Fault, { name: "isolate-worker" }>,
+): Promise<void> {
+  const wish = { milliseconds: 2 * lasts, hot: false, careless: false };
+  const hold = await field.crew.linger(worker, wish);
+  const wanted = masters.map((master) => ({ worker, master }));
+  const heal = await field.lines.strike(wanted, fault);
+  // One that was not told by then is one that extends all the same, over a line that had a fault already.
+  await Promise.race([hold === null ? pause(lasts) : field.chronicle.untilEnded(hold), pause(2 * lasts)]);
+  await heal();
+}
+
+async function stopWorker(
+  { crew }: Battlefield,
+  { worker, holding, lasts }: Extract<Fault, { name: "stop-worker" }>,
+): Promise<void> {
+  if (holding) await crew.linger(worker, { milliseconds: ttl / 10, hot: false, careless: false });
+  crew.signal(worker, "SIGSTOP");
+  await pause(lasts);
+  crew.signal(worker, "SIGCONT");
+}
+
+/** The worker that holds while masters forget. */
+const victim = 0;
+
+/** While somebody holds the hot lock most masters forget that, each in its own way. */
+async function deceiveHolder(
+  { crew, chronicle, masters, admins, clocks }: Battlefield,
+  fault: Extract<Fault, { name: "amnesia" | "flush" | "clock-step" }>,
+): Promise<void> {
+  const hold = await crew.linger(victim, { milliseconds: ttl / 3, hot: true, careless: false });
+  const deceive = async (index: number): Promise<void> => {
+    if (fault.name === "amnesia") await masters[index]!.restart();
+    else if (fault.name === "flush") await admins[index]!.flushall();
+    else clocks?.[index]?.step(fault.milliseconds);
+  };
+  await Promise.all(fault.masters.map(deceive));
+  if (hold !== null) await Promise.race([chronicle.untilEnded(hold), pause(2 * ttl)]);
+}
+
+async function carelessWriter(
+  { crew, chronicle }: Battlefield,
+  { worker, lasts }: Extract<Fault, { name: "careless-writer" }>,
+): Promise<void> {
+  const hold = await crew.linger(worker, { milliseconds: ttl / 10, hot: true, careless: true });
+  crew.signal(worker, "SIGSTOP");
+  await pause(lasts);
+  crew.signal(worker, "SIGCONT");
+  if (hold !== null) await Promise.race([chronicle.untilEnded(hold), pause(2 * ttl)]);
+}

@@ -1,0 +1,37 @@
+import { expect, test } from "vitest";
+import { optionsFrom, UsageError } from "./options.ts";
+
+const drawn = (): number => 42;
+
+test("fractions of minutes, a seed, a mode and a file", () => {
+  expect(optionsFrom(["--minutes", "0.5"], drawn)).toEqual({
+    minutes: 0.5,
+    seed: 42,
+    mode: "safe",
+    json: undefined,
+  });
+  const all = ["--minutes", "10", "--seed", "7", "--mode", "unsafe", "--json", "report.json"];
+  expect(optionsFrom(all, drawn)).toEqual({ minutes: 10, seed: 7, mode: "unsafe", json: "report.json" });
+  expect(optionsFrom(["--minutes", ".2"], drawn).minutes).toBe(0.2);
+});
+
+test.each([
+  [[]],
+  [["--minutes"]],
+  [["--minutes", "ten"]],
+  [["--minutes", "0"]],
+  [["--minutes", "0.09"]],
+  [["--minutes", "-1"]],
+  [["--minutes", "Infinity"]],
+  [["--minutes", "1e3"]],
+  [["--minutes", "99999"]],
+  [["--minutes", "1", "--seed", "-1"]],
+  [["--minutes", "1", "--seed", "1.5"]],
+  [["--minutes", "1", "--seed", "99999999999999999999"]],
+  [["--minutes", "1", "--mode", "reckless"]],
+  [["--minutes", "1", "--json", ""]],
+  [["--minutes", "1", "--hours", "1"]],
+  [["1"]],
+])("bad usage: %j", (args) => {
+  expect(() => optionsFrom(args, drawn)).toThrow(UsageError);
+});

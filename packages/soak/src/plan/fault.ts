@@ -1,0 +1,60 @@
+import type { LineFault } from "../lines/line-fault.ts";
+
+/** Something that goes wrong, as data; workers and masters by their index, times in ms. */
+export type Fault =
+  /** The master dies and comes back with what it had on its disk. */
+  | { readonly name: "kill-master"; readonly master: number; readonly lasts: number }
+  /** SIGSTOP: connected, and it never answers. */
+  | { readonly name: "hang-master"; readonly master: number; readonly lasts: number }
+  /** Something with the lines from everybody to one master. */
+  | {
+      readonly name: LineFaultName;
+      readonly master: number;
+      readonly fault: LineFault;
+      readonly lasts: number;
+    }
+  /** One worker's next request to one master is executed, and its reply lost. */
+  | {
+      readonly name: "reply-lost";
+      readonly worker: number;
+      readonly master: number;
+      readonly lasts: number;
+    }
+  /** A holder is cut off from most masters, and nobody else is. */
+  | {
+      readonly name: "isolate-worker";
+      readonly worker: number;
+      readonly masters: readonly number[];
+      readonly fault: LineFault;
+      readonly lasts: number;
+    }
+  /** SIGSTOP of a worker; in the middle of a critical section, where one is wished for. */
+  | {
+      readonly name: "stop-worker";
+      readonly worker: number;
+      readonly holding: boolean;
+      readonly lasts: number;
+    }
+  /** SIGKILL of a worker; another one comes in its place. */
+  | { readonly name: "kill-worker"; readonly worker: number }
+  | UnsafeFault;
+
+/** What the protocol does not promise to survive. */
+export type UnsafeFault =
+  /** A majority of masters forgets everything: killed, and restarted with nothing. */
+  | { readonly name: "amnesia"; readonly masters: readonly number[] }
+  | { readonly name: "flush"; readonly masters: readonly number[] }
+  /** The wall clocks of a majority of masters are set forward. */
+  | { readonly name: "clock-step"; readonly masters: readonly number[]; readonly milliseconds: number }
+  /** A holder is stopped for longer than its lease, and then writes without looking. */
+  | { readonly name: "careless-writer"; readonly worker: number; readonly lasts: number };
+
+export type LineFaultName =
+  | "cut"
+  | "cut-requests"
+  | "cut-replies"
+  | "hold-requests"
+  | "hold-replies"
+  | "slow"
+  | "reset";
+export type FaultName = Fault["name"];

@@ -1,0 +1,36 @@
+import type { ChildProcess } from "node:child_process";
+import { type BirpcReturn, createBirpc } from "birpc";
+
+// Typed calls between two processes over Node's own channel. None has a time limit: whoever waits for a process that
+// is stopped or dies has to say for how long.
+const noLimit = -1;
+
+/** The parent's side: calls what the child offers, and offers `local` to it. */
+export function remoteOf<Remote extends object, Local extends object>(
+  child: ChildProcess,
+  local: Local,
+): BirpcReturn<Remote, Local> {
+  const remote = createBirpc<Remote, Local>(local, {
+    post: (message) => {
+      // One that has just died is heard of by its exit.
+      if (child.connected) child.send(message, () => {});
+    },
+    on: (listener) => child.on("message", listener),
+    timeout: noLimit,
+  });
+  child.once("exit", () => remote.$close(new Error(`process ${child.pid} has ended`)));
+  return remote;
+}
+
+/** The child's side. It ends with its parent. */
+export function parentOf<Remote extends object, Local extends object>(
+  local: Local,
+): BirpcReturn<Remote, Local> {
+  process.on("disconnect", () => process.exit(1));
+  if (!process.connected) process.exit(1);
+  return createBirpc<Remote, Local>(local, {
+    post: (message) => process.send?.(message),
+    on: (listener) => process.on("message", listener),
+    timeout: noLimit,
+  });
+}

@@ -1,0 +1,29 @@
+import { now } from "../clock.ts";
+
+export interface Progress {
+  readonly grants: number;
+  readonly faults: number;
+  readonly lost: number;
+}
+
+/** How often the line is written: rewritten on a terminal, a new one elsewhere, ms. */
+const interval = process.stdout.isTTY ? 500 : 10_000;
+
+/** Writes how the run goes until it is disposed of. */
+export function showProgress(until: number, progress: () => Progress): Disposable {
+  const show = (): void => {
+    const { grants, faults, lost } = progress();
+    const left = Math.max(0, Math.ceil((until - now()) / 1000));
+    const time = `${Math.floor(left / 60)}:${`${left % 60}`.padStart(2, "0")}`;
+    const line = `${time} left   grants ${grants}   faults ${faults}   lost updates ${lost}`;
+    if (process.stdout.isTTY) process.stdout.write(`\r${line}\u001b[K`);
+    else console.log(line);
+  };
+  const timer = setInterval(show, interval);
+  return {
+    [Symbol.dispose]: () => {
+      clearInterval(timer);
+      if (process.stdout.isTTY) process.stdout.write("\n");
+    },
+  };
+}

@@ -1,0 +1,86 @@
+import type { Findings } from "../history/check.ts";
+import { isLate } from "../history/notice.ts";
+import type { Mode } from "../plan/plan.ts";
+import type { TimedCall } from "../worker/protocol.ts";
+
+/** What came of a run. Times in ms, memory in MiB. */
+export interface Report {
+  readonly mode: Mode;
+  readonly seed: number;
+  readonly seconds: number;
+  readonly grants: number;
+  readonly hotGrants: number;
+  readonly writes: number;
+  readonly faults: Readonly<Record<string, number>>;
+  /** Accepted writes that are not in the numbers of the store. */
+  readonly lost: number;
+  readonly lostUpdates: number;
+  readonly overlapsOfBelief: number;
+  readonly overlapsOfEffect: number;
+  readonly outOfOrder: number;
+  /** Writes after one of a later hold: what a fencing token rejects. */
+  readonly stale: number;
+  readonly told: {
+    readonly count: number;
+    readonly late: number;
+    /** The least time between the telling and the moment from which another could have had the lock. */
+    readonly leastMargin: number | undefined;
+    /** The least time between the telling and the moment at which another had it. */
+    readonly leastUntilNext: number | undefined;
+  };
+  readonly refusals: Readonly<Record<string, number>>;
+  readonly furthestCalls: readonly TimedCall[];
+  readonly memoryGrowth: { readonly heap: number; readonly rss: number } | undefined;
+  /** Of the lost updates in the unsafe mode: by which fault they were preceded. */
+  readonly lostAfter: Readonly<Record<string, number>>;
+  readonly unhandledRejections: number;
+  /** These, processes that ended, calls that failed as none should, keys that stayed locked. */
+  readonly failures: readonly string[];
+}
+
+/** Beyond its limit, net of what its process stood still, a call is late by this at most: the machine is busy, ms. */
+const mostBeyond = 500;
+
+/** What is wrong with a run that promises to survive; nothing where it did. */
+export function violationsOf(report: Report): string[] {
+  const slowest = report.furthestCalls[0];
+  const claims: ReadonlyArray<readonly [boolean, string]> = [
+    [report.lost === 0 && report.lostUpdates === 0, "updates were lost"],
+    [report.overlapsOfBelief === 0, "two believed at once"],
+    [report.overlapsOfEffect === 0, "two wrote at once"],
+    [report.outOfOrder === 0 && report.stale === 0, "a write came out of order"],
+    [report.told.late === 0, "a holder was told too late"],
+    [!slowest || slowest.beyond < mostBeyond, "a call took too long"],
+    [report.failures.length === 0, "something failed"],
+  ];
+  return claims.flatMap(([holds, what]) => (holds ? [] : [what]));
+}
+
+/** Whether an unsafe run has shown what it is for. */
+export function hasShown(report: Report): boolean {
+  return report.lostUpdates + report.overlapsOfBelief + report.overlapsOfEffect > 0;
+}
+
+/** The counts of what a checker has found. */
+export function countsOf(
+  findings: Findings,
+): Pick<Report, "lostUpdates" | "overlapsOfBelief" | "overlapsOfEffect" | "outOfOrder" | "stale" | "told"> {
+  const { notices } = findings;
+  return {
+    lostUpdates: findings.lostUpdates.length,
+    overlapsOfBelief: findings.overlapsOfBelief.length,
+    overlapsOfEffect: findings.overlapsOfEffect.length,
+    outOfOrder: findings.outOfOrder.length,
+    stale: findings.stale.length,
+    told: {
+      count: notices.length,
+      late: notices.filter(isLate).length,
+      leastMargin: leastOf(notices.map(({ margin }) => margin)),
+      leastUntilNext: leastOf(notices.flatMap(({ untilNext }) => untilNext ?? [])),
+    },
+  };
+}
+
+function leastOf(values: readonly number[]): number | undefined {
+  return values.length > 0 ? Math.min(...values) : undefined;
+}

@@ -1,0 +1,105 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { Redlock } from "@quorlock/redlock";
+import { type ClockedMasters, type Masters, watchProcesses } from "@quorlock/testbed";
+import { Redis } from "ioredis";
+import { now } from "./clock.ts";
+import { Crew } from "./crew/crew.ts";
+import { Chronicle } from "./history/chronicle.ts";
+import { Lines } from "./lines/lines.ts";
+import { mastersFor } from "./masters.ts";
+import { Nemesis } from "./nemesis/nemesis.ts";
+import type { Options } from "./options.ts";
+import { faultsOf, immortalWorkers } from "./plan/plan.ts";
+import { gather } from "./report/gather.ts";
+import { showProgress } from "./report/progress.ts";
+import type { Report } from "./report/report.ts";
+import { Store } from "./store/store.ts";
+import { coldKeys, hotKey, nodeTimeout, ttl, waitTimeout, workerCount } from "./terms.ts";
+import type { Memory } from "./worker/protocol.ts";
+
+/** Before it, caches fill and code is compiled: memory is measured from here. */
+const warmUp = 3000;
+/** The longest that a worker may need for what it has begun, ms. */
+const timeToLeave = 2 * waitTimeout + 5 * ttl;
+
+/** Workers, masters, faults, and the time; then the account. */
+export async function soak(options: Options, say: (line: string) => void): Promise<Report> {
+  const { mode, seed } = options;
+  await using masters = await mastersFor(mode, say);
+  const folder = mkdtempSync(join(tmpdir(), "quorlock-soak-"));
+  const watchdog = watchProcesses(folder);
+  await using lines = await Lines.lay(masters.list, workerCount);
+  if (lines.pid !== undefined) watchdog.add(lines.pid);
+  const store = new Store();
+  const chronicle = new Chronicle();
+  const urlsFor = (worker: number) => lines.urlsFor(worker);
+  await using crew = new Crew({ count: workerCount, seed, urlsFor, watch: watchdog }, chronicle, store);
+  const admins = masters.urls.map(adminOf);
+  const clocks = "clocks" in masters ? masters.clocks : undefined;
+  const field = { masters: masters.list, admins, clocks, lines, crew, chronicle };
+  const nemesis = new Nemesis(field, mode);
+
+  await crew.start();
+  const began = now();
+  const until = began + options.minutes * 60_000;
+  say(`${workerCount} workers at ${masters.list.length} masters, seed ${seed}, mode ${mode}`);
+  const progress = () => ({
+    grants: chronicle.grants,
+    faults: nemesis.strokes.length,
+    lost: store.lost,
+  });
+  let memory: MemoryMeasured;
+  {
+    using _ = showProgress(until, progress);
+    const raging = nemesis.rage(faultsOf(seed, mode, clocks !== undefined), until);
+    await pause(Math.min(warmUp, (until - began) / 2));
+    const before = await measured(crew);
+    await raging;
+    await pause(Math.max(0, until - now()));
+    memory = { before, after: await measured(crew) };
+    await crew.leave(timeToLeave);
+  }
+  const seconds = (now() - began) / 1000;
+  const stuck = await keysThatStayLocked(masters);
+  for (const admin of admins) admin.disconnect();
+  watchdog.dismiss();
+  rmSync(folder, { recursive: true, force: true });
+  return gather({ options, seconds, chronicle, store, crew, nemesis, memory, stuck });
+}
+
+export interface MemoryMeasured {
+  readonly before: readonly Memory[];
+  readonly after: readonly Memory[];
+}
+
+/** Of the workers that live from the beginning to the end. */
+function measured(crew: Crew): Promise<Memory[]> {
+  return Promise.all(immortalWorkers.map((worker) => crew.measure(worker)));
+}
+
+/** When all is well again everything can be locked: nothing lives longer than its lease. */
+async function keysThatStayLocked({ urls }: Masters | ClockedMasters): Promise<string[]> {
+  const redlock = new Redlock(urls.map(adminOf), { nodeTimeout: 10 * nodeTimeout, waitTimeout: 2 * ttl });
+  const stuck: string[] = [];
+  const lockOnce = async (key: string): Promise<void> => {
+    try {
+      const lock = await redlock.acquire(key, ttl);
+      await lock.release();
+    } catch (error) {
+      stuck.push(`${key} cannot be locked when all is over: ${String(error)}`);
+    }
+  };
+  await Promise.all([hotKey, ...coldKeys].map(lockOnce));
+  await redlock.quit();
+  return stuck;
+}
+
+function adminOf(url: string): Redis {
+  const admin = new Redis(url);
+  // Masters die and come back: it connects again by itself.
+  admin.on("error", () => {});
+  return admin;
+}

@@ -1,0 +1,43 @@
+import { now } from "../clock.ts";
+import type { Write } from "../history/history.ts";
+
+/**
+ * The resource: a number for each key. Whoever holds the key's lock reads it and writes one more; nothing here keeps
+ * two from doing that at once, and what is overwritten is gone.
+ */
+export class Store {
+  readonly #values = new Map<string, number>();
+  readonly #time: () => number;
+  #accepted = 0;
+
+  constructor(time: () => number = now) {
+    this.#time = time;
+  }
+
+  /** Writes that were done. */
+  get accepted(): number {
+    return this.#accepted;
+  }
+
+  /** Of these, how many nobody can find in the numbers any more. */
+  get lost(): number {
+    let sum = 0;
+    for (const value of this.#values.values()) sum += value;
+    return this.#accepted - sum;
+  }
+
+  read(key: string): number {
+    return this.#values.get(key) ?? 0;
+  }
+
+  /** Does it, unless the writer's own deadline is over by now. */
+  write(draft: Omit<Write, "at" | "accepted">, deadline: number | undefined): Write {
+    const at = this.#time();
+    const accepted = deadline === undefined || at < deadline;
+    if (accepted) {
+      this.#values.set(draft.key, draft.value);
+      this.#accepted += 1;
+    }
+    return { ...draft, at, accepted };
+  }
+}

@@ -1,0 +1,20 @@
+// The numbers of a run: short leases, so that every fault is long for some of them.
+
+export const masterCount = 5;
+export const workerCount = 8;
+/** Locks that each worker works on at the same time. */
+export const lanesPerWorker = 3;
+
+/** How long a lock lives without renewal, ms. */
+export const ttl = 1500;
+export const nodeTimeout = 75;
+/** With many waiters even long pauses make short ones: one of them asks soon. Asking more often only costs, ms. */
+export const retryDelay = 60;
+export const retryJitter = 40;
+/** Longer than a lease: whoever waits outlives a holder that died. */
+export const waitTimeout = 4500;
+
+export const hotKey = "soak:hot";
+export const coldKeys: readonly string[] = Array.from({ length: 64 }, (_, index) => `soak:cold:${index}`);
+/** The part of all locks that is asked for on the one hot key. */
+export const hotShare = 0.4;

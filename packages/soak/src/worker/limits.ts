@@ -1,0 +1,16 @@
+import { nodeTimeout, retryDelay, waitTimeout } from "../terms.ts";
+
+// What the client's documentation promises: within which time each call settles, ms.
+
+/** `waitTimeout`: no attempt begins later, "so it settles within this and one nodeTimeout". */
+export const acquireLimit: number = waitTimeout + nodeTimeout;
+
+/** Votes that rivals split are taken again eight times, after pauses of 50 ms at most, or as retries are made. */
+const revotes = 8;
+export const tryLimit: number = (1 + revotes) * nodeTimeout + revotes * Math.max(retryDelay, 50);
+
+/** One round without a retry. */
+export const roundLimit: number = nodeTimeout;
+
+/** "Settles within two nodeTimeouts". */
+export const quitLimit: number = 2 * nodeTimeout;

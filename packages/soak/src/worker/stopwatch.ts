@@ -1,0 +1,39 @@
+import { now } from "../clock.ts";
+import type { TimedCall } from "./protocol.ts";
+import type { Stalls } from "./stalls.ts";
+
+/** Holds calls against the limits that their documentation promises. */
+export class Stopwatch {
+  readonly #stalls: Stalls;
+  readonly #tell: (call: TimedCall) => void;
+  #furthest = Number.NEGATIVE_INFINITY;
+
+  /** `tell` hears of each call that went further than all before it. */
+  constructor(stalls: Stalls, tell: (call: TimedCall) => void) {
+    this.#stalls = stalls;
+    this.#tell = tell;
+  }
+
+  /** Settles as `work` does. `limit`: within which it has to, ms. */
+  async time<T>(name: string, limit: number, work: () => Promise<T>): Promise<T> {
+    const stop = this.start(name, limit);
+    try {
+      return await work();
+    } finally {
+      stop();
+    }
+  }
+
+  /** For what is no call of its own; what is returned stops the time. */
+  start(name: string, limit: number): () => void {
+    const began = now();
+    const stood = this.#stalls.total;
+    return () => {
+      const stoodStill = this.#stalls.total - stood;
+      const beyond = now() - began - limit - stoodStill;
+      if (beyond <= this.#furthest) return;
+      this.#furthest = beyond;
+      this.#tell({ name, beyond, stoodStill });
+    };
+  }
+}

@@ -1,0 +1,41 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { now } from "../clock.ts";
+import { hotKey } from "../terms.ts";
+import type { Lingering } from "./lingering.ts";
+import type { ConductorSide } from "./protocol.ts";
+import type { Tenure } from "./tenure.ts";
+
+/** The resource that the locks guard, which is nowhere near the masters. */
+export interface Counters {
+  read: (...args: Parameters<ConductorSide["read"]>) => Promise<number>;
+  write: (...args: Parameters<ConductorSide["write"]>) => Promise<boolean>;
+}
+
+/**
+ * Read, work, write one more: what two must never do at the same time. Between the two `work` may do what it
+ * likes. The look right before the write decides, and travels with it: the store refuses what comes when the lock is
+ * over, so a process that is stopped between its look and its write is one that looked (PROTOCOL 1c).
+ */
+export async function visit(
+  tenure: Tenure,
+  key: string,
+  counters: Counters,
+  lingering: Lingering,
+  work: () => Promise<unknown>,
+): Promise<void> {
+  const hold = tenure.holdOf(key);
+  const base = await counters.read(hold);
+  const readAt = now();
+  const wish = lingering.meet(hold.id, key === hotKey);
+  if (wish) await stay(wish.milliseconds, wish.careless ? undefined : tenure.lock.signal);
+  else await work();
+  const deadline = tenure.look();
+  if (deadline === undefined && !wish?.careless) return;
+  const draft = { hold: hold.id, key, readAt, base, value: base + 1 };
+  await counters.write(draft, wish?.careless ? undefined : deadline);
+}
+
+function stay(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+  const told = signal ? { signal } : {};
+  return pause(milliseconds, undefined, told).catch(() => {});
+}

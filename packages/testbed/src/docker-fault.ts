@@ -1,0 +1,29 @@
+import type { Master } from "./masters.ts";
+
+/** The network that containers are in where nothing else is said. */
+const networkName = "bridge";
+
+/** Cuts a master in a container off from its network. */
+export interface NetworkCut {
+  /** Resolves when it is connected again, at the same address and port. */
+  heal(): Promise<void>;
+}
+
+/**
+ * `docker network disconnect` for a master that runs in a container of ours: the server goes on, and neither its
+ * connections nor new ones reach it. (A hung one, by `docker pause`, is what `Master.hang` makes.)
+ */
+export async function disconnectNetwork(master: Master): Promise<NetworkCut> {
+  const { getContainerRuntimeClient } = await import("testcontainers");
+  const { dockerode } = (await getContainerRuntimeClient()).container;
+  const found = await dockerode.listContainers({ filters: { publish: [`${master.port}`] } });
+  const [container] = found;
+  if (!container) throw new Error(`no container publishes port ${master.port}`);
+  const network = dockerode.getNetwork(networkName);
+  await network.disconnect({ Container: container.Id, Force: true });
+  return {
+    heal: async () => {
+      await network.connect({ Container: container.Id });
+    },
+  };
+}

@@ -1,0 +1,49 @@
+import { nameOf, type Verdict } from "./case.ts";
+import { cases } from "./cases.ts";
+import { libraryNamed } from "./libraries.ts";
+import { errorInWords, outcomeOf } from "./outcome.ts";
+import { type Address, Stage } from "./stage.ts";
+import { NotOfferedError } from "./subject.ts";
+
+// One case and one library, in a process of its own: whatever the library leaves behind, timers, a blocked event
+// loop, an exit, is no other case's. Says what was observed, and ends.
+
+export interface CaseTask {
+  readonly library: string;
+  readonly name: string;
+  readonly masters: readonly Address[];
+}
+
+export interface CaseResult {
+  readonly mark: "conforms" | "FAILS" | "n/a";
+  readonly observed: string;
+}
+
+const disposalLimit = 5000;
+
+const { library: libraryName, name, masters } = JSON.parse(process.argv[2] ?? "") as CaseTask;
+const one = cases.find((candidate) => nameOf(candidate) === name);
+if (!one) throw new Error(`there is no case "${name}"`);
+
+let unhandled = 0;
+process.on("unhandledRejection", () => {
+  unhandled += 1;
+});
+
+function resultOf({ conforms, observed }: Verdict): CaseResult {
+  const rejections = unhandled > 0 ? `; ${unhandled} unhandled rejections` : "";
+  return { mark: conforms ? "conforms" : "FAILS", observed: `${observed}${rejections}` };
+}
+
+const library = await libraryNamed(libraryName);
+const stage = await Stage.set(library, masters.slice(0, one.masters));
+let result: CaseResult;
+try {
+  result = resultOf(await one.run(stage));
+} catch (error) {
+  if (error instanceof NotOfferedError) result = { mark: "n/a", observed: error.message };
+  else result = resultOf({ conforms: false, observed: errorInWords(error) });
+}
+await outcomeOf(() => stage[Symbol.asyncDispose](), disposalLimit);
+// Some libraries never let go of their timers.
+process.send?.(result, () => process.exit());

@@ -1,0 +1,131 @@
+import { Redis } from "ioredis-5";
+import { RedlockMutex, RedlockSemaphore } from "redis-semaphore";
+import { connected, cut } from "./clients.ts";
+import { type WallClock, wallClockOf } from "./process-clock.ts";
+import {
+  type Held,
+  type Library,
+  NotOfferedError,
+  notOffered,
+  type Subject,
+  type SubjectOptions,
+} from "./subject.ts";
+
+type Mutex = InstanceType<typeof RedlockMutex>;
+type Clients = ConstructorParameters<typeof RedlockMutex>[0];
+
+const keyPrefix = "mutex:";
+
+/** redis-semaphore 5.8. */
+export const redisSemaphore: Library = {
+  name: "redis-semaphore",
+  packageName: "redis-semaphore",
+  keyPrefix,
+  usingIsMadeUp: "no call that runs a routine under a lock",
+  program: (urls, resource) => `const { RedlockMutex } = loaded;
+const clients = ${JSON.stringify(urls)}.map((url) => new Redis(url));
+const mutex = new RedlockMutex(clients, ${JSON.stringify(withoutPrefix(resource))}, { lockTimeout: 5000 });
+mutex
+  .acquire()
+  .then(() => mutex.release())
+  .then(() => clients.forEach((client) => client.disconnect()))
+  .then(() => console.log("locked and released"));
+`,
+  async open(urls, options) {
+    const { database = 0 } = options;
+    const clients = await connected(urls.map((url) => new Redis(url, { db: database })));
+    return new RedisSemaphoreSubject(clients, options);
+  },
+};
+
+/** A mutex keeps itself extended from the moment it is acquired, unless it is told not to. */
+class RedisSemaphoreSubject implements Subject {
+  readonly #clients: readonly Redis[];
+  /** It was made for both generations of ioredis, and declares its clients by one of them. */
+  readonly #taken: Clients;
+  readonly #options: SubjectOptions;
+  readonly #wallClock: WallClock;
+
+  constructor(clients: readonly Redis[], options: SubjectOptions) {
+    this.#clients = clients;
+    this.#taken = [...clients] as unknown as Clients;
+    this.#options = options;
+    this.#wallClock = wallClockOf(options.wallClock);
+  }
+
+  async acquire(resource: string, ttl: number): Promise<Held> {
+    const mutex = this.#mutex(resource, ttl, { refreshInterval: 0 });
+    await mutex.acquire();
+    return heldOf(mutex);
+  }
+
+  /** What its documentation has its users write. `onLockLost` is ours: by default it throws where nobody can catch. */
+  async using<T>(resource: string, ttl: number, routine: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const controller = new AbortController();
+    const { extensionThreshold } = this.#options;
+    const mutex = this.#mutex(resource, ttl, {
+      ...(extensionThreshold !== undefined && { refreshInterval: ttl - extensionThreshold }),
+      onLockLost: (error: Error) => controller.abort(error),
+    });
+    await mutex.acquire();
+    try {
+      return await routine(controller.signal);
+    } finally {
+      await mutex.release();
+    }
+  }
+
+  extend = notOffered("extends by itself only");
+
+  release(held: Held): Promise<void> {
+    return (held.lock as Mutex).release();
+  }
+
+  async permit(resource: string, limit: number, ttl: number): Promise<(() => Promise<unknown>) | undefined> {
+    const options = { lockTimeout: ttl, acquireAttemptsLimit: 1, refreshInterval: 0 };
+    const semaphore = new RedlockSemaphore(this.#taken, withoutPrefix(resource), limit, options);
+    return (await semaphore.tryAcquire()) ? () => semaphore.release() : undefined;
+  }
+
+  async select(database: number): Promise<void> {
+    await Promise.all(this.#clients.map((client) => client.select(database)));
+  }
+
+  /** It has no such event. */
+  onFault(): void {}
+
+  async quit(): Promise<void> {
+    await Promise.all(this.#clients.map((client) => client.quit()));
+  }
+
+  disconnect(): void {
+    this.#wallClock.restore();
+    cut(this.#clients);
+  }
+
+  #mutex(resource: string, ttl: number, options: ConstructorParameters<typeof RedlockMutex>[2]): Mutex {
+    const { retryCount, retryDelay } = this.#options;
+    return new RedlockMutex(this.#taken, withoutPrefix(resource), {
+      lockTimeout: ttl,
+      ...(retryCount !== undefined && retryCount >= 0 && { acquireAttemptsLimit: retryCount + 1 }),
+      ...(retryDelay !== undefined && { retryInterval: retryDelay }),
+      ...options,
+    });
+  }
+}
+
+/** The name of the resource whose key this is. */
+function withoutPrefix(key: string): string {
+  return key.slice(keyPrefix.length);
+}
+
+function heldOf(mutex: Mutex): Held {
+  return {
+    token: mutex.identifier,
+    isValid: () => mutex.isAcquired,
+    remaining: () => {
+      throw new NotOfferedError("does not tell what remains");
+    },
+    lock: mutex,
+  };
+}

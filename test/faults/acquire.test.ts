@@ -1,0 +1,25 @@
+import { ExecutionError } from "@quorlock/redlock";
+import { expect } from "vitest";
+import { rejection, timed } from "../integration/fleet.ts";
+import { eachCable } from "./each-cable.ts";
+import { nodeTimeout, slack, ttl } from "./terms.ts";
+
+eachCable("acquire", async ({ stage, isBearable, pull, heal }) => {
+  pull();
+  const attempt = () => stage.redlock.acquire(stage.resource, ttl, { retryCount: 0 });
+  if (isBearable) {
+    const { result: lock, took } = await timed(attempt);
+    expect(took).toBeLessThan(nodeTimeout + slack);
+    expect(lock.remaining()).toBeGreaterThan(0);
+    await heal();
+    await lock.release();
+  } else {
+    const { result: error, took } = await timed(() => rejection(attempt()));
+    expect(took).toBeLessThan(nodeTimeout + slack);
+    expect(error).toBeInstanceOf(ExecutionError);
+    expect(error).toMatchObject({ code: "NO_QUORUM" });
+    await heal();
+  }
+  await stage.recovers();
+  await stage.nothingStays();
+});

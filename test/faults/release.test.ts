@@ -1,0 +1,17 @@
+import { expect } from "vitest";
+import { timed } from "../integration/fleet.ts";
+import { eachCable } from "./each-cable.ts";
+import { nodeTimeout, slack } from "./terms.ts";
+
+eachCable("release", async ({ stage, isBearable, pull, heal }) => {
+  const lock = await stage.acquire();
+  pull();
+  const { result, took } = await timed(() => lock.release());
+  expect(took).toBeLessThan(nodeTimeout + slack);
+  expect(result.outcome).toBe(isBearable ? "released" : "partial");
+  expect(lock.state).toBe("released");
+  expect(lock.remaining()).toBe(0);
+  await heal();
+  await stage.recovers();
+  await stage.nothingStays();
+});

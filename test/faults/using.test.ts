@@ -1,0 +1,33 @@
+import { LockLostError } from "@quorlock/redlock";
+import { expect } from "vitest";
+import { until } from "../contract/until.ts";
+import { eachCable } from "./each-cable.ts";
+import { aborted } from "./stage.ts";
+import { nodeTimeout, slack, ttl } from "./terms.ts";
+
+eachCable("using", async ({ stage, isOutlived, pull, heal }) => {
+  let ended = Number.NaN;
+  const outcome = await stage.redlock.using(stage.resource, ttl, async (signal, lock) => {
+    await stage.voted(lock);
+    const told = aborted(signal);
+    const keptUntil = await stage.keptUntil();
+    // The renewal meets it: the call in the middle of which it happens.
+    pull();
+    const granted = lock.expiration;
+    if (isOutlived) {
+      await until("a renewal has come through", () => lock.expiration > granted + ttl / 10);
+      expect(signal.aborted).toBe(false);
+    } else {
+      stage.wasTold(await told, keptUntil);
+      expect(signal.reason).toBeInstanceOf(LockLostError);
+      expect(lock.remaining()).toBe(0);
+    }
+    ended = performance.now();
+    return "the routine's own";
+  });
+  expect(outcome).toBe("the routine's own");
+  expect(performance.now() - ended).toBeLessThan(nodeTimeout + slack);
+  await heal();
+  await stage.recovers();
+  await stage.nothingStays();
+});

@@ -1,0 +1,114 @@
+import { type AddressInfo, connect } from "node:net";
+import { createServer, type Server } from "node:tls";
+import type { ExecutionError, NodeError } from "@quorlock/redlock";
+import type { Master } from "@quorlock/testbed";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Fleet, fresh, rejection, timed, votesOf } from "../integration/fleet.ts";
+import { type Certificate, type Certificates, makeCertificates } from "./certificates.ts";
+
+const ttl = 20_000;
+const nodeTimeout = 1000;
+/** What a busy machine may add, ms. */
+const slack = 1500;
+
+const made = makeCertificates();
+if ("obstacle" in made) {
+  it(`cannot be tested here: ${made.obstacle}`, ({ skip }) => skip(made.obstacle));
+} else {
+  describe("five masters behind TLS, of which some present a certificate that is", () => cases(made));
+}
+
+/** Lets a client in by TLS, and passes on what it says to a real master. */
+async function startTls(master: Master, certificate: Certificate): Promise<Server> {
+  const server = createServer(certificate, (client) => {
+    const redis = connect(master.port, master.host);
+    client.on("error", () => redis.destroy());
+    redis.on("error", () => client.destroy());
+    client.pipe(redis).pipe(client);
+  });
+  server.on("tlsClientError", () => {});
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  return server;
+}
+
+function cases({ authority, good, selfSigned, ofAnotherHost, expired }: Certificates): void {
+  let fleet: Fleet;
+  beforeAll(async () => {
+    fleet = await Fleet.start(5);
+  });
+  afterAll(() => fleet?.stop());
+
+  const bad: readonly (readonly [string, string, Certificate])[] = [
+    ["self-signed", "self-signed certificate", selfSigned],
+    ["for another host", "does not match certificate's altnames", ofAnotherHost],
+    ["expired", "certificate has expired", expired],
+  ];
+
+  /** The first `count` masters behind the good certificate, the others behind `certificate`. */
+  async function open(count: number, certificate: Certificate) {
+    const doors = await Promise.all(
+      fleet.masters.map((master, index) => startTls(master, index < count ? good : certificate)),
+    );
+    const on = doors.map((door) => ({ host: "127.0.0.1", port: (door.address() as AddressInfo).port }));
+    const opened = fleet.open({ on, nodeTimeout, retryCount: 0, client: { tls: { ca: authority } } });
+    return {
+      ...opened,
+      on,
+      [Symbol.dispose]() {
+        for (const client of opened.clients) client.disconnect();
+        for (const door of doors) door.close();
+      },
+    };
+  }
+
+  it("good: all vote", async () => {
+    using stage = await open(5, good);
+    const lock = await stage.redlock.acquire(fresh(), ttl);
+    const [stats] = await Promise.all(lock.attempts);
+    expect(votesOf(stage.clients, stats!)).toEqual([true, true, true, true, true]);
+    await lock.release();
+  });
+
+  it.each(bad)("%s: told, and the others' quorum works", async (_, words, certificate) => {
+    using stage = await open(3, certificate);
+    const lock = await stage.redlock.acquire([fresh(), fresh()], ttl);
+    const [stats] = await Promise.all(lock.attempts);
+    expect(votesOf(stage.clients, stats!)).toEqual([true, true, true, false, false]);
+    for (const client of stage.clients.slice(3)) {
+      const vote = stats!.votesAgainst.get(client) as NodeError;
+      expect(vote.reason).toBe("UNREACHABLE");
+      expect(vote.message).toContain(words);
+      expect(stage.errors).toContain(vote);
+    }
+    await lock.extend(ttl);
+    expect((await lock.release()).outcome).toBe("released");
+  });
+
+  it.each(bad)("%s, on a majority: no quorum, in time, by name", async (_, words, certificate) => {
+    using stage = await open(2, certificate);
+    const { result: error, took } = await timed(() => rejection(stage.redlock.acquire(fresh(), ttl)));
+    expect(error).toMatchObject({ code: "NO_QUORUM" });
+    expect(took).toBeLessThan(nodeTimeout + slack);
+    const [stats] = await Promise.all((error as ExecutionError).attempts);
+    for (const [index, { host, port }] of stage.on.entries()) {
+      if (index < 2) continue;
+      expect((error as Error).message).toContain(`${host}:${port}: UNREACHABLE`);
+      expect((stats!.votesAgainst.get(stage.clients[index]!) as Error).message).toContain(words);
+    }
+  });
+
+  it("bad says so each time, not only the first", async () => {
+    using stage = await open(3, expired);
+    for (let round = 1; round <= 3; round += 1) {
+      const lock = await stage.redlock.acquire(fresh(), ttl);
+      const [stats] = await Promise.all(lock.attempts);
+      await lock.release();
+      for (const client of stage.clients.slice(3)) {
+        const { message } = stats!.votesAgainst.get(client) as Error;
+        expect(message, `round ${round}`).toContain("certificate has expired");
+      }
+    }
+  });
+}

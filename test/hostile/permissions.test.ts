@@ -1,0 +1,71 @@
+import { Redlock } from "@quorlock/redlock";
+import { type Masters, startMasters } from "@quorlock/testbed";
+import { Redis } from "ioredis";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { documentedRule } from "../contract/permissions.ts";
+
+// The rule in the README, and what breaks when a word of it is taken away: all of it is needed.
+let masters: Masters;
+let admin: Redis;
+beforeAll(async () => {
+  masters = await startMasters(1, { say: () => {} });
+  admin = new Redis(masters.urls[0]!);
+});
+afterEach(() => vi.restoreAllMocks());
+afterAll(async () => {
+  admin?.disconnect();
+  await masters?.stop();
+});
+
+const ttl = 20_000;
+/** Of the pattern in the README. */
+const keyPrefix = "lock:";
+
+/** What was said of permission while everything that the client can do was done; the console's lines included. */
+async function complaintsUnder(rule: readonly string[], db = 0): Promise<readonly string[]> {
+  await admin.flushall();
+  // A master that knows no script is sent its text.
+  await admin.script("FLUSH");
+  await admin.acl("SETUSER", "locks", "reset", "on", ">password", ...rule);
+  const complaints: string[] = [];
+  vi.spyOn(console, "warn").mockImplementation((line: string) => void complaints.push(line));
+  const client = new Redis(masters.urls[0]!, { username: "locks", password: "password", keyPrefix, db });
+  const redlock = new Redlock([client], { retryCount: 0 });
+  client.on("error", (error) => complaints.push(error.message));
+  redlock.on("error", (error) => complaints.push(error.message));
+  for (const resources of [["a"], ["b", "c"]]) {
+    const lock = await redlock.acquire(resources, ttl).catch(() => undefined);
+    await redlock.tryAcquire(resources, ttl).catch(() => {});
+    await lock?.extend(ttl).catch(() => {});
+    await lock?.verify().catch(() => {});
+    await lock?.release();
+  }
+  const [inspection] = await redlock.inspect("a");
+  if (inspection!.unreachable) complaints.push(inspection!.unreachable.message);
+  client.disconnect();
+  return complaints.filter((line) => /NOPERM|permission/.test(line));
+}
+
+describe("the rule in the README", () => {
+  it("is enough for all that the client does", async () => {
+    expect(await complaintsUnder(documentedRule)).toEqual([]);
+  });
+
+  it("grants commands one by one, and keys by a pattern", () => {
+    for (const word of documentedRule) expect(word).toMatch(/^(\+[a-z]+|~[^*].*)$/);
+  });
+
+  it.each(documentedRule)("needs %s", async (word) => {
+    expect(await complaintsUnder(documentedRule.filter((other) => other !== word))).not.toEqual([]);
+  });
+
+  it("needs +select as well where the client has another database than 0", async () => {
+    expect(await complaintsUnder(documentedRule, 3)).not.toEqual([]);
+    expect(await complaintsUnder([...documentedRule, "+select"], 3)).toEqual([]);
+  });
+
+  it.each(["%R", "%W"])("needs its keys both to read and to write: %s alone is not enough", async (kind) => {
+    const half = documentedRule.map((word) => (word.startsWith("~") ? `${kind}${word}` : word));
+    expect(await complaintsUnder(half)).not.toEqual([]);
+  });
+});

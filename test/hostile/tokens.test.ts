@@ -1,0 +1,204 @@
+import { inspect } from "node:util";
+import { type Lock, type Redlock, systemRuntime } from "@quorlock/redlock";
+import { type Masters, startMasters } from "@quorlock/testbed";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { newToken } from "../../packages/redlock/src/token.ts";
+import { Fleet, fresh, type Opened, rejection } from "../integration/fleet.ts";
+import { startHostileServer } from "./hostile-server.ts";
+
+// Whoever knows a token can release the lock. So none can be guessed, and none is told by anything that ends in
+// a log. Two ways to a token are public, and said so where they are declared: `lock.value` and `lock.toJSON()`.
+let fleet: Fleet;
+beforeAll(async () => {
+  fleet = await Fleet.start(3);
+});
+afterEach(() => fleet.closeAll());
+afterAll(() => fleet?.stop());
+
+const ttl = 20_000;
+
+describe("a token", () => {
+  afterEach(() => vi.restoreAllMocks());
+
+  it("is 128 bits, and of 100,000 no two are the same", () => {
+    const tokens = new Set<string>();
+    for (let count = 0; count < 100_000; count += 1) tokens.add(newToken(systemRuntime));
+    expect(tokens.size).toBe(100_000);
+    for (const token of tokens) expect(token).toMatch(/^[0-9a-f]{32}$/);
+  });
+
+  it("has each of its 128 bits set half of the time", () => {
+    const ones = Array.from({ length: 128 }, () => 0);
+    const count = 20_000;
+    for (let drawn = 0; drawn < count; drawn += 1) {
+      const bits = BigInt(`0x${newToken(systemRuntime)}`);
+      for (let bit = 0; bit < 128; bit += 1) ones[bit]! += Number((bits >> BigInt(bit)) & 1n);
+    }
+    // Seven standard deviations: of 10^10 runs one fails by chance.
+    const tolerance = 7 * Math.sqrt(count / 4);
+    for (const one of ones) expect(Math.abs(one - count / 2)).toBeLessThan(tolerance);
+  });
+
+  it("comes from the system's cryptographic generator, and from nothing else", () => {
+    const drawn: Uint8Array[] = [];
+    const real = crypto.getRandomValues.bind(crypto);
+    vi.spyOn(crypto, "getRandomValues").mockImplementation((array) => {
+      drawn.push(array as Uint8Array);
+      return real(array);
+    });
+    const guessable = vi.spyOn(Math, "random");
+    // More than is kept in store, so that what follows is drawn while we look.
+    const tokens = Array.from({ length: 1000 }, () => newToken(systemRuntime));
+    expect(guessable).not.toHaveBeenCalled();
+    const hexadecimal = drawn.map((bytes) => Buffer.from(bytes).toString("hex")).join();
+    expect(drawn.length).toBeGreaterThan(0);
+    for (const token of tokens.slice(-500)) expect(hexadecimal).toContain(token);
+  });
+});
+
+/** All the ways in which an object comes into a log. */
+function printed(value: unknown): string {
+  const depths = { depth: 20, showHidden: true, getters: false } as const;
+  const json = (() => {
+    try {
+      return JSON.stringify(value);
+    } catch (error) {
+      return String(error);
+    }
+  })();
+  const stack = value instanceof Error ? value.stack : "";
+  return [String(value), inspect(value), inspect(value, depths), json, stack].join("\n");
+}
+
+/** Everything that the public API gives, while locks are taken, refused, extended, lost and released. */
+async function everythingOf({ redlock, errors }: Opened, ...locks: Lock[]): Promise<unknown[]> {
+  const told: unknown[] = [redlock, ...errors];
+  for (const lock of locks) {
+    // Not `lock` as JSON: that is the way to hand it over.
+    const { resources, state, expiration, signal, attempts } = lock;
+    told.push(inspect(lock, { depth: 20, showHidden: true }));
+    told.push(resources, state, expiration, signal, signal.reason, await Promise.all(attempts));
+    for (const resource of resources) told.push(await redlock.inspect(resource));
+    const refused = await rejection(redlock.acquire(resources, ttl, { retryCount: 0 }));
+    told.push(refused, await Promise.all((refused as Lock).attempts));
+  }
+  return told;
+}
+
+function expectNoToken(told: readonly unknown[], tokens: readonly string[]): void {
+  const text = told.map(printed).join("\n");
+  for (const token of tokens)
+    expect(text.includes(token), `a token is in ${around(text, token)}`).toBe(false);
+}
+
+function around(text: string, token: string): string {
+  const at = text.indexOf(token);
+  return at < 0 ? "" : text.slice(Math.max(0, at - 200), at + 60);
+}
+
+describe("nothing that is printed holds a token:", () => {
+  it("Redlock, Lock, votes, refusals, what inspect tells", async () => {
+    const opened = await fleet.openWarm();
+    const lock = await opened.redlock.acquire([fresh(), fresh()], ttl);
+    const single = await opened.redlock.acquire(fresh(), ttl);
+    const told = await everythingOf(opened, lock, single);
+    const released = [await lock.release(), await single.release()];
+    for (const { attempts } of released) told.push(await Promise.all(attempts));
+    expectNoToken([...told, ...released], [lock.value, single.value]);
+  });
+
+  it("a lock that is lost, its error and its event", async () => {
+    const opened = await fleet.openWarm();
+    const told: unknown[] = [];
+    opened.redlock.on("lost", (lost) => told.push(inspect(lost, { depth: 20, showHidden: true })));
+    const lock = await opened.redlock.acquire(fresh(), ttl);
+    const [resource] = lock.resources as [string];
+    await fleet.occupy(resource, fleet.masters, ttl);
+    told.push(lock.signal, await rejection(lock.extend(ttl)));
+    expect(lock.state).toBe("lost");
+    expect(told.length).toBe(3);
+    expectNoToken([...told, ...(await everythingOf(opened, lock))], [lock.value]);
+  });
+
+  it("the error of a master that refuses, with all that hangs on it", async () => {
+    const { redlock, errors } = await fleet.openWarm();
+    const lock = await redlock.acquire(fresh(), ttl);
+    const [admin] = fleet.admins;
+    await admin!.acl("SETUSER", "default", "-set", "-eval", "-evalsha", "-get");
+    try {
+      await lock.extend(ttl);
+      const [extension] = await Promise.all(lock.attempts);
+      const refused = await redlock.acquire(lock.resources[0]!, ttl, { retryCount: 0 }).catch(String);
+      const released = await lock.release();
+      await Promise.all(released.attempts);
+      expect(errors.length).toBeGreaterThan(2);
+      expectNoToken([extension, refused, ...errors, ...errors.map(({ error }) => error)], [lock.value]);
+    } finally {
+      await admin!.acl("SETUSER", "default", "+@all");
+    }
+  });
+
+  it("what using passes on", async () => {
+    const { redlock } = await fleet.openWarm();
+    const told: unknown[] = [];
+    const tokens: string[] = [];
+    await redlock.using(fresh(), ttl, async (signal, lock) => {
+      tokens.push(lock.value);
+      told.push(signal, inspect(lock, { depth: 20, showHidden: true }));
+    });
+    expectNoToken(told, tokens);
+  });
+
+  it("a foreign token that inspect tells of, however short it is", async () => {
+    const { redlock } = await fleet.openWarm();
+    for (const token of ["12345678", "a", "123456789"]) {
+      const resource = fresh();
+      await fleet.occupy(resource, fleet.masters, ttl, `<${token}>`);
+      expectNoToken([await redlock.inspect(resource)], [`<${token}>`]);
+    }
+  });
+});
+
+/** Two masters and one that does not know the command. */
+async function openOn(faulty: Masters): Promise<Redlock> {
+  const { redlock } = fleet.open({ on: [...fleet.masters.slice(0, 2), ...faulty.list], retryCount: 0 });
+  await fleet.teachScripts();
+  return redlock;
+}
+
+/** What a master says when it refuses may repeat what it was sent: Redis itself quotes the arguments. */
+describe("an answer of a master that repeats the command", () => {
+  it.each([
+    ["an error", (text: string) => `-ERR ${text}\r\n`],
+    ["a string", (text: string) => `$${text.length}\r\n${text}\r\n`],
+    ["an array", (text: string) => `*2\r\n:1\r\n$${text.length}\r\n${text}\r\n`],
+  ])("holds no token: all of it comes back as %s", async (_, reply) => {
+    await using echo = await startHostileServer(
+      (socket, __, words) => void socket.write(reply(words.join(" "))),
+    );
+    const { redlock, errors } = fleet.open({ on: [...fleet.masters.slice(0, 2), echo] });
+    const lock = await redlock.acquire(fresh(), ttl);
+    const [votes] = await Promise.all(lock.attempts);
+    await lock.extend(2 * ttl);
+    const released = await lock.release();
+    const told = [votes, ...(await Promise.all(released.attempts)), await redlock.inspect(fresh())];
+    expect(errors.length).toBeGreaterThan(0);
+    expectNoToken([...told, ...errors, ...errors.map(({ error }) => error)], [lock.value]);
+  });
+
+  it.each(["SET", "EVALSHA", "GET"])("holds no token: %s is renamed", async (command) => {
+    await using faulty = await startMasters(1, { say: () => {}, config: ["--rename-command", command, ""] });
+    const redlock = await openOn(faulty);
+    const errors: unknown[] = [];
+    redlock.on("error", (error) => errors.push(error, error.error));
+    // Short, so that the token is within the 128 bytes that Redis quotes.
+    const lock = await redlock.acquire("a", ttl);
+    const [votes] = await Promise.all(lock.attempts);
+    await lock.extend(2 * ttl);
+    const [extension] = await Promise.all(lock.attempts);
+    const released = await lock.release();
+    const told = [votes, extension, ...(await Promise.all(released.attempts)), await redlock.inspect("a")];
+    expect(errors.length).toBeGreaterThan(0);
+    expectNoToken([...told, ...errors], [lock.value]);
+  });
+});

@@ -1,0 +1,124 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { type Redlock, type Runtime, systemRuntime, type Timer } from "@quorlock/redlock";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { until } from "../contract/until.ts";
+import { Fleet, fresh, timed } from "../integration/fleet.ts";
+
+let fleet: Fleet;
+beforeAll(async () => {
+  fleet = await Fleet.start(3);
+});
+afterAll(() => fleet?.stop());
+
+const ttl = 60_000;
+const nodeTimeout = 2000;
+const many = 10_000;
+/** What a round of each of the 1000 that are in flight at once may take on a busy machine, ms. */
+const slack = 8000;
+
+setFlagsFromString("--expose_gc");
+const collectGarbage = runInNewContext("gc") as () => void;
+
+function heapInMegabytes(): number {
+  collectGarbage();
+  return process.memoryUsage().heapUsed / 2 ** 20;
+}
+
+/** The system's, and how many timers are set: with none, and no answer missing, nothing can happen any more. */
+class CountingRuntime implements Runtime {
+  readonly set = new Set<object>();
+
+  monotonic(): number {
+    return systemRuntime.monotonic();
+  }
+
+  wall(): number {
+    return systemRuntime.wall();
+  }
+
+  randomBytes(count: number): Uint8Array {
+    return systemRuntime.randomBytes(count);
+  }
+
+  setTimer(callback: () => void, delay: number): Timer {
+    const counted = {};
+    this.set.add(counted);
+    const timer = systemRuntime.setTimer(() => {
+      this.set.delete(counted);
+      callback();
+    }, delay);
+    return {
+      cancel: () => {
+        this.set.delete(counted);
+        timer.cancel();
+      },
+      unref: () => timer.unref(),
+    };
+  }
+}
+
+/** Lock commands that all masters have executed. */
+async function executed(): Promise<number> {
+  let sum = 0;
+  for (const admin of fleet.admins) {
+    const stats = await admin.info("commandstats");
+    for (const [, calls] of stats.matchAll(/cmdstat_(?:set|eval|evalsha):calls=(\d+)/g)) sum += Number(calls);
+  }
+  return sum;
+}
+
+/** Calls as many as are wanted, all of them waiting for a resource that somebody else has. */
+function waitingFor(
+  redlock: Redlock,
+  resource: string,
+  signal: AbortSignal,
+): Promise<PromiseSettledResult<unknown>[]> {
+  return Promise.allSettled(
+    Array.from({ length: many }, () =>
+      redlock.acquire(resource, ttl, { signal, retryCount: -1, retryDelay: 300, retryJitter: 200 }),
+    ),
+  );
+}
+
+it("10,000 waiting acquires aborted at once: all settle, nothing is kept, nothing is sent any more", async () => {
+  const runtime = new CountingRuntime();
+  const { redlock } = await fleet.openWarm({ nodeTimeout, runtime });
+  const resource = fresh();
+  await fleet.occupy(resource);
+  const timersBefore = runtime.set.size;
+  const heapBefore = heapInMegabytes();
+  const executedBefore = await executed();
+
+  const controller = new AbortController();
+  const waiting = waitingFor(redlock, resource, controller.signal);
+  // All have asked once, and some again.
+  await until("they wait", async () => (await executed()) - executedBefore > 6 * many, 25_000);
+  const heapWaiting = heapInMegabytes();
+  const { result, took } = await timed(() => {
+    controller.abort(new Error("enough"));
+    return waiting;
+  });
+
+  expect(result.filter(({ status }) => status === "rejected")).toHaveLength(many);
+  for (const settled of result) {
+    expect((settled as PromiseRejectedResult).reason).toMatchObject({ code: "ABORTED" });
+  }
+  expect(took).toBeLessThan(2 * nodeTimeout + slack);
+  expect(heapWaiting - heapBefore).toBeLessThan(200);
+
+  await until("no timer is set", () => runtime.set.size <= timersBefore);
+  // Behind everything that was sent: the connections answer in order.
+  await redlock.inspect(resource);
+  const after = await executed();
+  await redlock.inspect(resource);
+  expect(await executed()).toBe(after);
+  expect(await fleet.values(resource)).toEqual(["somebody else", "somebody else", "somebody else"]);
+
+  await fleet.free(resource);
+  expect((await (await redlock.acquire(resource, ttl, { retryCount: 0 })).release()).outcome).toBe(
+    "released",
+  );
+  result.length = 0;
+  expect(heapInMegabytes() - heapBefore).toBeLessThan(20);
+}, 60_000);

@@ -1,0 +1,103 @@
+import type { Redlock } from "@quorlock/redlock";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { until } from "../contract/until.ts";
+import { Fleet, fresh, type Opened, rejection, timed } from "../integration/fleet.ts";
+
+// Five masters without persistence: one that is killed and started again is another process, at the same address,
+// that knows no key, no script and no connection of before.
+let fleet: Fleet;
+beforeAll(async () => {
+  fleet = await Fleet.start(5);
+});
+afterEach(() => fleet.closeAll());
+afterAll(() => fleet?.stop());
+
+const ttl = 60_000;
+const nodeTimeout = 500;
+const reconnectDelay = 50;
+/** What a busy machine may add, ms. */
+const slack = 1500;
+
+function openReady(): Promise<Opened> {
+  return fleet.openWarm({ nodeTimeout, retryCount: 0, client: { retryStrategy: () => reconnectDelay } });
+}
+
+async function untilAllAnswer(redlock: Redlock): Promise<void> {
+  await until("every master answers", async () =>
+    (await redlock.inspect("anything")).every(({ unreachable }) => unreachable === undefined),
+  );
+}
+
+describe("masters that are removed and added again at the same address", () => {
+  it("one after the other: a lock is kept throughout, and moves to the new ones", async () => {
+    const { redlock } = await openReady();
+    const rival = await openReady();
+    const resource = fresh();
+    const lock = await redlock.acquire(resource, ttl);
+    for (const master of fleet.masters) {
+      await master.kill();
+      await lock.extend(ttl);
+      expect(await rival.redlock.tryAcquire(resource, ttl)).toBeNull();
+      await master.restart();
+      await untilAllAnswer(redlock);
+      // The new one is given the key by the next extension, before the next goes.
+      await lock.extend(ttl);
+      // All have answered: until then the rival's vote may be the first to find a new one's key free.
+      await Promise.all(lock.attempts);
+      expect(await rival.redlock.tryAcquire(resource, ttl)).toBeNull();
+      expect(lock.state).toBe("held");
+    }
+    expect(await fleet.values(resource)).toEqual(fleet.masters.map(() => lock.value));
+    expect((await lock.release()).outcome).toBe("released");
+    await fleet.untilGone(resource);
+  });
+
+  it("one after the other, while using runs: it is not told of a loss, and extends itself", async () => {
+    const { redlock } = await openReady();
+    const resource = fresh();
+    const shortTtl = 3000;
+    const lost: unknown[] = [];
+    redlock.on("lost", (lock) => lost.push(lock));
+    await redlock.using(resource, shortTtl, { nodeTimeout: 300 }, async (signal, lock) => {
+      for (const master of fleet.masters) {
+        await master.restart();
+        await until(
+          "the new one has the key",
+          async () =>
+            (await fleet
+              .admin(master)
+              .get(resource)
+              .catch(() => null)) === lock.value,
+        );
+      }
+      expect(signal.aborted).toBe(false);
+    });
+    expect(lost).toEqual([]);
+    await fleet.untilGone(resource);
+  });
+
+  it("a majority at once: no quorum, then a lock within two time-outs and one reconnect", async () => {
+    const { redlock } = await openReady();
+    const gone = fleet.masters.slice(1, 4);
+    for (const master of gone) await master.kill();
+    const error = (await rejection(redlock.acquire(fresh(), ttl))) as Error;
+    for (const { port } of gone) expect(error.message).toContain(`127.0.0.1:${port}: UNREACHABLE`);
+    for (const master of gone) await master.restart();
+    const retries = { waitTimeout: 10_000, retryDelay: 10, retryJitter: 5 };
+    const { result: lock, took } = await timed(() => redlock.acquire(fresh(), ttl, retries));
+    expect(took).toBeLessThan(2 * nodeTimeout + reconnectDelay + slack);
+    await lock.release();
+  });
+
+  it("all at once: locks of before are lost, and told so", async () => {
+    const { redlock } = await openReady();
+    const lock = await redlock.acquire([fresh(), fresh()], ttl);
+    lock.toJSON();
+    for (const master of fleet.masters) await master.restart();
+    await untilAllAnswer(redlock);
+    // Handed over, so its key is not given again: the masters have forgotten it.
+    expect(await lock.verify()).toBe(false);
+    expect(lock.state).toBe("lost");
+    await (await redlock.acquire(fresh(), ttl)).release();
+  });
+});

@@ -1,0 +1,57 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+
+// The examples where there is no server to be had: they play all the same, and say on what.
+
+const folder = fileURLToPath(new URL("../../examples/", import.meta.url));
+
+async function play(
+  script: string,
+  environment: NodeJS.ProcessEnv,
+): Promise<{ code: unknown; output: string; errors: string }> {
+  const child = spawn(process.execPath, ["--import", "tsx", "--conditions=quorlock-source", script], {
+    cwd: folder,
+    env: { ...process.env, REDLOCK_NODES: "", REDLOCK_SOURCE: "", ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  let errors = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    output += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    errors += text;
+  });
+  const [code] = await once(child, "close");
+  return { code, output, errors };
+}
+
+test("the sale, on embedded masters that are killed and hung", { timeout: 90_000 }, async () => {
+  const { code, output, errors } = await play("sale/main.ts", { REDLOCK_SOURCE: "embedded" });
+  expect(errors).toBe("");
+  expect(code, output).toBe(0);
+  expect(output).toMatch(
+    /embedded masters: a model of Redis in this process, since REDLOCK_SOURCE asks for them/,
+  );
+  expect(output).toMatch(/with the lock +sold +100 +oversold +0 +at most 1 at a time/);
+  for (const event of ["killed", "hung", "back", "cut", "told", "granted", "healed"]) {
+    expect(output).toMatch(new RegExp(`^ *\\d+\\.\\d\\d s {2}${event} `, "m"));
+  }
+});
+
+test("the lottery, where no way leads to a server: the reasons are told", { timeout: 60_000 }, async () => {
+  // A Docker engine that nobody can reach, no program on the PATH, and no installation.
+  const { code, output } = await play("lottery/main.ts", {
+    PATH: folder,
+    DOCKER_HOST: "tcp://127.0.0.1:1",
+    REDLOCK_NO_INSTALL: "1",
+  });
+  expect(code, output).toBe(0);
+  expect(output).toMatch(
+    /no real masters to be had: .*local-binary: neither .*installed: REDLOCK_NO_INSTALL=1/,
+  );
+  expect(output).toMatch(/embedded masters: .*, since no server is to be had on this machine/);
+  expect(output).toContain("drawn 1 time by 6 servers");
+});

@@ -1,0 +1,198 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { claimScript, releaseScript } from "@quorlock/redlock";
+import { startEmbeddedMasters } from "@quorlock/simulation/embedded";
+import { startMasters } from "@quorlock/testbed";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+// What embedded masters write on a connection against what a real server writes, byte by byte.
+
+const claim = [claimScript.sha1, "1", "lock"] as const;
+const commands: readonly (readonly string[])[] = [
+  ["PING"],
+  ["ping", "text"],
+  ["PING", "a", "b"],
+  ["ECHO", "\u0000\u00ff\r\n"],
+  ["ECHO"],
+  ["SET", "k", "OK"],
+  ["GET", "k"],
+  ["SET", "k", "other", "NX"],
+  ["SET", "k", "v", "px", "60000", "xx"],
+  ["SET", "k", "v", "PX", "0"],
+  ["SET", "k"],
+  ["GET", "nothing"],
+  ["GET"],
+  ["EXISTS", "k", "k", "nothing"],
+  ["PTTL", "nothing"],
+  ["PEXPIRE", "k", "x"],
+  ["DEL", "k", "nothing"],
+  ["INCR", "count"],
+  ["INCR", "k"],
+  ["RPUSH", "list", "a"],
+  ["INCR", "list"],
+  ["GET", "list"],
+  ["SCRIPT", "FLUSH"],
+  ["EVALSHA", ...claim, "token", "60000", "1"],
+  ["EVAL", claimScript.source, "1", "lock", "token", "60000", "1"],
+  ["EVALSHA", ...claim, "rival", "60000", "0"],
+  ["EVALSHA", claimScript.sha1, "1", "free", "token", "60000", "0"],
+  ["EVALSHA", claimScript.sha1, "2", "free", "list", "token", "60000", "1"],
+  ["EVALSHA", claimScript.sha1, "-1", "free"],
+  ["EVALSHA", claimScript.sha1, "2", "free"],
+  ["EVALSHA", claimScript.sha1],
+  ["SCRIPT", "LOAD", releaseScript.source],
+  ["SCRIPT", "EXISTS", claimScript.sha1, releaseScript.sha1, "0".repeat(40)],
+  ["SCRIPT", "LOAD"],
+  ["SCRIPT"],
+  ["EVALSHA", releaseScript.sha1, "1", "lock", "token"],
+  ["CLIENT", "GETNAME"],
+  ["CLIENT", "SETNAME", "somebody"],
+  ["CLIENT", "GETNAME"],
+  ["CLIENT", "SETNAME"],
+  ["CLIENT", "NONSENSE"],
+  ["SELECT", "3"],
+  ["SET", "in three", "v"],
+  ["SELECT", "0"],
+  ["GET", "in three"],
+  ["SELECT", "16"],
+  ["SELECT", "-1"],
+  ["SELECT", "x"],
+  ["SELECT"],
+  ["FLUSHDB"],
+  ["SELECT", "3"],
+  ["GET", "in three"],
+  ["FLUSHALL"],
+  ["GET", "in three"],
+  ["SELECT", "0"],
+  ["AUTH", "a password that nobody wants"],
+  ["AUTH", "stranger", "x"],
+  ["HELLO", "4"],
+  ["HELLO", "x"],
+  ["HELLO", "3", "NONSENSE"],
+  ["CONFIG", "GET", "requirepass"],
+  ["CONFIG", "GET", "no-such-setting"],
+  ["CONFIG", "GET"],
+  ["NONSENSE", "with", "argu\r\nments"],
+  ["NONSENSE", "x".repeat(100), "y".repeat(100), "z"],
+];
+
+const protocols = ["2", "3"] as const;
+const masters = new Map<string, { readonly port: number; readonly host: string }>();
+let stop: (() => Promise<unknown>)[] = [];
+
+beforeAll(async () => {
+  const real = await startMasters(1, { say: () => {} });
+  const embedded = await startEmbeddedMasters(1);
+  stop = [() => real.stop(), () => embedded.stop()];
+  masters.set("real", real.list[0]!).set("embedded", embedded.list[0]!);
+});
+
+afterAll(() => Promise.all(stop.map((end) => end())));
+
+/** A connection that says what came back for each packet: all that was written before the echo of a fence. */
+class Wire {
+  readonly #socket: Socket;
+  #received = "";
+  #fences = 0;
+
+  constructor(name: "real" | "embedded") {
+    const { port, host } = masters.get(name)!;
+    this.#socket = connect(port, host).setEncoding("latin1");
+    this.#socket.on("data", (text: string) => {
+      this.#received += text;
+    });
+  }
+
+  /** Bytes, and the fence behind them. */
+  async ask(packet: string, pieces = 1): Promise<string> {
+    this.#fences += 1;
+    const fence = `fence ${this.#fences}`;
+    const bytes = packet + framed(["ECHO", fence]);
+    const size = Math.ceil(bytes.length / pieces);
+    for (let at = 0; at < bytes.length; at += size) {
+      this.#socket.write(bytes.slice(at, at + size), "latin1");
+      if (pieces > 1) await new Promise(setImmediate);
+    }
+    const end = `$${fence.length}\r\n${fence}\r\n`;
+    while (!this.#received.endsWith(end)) await once(this.#socket, "data");
+    const reply = comparable(this.#received.slice(0, -end.length));
+    this.#received = "";
+    return reply;
+  }
+
+  /** All that comes until the server ends the connection. */
+  async last(packet: string): Promise<string> {
+    this.#socket.write(packet, "latin1");
+    await once(this.#socket, "close");
+    return this.#received;
+  }
+
+  [Symbol.dispose](): void {
+    this.#socket.destroy();
+  }
+}
+
+/** Without what depends on the moment, and without the line of Lua that an error comes from. */
+function comparable(reply: string): string {
+  return reply.replaceAll(/:(?:5\d{4}|60000)\r/g, ":LEFT\r").replaceAll(/ script: [^\r]*/g, "");
+}
+
+function framed(words: readonly string[]): string {
+  return `*${words.length}\r\n${words.map((word) => `$${word.length}\r\n${word}\r\n`).join("")}`;
+}
+
+test.each(protocols)("RESP%s: every command is answered with the same bytes", async (protocol) => {
+  using real = new Wire("real");
+  using embedded = new Wire("embedded");
+  for (const wire of [real, embedded]) await wire.ask(framed(["HELLO", protocol]) + framed(["FLUSHALL"]));
+  for (const words of commands) {
+    const packet = framed(words);
+    expect(await embedded.ask(packet), words.join(" ")).toBe(await real.ask(packet));
+  }
+});
+
+test.each(protocols)("RESP%s: in one packet and cut anywhere", async (protocol) => {
+  const packet = commands.map(framed).join("");
+  const replies = async (name: "real" | "embedded", pieces: number): Promise<string> => {
+    using wire = new Wire(name);
+    await wire.ask(framed(["HELLO", protocol]) + framed(["FLUSHALL"]));
+    return await wire.ask(packet, pieces);
+  };
+  const wanted = await replies("real", 1);
+  for (const pieces of [1, 2, 7, packet.length]) expect(await replies("embedded", pieces)).toBe(wanted);
+});
+
+test("HELLO tells the same things in the same form, and INFO the names that clients look for", async () => {
+  for (const protocol of protocols) {
+    using real = new Wire("real");
+    using embedded = new Wire("embedded");
+    const [ours, theirs] = await Promise.all(
+      [embedded, real].map(async (wire) => {
+        const hello = await wire.ask(framed(["HELLO", protocol]));
+        return hello.replace(/\$\d+\r\n\d+\.\d+\.\d+/, "VERSION").replace(/(id\r\n:)\d+/, "$1ID");
+      }),
+    );
+    expect(ours).toBe(theirs);
+    const info = await embedded.ask(framed(["INFO", "server"]));
+    for (const field of ["redis_version", "run_id", "tcp_port", "process_id"]) {
+      expect(info).toMatch(new RegExp(`\r\n${field}:[^\r]+\r\n`));
+      expect(await real.ask(framed(["INFO", "server"]))).toContain(`\r\n${field}:`);
+    }
+  }
+});
+
+test("commands can be typed, and QUIT ends the connection", async () => {
+  const typed = "PING\r\nSET k v\r\n\r\nGET k\nNONSENSE\r\nQUIT\r\nPING\r\n";
+  using real = new Wire("real");
+  using embedded = new Wire("embedded");
+  expect(await embedded.last(typed)).toBe(await real.last(typed));
+});
+
+test("what is no command at all ends the connection, with an error", async () => {
+  for (const nonsense of ["*1\r\n:5\r\n", "*1\r\n?\r\n"]) {
+    using embedded = new Wire("embedded");
+    expect(await embedded.last(framed(["PING"]) + nonsense + framed(["PING"]))).toMatch(
+      /^\+PONG\r\n-ERR Protocol error[^\r]+\r\n$/,
+    );
+  }
+});
