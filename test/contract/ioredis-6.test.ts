@@ -5,6 +5,11 @@ import { lockNodeContract } from "./lock-node-contract.ts";
 lockNodeContract("ioredis 6", ioredisDriver({ client: (port) => new Redis(port, "127.0.0.1") }));
 
 lockNodeContract(
+  "ioredis 6, without group commit",
+  ioredisDriver({ client: (port) => new Redis(port, "127.0.0.1"), groupCommit: false }),
+);
+
+lockNodeContract(
   "ioredis 6, RESP2",
   ioredisDriver({ client: (port) => new Redis(port, "127.0.0.1", { protocol: 2 }) }),
 );

@@ -13,6 +13,8 @@ export interface IoredisDriverOptions {
   /** What the client puts before every key. */
   keyPrefix?: string;
   password?: string;
+  /** Default true. */
+  groupCommit?: boolean;
   /** Brings the master into the state the case needs. The port is where the proxy is to connect to. */
   prepare?(admin: Redis, master: Master): Promise<{ port: number }>;
   /** Starts the one master. Default: a real one. */
@@ -37,7 +39,7 @@ export function ioredisDriver(options: IoredisDriverOptions): () => Promise<Driv
         const client = options.client(proxy.port, master);
         // A lost connection is what some cases are about; without a listener ioredis prints it.
         client.on("error", () => {});
-        return new ScriptedNode(connectionOf(client));
+        return new ScriptedNode(connectionOf(client), { groupCommit: options.groupCommit ?? true });
       },
       async [Symbol.asyncDispose]() {
         admin.disconnect();

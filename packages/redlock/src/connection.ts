@@ -19,6 +19,8 @@ export interface Connection {
   isReply(error: unknown): error is Error;
   /** Why these resources cannot be locked together here, or nothing. */
   refuses?(resources: readonly string[]): string | undefined;
+  /** The hash slot of a key, where keys of different slots are with different masters. */
+  slotOf?(key: string): number | undefined;
   /** Called whenever commands can be sent again. Returns how to take the listener away. */
   onReady(listener: () => void): () => void;
   /** Ends the connection, and the user's client, in order. */

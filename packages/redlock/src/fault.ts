@@ -11,3 +11,48 @@ export function fault(
 ): Fault {
   return { vote: "none", error: new NodeError(node, reason, detail, cause), sent };
 }
+
+export function abandoned(node: string): Fault {
+  return fault(node, "ABANDONED", "it was given up before it could be sent", false);
+}
+
+export function unsent(node: string, why: string): Fault {
+  return fault(node, "UNREACHABLE", why, false);
+}
+
+/**
+ * A command came to this error: of the master itself, or of the connection. `tokens`: what was sent, and must not be
+ * told: Redis quotes the arguments of a command that it does not know.
+ */
+export function failed(node: string, error: unknown, isReply: boolean, tokens: readonly string[]): Fault {
+  const told = error instanceof Error ? error.message : String(error);
+  const message = without(tokens, told);
+  // Not the error itself: ioredis hangs the command on it, and with that the token.
+  const cause = new Error(message);
+  cause.name = error instanceof Error ? error.name : "Error";
+  return fault(node, isReply ? reasonIn(told) : "UNREACHABLE", message, true, cause);
+}
+
+export function unexpected(node: string, reply: unknown): Fault {
+  // The reply may quote a token, so only its kind is told.
+  const kind = Array.isArray(reply) ? "an array" : `a ${typeof reply}`;
+  return fault(node, "UNEXPECTED_REPLY", `${kind} that is no answer to the command`, true);
+}
+
+/** A token shorter than this guards nothing, and would be found in any word. */
+const leastToken = 8;
+
+function without(tokens: readonly string[], text: string): string {
+  const long = tokens.filter((token) => token.length >= leastToken);
+  return long.reduce((rest, token) => rest.replaceAll(token, "(token)"), text);
+}
+
+/**
+ * The word a Redis error begins with. Inside a script it is not at the beginning: before version 7 an ERR quotes
+ * the error, and from then on a missing permission is an ERR in words of its own.
+ */
+function reasonIn(message: string): string {
+  if (message.includes("user executing the script can't")) return "NOPERM";
+  const quoted = /@user_script: ?\d+: -?([A-Z]{2,})\b/.exec(message)?.[1];
+  return quoted ?? /^[A-Z]+/.exec(message)?.[0] ?? "ERR";
+}

@@ -47,6 +47,7 @@ describe("the entry point", () => {
       "RedlockError",
       "ResourceLockedError",
       "ScriptedNode",
+      "batchScript",
       "claimScript",
       "default",
       "exponentialBackoff",

@@ -134,6 +134,10 @@ export class IoredisConnection implements Connection {
     return "on a Redis Cluster the resources of one lock must share a hash slot; give them a common {hash tag}";
   }
 
+  slotOf(key: string): number | undefined {
+    return this.client.isCluster ? hashSlot(this.#keyPrefix + key) : undefined;
+  }
+
   onReady(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

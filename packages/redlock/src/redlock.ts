@@ -39,6 +39,11 @@ export type Client = IoredisClient | LockNode;
 export interface RedlockOptions extends Partial<Settings> {
   /** Rounds of `acquire` in flight at once; more wait in this process. Default 1000. */
   readonly acquireConcurrency?: number;
+  /**
+   * Whether votes, extensions and releases that come while a master has not answered yet are sent to it together.
+   * Saves most of the commands where many locks are taken at a time; one at a time makes no difference. Default true.
+   */
+  readonly groupCommit?: boolean;
   /** Clocks, timers and random bytes. Default: the system's. */
   readonly runtime?: Runtime;
 }
@@ -82,14 +87,14 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
    */
   constructor(clients: Iterable<Client>, options?: RedlockOptions, scripts?: CustomScripts) {
     super();
-    const { acquireConcurrency = 1000, runtime = systemRuntime } = options ?? {};
+    const { acquireConcurrency = 1000, groupCommit = true, runtime = systemRuntime } = options ?? {};
     this.#settings = settingsFrom(defaultSettings, options ?? {});
     checkConcurrency(acquireConcurrency);
     if (Object.values(scripts ?? {}).some((script) => script !== undefined)) {
       throw new InvalidArgumentError("custom scripts are not taken");
     }
     this.#limit = pLimit(acquireConcurrency);
-    const nodes = nodesOf(clients);
+    const nodes = nodesOf(clients, groupCommit);
     const leases = new Set<Lease>();
     const clock = new LeaseClock(runtime, () => {
       for (const lease of leases) lease.leap();
@@ -313,7 +318,7 @@ function checkSignal(signal: Partial<AbortSignal> | undefined): void {
   }
 }
 
-function nodesOf(clients: Iterable<Client>): readonly LockNode[] {
+function nodesOf(clients: Iterable<Client>, groupCommit: boolean): readonly LockNode[] {
   const list = typeof clients?.[Symbol.iterator] === "function" ? [...clients] : [];
   if (list.length === 0) throw new InvalidArgumentError("clients must be a list of at least one client");
   for (const [index, client] of list.entries()) {
@@ -324,7 +329,9 @@ function nodesOf(clients: Iterable<Client>): readonly LockNode[] {
   if (new Set(list).size < list.length) {
     throw new InvalidArgumentError("each master may be named once, but one client is there twice");
   }
-  return list.map((client) => (isNode(client) ? client : new ScriptedNode(connectionOf(client))));
+  return list.map((client) =>
+    isNode(client) ? client : new ScriptedNode(connectionOf(client), { groupCommit }),
+  );
 }
 
 function isNode(client: Client): client is LockNode {

@@ -67,12 +67,13 @@ function noScript(): Error {
 }
 
 function isYes(reply: unknown): boolean {
-  return Array.isArray(reply) && reply[0] === 0 && typeof reply[1] === "number";
+  return typeof reply === "number";
 }
 
 function nodeWith(...replies: unknown[]) {
   const connection = new ScriptedConnection(...replies);
-  return { connection, node: new ScriptedNode(connection) };
+  // One by one: what gathers behind an unanswered command is tested in outbox.test.ts.
+  return { connection, node: new ScriptedNode(connection, { groupCommit: false }) };
 }
 
 const claim: Claim = { resources: ["r"], token: "t", ttl: 1000, abandoned: false };
@@ -93,12 +94,12 @@ describe("a vote", () => {
   });
 
   test("refused for its own token is a yes", async () => {
-    const { node } = nodeWith(null, [0, 1000]);
+    const { node } = nodeWith(null, 1000);
     expect(await node.vote(claim)).toEqual({ vote: "yes", remaining: 1000 });
   });
 
   test("for several resources is one script", async () => {
-    const { node, connection } = nodeWith([0, 1000], [2, "rival", 5]);
+    const { node, connection } = nodeWith(1000, [2, "rival", 5]);
     expect(await node.vote(both)).toEqual({ vote: "yes", remaining: 1000 });
     expect(await node.vote(both)).toEqual({ vote: "no", resource: "b", owner: "rival", remaining: 5 });
     expect(connection.sent[0]).toEqual(["EVALSHA", claimScript.sha1, 2, "a", "b", "t", 1000, 1]);
@@ -122,7 +123,7 @@ describe("an extension", () => {
     [true, 1],
     [false, 0],
   ])("with repair %j asks the script for that", async (repair, flag) => {
-    const { node, connection } = nodeWith([0, 5000]);
+    const { node, connection } = nodeWith(5000);
     expect(await node.extend(claim, repair)).toEqual({ vote: "yes", remaining: 5000 });
     expect(connection.sent).toEqual([["EVALSHA", claimScript.sha1, 1, "r", "t", 1000, flag]]);
   });
@@ -170,13 +171,13 @@ describe("an inspection", () => {
 
 describe("a script that the master does not know", () => {
   test("is sent as text", async () => {
-    const { node, connection } = nodeWith(noScript(), [0, 1000]);
+    const { node, connection } = nodeWith(noScript(), 1000);
     expect(await node.extend(claim, true)).toEqual({ vote: "yes", remaining: 1000 });
     expect(connection.sent[1]).toEqual(["EVAL", claimScript.source, 1, "r", "t", 1000, 1]);
   });
 
   test("not for a claim that was given up meanwhile: it would go out behind its roll-back", async () => {
-    const { node, connection } = nodeWith(noScript(), [0, 1000]);
+    const { node, connection } = nodeWith(noScript(), 1000);
     const given = { ...both, abandoned: false };
     const voting = node.vote(given);
     given.abandoned = true;
@@ -216,7 +217,7 @@ describe("a first connection", () => {
   });
 
   test("that comes when the claim was given up carries nothing, and so it is told", async () => {
-    const { node, connection } = nodeWith("OK", [0, 1000]);
+    const { node, connection } = nodeWith("OK", 1000);
     const connected = connection.connecting();
     const asked = Promise.all([node.vote(abandoned), node.extend(abandoned, true)]);
     connected(true);

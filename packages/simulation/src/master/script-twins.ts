@@ -1,4 +1,4 @@
-import { claimScript, releaseScript, type Script } from "@quorlock/redlock";
+import { batchScript, claimScript, releaseScript, type Script } from "@quorlock/redlock";
 import { type Reply, ReplyError } from "./reply.ts";
 
 /** `redis.call`, inside a script. */
@@ -15,12 +15,13 @@ export type Twin = (call: Call, keys: readonly string[], args: readonly string[]
  * the differential test runs both, against a real server, and a test fails when a script's digest is not here.
  */
 export const scriptTwins: ReadonlyMap<string, Twin> = new Map([
-  ["010dec9b58d110ae6848cf22ebe658c2348327fd", claimTwin()],
-  ["4c0c531ce3bed8b108b059ec517f4fee80154364", releaseTwin],
+  ["43767932e4f0cad765e3f333f3add1e948bc9c4d", claimTwin()],
+  ["d4f7801deca021216fe3f94c3da06804becdcf30", releaseTwin],
+  ["b524a0f62e1f653874c7b3da771371ce96f37ddd", batchTwin],
 ]);
 
 /** The scripts that a client may send as text. */
-export const clientScripts: readonly Script[] = [claimScript, releaseScript];
+export const clientScripts: readonly Script[] = [claimScript, releaseScript, batchScript];
 
 const peerScripts = new Map<string, { readonly script: Script; readonly twin: Twin }>();
 
@@ -63,7 +64,7 @@ export function claimTwin({ isShort = isLess, isSet = () => true }: ClaimRules =
       }
       if (left !== -1 && (shortest === undefined || left < shortest)) shortest = left;
     }
-    return [0, Math.trunc(shortest ?? -1)];
+    return Math.trunc(shortest ?? -1);
   };
 }
 
@@ -74,6 +75,28 @@ function releaseTwin(call: Call, keys: readonly string[], args: readonly string[
     if (owner !== null && args.includes(owner as string)) deleted += call("DEL", key) as number;
   }
   return deleted;
+}
+
+/** Operation after operation; one that fails is a reply of its own. */
+function batchTwin(call: Call, keys: readonly string[], [list = "", ...tokens]: readonly string[]): Reply {
+  const claim = claimTwin();
+  let key = 0;
+  let token = 0;
+  return [...list.matchAll(/([A-Za-z])(\d+),(\d+);/g)].map(([, kind, count, number]): Reply => {
+    const own = keys.slice(key, key + Number(count));
+    const from = token;
+    key += own.length;
+    token += kind === "r" ? Number(number) : 1;
+    try {
+      if (kind === "r") return releaseTwin(call, own, tokens.slice(from, token));
+      const isSet =
+        kind === "v" && own.length === 1 && call("SET", own[0]!, tokens[from]!, "NX", "PX", number!);
+      return isSet ? Number(number) : claim(call, own, [tokens[from]!, number!, kind === "e" ? "0" : "1"]);
+    } catch (error) {
+      if (error instanceof ReplyError) return [0, error.message];
+      throw error;
+    }
+  });
 }
 
 /** Lua's `tonumber`, for what a client may send. */

@@ -16,7 +16,7 @@ const noEnd: Edit = {
   instead: "",
 };
 
-const claimingSet = 'redis.call("SET", key, token, "PX", ARGV[2])';
+const claimingSet = 'redis.call("SET", KEYS[index], token, "PX", ttl)';
 
 function claimDigest(instead: string): Edit {
   return { file: "scripts.ts", line: claimScript.sha1, instead };
@@ -202,7 +202,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "an extension may shorten a key",
     edits: [
-      { file: "scripts.ts", line: "if left ~= -1 and left < ttl then", instead: "if left ~= -1 then" },
+      { file: "scripts.ts", line: "if left ~= -1 and left < least then", instead: "if left ~= -1 then" },
       claimDigest("1".repeat(40)),
     ],
     claimTwin: claimTwin({ isShort: () => true }),

@@ -1,4 +1,4 @@
-import { claimScript, releaseScript } from "@quorlock/redlock";
+import { batchScript, claimScript, releaseScript } from "@quorlock/redlock";
 import type { Process } from "../engine/process.ts";
 import type { Master } from "../master/master.ts";
 import type { Moment } from "../plan/fault.ts";
@@ -13,20 +13,24 @@ export type MomentListener = (place: Place) => void;
 
 type Args = readonly (string | number)[];
 
-/** What a script is for. A `claim` is our one script for voting, extending and asking. */
-type Purpose = "vote" | "extension" | "release" | "claim";
+/** What an operation is for, as far as moments know it. */
+type Purpose = "vote" | "extension" | "release";
+
+/** What a script is for. A `claim` is our one script for voting, extending and asking, a `batch` many of all kinds. */
+type ScriptPurpose = Purpose | "claim" | "batch";
 
 /** By digest and by text: a script is sent either way. */
-const purposes = new Map<unknown, Purpose>();
+const purposes = new Map<unknown, ScriptPurpose>();
 
 /** Tells what a client's script is for, so that triggers know it on the wire. */
-export function nameScript({ sha1, source }: typeof claimScript, purpose: Purpose): void {
+export function nameScript({ sha1, source }: typeof claimScript, purpose: ScriptPurpose): void {
   purposes.set(sha1, purpose);
   purposes.set(source, purpose);
 }
 
 nameScript(claimScript, "claim");
 nameScript(releaseScript, "release");
+nameScript(batchScript, "batch");
 
 /** Tells those who wait for it what moment a run has come to. Costs next to nothing where nobody waits. */
 export class Moments {
@@ -55,24 +59,42 @@ export class Moments {
   /** A command is on its way. */
   sent(place: Place, command: string, args: Args): void {
     if (this.#listeners.size === 0) return;
-    const purpose = this.#purposeOf(command, args);
-    if (purpose) this.#raise(`${purpose} sent`, place);
+    for (const purpose of this.#purposesOf(command, args)) if (purpose) this.#raise(`${purpose} sent`, place);
   }
 
   /** A master has executed a command. */
   executed(place: Place, command: string, args: Args, reply: unknown): void {
-    if (!this.#listeners.has("vote applied") || !isYes(reply)) return;
-    if (this.#purposeOf(command, args) === "vote") this.#raise("vote applied", place);
+    if (!this.#listeners.has("vote applied")) return;
+    const of = this.#purposesOf(command, args);
+    const replies: readonly unknown[] = of.length > 1 && Array.isArray(reply) ? reply : [reply];
+    for (const [index, purpose] of of.entries()) {
+      if (purpose === "vote" && isYes(replies[index])) this.#raise("vote applied", place);
+    }
   }
 
   #raise(moment: Moment, place: Place): void {
     for (const listener of this.#listeners.get(moment) ?? []) listener(place);
   }
 
-  #purposeOf(command: string, args: Args): Exclude<Purpose, "claim"> | undefined {
-    if (command === "SET") return "vote";
+  /** Of each operation that the command carries, in order. */
+  #purposesOf(command: string, args: Args): readonly (Purpose | undefined)[] {
+    if (command === "SET") return ["vote"];
     const purpose = command.startsWith("EVAL") ? purposes.get(args[0]) : undefined;
-    return purpose === "claim" ? this.#purposeOfClaim(args) : purpose;
+    if (purpose === "claim") return [this.#purposeOfClaim(args)];
+    if (purpose === "batch") return this.#purposesOfBatch(args);
+    return [purpose];
+  }
+
+  #purposesOfBatch(args: Args): readonly (Purpose | undefined)[] {
+    const [list, ...tokens] = args.slice(2 + Number(args[1]));
+    let token = 0;
+    return [...String(list).matchAll(/([a-z])\d+,(\d+);/g)].map(([, kind, number]) => {
+      const own = tokens[token];
+      token += kind === "r" ? Number(number) : 1;
+      if (kind === "r") return "release";
+      if (this.#granted.has(own)) return number === "1" ? undefined : "extension";
+      return kind === "e" ? undefined : "vote";
+    });
   }
 
   /** KEYS, then token, ttl, and whether free keys are set. */
@@ -84,8 +106,7 @@ export class Moments {
   }
 }
 
-/** `OK`, no refusal of a claim, or how many keys a peer's script has set. */
+/** `OK`, what a claim says is left, or how many keys a peer's script has set. */
 function isYes(reply: unknown): boolean {
-  if (Array.isArray(reply)) return reply[0] === 0;
   return reply === "OK" || (typeof reply === "number" && reply > 0);
 }
