@@ -3,6 +3,7 @@ import { type Master, type Masters, startMasters, startProxy } from "@quorlock/t
 import { Redis } from "ioredis";
 // The package makes nodes of clients by itself and has no name for it: the contract is for what it makes.
 import { connectionOf, type IoredisClient } from "../../packages/redlock/src/ioredis.ts";
+import { watchingNodeOf } from "../../packages/redlock/src/without-scripts.ts";
 import type { Driver, MasterView, Path } from "./driver.ts";
 
 export interface IoredisDriverOptions {
@@ -15,6 +16,10 @@ export interface IoredisDriverOptions {
   password?: string;
   /** Default true. */
   groupCommit?: boolean;
+  /** Default true. */
+  queue?: boolean;
+  /** Default true. */
+  scripts?: boolean;
   /** Brings the master into the state the case needs. The port is where the proxy is to connect to. */
   prepare?(admin: Redis, master: Master): Promise<{ port: number }>;
   /** Starts the one master. Default: a real one. */
@@ -39,7 +44,9 @@ export function ioredisDriver(options: IoredisDriverOptions): () => Promise<Driv
         const client = options.client(proxy.port, master);
         // A lost connection is what some cases are about; without a listener ioredis prints it.
         client.on("error", () => {});
-        return new ScriptedNode(connectionOf(client), { groupCommit: options.groupCommit ?? true });
+        if (options.scripts === false) return watchingNodeOf(client);
+        const { groupCommit = true, queue = true } = options;
+        return new ScriptedNode(connectionOf(client), { groupCommit, queue });
       },
       async [Symbol.asyncDispose]() {
         admin.disconnect();

@@ -305,10 +305,11 @@ function inspectCases(context: Context): void {
     const holding = await context.node.inspect(held);
     expect(holding).toMatchObject({ owner: "somebody" });
     expectBetween(holding, 30_000 - slack, 30_000);
-    expect(await context.node.inspect(free)).toEqual({ owner: undefined, remaining: 0 });
+    expect(await context.node.inspect(free)).toEqual({ owner: undefined, remaining: 0, queueLength: 0 });
     expect(await context.node.inspect(endless)).toEqual({
       owner: "somebody else",
       remaining: Number.POSITIVE_INFINITY,
+      queueLength: 0,
     });
     await expectKey(context, held, "somebody", 30_000);
   });
@@ -578,7 +579,7 @@ function lostConnectionCases(context: Context): void {
       context.path.deliver();
       await untilReachable(context.node);
       // Whatever would have been sent again is in front of this, on the same connection.
-      expect(await context.node.inspect(claim.resources[0]!)).toEqual({ owner: undefined, remaining: 0 });
+      expect(await context.node.inspect(claim.resources[0]!)).toEqual({ owner: undefined, remaining: 0, queueLength: 0 });
     });
   }
 

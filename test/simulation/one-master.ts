@@ -9,7 +9,8 @@ export function oneMaster(): () => Redis {
 
   beforeAll(async () => {
     masters = await startMasters(1);
-    redis = new Redis(masters.urls[0]!);
+    // The model answers in RESP2, as scripts do.
+    redis = new Redis(masters.urls[0]!, { protocol: 2 });
   }, 60_000);
 
   afterAll(async () => {

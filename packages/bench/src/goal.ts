@@ -1,3 +1,4 @@
+import type { Spread } from "./rounds.ts";
 import { figure, type Table } from "./table.ts";
 
 /** What was measured beside what it should be at most, or at least. */
@@ -8,6 +9,10 @@ export interface Goal {
   /** More is better: it should be the limit at least. */
   readonly isFloor?: boolean;
   readonly unit: string;
+  /** The rounds that `measured` is the median of. */
+  readonly spread?: Spread;
+  /** Steady enough from machine to machine that missing it by a factor of two is a mistake: `--short` then fails. */
+  readonly isJudged?: boolean;
 }
 
 /** A goal that could not be measured is not met. */
@@ -15,17 +20,33 @@ export function isMet(goal: Goal): boolean {
   return goal.isFloor ? goal.measured >= goal.limit : goal.measured <= goal.limit;
 }
 
-export function goalsTable(goals: readonly Goal[]): Table {
+/** Not even half of what it should be. */
+export function isFarOff(goal: Goal): boolean {
+  return !isMet({ ...goal, limit: goal.isFloor ? goal.limit / 2 : goal.limit * 2 });
+}
+
+/** A goal for a ratio of rounds; none where one of the two did not take part. */
+export function ratioGoal(
+  name: string,
+  spread: Spread | undefined,
+  goal: Pick<Goal, "limit" | "unit"> & { readonly isFloor?: boolean },
+): readonly Goal[] {
+  if (!spread) return [];
+  return [{ name, measured: spread.median, spread, isJudged: true, ...goal }];
+}
+
+export function goalsTable(goals: readonly Goal[], note: string): Table {
   return {
     title: "Goals",
-    columns: ["goal", "measured", "limit", "unit", ""],
+    columns: ["goal", "measured", "least..most", "limit", "unit", ""],
     rows: goals.map((goal) => [
       goal.name,
       Number.isInteger(goal.measured) ? `${goal.measured}` : figure(goal.measured),
+      goal.spread ? `${figure(goal.spread.low)}..${figure(goal.spread.high)}` : "",
       `${goal.isFloor ? ">=" : "<="} ${Number(goal.limit.toPrecision(3))}`,
       goal.unit,
       isMet(goal) ? "met" : "short",
     ]),
-    notes: ["Reported, never judged: the exit code says only whether something broke."],
+    notes: [note],
   };
 }

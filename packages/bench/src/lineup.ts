@@ -1,9 +1,10 @@
+import type { ClientOptions } from "./clients.ts";
 import type { Contender, ContenderTerms, OpenContender } from "./contender.ts";
-import { openBare } from "./contenders/bare.ts";
+import { bareOn } from "./contenders/bare.ts";
 import { openOurs } from "./contenders/ours.ts";
-import { openRedisSemaphore } from "./contenders/redis-semaphore.ts";
-import { openRedlock5 } from "./contenders/redlock-5.ts";
-import { openRedlockUniversal } from "./contenders/redlock-universal.ts";
+import { redisSemaphoreOn } from "./contenders/redis-semaphore.ts";
+import { redlock5On } from "./contenders/redlock-5.ts";
+import { redlockUniversalOn } from "./contenders/redlock-universal.ts";
 
 /** What all ratios are taken against. */
 export const baseline = "bare";
@@ -11,21 +12,35 @@ export const ours = "ours";
 /** The baseline a second time: its ratio shows what the machine and the method are good for. */
 export const control = "bare-again";
 
+/** ioredis gathers the commands of one turn of the event loop into one write. */
+const pipelined: ClientOptions = { enableAutoPipelining: true };
+export const pipelinedBaseline = "bare-pipelined";
+
 const openers: Readonly<Record<string, OpenContender>> = {
   [ours]: openOurs,
-  [baseline]: openBare,
-  [control]: openBare,
-  redlock: openRedlock5,
-  "redis-semaphore": openRedisSemaphore,
-  "redlock-universal": openRedlockUniversal,
+  [baseline]: bareOn(),
+  [control]: bareOn(),
+  redlock: redlock5On(),
+  "redis-semaphore": redisSemaphoreOn(),
+  "redlock-universal": redlockUniversalOn(),
+  [pipelinedBaseline]: bareOn(pipelined),
+  "redlock-pipelined": redlock5On(pipelined),
+  "redis-semaphore-pipelined": redisSemaphoreOn(pipelined),
+  "redlock-universal-pipelined": redlockUniversalOn(pipelined),
 };
 
 /** Everyone who can take part, by name. */
 export const contenderNames: readonly string[] = Object.keys(openers);
-/** The other libraries. */
-export const peers: readonly string[] = contenderNames.filter(
-  (name) => ![ours, baseline, control].includes(name),
-);
+/** The other libraries as they are shipped. */
+export const peers: readonly string[] = ["redlock", "redis-semaphore", "redlock-universal"];
+/** The same on clients whose auto-pipelining was turned on, which few users do. */
+export const pipelinedPeers: readonly string[] = peers.map((name) => `${name}-pipelined`);
+
+export function openContender(name: string, terms: ContenderTerms): Promise<Contender> {
+  const open = openers[name];
+  if (!open) throw new Error(`there is no contender "${name}"`);
+  return open(name, terms);
+}
 
 /** Contenders that measure side by side; `await using` ends them all. */
 export class Lineup implements AsyncDisposable {
@@ -43,7 +58,7 @@ export class Lineup implements AsyncDisposable {
   ): Promise<Lineup> {
     const contenders: Contender[] = [];
     for (const name of names) {
-      if (wanted.includes(name)) contenders.push(await openers[name]!(name, terms));
+      if (wanted.includes(name)) contenders.push(await openContender(name, terms));
     }
     return new Lineup(contenders);
   }

@@ -30,17 +30,24 @@ export function optionsFrom(args: readonly string[], workloads: readonly Workloa
   if (cycles !== undefined && !/^[1-9]\d*$/.test(cycles)) {
     throw new UsageError(`--cycles must be a whole number of at least 1, but is ${cycles}`);
   }
-  const names = chosen(
-    "--only",
-    only,
-    workloads.map(({ name }) => name),
-  );
   return {
     quick: values.quick,
     cycles: cycles === undefined ? undefined : Number(cycles),
     contenders: chosen("--contenders", values.contenders, contenderNames),
-    workloads: workloads.filter(({ name }) => names.includes(name)),
+    workloads: chosenWorkloads(only, workloads),
   };
+}
+
+/** A name also stands for all that begin with it: "hot-key" for every hot key. */
+function chosenWorkloads(list: string | undefined, all: readonly Workload[]): readonly Workload[] {
+  if (list === undefined) return all;
+  const names = list.split(",");
+  const isMeant = (given: string, { name }: Workload): boolean => name === given || name.startsWith(`${given}-`);
+  const unknown = names.find((given) => !all.some((workload) => isMeant(given, workload)));
+  if (unknown !== undefined) {
+    throw new UsageError(`--only: "${unknown}" is none of ${all.map(({ name }) => name).join(", ")}`);
+  }
+  return all.filter((workload) => names.some((given) => isMeant(given, workload)));
 }
 
 function parsed(args: readonly string[]): ReturnType<typeof parse> {

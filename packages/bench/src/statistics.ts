@@ -48,6 +48,13 @@ export function pairwiseRatios(values: readonly number[], baseline: readonly num
   return values.map((value, index) => value / baseline[index]!);
 }
 
+/** Jain's index of fairness: 1 when all have the same, 1/n when one has everything; NaN when nobody has anything. */
+export function jainIndex(shares: readonly number[]): number {
+  const sum = shares.reduce((total, share) => total + share, 0);
+  const squares = shares.reduce((total, share) => total + share * share, 0);
+  return (sum * sum) / (shares.length * squares);
+}
+
 function ascending(values: readonly number[]): number[] {
   return [...values].sort((a, b) => a - b);
 }

@@ -1,5 +1,6 @@
 import type { Masters } from "@quorlock/testbed";
 import type { Goal } from "./goal.ts";
+import type { Measurement } from "./rounds.ts";
 import type { Table } from "./table.ts";
 
 /** How much to measure. */
@@ -15,11 +16,15 @@ export interface Scale {
 export interface Findings {
   readonly tables: readonly Table[];
   readonly goals: readonly Goal[];
+  /** The numbers behind the tables, for what is stored and drawn. */
+  readonly measurements?: readonly Measurement[];
 }
 
 /** One question to the contenders. A workload leaves the masters as it found them: running, and empty of locks. */
 export interface Workload {
   /** For `--only`. */
   readonly name: string;
+  /** Part of `--short`: its judged goals decide about a change. */
+  readonly inShort?: boolean;
   run(masters: Masters, scale: Scale): Promise<Findings>;
 }

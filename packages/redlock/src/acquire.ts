@@ -7,7 +7,7 @@ import { Lease } from "./lease.ts";
 import type { Answer, Claim } from "./node.ts";
 import { Round } from "./round.ts";
 import { nodeTimeoutFor, type Settings } from "./settings.ts";
-import { newToken } from "./token.ts";
+import { firstToken, newToken } from "./token.ts";
 import { holdDeadline, never, nodeDeadline } from "./validity.ts";
 
 /** What is wanted: all of the resources, or none, for `ttl` ms. */
@@ -40,7 +40,8 @@ export async function attempt(
   const { resources, ttl, settings } = wish;
 
   // 2.1 A fresh token for each attempt: a late roll-back of the one before cannot touch this one's votes.
-  const claim = new RoundClaim(resources, newToken(runtime), ttl);
+  const token = coordinator.isQueued ? firstToken(runtime) : newToken(runtime);
+  const claim = new RoundClaim(resources, token, ttl);
 
   // 2.2 The clocks are read (in Round) before the first send; then all masters are asked in parallel.
   const deadlines = nodes.map(() => never);

@@ -1,5 +1,5 @@
 import type { Lease } from "./lease.ts";
-import type { Claim } from "./node.ts";
+import type { Claim, Enrolment } from "./node.ts";
 
 /** A claim that is given up by hand, or with the lease that it is for. */
 export class RoundClaim implements Claim {
@@ -23,5 +23,17 @@ export class RoundClaim implements Claim {
 
   giveUp(): void {
     this.#givenUp = true;
+  }
+}
+
+/** A claim that keeps its place where it is refused. */
+export class EnrolmentClaim extends RoundClaim implements Enrolment {
+  readonly ticket: number;
+  readonly patience: number;
+
+  constructor(resources: readonly string[], token: string, ttl: number, ticket: number, patience: number) {
+    super(resources, token, ttl);
+    this.ticket = ticket;
+    this.patience = patience;
   }
 }

@@ -19,8 +19,17 @@ export interface Connection {
   isReply(error: unknown): error is Error;
   /** Why these resources cannot be locked together here, or nothing. */
   refuses?(resources: readonly string[]): string | undefined;
-  /** The hash slot of a key, where keys of different slots are with different masters. */
-  slotOf?(key: string): number | undefined;
+  /** The hash slot of a key, where those of different slots cannot be in one command; `forced`: it has been seen so. */
+  slotOf?(key: string, forced: boolean): number | undefined;
+  /**
+   * Listens to a channel from now on, on a connection of its own that ends with this one. `changed` is called when it
+   * is known whether that works, and whenever it changes; with the master's error where it refuses.
+   */
+  subscribe?(
+    channel: string,
+    hear: (message: string) => void,
+    changed: (isListening: boolean, error?: unknown) => void,
+  ): void;
   /** Called whenever commands can be sent again. Returns how to take the listener away. */
   onReady(listener: () => void): () => void;
   /** Ends the connection, and the user's client, in order. */

@@ -1,14 +1,16 @@
 import type { LimitFunction } from "p-limit";
 import { type Attempt, attempt, type Wish } from "./acquire.ts";
 import { Attempts } from "./attempts.ts";
-import { contentionIn, ownersIn } from "./ballot.ts";
-import type { Cancellation } from "./cancellation.ts";
+import { type Ballot, contentionIn, ownersIn } from "./ballot.ts";
+import { Cancellation } from "./cancellation.ts";
 import type { Coordinator } from "./coordinator.ts";
 import { ExecutionError, type RedlockError, ResourceLockedError } from "./errors.ts";
 import type { Lease } from "./lease.ts";
 import { Patience } from "./patience.ts";
+import { release } from "./release.ts";
 import { randomFraction } from "./runtime.ts";
 import { sleep } from "./sleep.ts";
+import type { WaitingRoom } from "./waiting-room.ts";
 
 /** What came of contending: the lease, or why there is none. */
 export type Contest =
@@ -26,21 +28,30 @@ export interface Contender {
   readonly cancellation: Cancellation;
   /** Gives each round in flight its place. */
   readonly limit: LimitFunction;
+  /** Where waiting is done; `undefined` where it is asking again. */
+  readonly room: WaitingRoom | undefined;
 }
 
 /**
  * Makes attempts until one is granted or the settings allow no more. Attempts are all that waits behind `limit`:
  * the time between two of them takes no place.
  *
- * (The ticket queue will take the place of the pause: a refused vote enrols, and the turn comes by itself.)
+ * Where the masters keep a queue, a refusal is the last attempt: from then on the turn comes by itself. What is
+ * known to be contended is not even voted for before.
  */
 export async function contend(contender: Contender): Promise<Contest> {
   const { coordinator, wish, cancellation } = contender;
   const patience = new Patience(coordinator.runtime, wish.settings);
   const attempts = new Attempts(coordinator.nodes);
+  const room = patience.isAny ? contender.room : undefined;
   try {
+    if (room?.isContended(wish.resources)) return await waitForTurn(room, contender, patience, attempts);
     for (let previous: Attempt | undefined; ; ) {
       let last = await attemptInTurn(contender, patience, attempts);
+      if (room && (last?.outcome === "locked" || last?.outcome === "split")) {
+        room.refused(wish.resources);
+        return await waitForTurn(room, contender, patience, attempts);
+      }
       if (last?.outcome === "split") last = await revote(contender, patience, attempts, last);
       if (last?.lease) return { lease: last.lease, attempts };
       if (cancellation.reason) {
@@ -48,9 +59,9 @@ export async function contend(contender: Contender): Promise<Contest> {
         await last?.undone;
         throw cancellation.reason;
       }
-      if (!last) return previous ? failure(wish, previous, attempts) : crowdedOut(attempts);
+      if (!last) return previous ? failure(wish, failed(previous), attempts) : crowdedOut(attempts);
       const pause = patience.pauseAfter(last);
-      if (pause === undefined) return failure(wish, last, attempts);
+      if (pause === undefined) return failure(wish, failed(last), attempts);
       previous = last;
       await sleep(coordinator.runtime, pause, cancellation);
       if (cancellation.reason) throw cancellation.reason;
@@ -108,8 +119,32 @@ function attemptInTurn(
   return patience.timeUp.race(cancellation.race(result)).then(() => (begun ? result : undefined));
 }
 
-function failure(wish: Wish, last: Attempt, attempts: Attempts): Contest {
-  const { resource, freeIn } = contentionIn(last.round.answers);
+/** Stands in the queue of the masters, until the lock is there or the time to wait is over. */
+async function waitForTurn(
+  room: WaitingRoom,
+  { coordinator, wish, cancellation }: Contender,
+  patience: Patience,
+  attempts: Attempts,
+): Promise<Contest> {
+  const ended = new Cancellation();
+  const forget = [cancellation, patience.timeUp].map((end) => end.onCancel(() => ended.cancel(end.reason!)));
+  patience.waitForTurn();
+  const { lease, answers } = await room.wait(wish, ended, attempts);
+  for (const one of forget) one();
+  if (lease && !cancellation.reason) return { lease, attempts };
+  // Granted in the moment of giving up.
+  if (lease) await release(lease, wish.settings);
+  if (cancellation.reason) throw cancellation.reason;
+  return failure(wish, { answers, outcome: contentionIn(answers).kind }, attempts);
+}
+
+interface Failed {
+  readonly answers: Ballot;
+  readonly outcome: Attempt["outcome"];
+}
+
+function failure(wish: Wish, last: Failed, attempts: Attempts): Contest {
+  const { resource, freeIn } = contentionIn(last.answers);
   const contended = last.outcome === "locked" || last.outcome === "split";
   if (contended) {
     const error = new ResourceLockedError(resource ?? wish.resources[0]!, freeIn, attempts.stats);
@@ -117,6 +152,10 @@ function failure(wish: Wish, last: Attempt, attempts: Attempts): Contest {
   }
   const why = last.outcome === "late" ? "The votes came too late for any validity to remain" : "No quorum";
   return { contended, error: new ExecutionError(`${why}: ${attempts.summary}`, attempts.stats) };
+}
+
+function failed({ round, outcome }: Attempt): Failed {
+  return { answers: round.answers, outcome };
 }
 
 function crowdedOut(attempts: Attempts): Contest {

@@ -4,6 +4,7 @@ import type { NodeError } from "./errors.ts";
 import type { Lease } from "./lease.ts";
 import type { LockNode } from "./node.ts";
 import type { Runtime } from "./runtime.ts";
+import type { Schedule } from "./schedule.ts";
 
 /** What every step of the protocol works with: the masters, the time, and what this client holds or owes. */
 export interface Coordinator {
@@ -11,7 +12,10 @@ export interface Coordinator {
   readonly quorum: number;
   readonly runtime: Runtime;
   readonly clock: LeaseClock;
+  readonly schedule: Schedule;
   readonly cleanUps: CleanUps;
+  /** Whether those who wait stand in the masters' queues, and who gives up hands over (PROTOCOL 7). */
+  readonly isQueued: boolean;
   /** The holds that stand, for `quit`. */
   readonly leases: Set<Lease>;
   /** Tells the user of a master's fault. */

@@ -84,11 +84,16 @@ export class ResourceLockedError extends ExecutionError {
   /** How long the other lock still lives at most, ms, unless it is extended; `Infinity` for a key without expiry. */
   readonly remaining: number;
 
-  constructor(resource: string, remaining: number, attempts: ReadonlyArray<Promise<ExecutionStats>> = []) {
+  constructor(
+    resource: string,
+    remaining: number,
+    attempts: ReadonlyArray<Promise<ExecutionStats>> = [],
+    owner = "someone else",
+  ) {
     const howLong = Number.isFinite(remaining)
       ? `for at most ${Math.ceil(remaining)} ms more`
       : "without expiry";
-    super(`"${resource}" is locked by someone else, ${howLong}`, attempts, "RESOURCE_LOCKED");
+    super(`"${resource}" is locked by ${owner}, ${howLong}`, attempts, "RESOURCE_LOCKED");
     this.resource = resource;
     this.remaining = remaining;
   }

@@ -33,7 +33,7 @@ export { Redlock, Redlock as default } from "./redlock.ts";
 export type { ReleaseResult } from "./release.ts";
 export type { Runtime, Timer } from "./runtime.ts";
 export { ScriptedNode } from "./scripted-node.ts";
-export { batchScript, claimScript, releaseScript, type Script } from "./scripts.ts";
+export { batchScript, claimScript, leaveScript, releaseScript, type Script } from "./scripts.ts";
 export type { Settings } from "./settings.ts";
 export { systemRuntime } from "./system.ts";
 export type { RedlockAbortSignal, Routine } from "./using.ts";

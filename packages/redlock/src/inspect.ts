@@ -11,7 +11,7 @@ export interface Inspection {
   readonly owner: string | undefined;
   /** How long the key still lives there, ms; 0 where it is free, `Infinity` for a key without expiry. */
   readonly remaining: number;
-  /** How many wait in the queue there: 0 as long as waiting is done by asking again. */
+  /** How many wait in the queue there; 0 without queues. Who has died since is counted until it is passed over. */
   readonly queueLength: number;
   /** Why this master did not answer; `undefined` where it did. */
   readonly unreachable: NodeError | undefined;
@@ -45,5 +45,5 @@ function inspectionOf(node: string, answer: Holding | Fault): Inspection {
   const nothing = { node, owner: undefined, remaining: 0, queueLength: 0, unreachable: undefined };
   if ("vote" in answer) return { ...nothing, unreachable: answer.error };
   const owner = answer.owner === undefined ? undefined : beginningOf(answer.owner);
-  return { ...nothing, owner, remaining: answer.remaining };
+  return { ...nothing, owner, remaining: answer.remaining, queueLength: answer.queueLength };
 }

@@ -1,5 +1,6 @@
 import type { Connection } from "./connection.ts";
 import { hashSlot } from "./hash-slot.ts";
+import { IoredisSubscriber, type SubscribingClient } from "./ioredis-subscriber.ts";
 
 /**
  * What is used of an ioredis `Redis` or `Cluster`, versions 5 and 6 alike. A description and not an import: the
@@ -69,8 +70,11 @@ export class IoredisConnection implements Connection {
   readonly client: IoredisClient;
   readonly #keyPrefix: string;
   readonly #listeners = new Set<() => void>();
+  readonly #subscriber: IoredisSubscriber;
   #database: number | undefined;
   #own: OwnClient;
+  /** Whether it has told that it is ready: ioredis has the status a moment before. */
+  #stands = false;
   /** Stands while a first connection is being made. */
   #first: Promise<void> | undefined;
   #firstIsOver: () => void = () => {};
@@ -82,7 +86,11 @@ export class IoredisConnection implements Connection {
     this.#keyPrefix = (client.options as IoredisOptions).keyPrefix ?? "";
     this.#database = currentDatabase(client);
     this.#own = this.#open();
-    client.on("end", () => this.#replaceOwn());
+    this.#subscriber = new IoredisSubscriber(() => subscriberOf(client, this.#database));
+    client.on("end", () => {
+      this.#replaceOwn();
+      this.#subscriber.end();
+    });
     // The locks live in the client's own database. (A switched client says so again after each reconnect.)
     client.on("select", (database: number) => {
       if (database === this.#database) return;
@@ -94,7 +102,7 @@ export class IoredisConnection implements Connection {
   }
 
   get isReady(): boolean {
-    return this.#own.status === "ready";
+    return this.#stands && this.#own.status === "ready";
   }
 
   get obstacle(): string {
@@ -134,8 +142,18 @@ export class IoredisConnection implements Connection {
     return "on a Redis Cluster the resources of one lock must share a hash slot; give them a common {hash tag}";
   }
 
-  slotOf(key: string): number | undefined {
-    return this.client.isCluster ? hashSlot(this.#keyPrefix + key) : undefined;
+  slotOf(key: string, forced: boolean): number | undefined {
+    return forced || this.client.isCluster ? hashSlot(this.#keyPrefix + key) : undefined;
+  }
+
+  subscribe(
+    channel: string,
+    hear: (message: string) => void,
+    changed: (isListening: boolean, error?: unknown) => void,
+  ): void {
+    // Of how many have heard it, the PUBLISH of a Cluster counts those of one master alone.
+    if (this.client.isCluster) changed(false);
+    else this.#subscriber.subscribe(channel, { hear, changed });
   }
 
   onReady(listener: () => void): () => void {
@@ -144,21 +162,27 @@ export class IoredisConnection implements Connection {
   }
 
   async close(): Promise<void> {
-    end(this.#own);
+    this.#end();
     // A client that is not connected would keep its QUIT until it is.
     if (this.client.status === "ready") await this.client.quit();
     else this.disconnect();
   }
 
   disconnect(): void {
-    end(this.#own);
+    this.#end();
     end(this.client);
+  }
+
+  #end(): void {
+    end(this.#own);
+    this.#subscriber.end();
   }
 
   /** What was sent on the old connection is answered with a fault; the next call makes a new one. */
   #replaceOwn(): void {
     const old = this.#own;
     this.#own = this.#open();
+    this.#stands = false;
     this.#firstIsOver();
     end(old);
   }
@@ -167,7 +191,9 @@ export class IoredisConnection implements Connection {
     const own = this.client.isCluster ? clusterOf(this.client) : redisOf(this.client, this.#database);
     own.on("ready", () => {
       if (own !== this.#own) return;
+      this.#stands = true;
       this.#firstIsOver();
+      this.#subscriber.reopen();
       for (const listener of this.#listeners) listener();
     });
     own.on("close", () => this.#over(own));
@@ -189,7 +215,9 @@ export class IoredisConnection implements Connection {
 
   /** A connection that was replaced has no say any more. */
   #over(own: OwnClient): void {
-    if (own === this.#own) this.#firstIsOver();
+    if (own !== this.#own) return;
+    this.#stands = false;
+    this.#firstIsOver();
   }
 }
 
@@ -211,8 +239,18 @@ function end(client: OwnClient | IoredisClient): void {
 }
 
 function redisOf(client: IoredisClient, database: number | undefined): OwnClient {
+  return duplicateOf(client)(optionsFor(client, database));
+}
+
+/** Subscribes by itself, when it stands, and not before the master has answered. */
+function subscriberOf(client: IoredisClient, database: number | undefined): SubscribingClient {
+  const options = { ...optionsFor(client, database), autoResubscribe: false };
+  return duplicateOf(client)(options) as unknown as SubscribingClient;
+}
+
+function optionsFor(client: IoredisClient, database: number | undefined): object {
   const { retryStrategy } = client.options as IoredisOptions;
-  return duplicateOf(client)({
+  return {
     ...sendNowOrNever,
     ...(database === undefined ? {} : { db: database }),
     // Connecting again is over with the user's client. (One that is disconnected between two attempts to connect
@@ -221,7 +259,7 @@ function redisOf(client: IoredisClient, database: number | undefined): OwnClient
       client.status === "end" || (client as { manuallyClosing?: boolean }).manuallyClosing
         ? null
         : retryStrategy?.(times),
-  });
+  };
 }
 
 /**

@@ -1,7 +1,8 @@
 import type { Coordinator } from "./coordinator.ts";
 import { LockLostError } from "./errors.ts";
 import type { ReleaseResult } from "./release.ts";
-import { longestTimer, type Timer } from "./runtime.ts";
+import type { Appointment, Punctual } from "./schedule.ts";
+import type { Settings } from "./settings.ts";
 import { holdDeadline, never } from "./validity.ts";
 
 /**
@@ -28,11 +29,16 @@ export interface LeaseTerms {
  */
 const longestNotice = 10;
 
+/** So many tokens of earlier holds are remembered: a master that was never reached since lets them expire. */
+const longestMemory = 2;
+
+const nobody: readonly never[] = [];
+
 /**
  * One hold of a quorum, and what is known of it: a deadline for each master, and from these the one deadline
  * after which nothing is promised (PROTOCOL 3). No reply is needed to lose it.
  */
-export class Lease {
+export class Lease implements Punctual {
   /** Of the client that took it: its deadlines are in that one's lease time, and mean nothing in another's. */
   readonly coordinator: Coordinator;
   readonly resources: readonly string[];
@@ -44,11 +50,15 @@ export class Lease {
   handedOver = false;
   /** The reason that is told when its time runs out. */
   whyItRunsOut = "its time ran out before a quorum of masters confirmed an extension";
+  /** Called at the release, before anything is sent: may pass the hold on instead, within this process. */
+  passOn: ((settings: Settings) => Promise<ReleaseResult> | undefined) | undefined;
+  /** Tokens that a master may hold the key under, besides its own. */
+  #otherTokens: readonly string[] = [];
   readonly #deadlines: number[];
   /** The hold's own, kept up to date with the masters'. */
   #deadline: number;
   #longestTtl: number;
-  readonly #endListeners = new Set<() => void>();
+  #endListeners: ReadonlyArray<() => void> = nobody;
   /** Whether a quorum has ever been known to hold; not so at first for a resumed lease. */
   #established: boolean;
   #unconfirmed = false;
@@ -60,8 +70,8 @@ export class Lease {
   #extending: Promise<unknown> | undefined;
   #releasing: Promise<ReleaseResult> | undefined;
   #controller: AbortController | undefined;
-  #timer: Timer | undefined;
-  #timerDue = 0;
+  /** To look whether the deadline has passed. */
+  #appointment: Appointment | undefined;
 
   constructor(coordinator: Coordinator, terms: LeaseTerms) {
     this.coordinator = coordinator;
@@ -107,6 +117,21 @@ export class Lease {
     return this.#longestTtl;
   }
 
+  /** All that a master may hold the key under (PROTOCOL 14.5). */
+  get tokens(): readonly string[] {
+    return [...this.#otherTokens, this.token];
+  }
+
+  alsoUsed(token: string): void {
+    this.#otherTokens = [token, ...this.#otherTokens];
+  }
+
+  /** It was passed on from `lease`: a master that was not reached still has the key under one of that one's tokens. */
+  inherit(lease: Lease): void {
+    this.askedFor(lease.longestTtl);
+    this.#otherTokens = lease.tokens.slice(-longestMemory);
+  }
+
   /** May a master that has no key any more be given it again? */
   get mayRepair(): boolean {
     return !this.#resumed && !this.handedOver;
@@ -123,13 +148,16 @@ export class Lease {
 
   /** Called once, when the hold is lost or released. Returns how to take the listener away again. */
   onEnd(listener: () => void): () => void {
-    this.#endListeners.add(listener);
-    return () => this.#endListeners.delete(listener);
+    this.#endListeners = this.#endListeners.concat(listener);
+    return () => {
+      this.#endListeners = this.#endListeners.filter((other) => other !== listener);
+    };
   }
 
   /** The hold ends at `until`, in lease time, at the latest, however far the masters may extend it. */
   cap(until: number): void {
-    this.#cap = until;
+    // The earliest counts, where several who use one hold cap it.
+    this.#cap = Math.min(this.#cap, until);
     this.#deadline = Math.min(this.#deadline, until);
     this.#watch();
   }
@@ -161,13 +189,6 @@ export class Lease {
     if (!this.#established || this.hasEnded) return;
     if (this.#deadline === never) this.loseToMajority();
     else this.#watch();
-  }
-
-  /** Lease time has leapt ahead of the timer: it is set anew. */
-  leap(): void {
-    this.#timer?.cancel();
-    this.#timer = undefined;
-    this.#watch();
   }
 
   /** Whether a quorum answered the last time it was asked. */
@@ -229,28 +250,25 @@ export class Lease {
   }
 
   #end(): void {
-    this.#timer?.cancel();
-    this.#timer = undefined;
+    this.coordinator.schedule.cancel(this.#appointment);
     this.coordinator.leases.delete(this);
-    for (const listener of this.#endListeners) listener();
-    this.#endListeners.clear();
+    const listeners = this.#endListeners;
+    this.#endListeners = nobody;
+    for (const listener of listeners) listener();
   }
 
-  /** Keeps a timer for the deadline. One that is due earlier looks again when it fires: a renewal moves none. */
+  /** To look when the deadline is due. An earlier look looks again by itself: a renewal moves none. */
   #watch(): void {
     if (!this.#established || this.hasEnded) return;
     const due = this.#due;
-    if (this.#timer && this.#timerDue <= due) return;
-    this.#timer?.cancel();
-    const left = due - this.coordinator.clock.now();
-    const delay = Math.min(Math.max(Math.ceil(left), 0), longestTimer);
-    this.#timerDue = due;
-    this.#timer = this.coordinator.runtime.setTimer(() => this.#look(), delay);
-    this.#timer.unref();
+    if (this.#appointment?.who && this.#appointment.due <= due) return;
+    const { schedule } = this.coordinator;
+    schedule.cancel(this.#appointment);
+    this.#appointment = schedule.add(due, this);
   }
 
-  #look(): void {
-    this.#timer = undefined;
+  /** @internal */
+  onDue(): void {
     if (this.coordinator.clock.now() >= this.#due) this.lose(this.whyItRunsOut);
     else this.#watch();
   }

@@ -14,6 +14,8 @@ export interface No {
   readonly owner: string | undefined;
   /** How long that key still lives, ms; 0 where it is free, `Infinity` for a key without expiry. */
   readonly remaining: number;
+  /** The largest ticket in the queue for it, where the claim was enrolled. */
+  readonly latestTicket?: number | undefined;
 }
 
 /** No vote. The key may hold the token all the same, unless nothing was sent. */
@@ -41,10 +43,39 @@ export interface Claim {
   readonly abandoned: boolean;
 }
 
+/** A claim that waits: where it is refused it has a place in the queue of each resource from then on. */
+export interface Enrolment extends Claim {
+  /** Smaller is served first, on every master alike. */
+  readonly ticket: number;
+  /** How long the place lasts unless it is asked for again, ms. */
+  readonly patience: number;
+}
+
+/** What a master offers to those who wait (PROTOCOL 7). */
+export interface LockQueue {
+  /**
+   * Votes where all keys are free, or hold a token of an earlier round of the same waiter, and nobody waits before
+   * it. If not, it has its place, and what it was given in an earlier round goes to whoever is first.
+   */
+  enrol(enrolment: Enrolment): Promise<Answer>;
+  /** Votes for the claim where the keys hold its token, or `previous`, or nothing: a hold passed on in one step. */
+  swap(claim: Claim, previous: string): Promise<Answer>;
+  /**
+   * Listens from now on, on a connection of its own, for the tokens that this master hands its keys to. Settles when
+   * it is known whether it can. `onListening` is called whenever it begins to listen (again): what was handed over
+   * before may have been missed.
+   */
+  listen(channel: string, hear: (token: string) => void, onListening: () => void): Promise<void>;
+  /** Whether what is handed over is heard now. Where it is not, enrolments are told so, and find it by asking again. */
+  readonly isListening: boolean;
+}
+
 /** What one master says about a resource. */
 export interface Holding {
   readonly owner: string | undefined;
   readonly remaining: number;
+  /** How many wait for it. */
+  readonly queueLength: number;
 }
 
 /**
@@ -69,7 +100,12 @@ export interface LockNode {
   vote(claim: Claim): Promise<Answer>;
   /** Renews every key that holds the token, for at least `ttl`; with `repair`, free ones are set as well. */
   extend(claim: Claim, repair: boolean): Promise<Answer>;
-  /** Deletes the keys that hold one of the tokens. */
+  /** What makes waiting fair; where there is none, waiting is asking again. */
+  readonly queue?: LockQueue | undefined;
+  /**
+   * Gives up the keys that hold one of the tokens, or a token of an earlier round of one. Where there is a queue, its
+   * first gets them, and whoever one of the tokens belongs to leaves it.
+   */
   release(resources: readonly string[], tokens: readonly string[]): Promise<ReleaseAnswer>;
   inspect(resource: string): Promise<Holding | Fault>;
   /** Called whenever the master can be reached (again). Returns how to take the listener away. */

@@ -1,53 +1,79 @@
-import type { Answer, Claim, Fault, ReleaseAnswer } from "./node.ts";
-import { claimScript, releaseScript, type Script } from "./scripts.ts";
+import type { Answer, Claim, Enrolment, Fault, Holding, ReleaseAnswer } from "./node.ts";
+import { batchScript, claimScript, leaveScript, releaseScript, type Script } from "./scripts.ts";
 
 type Args = readonly (string | number)[];
 
 /** One thing that a master is asked to do, alone or among others in a batch. */
 export interface Operation {
-  /** As the batch script knows them: a vote; an extension that repairs, or does not; a release. */
-  readonly kind: "v" | "p" | "e" | "r";
+  /**
+   * As the batch script knows them: a vote; an extension that repairs, or does not; a release, or one that leaves the
+   * queue as well; a swap; an enrolment; a look.
+   */
+  readonly kind: "v" | "p" | "e" | "r" | "l" | "s" | "q" | "i";
   readonly keys: readonly string[];
-  readonly tokens: readonly string[];
-  /** ms; 0 for a release. */
+  /** What it takes beside the keys: its token, and behind it the previous one or the inbox; or all tokens. */
+  readonly words: readonly string[];
+  /** ms; 0 for what claims nothing. */
   readonly ttl: number;
   /** Whom it is for: what was given up is not sent any more. `undefined` where it has to be sent in any case. */
   readonly claim: Claim | undefined;
-  readonly settle: (answer: Answer | ReleaseAnswer | Fault) => void;
+  /** Whether it is sent by itself at once, or with what else there is. */
+  readonly isAlone: boolean;
+  readonly settle: (answer: Answer | ReleaseAnswer | Holding | Fault) => void;
+}
+
+/** Only what claims something may be taken out before it is sent. Reads the clocks, perhaps, and ends a hold. */
+export function isAbandoned({ claim }: Operation): boolean {
+  return claim?.abandoned === true;
+}
+
+/** Whether it takes keys away or gives them on, and so must reach the master, late rather than never. */
+export function isCleanUp({ kind }: Operation): boolean {
+  return kind === "r" || kind === "l";
 }
 
 /** The script that does it alone, with its arguments. */
-export function aloneIn({ kind, keys, tokens, ttl }: Operation): { script: Script; args: Args } {
-  if (kind === "r") return { script: releaseScript, args: [keys.length, ...keys, ...tokens] };
-  return { script: claimScript, args: [keys.length, ...keys, tokens[0]!, ttl, kind === "e" ? 0 : 1] };
+export function aloneIn(operation: Operation): { script: Script; args: Args } {
+  const { kind, keys, words, ttl } = operation;
+  const args = [keys.length, ...keys, ...words];
+  if (kind === "r") return { script: releaseScript, args };
+  if (kind === "l") return { script: leaveScript, args };
+  if (!isClaim(kind)) return { script: batchScript, args: batchOf([operation]) };
+  return { script: claimScript, args: [...args, Math.ceil(ttl), kind === "e" ? 0 : 1] };
+}
+
+/** What comes back from {@link aloneIn}, as it would in a batch. */
+export function replyAlone({ kind }: Operation, reply: unknown): unknown {
+  if (isClaim(kind) || kind === "r" || kind === "l") return reply;
+  return Array.isArray(reply) ? (reply as unknown[])[0] : undefined;
 }
 
 /** The arguments of the batch script for all of them. */
 export function batchOf(operations: readonly Operation[]): Args {
   const args: (string | number)[] = [0];
   let list = "";
-  for (const { kind, keys, tokens, ttl } of operations) {
-    for (const key of keys) args.push(key);
-    list += `${kind}${keys.length},${kind === "r" ? tokens.length : ttl};`;
+  for (const operation of operations) {
+    for (const key of operation.keys) args.push(key);
+    list += `${operation.kind}${operation.keys.length},${numbersOf(operation)};`;
   }
   args[0] = args.length - 1;
   args.push(list);
-  for (const { tokens } of operations) for (const token of tokens) args.push(token);
+  for (const { words } of operations) for (const word of words) args.push(word);
   return args;
 }
 
 /** What a reply says; `undefined` where it is no answer to the operation. */
-export function answerIn({ kind, keys }: Operation, reply: unknown): Answer | ReleaseAnswer | undefined {
-  if (typeof reply === "number") {
-    if (kind === "r") return { vote: reply === keys.length ? "yes" : "no" };
-    return { vote: "yes", remaining: lifetime(reply) };
+export function answerIn(
+  { kind, keys }: Operation,
+  reply: unknown,
+): Answer | ReleaseAnswer | Holding | undefined {
+  if (kind === "r" || kind === "l") {
+    if (typeof reply !== "number") return undefined;
+    return reply === keys.length ? releasedAll : releasedLess;
   }
-  if (kind === "r" || !Array.isArray(reply)) return undefined;
-  const [index, second, third] = reply as readonly unknown[];
-  const resource = typeof index === "number" ? keys[index - 1] : undefined;
-  if (resource === undefined || typeof third !== "number") return undefined;
-  const owner = typeof second === "string" ? second : undefined;
-  return { vote: "no", resource, owner, remaining: lifetime(third) };
+  if (kind !== "i" && typeof reply === "number") return { vote: "yes", remaining: lifetime(reply) };
+  if (!Array.isArray(reply)) return undefined;
+  return kind === "i" ? holdingIn(reply) : refusalIn(keys, reply);
 }
 
 /** The error in a reply of the batch script, if it is one. */
@@ -57,7 +83,37 @@ export function errorIn(reply: unknown): string | undefined {
 }
 
 /** PTTL in words: -2 is no key, -1 a key without expiry. */
-export function lifetime(pttl: number): number {
+function lifetime(pttl: number): number {
   if (pttl === -1) return Number.POSITIVE_INFINITY;
   return Math.max(0, pttl);
+}
+
+/** What is in a key: value, PTTL, and how many wait for it. */
+export function holdingIn([value, pttl, queueLength]: readonly unknown[]): Holding | undefined {
+  if (typeof pttl !== "number" || typeof queueLength !== "number") return undefined;
+  return { owner: typeof value === "string" ? value : undefined, remaining: lifetime(pttl), queueLength };
+}
+
+const releasedAll: ReleaseAnswer = { vote: "yes" };
+const releasedLess: ReleaseAnswer = { vote: "no" };
+
+function refusalIn(keys: readonly string[], reply: readonly unknown[]): Answer | undefined {
+  const [index, value, pttl, ticket] = reply;
+  const resource = typeof index === "number" ? keys[index - 1] : undefined;
+  if (resource === undefined || typeof pttl !== "number") return undefined;
+  const owner = typeof value === "string" ? value : undefined;
+  const refusal = { vote: "no", resource, owner, remaining: lifetime(pttl) } as const;
+  return ticket === undefined || ticket === null ? refusal : { ...refusal, latestTicket: Number(ticket) };
+}
+
+function isClaim(kind: Operation["kind"]): boolean {
+  return kind === "v" || kind === "p" || kind === "e";
+}
+
+/** Whole ones: the list is read digit by digit. */
+function numbersOf({ kind, words, ttl, claim }: Operation): string {
+  if (kind === "r" || kind === "l") return `${words.length}`;
+  if (kind !== "q") return `${Math.ceil(ttl)}`;
+  const { ticket, patience } = claim as Enrolment;
+  return `${Math.ceil(ttl)},${Math.ceil(ticket)},${Math.ceil(patience)}`;
 }

@@ -1,173 +1,212 @@
+import { Batch, type BatchOrigin } from "./batch.ts";
 import type { Connection } from "./connection.ts";
-import { abandoned, failed, unexpected, unsent } from "./fault.ts";
+import { abandoned, unsent } from "./fault.ts";
 import type { Fault } from "./node.ts";
-import { aloneIn, answerIn, batchOf, errorIn, type Operation } from "./operation.ts";
-import { batchScript, type Script } from "./scripts.ts";
-
-type Args = readonly (string | number)[];
+import { isAbandoned, isCleanUp, type Operation } from "./operation.ts";
+import type { Runtime } from "./runtime.ts";
 
 /** So many wait for a master that does not answer; more would only pile up. */
 const mostUnanswered = 4096;
-const silent = `${mostUnanswered} commands are unanswered`;
-/** So many are sent in one batch: a master does nothing else meanwhile, some 3 us for each. */
+/** So many are sent in one batch: a master does nothing else meanwhile, some 3 us for each key. */
 const largestBatch = 128;
+const mostKeys = 512;
+/** A master that has not answered for so long is fed no more, ms: the longest time that one has by default. */
+const silence = 500;
+
+type Slot = number | undefined;
+
+/** What goes to one master of a Cluster, or to the master. */
+interface Group {
+  readonly slot: Slot;
+  readonly isSilent: boolean;
+  operations: Operation[];
+  keys: number;
+}
+
+/** A batch on its way. */
+interface Journey {
+  readonly slot: Slot;
+  readonly session: number;
+  /** By the monotonic clock, ms. */
+  readonly sentAt: number;
+}
 
 /**
- * What waits to be sent to one master (PROTOCOL 12, 14.16). Sent at once while nothing is in flight to it; what
- * comes meanwhile goes out together when the answer is there. So many locks at a time cost few commands, one
- * lock costs no more than its own, and a master that does not answer is not fed. Only a whole batch does not wait
- * for the answer: a distant master would be kept idle.
+ * What is to be sent on one connection (PROTOCOL 12, 14.16): whatever is asked for in one turn of the event loop goes
+ * out together at its end. Many locks at a time cost few commands, one lock costs no more than its own, and nothing
+ * waits for an answer, which a distant master gives late. The busier the process, the more is asked in a turn.
  *
- * In the order of the calls. A vote or an extension that was given up while it waited is taken out: its roll-back
- * stands behind it already. A release never is.
+ * In the order of the calls. A claim that was given up meanwhile is taken out, a clean-up never is.
  */
-export class Outbox {
-  readonly #connection: Connection;
-  readonly #gathers: boolean;
-  readonly #onEmpty: (() => void) | undefined;
+export class Outbox implements BatchOrigin {
+  readonly connection: Connection;
+  readonly #runtime: Pick<Runtime, "monotonic">;
+  readonly #flushNow = () => this.flush();
   #waiting: Operation[] = [];
-  /** Operations that were sent and are unanswered. */
-  #inFlight = 0;
-  /** The same for all: under load many are given up, and an error takes its time to make. */
-  readonly #abandoned: Fault;
+  #isDue = false;
+  #isFlushing = false;
+  /** Oldest first. */
+  readonly #inFlight = new Map<Batch, Journey>();
+  /** Clean-ups that are kept for a master that does not answer. */
+  #held: Operation[] = [];
+  #unanswered = 0;
+  /** Counts the connections: what is left of an older one is never sent on the next (PROTOCOL 14.3). */
+  #session = 0;
+  #bySlot = false;
+  #abandoned: Fault | undefined;
 
-  /** `gathers`: whether operations wait for each other at all. `onEmpty`: nothing is in flight or waits any more. */
-  constructor(connection: Connection, gathers: boolean, onEmpty?: () => void) {
-    this.#connection = connection;
-    this.#gathers = gathers;
-    this.#onEmpty = onEmpty;
-    this.#abandoned = abandoned(connection.name);
+  constructor(connection: Connection, runtime: Pick<Runtime, "monotonic">) {
+    this.connection = connection;
+    this.#runtime = runtime;
+    connection.onReady(() => {
+      this.#session += 1;
+      this.#giveUp(this.#held.splice(0));
+    });
+  }
+
+  /** Under load many are given up, and an error takes its time to make: one for all. */
+  get abandoned(): Fault {
+    this.#abandoned ??= abandoned(this.connection.name);
+    return this.#abandoned;
   }
 
   /** To be called where the connection stands. */
   post(operation: Operation): void {
-    const isFull = this.#inFlight + this.#waiting.length >= mostUnanswered;
-    if (isFull) operation.settle(unsent(this.#connection.name, silent));
-    else if (this.#inFlight === 0 || !this.#gathers) this.#sendAlone(operation);
-    else {
-      this.#waiting.push(operation);
-      if (this.#waiting.length >= largestBatch) this.#takeOutAbandoned();
-      if (this.#waiting.length >= largestBatch) this.#sendWaiting();
-    }
-  }
-
-  #sendAlone(operation: Operation): void {
-    const { kind, keys, tokens, ttl } = operation;
-    if (kind !== "v" || keys.length > 1) {
-      const { script, args } = aloneIn(operation);
-      this.#run(script, args, [operation], (reply) => this.#settle(operation, reply));
+    if (this.#unanswered >= mostUnanswered) {
+      operation.settle(unsent(this.connection.name, `${mostUnanswered} commands are unanswered`));
       return;
     }
-    // For one resource the bare command, so that a lone lock costs no more than that.
-    this.#send("SET", [keys[0]!, tokens[0]!, "NX", "PX", ttl], [operation], (reply) => {
-      if (reply === "OK") operation.settle({ vote: "yes", remaining: ttl });
-      else if (reply !== null) operation.settle(unexpected(this.#connection.name, reply));
-      // Taken. By whom, and for how long? It may be my own token, where a reply was lost (PROTOCOL 2.7). The
-      // question sets nothing, so it may be asked even if the round has been rolled back meanwhile.
-      else this.#ask({ ...operation, kind: "e", claim: undefined });
-    });
+    this.#unanswered += 1;
+    this.#waiting.push(operation);
+    if (operation.isAlone && !this.#isFlushing) this.flush();
+    else if (!this.#isDue) {
+      this.#isDue = true;
+      queueMicrotask(this.#flushNow);
+    }
   }
 
-  /** Before all that waits. */
-  #ask(question: Operation): void {
-    if (!this.#gathers) this.#sendAlone(question);
-    else this.#waiting.unshift(question);
+  /** Sends what there is. `isLast`: also what is kept for a master that does not answer. */
+  flush(isLast = false): void {
+    this.#isDue = false;
+    if (isLast) this.#waiting.unshift(...this.#held.splice(0));
+    if (this.#waiting.length === 0) return;
+    // Taken as a whole first: to look whether a claim is abandoned may end a hold, whose owner may ask for more.
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    if (!this.connection.isReady) return this.#giveUp(waiting);
+    this.#isFlushing = true;
+    const groups = new Map<Slot, Group>();
+    for (const operation of waiting) {
+      if (isAbandoned(operation)) {
+        this.#unanswered -= 1;
+        operation.settle(this.abandoned);
+      } else this.#assign(operation, groups, isLast);
+    }
+    for (const group of groups.values()) this.#send(group);
+    this.#isFlushing = false;
   }
 
-  #sendWaiting(): void {
-    this.#takeOutAbandoned();
-    const batch = this.#waiting.splice(0, largestBatch);
-    if (batch.length === 1) this.#sendAlone(batch[0]!);
-    else if (batch.length > 1) this.#sendBatch(batch);
+  stands(batch: Batch): boolean {
+    return this.connection.isReady && this.#inFlight.get(batch)?.session === this.#session;
   }
 
-  #sendBatch(batch: readonly Operation[]): void {
-    this.#run(batchScript, batchOf(batch), batch, (reply) => {
-      const replies: readonly unknown[] = Array.isArray(reply) ? reply : [];
-      for (const [index, operation] of batch.entries()) {
-        const error = errorIn(replies[index]);
-        if (error !== undefined)
-          operation.settle(failed(this.#connection.name, error, true, tokensOf(batch)));
-        else this.#settle(operation, replies[index]);
-      }
-    });
+  answered(batch: Batch): void {
+    this.#inFlight.delete(batch);
+    this.#unanswered -= batch.operations.length;
+    if (this.#held.length === 0) return;
+    this.#waiting.unshift(...this.#held.splice(0));
+    this.flush();
+  }
+
+  refusesSlots(): void {
+    this.#bySlot = true;
+  }
+
+  #assign(operation: Operation, groups: Map<Slot, Group>, isLast: boolean): void {
+    const slot = this.#slotOf(operation);
+    let group = groups.get(slot);
+    if (!group) {
+      group = { slot, isSilent: !isLast && this.#isSilent(slot), operations: [], keys: 0 };
+      groups.set(slot, group);
+    }
+    if (group.isSilent && !this.#mayFollow(operation)) this.#withhold(operation);
+    else {
+      const isFull = group.operations.length >= largestBatch || group.keys + operation.keys.length > mostKeys;
+      if (isFull || operation.isAlone) this.#send(group);
+      group.operations.push(operation);
+      group.keys += operation.keys.length;
+      if (operation.isAlone) this.#send(group);
+    }
+  }
+
+  #send(group: Group): void {
+    if (group.operations.length === 0) return;
+    const batch = new Batch(this, group.operations);
+    group.operations = [];
+    group.keys = 0;
+    const sentAt = this.#runtime.monotonic();
+    this.#inFlight.set(batch, { slot: group.slot, session: this.#session, sentAt });
+    batch.send();
+  }
+
+  #slotOf({ keys }: Operation): Slot {
+    return this.connection.slotOf?.(keys[0]!, this.#bySlot);
   }
 
   /**
-   * Runs a script by its digest, and by its text where the master does not know it. The text goes out behind
-   * whatever was sent meanwhile, a roll-back perhaps: so never for a claim that was given up. A release may.
+   * Whether the master has left its oldest batch unanswered for so long that somebody gave up waiting for it. What is
+   * in flight tells when it is back.
    */
-  #run(script: Script, args: Args, batch: readonly Operation[], read: (reply: unknown) => void): void {
-    this.#send("EVALSHA", [script.sha1, ...args], batch, read, () => {
-      if (!this.#connection.isReady) return false;
-      const wanted = batch.filter((operation) => !isAbandoned(operation));
-      for (const operation of batch) if (!wanted.includes(operation)) operation.settle(this.#abandoned);
-      if (wanted.length === batch.length) this.#send("EVAL", [script.source, ...args], batch, read);
-      else if (wanted.length === 1) this.#sendAlone(wanted[0]!);
-      else if (wanted.length > 1) this.#sendBatch(wanted);
-      return true;
-    });
-  }
-
-  /** `retry`: makes something of the answer that a script is unknown, where it can. */
-  #send(
-    command: string,
-    args: Args,
-    batch: readonly Operation[],
-    read: (reply: unknown) => void,
-    retry: () => boolean = () => false,
-  ): void {
-    this.#inFlight += batch.length;
-    this.#connection.send(command, args).then(
-      (reply) => {
-        this.#inFlight -= batch.length;
-        read(reply);
-        this.#goOn();
-      },
-      (error) => {
-        this.#inFlight -= batch.length;
-        const isReply = this.#connection.isReply(error);
-        const isUnknown = isReply && error.message.startsWith("NOSCRIPT");
-        if (!isUnknown || !retry()) {
-          const fault = failed(this.#connection.name, error, isReply, tokensOf(batch));
-          for (const operation of batch) operation.settle(fault);
-        }
-        this.#goOn();
-      },
-    );
-  }
-
-  #goOn(): void {
-    if (this.#inFlight > 0) return;
-    if (this.#waiting.length > 0) {
-      if (this.#connection.isReady) this.#sendWaiting();
-      else this.#giveUpWaiting();
+  #isSilent(slot: Slot): boolean {
+    for (const [batch, journey] of this.#inFlight) {
+      if (journey.slot !== slot) continue;
+      const isOverdue = this.#runtime.monotonic() - journey.sentAt > silence;
+      return isOverdue && batch.operations.some((operation) => !operation.claim || isAbandoned(operation));
     }
-    if (this.#inFlight === 0) this.#onEmpty?.();
+    return false;
   }
 
-  #giveUpWaiting(): void {
-    const { name, obstacle } = this.#connection;
-    for (const operation of this.#waiting.splice(0)) operation.settle(unsent(name, obstacle));
+  /**
+   * A clean-up of a claim that is in flight goes out at once, behind it on the same connection: on the next one it might
+   * overtake it (PROTOCOL 2.6).
+   */
+  #mayFollow(operation: Operation): boolean {
+    if (!isCleanUp(operation)) return false;
+    const waiters = new Set(operation.words.map(waiterOf));
+    for (const batch of this.#inFlight.keys()) {
+      if (batch.operations.some(({ claim, words }) => claim && waiters.has(waiterOf(words[0]!)))) return true;
+    }
+    return false;
   }
 
-  #takeOutAbandoned(): void {
-    if (!this.#waiting.some(isAbandoned)) return;
-    const all = this.#waiting;
-    this.#waiting = all.filter((operation) => !isAbandoned(operation));
-    for (const operation of all) if (isAbandoned(operation)) operation.settle(this.#abandoned);
+  #withhold(operation: Operation): void {
+    if (isCleanUp(operation)) this.#held.push(operation);
+    else {
+      this.#unanswered -= 1;
+      operation.settle(unsent(this.connection.name, `it has not answered for ${silence} ms`));
+    }
   }
 
-  #settle(operation: Operation, reply: unknown): void {
-    operation.settle(answerIn(operation, reply) ?? unexpected(this.#connection.name, reply));
+  #giveUp(operations: readonly Operation[]): void {
+    this.#unanswered -= operations.length;
+    const { name, obstacle } = this.connection;
+    for (const operation of operations) operation.settle(unsent(name, obstacle));
   }
 }
 
-function isAbandoned({ claim }: Operation): boolean {
-  return claim?.abandoned === true;
+/** A token without the number of its round. */
+function waiterOf(token: string): string {
+  return token.replace(/\.\d+$/, "");
 }
 
-/** A message may quote any of them. */
-function tokensOf(batch: readonly Operation[]): readonly string[] {
-  return batch.flatMap(({ tokens }) => tokens);
+/** One for each connection, however many nodes share it: they share its batches. */
+const outboxes = new WeakMap<Connection, Outbox>();
+
+export function outboxOf(connection: Connection, runtime: Pick<Runtime, "monotonic">): Outbox {
+  let outbox = outboxes.get(connection);
+  if (!outbox) {
+    outbox = new Outbox(connection, runtime);
+    outboxes.set(connection, outbox);
+  }
+  return outbox;
 }

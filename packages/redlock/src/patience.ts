@@ -18,7 +18,7 @@ export class Patience {
   readonly #runtime: Runtime;
   readonly #settings: Settings;
   readonly #begun: number;
-  readonly #timer: Timer | undefined;
+  #timer: Timer | undefined;
   #attempts = 0;
   #retries = 0;
 
@@ -26,11 +26,25 @@ export class Patience {
     this.#runtime = runtime;
     this.#settings = settings;
     this.#begun = runtime.monotonic();
-    const { waitTimeout } = settings;
-    // (A longer one lasts for ever, as far as a timer can tell.)
-    if (waitTimeout !== undefined && waitTimeout <= longestTimer) {
-      this.#timer = runtime.setTimer(() => this.timeUp.cancel(new Error("waitTimeout is over")), waitTimeout);
+    if (settings.waitTimeout !== undefined) this.#endAfter(settings.waitTimeout);
+  }
+
+  /** Whether there is any waiting to be done. */
+  get isAny(): boolean {
+    const { retryCount, waitTimeout } = this.#settings;
+    return waitTimeout === undefined ? retryCount !== 0 : waitTimeout > 0;
+  }
+
+  /** From here on the turn comes by itself: the retries that are left count as the time that they would take. */
+  waitForTurn(): void {
+    const { retryCount, waitTimeout } = this.#settings;
+    if (waitTimeout !== undefined || retryCount === -1) return;
+    let left = 0;
+    for (let retry = Math.ceil(this.#retries); retry < retryCount && left < longestTimer; retry += 1) {
+      this.#attempts += 1;
+      left += pauseBetween(this.#settings, this.#runtime, this.#attempts);
     }
+    this.#endAfter(left);
   }
 
   /** How long to wait before the next attempt, ms; `undefined` when there is to be none. */
@@ -49,6 +63,15 @@ export class Patience {
 
   end(): void {
     this.#timer?.cancel();
+  }
+
+  #endAfter(delay: number): void {
+    // (A longer one lasts for ever, as far as a timer can tell.)
+    if (delay > longestTimer) return;
+    this.#timer = this.#runtime.setTimer(
+      () => this.timeUp.cancel(new Error("the time to wait is over")),
+      Math.ceil(delay),
+    );
   }
 
   /** No wait is longer than the lock that is in the way can live. */

@@ -1,12 +1,20 @@
 import pLimit, { type LimitFunction } from "p-limit";
 import { onAbort } from "./abort.ts";
+import type { Wish } from "./acquire.ts";
 import { Attempts } from "./attempts.ts";
 import { Cancellation } from "./cancellation.ts";
 import { CleanUps } from "./clean-ups.ts";
 import { LeaseClock } from "./clock.ts";
-import { type Contest, contend } from "./contend.ts";
+import { contend } from "./contend.ts";
 import type { Coordinator } from "./coordinator.ts";
-import { AbortError, ClosedError, InvalidArgumentError, type NodeError } from "./errors.ts";
+import {
+  AbortError,
+  ClosedError,
+  InvalidArgumentError,
+  LockLostError,
+  type NodeError,
+  type RedlockError,
+} from "./errors.ts";
 import { Events } from "./events.ts";
 import { extend } from "./extend.ts";
 import { type Inspection, inspect } from "./inspect.ts";
@@ -15,8 +23,11 @@ import { Lease } from "./lease.ts";
 import { Lock, type LockOwner, type SerializedLock } from "./lock.ts";
 import type { LockNode } from "./node.ts";
 import { quorumOf } from "./quorum.ts";
+import { type Entered, enter, outerFor, type Reentrancy, reentrancyOf } from "./reentrancy.ts";
+import { handlesWith, hasLeft, ReentrantLock } from "./reentrant-lock.ts";
 import { type ReleaseResult, release } from "./release.ts";
 import type { Runtime } from "./runtime.ts";
+import { Schedule } from "./schedule.ts";
 import { ScriptedNode } from "./scripted-node.ts";
 import {
   checkConcurrency,
@@ -32,6 +43,8 @@ import { systemRuntime } from "./system.ts";
 import { hold, type Routine } from "./using.ts";
 import { never } from "./validity.ts";
 import { verify } from "./verify.ts";
+import { WaitingRoom } from "./waiting-room.ts";
+import { checkWithoutScripts, watchingNodeOf } from "./without-scripts.ts";
 
 /** An ioredis `Redis` or `Cluster`, or a {@link LockNode} of your own. */
 export type Client = IoredisClient | LockNode;
@@ -44,6 +57,24 @@ export interface RedlockOptions extends Partial<Settings> {
    * Saves most of the commands where many locks are taken at a time; one at a time makes no difference. Default true.
    */
   readonly groupCommit?: boolean;
+  /**
+   * Whether masters may be sent Lua scripts. `false` is for servers and users to whom they are forbidden: claims and
+   * releases take two round trips instead of one, one after the other, and what is not possible without scripts is
+   * refused; see the README. Default true.
+   */
+  readonly scripts?: boolean;
+  /**
+   * Whether those who wait stand in a queue on the masters: served in order, and told by the one who gives up. Without
+   * it waiting is asking again, every `retryDelay`. Default true, where every master can.
+   */
+  readonly queue?: boolean;
+  /**
+   * Whether a call that is inside of a hold, and asks for what is held, is given a further handle on that hold, which
+   * is released with the last of them. `true`: inside of the routine of a `using`, wherever its async context leads,
+   * or by {@link AcquireOptions.within}; InvalidArgumentError where there is no AsyncLocalStorage. `"handle"`: only by
+   * `within`. Default false.
+   */
+  readonly reentrant?: boolean | "handle";
   /** Clocks, timers and random bytes. Default: the system's. */
   readonly runtime?: Runtime;
 }
@@ -51,6 +82,11 @@ export interface RedlockOptions extends Partial<Settings> {
 export interface AcquireOptions extends Partial<Settings> {
   /** Ends the waiting: `acquire` rejects with an {@link AbortError}, and leaves nothing behind. */
   readonly signal?: AbortSignal | undefined;
+  /**
+   * With `reentrant`: a lock that holds the resources, to be inside of. Calls inside of the same lock exclude each
+   * other, those inside of the inner one do not. Rejects with a {@link LockLostError} when it is released or lost.
+   */
+  readonly within?: Lock | undefined;
 }
 
 export interface RedlockEvents {
@@ -58,6 +94,21 @@ export interface RedlockEvents {
   error: (error: NodeError) => void;
   /** A lock was lost before it was released. */
   lost: (lock: Lock) => void;
+}
+
+/** What primitives that are built on a Redlock work with, besides its public face. */
+export interface Inside {
+  readonly coordinator: Coordinator;
+  /** Cancelled by `quit`. */
+  readonly closed: Cancellation;
+  settingsFor(options: Partial<Settings> | undefined): Settings;
+  /** As `acquire` with just these settings, but comes to the reason where there is no lock. */
+  contend(
+    resources: readonly string[],
+    ttl: number,
+    settings: Settings,
+    signal: AbortSignal | undefined,
+  ): Promise<Lock | RedlockError>;
 }
 
 /** The third argument of redlock 5's constructor. Its scripts cannot be replaced here: see the README. */
@@ -75,11 +126,15 @@ const defaultNodeTimeout = 500;
  */
 export class Redlock extends Events<RedlockEvents> implements LockOwner {
   readonly #coordinator: Coordinator;
+  readonly #reentrancy: Reentrancy | undefined;
   readonly #settings: Settings;
   readonly #limit: LimitFunction;
+  readonly #room: WaitingRoom | undefined;
   /** Every `acquire` that is under way, and how to end it. */
   readonly #contests = new Map<Cancellation, Promise<unknown>>();
   #quit: Promise<void> | undefined;
+  /** Cancelled by `quit`. */
+  readonly #closed = new Cancellation();
 
   /**
    * @param clients one for each master; the masters must not replicate to one another.
@@ -87,18 +142,22 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
    */
   constructor(clients: Iterable<Client>, options?: RedlockOptions, scripts?: CustomScripts) {
     super();
-    const { acquireConcurrency = 1000, groupCommit = true, runtime = systemRuntime } = options ?? {};
+    const { acquireConcurrency = 1000, groupCommit = true, queue = true } = options ?? {};
+    const { runtime = systemRuntime } = options ?? {};
+    const withScripts = options?.scripts ?? true;
     this.#settings = settingsFrom(defaultSettings, options ?? {});
     checkConcurrency(acquireConcurrency);
+    if (!withScripts) checkWithoutScripts(options ?? {});
     if (Object.values(scripts ?? {}).some((script) => script !== undefined)) {
       throw new InvalidArgumentError("custom scripts are not taken");
     }
     this.#limit = pLimit(acquireConcurrency);
-    const nodes = nodesOf(clients, groupCommit);
+    const scripted = (client: IoredisClient) =>
+      new ScriptedNode(connectionOf(client), { groupCommit, queue });
+    const nodes = nodesOf(clients, withScripts ? scripted : watchingNodeOf);
     const leases = new Set<Lease>();
-    const clock = new LeaseClock(runtime, () => {
-      for (const lease of leases) lease.leap();
-    });
+    const clock = new LeaseClock(runtime, () => schedule.leap());
+    const schedule: Schedule = new Schedule(runtime, clock);
     const report = (error: NodeError) => {
       // Given up by ourselves: no fault of the master's.
       if (error.reason !== "ABANDONED") this.#tell(() => void this.emit("error", error));
@@ -108,10 +167,14 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       quorum: quorumOf(nodes.length),
       runtime,
       clock,
+      schedule,
       cleanUps: new CleanUps(runtime, clock, report),
       leases,
+      isQueued: nodes.every((node) => node.queue),
       report,
     };
+    this.#room = this.#coordinator.isQueued ? new WaitingRoom(this.#coordinator) : undefined;
+    this.#reentrancy = reentrancyOf(this.#coordinator, options?.reentrant);
   }
 
   /**
@@ -121,9 +184,9 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
    * InvalidArgumentError before anything is sent.
    */
   async acquire(resources: string | readonly string[], ttl: number, options?: AcquireOptions): Promise<Lock> {
-    const contest = await this.#contend(resources, ttl, this.#settingsFor(options), options?.signal);
+    const contest = await this.#contend(resources, ttl, this.#settingsFor(options), options);
     if (!contest.lease) throw contest.error;
-    return this.#lockOf(contest.lease, contest.attempts);
+    return contest.lock ?? this.#lockOf(contest.lease, contest.attempts);
   }
 
   /**
@@ -136,8 +199,8 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     options?: AcquireOptions,
   ): Promise<Lock | null> {
     const once = { ...this.#settingsFor(options), retryCount: 0, waitTimeout: undefined };
-    const contest = await this.#contend(resources, ttl, once, options?.signal);
-    if (contest.lease) return this.#lockOf(contest.lease, contest.attempts);
+    const contest = await this.#contend(resources, ttl, once, options);
+    if (contest.lease) return contest.lock ?? this.#lockOf(contest.lease, contest.attempts);
     if (contest.contended) return null;
     throw contest.error;
   }
@@ -167,7 +230,8 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     const settings = this.#settingsFor(options);
     checkHolding(ttl, settings, options?.automaticExtensionThreshold);
     const lock = await this.acquire(resources, ttl, options);
-    return hold(lock, ttl, settings, options?.signal, routine);
+    const inside = this.#reentrancy?.inside(routine) ?? routine;
+    return hold(lock, ttl, settings, options?.signal, inside);
   }
 
   /**
@@ -177,19 +241,23 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   async extend(lock: Lock, ttl: number, options?: Partial<Settings>): Promise<Lock> {
     const settings = this.#settingsFor(options);
     checkTtl(ttl, settings);
+    if (hasLeft(lock)) throw new LockLostError(lock.resources, "it was released");
     Lock.extended(lock, await extend(Lock.leaseOf(lock), ttl, settings));
     return lock;
   }
 
   /** Whether a majority of masters holds `lock` for us, asked now; see {@link Lock.verify}. */
   async verify(lock: Lock): Promise<boolean> {
-    return verify(Lock.leaseOf(lock), this.#settings);
+    return !hasLeft(lock) && verify(Lock.leaseOf(lock), this.#settings);
   }
 
   /** Gives `lock` up; see {@link Lock.release}. */
   release(lock: Lock, options?: Partial<Settings>): Promise<ReleaseResult> {
     try {
-      return release(Lock.leaseOf(lock), this.#settingsFor(options));
+      const lease = Lock.leaseOf(lock);
+      const settings = this.#settingsFor(options);
+      const releaseLease = () => release(lease, settings);
+      return lock instanceof ReentrantLock ? lock.leave(releaseLease) : releaseLease();
     } catch (error) {
       return Promise.reject(error);
     }
@@ -228,9 +296,23 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     return this.#quit;
   }
 
+  /** @internal What primitives that are built on it work with. */
+  static insideOf(redlock: Redlock): Inside {
+    return {
+      coordinator: redlock.#coordinator,
+      closed: redlock.#closed,
+      settingsFor: (options) => redlock.#settingsFor(options),
+      contend: async (resources, ttl, settings, signal) => {
+        const contest = await redlock.#contend(resources, ttl, settings, { signal });
+        return contest.lease ? redlock.#lockOf(contest.lease, contest.attempts) : contest.error;
+      },
+    };
+  }
+
   async #quitNow(): Promise<void> {
     const { nodes, leases, cleanUps, runtime } = this.#coordinator;
     const contests = [...this.#contests.values()];
+    this.#closed.cancel(new ClosedError());
     for (const cancellation of this.#contests.keys()) cancellation.cancel(new ClosedError());
     const held = [...leases].filter((lease) => !lease.handedOver);
     // Who still works under one of these locks is told: it is given away.
@@ -251,8 +333,8 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     resources: string | readonly string[],
     ttl: number,
     settings: Settings,
-    signal: AbortSignal | undefined,
-  ): Promise<Contest> {
+    { signal, within }: AcquireOptions = {},
+  ): Promise<Entered> {
     const wish = { resources: resourceList(resources), ttl, settings };
     checkTtl(ttl, settings);
     this.#checkTogether(wish.resources);
@@ -261,12 +343,18 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     if (signal?.aborted) throw new AbortError(signal.reason);
     const cancellation = new Cancellation();
     const forget = signal && onAbort(signal, () => cancellation.cancel(new AbortError(signal.reason)));
-    const contending = contend({
-      coordinator: this.#coordinator,
-      wish,
-      cancellation,
-      limit: this.#limit,
-    });
+    const enterOrContend = async (wanted: Wish): Promise<Entered> => {
+      const outer = outerFor(this.#reentrancy, wanted.resources, within);
+      if (outer) return enter({ owner: this, outer, wish: wanted, cancellation }, enterOrContend);
+      return contend({
+        coordinator: this.#coordinator,
+        wish: wanted,
+        cancellation,
+        limit: this.#limit,
+        room: this.#room,
+      });
+    };
+    const contending = enterOrContend(wish);
     this.#contests.set(cancellation, contending);
     try {
       const contest = await contending;
@@ -289,9 +377,12 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   }
 
   #lockOf(lease: Lease, attempts: Attempts): Lock {
-    const lock = new Lock(this, this.#coordinator.runtime, lease, attempts);
+    const lock = this.#reentrancy
+      ? new ReentrantLock(this, lease, attempts)
+      : new Lock(this, this.#coordinator.runtime, lease, attempts);
     lease.onEnd(() => {
-      if (lease.lost) this.#tell(() => void this.emit("lost", lock));
+      if (!lease.lost) return;
+      for (const handle of handlesWith(lock)) this.#tell(() => void this.emit("lost", handle));
     });
     return lock;
   }
@@ -318,7 +409,10 @@ function checkSignal(signal: Partial<AbortSignal> | undefined): void {
   }
 }
 
-function nodesOf(clients: Iterable<Client>, groupCommit: boolean): readonly LockNode[] {
+function nodesOf(
+  clients: Iterable<Client>,
+  nodeOf: (client: IoredisClient) => LockNode,
+): readonly LockNode[] {
   const list = typeof clients?.[Symbol.iterator] === "function" ? [...clients] : [];
   if (list.length === 0) throw new InvalidArgumentError("clients must be a list of at least one client");
   for (const [index, client] of list.entries()) {
@@ -329,9 +423,7 @@ function nodesOf(clients: Iterable<Client>, groupCommit: boolean): readonly Lock
   if (new Set(list).size < list.length) {
     throw new InvalidArgumentError("each master may be named once, but one client is there twice");
   }
-  return list.map((client) =>
-    isNode(client) ? client : new ScriptedNode(connectionOf(client), { groupCommit }),
-  );
+  return list.map((client) => (isNode(client) ? client : nodeOf(client)));
 }
 
 function isNode(client: Client): client is LockNode {

@@ -20,12 +20,13 @@ export interface ReleaseResult {
  * The first release is the only one.
  */
 export function release(lease: Lease, settings: Settings): Promise<ReleaseResult> {
-  return lease.releaseOnce(() => sendRelease(lease, settings));
+  return lease.releaseOnce(() => lease.passOn?.(settings) ?? takeBack(lease, settings));
 }
 
-async function sendRelease(lease: Lease, settings: Settings): Promise<ReleaseResult> {
+/** Gives every key up that the hold may have, under whichever of its tokens (PROTOCOL 14.5). */
+export async function takeBack(lease: Lease, settings: Settings): Promise<ReleaseResult> {
   const { nodes, cleanUps } = lease.coordinator;
-  const leftover = { resources: lease.resources, tokens: [lease.token], ttl: lease.longestTtl };
+  const leftover = { resources: lease.resources, tokens: lease.tokens, ttl: lease.longestTtl };
   const round = cleanUps.remove(leftover, nodes, nodeTimeoutFor(lease.longestTtl, settings), isDecided);
   const attempts = new Attempts(nodes);
   attempts.add(round);
@@ -34,7 +35,7 @@ async function sendRelease(lease: Lease, settings: Settings): Promise<ReleaseRes
 }
 
 /** The votes are told only where somebody asks. */
-class Released implements ReleaseResult {
+export class Released implements ReleaseResult {
   readonly outcome: ReleaseResult["outcome"];
   readonly #attempts: Attempts;
 

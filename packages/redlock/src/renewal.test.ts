@@ -120,7 +120,8 @@ describe("a lock that is kept extended", () => {
     const sent = extensionsAt(setting);
     const gaps = sent.map((at, index) => at - (sent[index - 1] ?? 0));
     for (const gap of gaps) {
-      expect(gap).toBeGreaterThanOrEqual(2700);
+      // A tenth of it for the jitter, and some milliseconds to go out with others.
+      expect(gap).toBeGreaterThanOrEqual(2700 - 16);
       expect(gap).toBeLessThanOrEqual(3010);
     }
   });

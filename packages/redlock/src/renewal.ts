@@ -1,6 +1,7 @@
 import { extend } from "./extend.ts";
 import type { Lease } from "./lease.ts";
-import { longestTimer, randomFraction, type Timer } from "./runtime.ts";
+import { longestTimer, randomFraction } from "./runtime.ts";
+import type { Appointment, Punctual } from "./schedule.ts";
 import type { Settings } from "./settings.ts";
 
 /** A renewal is due when this part of the ttl has passed: two more can fail before the lock is in danger. */
@@ -11,6 +12,11 @@ const leastFraction = 1 / 10;
 const latestFraction = 1 / 2;
 /** Many locks that were taken together are renewed a little apart: up to this part earlier. */
 const jitterFraction = 1 / 10;
+
+/** To go out with others a renewal comes earlier by less than this part of the ttl. */
+const earliestFraction = 1 / 100;
+/** And by less than this, ms: thousands of locks should not all be renewed in one turn. */
+const longestStep = 16;
 
 /**
  * When the next renewal is due, ms from now. Never later than the threshold demands or when the deadline is
@@ -24,20 +30,28 @@ export function renewalDelay(ttl: number, remaining: number, threshold: number, 
   return Math.min(delay, remaining * latestFraction, longestTimer);
 }
 
+/**
+ * The same moment for what is due at nearly the same time, a little earlier: extensions that begin together go out
+ * together. Powers of two, so that what locks of different ttls have come to is the same as well.
+ */
+export function together(due: number, ttl: number): number {
+  const step = Math.min(2 ** Math.floor(Math.log2(ttl * earliestFraction)), longestStep);
+  return Math.floor(due / step) * step;
+}
+
 /** Keeps a lease extended until it is stopped, lost, handed over, or held for as long as it may. */
-export class Renewal {
+export class Renewal implements Punctual {
   readonly #lease: Lease;
   readonly #ttl: number;
   readonly #settings: Settings;
   readonly #holdUntil: number;
-  #timer: Timer | undefined;
+  #next: Appointment | undefined;
   #stopped = false;
 
   constructor(lease: Lease, ttl: number, settings: Settings) {
     this.#lease = lease;
     this.#ttl = ttl;
-    // Tried again until the deadline decides: `retryCount` is for those who wait for the outcome.
-    this.#settings = { ...settings, retryCount: -1 };
+    this.#settings = settings;
     const { maxHoldTime = Number.POSITIVE_INFINITY } = settings;
     this.#holdUntil = lease.coordinator.clock.now() + maxHoldTime;
     lease.cap(this.#holdUntil);
@@ -47,17 +61,22 @@ export class Renewal {
   /** No further renewal begins. */
   stop(): void {
     this.#stopped = true;
-    this.#timer?.cancel();
+    this.#lease.coordinator.schedule.cancel(this.#next);
   }
 
   #schedule(): void {
     const remaining = this.#lease.remaining();
     if (this.#stopped || remaining === 0) return;
-    const { runtime } = this.#lease.coordinator;
+    const { runtime, clock, schedule } = this.#lease.coordinator;
     const { automaticExtensionThreshold } = this.#settings;
     const delay = renewalDelay(this.#ttl, remaining, automaticExtensionThreshold, randomFraction(runtime));
-    this.#timer = runtime.setTimer(() => void this.#renew(), delay);
-    this.#timer.unref();
+    const due = together(clock.now() + delay, this.#ttl);
+    this.#next = schedule.add(due, this);
+  }
+
+  /** @internal */
+  onDue(): void {
+    void this.#renew();
   }
 
   async #renew(): Promise<void> {
@@ -73,7 +92,8 @@ export class Renewal {
     // Otherwise it has more where the routine has extended it further itself.
     if (ttl > remaining) {
       try {
-        await extend(lease, ttl, this.#settings);
+        // Tried again until the deadline decides: `retryCount` is for those who wait for the outcome.
+        await extend(lease, ttl, { ...this.#settings, retryCount: -1 });
       } catch {
         // Lost or released: the lease has told whoever needs to know.
         return;

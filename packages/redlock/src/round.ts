@@ -18,6 +18,8 @@ export interface RoundPlan<Reply> {
   hear(index: number, answer: Reply | Fault): boolean;
 }
 
+const nobody: readonly never[] = [];
+
 /** A timer later than this was held up by a busy event loop, ms: answers may lie unread behind it. */
 const lateTimer = 5;
 
@@ -25,23 +27,26 @@ const lateTimer = 5;
  * Asks all masters the same at the same time, and gives each the same short time to answer.
  *
  * `decided` settles as soon as the answers can decide, at the latest when the time is up: whatever the masters
- * do, nobody waits longer. `closed` settles when every master has answered or has been given up.
+ * do, nobody waits longer. `closed` settles when every master has answered or has been given up. From then on only
+ * the answers are kept: a lock remembers its rounds for as long as it is held.
  */
 export class Round<Reply> {
   /** When the first command went out, in lease time: read before anything is sent (PROTOCOL 2.4). */
   readonly sentAt: number;
   readonly decided: Promise<void>;
   readonly answers: Array<Reply | Fault | undefined>;
-  readonly #plan: RoundPlan<Reply>;
-  #resolveDecided!: () => void;
-  #isDecided = false;
+  /** One master's time to answer, ms. */
+  readonly timeout: number;
+  /** `undefined` once it is decided. */
+  #resolveDecided: (() => void) | undefined;
   #missing: number;
-  #timer: Timer;
-  #onClosed: Array<() => void> = [];
+  /** `undefined` once it is closed. */
+  #timer: Timer | undefined;
+  #onClosed: ReadonlyArray<() => void> = nobody;
   #forget: (() => void) | undefined;
 
   constructor(plan: RoundPlan<Reply>) {
-    this.#plan = plan;
+    this.timeout = plan.timeout;
     this.#missing = plan.nodes.length;
     this.answers = plan.nodes.map(() => undefined);
     this.decided = new Promise((resolve) => {
@@ -50,17 +55,17 @@ export class Round<Reply> {
     this.sentAt = plan.clock.now();
     for (let index = 0; index < plan.nodes.length; index += 1) {
       const node = plan.nodes[index]!;
-      const hear = (answer: Reply | Fault) => this.#hear(index, answer);
+      const hear = (answer: Reply | Fault) => this.#hear(plan, index, answer);
       void asked(plan, node).then(hear, (error) => hear(faultOf(node, error)));
     }
     const delay = Math.min(plan.timeout, longestTimer);
-    this.#timer = plan.runtime.setTimer(() => this.#expire(this.sentAt + delay), delay);
+    this.#timer = plan.runtime.setTimer(() => this.#expire(plan, this.sentAt + delay), delay);
     if (this.#missing === 0) this.#close();
   }
 
-  /** One master's time to answer, ms. */
-  get timeout(): number {
-    return this.#plan.timeout;
+  /** Whether some masters have still time to answer. */
+  get isOpen(): boolean {
+    return this.#missing > 0;
   }
 
   get closed(): Promise<void> {
@@ -70,7 +75,7 @@ export class Round<Reply> {
   /** Calls back when it is closed: at once if it is. */
   onClosed(listener: () => void): void {
     if (this.#missing === 0) listener();
-    else this.#onClosed.push(listener);
+    else this.#onClosed = this.#onClosed.concat(listener);
   }
 
   /** Settles when it is decided, or at the cancellation: the answers there are have to do then. */
@@ -79,47 +84,50 @@ export class Round<Reply> {
     return this.decided;
   }
 
-  #hear(index: number, answer: Reply | Fault): void {
+  #hear(plan: RoundPlan<Reply>, index: number, answer: Reply | Fault): void {
     const late = this.answers[index] !== undefined;
     if (!late) {
       this.answers[index] = answer;
       this.#missing -= 1;
     }
-    const decided = this.#plan.hear(index, answer);
+    const decided = plan.hear(index, answer);
     if (late) return;
     if (decided) this.#decide();
     if (this.#missing === 0) this.#close();
   }
 
   /** Timers run before sockets are read: after a stall the answers are given one turn to be seen. */
-  #expire(due: number): void {
-    if (this.#plan.clock.now() - due > lateTimer) {
-      this.#timer = this.#plan.runtime.setTimer(() => this.#giveUp(), 1);
+  #expire(plan: RoundPlan<Reply>, due: number): void {
+    if (plan.clock.now() - due > lateTimer) {
+      this.#timer = plan.runtime.setTimer(() => this.#giveUp(plan), 1);
     } else {
-      this.#giveUp();
+      this.#giveUp(plan);
     }
   }
 
-  #giveUp(): void {
-    for (const [index, node] of this.#plan.nodes.entries()) {
+  #giveUp(plan: RoundPlan<Reply>): void {
+    for (const [index, node] of plan.nodes.entries()) {
       if (this.answers[index] !== undefined) continue;
-      this.#hear(index, fault(node.name, "TIMEOUT", `no answer within ${this.#plan.timeout} ms`, true));
+      this.#hear(plan, index, fault(node.name, "TIMEOUT", `no answer within ${this.timeout} ms`, true));
     }
   }
 
   #decide(): void {
-    if (this.#isDecided) return;
-    this.#isDecided = true;
+    if (!this.#resolveDecided) return;
     // Whoever waited goes on; for the masters still missing no process needs to be kept alive.
-    this.#timer.unref();
+    this.#timer?.unref();
     this.#resolveDecided();
+    this.#resolveDecided = undefined;
     this.#forget?.();
+    this.#forget = undefined;
   }
 
   #close(): void {
-    this.#timer.cancel();
+    this.#timer?.cancel();
+    this.#timer = undefined;
     this.#decide();
     for (const listener of this.#onClosed) listener();
+    this.#onClosed = nobody;
   }
 }
 

@@ -1,30 +1,40 @@
 import type { Connection } from "./connection.ts";
-import { abandoned, failed, unexpected, unsent } from "./fault.ts";
-import type { Answer, Claim, Fault, Holding, LockNode, ReleaseAnswer } from "./node.ts";
-import { lifetime, type Operation } from "./operation.ts";
-import { Outbox } from "./outbox.ts";
+import type { NodeError } from "./errors.ts";
+import { abandoned, failed, fault, unexpected, unsent } from "./fault.ts";
+import { Inbox } from "./inbox.ts";
+import type { Answer, Claim, Fault, Holding, LockNode, LockQueue, ReleaseAnswer } from "./node.ts";
+import { holdingIn, type Operation } from "./operation.ts";
+import { type Outbox, outboxOf } from "./outbox.ts";
+import type { Runtime } from "./runtime.ts";
+import { systemRuntime } from "./system.ts";
 
 export interface ScriptedNodeOptions {
-  /** Whether what comes while the master has not answered yet is sent together. Default true. */
+  /** Whether what is asked for in one turn of the event loop is sent together. Default true. */
   readonly groupCommit?: boolean;
+  /** Whether the master keeps queues for those who wait. Default true. */
+  readonly queue?: boolean;
+  /** Told what is a fault of no round. Default: nobody. */
+  readonly onFault?: (error: NodeError) => void;
+  /** Default: the system's. */
+  readonly runtime?: Pick<Runtime, "monotonic">;
 }
 
 /** A master reached by plain commands and Lua scripts: what the wire carries, and what its replies mean. */
 export class ScriptedNode implements LockNode {
   readonly name: string;
   readonly client: object;
+  readonly queue: LockQueue | undefined;
   readonly #connection: Connection;
   readonly #groupCommit: boolean;
   readonly #outbox: Outbox;
-  /** On a Cluster, where one connection leads to many masters: by hash slot, as long as something is under way. */
-  readonly #outboxes = new Map<number, Outbox>();
 
-  constructor(connection: Connection, { groupCommit = true }: ScriptedNodeOptions = {}) {
+  constructor(connection: Connection, options: ScriptedNodeOptions = {}) {
     this.#connection = connection;
-    this.#groupCommit = groupCommit;
-    this.#outbox = new Outbox(connection, groupCommit);
     this.name = connection.name;
     this.client = connection.client;
+    this.#groupCommit = options.groupCommit ?? true;
+    this.#outbox = outboxOf(connection, options.runtime ?? systemRuntime);
+    if (options.queue ?? true) this.queue = this.#makeQueue(options.onFault ?? (() => {}));
   }
 
   refuses(resources: readonly string[]): string | undefined {
@@ -32,25 +42,27 @@ export class ScriptedNode implements LockNode {
   }
 
   vote(claim: Claim): Promise<Answer> {
-    return this.#ask("v", claim);
+    return this.#claim("v", claim, [claim.token]);
   }
 
   extend(claim: Claim, repair: boolean): Promise<Answer> {
-    return this.#ask(repair ? "p" : "e", claim);
+    return this.#claim(repair ? "p" : "e", claim, [claim.token]);
   }
 
   release(resources: readonly string[], tokens: readonly string[]): Promise<ReleaseAnswer> {
-    return this.#post<ReleaseAnswer>({ kind: "r", keys: resources, tokens, ttl: 0, claim: undefined });
+    return this.#post<ReleaseAnswer>(this.queue ? "l" : "r", resources, tokens, 0, undefined);
   }
 
   async inspect(resource: string): Promise<Holding | Fault> {
+    if (this.queue) return this.#post<Holding>("i", [resource], [], 0, undefined);
     const obstacle = this.#connection.isReady ? undefined : await this.#connected();
     if (obstacle !== undefined) return unsent(this.name, obstacle);
+    // Behind all that was asked for before.
+    this.#outbox.flush();
     try {
       const replies = [this.#connection.send("GET", [resource]), this.#connection.send("PTTL", [resource])];
       const [owner, left] = await Promise.all(replies);
-      if (typeof left !== "number") return unexpected(this.name, left);
-      return { owner: typeof owner === "string" ? owner : undefined, remaining: lifetime(left) };
+      return holdingIn([owner, left, 0]) ?? unexpected(this.name, left);
     } catch (error) {
       return failed(this.name, error, this.#connection.isReply(error), []);
     }
@@ -61,6 +73,7 @@ export class ScriptedNode implements LockNode {
   }
 
   close(): Promise<void> {
+    this.#outbox.flush(true);
     return this.#connection.close();
   }
 
@@ -68,18 +81,38 @@ export class ScriptedNode implements LockNode {
     this.#connection.disconnect();
   }
 
-  #ask(kind: Operation["kind"], claim: Claim): Promise<Answer> {
-    const { resources, token, ttl } = claim;
-    return this.#post<Answer>({ kind, keys: resources, tokens: [token], ttl, claim });
+  #makeQueue(onFault: (error: NodeError) => void): LockQueue {
+    const inbox = new Inbox(this.#connection, (error) => {
+      const { isReply } = this.#connection;
+      onFault(failed(this.name, error, isReply(error), []).error);
+    });
+    return {
+      enrol: (enrolment) => this.#claim("q", enrolment, [enrolment.token, inbox.address]),
+      swap: (claim, previous) => this.#claim("s", claim, [claim.token, previous]),
+      listen: (channel, hear, onListening) => inbox.listen(channel, hear, onListening),
+      get isListening() {
+        return inbox.isListening;
+      },
+    };
   }
 
-  #post<A extends Answer | ReleaseAnswer>(operation: Omit<Operation, "settle">): Promise<A | Fault> {
+  #claim(kind: Operation["kind"], claim: Claim, words: readonly string[]): Promise<Answer> {
+    return this.#post<Answer>(kind, claim.resources, words, claim.ttl, claim);
+  }
+
+  #post<A extends Answer | ReleaseAnswer | Holding>(
+    kind: Operation["kind"],
+    keys: readonly string[],
+    words: readonly string[],
+    ttl: number,
+    claim: Claim | undefined,
+  ): Promise<A | Fault> {
     return new Promise((resolve) => {
-      const { kind, keys, tokens, ttl, claim } = operation;
       // An operation is answered in its own kind.
-      const whole = { kind, keys, tokens, ttl, claim, settle: resolve as Operation["settle"] };
-      if (this.#connection.isReady) this.#outboxFor(keys[0]!).post(whole);
-      else void this.#postWhenConnected(whole);
+      const settle = resolve as Operation["settle"];
+      const operation = { kind, keys, words, ttl, claim, isAlone: !this.#groupCommit, settle };
+      if (this.#connection.isReady) this.#outbox.post(operation);
+      else void this.#postWhenConnected(operation);
     });
   }
 
@@ -87,24 +120,12 @@ export class ScriptedNode implements LockNode {
   async #postWhenConnected(operation: Operation): Promise<void> {
     const obstacle = await this.#connected();
     if (obstacle !== undefined) operation.settle(unsent(this.name, obstacle));
-    else if (operation.claim?.abandoned) operation.settle(abandoned(this.name));
-    else this.#outboxFor(operation.keys[0]!).post(operation);
+    else this.#outbox.post(operation);
   }
 
   /** What is in the way, once the first connection stands or has failed. */
   async #connected(): Promise<string | undefined> {
     await this.#connection.connectFirst();
     return this.#connection.isReady ? undefined : this.#connection.obstacle;
-  }
-
-  #outboxFor(key: string): Outbox {
-    const slot = this.#connection.slotOf?.(key);
-    if (slot === undefined) return this.#outbox;
-    let outbox = this.#outboxes.get(slot);
-    if (!outbox) {
-      outbox = new Outbox(this.#connection, this.#groupCommit, () => this.#outboxes.delete(slot));
-      this.#outboxes.set(slot, outbox);
-    }
-    return outbox;
   }
 }

@@ -6,9 +6,24 @@ export interface Script {
 }
 
 /**
+ * Whether a key with this value belongs to `token`: it holds the very token, or that of an earlier round of the same
+ * waiter (PROTOCOL 14.3). A command of an old round so never touches the vote of a later one.
+ */
+const isMine = `
+local function isMine(owner, token)
+  if owner == token then return true end
+  if not owner then return false end
+  local waiter, round = string.match(token, "^(.+)%.(%d+)$")
+  local other, earlier = string.match(owner, "^(.+)%.(%d+)$")
+  return waiter ~= nil and waiter == other and tonumber(earlier) < tonumber(round)
+end
+`;
+
+/**
  * Claims KEYS `first` to `last` for `token` and at least `ttl` ms, or none. With `create` free keys are set, else
  * they refuse. One function is the vote (free keys are set), the repairing extension (the same), the plain
- * extension, the question after a refused SET, and `verify` (an extension by 1 ms, which changes nothing).
+ * extension, the question after a refused SET, `verify` (an extension by 1 ms, which changes nothing), and, where a
+ * `previous` token is named, the swap by which a hold is passed on within a process.
  *
  * - A key that holds the token counts as claimed (PROTOCOL 2.7) and is renewed (14.2).
  * - No key is ever shortened (14.1).
@@ -18,20 +33,27 @@ export interface Script {
  * its PTTL}.
  */
 const claim = `
-local function claim(first, last, token, ttl, create)
+local function claim(first, last, token, ttl, create, previous)
   local least = tonumber(ttl)
+  local owners = {}
   for index = first, last do
     local owner = redis.call("GET", KEYS[index])
-    if owner ~= token and (owner or not create) then
+    owners[index] = owner
+    local mine = isMine(owner, token) or previous and isMine(owner, previous)
+    if not mine and (owner or not create) then
       return {index - first + 1, owner, redis.call("PTTL", KEYS[index])}
     end
   end
   local shortest
   for index = first, last do
     local left = redis.call("PTTL", KEYS[index])
-    if left ~= -1 and left < least then
+    if left == -1 then
+      if owners[index] ~= token then redis.call("SET", KEYS[index], token) end
+    elseif left < least then
       redis.call("SET", KEYS[index], token, "PX", ttl)
       left = least
+    elseif owners[index] ~= token then
+      redis.call("SET", KEYS[index], token, "PX", left)
     end
     if left ~= -1 and (not shortest or left < shortest) then shortest = left end
   end
@@ -40,7 +62,7 @@ end
 `;
 
 /**
- * Deletes those of KEYS `first` to `last` whose value is one of ARGV `from` to `to`, and returns how many. Comparing
+ * Deletes those of KEYS `first` to `last` that belong to one of ARGV `from` to `to`, and returns how many. Comparing
  * and deleting in one step is what keeps a late release from taking somebody else's lock (PROTOCOL 5).
  */
 const release = `
@@ -49,56 +71,245 @@ local function release(first, last, from, to)
   for index = first, last do
     local owner = redis.call("GET", KEYS[index])
     for token = from, to do
-      if owner == ARGV[token] then deleted = deleted + redis.call("DEL", KEYS[index]) break end
+      if isMine(owner, ARGV[token]) then deleted = deleted + redis.call("DEL", KEYS[index]) break end
     end
   end
   return deleted
 end
 `;
 
+/**
+ * Where the queue of a key is: a sorted set of waiters by their tickets. What a waiter wants stands beside it, in a
+ * key that dies with its heartbeat. In the same slot as the key itself.
+ */
+const queueOf = `
+local function queueOf(key)
+  if string.find(key, "{", 1, true) then return "quorlock:queue:" .. key end
+  return "quorlock:queue:{" .. key .. "}"
+end
+`;
+
+/**
+ * The ticket queue (PROTOCOL 7). It only ever withholds votes, or moves a key that its owner has given up.
+ *
+ * An entry is "round ttl inbox" and then, for each key that is wanted, its length, a colon and its name.
+ */
+const queue = `${queueOf}
+-- The smallest ticket that is alive, and its entry. What died is swept out on the way.
+local function headOf(line)
+  while true do
+    local waiter = redis.call("ZRANGE", line, 0, 0)[1]
+    if not waiter then return nil end
+    local entry = redis.call("GET", line .. ":" .. waiter)
+    if entry then return waiter, entry end
+    redis.call("ZREM", line, waiter)
+  end
+end
+
+local function forget(key, waiter)
+  local line = queueOf(key)
+  if redis.call("ZREM", line, waiter) == 1 then redis.call("DEL", line .. ":" .. waiter) end
+end
+
+local function keysIn(text)
+  local keys, position = {}, 1
+  while position <= #text do
+    local from, to, length = string.find(text, "^(%d+):", position)
+    keys[#keys + 1] = string.sub(text, to + 1, to + tonumber(length))
+    position = to + tonumber(length) + 1
+  end
+  return keys
+end
+
+-- Whether the waiter could be granted all its keys now: each free or set aside for it, and it is the first for each.
+local function isReady(keys, given, waiter, token)
+  for _, key in ipairs(keys) do
+    if key ~= given then
+      local owner = redis.call("GET", key)
+      if owner and not isMine(owner, token) then return false end
+      if headOf(queueOf(key)) ~= waiter then return false end
+    end
+  end
+  return true
+end
+
+-- Gives a key that nobody owns any more to the first in its queue. Where that one hears it, the key is its vote at
+-- once; where nobody listens for it, it is dead. Where it cannot be told, or waits for another key as well, the key
+-- is only set aside, for as long as its heartbeat lasts: its next one finds it.
+local function handOver(key)
+  local line = queueOf(key)
+  while true do
+    local waiter, entry = headOf(line)
+    if not waiter then
+      redis.call("DEL", key)
+      return
+    end
+    local round, ttl, inbox, list = string.match(entry, "^(%d+) (%d+) (%S+) (.*)$")
+    local token, keys = waiter .. "." .. round, keysIn(list)
+    local listening = -1
+    if inbox ~= "-" and isReady(keys, key, waiter, token) then
+      local told = redis.pcall("PUBLISH", inbox, token)
+      if type(told) == "number" then listening = told end
+    end
+    if listening > 0 then
+      for _, wanted in ipairs(keys) do
+        redis.call("SET", wanted, token, "PX", ttl)
+        forget(wanted, waiter)
+      end
+      return
+    elseif listening < 0 then
+      redis.call("SET", key, token, "PX", math.max(1, redis.call("PTTL", line .. ":" .. waiter)))
+      return
+    end
+    for _, wanted in ipairs(keys) do forget(wanted, waiter) end
+  end
+end
+`;
+
+/**
+ * Votes for `token` where all KEYS `first` to `last` are free or its own already and nobody waits before it. If not,
+ * it has a place in each queue from now on, for `patience` ms, and what it was given before goes to whoever is first:
+ * heartbeat, vote and yield in one step (PROTOCOL 7). Returns what `claim` returns; a refusal also tells the largest
+ * ticket there is.
+ */
+const enrol = `
+local function enrol(first, last, token, ttl, ticket, patience, inbox)
+  local waiter, round = string.match(token, "^(.+)%.(%d+)$")
+  local free = true
+  for index = first, last do
+    local owner = redis.call("GET", KEYS[index])
+    if owner and not isMine(owner, token) then free = false end
+  end
+  if free then
+    local waited = 0
+    for index = first, last do waited = waited + redis.call("EXISTS", queueOf(KEYS[index])) end
+    if waited == 0 then return claim(first, last, token, ttl, true) end
+  end
+  local list = {round, " ", ttl, " ", inbox, " "}
+  for index = first, last do
+    list[#list + 1] = #KEYS[index] .. ":" .. KEYS[index]
+  end
+  local entry = table.concat(list)
+  for index = first, last do
+    local line = queueOf(KEYS[index])
+    redis.call("ZADD", line, ticket, waiter)
+    redis.call("SET", line .. ":" .. waiter, entry, "PX", patience)
+    if redis.call("PTTL", line) < tonumber(patience) then redis.call("PEXPIRE", line, patience) end
+  end
+  for index = first, last do
+    free = free and headOf(queueOf(KEYS[index])) == waiter
+  end
+  if not free then
+    local refusal
+    for index = first, last do
+      local owner = redis.call("GET", KEYS[index])
+      if not owner or isMine(owner, token) then
+        handOver(KEYS[index])
+        owner = redis.call("GET", KEYS[index])
+      end
+      if not refusal and not isMine(owner, token) then
+        local latest = redis.call("ZRANGE", queueOf(KEYS[index]), -1, -1, "WITHSCORES")[2]
+        refusal = {index - first + 1, owner, redis.call("PTTL", KEYS[index]), latest}
+      end
+    end
+    -- (None where only dead waiters were in the way.)
+    if refusal then return refusal end
+  end
+  for index = first, last do forget(KEYS[index], waiter) end
+  return claim(first, last, token, ttl, true)
+end
+`;
+
+/** As `release`, but what is given up goes to the first in the queue, and the waiters of the tokens leave it. */
+const leave = `
+local function leave(first, last, from, to)
+  local given = 0
+  for index = first, last do
+    local key, mine = KEYS[index], false
+    local owner = redis.call("GET", key)
+    for token = from, to do mine = mine or isMine(owner, ARGV[token]) end
+    if mine then given = given + 1 end
+    if redis.call("EXISTS", queueOf(key)) == 1 then
+      for token = from, to do
+        local waiter = string.match(ARGV[token], "^(.+)%.%d+$")
+        if waiter then forget(key, waiter) end
+      end
+      if mine then handOver(key) end
+    elseif mine then
+      redis.call("DEL", key)
+    end
+  end
+  return given
+end
+`;
+
 /** `claim` of all KEYS: ARGV is token, ttl, and "1" for `create`. */
 export const claimScript: Script = {
-  source: `${claim}return claim(1, #KEYS, ARGV[1], ARGV[2], ARGV[3] == "1")
+  source: `${isMine}${claim}return claim(1, #KEYS, ARGV[1], ARGV[2], ARGV[3] == "1")
 `,
-  sha1: "43767932e4f0cad765e3f333f3add1e948bc9c4d",
+  sha1: "d3ff7f426ac1b067c4f104ea10610aad7c7bb0eb",
 };
 
 /** `release` of all KEYS: ARGV is the tokens. */
 export const releaseScript: Script = {
-  source: `${release}return release(1, #KEYS, 1, #ARGV)
+  source: `${isMine}${release}return release(1, #KEYS, 1, #ARGV)
 `,
-  sha1: "d4f7801deca021216fe3f94c3da06804becdcf30",
+  sha1: "a9251849477cd937c9e55e02c5dbf9950c786fc9",
+};
+
+/** `leave` of all KEYS: ARGV is the tokens. Mostly one key for which nobody waits: that is looked at first. */
+export const leaveScript: Script = {
+  source: `${queueOf}
+local key = KEYS[1]
+if #KEYS == 1 and redis.call("GET", key) == ARGV[#ARGV] and redis.call("EXISTS", queueOf(key)) == 0 then
+  return redis.call("DEL", key)
+end
+${isMine}${queue}${leave}return leave(1, #KEYS, 1, #ARGV)
+`,
+  sha1: "04b9979542e26fd4da4bc22a479e2fcecb51ec3b",
 };
 
 /**
  * Group commit (PROTOCOL 12, 14.16): many operations, one after the other, each with a reply of its own.
  *
  * ARGV[1] lists them in short, since what a call costs is mostly the number of its arguments: for each a letter, the
- * number of its keys, and the ttl of a claim or the number of a release's tokens. "v1,5000;e2,1;r1,1;" is a vote, an
- * extension without `create` ("p" is one with it), and a release. Their keys follow each other in KEYS, their tokens in ARGV.
+ * number of its keys, and its numbers. "v1,5000;e2,1;r1,1;" is a vote, an extension without `create` ("p" is one with
+ * it), and a release of one token ("l" also leaves the queue). "s1,5000;" is a swap, "q1,5000,1700000000000,3000;"
+ * enrols: ttl, ticket and patience. Their keys follow each other in KEYS; in ARGV, for a claim its token, for a swap
+ * the previous one behind it, for a waiter its inbox ("-" for none), for a release all its tokens. "i1,0;" takes no
+ * token: it tells what is in a key, its PTTL, and how many wait for it.
  *
  * Each operation fails for itself: {0, message} is its reply then, and the others are not touched.
  */
 export const batchScript: Script = {
-  source: `${claim}${release}
-local replies, key, token = {}, 1, 2
-local function run(kind, last, number)
-  if kind == "r" then return release(key, last, token, token + tonumber(number) - 1) end
+  source: `${isMine}${claim}${release}${queue}${enrol}${leave}
+local replies, key, arg = {}, 1, 2
+local function run(kind, last, number, ticket, patience)
+  if kind == "r" then return release(key, last, arg, arg + tonumber(number) - 1) end
+  if kind == "l" then return leave(key, last, arg, arg + tonumber(number) - 1) end
+  if kind == "i" then
+    return {redis.call("GET", KEYS[key]), redis.call("PTTL", KEYS[key]), redis.call("ZCARD", queueOf(KEYS[key]))}
+  end
+  local token = ARGV[arg]
   -- Mostly a free key and a single one: then one command is the vote.
-  if kind == "v" and key == last and redis.call("SET", KEYS[key], ARGV[token], "NX", "PX", number) then
+  if kind == "v" and key == last and redis.call("SET", KEYS[key], token, "NX", "PX", number) then
     return tonumber(number)
   end
-  return claim(key, last, ARGV[token], number, kind ~= "e")
+  if kind == "q" then return enrol(key, last, token, number, ticket, patience, ARGV[arg + 1]) end
+  if kind == "s" then return claim(key, last, token, number, true, ARGV[arg + 1]) end
+  return claim(key, last, token, number, kind ~= "e")
 end
-for kind, keys, number in string.gmatch(ARGV[1], "(%a)(%d+),(%d+);") do
+for kind, keys, number, ticket, patience in string.gmatch(ARGV[1], "(%a)(%d+),(%d+),?(%d*),?(%d*);") do
   local last = key + tonumber(keys) - 1
-  local done, reply = pcall(run, kind, last, number)
+  local done, reply = pcall(run, kind, last, number, ticket, patience)
   if not done then reply = {0, type(reply) == "table" and reply.err or tostring(reply)} end
   replies[#replies + 1] = reply
   key = last + 1
-  token = token + (kind == "r" and tonumber(number) or 1)
+  if kind == "r" or kind == "l" or kind == "i" then arg = arg + tonumber(number)
+  elseif kind == "q" or kind == "s" then arg = arg + 2
+  else arg = arg + 1 end
 end
 return replies
 `,
-  sha1: "b524a0f62e1f653874c7b3da771371ce96f37ddd",
+  sha1: "1f147fcf5420bbe5c5a07414fae4963f77aa401a",
 };

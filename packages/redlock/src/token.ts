@@ -9,3 +9,13 @@ export function newToken(runtime: Runtime): string {
 }
 
 const hexadecimal = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+
+/** The token of the first round of somebody who waits only once: see {@link isOfWaiter}. */
+export function firstToken(runtime: Runtime): string {
+  return `${newToken(runtime)}.1`;
+}
+
+/** Of one who knows the queue, and gives up by handing over: its tokens end with the number of a round. */
+export function isOfWaiter(token: string): boolean {
+  return /\.\d+$/.test(token);
+}

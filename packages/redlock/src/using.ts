@@ -33,13 +33,15 @@ export async function hold<T>(
   }
 }
 
+function nothing(): void {}
+
 interface Linked {
   readonly signal: AbortSignal;
   readonly unlink: () => void;
 }
 
 function notLinked(signal: AbortSignal): Linked {
-  return { signal, unlink: () => {} };
+  return { signal, unlink: nothing };
 }
 
 /** Aborts with whichever is first. Not `AbortSignal.any`: that stays tied to a long-lived signal. */

@@ -347,6 +347,7 @@ export class VirtualNode implements LockNode {
     return this.#exchange(command, undefined, () => ({
       owner: this.master.owner(resource),
       remaining: this.master.remaining(resource),
+      queueLength: 0,
     }));
   }
 

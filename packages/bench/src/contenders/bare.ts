@@ -1,5 +1,5 @@
+import { createHash } from "node:crypto";
 import type { Redis } from "ioredis";
-import { built } from "../built-package.ts";
 import { type ClientOptions, closeClients, openClients, untilAnswered } from "../clients.ts";
 import type { OpenContender } from "../contender.ts";
 
@@ -11,31 +11,61 @@ const sameAsOurs: ClientOptions = {
   enableAutoPipelining: false,
 };
 
+/** As Redis's own page on distributed locks has it, for any number of keys. */
+const acquireAllScript = scriptOf(`
+for _, key in ipairs(KEYS) do if redis.call("EXISTS", key) == 1 then return 0 end end
+for _, key in ipairs(KEYS) do redis.call("SET", key, ARGV[1], "PX", ARGV[2]) end
+return #KEYS`);
+const releaseScript = scriptOf(`
+if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", unpack(KEYS)) else return 0 end`);
+
 /**
  * The floor: the very commands that a lock costs, to all masters at once, done when a quorum has answered yes.
  * No clock, no timer, no time-out, no roll-back, and a token that anybody could guess.
  */
-export const openBare: OpenContender = async (name, { urls, ttl }) => {
-  const clients = await openClients(urls, sameAsOurs);
-  const quorum = Math.floor(clients.length / 2) + 1;
-  const { source, sha1 } = built.releaseScript;
-  const ready = (): Promise<void> => untilAnswered(clients, (client) => client.script("LOAD", source));
-  await ready();
-  let count = 0;
-  return {
-    name,
-    async acquire(resource) {
+export function bareOn(clientOptions?: ClientOptions): OpenContender {
+  return async (name, { urls, ttl }) => {
+    const clients = await openClients(urls, { ...sameAsOurs, ...clientOptions });
+    const quorum = Math.floor(clients.length / 2) + 1;
+    const ready = (): Promise<void> =>
+      untilAnswered(clients, async (client) => {
+        for (const { source } of [acquireAllScript, releaseScript]) await client.script("LOAD", source);
+      });
+    await ready();
+    let count = 0;
+    const nextToken = (): string => {
       count += 1;
-      const token = count.toString(16).padStart(32, "0");
-      await quorumOf(clients, quorum, "OK", (client) => client.set(resource, token, "PX", ttl, "NX"));
-      return () => quorumOf(clients, quorum, 1, (client) => client.evalsha(sha1, 1, resource, token));
-    },
-    ready,
-    async quit() {
-      closeClients(clients);
-    },
+      return count.toString(16).padStart(32, "0");
+    };
+    return {
+      name,
+      async acquire(resource) {
+        const token = nextToken();
+        await quorumOf(clients, quorum, "OK", (client) => client.set(resource, token, "PX", ttl, "NX"));
+        return () =>
+          quorumOf(clients, quorum, 1, (client) => client.evalsha(releaseScript.sha1, 1, resource, token));
+      },
+      async acquireAll(resources) {
+        const token = nextToken();
+        const { length } = resources;
+        const claim = (client: Redis): Promise<unknown> =>
+          client.evalsha(acquireAllScript.sha1, length, ...resources, token, ttl);
+        const giveBack = (client: Redis): Promise<unknown> =>
+          client.evalsha(releaseScript.sha1, length, ...resources, token);
+        await quorumOf(clients, quorum, length, claim);
+        return () => quorumOf(clients, quorum, length, giveBack);
+      },
+      ready,
+      async quit() {
+        closeClients(clients);
+      },
+    };
   };
-};
+}
+
+function scriptOf(source: string): { readonly source: string; readonly sha1: string } {
+  return { source, sha1: createHash("sha1").update(source).digest("hex") };
+}
 
 function quorumOf(
   clients: readonly Redis[],

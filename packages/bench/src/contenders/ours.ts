@@ -5,9 +5,9 @@ import type { OpenContender } from "../contender.ts";
 
 const readyTimeout = 10_000;
 
-export const openOurs: OpenContender = async (name, { urls, ttl }) => {
+export const openOurs: OpenContender = async (name, { urls, ttl, waitTimeout }) => {
   const clients = await openClients(urls);
-  const redlock = new built.Redlock(clients);
+  const redlock = new built.Redlock(clients, waitTimeout === undefined ? {} : { waitTimeout });
   const ready = async (): Promise<void> => {
     const deadline = performance.now() + readyTimeout;
     // It has connections of its own, behind the clients: only it can tell whether they stand.
@@ -25,6 +25,11 @@ export const openOurs: OpenContender = async (name, { urls, ttl }) => {
       const lock = await redlock.acquire(resource, ttl);
       return () => lock.release();
     },
+    async acquireAll(resources) {
+      const lock = await redlock.acquire(resources, ttl);
+      return () => lock.release();
+    },
+    using: (resource, routine) => redlock.using(resource, ttl, routine),
     ready,
     async quit() {
       await redlock.quit();

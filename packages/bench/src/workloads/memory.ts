@@ -5,6 +5,7 @@ import type { Redis } from "ioredis";
 import { built } from "../built-package.ts";
 import { closeClients, openClients } from "../clients.ts";
 import { CountingRuntime } from "../counting-runtime.ts";
+import { heapInUse } from "../heap.ts";
 import { figure } from "../table.ts";
 import type { Workload } from "../workload.ts";
 
@@ -96,16 +97,6 @@ async function inventory({ runtime, clients, signal }: Subject): Promise<Invento
     for (const event of emitter.eventNames()) listeners += emitter.listenerCount(event);
   }
   return { heap: await heapInUse(), timers: runtime.standing, listeners, resources };
-}
-
-async function heapInUse(): Promise<number> {
-  if (!globalThis.gc) throw new Error("the memory workload needs node --expose-gc");
-  // What finalisers let go of is garbage of the next collection.
-  for (let round = 0; round < 5; round += 1) {
-    globalThis.gc();
-    await pause(20);
-  }
-  return process.memoryUsage().heapUsed;
 }
 
 function findings(

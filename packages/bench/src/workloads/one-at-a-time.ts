@@ -1,7 +1,7 @@
 import { alternate } from "../alternate.ts";
 import { acquireAndRelease, type Contender } from "../contender.ts";
 import type { Goal } from "../goal.ts";
-import { baseline, contenderNames, control, Lineup, ours } from "../lineup.ts";
+import { baseline, control, Lineup, ours, peers } from "../lineup.ts";
 import { pairwiseRatios, summaryOf } from "../statistics.ts";
 import { figure, type Table } from "../table.ts";
 import type { Scale, Workload } from "../workload.ts";
@@ -9,6 +9,7 @@ import type { Scale, Workload } from "../workload.ts";
 const ttl = 10_000;
 /** Operations of one contender in a row, where they are taken in a row. */
 const batch = 25;
+const everyone = [ours, baseline, control, ...peers];
 
 interface Sample {
   readonly milliseconds: number;
@@ -29,7 +30,7 @@ export const oneAtATime: Workload = {
   name: "one-at-a-time",
   async run(masters, scale) {
     const cycles = scale.cycles ?? (scale.quick ? 300 : 3000);
-    await using lineup = await Lineup.open(contenderNames, scale.contenders, { urls: masters.urls, ttl });
+    await using lineup = await Lineup.open(everyone, scale.contenders, { urls: masters.urls, ttl });
     const { contenders } = lineup;
     await warmUp(contenders, scale);
     const single = await alternate(contenders, cycles, measured(1));

@@ -159,7 +159,7 @@ class Stage<Resource extends object> {
       requests: oneWay("requests"),
       replies: oneWay("replies"),
     };
-    const nodes = this.#cluster.links[index]!.map(({ connection }) => new ScriptedNode(connection));
+    const nodes = this.#cluster.links[index]!.map(({ commands }) => new ScriptedNode(commands.connection));
     const listener = {
       onCall: () => this.#cluster.moments.writing(process),
       onEffect: () => this.#judge(),

@@ -1,11 +1,14 @@
 import { Entries } from "./entries.ts";
+import type { SortedSet } from "./sorted-set.ts";
 
-/** A value that is no string exists only to be refused: that is all a lock needs of it. */
 export interface Entry {
-  readonly value: string | { readonly list: readonly string[] };
+  readonly value: Value;
   /** By the master's wall clock, ms since the epoch. */
   readonly expiresAt: number | undefined;
 }
+
+/** A list exists only to be refused: that is all a lock needs of it. */
+export type Value = string | { readonly list: readonly string[] } | { readonly sorted: SortedSet };
 
 /** One write, as a log keeps it. */
 export interface Write {

@@ -1,12 +1,25 @@
 import type { Kernel } from "../engine/kernel.ts";
 import type { Process } from "../engine/process.ts";
+import { Channels, type Subscriber } from "./channels.ts";
 import { type CrashKind, Durability, type Persistence } from "./durability.ts";
-import { type Entry, Keyspace, type Write } from "./keyspace.ts";
+import { type Entry, Keyspace, type Value, type Write } from "./keyspace.ts";
 import { RedisModel } from "./redis-model.ts";
 import { type Reply, ReplyError } from "./reply.ts";
+import { queuePrefix } from "./twins/queue.ts";
 
 /** `sender` has written, by a command or a script. */
 export type WriteListener = (write: Write, sender: Process) => void;
+
+/** What an ACL rule may keep from its clients. */
+export type Forbidden = "SUBSCRIBE" | "PUBLISH";
+
+export interface MasterOptions {
+  /** When its periodic work happens within a second, us. */
+  readonly phase?: number;
+  /** No replica of it is further behind, us. */
+  readonly longestLag?: number;
+  readonly forbids?: readonly Forbidden[];
+}
 
 /**
  * One Redis master: the model of what it answers, in a process with clocks of its own, on a machine with a disk.
@@ -18,6 +31,9 @@ export class Master {
   readonly #kernel: Kernel;
   readonly #durability: Durability;
   readonly #model: RedisModel;
+  /** Who listens to what it publishes. */
+  readonly channels: Channels = new Channels();
+  readonly #forbids: readonly Forbidden[];
   readonly #downListeners: Array<() => void> = [];
   #writeListener: WriteListener | undefined;
   /** Who sent the command that is being executed. */
@@ -26,12 +42,17 @@ export class Master {
   #incarnation = 1;
   #found: Map<string, Entry> = new Map();
 
-  constructor(kernel: Kernel, process: Process, persistence: Persistence, phase = 0, longestLag = 0) {
+  constructor(kernel: Kernel, process: Process, persistence: Persistence, options: MasterOptions = {}) {
+    const { phase = 0, longestLag = 0, forbids = [] } = options;
     this.#kernel = kernel;
     this.name = process.name;
     this.process = process;
+    this.#forbids = forbids;
     this.#durability = new Durability(persistence, phase, longestLag);
-    this.#model = new RedisModel(this.#keyspaceOf([]), this.#runId);
+    this.#model = new RedisModel(this.#keyspaceOf([]), this.#runId, (channel, message) => {
+      if (forbids.includes("PUBLISH")) throw forbidden("publish");
+      return this.channels.publish(channel, message);
+    });
   }
 
   get isUp(): boolean {
@@ -41,6 +62,13 @@ export class Master {
   /** Changes with each start. A connection belongs to one. */
   get incarnation(): number {
     return this.#incarnation;
+  }
+
+  /** Who asks for it in a turn of the master listens from then on, unless that is forbidden. */
+  subscribe(channel: string, subscriber: Subscriber): ReplyError | undefined {
+    if (this.#forbids.includes("SUBSCRIBE")) return forbidden("subscribe");
+    this.channels.subscribe(channel, subscriber);
+    return undefined;
   }
 
   /** For those who keep connections to it: it has gone down, and all of them with it. */
@@ -104,6 +132,7 @@ export class Master {
 
   #goDown(): void {
     this.#isUp = false;
+    this.channels.clear();
     this.process.record("goes down");
     for (const listener of this.#downListeners) listener();
   }
@@ -117,10 +146,14 @@ export class Master {
     for (const [key, entry] of state) this.#recordEntry(key, entry);
   }
 
+  /** Locks are kept and dropped; what stands in a queue is noted and forgotten. */
   #recordEntry(key: string, entry: Entry | undefined, sender = ""): void {
-    const value = typeof entry?.value === "string" ? entry.value : "";
-    if (entry) this.process.record("keeps", key, value, entry.expiresAt ?? -1, sender);
-    else this.process.record("drops", key, sender);
+    const isQueue = key.startsWith(queuePrefix);
+    if (!entry) this.process.record(isQueue ? "forgets" : "drops", key, sender);
+    else {
+      const verb = isQueue ? "notes" : "keeps";
+      this.process.record(verb, key, textOf(entry.value), entry.expiresAt ?? -1, sender);
+    }
   }
 
   #keyspaceOf(entries: Iterable<readonly [string, Entry]>): Keyspace {
@@ -134,4 +167,14 @@ export class Master {
   get #runId(): string {
     return `${this.name}-${this.#incarnation}`.padEnd(40, "0");
   }
+}
+
+function forbidden(command: string): ReplyError {
+  return new ReplyError(`NOPERM this user has no permissions to run the '${command}' command`);
+}
+
+function textOf(value: Value): string {
+  if (typeof value === "string") return value;
+  if ("list" in value) return "";
+  return value.sorted.map(({ name, score }) => `${name} ${score}`).join(",");
 }

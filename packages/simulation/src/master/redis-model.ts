@@ -1,8 +1,12 @@
-import type { Entry, Keyspace } from "./keyspace.ts";
+import type { Keyspace } from "./keyspace.ts";
 import { notAnInteger, type Reply, ReplyError, wrongType } from "./reply.ts";
-import { scriptWith, twinOf } from "./script-twins.ts";
+import { type SortedSet, scoreIn, scoreText, slice, withMember } from "./sorted-set.ts";
+import { scriptWith, twinOf } from "./twins/script-twins.ts";
 
 type Command = (args: readonly string[], now: number) => Reply;
+
+/** Sends a message to all who listen, and tells how many they are. An error reply is thrown. */
+export type Publish = (channel: string, message: string) => number;
 
 /**
  * What one Redis master answers, for every command that the client and the simulation send. Commands and scripts
@@ -15,12 +19,14 @@ export class RedisModel {
   #keyspace: Keyspace;
   /** New with each start of the process. */
   #runId: string;
+  readonly #publish: Publish;
   readonly #scripts = new Set<string>();
   readonly #commands: ReadonlyMap<string, Command>;
 
-  constructor(keyspace: Keyspace, runId: string) {
+  constructor(keyspace: Keyspace, runId: string, publish: Publish = () => 0) {
     this.#keyspace = keyspace;
     this.#runId = runId;
+    this.#publish = publish;
     this.#commands = new Map<string, Command>([
       ["GET", ([key], now) => this.#string(key!, now)],
       ["SET", (args, now) => this.#set(args, now)],
@@ -31,6 +37,11 @@ export class RedisModel {
       ["INCR", ([key], now) => this.#add(key!, 1, now)],
       ["DECR", ([key], now) => this.#add(key!, -1, now)],
       ["RPUSH", ([key, ...values], now) => this.#push(key!, values, now)],
+      ["ZADD", (args, now) => this.#addMembers(args, now)],
+      ["ZREM", ([key, ...names], now) => this.#removeMembers(key!, names, now)],
+      ["ZCARD", ([key], now) => this.#sorted(key!, now).length],
+      ["ZRANGE", (args, now) => this.#range(args, now)],
+      ["PUBLISH", ([channel, message]) => this.#publish(channel!, message!)],
       ["EVAL", (args, now) => this.#evaluate(args, now, () => this.#load(args[0]!))],
       ["EVALSHA", (args, now) => this.#evaluate(args, now, () => this.#loaded(args[0]!))],
       ["SCRIPT", ([action, ...args]) => this.#script(action!, args)],
@@ -107,16 +118,62 @@ export class RedisModel {
 
   #push(key: string, values: readonly string[], now: number): number {
     const entry = this.#keyspace.get(key, now);
-    if (entry && typeof entry.value === "string") throw wrongType();
-    const before = entry ? (entry.value as Exclude<Entry["value"], string>).list : [];
-    const list = [...before, ...values];
+    const before = entry?.value ?? { list: [] };
+    if (typeof before === "string" || !("list" in before)) throw wrongType();
+    const list = [...before.list, ...values];
     this.#keyspace.set(key, { value: { list }, expiresAt: entry?.expiresAt });
     return list.length;
   }
 
+  #sorted(key: string, now: number): SortedSet {
+    const value = this.#keyspace.get(key, now)?.value ?? { sorted: [] };
+    if (typeof value === "string" || !("sorted" in value)) throw wrongType();
+    return value.sorted;
+  }
+
+  /** A set without members is none. */
+  #keepSorted(key: string, sorted: SortedSet, now: number): void {
+    if (sorted.length === 0) this.#keyspace.delete(key, now);
+    else this.#keyspace.set(key, { value: { sorted }, expiresAt: this.#keyspace.get(key, now)?.expiresAt });
+  }
+
+  /** `args`: the key, then scores and names by turns. Redis has options there. */
+  #addMembers([key, ...pairs]: readonly string[], now: number): number {
+    if (zaddOptions.has(pairs[0]!.toUpperCase())) throw new Error(`ZADD with ${pairs[0]} is not modelled`);
+    if (pairs.length % 2 !== 0) throw new ReplyError("ERR syntax error");
+    const scores = pairs.filter((_, index) => index % 2 === 0).map(scoreIn);
+    const before = this.#sorted(key!, now);
+    let after = before;
+    for (const [index, score] of scores.entries()) {
+      const name = pairs[2 * index + 1]!;
+      const isThere = after.some((member) => member.name === name && member.score === score);
+      if (!isThere) after = withMember(after, name, score);
+    }
+    if (after !== before) this.#keepSorted(key!, after, now);
+    return after.length - before.length;
+  }
+
+  #removeMembers(key: string, names: readonly string[], now: number): number {
+    const before = this.#sorted(key, now);
+    const after = before.filter(({ name }) => !names.includes(name));
+    if (after.length < before.length) this.#keepSorted(key, after, now);
+    return before.length - after.length;
+  }
+
+  #range([key, first, last, ...options]: readonly string[], now: number): Reply {
+    const [withScores] = options;
+    if (options.length > 1 || (withScores !== undefined && withScores.toUpperCase() !== "WITHSCORES"))
+      throw new ReplyError("ERR syntax error");
+    const from = integer(first!);
+    const to = integer(last!);
+    const members = slice(this.#sorted(key!, now), from, to);
+    if (withScores === undefined) return members.map(({ name }) => name);
+    return members.flatMap(({ name, score }) => [name, scoreText(score)]);
+  }
+
   #load(source: string): string {
     const script = scriptWith(source);
-    if (!script) throw new Error("a script that no twin was written for: see script-twins.ts");
+    if (!script) throw new Error("a script that no twin was written for: see twins/script-twins.ts");
     this.#scripts.add(script.sha1);
     return script.sha1;
   }
@@ -135,7 +192,7 @@ export class RedisModel {
     if (keys < 0) throw new ReplyError("ERR Number of keys can't be negative");
     const sha1 = script();
     const twin = twinOf(sha1);
-    if (!twin) throw new Error(`script ${sha1} has no twin: see script-twins.ts`);
+    if (!twin) throw new Error(`script ${sha1} has no twin: see twins/script-twins.ts`);
     const call = (command: string, ...args: readonly string[]): Reply => this.#run(command, args, now);
     return twin(call, args.slice(2, 2 + keys), args.slice(2 + keys));
   }
@@ -160,6 +217,8 @@ export class RedisModel {
     return "OK";
   }
 }
+
+const zaddOptions: ReadonlySet<string> = new Set(["NX", "XX", "GT", "LT", "CH", "INCR"]);
 
 /** Redis quotes the first 128 characters of the arguments. */
 function unknownCommand(command: string, args: readonly string[]): ReplyError {

@@ -1,5 +1,5 @@
 import type { Connection, Runtime } from "@quorlock/redlock";
-import type { Twin } from "../master/script-twins.ts";
+import type { Rules } from "../master/twins/rules.ts";
 
 /** One deliberate fault in the algorithm, that the simulation has to find. */
 export type Mutant = SourceMutant | InjectedMutant;
@@ -21,8 +21,8 @@ export interface Edit {
 /** The fault is in the client's source, in one place or in those that make it together. */
 export interface SourceMutant extends Described {
   readonly edits: readonly Edit[];
-  /** What the claim script does, where the edits are in its text. Its digest has to be another, too. */
-  readonly claimTwin?: Twin;
+  /** What the scripts decide otherwise, where the edits are in their text. */
+  readonly rules?: Partial<Rules>;
 }
 
 /** The client is as it is, and what it is given lies to it or for it. */

@@ -1,9 +1,11 @@
+import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type * as RedlockModule from "@quorlock/redlock";
 import { build, type Plugin } from "esbuild";
-import { makeKnown } from "../master/script-twins.ts";
-import { nameScript } from "../run/moments.ts";
+import type { Rules } from "../master/twins/rules.ts";
+import { makeKnown, type ScriptName, twinScripts, twinsWith } from "../master/twins/script-twins.ts";
+import { nameScript, purposeOf } from "../run/moments.ts";
 import { clientOf, type Subject, theClient } from "../run/subject.ts";
 import type { Edit, Mutant, SourceMutant } from "./mutant.ts";
 
@@ -13,10 +15,7 @@ const sources = fileURLToPath(new URL("../../../redlock/src/", import.meta.url))
 export async function mutatedClient(mutant: Mutant): Promise<Subject> {
   if ("edits" in mutant) {
     const client = await importMutated(mutant);
-    if (mutant.claimTwin) {
-      makeKnown(client.claimScript, mutant.claimTwin);
-      nameScript(client.claimScript, "claim");
-    }
+    if (mutant.rules) knowScripts(client, mutant.rules);
     return {
       name: mutant.name,
       create: (connections, runtime, settings) => clientOf(client, connections, runtime, settings),
@@ -28,6 +27,19 @@ export async function mutatedClient(mutant: Mutant): Promise<Subject> {
     create: (connections, itsRuntime, settings) =>
       theClient.create(through(connections), runtime(itsRuntime), settings),
   };
+}
+
+/** Scripts with another text have another digest, and another twin. */
+function knowScripts(client: typeof RedlockModule, rules: Partial<Rules>): void {
+  const twins = twinsWith(rules);
+  for (const name of Object.keys(twinScripts) as ScriptName[]) {
+    const original = twinScripts[name].script;
+    const script: { readonly source: string; sha1: string } = client[name];
+    if (script.source === original.source) continue;
+    script.sha1 = createHash("sha1").update(script.source).digest("hex");
+    makeKnown(script, twins[name]);
+    nameScript(script, purposeOf(original)!);
+  }
 }
 
 /** `text` with the edit's line in place of the original's. */

@@ -25,7 +25,7 @@ function setting(latency = tenMilliseconds, persistence: Persistence = { mode: "
       timerLateness: 0,
     });
   const client = make("client", true);
-  const master = new Master(kernel, make("master", false), persistence, 0);
+  const master = new Master(kernel, make("master", false), persistence);
   const way = (name: string): OneWay => new OneWay(kernel, latency, 1_000 * ms, new Random(1, name));
   const requests = way("requests");
   const replies = way("replies");

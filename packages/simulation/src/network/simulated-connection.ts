@@ -5,6 +5,7 @@ import type { Process } from "../engine/process.ts";
 import type { Master } from "../master/master.ts";
 import { ReplyError } from "../master/reply.ts";
 import type { OneWay } from "./one-way.ts";
+import type { SimulatedSubscription } from "./simulated-subscription.ts";
 
 /** The connection is gone, and with it whatever was not answered. */
 class ConnectionError extends Error {
@@ -61,6 +62,7 @@ export class SimulatedConnection implements Connection {
   readonly #kernel: Kernel;
   readonly #options: ConnectionOptions;
   readonly #witness: Witness;
+  readonly #subscription: SimulatedSubscription | undefined;
   readonly obstacle: string = "the connection was lost";
   readonly #readyListeners = new Set<() => void>();
   #state: "first" | "ready" | "lost" | "closed" = "first";
@@ -73,10 +75,17 @@ export class SimulatedConnection implements Connection {
   #unanswered: Request[] = [];
   #sent = 0;
 
-  constructor(kernel: Kernel, options: ConnectionOptions, witness: Witness) {
+  /** `subscription` is what it listens on. */
+  constructor(
+    kernel: Kernel,
+    options: ConnectionOptions,
+    witness: Witness,
+    subscription?: SimulatedSubscription,
+  ) {
     this.#kernel = kernel;
     this.#options = options;
     this.#witness = witness;
+    this.#subscription = subscription;
     this.name = options.master.name;
     const { promise, resolve } = deferred();
     this.#first = { promise, resolve };
@@ -124,6 +133,15 @@ export class SimulatedConnection implements Connection {
     return error instanceof ReplyError;
   }
 
+  subscribe(
+    channel: string,
+    hear: (message: string) => void,
+    changed: (isListening: boolean, error?: unknown) => void,
+  ): void {
+    if (!this.#subscription) throw new Error("this connection has nothing to listen on");
+    this.#subscription.subscribe(channel, hear, changed);
+  }
+
   onReady(listener: () => void): () => void {
     this.#readyListeners.add(listener);
     return () => this.#readyListeners.delete(listener);
@@ -137,6 +155,7 @@ export class SimulatedConnection implements Connection {
   disconnect(): void {
     if (this.#state === "closed") return;
     this.#state = "closed";
+    this.#subscription?.disconnect();
     this.#abandon("delivered");
     this.#first.resolve();
   }

@@ -22,7 +22,7 @@ async function setting() {
     return new Process(kernel, { name, isAsynchronous, wall: 0, rate: 0, random, timerLateness: 0 });
   };
   const client = make("client-0", true);
-  const master = new Master(kernel, make("master-0", false), { mode: "aof-always" }, 0);
+  const master = new Master(kernel, make("master-0", false), { mode: "aof-always" });
   const runs: string[] = [];
   const way = (name: string): OneWay =>
     new OneWay(kernel, { shape: "constant", ms: 10 }, 1000 * ms, new Random(1, name));

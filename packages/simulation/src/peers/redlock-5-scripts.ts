@@ -1,4 +1,4 @@
-import type { Call, Twin } from "../master/script-twins.ts";
+import type { Call, Twin } from "../master/twins/twin.ts";
 
 interface KnownScript {
   readonly purpose: "vote" | "extension" | "release";

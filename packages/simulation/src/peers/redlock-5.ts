@@ -1,5 +1,5 @@
 import type { AcquireOptions, Connection, Runtime } from "@quorlock/redlock";
-import { makeKnown } from "../master/script-twins.ts";
+import { makeKnown } from "../master/twins/script-twins.ts";
 import type { LockSettings } from "../plan/plan.ts";
 import { nameScript } from "../run/moments.ts";
 import type { Subject, SubjectClient, SubjectLock } from "../run/subject.ts";

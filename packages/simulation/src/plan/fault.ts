@@ -34,6 +34,9 @@ export interface AtMoment {
  * - `vote applied`: a master has given its vote, and its answer is not on its way yet.
  * - `granted`: a client's code has its lock.
  * - `write`: a holder has looked at its lock, and is about to write to the resource.
+ * - `enrolled`: a master has refused a client, who waits in its queue from now on.
+ * - `handed over`: a master has given a key to a client who waits for it.
+ * - `push sent`, `push heard`: a master has told a client of a key that it has given to it; the client has heard.
  */
 export type Moment = (typeof moments)[number];
 
@@ -44,6 +47,10 @@ export const moments = [
   "write",
   "extension sent",
   "release sent",
+  "enrolled",
+  "handed over",
+  "push sent",
+  "push heard",
 ] as const;
 
 export type FaultKind =
@@ -89,28 +96,35 @@ type ClockFault =
   /** The wall clock is set. */
   | { readonly kind: "step"; readonly clients: Targets; readonly masters: Targets; readonly by: number };
 
-type NetworkFault =
+/** Which of the two connections between a client and a master; both where it is not said. */
+interface OnWire {
+  readonly of?: "commands" | "pushes";
+}
+
+type NetworkFault = OnWire &
   /** Nothing comes through in this direction; afterwards all of it does, or the connection is reset. */
-  | {
-      readonly kind: "cut";
-      readonly clients: Targets;
-      readonly masters: Targets;
-      readonly direction: "requests" | "replies" | "both";
-      readonly duration: number;
-      readonly ending: "heal" | "reset";
-    }
-  | {
-      readonly kind: "reset";
-      readonly clients: Targets;
-      readonly masters: Targets;
-      readonly inFlight: InFlight;
-    }
-  | {
-      readonly kind: "slow";
-      readonly clients: Targets;
-      readonly masters: Targets;
-      readonly factor: number;
-      readonly duration: number;
-    };
+  (
+    | {
+        readonly kind: "cut";
+        readonly clients: Targets;
+        readonly masters: Targets;
+        readonly direction: "requests" | "replies" | "both";
+        readonly duration: number;
+        readonly ending: "heal" | "reset";
+      }
+    | {
+        readonly kind: "reset";
+        readonly clients: Targets;
+        readonly masters: Targets;
+        readonly inFlight: InFlight;
+      }
+    | {
+        readonly kind: "slow";
+        readonly clients: Targets;
+        readonly masters: Targets;
+        readonly factor: number;
+        readonly duration: number;
+      }
+  );
 
 export type FaultName = FaultKind["kind"];

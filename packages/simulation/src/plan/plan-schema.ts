@@ -37,6 +37,8 @@ const persistence = v.variant("mode", [
   v.strictObject({ mode: v.literal("aof-always") }),
 ]);
 
+const forbids = v.exactOptional(v.array(v.picklist(["SUBSCRIBE", "PUBLISH"])));
+
 const weights = v.pipe(
   v.strictObject(Object.fromEntries(styles.map((style) => [style, atLeast(0)])) as StyleEntries),
   v.check((weights) => Object.values(weights).some((weight) => weight > 0), "all styles have weight 0"),
@@ -70,6 +72,7 @@ function faultsWith(when: typeof at | typeof on) {
   const clients = { ...when, clients: targets };
   const masters = { ...when, masters: targets };
   const both = { ...clients, masters: targets };
+  const wires = { ...both, of: v.exactOptional(v.picklist(["commands", "pushes"])) };
   return v.variant("kind", [
     v.strictObject({ kind: v.literal("freeze"), ...both, duration: positive }),
     v.strictObject({ kind: v.literal("suspend"), ...clients, duration: positive }),
@@ -83,15 +86,15 @@ function faultsWith(when: typeof at | typeof on) {
     v.strictObject({ kind: v.literal("step"), ...both, by: offset }),
     v.strictObject({
       kind: v.literal("cut"),
-      ...both,
+      ...wires,
       direction: v.picklist(["requests", "replies", "both"]),
       duration: positive,
       ending: v.picklist(["heal", "reset"]),
     }),
-    v.strictObject({ kind: v.literal("reset"), ...both, inFlight: v.picklist(["lost", "delivered"]) }),
+    v.strictObject({ kind: v.literal("reset"), ...wires, inFlight: v.picklist(["lost", "delivered"]) }),
     v.strictObject({
       kind: v.literal("slow"),
-      ...both,
+      ...wires,
       factor: v.pipe(number, v.gtValue(0)),
       duration: positive,
     }),
@@ -111,7 +114,7 @@ export const planSchema: v.GenericSchema<unknown, Plan> = v.strictObject({
   version: v.literal(1),
   seed: whole(0),
   duration: positive,
-  masters: v.pipe(v.array(v.strictObject({ ...clock, persistence })), v.minLength(1)),
+  masters: v.pipe(v.array(v.strictObject({ ...clock, persistence, forbids })), v.minLength(1)),
   clients: v.pipe(v.array(v.strictObject({ ...clock, timerLateness: span })), v.minLength(1)),
   network: v.strictObject({ latency, longestLatency: positive, reconnectDelay: span }),
   settings: v.strictObject({

@@ -1,5 +1,6 @@
 import type { PartsPerMillion } from "../clocks/clocks.ts";
 import type { Persistence } from "../master/durability.ts";
+import type { Forbidden } from "../master/master.ts";
 import type { Latency } from "../network/latency.ts";
 import type { Fault } from "./fault.ts";
 
@@ -26,6 +27,8 @@ export interface ClockPlan {
 
 export interface MasterPlan extends ClockPlan {
   readonly persistence: Persistence;
+  /** Commands that its users have no right to. */
+  readonly forbids?: readonly Forbidden[];
 }
 
 export interface ClientPlan extends ClockPlan {

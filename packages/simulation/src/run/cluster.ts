@@ -4,6 +4,7 @@ import { Process } from "../engine/process.ts";
 import { Master } from "../master/master.ts";
 import { OneWay } from "../network/one-way.ts";
 import { SimulatedConnection, type Witness } from "../network/simulated-connection.ts";
+import { type PushWitness, SimulatedSubscription } from "../network/simulated-subscription.ts";
 import type { ClockPlan, Plan } from "../plan/plan.ts";
 import { Random } from "../random.ts";
 import { Moments, type Place } from "./moments.ts";
@@ -11,11 +12,16 @@ import { Moments, type Place } from "./moments.ts";
 /** What the wall clocks of an ideal machine show at the start, ms since the epoch. */
 const start = Date.UTC(2030, 0, 1);
 
-/** The way between one client and one master. */
-export interface Link {
+/** One connection, and the ways that it takes. */
+export interface Wire {
   readonly requests: OneWay;
   readonly replies: OneWay;
-  readonly connection: SimulatedConnection;
+}
+
+/** What is between one client and one master: a connection for commands, and one on which it only listens. */
+export interface Link {
+  readonly commands: Wire & { readonly connection: SimulatedConnection };
+  readonly pushes: Wire & { readonly connection: SimulatedSubscription };
 }
 
 /** Clients, masters and the network between them, as a plan describes them. */
@@ -39,7 +45,8 @@ export class Cluster {
     this.masters = plan.masters.map((master, index) => {
       const process = this.#process(`master-${index}`, false, master, 0);
       const phase = this.#random.stream(`disk ${index}`).integer(0, 1_000_000);
-      return new Master(kernel, process, master.persistence, phase, longestLag * 1000);
+      const { persistence, forbids = [] } = master;
+      return new Master(kernel, process, persistence, { phase, longestLag: longestLag * 1000, forbids });
     });
     this.clients = plan.clients.map((client, index) =>
       this.#process(`client-${index}`, true, client, client.timerLateness),
@@ -57,19 +64,25 @@ export class Cluster {
 
   #link(client: Process, row: number, column: number): Link {
     const { latency, longestLatency, reconnectDelay } = this.#plan.network;
-    const oneWay = (direction: string): OneWay =>
-      new OneWay(
-        this.kernel,
-        latency,
-        longestLatency * 1000,
-        this.#random.stream(`${direction} ${row} ${column}`),
-      );
-    const requests = oneWay("requests");
-    const replies = oneWay("replies");
+    const oneWay = (direction: string): OneWay => {
+      const random = this.#random.stream(`${direction} ${row} ${column}`);
+      return new OneWay(this.kernel, latency, longestLatency * 1000, random);
+    };
     const master = this.masters[column]!;
-    const options = { client, master, requests, replies, reconnectDelay };
-    const witness = this.#witness({ client, master });
-    return { requests, replies, connection: new SimulatedConnection(this.kernel, options, witness) };
+    const ends = { client, master, reconnectDelay };
+    const commands = { requests: oneWay("requests"), replies: oneWay("replies") };
+    const pushes = { requests: oneWay("subscriptions"), replies: oneWay("pushes") };
+    const listening = new SimulatedSubscription(this.kernel, { ...ends, ...pushes }, this.#pushWitness(ends));
+    const witness = this.#witness(ends);
+    const connection = new SimulatedConnection(this.kernel, { ...ends, ...commands }, witness, listening);
+    return { commands: { ...commands, connection }, pushes: { ...pushes, connection: listening } };
+  }
+
+  #pushWitness(place: Place): PushWitness {
+    return {
+      pushed: () => this.moments.pushSent(place),
+      heard: () => this.moments.pushHeard(place),
+    };
   }
 
   #witness(place: Place): Witness {

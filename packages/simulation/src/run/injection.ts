@@ -86,6 +86,7 @@ function happen(cluster: Cluster, fault: Fault, place: Place | undefined, listen
     case "kill":
       for (const client of clients) {
         client.kill();
+        for (const { pushes } of linksBetween(cluster, [client], cluster.masters)) pushes.connection.hangUp();
         listener.onKill(client);
       }
       return;
@@ -109,11 +110,12 @@ function harm({ kernel }: Cluster, master: Master, fault: MasterFault): void {
 }
 
 function disturb({ kernel }: Cluster, link: Link, fault: LinkFault): void {
+  const wires = fault.of === undefined ? [link.commands, link.pushes] : [link[fault.of]];
   if (fault.kind === "reset") {
-    link.connection.reset(fault.inFlight);
+    for (const { connection } of wires) connection.reset(fault.inFlight);
     return;
   }
-  const ways = [link.requests, link.replies];
+  const ways = wires.flatMap(({ requests, replies }) => [requests, replies]);
   if (fault.kind === "slow") {
     for (const way of ways) way.slowness = fault.factor;
     kernel.engine.schedule(() => {
@@ -122,11 +124,11 @@ function disturb({ kernel }: Cluster, link: Link, fault: LinkFault): void {
     return;
   }
   const cut = ways.filter(
-    (_, index) => fault.direction === "both" || (fault.direction === "replies") === (index === 1),
+    (_, index) => fault.direction === "both" || (fault.direction === "replies") === (index % 2 === 1),
   );
   for (const way of cut) way.cut();
   kernel.engine.schedule(() => {
-    if (fault.ending === "reset") link.connection.reset("lost");
+    if (fault.ending === "reset") for (const { connection } of wires) connection.reset("lost");
     for (const way of cut) way.heal();
   }, microseconds(fault.duration));
 }

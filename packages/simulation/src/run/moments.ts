@@ -1,6 +1,7 @@
-import { batchScript, claimScript, releaseScript } from "@quorlock/redlock";
+import { batchScript, claimScript, leaveScript, releaseScript } from "@quorlock/redlock";
 import type { Process } from "../engine/process.ts";
 import type { Master } from "../master/master.ts";
+import { operationsIn } from "../master/twins/batch.ts";
 import type { Moment } from "../plan/fault.ts";
 
 /** Whom a moment happened to. */
@@ -13,8 +14,8 @@ export type MomentListener = (place: Place) => void;
 
 type Args = readonly (string | number)[];
 
-/** What an operation is for, as far as moments know it. */
-type Purpose = "vote" | "extension" | "release";
+/** What an operation is for, as far as moments know it. An `enrolment` is a vote that waits where it is refused. */
+type Purpose = "vote" | "enrolment" | "extension" | "release";
 
 /** What a script is for. A `claim` is our one script for voting, extending and asking, a `batch` many of all kinds. */
 type ScriptPurpose = Purpose | "claim" | "batch";
@@ -28,8 +29,13 @@ export function nameScript({ sha1, source }: typeof claimScript, purpose: Script
   purposes.set(source, purpose);
 }
 
+export function purposeOf({ sha1 }: typeof claimScript): ScriptPurpose | undefined {
+  return purposes.get(sha1);
+}
+
 nameScript(claimScript, "claim");
 nameScript(releaseScript, "release");
+nameScript(leaveScript, "release");
 nameScript(batchScript, "batch");
 
 /** Tells those who wait for it what moment a run has come to. Costs next to nothing where nobody waits. */
@@ -59,17 +65,36 @@ export class Moments {
   /** A command is on its way. */
   sent(place: Place, command: string, args: Args): void {
     if (this.#listeners.size === 0) return;
-    for (const purpose of this.#purposesOf(command, args)) if (purpose) this.#raise(`${purpose} sent`, place);
+    for (const purpose of this.#purposesOf(command, args)) {
+      if (purpose) this.#raise(`${purpose === "enrolment" ? "vote" : purpose} sent`, place);
+    }
   }
 
   /** A master has executed a command. */
   executed(place: Place, command: string, args: Args, reply: unknown): void {
-    if (!this.#listeners.has("vote applied")) return;
+    if (!this.#listeners.has("vote applied") && !this.#listeners.has("enrolled")) return;
     const of = this.#purposesOf(command, args);
-    const replies: readonly unknown[] = of.length > 1 && Array.isArray(reply) ? reply : [reply];
+    const replies: readonly unknown[] = isBatch(args) && Array.isArray(reply) ? reply : [reply];
     for (const [index, purpose] of of.entries()) {
-      if (purpose === "vote" && isYes(replies[index])) this.#raise("vote applied", place);
+      const itsReply = replies[index];
+      if (purpose !== "vote" && purpose !== "enrolment") continue;
+      if (isYes(itsReply)) this.#raise("vote applied", place);
+      else if (purpose === "enrolment" && isRefusal(itsReply)) this.#raise("enrolled", place);
     }
+  }
+
+  /** A master has given a key to `place.client`, who waits for it. */
+  handedOver(place: Place): void {
+    this.#raise("handed over", place);
+  }
+
+  /** A master has told `place.client` of it. */
+  pushSent(place: Place): void {
+    this.#raise("push sent", place);
+  }
+
+  pushHeard(place: Place): void {
+    this.#raise("push heard", place);
   }
 
   #raise(moment: Moment, place: Place): void {
@@ -86,15 +111,15 @@ export class Moments {
   }
 
   #purposesOfBatch(args: Args): readonly (Purpose | undefined)[] {
-    const [list, ...tokens] = args.slice(2 + Number(args[1]));
-    let token = 0;
-    return [...String(list).matchAll(/([a-z])\d+,(\d+);/g)].map(([, kind, number]) => {
-      const own = tokens[token];
-      token += kind === "r" ? Number(number) : 1;
-      if (kind === "r") return "release";
-      if (this.#granted.has(own)) return number === "1" ? undefined : "extension";
-      return kind === "e" ? undefined : "vote";
-    });
+    const [list, ...others] = args.slice(2 + Number(args[1]));
+    return operationsIn(String(list), [], others.map(String)).map(
+      ({ kind, args: [token], numbers: [ttl] }) => {
+        if (kind === "r" || kind === "l") return "release";
+        if (this.#granted.has(token)) return ttl === "1" ? undefined : "extension";
+        if (kind === "q") return "enrolment";
+        return kind === "e" ? undefined : "vote";
+      },
+    );
   }
 
   /** KEYS, then token, ttl, and whether free keys are set. */
@@ -104,6 +129,15 @@ export class Moments {
     // Without setting it is the question after a refused vote.
     return create === 1 ? "vote" : undefined;
   }
+}
+
+function isBatch([script]: Args): boolean {
+  return purposes.get(script) === "batch";
+}
+
+/** Of a claim: which key refuses, and more. (An operation that failed begins with 0.) */
+function isRefusal(reply: unknown): boolean {
+  return Array.isArray(reply) && reply[0] !== 0;
 }
 
 /** `OK`, what a claim says is left, or how many keys a peer's script has set. */

@@ -76,7 +76,9 @@ class Run {
     const { findings, masters } = this.#cluster;
     this.#tenures = new Tenures(this.#kernel, findings, masters);
     this.#calls = new Calls(findings);
-    watchOwnership(findings, masters);
+    watchOwnership(findings, masters, {
+      onHandOver: (client, master) => this.#cluster.moments.handedOver({ client, master }),
+    });
     const checkers = {
       findings,
       tenures: this.#tenures,
@@ -87,7 +89,7 @@ class Run {
     const subject = options.subject ?? theClient;
     const random = new Random(plan.seed, "work");
     this.#workers = this.#cluster.clients.map((process, index) => {
-      const connections = this.#cluster.links[index]!.map(({ connection }) => connection);
+      const connections = this.#cluster.links[index]!.map(({ commands }) => commands.connection);
       const redlock = subject.create(connections, process, plan.settings);
       const { settings, workload } = plan;
       const options = {

@@ -1,0 +1,87 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { extname, join } from "node:path";
+import { within } from "./within.ts";
+
+/** What a child tells, by its kind. */
+export interface Message {
+  readonly kind: string;
+}
+
+/** How much of what a child printed is kept, for when it fails. */
+const outputKept = 2000;
+
+/**
+ * A process of its own for what must not share ours: a heap that is measured, a caller among many. It gets its task
+ * as its argument and answers in messages. `await using` ends it, whatever it does.
+ */
+export class Child<Told extends Message> implements AsyncDisposable {
+  readonly #process: ChildProcess;
+  readonly #closed: Promise<void>;
+  readonly #messages: Told[] = [];
+  readonly #listeners = new Set<() => void>();
+  #output = "";
+  #isClosed = false;
+
+  /** `program`: a module of this package, by its path from here, without extension. */
+  static start<Told extends Message>(program: string, task: unknown, nodeOptions: readonly string[] = []): Child<Told> {
+    // Built or as sources: whatever this module is.
+    const path = join(import.meta.dirname, `${program}${extname(import.meta.filename)}`);
+    // The loader, where there is one, but nobody's memory settings: a user's process has none either.
+    const inherited = process.execArgv.filter((argument) => !/^--(expose-gc|max-)/.test(argument));
+    const child = fork(path, [JSON.stringify(task)], {
+      execArgv: [...inherited, ...nodeOptions],
+      stdio: ["ignore", "pipe", "pipe", "ipc"],
+    });
+    return new Child<Told>(child);
+  }
+
+  private constructor(child: ChildProcess) {
+    this.#process = child;
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.on("data", (bytes: Buffer) => {
+        this.#output = (this.#output + bytes.toString()).slice(-outputKept);
+      });
+    }
+    child.on("message", (message) => {
+      this.#messages.push(message as Told);
+      this.#changed();
+    });
+    child.on("error", () => {});
+    this.#closed = new Promise((resolve) => {
+      child.once("close", () => {
+        this.#isClosed = true;
+        this.#changed();
+        resolve();
+      });
+    });
+  }
+
+  send(message: Message): void {
+    this.#process.send(message, () => {});
+  }
+
+  /** The first message of this kind; rejects when the process ends without it, or after `limit` ms. */
+  message<K extends Told["kind"]>(kind: K, limit: number): Promise<Extract<Told, { kind: K }>> {
+    const told = new Promise<Extract<Told, { kind: K }>>((resolve, reject) => {
+      const look = (): void => {
+        const found = this.#messages.find((message) => message.kind === kind);
+        if (!found && !this.#isClosed) return;
+        this.#listeners.delete(look);
+        if (found) resolve(found as Extract<Told, { kind: K }>);
+        else reject(new Error(`a process ended before it was "${kind}": ${this.#output}`));
+      };
+      this.#listeners.add(look);
+      look();
+    });
+    return within(told, limit, `a process was not "${kind}"`);
+  }
+
+  #changed(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#isClosed) this.#process.kill("SIGKILL");
+    await this.#closed;
+  }
+}

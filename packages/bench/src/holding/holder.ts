@@ -1,0 +1,62 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Contender } from "../contender.ts";
+import { heapInUse } from "../heap.ts";
+import { openContender } from "../lineup.ts";
+import { heard, taskOf, tell } from "../program.ts";
+import type { HoldingMessage, HoldingTask, WatchOrder } from "./messages.ts";
+
+// Holds very many locks that the library keeps extended, in a heap in which there is nothing else.
+
+/** So many are acquired at a time. */
+const chains = 100;
+const warmUps = 200;
+
+const { contender: name, terms, prefix, count } = taskOf<HoldingTask>();
+
+/** Resolves when all are held; who holds them waits for `released`. */
+async function holdAll(contender: Contender, resources: readonly string[], released: Promise<void>): Promise<void> {
+  let next = 0;
+  const chain = async (): Promise<void> => {
+    while (next < resources.length) {
+      const resource = resources[next]!;
+      next += 1;
+      await new Promise<void>((held, failed) => {
+        const routine = (): Promise<void> => {
+          held();
+          return released;
+        };
+        contender.using!(resource, routine).catch(failed);
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: chains }, chain));
+}
+
+const contender = await openContender(name, terms);
+// Names that would take memory of their own are made before it is looked at.
+const resources = Array.from({ length: count }, (_, index) => `${prefix}:${index}`);
+const warmUpNames = Array.from({ length: warmUps }, (_, index) => `${prefix}:warm-up:${index}`);
+let release = (): void => {};
+const warmedUp = new Promise<void>((resolve) => {
+  release = resolve;
+});
+await holdAll(contender, warmUpNames, warmedUp);
+release();
+const before = await heapInUse();
+const begun = performance.now();
+await holdAll(contender, resources, new Promise(() => {}));
+const milliseconds = performance.now() - begun;
+const settled: HoldingMessage = {
+  kind: "settled",
+  milliseconds,
+  bytesEach: ((await heapInUse()) - before) / count,
+};
+await tell(settled);
+
+const order = await heard<WatchOrder>();
+const cpuBefore = process.cpuUsage();
+await pause(order.milliseconds);
+const { user, system } = process.cpuUsage(cpuBefore);
+const watched: HoldingMessage = { kind: "watched", clientCpu: user + system };
+await tell(watched);
+process.exit();

@@ -1,0 +1,37 @@
+import type { ContenderTerms } from "../contender.ts";
+
+export interface HoldingTask {
+  readonly contender: string;
+  readonly terms: ContenderTerms;
+  /** What the names of the resources begin with. */
+  readonly prefix: string;
+  readonly count: number;
+}
+
+export interface WaitingTask extends HoldingTask {
+  /** All wait for one resource; else each for one of its own. */
+  readonly isShared: boolean;
+}
+
+/** Everything is held, or waits. */
+export interface Settled {
+  readonly kind: "settled";
+  /** What that took, ms. */
+  readonly milliseconds: number;
+  /** Heap in use for each. */
+  readonly bytesEach: number;
+}
+
+/** "watch": spend so many ms holding, and tell what it cost. */
+export interface WatchOrder {
+  readonly kind: "watch";
+  readonly milliseconds: number;
+}
+
+export interface Watched {
+  readonly kind: "watched";
+  /** Microseconds. */
+  readonly clientCpu: number;
+}
+
+export type HoldingMessage = Settled | Watched;

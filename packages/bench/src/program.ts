@@ -1,0 +1,24 @@
+import { once } from "node:events";
+import type { Message } from "./child.ts";
+
+// The other end of a `Child`: what a program of this package says and hears.
+
+export function taskOf<Task>(): Task {
+  // Its parent may be killed: nobody would end it then.
+  process.once("disconnect", () => process.exit());
+  return JSON.parse(process.argv[2] ?? "") as Task;
+}
+
+/** Resolves when the parent has received it. */
+export async function tell(message: Message): Promise<void> {
+  await new Promise<void>((resolve) => {
+    if (process.send) process.send(message, () => resolve());
+    else resolve();
+  });
+}
+
+/** The next message of the parent. */
+export async function heard<Heard extends Message>(): Promise<Heard> {
+  const [message] = (await once(process, "message")) as [Heard];
+  return message;
+}

@@ -1,0 +1,371 @@
+import { Layout, type State } from "../search/layout.ts";
+import type { Model, Step } from "../search/model.ts";
+import { quorums } from "./quorums.ts";
+
+/**
+ * Fencing and mutual exclusion when a master loses its memory, and the guard that makes up for it (PROTOCOL 9,
+ * 14.7 to 14.10).
+ *
+ * Three masters, two attempts that take the lock for `maxTtl` ticks and may extend it once. Time passes in ticks, for
+ * everybody alike. Between two ticks anything may happen in any order; requests are executed at any later time or
+ * never. One master forgets everything once. A key lives as long as it was set for, and a holder stops in time.
+ *
+ * A node that has forgotten is noticed by the first script that runs there, refuses votes for the length of the
+ * quarantine, then waits for its floor: the largest counter of both others, read after the quarantine. It accepts
+ * repairs all along.
+ *
+ * Hand-overs are not told apart from votes: a node that hands its vote over does what it does for a vote that
+ * arrives at that moment.
+ */
+export const guardMutants = [
+  "votes are accepted during the quarantine",
+  "the quarantine is shorter than the longest ttl",
+  "the key is handed over during the quarantine",
+  "the floor is read before the quarantine ends",
+  "the floor is read from a single node",
+  "votes do not wait for the floor",
+  "a repair during the quarantine counts where the holder had no vote",
+] as const;
+export type GuardMutant = (typeof guardMutants)[number];
+
+export interface GuardBounds {
+  readonly proposals: readonly number[];
+  /** How many attempts may extend. */
+  readonly extending: number;
+}
+
+/** In ticks. Two is the least that a quarantine can be shorter than. */
+const maxTtl = 2;
+
+/** What an attempt is doing. */
+const idle = 0;
+const voting = 1;
+/** In round two of fencing. */
+const storing = 2;
+const granted = 3;
+const over = 4;
+
+/** What became of a vote or an extension. */
+const underWay = 1;
+const yes = 2;
+/** Refused by the quarantine, and in the queue of the node. */
+const enrolled = 3;
+
+/** An extension that set the key, and is no yes all the same. */
+const notCounted = 3;
+
+/** What a node is to a grant: see the model of fencing. */
+const madeToken = 1;
+const elsewhere = 2;
+const counted = 3;
+
+/** What a node is good for. */
+const healthy = 0;
+/** It has restarted, and no script has run since. */
+const forgetful = 1;
+const quarantined = 2;
+const withoutFloor = 3;
+
+export function restartGuard(bounds: GuardBounds, mutant?: GuardMutant): Model {
+  const layout = new Layout();
+  const nodes = layout.sort(3, { interchangeable: true });
+  const attempts = layout.sort(2, { interchangeable: bounds.extending !== 1 });
+
+  // The masters. Times are ticks that are left.
+  const key = layout.field([nodes], attempts);
+  const keyLives = layout.field([nodes]);
+  const counter = layout.field([nodes]);
+  const condition = layout.field([nodes]);
+  const quarantineLasts = layout.field([nodes]);
+  const losses = layout.field([]);
+  // The attempts.
+  const phase = layout.field([attempts]);
+  const proposal = layout.field([attempts]);
+  const token = layout.field([attempts]);
+  /** Ticks to the deadline, from the send. */
+  const validity = layout.field([attempts]);
+  const vote = layout.field([attempts, nodes]);
+  const value = layout.field([attempts, nodes]);
+  const role = layout.field([attempts, nodes]);
+  const turn = layout.field([attempts, nodes]);
+  const extension = layout.field([attempts, nodes]);
+  /** The deadline that the extension would give. */
+  const extendedValidity = layout.field([attempts]);
+  // Whoever brings the floor back: 1 + the counter of each node that was read, 0 for none.
+  const floorRead = layout.field([nodes]);
+
+  const quarantine = mutant === guardMutants[1] ? maxTtl - 1 : maxTtl;
+
+  function begin(now: State, step: Step, attempt: number): void {
+    if (phase.get(now, attempt) !== idle) return;
+    for (const chosen of bounds.proposals) {
+      step(
+        () => `attempt ${attempt} proposes ${chosen} and sends its votes`,
+        (next) => {
+          phase.set(next, voting, attempt);
+          proposal.set(next, chosen, attempt);
+          validity.set(next, maxTtl, attempt);
+          for (const node of nodes.all) vote.set(next, underWay, attempt, node);
+        },
+      );
+    }
+  }
+
+  function acceptsVotes(now: State, node: number): boolean {
+    const state = condition.get(now, node);
+    if (state === quarantined) return mutant === guardMutants[0];
+    if (state === withoutFloor) return mutant === guardMutants[5];
+    return state === healthy;
+  }
+
+  function takeVote(now: State, step: Step, attempt: number, node: number): void {
+    if (vote.get(now, attempt, node) === underWay && key.get(now, node) === 0 && acceptsVotes(now, node)) {
+      const story = (): string => `node ${node} votes for attempt ${attempt}: its counter was ${counter.get(now, node)}`;
+      step(story, (next) => give(next, attempt, node));
+    }
+    if (mutant === guardMutants[2]) handOver(now, step, attempt, node);
+  }
+
+  function give(next: State, attempt: number, node: number): void {
+    const old = counter.get(next, node);
+    key.set(next, attempt, node);
+    keyLives.set(next, maxTtl, node);
+    counter.set(next, Math.max(old, proposal.get(next, attempt)), node);
+    vote.set(next, yes, attempt, node);
+    if (phase.get(next, attempt) === over) return;
+    if (phase.get(next, attempt) === voting) value.set(next, old, attempt, node);
+    turn.set(next, 1 + attempts.all.filter((other) => turn.get(next, other, node) > 0).length, attempt, node);
+  }
+
+  /** Only in a mutant: what a node does during its quarantine for one who waits there. */
+  function handOver(now: State, step: Step, attempt: number, node: number): void {
+    if (condition.get(now, node) !== quarantined) return;
+    if (vote.get(now, attempt, node) === underWay) {
+      step(
+        () => `node ${node} refuses attempt ${attempt}, for it is in quarantine, and enrols it`,
+        (next) => vote.set(next, enrolled, attempt, node),
+      );
+    }
+    if (vote.get(now, attempt, node) === enrolled && key.get(now, node) === 0) {
+      step(
+        () => `a yield reaches node ${node}, which hands its key to attempt ${attempt}, the head of its queue`,
+        (next) => give(next, attempt, node),
+      );
+    }
+  }
+
+  function decide(now: State, step: Step, attempt: number): void {
+    if (phase.get(now, attempt) !== voting) return;
+    const proposed = proposal.get(now, attempt);
+    for (const read of quorums(nodes.all.filter((node) => vote.get(now, attempt, node) === yes))) {
+      const largest = Math.max(...read.map((node) => value.get(now, attempt, node)));
+      const atOnce = largest < proposed;
+      const fenced = atOnce ? proposed : largest + 1;
+      step(
+        () => `attempt ${attempt} reads nodes ${read.join(", ")}: token ${fenced}${atOnce ? "" : ", to be stored"}`,
+        (next) => {
+          phase.set(next, atOnce ? granted : storing, attempt);
+          token.set(next, fenced, attempt);
+          for (const node of nodes.all) {
+            value.set(next, 0, attempt, node);
+            if (read.includes(node)) role.set(next, atOnce ? counted : madeToken, attempt, node);
+            else if (!atOnce) role.set(next, elsewhere, attempt, node);
+          }
+        },
+      );
+    }
+  }
+
+  function store(now: State, step: Step, attempt: number, node: number): void {
+    const part = role.get(now, attempt, node);
+    if (part !== madeToken && part !== elsewhere) return;
+    const fenced = token.get(now, attempt);
+    if (key.get(now, node) !== attempt || (part === elsewhere && counter.get(now, node) >= fenced)) return;
+    step(
+      () => `node ${node} acknowledges token ${fenced} of attempt ${attempt}`,
+      (next) => {
+        counter.set(next, Math.max(counter.get(now, node), fenced), node);
+        // After the grant nothing is counted: the key may be a repaired one, which was no vote.
+        const counts = phase.get(now, attempt) === storing;
+        role.set(next, counts ? counted : 0, attempt, node);
+        const acknowledged = nodes.all.filter((other) => role.get(next, attempt, other) === counted);
+        if (counts && acknowledged.length >= 2) phase.set(next, granted, attempt);
+      },
+    );
+  }
+
+  /**
+   * A holder extends, and repairs: a node that lost the key is given it again, in quarantine as well (4).
+   *
+   * During the quarantine the repair counts only where the holder's own vote still stands. Anywhere else the node may
+   * have voted for a rival and forgotten it: it would be on both sides.
+   */
+  function extend(now: State, step: Step, attempt: number): void {
+    if (attempt > bounds.extending || phase.get(now, attempt) !== granted) return;
+    if (validity.get(now, attempt) > 0 && nodes.all.every((node) => extension.get(now, attempt, node) === 0)) {
+      step(
+        () => `attempt ${attempt} sends an extension`,
+        (next) => {
+          extendedValidity.set(next, maxTtl, attempt);
+          for (const node of nodes.all) extension.set(next, underWay, attempt, node);
+        },
+      );
+    }
+    for (const node of nodes.all) {
+      const owner = key.get(now, node);
+      if (extension.get(now, attempt, node) !== underWay || (owner !== 0 && owner !== attempt)) continue;
+      if (condition.get(now, node) === forgetful) continue; // It is noticed first.
+      step(
+        () => `node ${node} ${owner === 0 ? "is repaired" : "extends"} for attempt ${attempt}`,
+        (next) => {
+          key.set(next, attempt, node);
+          keyLives.set(next, maxTtl, node);
+          const ownVoteStood = vote.get(now, attempt, node) === yes || mutant === guardMutants[6];
+          const counts = condition.get(now, node) !== quarantined || ownVoteStood;
+          extension.set(next, counts ? yes : notCounted, attempt, node);
+        },
+      );
+    }
+    const extended = nodes.all.filter((node) => extension.get(now, attempt, node) === yes);
+    if (extended.length < 2 || validity.get(now, attempt) >= extendedValidity.get(now, attempt)) return;
+    if (validity.get(now, attempt) === 0) return;
+    step(
+      () => `attempt ${attempt} has extended`,
+      (next) => validity.set(next, extendedValidity.get(now, attempt), attempt),
+    );
+  }
+
+  function loseMemory(now: State, step: Step, node: number): void {
+    if (losses.get(now) > 0) return;
+    step(
+      () => `node ${node} restarts and has forgotten everything`,
+      (next) => {
+        losses.set(next, 1);
+        for (const field of [key, keyLives, counter]) field.set(next, 0, node);
+        condition.set(next, forgetful, node);
+      },
+      "fault",
+    );
+  }
+
+  function guard(now: State, step: Step, node: number): void {
+    const state = condition.get(now, node);
+    if (state === forgetful) {
+      step(
+        () => `a script at node ${node} finds another process: quarantine`,
+        (next) => {
+          condition.set(next, quarantined, node);
+          quarantineLasts.set(next, quarantine, node);
+        },
+      );
+    }
+    if (state === healthy) return;
+    const others = nodes.all.filter((other) => other !== node);
+    for (const other of others) {
+      if (floorRead.get(now, other) > 0 || (state !== withoutFloor && mutant !== guardMutants[3])) continue;
+      step(
+        () => `the counter of node ${other} is read for node ${node}: ${counter.get(now, other)}`,
+        (next) => floorRead.set(next, counter.get(now, other) + 1, other),
+      );
+    }
+    const read = others.map((other) => floorRead.get(now, other)).filter((floor) => floor > 0);
+    if (state !== withoutFloor || read.length < (mutant === guardMutants[4] ? 1 : 2)) return;
+    const floor = Math.max(...read) - 1;
+    step(
+      () => `node ${node} gets its floor: ${floor}`,
+      (next) => {
+        counter.set(next, Math.max(counter.get(now, node), floor), node);
+        condition.set(next, healthy, node);
+        floorRead.fill(next, 0);
+      },
+    );
+  }
+
+  /** A tick, for everybody at once. */
+  function tick(next: State): void {
+    for (const node of nodes.all) {
+      if (countDown(next, keyLives, node) === 0) key.set(next, 0, node);
+      const lasts = countDown(next, quarantineLasts, node);
+      if (lasts === 0 && condition.get(next, node) === quarantined) condition.set(next, withoutFloor, node);
+    }
+    for (const attempt of attempts.all) {
+      countDown(next, extendedValidity, attempt);
+      if (countDown(next, validity, attempt) > 0) continue;
+      // No validity is left, so it is no lock (2.5), or none any more.
+      if (phase.get(next, attempt) === voting || phase.get(next, attempt) === storing) forget(next, attempt);
+    }
+  }
+
+  function countDown(next: State, field: ReturnType<Layout["field"]>, index: number): number {
+    const left = Math.max(0, field.get(next, index) - 1);
+    field.set(next, left, index);
+    return left;
+  }
+
+  function forget(next: State, attempt: number): void {
+    phase.set(next, over, attempt);
+    token.set(next, 0, attempt);
+    for (const node of nodes.all) {
+      const left = turn.get(next, attempt, node);
+      for (const field of [value, role, turn]) field.set(next, 0, attempt, node);
+      for (const other of attempts.all) {
+        const place = turn.get(next, other, node);
+        if (left > 0 && place > left) turn.set(next, place - 1, other, node);
+      }
+    }
+  }
+
+  const isGranted = (now: State, attempt: number): boolean => phase.get(now, attempt) === granted;
+  const holds = (now: State, attempt: number): boolean =>
+    isGranted(now, attempt) && validity.get(now, attempt) > 0;
+
+  /** Never two holders, and tokens as without memory loss. */
+  function violation(now: State): string | undefined {
+    if (attempts.all.every((attempt) => holds(now, attempt))) return "two hold the lock";
+    if (!attempts.all.every((attempt) => isGranted(now, attempt))) return undefined;
+    for (const node of nodes.all) {
+      if (!attempts.all.every((attempt) => role.get(now, attempt, node) === counted)) continue;
+      const [earlier, later] = attempts.all.toSorted((a, b) => turn.get(now, a, node) - turn.get(now, b, node));
+      if (token.get(now, earlier) < token.get(now, later)) continue;
+      const tokens = `${token.get(now, earlier)} and ${token.get(now, later)}`;
+      return `node ${node} was attempt ${earlier}'s first and attempt ${later}'s then, with tokens ${tokens}`;
+    }
+    return undefined;
+  }
+
+  return {
+    layout,
+    initial: [layout.blank()],
+    steps(now, step) {
+      for (const attempt of attempts.all) {
+        begin(now, step, attempt);
+        decide(now, step, attempt);
+        extend(now, step, attempt);
+        for (const node of nodes.all) {
+          takeVote(now, step, attempt, node);
+          store(now, step, attempt, node);
+        }
+      }
+      for (const node of nodes.all) {
+        loseMemory(now, step, node);
+        guard(now, step, node);
+      }
+      step(() => "a tick passes", tick);
+    },
+    violation,
+    sights: {
+      "a holder is repaired on a node in quarantine": (now) =>
+        nodes.all.some(
+          (node) =>
+            condition.get(now, node) === quarantined &&
+            key.get(now, node) !== 0 &&
+            holds(now, key.get(now, node)),
+        ),
+      "two grants count a node that had forgotten, one before and one after": (now) =>
+        losses.get(now) === 1 &&
+        nodes.all.filter((node) => attempts.all.every((attempt) => role.get(now, attempt, node) === counted))
+          .length === 1 &&
+        attempts.all.every((attempt) => isGranted(now, attempt)),
+    },
+  };
+}

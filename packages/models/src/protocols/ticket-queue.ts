@@ -1,0 +1,288 @@
+import { Layout, type State } from "../search/layout.ts";
+import type { Model, Step } from "../search/model.ts";
+
+/**
+ * The ticket queue with hand-over (PROTOCOL 7, 14.3 to 14.5, 14.11, 14.15).
+ *
+ * Three masters, one resource, waiters whose tickets are their numbers. A waiter asks in rounds, for ever. Requests
+ * arrive in any order, late, or never: a connection that is replaced leaves behind what may still be executed.
+ *
+ * There is no time. A key expires as soon as nobody can count on it: its owner has parted, or asks in a later round
+ * (whose beginning stands for the end of what the round before was given). So what is shown here is that queue,
+ * hand-over and rounds give no vote to two; that leases end in time is shown elsewhere.
+ *
+ * Rounds are numbered anew once nothing of the oldest is left: there is no end of rounds, only of how many can be
+ * about at the same time. And until it has a quorum a waiter does nothing with a yes or a push, so it does not read
+ * them one by one.
+ */
+export const queueMutants = [
+  "the token is the same in all rounds: an old enrolment yields a newer vote",
+  "a leave of an old round deletes a newer vote",
+  "a push for an old round is counted in a later one",
+  "a vote that was given up is counted again",
+  "the head is handed the key without being told the round",
+] as const;
+export type QueueMutant = (typeof queueMutants)[number];
+
+export interface QueueBounds {
+  readonly waiters: number;
+  /** Rounds of one waiter that can be about at the same time. */
+  readonly rounds: number;
+}
+
+/** What a waiter is doing. */
+const waiting = 0;
+const holding = 1;
+/** It has left all queues for a while, since it reached too few nodes (14.11). */
+const away = 2;
+/** Served, given up, or dead. */
+const gone = 3;
+
+/** What is on its way between a waiter and a node, for each round: a sum of these. */
+const enrolment = 1;
+const grant = 2;
+const leave = 4;
+
+export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
+  const layout = new Layout();
+  const nodes = layout.sort(3, { interchangeable: true });
+  // The one with the smaller number has the smaller ticket.
+  const waiters = layout.sort(bounds.waiters, { interchangeable: false });
+  const rounds = layout.sort(bounds.rounds, { interchangeable: false });
+
+  // The masters. A token is a waiter and a round.
+  const key = layout.field([nodes], waiters);
+  const keyRound = layout.field([nodes]);
+  /** The round that a waiter is enrolled with, 0 if it is not. */
+  const entry = layout.field([waiters, nodes]);
+  // The waiters.
+  const phase = layout.field([waiters]);
+  const round = layout.field([waiters]);
+  // The network.
+  const messages = layout.field([waiters, nodes, rounds]);
+
+  const isOnItsWay = (now: State, what: number, waiter: number, node: number, of: number): boolean =>
+    (messages.get(now, waiter, node, of) & what) !== 0;
+  const send = (next: State, what: number, waiter: number, node: number, of: number): void =>
+    messages.set(next, messages.get(next, waiter, node, of) | what, waiter, node, of);
+  const takeAway = (next: State, what: number, waiter: number, node: number, of: number): void =>
+    messages.set(next, messages.get(next, waiter, node, of) & ~what, waiter, node, of);
+
+  /** A yes, or a push. For an old round it is never counted (14.4), so it need not be kept. */
+  function sendGrant(next: State, waiter: number, node: number, of: number): void {
+    const current = phase.get(next, waiter) === waiting && round.get(next, waiter) === of;
+    const late = phase.get(next, waiter) === waiting && mutant === queueMutants[2];
+    if (current || late) send(next, grant, waiter, node, of);
+  }
+
+  /** The key goes to the smallest live ticket: whether to `asking`, which is then told by the reply. */
+  function giveToHead(next: State, node: number): number {
+    const head = waiters.all.find((waiter) => entry.get(next, waiter, node) > 0) ?? 0;
+    const of = head === 0 ? 0 : entry.get(next, head, node);
+    key.set(next, head, node);
+    keyRound.set(next, of, node);
+    if (head !== 0) sendGrant(next, head, node, mutant === queueMutants[4] ? round.get(next, head) : of);
+    return head;
+  }
+
+  /** Vote, enrol and yield in one step. My own token counts as free, and is rewritten to the round that asks. */
+  function enrol(now: State, step: Step, waiter: number, node: number, of: number): void {
+    if (!isOnItsWay(now, enrolment, waiter, node, of)) return;
+    const owner = key.get(now, node);
+    const newest = Math.max(entry.get(now, waiter, node), owner === waiter ? keyRound.get(now, node) : 0);
+    const stale = newest > of && mutant !== queueMutants[0];
+    const outcome = (): string => {
+      if (stale) return "which is older than what it knows, so it ignores it";
+      const head = waiters.all.find((other) => other === waiter || entry.get(now, other, node) > 0)!;
+      if (owner !== 0 && owner !== waiter) return `and refuses, for the key is waiter ${owner}'s`;
+      return head === waiter ? "and votes for it" : `and hands the key to waiter ${head}, the head`;
+    };
+    step(
+      () => `node ${node} receives the enrolment of waiter ${waiter}, round ${of}, ${outcome()}`,
+      (next) => {
+        takeAway(next, enrolment, waiter, node, of);
+        if (stale) return;
+        entry.set(next, of, waiter, node);
+        if (owner === 0 || owner === waiter) giveToHead(next, node);
+      },
+    );
+  }
+
+  /** A release, or a leave: the entry goes, and so does the vote, to the next, if they are of rounds up to this. */
+  function part(now: State, step: Step, waiter: number, node: number, of: number): void {
+    if (!isOnItsWay(now, leave, waiter, node, of)) return;
+    const anyRound = mutant === queueMutants[1];
+    step(
+      () => `node ${node} receives that waiter ${waiter} leaves, round ${of}`,
+      (next) => {
+        takeAway(next, leave, waiter, node, of);
+        if (entry.get(now, waiter, node) <= of || anyRound) entry.set(next, 0, waiter, node);
+        if (key.get(now, node) === waiter && (keyRound.get(now, node) <= of || anyRound)) giveToHead(next, node);
+      },
+    );
+  }
+
+  /** A heartbeat, and the answer to whatever went wrong: it forgets its votes first, then asks anew. */
+  function nextRound(now: State, step: Step, waiter: number): void {
+    const doing = phase.get(now, waiter);
+    if (doing !== waiting && doing !== away) return;
+    const current = round.get(now, waiter);
+    const full = current === bounds.rounds;
+    if (full && hasTraces(now, waiter, 1)) return;
+    const next = full ? current : current + 1;
+    step(
+      () => `waiter ${waiter} begins round ${next}${full ? ", with its rounds numbered anew" : ""}`,
+      (state) => {
+        if (full) renumber(state, waiter);
+        phase.set(state, waiting, waiter);
+        round.set(state, next, waiter);
+        for (const node of nodes.all) {
+          for (const of of rounds.all) if (mutant !== queueMutants[3]) takeAway(state, grant, waiter, node, of);
+          send(state, enrolment, waiter, node, next);
+        }
+      },
+    );
+  }
+
+  function hasTraces(now: State, waiter: number, of: number): boolean {
+    return nodes.all.some(
+      (node) =>
+        (messages.get(now, waiter, node, of) & ~grant) !== 0 ||
+        entry.get(now, waiter, node) === of ||
+        (key.get(now, node) === waiter && keyRound.get(now, node) === of),
+    );
+  }
+
+  /** Round 2 becomes round 1, and so on. Nothing is left of round 1. */
+  function renumber(next: State, waiter: number): void {
+    const earlier = (of: number): number => Math.max(0, of - 1);
+    for (const node of nodes.all) {
+      entry.set(next, earlier(entry.get(next, waiter, node)), waiter, node);
+      if (key.get(next, node) === waiter) keyRound.set(next, earlier(keyRound.get(next, node)), node);
+      for (const of of rounds.all) {
+        messages.set(next, of < bounds.rounds ? messages.get(next, waiter, node, of + 1) : 0, waiter, node, of);
+      }
+    }
+  }
+
+  /** Nodes whose yes or push the waiter counts: only those of its round. */
+  function votes(now: State, waiter: number): number {
+    const current = round.get(now, waiter);
+    const countsOld = mutant === queueMutants[2] || mutant === queueMutants[3];
+    const counted = rounds.all.filter((of) => of === current || (of < current && countsOld));
+    return nodes.all.filter((node) => counted.some((of) => isOnItsWay(now, grant, waiter, node, of))).length;
+  }
+
+  function goOn(now: State, step: Step, waiter: number): void {
+    const doing = phase.get(now, waiter);
+    const current = round.get(now, waiter);
+    const parts = (then: number) => (next: State) => {
+      phase.set(next, then, waiter);
+      for (const node of nodes.all) {
+        for (const of of rounds.all) takeAway(next, grant, waiter, node, of);
+        if (current > 0) send(next, leave, waiter, node, current);
+      }
+    };
+    if (doing === waiting && votes(now, waiter) >= 2) {
+      step(
+        () => `waiter ${waiter} has a quorum, and holds the lock`,
+        (next) => phase.set(next, holding, waiter),
+      );
+    }
+    if (doing === holding) step(() => `waiter ${waiter} releases`, parts(gone));
+    if (doing === waiting && current > 0) {
+      step(() => `waiter ${waiter} reached too few nodes, and leaves the queues for now`, parts(away), "fault");
+      step(() => `waiter ${waiter} gives up and leaves`, parts(gone), "fault");
+    }
+    if (doing !== gone) {
+      step(
+        () => `waiter ${waiter} dies, or is told that its time is up`,
+        (next) => {
+          phase.set(next, gone, waiter);
+          for (const node of nodes.all) for (const of of rounds.all) takeAway(next, grant, waiter, node, of);
+        },
+        "fault",
+      );
+    }
+  }
+
+  function lose(now: State, step: Step, waiter: number, node: number, of: number): void {
+    for (const [what, name] of [
+      [enrolment, "enrolment"],
+      [grant, "yes or push"],
+      [leave, "leave"],
+    ] as const) {
+      if (!isOnItsWay(now, what, waiter, node, of)) continue;
+      step(
+        () => `the ${name} of waiter ${waiter}, round ${of}, at node ${node} is lost`,
+        (next) => takeAway(next, what, waiter, node, of),
+        "fault",
+      );
+    }
+  }
+
+  function expire(now: State, step: Step, node: number): void {
+    const owner = key.get(now, node);
+    if (owner !== 0 && mayExpire(now, owner, keyRound.get(now, node))) {
+      step(
+        () => `the key of waiter ${owner}, round ${keyRound.get(now, node)}, expires on node ${node}`,
+        (next) => {
+          key.set(next, 0, node);
+          keyRound.set(next, 0, node);
+        },
+      );
+    }
+    for (const waiter of waiters.all) {
+      if (entry.get(now, waiter, node) === 0) continue;
+      step(
+        () => `no heartbeat of waiter ${waiter} has come to node ${node}: its entry ends`,
+        (next) => entry.set(next, 0, waiter, node),
+        phase.get(now, waiter) === gone ? undefined : "fault",
+      );
+    }
+  }
+
+  /** Whoever has it has stopped to count on it. */
+  function mayExpire(now: State, owner: number, of: number): boolean {
+    const doing = phase.get(now, owner);
+    return doing === gone || doing === away || (doing === waiting && of < round.get(now, owner));
+  }
+
+  const holders = (now: State): number[] => waiters.all.filter((waiter) => phase.get(now, waiter) === holding);
+  return {
+    layout,
+    initial: [layout.blank()],
+    steps(now, step) {
+      for (const waiter of waiters.all) {
+        nextRound(now, step, waiter);
+        goOn(now, step, waiter);
+        for (const node of nodes.all) {
+          for (const of of rounds.all) {
+            enrol(now, step, waiter, node, of);
+            part(now, step, waiter, node, of);
+            lose(now, step, waiter, node, of);
+          }
+        }
+      }
+      for (const node of nodes.all) expire(now, step, node);
+    },
+    violation(now) {
+      const [one, other] = holders(now);
+      return other === undefined ? undefined : `waiters ${one} and ${other} hold the lock`;
+    },
+    sights: {
+      "the last waiter holds the lock after all others": (now) =>
+        waiters.all.every((waiter) => phase.get(now, waiter) === (waiter === bounds.waiters ? holding : gone)),
+      "an enrolment of an old round is on its way to a node that votes in the present one": (now) =>
+        nodes.all.some((node) => {
+          const owner = key.get(now, node);
+          return owner !== 0 && keyRound.get(now, node) === 2 && isOnItsWay(now, enrolment, owner, node, 1);
+        }),
+    },
+    // Nobody has to leave for it: leaving is one of the things that go wrong.
+    goal: {
+      name: "everyone was served or is gone",
+      reached: (now) => waiters.all.every((waiter) => phase.get(now, waiter) === gone),
+    },
+  };
+}

@@ -1,0 +1,156 @@
+import type { Connection } from "./connection.ts";
+import { failed, unexpected } from "./fault.ts";
+import type { Fault } from "./node.ts";
+import { aloneIn, answerIn, batchOf, errorIn, isAbandoned, type Operation, replyAlone } from "./operation.ts";
+import { batchScript, type Script } from "./scripts.ts";
+
+type Args = readonly (string | number)[];
+type Read = (reply: unknown) => void;
+
+/** What a batch needs to know of where it is sent from. */
+export interface BatchOrigin {
+  readonly connection: Connection;
+  /** What an operation is answered that was given up before it was sent. */
+  readonly abandoned: Fault;
+  /** Whether the connection that `batch` was sent on still stands: nothing that belongs to it goes out on another. */
+  stands(batch: Batch): boolean;
+  /** Every operation of `batch` has been answered. */
+  answered(batch: Batch): void;
+  /** The master takes no keys of different slots in one command. */
+  refusesSlots(): void;
+}
+
+/** Operations that go out together, until the last of them is answered; each has its own reply, or its own error. */
+export class Batch {
+  readonly operations: readonly Operation[];
+  readonly #origin: BatchOrigin;
+  /** Commands that were sent and are unanswered. */
+  #open = 0;
+
+  constructor(origin: BatchOrigin, operations: readonly Operation[]) {
+    this.#origin = origin;
+    this.operations = operations;
+  }
+
+  send(): void {
+    this.#send(this.operations);
+  }
+
+  #send(operations: readonly Operation[]): void {
+    if (operations.length === 1) this.#sendAlone(operations[0]!);
+    else this.#run(batchScript, batchOf(operations), operations, (reply) => this.#readAll(operations, reply));
+  }
+
+  #sendAlone(operation: Operation): void {
+    const { kind, keys, words, ttl } = operation;
+    if (kind !== "v" || keys.length > 1) {
+      const { script, args } = aloneIn(operation);
+      this.#run(script, args, [operation], (reply) => this.#read(operation, replyAlone(operation, reply)));
+      return;
+    }
+    // For one resource the bare command, so that a lone lock costs no more than that.
+    const set = [keys[0]!, words[0]!, "NX", "PX", Math.ceil(ttl)];
+    this.#command("SET", set, [operation], (reply) => {
+      if (reply === "OK") operation.settle({ vote: "yes", remaining: ttl });
+      else if (reply === null) this.#ask(operation);
+      else operation.settle(unexpected(this.#name, reply));
+    });
+  }
+
+  /**
+   * Taken. By whom, and for how long? It may be my own token, where a reply was lost (PROTOCOL 2.7). The question
+   * sets nothing, so it may be asked even if the round has been rolled back meanwhile.
+   */
+  #ask(vote: Operation): void {
+    const question: Operation = { ...vote, kind: "e", claim: undefined };
+    if (this.#origin.stands(this)) this.#sendAlone(question);
+    // The SET was sent: the token may be there.
+    else question.settle(failed(this.#name, this.#origin.connection.obstacle, false, vote.words));
+  }
+
+  /**
+   * Runs a script by its digest, and by its text where the master does not know it. The text goes out behind
+   * whatever was sent meanwhile, a roll-back perhaps: so never for a claim that was given up. A release may.
+   */
+  #run(script: Script, args: Args, operations: readonly Operation[], read: Read): void {
+    this.#command("EVALSHA", [script.sha1, ...args], operations, read, () => {
+      const wanted = this.#wantedOf(operations);
+      if (wanted.length === operations.length)
+        this.#command("EVAL", [script.source, ...args], operations, read);
+      else if (wanted.length > 0) this.#send(wanted);
+    });
+  }
+
+  #command(command: string, args: Args, operations: readonly Operation[], read: Read, sendText?: () => void): void {
+    const { connection } = this.#origin;
+    this.#open += 1;
+    sent(connection, command, args).then(
+      (reply) => {
+        read(reply);
+        this.#close();
+      },
+      (error) => {
+        this.#fail(operations, error, connection.isReply(error), sendText);
+        this.#close();
+      },
+    );
+  }
+
+  #fail(operations: readonly Operation[], error: unknown, isReply: boolean, sendText?: () => void): void {
+    const reason = isReply ? (error as Error).message : "";
+    const mayGoOn = isReply && this.#origin.stands(this);
+    if (sendText && mayGoOn && reason.startsWith("NOSCRIPT")) sendText();
+    else if (mayGoOn && operations.length > 1 && isBeforeAll.test(reason)) {
+      if (reason.startsWith("CROSSSLOT")) this.#origin.refusesSlots();
+      for (const operation of this.#wantedOf(operations)) this.#sendAlone(operation);
+    } else {
+      const words = operations.flatMap((operation) => operation.words);
+      const fault = failed(this.#name, error, isReply, words);
+      for (const operation of operations) operation.settle(fault);
+    }
+  }
+
+  /** Without those that were given up: they are told so. */
+  #wantedOf(operations: readonly Operation[]): readonly Operation[] {
+    return operations.filter((operation) => {
+      const isWanted = !isAbandoned(operation);
+      if (!isWanted) operation.settle(this.#origin.abandoned);
+      return isWanted;
+    });
+  }
+
+  #readAll(operations: readonly Operation[], reply: unknown): void {
+    const replies: readonly unknown[] = Array.isArray(reply) ? reply : [];
+    for (let index = 0; index < operations.length; index += 1) this.#read(operations[index]!, replies[index]);
+  }
+
+  #read(operation: Operation, reply: unknown): void {
+    const error = errorIn(reply);
+    if (error !== undefined) operation.settle(failed(this.#name, error, true, operation.words));
+    else operation.settle(answerIn(operation, reply) ?? unexpected(this.#name, reply));
+  }
+
+  #close(): void {
+    this.#open -= 1;
+    if (this.#open === 0) this.#origin.answered(this);
+  }
+
+  get #name(): string {
+    return this.#origin.connection.name;
+  }
+}
+
+/**
+ * Errors by which a master refuses a batch for one of its keys, before any of it is done: each operation may be sent
+ * again by itself.
+ */
+const isBeforeAll = /^(NOPERM|CROSSSLOT)\b/;
+
+/** A client library that throws is a connection that fails. */
+function sent(connection: Connection, command: string, args: Args): Promise<unknown> {
+  try {
+    return connection.send(command, args);
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}

@@ -1,0 +1,44 @@
+import type { Connection } from "./connection.ts";
+
+/** What a waiter says instead of a channel where it listens on none. */
+const nowhere = "-";
+
+/** Where a node hears of keys that its master hands over. */
+export class Inbox {
+  readonly #connection: Connection;
+  readonly #report: (error: unknown) => void;
+  #address = nowhere;
+  #hasReported = false;
+
+  /** `report`: why it cannot listen, once. */
+  constructor(connection: Connection, report: (error: unknown) => void) {
+    this.#connection = connection;
+    this.#report = report;
+  }
+
+  /** The channel as long as it is listened to: a master is told only what is true now. */
+  get address(): string {
+    return this.#address;
+  }
+
+  get isListening(): boolean {
+    return this.#address !== nowhere;
+  }
+
+  /** Settles when it is known whether it can. */
+  listen(channel: string, hear: (token: string) => void, onListening: () => void): Promise<void> {
+    return new Promise((resolve) => {
+      const changed = (isListening: boolean, error?: unknown): void => {
+        this.#address = isListening ? channel : nowhere;
+        if (error !== undefined && !this.#hasReported) {
+          this.#hasReported = true;
+          this.#report(error);
+        }
+        resolve();
+        if (isListening) onListening();
+      };
+      if (this.#connection.subscribe) this.#connection.subscribe(channel, hear, changed);
+      else resolve();
+    });
+  }
+}

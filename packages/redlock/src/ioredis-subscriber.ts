@@ -1,0 +1,78 @@
+/** A client that listens, made for that alone. */
+export interface SubscribingClient {
+  readonly status: string;
+  connect(): Promise<unknown>;
+  disconnect(): void;
+  subscribe(channel: string): Promise<unknown>;
+  on(event: string, listener: (...args: string[]) => void): unknown;
+}
+
+interface Subscription {
+  readonly hear: (message: string) => void;
+  readonly changed: (isListening: boolean, error?: unknown) => void;
+}
+
+/**
+ * The connection on which one hears what is published, since one that listens can do little else. Made when first
+ * needed. After each reconnect it subscribes anew, and says so only when the master has answered that.
+ */
+export class IoredisSubscriber {
+  readonly #makeClient: () => SubscribingClient;
+  readonly #subscriptions = new Map<string, Subscription>();
+  #client: SubscribingClient | undefined;
+
+  constructor(makeClient: () => SubscribingClient) {
+    this.#makeClient = makeClient;
+  }
+
+  subscribe(channel: string, subscription: Subscription): void {
+    this.#subscriptions.set(channel, subscription);
+    if (this.#client?.status === "ready") void this.#ask(this.#client, channel, subscription);
+    else this.reopen();
+  }
+
+  /** The user's client is back: so is this one, where it was used. */
+  reopen(): void {
+    const isOver = !this.#client || this.#client.status === "end";
+    if (this.#subscriptions.size > 0 && isOver) this.#open();
+  }
+
+  /** For as long as it is not opened again. */
+  end(): void {
+    const client = this.#client;
+    this.#client = undefined;
+    if (client && client.status !== "end") client.disconnect();
+    this.#tell(false);
+  }
+
+  #open(): void {
+    const client = this.#makeClient();
+    this.#client = client;
+    client.on("ready", () => {
+      for (const [channel, subscription] of this.#subscriptions) void this.#ask(client, channel, subscription);
+    });
+    client.on("close", () => {
+      if (client === this.#client) this.#tell(false);
+    });
+    client.on("message", (channel, message) => this.#subscriptions.get(channel!)?.hear(message!));
+    // Without a listener ioredis prints it. The first connection, which does the work, tells what is wrong.
+    client.on("error", () => {});
+    client.connect().catch(() => {});
+  }
+
+  async #ask(client: SubscribingClient, channel: string, { changed }: Subscription): Promise<void> {
+    try {
+      await client.subscribe(channel);
+      if (client === this.#client && client.status === "ready") changed(true);
+    } catch (error) {
+      if (client !== this.#client) return;
+      // Only the master's own word is a reason; that the connection was lost has been told.
+      const isReply = error instanceof Error && error.name === "ReplyError";
+      changed(false, isReply ? error : undefined);
+    }
+  }
+
+  #tell(isListening: boolean): void {
+    for (const { changed } of this.#subscriptions.values()) changed(isListening);
+  }
+}

@@ -1,0 +1,229 @@
+import { describe, expect, test } from "vitest";
+import { ExecutionError, InvalidArgumentError, LockLostError } from "./errors.ts";
+import { type LeadOptions, lead } from "./lead.ts";
+import type { Lock } from "./lock.ts";
+import { Gate, VirtualClient, type VirtualSetting, virtualSetting } from "./virtual-time.test.ts";
+
+const untilAborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
+
+/** What a candidate tells of itself, with the time. */
+function chronicle({ time }: VirtualSetting): { told: Array<[string, number]>; listeners: LeadOptions } {
+  const told: Array<[string, number]> = [];
+  const tell = (what: string) => () => void told.push([what, time.now()]);
+  return { told, listeners: { onStart: tell("start"), onStop: tell("stop"), onError: tell("error") } };
+}
+
+describe("a leader", () => {
+  test("leads until the caller's signal aborts, extended; then it releases, and lead resolves", async () => {
+    const setting = virtualSetting(3);
+    const { time, masters, redlock } = setting;
+    const { told, listeners } = chronicle(setting);
+    const controller = new AbortController();
+    const leading = lead(redlock, "r", 1000, untilAborted, { ...listeners, signal: controller.signal });
+    await time.advance(10_000);
+    expect(masters[0]!.owner("r")).toBeDefined();
+    expect(told).toEqual([["start", 2]]);
+    controller.abort();
+    await time.run(leading);
+    expect(told.slice(1)).toEqual([["stop", 10_000]]);
+    await time.advance(5);
+    expect(masters.map((master) => master.owner("r"))).toEqual([undefined, undefined, undefined]);
+  });
+
+  test("that returns steps down, and stands again when others have had their turn", async () => {
+    const setting = virtualSetting(3);
+    const { time, masters, redlock } = setting;
+    const terms = new Map<string, number>();
+    const candidate = (name: string, of: VirtualClient["redlock"]) =>
+      void lead(of, "r", 1000, () => void terms.set(name, (terms.get(name) ?? 0) + 1), { retryDelay: 5 });
+    candidate("a", redlock);
+    candidate("b", new VirtualClient(masters, {}, 2).redlock);
+    await time.advance(10_000);
+    // Pauses of 50 to 100 ms: neither a hot loop nor one that leads alone.
+    for (const name of ["a", "b"]) {
+      expect(terms.get(name)).toBeGreaterThan(80);
+      expect(terms.get(name)).toBeLessThan(200);
+    }
+  });
+
+  test("that throws releases and ends lead with its error", async () => {
+    const setting = virtualSetting(3);
+    const { time, masters, redlock } = setting;
+    const { told, listeners } = chronicle(setting);
+    const failing = () => Promise.reject(new TypeError("mine"));
+    await expect(time.run(lead(redlock, "r", 1000, failing, listeners))).rejects.toThrow(
+      new TypeError("mine"),
+    );
+    expect(told.map(([what]) => what)).toEqual(["start", "stop"]);
+    await time.advance(5);
+    expect(masters[0]!.owner("r")).toBeUndefined();
+  });
+
+  test("that lost the lock is told at once, and stands again when its routine has ended", async () => {
+    const setting = virtualSetting(3);
+    const { time, nodes, redlock } = setting;
+    const { told, listeners } = chronicle(setting);
+    const controller = new AbortController();
+    const stopped = new Gate();
+    const locks: Lock[] = [];
+    const routine = async (signal: AbortSignal, lock: Lock) => {
+      locks.push(lock);
+      await untilAborted(signal);
+      await stopped.opened;
+      signal.throwIfAborted();
+    };
+    const leading = lead(redlock, "r", 1000, routine, { ...listeners, signal: controller.signal });
+    await time.advance(10);
+    for (const node of nodes) node.cut();
+    await time.advance(1000);
+    expect(told.map(([what]) => what)).toEqual(["start", "stop"]);
+    expect(told[1]![1]).toBeLessThan(1000);
+    expect(locks[0]!.signal.reason).toBeInstanceOf(LockLostError);
+    for (const node of nodes) node.restore();
+    stopped.open();
+    await time.advance(1500);
+    expect(told.map(([what]) => what)).toEqual(["start", "stop", "start"]);
+    expect(locks[1]!.value).not.toBe(locks[0]!.value);
+    controller.abort();
+    await time.run(leading);
+  });
+
+  test.each([
+    ["the reason", (signal: AbortSignal) => signal.reason],
+    ["an error caused by it", (signal: AbortSignal) => new Error("stopped", { cause: signal.reason })],
+    ["an AbortError", () => new DOMException("aborted", "AbortError")],
+    ["a lock that is lost", () => new LockLostError(["r"], "it was released")],
+  ])("that throws %s because its signal aborted has not failed", async (_, thrown) => {
+    const { time, redlock } = virtualSetting(3);
+    const controller = new AbortController();
+    const routine = async (signal: AbortSignal) => {
+      await untilAborted(signal);
+      throw thrown(signal);
+    };
+    const leading = lead(redlock, "r", 1000, routine, { signal: controller.signal });
+    await time.advance(10);
+    controller.abort();
+    expect(await time.run(leading)).toBeUndefined();
+  });
+
+  test("that throws something else when its signal aborted has failed", async () => {
+    const { time, redlock } = virtualSetting(3);
+    const controller = new AbortController();
+    const routine = async (signal: AbortSignal) => {
+      await untilAborted(signal);
+      throw new TypeError("while stopping");
+    };
+    const leading = lead(redlock, "r", 1000, routine, { signal: controller.signal });
+    await time.advance(10);
+    controller.abort();
+    await expect(time.run(leading)).rejects.toThrow(new TypeError("while stopping"));
+  });
+
+  test("gives the lock up in the moment of quit; lead resolves when the routine has ended", async () => {
+    const setting = virtualSetting(3);
+    const { time, masters, redlock } = setting;
+    const { told, listeners } = chronicle(setting);
+    const ended = new Gate();
+    let seen: AbortSignal | undefined;
+    const routine = async (signal: AbortSignal) => {
+      seen = signal;
+      await ended.opened;
+    };
+    let resolved = false;
+    const leading = lead(redlock, "r", 1000, routine, listeners).then(() => {
+      resolved = true;
+    });
+    await time.advance(100);
+    await time.run(redlock.quit());
+    expect(seen?.aborted).toBe(true);
+    expect(told).toEqual([
+      ["start", 2],
+      ["stop", 100],
+    ]);
+    expect(masters[0]!.owner("r")).toBeUndefined();
+    expect(resolved).toBe(false);
+    ended.open();
+    await time.run(leading);
+  });
+});
+
+describe("a candidate", () => {
+  test("waits for ever while somebody else leads, tells nothing, and ends with the caller's signal", async () => {
+    const setting = virtualSetting(3, { waitTimeout: 10 });
+    const { time, masters, redlock, machine } = setting;
+    const { told, listeners } = chronicle(setting);
+    for (const master of masters) master.put("r", "rival");
+    const controller = new AbortController();
+    const leading = lead(redlock, "r", 1000, untilAborted, { ...listeners, signal: controller.signal });
+    await time.advance(60_000);
+    expect(told).toEqual([]);
+    controller.abort();
+    await time.run(leading);
+    expect(machine.referencedTimers).toBe(0);
+  });
+
+  test("follows when the leader is gone", async () => {
+    const setting = virtualSetting(3);
+    const { time, masters, redlock } = setting;
+    const { told, listeners } = chronicle(setting);
+    for (const master of masters) master.put("r", "rival", 5000);
+    void lead(redlock, "r", 1000, untilAborted, listeners);
+    await time.advance(5500);
+    expect(told.map(([what]) => what)).toEqual(["start"]);
+    expect(told[0]![1]).toBeLessThan(5100);
+  });
+
+  test("goes on through a time without a quorum, tells of it about once a ttl, and then leads", async () => {
+    const setting = virtualSetting(3);
+    const { time, nodes, redlock } = setting;
+    const { told, listeners } = chronicle(setting);
+    const errors: unknown[] = [];
+    const onError = (error: ExecutionError) => void errors.push(error);
+    for (const node of nodes.slice(1)) node.cut();
+    void lead(redlock, "r", 1000, untilAborted, { ...listeners, onError });
+    await time.advance(30_000);
+    expect(told).toEqual([]);
+    expect(errors.length).toBeGreaterThan(20);
+    expect(errors.length).toBeLessThanOrEqual(30);
+    expect(errors[0]).toBeInstanceOf(ExecutionError);
+    expect(errors[0]).toMatchObject({ code: "NO_QUORUM" });
+    for (const node of nodes.slice(1)) node.restore();
+    await time.advance(1500);
+    expect(told.map(([what]) => what)).toEqual(["start"]);
+  });
+
+  test("ends with quit, also in the pause between two terms", async () => {
+    const { time, redlock, machine } = virtualSetting(3);
+    let terms = 0;
+    const leading = lead(redlock, "r", 100_000, () => {
+      terms += 1;
+    });
+    await time.advance(100);
+    const begun = time.now();
+    await time.run(redlock.quit());
+    await time.run(leading);
+    expect(time.now() - begun).toBeLessThan(10);
+    expect([terms, machine.referencedTimers]).toEqual([1, 0]);
+  });
+
+  test("does nothing once quit was called, or with a signal that is aborted", async () => {
+    const { time, nodes, redlock } = virtualSetting(3);
+    await time.run(lead(redlock, "r", 1000, untilAborted, { signal: AbortSignal.abort() }));
+    await time.run(redlock.quit());
+    await time.run(lead(redlock, "r", 1000, untilAborted));
+    expect(nodes[0]!.sent).toEqual([]);
+  });
+
+  test.each([
+    ["no routine", ["r", 1000, undefined]],
+    ["no resource", ["", 1000, untilAborted]],
+    ["a ttl that cannot be", ["r", -1, untilAborted]],
+    ["a signal that is none", ["r", 1000, untilAborted, { signal: "stop" }]],
+  ])("with %s is refused before anything is sent", async (_, args) => {
+    const { redlock, nodes } = virtualSetting(3);
+    const leading = (lead as (...args: unknown[]) => Promise<void>)(redlock, ...args);
+    await expect(leading).rejects.toThrow(InvalidArgumentError);
+    expect(nodes[0]!.sent).toEqual([]);
+  });
+});

@@ -1,0 +1,127 @@
+import { onAbort } from "./abort.ts";
+import { Cancellation } from "./cancellation.ts";
+import {
+  ClosedError,
+  ExecutionError,
+  InvalidArgumentError,
+  LockLostError,
+  ResourceLockedError,
+} from "./errors.ts";
+import type { Lock } from "./lock.ts";
+import { type AcquireOptions, Redlock } from "./redlock.ts";
+import { randomFraction } from "./runtime.ts";
+import { sleep } from "./sleep.ts";
+import type { RedlockAbortSignal, Routine } from "./using.ts";
+
+export interface LeadOptions extends Omit<AcquireOptions, "retryCount" | "waitTimeout"> {
+  /** Ends the candidature: the routine's signal aborts if it leads, and `lead` resolves. */
+  readonly signal?: AbortSignal | undefined;
+  /** We lead from now on; called before the routine. What it throws counts as thrown by the routine. */
+  readonly onStart?: ((lock: Lock) => void) | undefined;
+  /**
+   * We do not lead any more: at once when the lock is lost, whatever the routine still does (`lock.signal.reason`
+   * tells why), otherwise when the routine has ended and before the lock is released.
+   */
+  readonly onStop?: ((lock: Lock) => void) | undefined;
+  /** No quorum of masters answered for a whole ttl, so nobody can be elected; the next campaign follows. */
+  readonly onError?: ((error: ExecutionError) => void) | undefined;
+}
+
+/** A routine that returns at once is not to keep masters and rivals busy: so much of the ttl is between two terms. */
+const pauseFraction = 1 / 10;
+
+/** What a term came to: nothing, or what the routine has thrown of itself. */
+type Term = { readonly error: unknown } | undefined;
+
+/**
+ * Leader election: of all processes that call this for the same resource, one at a time runs `routine`. It leads
+ * for as long as the routine runs, and its lock of `ttl` ms is extended meanwhile; a leader that dies is followed
+ * by another within that time. The routine's signal aborts when it leads no more: it has to stop then, and another
+ * leader may be at work already if it does not.
+ *
+ * Campaigns for ever: while somebody else leads, through times without a quorum, after the lock was lost, and also
+ * when the routine has returned, which steps down and lets others come first. (To do something once under a lock,
+ * there is {@link Redlock.using}.) Resolves when `options.signal` aborts or `redlock.quit()` is called, and the
+ * routine has ended; `quit` has by then released the lock, so that another leads at once.
+ * @throws what the routine throws, once its lock is released; not, though, what it throws because its signal has
+ * aborted. InvalidArgumentError, before anything is sent.
+ */
+export async function lead(
+  redlock: Redlock,
+  resources: string | readonly string[],
+  ttl: number,
+  routine: Routine<unknown>,
+  options: LeadOptions = {},
+): Promise<void> {
+  if (typeof routine !== "function") throw new InvalidArgumentError("lead needs a routine to run");
+  const { signal, onError } = options;
+  const { closed } = Redlock.insideOf(redlock);
+  // One campaign is so long that a quorum that is missing is told of, and no master is asked more often for it.
+  const campaign = { ...options, waitTimeout: ttl };
+  while (!signal?.aborted && !closed.reason) {
+    let term: Term;
+    try {
+      term = await redlock.using(resources, ttl, campaign, (termSignal, lock) =>
+        serve(routine, options, termSignal, lock),
+      );
+    } catch (error) {
+      if (signal?.aborted || closed.reason) return;
+      if (!(error instanceof ExecutionError)) throw error;
+      // Somebody else leads: nothing to tell.
+      if (error instanceof ResourceLockedError) continue;
+      onError?.(error);
+    }
+    if (term) throw term.error;
+    await pauseBetweenTerms(redlock, ttl, signal);
+  }
+}
+
+/** One term as leader. */
+async function serve(
+  routine: Routine<unknown>,
+  { onStart, onStop }: LeadOptions,
+  signal: RedlockAbortSignal,
+  lock: Lock,
+): Promise<Term> {
+  let leading = true;
+  const stop = () => {
+    if (!leading) return;
+    leading = false;
+    onStop?.(lock);
+  };
+  const forget = onAbort(lock.signal, stop);
+  try {
+    onStart?.(lock);
+    await routine(signal, lock);
+  } catch (error) {
+    if (!isInterruption(error, signal)) return { error };
+  } finally {
+    forget();
+    stop();
+  }
+  return undefined;
+}
+
+/** Whether `error` only tells that the signal has aborted: what it rejects with, or what follows from a lock that is gone. */
+function isInterruption(error: unknown, signal: AbortSignal): boolean {
+  if (!signal.aborted) return false;
+  if (error === signal.reason || error instanceof LockLostError || error instanceof ClosedError) return true;
+  return error instanceof Error && (error.name === "AbortError" || error.cause === signal.reason);
+}
+
+async function pauseBetweenTerms(
+  redlock: Redlock,
+  ttl: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const { coordinator, closed } = Redlock.insideOf(redlock);
+  const ended = new Cancellation();
+  const end = () => ended.cancel(new ClosedError());
+  const forgetSignal = signal && onAbort(signal, end);
+  const forgetClosed = closed.onCancel(end);
+  if (signal?.aborted) end();
+  const half = (ttl * pauseFraction) / 2;
+  await sleep(coordinator.runtime, half + half * randomFraction(coordinator.runtime), ended);
+  forgetSignal?.();
+  forgetClosed();
+}

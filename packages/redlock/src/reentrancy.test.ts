@@ -1,0 +1,463 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import {
+  AbortError,
+  ClosedError,
+  InvalidArgumentError,
+  LockLostError,
+  ResourceLockedError,
+} from "./errors.ts";
+import type { Lock } from "./lock.ts";
+import { Redlock, type RedlockOptions } from "./redlock.ts";
+import { Gate, VirtualClient, type VirtualSetting, virtualSetting } from "./virtual-time.test.ts";
+
+function setting(options: RedlockOptions = {}): VirtualSetting {
+  return virtualSetting(3, { reentrant: true, ...options });
+}
+
+/** The votes and extensions that each master was asked for. */
+function claims({ nodes }: VirtualSetting): number {
+  return nodes[0]!.kinds.filter((kind) => kind === "vote").length;
+}
+
+/** What the masters hold. */
+function owners({ masters }: VirtualSetting, resource = "r"): ReadonlyArray<string | undefined> {
+  return masters.map((master) => master.owner(resource));
+}
+
+const free = [undefined, undefined, undefined];
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+});
+
+describe("inside of the routine of using", () => {
+  test("acquire, tryAcquire and using come back at once, on the same hold, without a command", async () => {
+    const at = setting();
+    const { time, redlock, nodes } = at;
+    const outer = redlock.using("r", 1000, async (_, outerLock) => {
+      const begun = time.now();
+      const sent = nodes[0]!.sent.length;
+      const inner = await redlock.acquire("r", 1000);
+      expect(inner).not.toBe(outerLock);
+      expect([inner.value, inner.state, inner.resources]).toEqual([outerLock.value, "held", ["r"]]);
+      expect(inner.remaining()).toBe(outerLock.remaining());
+      await inner.release();
+      const tried = await redlock.tryAcquire("r", 1000);
+      expect(tried!.state).toBe("held");
+      await tried!.release();
+      const value = await redlock.using("r", 1000, (_signal, lock) => lock.value);
+      expect(value).toBe(outerLock.value);
+      expect([time.now() - begun, nodes[0]!.sent.length - sent]).toEqual([0, 0]);
+      return "done";
+    });
+    expect(await time.run(outer)).toBe("done");
+    await time.advance(5);
+    expect([claims(at), owners(at)]).toEqual([1, free]);
+  });
+
+  test("it goes on through any depth, and through what is awaited or called back", async () => {
+    const at = setting();
+    const { time, redlock } = at;
+    let deepest = 0;
+    const deeper = async (depth: number): Promise<void> => {
+      deepest = Math.max(deepest, depth);
+      await new Promise<void>((resolve) => void time.schedule(resolve, 10));
+      if (depth < 20) await redlock.using("r", 1000, () => deeper(depth + 1));
+    };
+    await time.run(redlock.using("r", 1000, () => deeper(1)));
+    expect([deepest, claims(at)]).toEqual([20, 1]);
+  });
+
+  test("some of the held resources may be entered, and are all that the handle names", async () => {
+    const at = setting();
+    const { time, redlock } = at;
+    await time.run(
+      redlock.using(["a", "b", "c"], 1000, async () => {
+        const inner = await redlock.acquire(["c", "a"], 1000);
+        expect(inner.resources).toEqual(["c", "a"]);
+        await inner.release();
+      }),
+    );
+    expect(claims(at)).toBe(1);
+  });
+
+  test("some that are held and some that are not are refused, before anything is sent", async () => {
+    const at = setting();
+    const { time, redlock } = at;
+    const outer = redlock.using("a", 1000, () => redlock.acquire(["a", "b"], 1000));
+    await expect(time.run(outer)).rejects.toThrow(InvalidArgumentError);
+    await expect(outer).rejects.toThrow('"a" is held already and "b" is not');
+    expect(claims(at)).toBe(1);
+  });
+
+  test("a resource that is not held is asked for, and what was held outside of it is still entered", async () => {
+    const at = setting();
+    const { time, redlock } = at;
+    await time.run(
+      redlock.using("a", 1000, (_, outer) =>
+        redlock.using("b", 1000, async () => {
+          const inner = await redlock.acquire("a", 1000);
+          expect(inner.value).toBe(outer.value);
+          await inner.release();
+        }),
+      ),
+    );
+    expect(claims(at)).toBe(2);
+  });
+
+  test("a hold with less than half of the wanted ttl left is extended before it is entered", async () => {
+    const { time, redlock, nodes } = setting();
+    await time.run(
+      redlock.using("r", 1000, async (_, outer) => {
+        const inner = await redlock.acquire("r", 10_000);
+        expect(inner.remaining()).toBeGreaterThan(9000);
+        expect(outer.remaining()).toBe(inner.remaining());
+        await inner.release();
+      }),
+    );
+    expect(nodes[0]!.kinds).toEqual(["vote", "extend", "release"]);
+  });
+
+  test("an outer using that may hold only for so long caps those inside, and they do not lift it", async () => {
+    const { time, redlock } = setting();
+    await time.run(
+      redlock.using("r", 300, { maxHoldTime: 900 }, () =>
+        redlock.using("r", 300, async (signal) => {
+          await new Promise((resolve) => signal.addEventListener("abort", resolve));
+          expect(time.now()).toBeLessThanOrEqual(910);
+          expect((signal.reason as LockLostError).why).toContain("maxHoldTime");
+        }),
+      ),
+    );
+  });
+});
+
+describe("the last handle releases", () => {
+  test("inner ones do not, and each has a released state of its own", async () => {
+    const at = setting();
+    const { time, redlock } = at;
+    await time.run(
+      redlock.using("r", 1000, async (_, outer) => {
+        const inner = await redlock.acquire("r", 1000);
+        expect(await inner.release()).toEqual({ outcome: "released", attempts: [] });
+        expect([inner.state, inner.remaining(), inner.expiration]).toEqual(["released", 0, 0]);
+        expect(inner.signal.aborted).toBe(false);
+        expect(await inner.verify()).toBe(false);
+        await expect(inner.extend(1000)).rejects.toThrow(LockLostError);
+        await expect(redlock.extend(inner, 1000)).rejects.toThrow("it was released");
+        expect(await inner.release()).toEqual({ outcome: "released", attempts: [] });
+        expect([outer.state, await outer.verify()]).toEqual(["held", true]);
+        expect(owners(at)).toEqual([outer.value, outer.value, outer.value]);
+      }),
+    );
+    await time.advance(5);
+    expect(owners(at)).toEqual(free);
+  });
+
+  test("an inner one that is released later keeps the hold until then", async () => {
+    const at = setting();
+    const { time, redlock } = at;
+    const inner = await time.run(redlock.using("r", 1000, () => redlock.acquire("r", 1000)));
+    await time.advance(100);
+    expect([inner.state, owners(at)]).toEqual(["held", [inner.value, inner.value, inner.value]]);
+    const { outcome } = await time.run(inner.release());
+    await time.advance(5);
+    expect([outcome, inner.state, owners(at)]).toEqual(["released", "released", free]);
+  });
+
+  test("by redlock.release as by its own", async () => {
+    const at = setting();
+    const { time, redlock } = at;
+    await time.run(
+      redlock.using("r", 1000, async (_, outer) => {
+        await redlock.release(await redlock.acquire("r", 1000));
+        expect(await redlock.verify(outer)).toBe(true);
+      }),
+    );
+    await time.advance(5);
+    expect(owners(at)).toEqual(free);
+  });
+
+  test("a loss reaches every handle, by signal and by event, but none that was released", async () => {
+    const { time, redlock, client, nodes } = setting();
+    let left: Lock | undefined;
+    await time.run(
+      redlock.using("r", 1000, async (outerSignal, outer) => {
+        left = await redlock.acquire("r", 1000);
+        void left.signal;
+        await left.release();
+        const inner = await redlock.acquire("r", 1000);
+        for (const node of nodes) node.cut();
+        await new Promise((resolve) => inner.signal.addEventListener("abort", resolve));
+        expect(outerSignal.aborted).toBe(true);
+        expect([outer.state, inner.state, left.state]).toEqual(["lost", "lost", "released"]);
+        expect(inner.signal.reason).toBeInstanceOf(LockLostError);
+        expect(left.signal.aborted).toBe(false);
+        expect(client.lost).toEqual([outer, inner]);
+        expect((await inner.release()).outcome).toBe("expired");
+        expect(inner.state).toBe("lost");
+      }),
+    );
+  });
+});
+
+describe("siblings", () => {
+  test.each(["using", "acquire"])("by %s take turns, and what is inside of each enters at once", async (how) => {
+    const at = setting({ retryCount: -1 });
+    const { time, redlock } = at;
+    let inside = 0;
+    const order: number[] = [];
+    const work = async (number: number): Promise<void> => {
+      inside += 1;
+      expect(inside).toBe(1);
+      order.push(number);
+      await new Promise<void>((resolve) => void time.schedule(resolve, 50));
+      inside -= 1;
+    };
+    const sibling = async (number: number): Promise<void> => {
+      if (how === "using") {
+        return redlock.using("r", 1000, () => redlock.using("r", 1000, () => work(number)));
+      }
+      const lock = await redlock.acquire("r", 1000);
+      const within = await redlock.acquire("r", 1000, { within: lock });
+      await work(number);
+      await within.release();
+      await lock.release();
+    };
+    await time.run(redlock.using("r", 1000, () => Promise.all([1, 2, 3].map(sibling))));
+    expect([order, claims(at)]).toEqual([[1, 2, 3], 1]);
+  });
+
+  test("that want different resources do not wait for each other", async () => {
+    const { time, redlock } = setting();
+    await time.run(
+      redlock.using(["a", "b"], 1000, async () => {
+        const a = await redlock.acquire("a", 1000);
+        const b = await redlock.acquire("b", 1000);
+        expect([a.state, b.state]).toEqual(["held", "held"]);
+        await Promise.all([a.release(), b.release()]);
+      }),
+    );
+  });
+
+  test("are refused when their patience is over, and told by whom", async () => {
+    const { time, redlock } = setting();
+    await time.run(
+      redlock.using("r", 1000, async () => {
+        const first = await redlock.acquire("r", 1000);
+        expect(await redlock.tryAcquire("r", 1000)).toBeNull();
+        const begun = time.now();
+        const refused = redlock.acquire("r", 1000, { waitTimeout: 300 });
+        await expect(refused).rejects.toThrow(ResourceLockedError);
+        await expect(refused).rejects.toThrow("another call inside of the same hold");
+        expect(time.now() - begun).toBe(300);
+        await first.release();
+        const second = await redlock.tryAcquire("r", 1000);
+        expect(second!.state).toBe("held");
+        await second!.release();
+      }),
+    );
+  });
+
+  test("stop waiting when their signal aborts, or with quit", async () => {
+    const { time, redlock } = setting({ retryCount: -1 });
+    const gate = new Gate();
+    const using = redlock.using("r", 1000, async () => {
+      await redlock.acquire("r", 1000);
+      const controller = new AbortController();
+      const aborted = redlock.acquire("r", 1000, { signal: controller.signal });
+      controller.abort();
+      await expect(aborted).rejects.toThrow(AbortError);
+      const waiting = redlock.acquire("r", 1000);
+      waiting.catch(() => {});
+      const quit = redlock.quit();
+      await expect(waiting).rejects.toThrow(ClosedError);
+      await quit;
+      gate.open();
+    });
+    await time.run(using);
+    await gate.opened;
+  });
+
+  test("wait also for what a promise of the first one still holds", async () => {
+    const { time, redlock } = setting({ retryCount: -1 });
+    const gate = new Gate();
+    let second = false;
+    const outer = redlock.using("r", 1000, async () => {
+      let detached: Promise<void> | undefined;
+      await redlock.using("r", 1000, () => {
+        detached = redlock.using("r", 1000, () => gate.opened);
+      });
+      const sibling = redlock.using("r", 1000, () => {
+        second = true;
+      });
+      await new Promise<void>((resolve) => void time.schedule(resolve, 100));
+      expect(second).toBe(false);
+      gate.open();
+      await detached;
+      await sibling;
+    });
+    await time.run(outer);
+    expect(second).toBe(true);
+  });
+});
+
+describe("a promise that outlives its hold", () => {
+  test("finds it dead: what it acquires is asked of the masters, and waits for the next holder", async () => {
+    const at = setting({ retryCount: -1, retryDelay: 20 });
+    const { time, redlock, masters } = at;
+    const over = new Gate();
+    let detached: Promise<Lock> | undefined;
+    await time.run(
+      redlock.using("r", 1000, () => {
+        detached = over.opened.then(() => redlock.acquire("r", 1000));
+      }),
+    );
+    const rival = new VirtualClient(masters, { retryCount: -1 }, 2);
+    const held = await time.run(rival.redlock.acquire("r", 500));
+    over.open();
+    await time.advance(300);
+    expect(owners(at)).toEqual([held.value, held.value, held.value]);
+    const lock = await time.run(detached!);
+    expect([rival.lost.length, held.state]).toEqual([1, "lost"]);
+    expect(lock.value).not.toBe(held.value);
+  });
+
+  test("finds it dead even when another handle keeps the hold", async () => {
+    const at = setting();
+    const { time, redlock } = at;
+    const over = new Gate();
+    let detached: Promise<Lock | null> | undefined;
+    const inner = await time.run(
+      redlock.using("r", 1000, () => {
+        detached = over.opened.then(() => redlock.tryAcquire("r", 1000));
+        return redlock.acquire("r", 1000);
+      }),
+    );
+    over.open();
+    expect(inner.state).toBe("held");
+    expect(await time.run(detached!)).toBeNull();
+  });
+
+  test("that waited for its turn meanwhile asks the masters, in what is left of its waitTimeout", async () => {
+    const at = setting();
+    const { time, redlock } = at;
+    let waiting: Promise<unknown> | undefined;
+    const inner = await time.run(
+      redlock.using("r", 10_000, async () => {
+        const first = await redlock.acquire("r", 10_000);
+        waiting = time.measure(redlock.acquire("r", 1000, { waitTimeout: 500 }));
+        await new Promise<void>((resolve) => void time.schedule(resolve, 100));
+        return first;
+      }),
+    );
+    expect(claims(at)).toBe(1);
+    void inner;
+    const { took, error } = (await time.run(waiting!)) as { took: number; error: Error };
+    expect(error).toBeInstanceOf(ResourceLockedError);
+    expect(took).toBeLessThan(560);
+  });
+
+  test("of a hold that was lost asks the masters", async () => {
+    const at = setting();
+    const { time, redlock, nodes } = at;
+    await time.run(
+      redlock.using("r", 1000, async (signal) => {
+        for (const node of nodes) node.cut();
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        for (const node of nodes) node.restore();
+        await new Promise<void>((resolve) => void time.schedule(resolve, 1000));
+        const lock = await redlock.acquire("r", 1000);
+        expect(lock.state).toBe("held");
+        await lock.release();
+      }),
+    );
+    expect(claims(at)).toBe(2);
+  });
+});
+
+describe("by handle", () => {
+  test("a lock is entered where it is named, in a Redlock without contexts too", async () => {
+    const at = setting({ reentrant: "handle" });
+    const { time, redlock } = at;
+    const outer = await time.run(redlock.acquire("r", 1000));
+    const inner = await redlock.acquire("r", 1000, { within: outer });
+    await redlock.using("r", 1000, { within: inner }, async (_, lock) => {
+      expect(lock.value).toBe(outer.value);
+    });
+    expect((await outer.release()).attempts).toEqual([]);
+    expect([outer.state, inner.state, claims(at)]).toEqual(["released", "held", 1]);
+    await time.run(inner.release());
+    await time.advance(5);
+    expect(owners(at)).toEqual(free);
+  });
+
+  test("an inner using goes on extending when the outer handle is released", async () => {
+    const at = setting({ reentrant: "handle" });
+    const { time, redlock } = at;
+    const outer = await time.run(redlock.acquire("r", 1000));
+    await time.run(
+      redlock.using("r", 1000, { within: outer }, async (signal, lock) => {
+        await outer.release();
+        await new Promise<void>((resolve) => void time.schedule(resolve, 5000));
+        expect([signal.aborted, lock.state]).toEqual([false, "held"]);
+      }),
+    );
+    await time.advance(5);
+    expect(owners(at)).toEqual(free);
+  });
+
+  test("contexts do not count there", async () => {
+    const { time, redlock } = setting({ reentrant: "handle" });
+    const inner = time.run(redlock.using("r", 1000, () => redlock.tryAcquire("r", 1000)));
+    expect(await inner).toBeNull();
+  });
+
+  test.each([
+    ["released", (lock: Lock) => lock.release()],
+    ["handed over", (lock: Lock) => Promise.resolve(lock.toJSON())],
+  ])("one that is %s is not entered", async (_, end) => {
+    const at = setting();
+    const { time, redlock } = at;
+    const outer = await time.run(redlock.acquire("r", 1000));
+    await time.run(end(outer) as Promise<unknown>);
+    await expect(redlock.acquire("r", 1000, { within: outer })).rejects.toThrow(LockLostError);
+    expect(claims(at)).toBe(1);
+  });
+
+  test("nothing but a lock of the same Redlock that holds the resources can be named", async () => {
+    const at = setting();
+    const { time, redlock, masters } = at;
+    const lock = await time.run(redlock.acquire("r", 1000));
+    const foreign = await time.run(
+      new VirtualClient(masters, { reentrant: true }, 2).redlock.acquire("s", 1000),
+    );
+    for (const within of [foreign, {}, "r"] as Lock[]) {
+      await expect(redlock.acquire("r", 1000, { within })).rejects.toThrow(InvalidArgumentError);
+    }
+    await expect(redlock.acquire("s", 1000, { within: lock })).rejects.toThrow('does not hold "s"');
+    const plain = virtualSetting(3).redlock;
+    await expect(plain.acquire("r", 1000, { within: lock })).rejects.toThrow(InvalidArgumentError);
+    expect(claims(at)).toBe(1);
+  });
+});
+
+describe("without asking for it", () => {
+  test("nothing is entered", async () => {
+    const { time, redlock } = virtualSetting(3);
+    const inner = await time.run(redlock.using("r", 1000, () => redlock.tryAcquire("r", 1000)));
+    expect(inner).toBeNull();
+  });
+});
+
+describe("where there is no AsyncLocalStorage", () => {
+  test("contexts are refused when the Redlock is made, and handles work", async () => {
+    vi.stubGlobal("process", undefined);
+    const { nodes, machine } = virtualSetting(3);
+    const contexts = () => new Redlock(nodes, { runtime: machine, reentrant: true });
+    expect(contexts).toThrow(InvalidArgumentError);
+    expect(contexts).toThrow('reentrant: "handle"');
+    vi.unstubAllGlobals();
+    expect(new Redlock(nodes, { runtime: machine, reentrant: "handle" })).toBeInstanceOf(Redlock);
+  });
+});

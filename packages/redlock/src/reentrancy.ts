@@ -1,0 +1,194 @@
+import type { Wish } from "./acquire.ts";
+import { type AsyncContext, asyncContext } from "./async-context.ts";
+import { Attempts } from "./attempts.ts";
+import { Cancellation } from "./cancellation.ts";
+import type { Contest } from "./contend.ts";
+import type { Coordinator } from "./coordinator.ts";
+import { InvalidArgumentError, LockLostError, listed, ResourceLockedError } from "./errors.ts";
+import { extend } from "./extend.ts";
+import { Lock, type LockOwner } from "./lock.ts";
+import { ReentrantLock } from "./reentrant-lock.ts";
+import { release } from "./release.ts";
+import { longestTimer, type Runtime } from "./runtime.ts";
+import type { Settings } from "./settings.ts";
+import { sleep } from "./sleep.ts";
+import type { Turn } from "./turns.ts";
+import type { Routine } from "./using.ts";
+
+// Reentrancy (PROTOCOL 10) is counted here, in the client: masters that counted on their own would come to different
+// counts as soon as one of them missed a command.
+//
+// Handles form a tree. The first one has the hold of the masters, which is a lease. A call from inside of it, for the
+// same resources, is given a further handle on that lease, and no master is asked; the lease is released when its
+// last handle is. Who may enter is decided by the handle that a call is inside of, never by the lease alone:
+//
+// - Calls inside of the same handle are siblings. They exclude each other as anybody else would, so they take turns.
+//   A call inside of the one whose turn it is enters at once.
+// - A handle that was released or lost lets nobody in, even if others keep its lease: a promise that outlives the
+//   handle it was started under has to ask the masters like everybody else.
+//
+// What a call is inside of follows the async context of a routine of `using`, or is named: `{ within: lock }`. A
+// handle that `acquire` returns is in no context. It would have to be put into that of its caller, whose other
+// branches would then enter a hold that is not theirs.
+
+/** The handles that a call is inside of, the innermost first. */
+interface Frame {
+  readonly lock: ReentrantLock;
+  readonly outer: Frame | undefined;
+}
+
+/** What came of asking: as of a contest, and the handle, where a hold was entered. */
+export type Entered = Contest & { readonly lock?: ReentrantLock };
+
+/** A hold that has less than this part of the wanted ttl left is extended before it is entered. */
+const leastLeft = 1 / 2;
+
+/** Whom the calls of one Redlock are inside of. */
+export class Reentrancy {
+  readonly #coordinator: Coordinator;
+  readonly #context: AsyncContext<Frame> | undefined;
+
+  /** @param context `undefined`: only handles that are named count. */
+  constructor(coordinator: Coordinator, context: AsyncContext<Frame> | undefined) {
+    this.#coordinator = coordinator;
+    this.#context = context;
+  }
+
+  /** `routine`, with all that it calls inside of its lock. */
+  inside<T>(routine: Routine<T>): Routine<T> {
+    const context = this.#context;
+    if (!context) return routine;
+    return (signal, lock) => {
+      const frame = { lock: lock as ReentrantLock, outer: context.getStore() };
+      return context.run(frame, () => routine(signal, lock));
+    };
+  }
+
+  /** The innermost handle of the context that holds `resources`. */
+  inContext(resources: readonly string[]): ReentrantLock | undefined {
+    for (let frame = this.#context?.getStore(); frame; frame = frame.outer) {
+      if (frame.lock.isOpen && covers(frame.lock, resources)) return frame.lock;
+    }
+    return undefined;
+  }
+
+  named(within: unknown, resources: readonly string[]): ReentrantLock {
+    if (!(within instanceof ReentrantLock) || Lock.leaseOf(within).coordinator !== this.#coordinator) {
+      throw new InvalidArgumentError("within must be a lock of this Redlock");
+    }
+    if (!covers(within, resources)) {
+      throw new InvalidArgumentError(`within does not hold ${listed(resources)}`);
+    }
+    if (within.isOpen) return within;
+    throw new LockLostError(within.resources, `within is ${within.state}, nothing of it remains`);
+  }
+}
+
+/** @throws InvalidArgumentError where async contexts are wanted, and there are none. */
+export function reentrancyOf(
+  coordinator: Coordinator,
+  reentrant: boolean | "handle" | undefined,
+): Reentrancy | undefined {
+  if (!reentrant) return undefined;
+  const context = reentrant === "handle" ? undefined : asyncContext<Frame>();
+  if (context || reentrant === "handle") return new Reentrancy(coordinator, context);
+  throw new InvalidArgumentError(
+    'reentrant: true needs AsyncLocalStorage, and there is none; use reentrant: "handle" and name the lock: { within }',
+  );
+}
+
+/** The handle to enter for `resources`; `undefined` where the masters are to be asked. */
+export function outerFor(
+  reentrancy: Reentrancy | undefined,
+  resources: readonly string[],
+  within: Lock | undefined,
+): ReentrantLock | undefined {
+  if (within === undefined) return reentrancy?.inContext(resources);
+  if (reentrancy) return reentrancy.named(within, resources);
+  throw new InvalidArgumentError('within needs a Redlock with reentrant: true or "handle"');
+}
+
+/**
+ * Whether `lock` holds all of `resources`, or none.
+ * @throws InvalidArgumentError for some of them: to wait for all would be to wait for oneself.
+ */
+function covers(lock: ReentrantLock, resources: readonly string[]): boolean {
+  const missing = resources.filter((resource) => !lock.resources.includes(resource));
+  if (missing.length === 0 || missing.length === resources.length) return missing.length === 0;
+  const held = resources.filter((resource) => lock.resources.includes(resource));
+  throw new InvalidArgumentError(
+    `${listed(held)} is held already and ${listed(missing)} is not: ask for what is missing alone, or for all at first`,
+  );
+}
+
+/** Who asks, for what, and from inside of which handle. */
+export interface Caller {
+  readonly owner: LockOwner;
+  readonly outer: ReentrantLock;
+  readonly wish: Wish;
+  readonly cancellation: Cancellation;
+}
+
+/** Enters the outer handle when the caller's turn has come, and begins `anew` where that handle has ended by then. */
+export async function enter(caller: Caller, anew: (wish: Wish) => Promise<Entered>): Promise<Entered> {
+  const { outer, wish, cancellation } = caller;
+  const { runtime } = Lock.leaseOf(outer).coordinator;
+  const begun = runtime.monotonic();
+  const turn = outer.inside.take(wish.resources);
+  let entered = false;
+  try {
+    if (!turn.begun) await waitFor(turn, runtime, wish.settings, cancellation);
+    if (cancellation.reason) throw cancellation.reason;
+    if (!turn.begun) return lockedBySibling(outer, wish);
+    entered = outer.isOpen;
+    if (entered) return await enterNow(caller, turn);
+  } finally {
+    if (!entered) outer.inside.end(turn);
+  }
+  return anew(lessWaited(wish, runtime.monotonic() - begun));
+}
+
+async function enterNow({ owner, outer, wish, cancellation }: Caller, turn: Turn): Promise<Entered> {
+  const lease = Lock.leaseOf(outer);
+  const attempts = new Attempts(lease.coordinator.nodes);
+  const lock = new ReentrantLock(owner, lease, attempts, { outer, turn });
+  try {
+    if (lease.remaining() < wish.ttl * leastLeft) {
+      await cancellation.race(extend(lease, wish.ttl, wish.settings));
+      if (cancellation.reason) throw cancellation.reason;
+    }
+    return { lease, attempts, lock };
+  } catch (error) {
+    await lock.leave(() => release(lease, wish.settings));
+    throw error;
+  }
+}
+
+/** Waits until the turn begins, at most for as long as the settings let a call wait for others. */
+async function waitFor(
+  turn: Turn,
+  runtime: Runtime,
+  settings: Settings,
+  cancellation: Cancellation,
+): Promise<void> {
+  const { waitTimeout, retryCount, retryDelay } = settings;
+  const patience = waitTimeout ?? (retryCount === -1 ? longestTimer : retryCount * retryDelay);
+  const over = new Cancellation();
+  const wake = () => over.cancel(new Error("the wait is over"));
+  turn.onBegin = wake;
+  const forget = cancellation.onCancel(wake);
+  await sleep(runtime, patience, over);
+  forget();
+}
+
+function lockedBySibling(outer: ReentrantLock, { resources }: Wish): Entered {
+  const who =
+    "another call inside of the same hold (to be inside of that one, use its routine or name it: within)";
+  return { contended: true, error: new ResourceLockedError(resources[0]!, outer.remaining(), [], who) };
+}
+
+function lessWaited(wish: Wish, waited: number): Wish {
+  const { waitTimeout } = wish.settings;
+  if (waitTimeout === undefined) return wish;
+  return { ...wish, settings: { ...wish.settings, waitTimeout: Math.max(0, waitTimeout - waited) } };
+}

@@ -1,0 +1,106 @@
+import TinyQueue from "tinyqueue";
+import type { LeaseClock } from "./clock.ts";
+import { longestTimer, type Runtime, type Timer } from "./runtime.ts";
+
+/** Who has something to do at a time. */
+export interface Punctual {
+  /** Called once for each appointment that was not cancelled. */
+  onDue(): void;
+}
+
+export interface Appointment {
+  /** In lease time. */
+  readonly due: number;
+  /** `undefined` once it has been kept or cancelled. */
+  readonly who: Punctual | undefined;
+}
+
+/**
+ * The deadlines and renewals of all locks of one client, on one timer: ten thousand locks that are held stand in
+ * one heap, and those that are due at one time are seen to in one turn.
+ *
+ * By lease time: a leap of it brings everything forward at once. The timer only says when to look, so it may come
+ * too early, for something that has been cancelled since. It keeps no process alive.
+ */
+export class Schedule {
+  readonly #runtime: Runtime;
+  readonly #clock: LeaseClock;
+  #queue: TinyQueue<Entry> = queueOf([]);
+  /** How many in the queue are cancelled: they leave it when they are due, or when they are most of it. */
+  #cancelled = 0;
+  #timer: Timer | undefined;
+  /** When the timer is due; minus infinity while appointments are kept, since it is set anew after that. */
+  #timerDue = Number.POSITIVE_INFINITY;
+
+  constructor(runtime: Runtime, clock: LeaseClock) {
+    this.#runtime = runtime;
+    this.#clock = clock;
+  }
+
+  /** Calls `who` at `due`, in lease time, or as soon after it as timers allow. */
+  add(due: number, who: Punctual): Appointment {
+    const entry: Entry = { due, who };
+    this.#queue.push(entry);
+    if (due < this.#timerDue) this.#setTimer();
+    return entry;
+  }
+
+  /** Harmless when it has been kept. */
+  cancel(appointment: Appointment | undefined): void {
+    if (!appointment?.who) return;
+    (appointment as Entry).who = undefined;
+    this.#cancelled += 1;
+    // Most locks are released long before their deadline: nothing may be left of them until then.
+    if (this.#cancelled * 2 > this.#queue.length) this.#sweep();
+  }
+
+  /** Lease time has leapt ahead of the timer. */
+  leap(): void {
+    if (this.#timer) this.#setTimer();
+  }
+
+  #sweep(): void {
+    this.#queue = queueOf(this.#queue.data.filter(({ who }) => who));
+    this.#cancelled = 0;
+    if (this.#queue.length === 0 && this.#timer) this.#setTimer();
+  }
+
+  /** For the earliest; for none when there is none. */
+  #setTimer(): void {
+    const due = this.#queue.peek()?.due ?? Number.POSITIVE_INFINITY;
+    // The clock first: if it finds that it has leapt, the timer that is set for that is replaced here as well.
+    const left = due - this.#clock.now();
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#timerDue = due;
+    if (this.#queue.length === 0) return;
+    const delay = Math.min(Math.max(Math.ceil(left), 0), longestTimer);
+    this.#timer = this.#runtime.setTimer(() => this.#look(), delay);
+    this.#timer.unref();
+  }
+
+  #look(): void {
+    this.#timer = undefined;
+    this.#timerDue = Number.NEGATIVE_INFINITY;
+    const now = this.#clock.now();
+    try {
+      for (let next = this.#queue.peek(); next && next.due <= now; next = this.#queue.peek()) {
+        this.#queue.pop();
+        const { who } = next;
+        if (!who) this.#cancelled -= 1;
+        next.who = undefined;
+        who?.onDue();
+      }
+    } finally {
+      this.#setTimer();
+    }
+  }
+}
+
+interface Entry extends Appointment {
+  who: Punctual | undefined;
+}
+
+function queueOf(entries: Entry[]): TinyQueue<Entry> {
+  return new TinyQueue(entries, (one, other) => one.due - other.due);
+}

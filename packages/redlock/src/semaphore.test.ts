@@ -1,0 +1,327 @@
+import { describe, expect, test } from "vitest";
+import {
+  AbortError,
+  ClosedError,
+  ExecutionError,
+  InvalidArgumentError,
+  ResourceLockedError,
+} from "./errors.ts";
+import { Lock } from "./lock.ts";
+import { Semaphore } from "./semaphore.ts";
+import { VirtualClient, virtualSetting } from "./virtual-time.test.ts";
+
+const patient = { waitTimeout: 60_000, retryDelay: 20, retryJitter: 10 };
+
+/** Which slots have a key on the first master. */
+function taken(
+  setting: Pick<ReturnType<typeof virtualSetting>, "masters">,
+  limit: number,
+): readonly number[] {
+  const slots = Array.from({ length: limit }, (_, index) => index);
+  return slots.filter((index) => setting.masters[0]!.owner(`{api}:slot:${index}`) !== undefined);
+}
+
+describe("a semaphore's arguments", () => {
+  test.each([
+    ["no name", ["", 5]],
+    ["a name that is no text", [7, 5]],
+    ["no limit", ["api", 0]],
+    ["half a limit", ["api", 1.5]],
+    ["no number for the limit", ["api", "5"]],
+  ] as const)("refuses %s", (_, [name, limit]) => {
+    const { redlock } = virtualSetting(3);
+    expect(() => new Semaphore(redlock, name as string, limit as number)).toThrow(InvalidArgumentError);
+  });
+
+  test("refuses wrong permits, ttls and settings before anything is sent", async () => {
+    const { redlock, nodes } = virtualSetting(3);
+    const semaphore = new Semaphore(redlock, "api", 2);
+    const calls = [
+      semaphore.acquire(1000, { permits: 3 }),
+      semaphore.acquire(1000, { permits: 0 }),
+      semaphore.tryAcquire(1000, { permits: 1.5 }),
+      semaphore.acquire(0),
+      semaphore.acquire(1000, { nodeTimeout: 2000 }),
+      semaphore.using(1000, { automaticExtensionThreshold: 2000 }, () => {}),
+      semaphore.using(1000, undefined as never),
+    ];
+    for (const call of calls) await expect(call).rejects.toThrow(InvalidArgumentError);
+    expect(nodes.flatMap(({ sent }) => sent)).toEqual([]);
+  });
+});
+
+describe("tryAcquire", () => {
+  test("grants as many as the limit, each a lock of a slot of its own, then none", async () => {
+    const setting = virtualSetting(3);
+    const { time, redlock } = setting;
+    const semaphore = new Semaphore(redlock, "api", 3);
+    const locks: Lock[] = [];
+    for (let count = 0; count < 3; count += 1) locks.push((await time.run(semaphore.tryAcquire(1000)))!);
+    for (const lock of locks) expect(lock).toBeInstanceOf(Lock);
+    expect(locks.flatMap(({ resources }) => resources).sort()).toEqual([
+      "{api}:slot:0",
+      "{api}:slot:1",
+      "{api}:slot:2",
+    ]);
+    expect(await time.run(semaphore.tryAcquire(1000))).toBeNull();
+    await time.run(locks[1]!.release());
+    const next = await time.run(semaphore.tryAcquire(1000));
+    expect(next!.resources).toEqual(locks[1]!.resources);
+  });
+
+  test("asks nobody but the slot that it has just given back", async () => {
+    const { time, redlock, nodes } = virtualSetting(3);
+    const semaphore = new Semaphore(redlock, "api", 5);
+    const first = (await time.run(semaphore.tryAcquire(1000)))!;
+    await time.run(semaphore.tryAcquire(1000));
+    await time.run(first.release());
+    const before = nodes[0]!.sent.length;
+    await time.run(semaphore.tryAcquire(1000));
+    expect(nodes[0]!.sent.slice(before).map(({ resources }) => resources)).toEqual([first.resources]);
+  });
+
+  test("takes several permits as one lock over as many slots, or none of them", async () => {
+    const setting = virtualSetting(3);
+    const { time, redlock } = setting;
+    const semaphore = new Semaphore(redlock, "api", 5);
+    const three = (await time.run(semaphore.tryAcquire(1000, { permits: 3 })))!;
+    expect(new Set(three.resources).size).toBe(3);
+    expect(await time.run(semaphore.tryAcquire(1000, { permits: 3 }))).toBeNull();
+    await time.advance(10);
+    expect(taken(setting, 5)).toHaveLength(3);
+    const two = (await time.run(semaphore.tryAcquire(1000, { permits: 2 })))!;
+    expect(new Set([...two.resources, ...three.resources]).size).toBe(5);
+  });
+
+  test("finds what is free among slots that others hold", async () => {
+    const { time, redlock, masters } = virtualSetting(3);
+    for (const index of [0, 2, 3]) for (const master of masters) master.put(`{api}:slot:${index}`, "rival");
+    const semaphore = new Semaphore(redlock, "api", 5);
+    const both = await time.run(semaphore.tryAcquire(1000, { permits: 2 }));
+    expect([...both!.resources].sort()).toEqual(["{api}:slot:1", "{api}:slot:4"]);
+  });
+
+  test("a slot that each half of the masters has given to somebody else is taken", async () => {
+    const { time, redlock, masters } = virtualSetting(3);
+    for (const [index, master] of masters.entries()) master.put("{api}:slot:0", `rival ${index}`);
+    const semaphore = new Semaphore(redlock, "api", 1);
+    expect(await time.run(semaphore.tryAcquire(1000))).toBeNull();
+  });
+
+  test("without a quorum rejects, after one slot", async () => {
+    const { time, redlock, nodes } = virtualSetting(3);
+    for (const node of nodes.slice(1)) node.cut();
+    const semaphore = new Semaphore(redlock, "api", 5);
+    const { error } = await time.measure(semaphore.tryAcquire(1000));
+    expect(error).toMatchObject({ code: "NO_QUORUM" });
+    expect(nodes[0]!.kinds.filter((kind) => kind === "vote")).toHaveLength(1);
+  });
+});
+
+describe("acquire", () => {
+  test("takes a free slot at once, without the turnstile", async () => {
+    const { time, redlock, nodes } = virtualSetting(3, patient);
+    const semaphore = new Semaphore(redlock, "api", 5);
+    await time.run(semaphore.acquire(1000));
+    expect(nodes[0]!.kinds).toEqual(["vote"]);
+  });
+
+  test("waits for whichever slot is freed first, and leaves no key but its own", async () => {
+    const setting = virtualSetting(3, patient);
+    const { time, redlock } = setting;
+    const semaphore = new Semaphore(redlock, "api", 3);
+    const held = [];
+    for (let count = 0; count < 3; count += 1) held.push(await time.run(semaphore.acquire(30_000)));
+    const waiting = semaphore.acquire(30_000);
+    await time.advance(500);
+    void held[2]!.release();
+    const granted = await time.run(waiting);
+    expect(granted.resources).toEqual(held[2]!.resources);
+    await time.advance(1000);
+    expect(taken(setting, 3)).toHaveLength(3);
+    expect(setting.masters[0]!.owner("{api}:turnstile")).toBeUndefined();
+  });
+
+  test("two slots freed at once: the second grant is given back, and the next in line has it", async () => {
+    const setting = virtualSetting(3, patient);
+    const { time, redlock, masters } = setting;
+    for (const index of [0, 1]) for (const master of masters) master.put(`{api}:slot:${index}`, "rival", 300);
+    const semaphore = new Semaphore(redlock, "api", 2);
+    const first = await time.run(semaphore.acquire(30_000));
+    await time.advance(500);
+    expect(taken(setting, 2)).toHaveLength(1);
+    const second = await time.run(semaphore.acquire(30_000));
+    expect(second.resources).not.toEqual(first.resources);
+  });
+
+  test("those who wait come in the order in which they came", async () => {
+    const { time, redlock } = virtualSetting(3, patient);
+    const semaphore = new Semaphore(redlock, "api", 1);
+    const holder = await time.run(semaphore.acquire(60_000));
+    const order: number[] = [];
+    const begun = [];
+    for (let index = 0; index < 2; index += 1) {
+      begun.push(semaphore.using(1000, () => void order.push(index)));
+      await time.advance(1000);
+    }
+    await time.run(holder.release());
+    await time.run(Promise.all(begun));
+    expect(order).toEqual([0, 1]);
+  });
+
+  test("several permits: gathers them as they are freed, kept extended, into one lock", async () => {
+    const setting = virtualSetting(3, patient);
+    const { time, redlock } = setting;
+    const semaphore = new Semaphore(redlock, "api", 3);
+    const held = [];
+    for (let count = 0; count < 3; count += 1) held.push(await time.run(semaphore.acquire(60_000)));
+    const waiting = semaphore.acquire(1000, { permits: 2 });
+    await time.advance(500);
+    await time.run(held[0]!.release());
+    // Longer than the ttl: what has been gathered is kept from newcomers.
+    await time.advance(5000);
+    expect(taken(setting, 3)).toHaveLength(3);
+    await time.run(held[1]!.release());
+    const granted = await time.run(waiting);
+    expect([...granted.resources].sort()).toEqual([...held[0]!.resources, ...held[1]!.resources].sort());
+    expect(setting.masters[0]!.owner(granted.resources[0]!)).toBe(granted.value);
+    expect(setting.masters[0]!.owner(granted.resources[1]!)).toBe(granted.value);
+  });
+
+  test("gives up in time with what it is about, and leaves nothing behind", async () => {
+    const setting = virtualSetting(3, patient);
+    const { time, redlock } = setting;
+    const semaphore = new Semaphore(redlock, "api", 2);
+    const holder = await time.run(semaphore.acquire(60_000));
+    const { took, error } = await time.measure(semaphore.acquire(60_000, { permits: 2, waitTimeout: 2000 }));
+    expect(error).toBeInstanceOf(ResourceLockedError);
+    expect(error).toMatchObject({ resource: "api" });
+    expect((error as ResourceLockedError).remaining).toBeGreaterThan(50_000);
+    expect(took).toBeGreaterThanOrEqual(2000);
+    expect(took).toBeLessThan(2600);
+    await time.advance(100);
+    expect(taken(setting, 2)).toEqual([Number(holder.resources[0]!.at(-1))]);
+    expect(setting.masters[0]!.owner("{api}:turnstile")).toBeUndefined();
+  });
+
+  test("in line behind somebody else, it tells of the permits and not of the turnstile", async () => {
+    const { time, redlock } = virtualSetting(3, patient);
+    const semaphore = new Semaphore(redlock, "api", 1);
+    await time.run(semaphore.acquire(60_000));
+    const other = new Semaphore(redlock, "api", 1);
+    const first = semaphore.acquire(60_000);
+    first.catch(() => {});
+    await time.advance(100);
+    const { error } = await time.measure(other.acquire(60_000, { waitTimeout: 1000 }));
+    expect(error).toMatchObject({ code: "RESOURCE_LOCKED", resource: "api" });
+    expect((error as ResourceLockedError).remaining).toBeGreaterThan(50_000);
+  });
+
+  test("retryCount and retryDelay bound the waiting, where no waitTimeout does", async () => {
+    const { time, redlock } = virtualSetting(3, { retryCount: 0 });
+    const semaphore = new Semaphore(redlock, "api", 1);
+    await time.run(semaphore.acquire(60_000));
+    const { took, error } = await time.measure(semaphore.acquire(60_000));
+    expect(error).toBeInstanceOf(ResourceLockedError);
+    expect(took).toBeLessThan(20);
+    const patient = await time.measure(semaphore.acquire(60_000, { retryCount: 5, retryDelay: 100 }));
+    expect(patient.took).toBeGreaterThanOrEqual(500);
+    expect(patient.took).toBeLessThan(1000);
+  });
+
+  test.each([1, 2])(
+    "aborted while it waits for %i, it rejects and leaves nothing behind",
+    async (permits) => {
+      const setting = virtualSetting(3, patient);
+      const { time, redlock } = setting;
+      const semaphore = new Semaphore(redlock, "api", 2);
+      await time.run(semaphore.acquire(60_000));
+      const other = await time.run(semaphore.acquire(60_000));
+      const controller = new AbortController();
+      const waiting = semaphore.acquire(60_000, { permits, signal: controller.signal });
+      waiting.catch(() => {});
+      await time.advance(200);
+      if (permits === 2) await time.run(other.release());
+      await time.advance(200);
+      const reason = new Error("enough");
+      controller.abort(reason);
+      const { error } = await time.measure(waiting);
+      expect(error).toBeInstanceOf(AbortError);
+      expect(error).toMatchObject({ cause: reason });
+      await time.advance(100);
+      expect(taken(setting, 2)).toHaveLength(3 - permits);
+      expect(setting.masters[0]!.owner("{api}:turnstile")).toBeUndefined();
+    },
+  );
+
+  test("a turnstile that was lost is stood in line for again", async () => {
+    const { time, redlock, machine } = virtualSetting(3, patient);
+    const semaphore = new Semaphore(redlock, "api", 1);
+    const holder = await time.run(semaphore.acquire(60_000));
+    const waiting = semaphore.acquire(60_000);
+    waiting.catch(() => {});
+    await time.advance(200);
+    machine.block(5000);
+    await time.advance(6000);
+    await time.run(holder.release());
+    expect(await time.run(waiting)).toBeInstanceOf(Lock);
+  });
+
+  test("whoever dies at the head of the line holds up the others for no longer than the turnstile lives", async () => {
+    const { time, redlock, masters } = virtualSetting(3, patient);
+    const semaphore = new Semaphore(redlock, "api", 1);
+    const holder = await time.run(semaphore.acquire(60_000));
+    const dead = new VirtualClient(masters, patient, 7);
+    void new Semaphore(dead.redlock, "api", 1).acquire(60_000).catch(() => {});
+    await time.advance(200);
+    dead.machine.block(10_000_000);
+    const waiting = semaphore.acquire(60_000);
+    await time.advance(100);
+    await time.run(holder.release());
+    const { took, error } = await time.measure(waiting);
+    expect(error).toBeUndefined();
+    expect(took).toBeLessThan(4000);
+  });
+
+  test("ends with quit", async () => {
+    const { time, redlock } = virtualSetting(3, patient);
+    const semaphore = new Semaphore(redlock, "api", 1);
+    await time.run(semaphore.acquire(60_000));
+    const waiting = semaphore.acquire(60_000);
+    waiting.catch(() => {});
+    await time.advance(200);
+    await time.run(redlock.quit());
+    await expect(waiting).rejects.toThrow(ClosedError);
+  });
+
+  test("waits on where no quorum answers at first", async () => {
+    const { time, redlock, nodes } = virtualSetting(3, patient);
+    for (const node of nodes.slice(1)) node.cut();
+    const semaphore = new Semaphore(redlock, "api", 2);
+    const waiting = semaphore.acquire(1000);
+    await time.advance(300);
+    for (const node of nodes.slice(1)) node.restore();
+    expect(await time.run(waiting)).toBeInstanceOf(Lock);
+    for (const node of nodes.slice(1)) node.cut();
+    const { error } = await time.measure(semaphore.acquire(1000, { waitTimeout: 300 }));
+    expect(error).toBeInstanceOf(ExecutionError);
+    expect(error).toMatchObject({ code: "NO_QUORUM" });
+  });
+});
+
+describe("using", () => {
+  test("keeps its permits extended while the routine runs, then gives them back", async () => {
+    const setting = virtualSetting(3, patient);
+    const { time, redlock } = setting;
+    const semaphore = new Semaphore(redlock, "api", 3);
+    const using = semaphore.using(1000, { permits: 2 }, async (signal, lock) => {
+      await new Promise((resolve) => setting.machine.setTimer(() => resolve(undefined), 5000));
+      expect(signal.aborted).toBe(false);
+      expect(taken(setting, 3)).toHaveLength(2);
+      return lock.resources.length;
+    });
+    expect(await time.run(using)).toBe(2);
+    await time.advance(10);
+    expect(taken(setting, 3)).toHaveLength(0);
+  });
+});

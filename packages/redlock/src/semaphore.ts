@@ -1,0 +1,221 @@
+import {
+  AbortError,
+  InvalidArgumentError,
+  LockLostError,
+  type RedlockError,
+  ResourceLockedError,
+} from "./errors.ts";
+import { Lock } from "./lock.ts";
+import { type AcquireOptions, type Inside, Redlock } from "./redlock.ts";
+import { checkHolding, checkTtl, type Settings } from "./settings.ts";
+import { SlotRace } from "./slot-race.ts";
+import { Slots } from "./slots.ts";
+import { hold, type Routine } from "./using.ts";
+
+export interface SemaphoreOptions extends AcquireOptions {
+  /** How many permits: all of them, or none. Default 1. */
+  readonly permits?: number | undefined;
+}
+
+/** So many slots does `acquire` try before it joins the line: one after the other they cost a round each. */
+const mostGuesses = 3;
+/** A process that dies at the head of the line holds up the others for this time at most, ms. */
+const usualTurnstileTtl = 3000;
+
+/** What one call wants, with the settings that it is asked for with. */
+interface Wish {
+  readonly permits: number;
+  readonly ttl: number;
+  readonly options: SemaphoreOptions;
+  readonly settings: Settings;
+}
+
+/**
+ * At most `limit` permits at a time, over the same masters as the locks of `redlock`.
+ *
+ * A limit that each master keeps for itself is none over a majority of them: three masters that each let two in make
+ * three holders (PROTOCOL 10). So there are `limit` slots, each a lock with a key of its own, and a permit is the lock
+ * of one of them: whatever is true of a lock is true of a permit.
+ *
+ * Who finds no free slot waits, first come first served: one at a time goes through a turnstile, an ordinary lock as
+ * well, and waits for all slots at once. Only the order rests on the turnstile, never the limit.
+ */
+export class Semaphore {
+  readonly name: string;
+  readonly limit: number;
+  readonly #redlock: Redlock;
+  readonly #inside: Inside;
+  readonly #slots: Slots;
+  readonly #turnstile: string;
+  /** Calls that wait in line. */
+  #waiting = 0;
+  /** What the last one who looked was told. */
+  #refusal: RedlockError | undefined;
+
+  /**
+   * @param name what the permits are for. The keys are `{name}:slot:0` and so on, and `{name}:turnstile`.
+   * @param limit how many permits there are; every client has to give the same.
+   * @throws InvalidArgumentError
+   */
+  constructor(redlock: Redlock, name: string, limit: number) {
+    if (typeof name !== "string" || name === "") {
+      throw new InvalidArgumentError("the name of a semaphore must be a non-empty string");
+    }
+    checkCount("limit", limit, Number.MAX_SAFE_INTEGER);
+    this.#inside = Redlock.insideOf(redlock);
+    this.#redlock = redlock;
+    this.#slots = new Slots(name, limit, this.#inside.coordinator.runtime);
+    this.#turnstile = `{${name}}:turnstile`;
+    this.name = name;
+    this.limit = limit;
+  }
+
+  /**
+   * Waits for its turn and takes `permits` permits for `ttl` ms: one lock over as many slots.
+   * @throws ResourceLockedError (of this semaphore's name) when there were too few in time; ExecutionError when no
+   * quorum answered; AbortError; InvalidArgumentError before anything is sent.
+   */
+  async acquire(ttl: number, options: SemaphoreOptions = {}): Promise<Lock> {
+    const wish = this.#wishOf(ttl, options);
+    const { runtime } = this.#inside.coordinator;
+    const end = runtime.monotonic() + patienceOf(wish.settings);
+    // What those of this process who wait were told is true for whoever comes behind them.
+    const refusal = this.#waiting > 0 ? this.#refusal : undefined;
+    const answer = refusal ?? (await this.#look(wish, mostGuesses));
+    if (answer instanceof Lock) return answer;
+    this.#refusal = answer;
+    this.#waiting += 1;
+    try {
+      return this.#granted(await this.#wait(wish, answer, () => end - runtime.monotonic()));
+    } finally {
+      this.#waiting -= 1;
+    }
+  }
+
+  /**
+   * The same without waiting: `null` when too few are free. Asks for one slot after the other until one is granted.
+   * @throws ExecutionError when no quorum answered; AbortError; InvalidArgumentError.
+   */
+  async tryAcquire(ttl: number, options: SemaphoreOptions = {}): Promise<Lock | null> {
+    const answer = await this.#look(this.#wishOf(ttl, options), this.limit);
+    if (answer instanceof Lock) return answer;
+    if (answer instanceof ResourceLockedError) return null;
+    throw answer;
+  }
+
+  /**
+   * Acquires, runs `routine` while the permits are kept extended, gives them back, and comes to what the routine came
+   * to; as {@link Redlock.using}.
+   */
+  using<T>(ttl: number, routine: Routine<T>): Promise<T>;
+  using<T>(ttl: number, options: SemaphoreOptions | undefined, routine: Routine<T>): Promise<T>;
+  async using<T>(
+    ttl: number,
+    optionsOrRoutine: SemaphoreOptions | Routine<T> | undefined,
+    routineAfterOptions?: Routine<T>,
+  ): Promise<T> {
+    const routine = typeof optionsOrRoutine === "function" ? optionsOrRoutine : routineAfterOptions;
+    const options = typeof optionsOrRoutine === "function" ? {} : (optionsOrRoutine ?? {});
+    if (typeof routine !== "function") throw new InvalidArgumentError("using needs a routine to run");
+    const settings = this.#inside.settingsFor(options);
+    checkHolding(ttl, settings, options.automaticExtensionThreshold);
+    return hold(await this.acquire(ttl, options), ttl, settings, options.signal, routine);
+  }
+
+  #wishOf(ttl: number, options: SemaphoreOptions): Wish {
+    const { permits = 1 } = options;
+    checkCount("permits", permits, this.limit);
+    const settings = this.#inside.settingsFor(options);
+    checkTtl(ttl, settings);
+    return { permits, ttl, options, settings };
+  }
+
+  /** Tries slots until enough are granted together: a refusal names one that is taken, and another comes in its place. */
+  async #look({ permits, ttl, options, settings }: Wish, guesses: number): Promise<Lock | RedlockError> {
+    const refused = new Set<string>();
+    let soonest = Number.POSITIVE_INFINITY;
+    for (;;) {
+      const slots = this.#slots.take(permits, refused);
+      if (!slots) return new ResourceLockedError(this.name, soonest);
+      const answer = await this.#inside.contend(slots, ttl, once(settings), options.signal);
+      if (answer instanceof Lock) return this.#granted(answer);
+      if (!(answer instanceof ResourceLockedError)) return answer;
+      refused.add(answer.resource);
+      soonest = Math.min(soonest, answer.remaining);
+      this.#slots.prefer(slots.filter((slot) => slot !== answer.resource));
+      if (refused.size >= guesses) return new ResourceLockedError(this.name, soonest, answer.attempts);
+    }
+  }
+
+  async #wait(wish: Wish, refusal: RedlockError, left: () => number): Promise<Lock> {
+    for (;;) {
+      if (left() <= 0) throw refusal;
+      try {
+        return await this.#passTurnstile(wish, left);
+      } catch (error) {
+        if (error instanceof ResourceLockedError) {
+          // How long the turnstile is still taken says nothing of the permits.
+          if (error.resource === this.#turnstile) throw refusal;
+          throw new ResourceLockedError(this.name, error.remaining, error.attempts);
+        }
+        // The turnstile itself was lost, because this process stood still or the masters were away: back into line.
+        const isOut = error instanceof AbortError && error.cause instanceof LockLostError;
+        if (!isOut || wish.options.signal?.aborted) throw error;
+      }
+    }
+  }
+
+  /** Waits in line, and at its head for the slots. */
+  #passTurnstile(wish: Wish, left: () => number): Promise<Lock> {
+    const { ttl, settings } = wish;
+    // The threshold is about the permits, and so is what is set anew.
+    const { automaticExtensionThreshold: _, ...options } = wish.options;
+    const anew = { waitTimeout: left(), minimumValidity: 0, maxHoldTime: Number.POSITIVE_INFINITY };
+    const turnstileTtl = Math.min(ttl, Math.max(usualTurnstileTtl, 10 * (settings.nodeTimeout ?? 0)));
+    return new Promise((resolve, reject) => {
+      const waiting = { ...options, ...anew };
+      const passing = this.#redlock.using(this.#turnstile, turnstileTtl, waiting, async (signal) => {
+        // Given back behind the grant: only the next in line waits for that.
+        resolve(await this.#gather(wish, signal, left));
+      });
+      passing.catch(reject);
+    });
+  }
+
+  /** At the head of the line: the slots that are freed first. */
+  async #gather({ permits, ttl, settings }: Wish, signal: AbortSignal, left: () => number): Promise<Lock> {
+    const acquire = (slot: string, signal: AbortSignal): Promise<Lock | RedlockError> =>
+      this.#inside.contend([slot], ttl, { ...settings, waitTimeout: Math.max(0, left()) }, signal);
+    for (;;) {
+      const race = new SlotRace({ slots: this.#slots.all, count: permits, ttl, settings, signal, acquire });
+      const held = await race.run();
+      if (permits === 1) return held[0]!;
+      // Several become one lock: sent in the same turn, the vote comes to each master right behind the releases.
+      for (const lock of held) void lock.release();
+      const slots = held.flatMap(({ resources }) => resources);
+      const answer = await this.#inside.contend(slots, ttl, once(settings), signal);
+      if (answer instanceof Lock) return answer;
+      if (left() <= 0) throw answer;
+    }
+  }
+
+  #granted(lock: Lock): Lock {
+    Lock.leaseOf(lock).onEnd(() => this.#slots.prefer(lock.resources));
+    return lock;
+  }
+}
+
+/** Without waiting. */
+function once(settings: Settings): Settings {
+  return { ...settings, retryCount: 0, waitTimeout: undefined };
+}
+
+/** How long `acquire` waits by these settings, ms. */
+function patienceOf({ waitTimeout, retryCount, retryDelay }: Settings): number {
+  return waitTimeout ?? (retryCount === -1 ? Number.POSITIVE_INFINITY : retryCount * retryDelay);
+}
+
+function checkCount(what: string, count: number, most: number): void {
+  if (Number.isSafeInteger(count) && count >= 1 && count <= most) return;
+  throw new InvalidArgumentError(`${what} must be a whole number from 1 to ${most}, but is ${String(count)}`);
+}

@@ -1,0 +1,115 @@
+import type { Connection } from "./connection.ts";
+
+export type Command = readonly [name: string, args: readonly (string | number)[]];
+
+/** What a key was found to be. */
+export interface Found {
+  /** `undefined` where it is free. */
+  readonly owner: string | undefined;
+  /** How long it lives, ms: 0 where it is free, `Infinity` where it never expires. */
+  readonly left: number;
+}
+
+/** A reply that is no answer to its command. */
+export class UnexpectedReply extends Error {
+  readonly reply: unknown;
+
+  constructor(reply: unknown) {
+    super("a reply that is no answer to its command");
+    this.reply = reply;
+  }
+}
+
+/**
+ * Look, then write, and nobody in between: what a script does in one step, by WATCH and EXEC. It takes two round
+ * trips: WATCH, the reads and MULTI; then the writes and EXEC, which does nothing where a key was touched meanwhile.
+ *
+ * MULTI goes with the reads, so that it is known to stand before anything is written. Where it is forbidden or renamed,
+ * writes behind it would be executed one by one, on whatever they find.
+ *
+ * From `begin` to `commit` or `discard` the connection takes every command for a part of this: nothing else may be sent.
+ */
+export class Transaction {
+  /** For each key, in their order. */
+  readonly found: readonly Found[];
+  readonly #connection: Connection;
+
+  private constructor(connection: Connection, found: readonly Found[]) {
+    this.#connection = connection;
+    this.found = found;
+  }
+
+  /** Rejects with what the master or the connection says. */
+  static async begin(connection: Connection, keys: readonly string[]): Promise<Transaction> {
+    const reads = keys.flatMap((key): Command[] => [
+      ["GET", [key]],
+      ["PTTL", [key]],
+    ]);
+    const replies = await repliesTo(connection, [["WATCH", keys], ...reads, ["MULTI", []]]);
+    try {
+      const [watch, ...rest] = replies.map(valueIn);
+      const multi = rest.pop();
+      for (const reply of [watch, multi]) if (reply !== "OK") throw new UnexpectedReply(reply);
+      return new Transaction(
+        connection,
+        keys.map((_, index) => foundIn(rest[2 * index], rest[2 * index + 1])),
+      );
+    } catch (error) {
+      // (Where MULTI failed as well, the keys stay watched; at worst the next EXEC does nothing, and is made again.)
+      if (replies.at(-1)?.status === "fulfilled") discard(connection);
+      throw error;
+    }
+  }
+
+  /** The reply to each command; `undefined` where nothing was executed, since a key has been touched. */
+  async commit(commands: readonly Command[]): Promise<readonly unknown[] | undefined> {
+    const replies = await repliesTo(this.#connection, [...commands, ["EXEC", []]]);
+    try {
+      // The first that fails tells why: behind it EXEC only says that the transaction was discarded.
+      const executed = replies.map(valueIn).pop();
+      if (executed === null) return undefined;
+      if (!Array.isArray(executed) || executed.length !== commands.length)
+        throw new UnexpectedReply(executed);
+      const failure = executed.find((reply) => reply instanceof Error);
+      if (failure) throw failure;
+      return executed;
+    } catch (error) {
+      // An EXEC that is refused itself may leave the transaction open.
+      const exec = replies.at(-1);
+      if (exec?.status === "rejected" && this.#connection.isReply(exec.reason)) this.discard();
+      throw error;
+    }
+  }
+
+  /** Forgets it, and the keys that are watched. Whatever is sent next comes behind. */
+  discard(): void {
+    discard(this.#connection);
+  }
+}
+
+function discard(connection: Connection): void {
+  // Where it fails, the next command says so.
+  connection.send("DISCARD", []).catch(() => {});
+}
+
+/** Sends all of them at once, and waits for every reply. */
+function repliesTo(
+  connection: Connection,
+  commands: readonly Command[],
+): Promise<PromiseSettledResult<unknown>[]> {
+  return Promise.allSettled(commands.map(([name, args]) => connection.send(name, args)));
+}
+
+function valueIn(result: PromiseSettledResult<unknown>): unknown {
+  if (result.status === "rejected") throw result.reason;
+  return result.value;
+}
+
+/** The replies to GET and PTTL. */
+export function foundIn(owner: unknown, pttl: unknown): Found {
+  if (typeof pttl !== "number") throw new UnexpectedReply(pttl);
+  if (owner !== null && typeof owner !== "string") throw new UnexpectedReply(owner);
+  // It may have come or gone between the two questions. Where that matters, EXEC will do nothing.
+  if (owner === null || pttl === -2) return { owner: undefined, left: 0 };
+  return { owner, left: pttl === -1 ? Number.POSITIVE_INFINITY : pttl };
+}

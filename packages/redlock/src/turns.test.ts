@@ -1,0 +1,60 @@
+import { describe, expect, test } from "vitest";
+import { Turns } from "./turns.ts";
+
+describe("turns", () => {
+  test("of the same resource come one after the other, in the order of their asking", () => {
+    const turns = new Turns();
+    const begun: string[] = [];
+    const [a, b, c] = ["a", "b", "c"].map((name) => {
+      const turn = turns.take(["r"]);
+      turn.onBegin = () => begun.push(name);
+      return turn;
+    });
+    expect([a!.begun, b!.begun, c!.begun]).toEqual([true, false, false]);
+    turns.end(a!);
+    expect([begun, b!.begun, c!.begun]).toEqual([["b"], true, false]);
+    turns.end(b!);
+    turns.end(c!);
+    expect([begun, turns.isEmpty]).toEqual([["b", "c"], true]);
+  });
+
+  test("of different resources come together", () => {
+    const turns = new Turns();
+    expect(turns.take(["a"]).begun).toBe(true);
+    expect(turns.take(["b"]).begun).toBe(true);
+    expect(turns.take(["c", "b"]).begun).toBe(false);
+  });
+
+  test("are not overtaken by those who want less", () => {
+    const turns = new Turns();
+    const first = turns.take(["a"]);
+    const both = turns.take(["a", "b"]);
+    const last = turns.take(["b"]);
+    expect(last.begun).toBe(false);
+    turns.end(first);
+    expect([both.begun, last.begun]).toEqual([true, false]);
+    turns.end(both);
+    expect(last.begun).toBe(true);
+  });
+
+  test("that are given up let nobody in before those who were there earlier", () => {
+    const turns = new Turns();
+    const first = turns.take(["r"]);
+    const givenUp = turns.take(["r"]);
+    const last = turns.take(["r"]);
+    turns.end(givenUp);
+    expect(last.begun).toBe(false);
+    turns.end(first);
+    expect(last.begun).toBe(true);
+  });
+
+  test("may end more than once", () => {
+    const turns = new Turns();
+    const first = turns.take(["r"]);
+    const second = turns.take(["r"]);
+    const third = turns.take(["r"]);
+    turns.end(first);
+    turns.end(first);
+    expect([second.begun, third.begun]).toEqual([true, false]);
+  });
+});

@@ -1,0 +1,222 @@
+import type { Attempts } from "./attempts.ts";
+import { pauseBetween } from "./backoff.ts";
+import { contentionIn, ownersIn } from "./ballot.ts";
+import { Cancellation } from "./cancellation.ts";
+import { EnrolmentClaim } from "./claim.ts";
+import type { Wish } from "./acquire.ts";
+import type { Coordinator } from "./coordinator.ts";
+import type { HandOvers, Listener } from "./hand-overs.ts";
+import { Lease } from "./lease.ts";
+import type { Answer } from "./node.ts";
+import { spareOf } from "./quorum.ts";
+import { Round } from "./round.ts";
+import { randomFraction } from "./runtime.ts";
+import { nodeTimeoutFor } from "./settings.ts";
+import { sleep } from "./sleep.ts";
+import { isOfWaiter, newToken } from "./token.ts";
+import { holdDeadline, never, nodeDeadline } from "./validity.ts";
+
+/** The time from one enrolment to the next: this part of the ttl, within these bounds, ms. */
+const heartbeatFraction = 1 / 4;
+const shortestHeartbeat = 250;
+const longestHeartbeat = 1000;
+/** A place lasts for so many of them: two may be lost. */
+const patienceInHeartbeats = 3;
+/** A key is gone when its time is *over*; and those who wait for the same one should not all ask together. */
+const expiryMargin = 1;
+const expiryJitter = 5;
+/** Granted with less than this part of the ttl left, the votes are renewed before they are used. */
+const leastFraction = 1 / 2;
+
+/**
+ * One stay in the queues of the resources: PROTOCOL 7. It enrols with all masters, which is a vote as well, and from
+ * then on waits to be handed their keys. Enrolling again is its heartbeat, and finds what a lost message has hidden.
+ *
+ * Each enrolment is a round of its own, with a fresh token (14.3). A vote counts only in the round that asked for it,
+ * from that round's send on (14.4), whether it comes as the reply or later, as a push.
+ */
+export class Waiter implements Listener {
+  readonly #coordinator: Coordinator;
+  readonly #handOvers: HandOvers;
+  readonly #wish: Wish;
+  readonly #ticket: number;
+  readonly #attempts: Attempts;
+  readonly #id: string;
+  /** Cancelled when it is granted, or no longer wanted. */
+  readonly #settled = new Cancellation();
+  #count = 0;
+  /** The votes of this round; `undefined` while none may count. */
+  #claim: EnrolmentClaim | undefined;
+  #round: Round<Answer> | undefined;
+  #deadlines: number[] = [];
+  #lease: Lease | undefined;
+  #nap = new Cancellation();
+  #hasYielded = false;
+  #isWoken = false;
+  #wasRefused = false;
+
+  constructor(coordinator: Coordinator, handOvers: HandOvers, wish: Wish, ticket: number, attempts: Attempts) {
+    this.#coordinator = coordinator;
+    this.#handOvers = handOvers;
+    this.#wish = wish;
+    this.#ticket = ticket;
+    this.#attempts = attempts;
+    this.#id = newToken(coordinator.runtime);
+  }
+
+  /** What the masters said last. */
+  get answers(): ReadonlyArray<Answer | undefined> {
+    return this.#round?.answers ?? [];
+  }
+
+  /** Whether somebody else was in the way, on any master. */
+  get wasRefused(): boolean {
+    return this.#wasRefused;
+  }
+
+  /** Waits until the lock is granted, or `ended` is cancelled: then it has left all queues. */
+  async wait(ended: Cancellation): Promise<Lease | undefined> {
+    this.#handOvers.add(this.#id, this);
+    const forget = ended.onCancel(() => this.#settle());
+    while (!this.#settled.reason) await this.#stand();
+    forget();
+    if (this.#lease) {
+      this.#lease.onEnd(() => this.#handOvers.remove(this.#id));
+      return this.#lease;
+    }
+    this.#handOvers.remove(this.#id);
+    // An acquire that was given up leaves nothing behind: it waits for that, one nodeTimeout at most.
+    await this.#leave();
+    return undefined;
+  }
+
+  handed(index: number, token: string): void {
+    // Of this round? A key that was handed to an earlier one is found, and counted, by the next enrolment (14.4).
+    if (token === this.#claim?.token) this.#hearYes(index);
+  }
+
+  listening(): void {
+    this.#wake();
+  }
+
+  /** One round, and the time until the next. */
+  async #stand(): Promise<void> {
+    const round = this.#enrol();
+    await this.#settled.race(round.closed);
+    if (this.#settled.reason) return;
+    const { runtime, nodes } = this.#coordinator;
+    const faults = round.answers.filter((answer) => answer?.vote === "none").length;
+    if (faults > spareOf(nodes.length)) {
+      // 14.11 Half cut off it would be the first at a few masters, and keep everybody waiting: it keeps its ticket only.
+      await this.#leave();
+      await this.#sleep(pauseBetween(this.#wish.settings, runtime, this.#count));
+    } else if (this.#hasVotes && !this.#hasYielded) {
+      // Some votes, but no quorum: what rivals hold of each other must come to one of them. The next round gives
+      // these votes up, before it is sent, and to whoever is first, which may be this waiter again.
+      this.#hasYielded = true;
+    } else {
+      this.#hasYielded = false;
+      await this.#sleep(this.#untilNext(round));
+    }
+  }
+
+  #enrol(): Round<Answer> {
+    const { nodes, runtime, clock, report } = this.#coordinator;
+    const { resources, ttl, settings } = this.#wish;
+    this.#forgetVotes();
+    this.#isWoken = false;
+    this.#count += 1;
+    const patience = this.#heartbeat * patienceInHeartbeats + nodeTimeoutFor(ttl, settings);
+    const token = `${this.#id}.${this.#count}`;
+    const claim = new EnrolmentClaim(resources, token, ttl, this.#ticket, Math.ceil(patience));
+    this.#claim = claim;
+    const round: Round<Answer> = new Round<Answer>({
+      nodes,
+      runtime,
+      clock,
+      timeout: nodeTimeoutFor(ttl, settings),
+      ask: (node) => node.queue!.enrol(claim),
+      hear: (index, answer) => {
+        if (answer.vote === "yes" && claim === this.#claim) this.#hearYes(index);
+        else if (answer.vote === "no") {
+          this.#wasRefused = true;
+          this.#handOvers.saw(answer.latestTicket ?? 0);
+        } else if (answer.vote === "none") report(answer.error);
+        return false;
+      },
+    });
+    this.#round = round;
+    this.#attempts.add(round);
+    return round;
+  }
+
+  /** A vote of this round: from its send on the master keeps the key for the ttl, or longer. */
+  #hearYes(index: number): void {
+    const { quorum, clock } = this.#coordinator;
+    const { resources, ttl, settings } = this.#wish;
+    const claim = this.#claim!;
+    const deadline = nodeDeadline(this.#round!.sentAt, ttl, settings.driftFactor);
+    this.#deadlines[index] = deadline;
+    // A vote behind the quorum's still prolongs the hold.
+    if (this.#lease) this.#lease.renew(index, deadline);
+    if (this.#settled.reason) return;
+    const left = holdDeadline(this.#deadlines, quorum) - clock.now();
+    // Long after the round the masters have set the keys anew, but only another round tells for how long.
+    const isFresh = left >= ttl * leastFraction || this.#round!.isOpen;
+    if (left > settings.minimumValidity && isFresh) {
+      this.#lease = new Lease(this.#coordinator, { resources, token: claim.token, ttl, deadlines: this.#deadlines });
+      claim.lease = this.#lease;
+      this.#settle();
+    } else if (left > never) this.#wake();
+  }
+
+  get #hasVotes(): boolean {
+    return this.#deadlines.some((deadline) => deadline !== never);
+  }
+
+  get #heartbeat(): number {
+    return Math.min(longestHeartbeat, Math.max(shortestHeartbeat, this.#wish.ttl * heartbeatFraction));
+  }
+
+  /** Hand-overs come by themselves where all take part. Foreign holders, and masters that are not heard, are asked. */
+  #untilNext(round: Round<Answer>): number {
+    const { runtime } = this.#coordinator;
+    if (this.#isWoken) return 0;
+    const isTold = this.#handOvers.isListening && ownersIn(round.answers).every(isOfWaiter);
+    const asked = isTold ? this.#heartbeat : pauseBetween(this.#wish.settings, runtime, this.#count);
+    const { freeIn } = contentionIn(round.answers);
+    const expired = freeIn + expiryMargin + randomFraction(runtime) * expiryJitter;
+    return Math.min(this.#heartbeat, asked, expired);
+  }
+
+  async #sleep(delay: number): Promise<void> {
+    this.#nap = new Cancellation();
+    await sleep(this.#coordinator.runtime, delay, this.#settled.reason ? this.#settled : this.#nap);
+  }
+
+  #wake(): void {
+    this.#isWoken = true;
+    this.#nap.cancel(new Error("there is news"));
+  }
+
+  #settle(): void {
+    this.#settled.cancel(new Error("it is over"));
+    this.#wake();
+  }
+
+  /** From here on no vote of the round counts, whatever comes in (14.4). */
+  #forgetVotes(): void {
+    this.#claim?.giveUp();
+    this.#claim = undefined;
+    this.#deadlines = this.#coordinator.nodes.map(() => never);
+  }
+
+  /** Removes the place from every queue, and passes on what it was handed, behind all that was sent before. */
+  #leave(): Promise<void> {
+    const { nodes, cleanUps } = this.#coordinator;
+    const { resources, ttl, settings } = this.#wish;
+    this.#forgetVotes();
+    const leftover = { resources, tokens: [`${this.#id}.${this.#count}`], ttl };
+    return cleanUps.remove(leftover, nodes, nodeTimeoutFor(ttl, settings)).closed;
+  }
+}

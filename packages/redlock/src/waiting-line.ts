@@ -1,0 +1,149 @@
+import type { Wish } from "./acquire.ts";
+import type { Attempts } from "./attempts.ts";
+import type { Ballot } from "./ballot.ts";
+import type { Cancellation } from "./cancellation.ts";
+import type { Coordinator } from "./coordinator.ts";
+import type { HandOvers } from "./hand-overs.ts";
+import type { Lease } from "./lease.ts";
+import { passOn } from "./pass-on.ts";
+import { type ReleaseResult, release } from "./release.ts";
+import type { Settings } from "./settings.ts";
+import { Waiter } from "./waiter.ts";
+
+/** What came of waiting. Without a lease: what the masters said last. */
+export interface Turn {
+  readonly lease?: Lease | undefined;
+  readonly answers: Ballot;
+}
+
+interface Place {
+  readonly wish: Wish;
+  readonly ticket: number;
+  readonly ended: Cancellation;
+  readonly attempts: Attempts;
+  readonly resolve: (turn: Turn) => void;
+}
+
+export interface LineEvents {
+  /** Somebody else has it. */
+  readonly refused: () => void;
+  /** Nobody stands here any more. */
+  readonly emptied: () => void;
+}
+
+/** So many are served in one turn at most, however many wait in this process. */
+const longestTurn = 16;
+
+/**
+ * Those of one process who wait for the same resources. One of them, the first, stands in the masters' queues for
+ * all. When the lock comes, all who stand here at that moment have their turn: it is passed on from one to the next
+ * without being given up (`passOn`), and then released to whoever is first on the masters. So other processes wait
+ * for one turn of this one, and no longer.
+ */
+export class WaitingLine {
+  readonly #coordinator: Coordinator;
+  readonly #handOvers: HandOvers;
+  readonly #events: LineEvents;
+  readonly #places: Place[] = [];
+  /** Who stands in the masters' queues. */
+  #waiter: Waiter | undefined;
+  /** The lock, while it is here. */
+  #lease: Lease | undefined;
+  /** How many can still have it without the masters' queues. */
+  #turnsLeft = 0;
+  #isPassing = false;
+  #answers: Ballot = [];
+
+  constructor(coordinator: Coordinator, handOvers: HandOvers, events: LineEvents) {
+    this.#coordinator = coordinator;
+    this.#handOvers = handOvers;
+    this.#events = events;
+  }
+
+  join(wish: Wish, ticket: number, ended: Cancellation, attempts: Attempts): Promise<Turn> {
+    return new Promise((resolve) => {
+      const place = { wish, ticket, ended, attempts, resolve };
+      this.#places.push(place);
+      ended.onCancel(() => this.#giveUp(place));
+      this.#goOn();
+    });
+  }
+
+  /** Where it is the first, its waiter has to leave the masters' queues before. */
+  #giveUp(place: Place): void {
+    if (this.#places[0] === place && this.#waiter) return;
+    if (!this.#remove(place)) return;
+    place.resolve({ answers: this.#waiter?.answers ?? this.#answers });
+    this.#goOn();
+  }
+
+  #remove(place: Place): boolean {
+    const index = this.#places.indexOf(place);
+    if (index >= 0) this.#places.splice(index, 1);
+    return index >= 0;
+  }
+
+  /** Somebody has to stand in the masters' queues, unless the lock is here and will be passed on. */
+  #goOn(): void {
+    if (this.#waiter || this.#isPassing || (this.#lease && this.#turnsLeft > 0)) return;
+    const first = this.#places[0];
+    if (first) void this.#stand(first);
+    else if (!this.#lease) this.#events.emptied();
+  }
+
+  async #stand(place: Place): Promise<void> {
+    const { wish, ticket, ended, attempts } = place;
+    const waiter = new Waiter(this.#coordinator, this.#handOvers, wish, ticket, attempts);
+    this.#waiter = waiter;
+    const lease = await waiter.wait(ended);
+    this.#waiter = undefined;
+    this.#answers = waiter.answers;
+    if (waiter.wasRefused) this.#events.refused();
+    this.#remove(place);
+    if (lease) {
+      this.#turnsLeft = Math.min(this.#places.length, longestTurn);
+      this.#hold(lease);
+    }
+    place.resolve({ lease, answers: waiter.answers });
+    this.#goOn();
+  }
+
+  #hold(lease: Lease): void {
+    this.#lease = lease;
+    lease.passOn = (settings) => this.#released(lease, settings);
+    lease.onEnd(() => {
+      if (lease.lost) this.#gone(lease);
+    });
+  }
+
+  #gone(lease: Lease): void {
+    if (this.#lease !== lease) return;
+    this.#lease = undefined;
+    this.#goOn();
+  }
+
+  /** The holder gives up: what becomes of it, where it stays in this process. */
+  #released(lease: Lease, settings: Settings): Promise<ReleaseResult> | undefined {
+    if (this.#lease !== lease) return undefined;
+    const next = this.#turnsLeft > 0 ? this.#places[0] : undefined;
+    if (next) return this.#passOn(lease, next, settings);
+    // Behind the release: on the masters this process comes after those who stand there.
+    queueMicrotask(() => this.#gone(lease));
+    return undefined;
+  }
+
+  async #passOn(lease: Lease, next: Place, settings: Settings): Promise<ReleaseResult> {
+    this.#turnsLeft -= 1;
+    this.#isPassing = true;
+    const { heir, result } = await passOn(lease, next.wish, next.attempts, settings);
+    this.#isPassing = false;
+    if (heir) {
+      this.#hold(heir);
+      if (this.#remove(next)) next.resolve({ lease: heir, answers: [] });
+      // It has given up meanwhile: on to whoever is next.
+      else void release(heir, settings);
+    } else this.#lease = undefined;
+    this.#goOn();
+    return result;
+  }
+}

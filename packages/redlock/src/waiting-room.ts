@@ -1,0 +1,59 @@
+import type { Wish } from "./acquire.ts";
+import type { Attempts } from "./attempts.ts";
+import type { Cancellation } from "./cancellation.ts";
+import type { Coordinator } from "./coordinator.ts";
+import { HandOvers } from "./hand-overs.ts";
+import { type Turn, WaitingLine } from "./waiting-line.ts";
+
+/** So long after somebody was refused a resource counts as contended, ms: who wants it goes to the queue at once. */
+const contendedFor = 1000;
+/** So many are remembered. */
+const mostContended = 1000;
+
+/** Where the waiting of one process is done (PROTOCOL 7): a line for each list of resources. */
+export class WaitingRoom {
+  readonly #coordinator: Coordinator;
+  readonly #handOvers: HandOvers;
+  readonly #lines = new Map<string, WaitingLine>();
+  /** Until when, by the monotonic clock. */
+  readonly #contended = new Map<string, number>();
+
+  constructor(coordinator: Coordinator) {
+    this.#coordinator = coordinator;
+    this.#handOvers = new HandOvers(coordinator.nodes, coordinator.runtime);
+  }
+
+  /** Whether a vote would very likely be refused: then the first vote enrols as well. */
+  isContended(resources: readonly string[]): boolean {
+    const now = this.#coordinator.runtime.monotonic();
+    return resources.some((resource) => (this.#contended.get(resource) ?? 0) > now);
+  }
+
+  refused(resources: readonly string[]): void {
+    const until = this.#coordinator.runtime.monotonic() + contendedFor;
+    for (const resource of resources) {
+      this.#contended.delete(resource);
+      this.#contended.set(resource, until);
+    }
+    while (this.#contended.size > mostContended) {
+      this.#contended.delete(this.#contended.keys().next().value!);
+    }
+  }
+
+  /** Waits for its turn, until `ended` is cancelled. */
+  async wait(wish: Wish, ended: Cancellation, attempts: Attempts): Promise<Turn> {
+    const ticket = this.#handOvers.nextTicket(this.#coordinator.runtime.wall());
+    // The first wait of all makes the connections to listen on, and gives them one round's time.
+    await ended.race(this.#handOvers.open());
+    const key = JSON.stringify([...wish.resources].sort());
+    let line = this.#lines.get(key);
+    if (!line) {
+      line = new WaitingLine(this.#coordinator, this.#handOvers, {
+        refused: () => this.refused(wish.resources),
+        emptied: () => this.#lines.delete(key),
+      });
+      this.#lines.set(key, line);
+    }
+    return line.join(wish, ticket, ended, attempts);
+  }
+}

@@ -1,0 +1,407 @@
+import { describe, expect, test } from "vitest";
+import type { Connection } from "./connection.ts";
+import type { Claim } from "./node.ts";
+import { Gate, settle } from "./virtual-time.test.ts";
+import { WatchingNode } from "./watching-node.ts";
+
+class ReplyError extends Error {
+  override name = "ReplyError";
+}
+
+/** A connection that a test answers; what its commands do to a real server is tested on one. */
+class TestConnection implements Connection {
+  readonly name = "host:1";
+  readonly client = {};
+  isReady = true;
+  obstacle = "ECONNREFUSED";
+  first: Promise<void> | undefined;
+  isClosed = false;
+  readonly #sent: string[] = [];
+  readonly #unanswered: Array<{ resolve: (reply: unknown) => void; reject: (error: Error) => void }> = [];
+
+  connectFirst(): Promise<void> | undefined {
+    return this.first;
+  }
+
+  send(command: string, args: readonly (string | number)[]): Promise<unknown> {
+    this.#sent.push([command, ...args].join(" "));
+    return new Promise((resolve, reject) => this.#unanswered.push({ resolve, reject }));
+  }
+
+  /** What was sent since this was last asked. */
+  get sent(): string[] {
+    return this.#sent.splice(0);
+  }
+
+  /** The replies to what has been unanswered for longest. */
+  async answer(...replies: unknown[]): Promise<void> {
+    for (const reply of replies) {
+      const { resolve, reject } = this.#unanswered.shift()!;
+      if (reply instanceof Error) reject(reply);
+      else resolve(reply);
+    }
+    await settle();
+  }
+
+  /** The connection is gone, and what was unanswered fails. */
+  async lose(): Promise<void> {
+    this.isReady = false;
+    await this.answer(...this.#unanswered.map(() => new Error("read ECONNRESET")));
+  }
+
+  isReply(error: unknown): error is Error {
+    return error instanceof ReplyError;
+  }
+
+  onReady(): () => void {
+    return () => {};
+  }
+
+  close(): Promise<void> {
+    this.isClosed = true;
+    return Promise.resolve();
+  }
+
+  disconnect(): void {}
+}
+
+function opened() {
+  const connection = new TestConnection();
+  return { connection, node: new WatchingNode(connection) };
+}
+
+const queued = ["QUEUED", "OK"];
+const reads = (key: string) => [`WATCH ${key}`, `GET ${key}`, `PTTL ${key}`, "MULTI"];
+/** The replies to {@link reads}. */
+const found = (owner: string | null, left: number) => ["OK", owner, left, "OK"];
+const free = found(null, -2);
+
+const claim: Claim = { resources: ["r"], token: "t", ttl: 1000, abandoned: false };
+const both: Claim = { ...claim, resources: ["a", "b"] };
+
+/** A plain extension of "r", which the master has found to be as told. */
+async function extension(owner: string, left: number, token = "t", ttl = 1000) {
+  const { node, connection } = opened();
+  const answer = node.extend({ ...claim, token, ttl }, false);
+  await connection.answer(...found(owner, left));
+  return { connection, answer, command: connection.sent[4] };
+}
+
+/** A first connection that is being made. */
+function connecting() {
+  const { node, connection } = opened();
+  const gate = new Gate();
+  connection.isReady = false;
+  connection.first = gate.opened;
+  const over = async (stands: boolean) => {
+    connection.isReady = stands;
+    connection.first = undefined;
+    gate.open();
+    await settle();
+  };
+  return { node, connection, over };
+}
+
+describe("a vote for one resource", () => {
+  test("is the bare SET, and the next is sent behind it without waiting", async () => {
+    const { node, connection } = opened();
+    const votes = Promise.all([node.vote(claim), node.vote({ ...claim, resources: ["s"] })]);
+    expect(connection.sent).toEqual(["SET r t NX PX 1000", "SET s t NX PX 1000"]);
+    await connection.answer("OK", "OK");
+    expect(await votes).toEqual([
+      { vote: "yes", remaining: 1000 },
+      { vote: "yes", remaining: 1000 },
+    ]);
+  });
+
+  test("refused, asks whose it is before whatever waits, and sets nothing by that", async () => {
+    const { node, connection } = opened();
+    const vote = node.vote(claim);
+    const earlier = node.release(["x"], ["t"]);
+    const later = node.release(["y"], ["t"]);
+    await connection.answer(null, ...free);
+    expect(connection.sent).toEqual(["SET r t NX PX 1000", ...reads("x"), "DISCARD", ...reads("r")]);
+    await connection.answer("OK", ...found("rival", 700));
+    expect(await vote).toEqual({ vote: "no", resource: "r", owner: "rival", remaining: 700 });
+    expect(connection.sent).toEqual(["DISCARD", ...reads("y")]);
+    await connection.answer("OK", ...free);
+    expect(await Promise.all([earlier, later])).toEqual([{ vote: "no" }, { vote: "no" }]);
+  });
+
+  test("refused for its own token renews that", async () => {
+    const { node, connection } = opened();
+    const vote = node.vote(claim);
+    await connection.answer(null, ...[]);
+    await connection.answer(...found("t", 400));
+    expect(connection.sent.at(-2)).toBe("SET r t XX PX 1000");
+    await connection.answer("QUEUED", ["OK"]);
+    expect(await vote).toEqual({ vote: "yes", remaining: 1000 });
+  });
+});
+
+describe("a claim", () => {
+  test("writes when all that it read allows it, in one transaction", async () => {
+    const { node, connection } = opened();
+    const vote = node.vote(both);
+    expect(connection.sent).toEqual(["WATCH a b", "GET a", "PTTL a", "GET b", "PTTL b", "MULTI"]);
+    await connection.answer("OK", "t", 3000, null, -2, "OK");
+    expect(connection.sent).toEqual(["SET a t PX 3000", "SET b t PX 1000", "EXEC"]);
+    await connection.answer(...queued.with(1, "QUEUED"), ["OK", "OK"]);
+    expect(await vote).toEqual({ vote: "yes", remaining: 1000 });
+  });
+
+  test("is not written to a master that refuses MULTI", async () => {
+    const { node, connection } = opened();
+    const vote = node.vote(both);
+    await connection.answer("OK", null, -2, null, -2, new ReplyError("NOPERM no 'multi'"));
+    expect(await vote).toMatchObject({ vote: "none", sent: true, error: { reason: "NOPERM" } });
+    expect(connection.sent.filter((command) => command.startsWith("SET"))).toEqual([]);
+  });
+
+  test("is made again where a key was touched, and not for ever", async () => {
+    const { node, connection } = opened();
+    const vote = node.vote(both);
+    const repair = node.extend(both, true);
+    for (let transaction = 0; transaction < 10; transaction += 1) {
+      await connection.answer("OK", null, -2, null, -2, "OK");
+      await connection.answer("QUEUED", "QUEUED", null);
+    }
+    expect(await vote).toEqual({ vote: "no", resource: "a", owner: undefined, remaining: 0 });
+    expect(await repair).toMatchObject({ vote: "none", sent: false, error: { reason: "CONTENDED" } });
+    expect(connection.sent.filter((command) => command === "EXEC")).toHaveLength(10);
+  });
+
+  test("that is given up while it waits is not sent, a release is", async () => {
+    const { node, connection } = opened();
+    void node.release(["x"], ["t"]);
+    const given = { ...both, abandoned: false };
+    const vote = node.vote(given);
+    const release = node.release(both.resources, ["t"]);
+    given.abandoned = true;
+    expect(connection.sent).toEqual(reads("x"));
+    await connection.answer(...free);
+    expect(await vote).toMatchObject({ vote: "none", sent: false, error: { reason: "ABANDONED" } });
+    expect(connection.sent.slice(0, 2)).toEqual(["DISCARD", "WATCH a b"]);
+    await connection.answer("OK", "OK", null, -2, null, -2, "OK");
+    expect(await release).toEqual({ vote: "no" });
+  });
+
+  test("that is given up between reading and writing writes nothing", async () => {
+    const { node, connection } = opened();
+    const given = { ...claim, abandoned: false };
+    const repair = node.extend(given, true);
+    given.abandoned = true;
+    await connection.answer(...free);
+    expect(await repair).toMatchObject({ vote: "none", error: { reason: "ABANDONED" } });
+    expect(connection.sent).toEqual([...reads("r"), "DISCARD"]);
+  });
+
+  test("tells the reason of the command that was refused, not that of EXEC", async () => {
+    const { node, connection } = opened();
+    const repair = node.extend(claim, true);
+    await connection.answer(...free);
+    await connection.answer(new ReplyError("OOM command not allowed"), new ReplyError("EXECABORT discarded"));
+    expect(await repair).toMatchObject({ vote: "none", sent: true, error: { reason: "OOM" } });
+    // An EXEC that fails may leave the transaction open.
+    expect(connection.sent.at(-1)).toBe("DISCARD");
+  });
+
+  test("does not tell its token when the master quotes it", async () => {
+    const { node, connection } = opened();
+    const token = "0123456789abcdef";
+    const repair = node.extend({ ...claim, token }, true);
+    await connection.answer(...free);
+    await connection.answer(
+      new ReplyError(`ERR unknown command 'SET' 'r' '${token}'`),
+      new ReplyError("ERR"),
+    );
+    expect(JSON.stringify(await repair)).not.toContain(token);
+  });
+});
+
+describe("an extension of a key", () => {
+  test.each([
+    ["is set for the ttl where it has less", "t", 400, "SET r t XX PX 1000"],
+    ["is only looked at where it has more", "t", 4000, "PTTL r"],
+    ["without expiry is only looked at", "t", -1, "PTTL r"],
+  ])("%s", async (_, owner, left, expected) => {
+    expect((await extension(owner, left)).command).toBe(expected);
+  });
+
+  test.each([
+    ["is given the new token", 400, "SET r w.2 XX PX 1000"],
+    ["and is not shortened by that", 4000, "SET r w.2 XX PX 4000"],
+    ["and keeps living for ever", -1, "SET r w.2 XX"],
+  ])("that holds the token of an earlier round %s", async (_, left, expected) => {
+    expect((await extension("w.1", left, "w.2")).command).toBe(expected);
+  });
+
+  test.each([
+    ["w.2", "w.1"],
+    ["v.1", "w.2"],
+    ["w", "w.2"],
+    ["t", "t.1"],
+  ])("that holds %s is refused for %s", async (owner, token) => {
+    const { answer } = await extension(owner, 400, token);
+    expect(await answer).toEqual({ vote: "no", resource: "r", owner, remaining: 400 });
+  });
+
+  // Masters before Redis 6.2 execute the transaction all the same.
+  test.each([
+    ["SET", 400, null],
+    ["PTTL", 4000, -2],
+  ])("that expired before %s was executed looks again", async (_, left, reply) => {
+    const { connection, answer } = await extension("t", left);
+    await connection.answer("QUEUED", [reply]);
+    expect(connection.sent.slice(-4)).toEqual(reads("r"));
+    await connection.answer(...free);
+    expect(await answer).toEqual({ vote: "no", resource: "r", owner: undefined, remaining: 0 });
+  });
+
+  test("tells what there is when it is executed", async () => {
+    const { connection, answer } = await extension("t", 4000);
+    await connection.answer("QUEUED", [3990]);
+    expect(await answer).toEqual({ vote: "yes", remaining: 3990 });
+  });
+});
+
+describe("a release", () => {
+  test("deletes what holds one of the tokens, or that of an earlier round", async () => {
+    const { node, connection } = opened();
+    const release = node.release(["a", "b"], ["t", "w.3"]);
+    await connection.answer("OK", "w.2", 1, "t", 1, "OK");
+    expect(connection.sent.slice(-3)).toEqual(["DEL a", "DEL b", "EXEC"]);
+    await connection.answer("QUEUED", "QUEUED", [1, 1]);
+    expect(await release).toEqual({ vote: "yes" });
+  });
+
+  test("counts what was really deleted", async () => {
+    const { node, connection } = opened();
+    const release = node.release(["r"], ["t"]);
+    await connection.answer(...found("t", 1));
+    await connection.answer("QUEUED", [0]);
+    expect(await release).toEqual({ vote: "no" });
+  });
+
+  test("looks again where a key was touched, and is owed in the end", async () => {
+    const { node, connection } = opened();
+    const release = node.release(["r"], ["t"]);
+    for (let transaction = 0; transaction < 5; transaction += 1) {
+      await connection.answer(...found("t", 1000));
+      await connection.answer("QUEUED", null);
+    }
+    expect(await release).toMatchObject({ vote: "none", error: { reason: "CONTENDED" } });
+  });
+});
+
+describe("a connection that is lost", () => {
+  test.each([
+    ["while it reads", []],
+    ["while it writes", free],
+  ])("%s, was sent something by that call, and nothing by those behind it", async (_, replies) => {
+    const { node, connection } = opened();
+    const repair = node.extend(claim, true);
+    const waiting = [
+      node.vote(claim),
+      node.extend(both, false),
+      node.release(["r"], ["t"]),
+      node.inspect("r"),
+    ];
+    await connection.answer(...replies);
+    const before = connection.sent.length;
+    await connection.lose();
+    expect(await repair).toMatchObject({ vote: "none", sent: true, error: { reason: "UNREACHABLE" } });
+    for (const answer of await Promise.all(waiting)) {
+      expect(answer).toMatchObject({ vote: "none", sent: false, error: { reason: "UNREACHABLE" } });
+    }
+    expect(before).toBeGreaterThan(0);
+    expect(connection.sent).toEqual([]);
+  });
+});
+
+describe("a first connection", () => {
+  test("is waited for, in the order of the calls, whoever calls when it stands", async () => {
+    const { node, connection, over } = connecting();
+    void node.vote(claim);
+    const given = { ...claim, abandoned: false };
+    const abandoned = node.vote(given);
+    given.abandoned = true;
+    connection.isReady = true;
+    void node.vote({ ...claim, token: "u" });
+    expect(connection.sent).toEqual([]);
+    await over(true);
+    expect(connection.sent).toEqual(["SET r t NX PX 1000", "SET r u NX PX 1000"]);
+    expect(await abandoned).toMatchObject({ sent: false, error: { reason: "ABANDONED" } });
+  });
+
+  test("that failed is why nothing was sent", async () => {
+    const { node, connection, over } = connecting();
+    const calls = Promise.all([node.vote(claim), node.release(["r"], ["t"]), node.inspect("r")]);
+    await over(false);
+    for (const answer of await calls) {
+      expect(answer).toMatchObject({
+        sent: false,
+        error: { message: expect.stringContaining("ECONNREFUSED") },
+      });
+    }
+    expect(connection.sent).toEqual([]);
+  });
+});
+
+describe("a master that does not answer", () => {
+  test("keeps 4096 calls waiting, those that were given up not among them", async () => {
+    const { node } = opened();
+    void node.release(["r"], ["t"]);
+    const given = { ...claim, abandoned: false };
+    const abandoned = node.vote(given);
+    for (let count = 1; count < 4096; count += 1) void node.release(["r"], ["t"]);
+    expect(await node.release(["r"], ["t"])).toMatchObject({ sent: false, error: { reason: "UNREACHABLE" } });
+    given.abandoned = true;
+    void node.release(["r"], ["t"]);
+    expect(await abandoned).toMatchObject({ sent: false, error: { reason: "ABANDONED" } });
+  });
+});
+
+describe("nonsense", () => {
+  test.each([
+    ["for WATCH", ["QUEUED", null, -2, "OK"]],
+    ["for GET", ["OK", 7, 1, "OK"]],
+    ["for PTTL", ["OK", "t", "soon", "OK"]],
+    ["for MULTI", ["OK", null, -2, "QUEUED"]],
+  ])("%s is a fault", async (_, replies) => {
+    const { node, connection } = opened();
+    const repair = node.extend(claim, true);
+    await connection.answer(...replies);
+    expect(await repair).toMatchObject({ vote: "none", error: { reason: "UNEXPECTED_REPLY" } });
+    expect(connection.sent.at(-1)).toBe("DISCARD");
+  });
+
+  test.each([["OK"], [[]], [["OK", "OK"]]])("%j for EXEC is a fault", async (reply) => {
+    const { node, connection } = opened();
+    const repair = node.extend(claim, true);
+    await connection.answer(...free);
+    await connection.answer("QUEUED", reply);
+    expect(await repair).toMatchObject({ vote: "none", error: { reason: "UNEXPECTED_REPLY" } });
+  });
+
+  test("for SET and for an inspection is a fault", async () => {
+    const { node, connection } = opened();
+    const answers = Promise.all([node.vote(claim), node.inspect("r")]);
+    await connection.answer("QUEUED", "QUEUED", "QUEUED");
+    for (const answer of await answers) {
+      expect(answer).toMatchObject({ vote: "none", error: { reason: "UNEXPECTED_REPLY" } });
+    }
+  });
+});
+
+test("closing waits for what was called before", async () => {
+  const { node, connection } = opened();
+  const release = node.release(["r"], ["t"]);
+  const closed = node.close();
+  await connection.answer(...found("t", 1000));
+  expect(connection.isClosed).toBe(false);
+  await connection.answer("QUEUED", [1]);
+  expect(await release).toEqual({ vote: "yes" });
+  await closed;
+  expect(connection.isClosed).toBe(true);
+});

@@ -1,0 +1,213 @@
+import { type Call, CallLine } from "./call-line.ts";
+import type { Connection } from "./connection.ts";
+import { abandoned, fault } from "./fault.ts";
+import type { Answer, Claim, Fault, Holding, LockNode, No, ReleaseAnswer } from "./node.ts";
+import { type Command, type Found, foundIn, Transaction, UnexpectedReply } from "./transaction.ts";
+
+/** So often is a transaction made in which a key was touched meanwhile. Each takes two round trips. */
+const mostTransactions = 5;
+
+/**
+ * A master that is asked without scripts, for servers and users to whom they are forbidden. What a script does in one
+ * step here takes a {@link Transaction}, that is two round trips, and one has to wait for the other: on one connection
+ * there can be no two of them. A vote for one resource is the plain SET in both modes.
+ *
+ * The same keys and tokens as with scripts, so both exclude each other. There is no queue: waiting is asking again.
+ */
+export class WatchingNode implements LockNode {
+  readonly name: string;
+  readonly client: object;
+  readonly #connection: Connection;
+  readonly #line: CallLine;
+
+  /** Nothing else may use the connection. */
+  constructor(connection: Connection) {
+    this.#connection = connection;
+    this.#line = new CallLine(connection);
+    this.name = connection.name;
+    this.client = connection.client;
+  }
+
+  refuses(resources: readonly string[]): string | undefined {
+    return this.#connection.refuses?.(resources);
+  }
+
+  async vote(claim: Claim): Promise<Answer> {
+    if (claim.resources.length === 1) return this.#voteForOne(claim, claim.resources[0]!);
+    const answer = await this.#claim(claim, true);
+    // Rivals came and went so fast that none of them can be named.
+    return answer ?? { vote: "no", resource: claim.resources[0]!, owner: undefined, remaining: 0 };
+  }
+
+  async extend(claim: Claim, repair: boolean): Promise<Answer> {
+    return (await this.#claim(claim, repair)) ?? this.#contended();
+  }
+
+  async release(resources: readonly string[], tokens: readonly string[]): Promise<ReleaseAnswer> {
+    const answer = await this.#post<ReleaseAnswer | undefined>({
+      tokens,
+      isAlone: true,
+      run: () => deleteIfEqual(this.#connection, resources, tokens),
+    });
+    return answer ?? this.#contended();
+  }
+
+  inspect(resource: string): Promise<Holding | Fault> {
+    return this.#post<Holding>({
+      tokens: [],
+      isAlone: false,
+      run: async () => {
+        const replies = await Promise.all([
+          this.#connection.send("GET", [resource]),
+          this.#connection.send("PTTL", [resource]),
+        ]);
+        const { owner, left } = foundIn(...replies);
+        return { owner, remaining: left, queueLength: 0 };
+      },
+    });
+  }
+
+  onReady(listener: () => void): () => void {
+    return this.#connection.onReady(listener);
+  }
+
+  async close(): Promise<void> {
+    // A release that was called takes two round trips, and perhaps its turn.
+    await this.#line.answered;
+    await this.#connection.close();
+  }
+
+  disconnect(): void {
+    this.#connection.disconnect();
+  }
+
+  async #voteForOne(claim: Claim, resource: string): Promise<Answer> {
+    const { token } = claim;
+    const ttl = Math.ceil(claim.ttl);
+    const answer = await this.#post<Answer | undefined>({
+      claim,
+      tokens: [token],
+      isAlone: false,
+      run: async () => {
+        const reply = await this.#connection.send("SET", [resource, token, "NX", "PX", ttl]);
+        if (reply === "OK") return { vote: "yes", remaining: ttl };
+        if (reply !== null) throw new UnexpectedReply(reply);
+        return undefined;
+      },
+    });
+    if (answer) return answer;
+    // Taken. By whom, and for how long? It may be my own token, where a reply was lost (PROTOCOL 2.7). The question
+    // sets nothing, so it may be asked even if the round has been rolled back meanwhile.
+    const question = { resources: [resource], token, ttl, abandoned: false };
+    return (await this.#claim(question, false, true)) ?? this.#contended();
+  }
+
+  /** As the claim script: all of the keys, or none; `undefined` where they were touched each time. */
+  #claim(claim: Claim, create: boolean, first = false): Promise<Answer | undefined> {
+    const run = async (): Promise<Answer | undefined> => {
+      for (let count = 0; count < mostTransactions; count += 1) {
+        const transaction = await Transaction.begin(this.#connection, claim.resources);
+        const refusal = refusalIn(transaction.found, claim, create);
+        // Its roll-back waits behind this already, and perhaps has for long: the master may have hung.
+        if (refusal || claim.abandoned) {
+          transaction.discard();
+          return refusal ?? abandoned(this.name);
+        }
+        const writes = transaction.found.map((found, index) =>
+          writeFor(claim.resources[index]!, found, claim, create),
+        );
+        const replies = await transaction.commit(writes);
+        if (replies?.every(isDone)) {
+          const lives = transaction.found.map((found, index) =>
+            remainingOf(found, replies[index], claim.ttl),
+          );
+          return { vote: "yes", remaining: Math.min(...lives) };
+        }
+      }
+      return undefined;
+    };
+    return this.#post<Answer | undefined>({ claim, tokens: [claim.token], isAlone: true, run }, first);
+  }
+
+  #post<A>(call: Call<A>, first?: boolean): Promise<A | Fault> {
+    return this.#line.post(call, first);
+  }
+
+  /** Nothing was set or deleted. */
+  #contended(): Fault {
+    const detail = `others changed the keys during each of ${mostTransactions} transactions`;
+    return fault(this.name, "CONTENDED", detail, false);
+  }
+}
+
+/**
+ * Deletes the keys that hold one of the tokens; `undefined` where they were touched each time.
+ *
+ * The place for masters that compare and delete in one command: `DELEX key IFEQ token` (Redis 8.4 and later), `DELIFEQ
+ * key token` (Valkey 9 and later). One of them for each key and token would be one round trip, without WATCH and so
+ * without waiting for others. (Neither finds the tokens of earlier rounds; those come from waiters, with scripts.)
+ */
+async function deleteIfEqual(
+  connection: Connection,
+  keys: readonly string[],
+  tokens: readonly string[],
+): Promise<ReleaseAnswer | undefined> {
+  for (let count = 0; count < mostTransactions; count += 1) {
+    const transaction = await Transaction.begin(connection, keys);
+    const mine = keys.filter((_, index) => {
+      const { owner } = transaction.found[index]!;
+      return owner !== undefined && tokens.some((token) => isMine(owner, token));
+    });
+    if (mine.length === 0) {
+      transaction.discard();
+      return { vote: "no" };
+    }
+    const replies = await transaction.commit(mine.map((key) => ["DEL", [key]]));
+    // One that expired meanwhile is deleted by nobody: before Redis 6.0.9 that is not to be touched.
+    if (replies)
+      return { vote: replies.filter((reply) => reply === 1).length === keys.length ? "yes" : "no" };
+  }
+  return undefined;
+}
+
+/** The first key that refuses. */
+function refusalIn(found: readonly Found[], { resources, token }: Claim, create: boolean): No | undefined {
+  for (const [index, { owner, left }] of found.entries()) {
+    if (owner === undefined ? create : isMine(owner, token)) continue;
+    return { vote: "no", resource: resources[index]!, owner, remaining: left };
+  }
+  return undefined;
+}
+
+/**
+ * What makes a key that does not refuse hold the token for `ttl` ms, or longer: it is never shortened (PROTOCOL 14.1).
+ *
+ * Nobody else can have set it when this is executed. It can have expired, which makes EXEC do nothing only from Redis
+ * 6.2 on, and before 6.0.9 not even where it is deleted. So only a claim that may create sets it again, and otherwise
+ * the reply tells whether there was a key.
+ */
+function writeFor(key: string, { owner, left }: Found, { token, ttl }: Claim, create: boolean): Command {
+  if (!create && owner === token && left >= ttl) return ["PTTL", [key]];
+  const expiry = Number.isFinite(left) ? ["PX", Math.ceil(Math.max(left, ttl))] : [];
+  return ["SET", [key, token, ...(create ? [] : ["XX"]), ...expiry]];
+}
+
+/** Whether there was a key to write to. */
+function isDone(reply: unknown): boolean {
+  return reply === "OK" || (typeof reply === "number" && reply !== -2);
+}
+
+/** How long the key lives from EXEC on, ms. */
+function remainingOf({ left }: Found, reply: unknown, ttl: number): number {
+  return typeof reply === "number" && Number.isFinite(left) ? reply : Math.max(left, ttl);
+}
+
+const tokenOfRound = /^(.+)\.(\d+)$/s;
+
+/** As in the scripts: the very token, or that of an earlier round of the same waiter (PROTOCOL 14.3). */
+function isMine(owner: string, token: string): boolean {
+  if (owner === token) return true;
+  const [, waiter, round] = tokenOfRound.exec(token) ?? [];
+  const [, other, earlier] = tokenOfRound.exec(owner) ?? [];
+  return waiter !== undefined && waiter === other && Number(earlier) < Number(round);
+}

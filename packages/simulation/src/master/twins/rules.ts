@@ -1,0 +1,42 @@
+import { isLess } from "./twin.ts";
+
+/** What the client's scripts decide, and mutants of them decide otherwise. */
+export interface Rules {
+  /** Whether a key with this value belongs to `token`. */
+  isMine(owner: string | null, token: string): boolean;
+  /** Whether a key with so much left is to live longer. `least` is nothing where the script was sent no number. */
+  isShort(left: number, least: number | undefined): boolean;
+  /** Whether such a key is really set, which all it says depends on. */
+  isSet(left: number): boolean;
+  /** Whether a waiter is told that it has been given its keys, where so many have heard it. */
+  isHeard(listeners: number): boolean;
+  /** Whether somebody who has been granted what it waited for leaves the queue. */
+  readonly grantedLeave: boolean;
+  /** Whether a refused claim gives back what it was given before. */
+  readonly refusedYield: boolean;
+}
+
+/** Those of the scripts as they are. */
+export const rules: Rules = {
+  isMine,
+  isShort: isLess,
+  isSet: () => true,
+  isHeard: (listeners) => listeners > 0,
+  grantedLeave: true,
+  refusedYield: true,
+};
+
+/** The very token, or that of an earlier round of the same waiter. */
+function isMine(owner: string | null, token: string): boolean {
+  if (owner === token) return true;
+  const own = owner === null ? undefined : roundOf(owner);
+  const asked = own && roundOf(token);
+  return asked !== undefined && own!.waiter === asked.waiter && own!.round < asked.round;
+}
+
+/** `<waiter>.<round>`; nothing where a token has no such form. */
+export function roundOf(token: string): { readonly waiter: string; readonly round: number } | undefined {
+  const dot = token.lastIndexOf(".");
+  const digits = token.slice(dot + 1);
+  return dot > 0 && /^\d+$/.test(digits) ? { waiter: token.slice(0, dot), round: Number(digits) } : undefined;
+}

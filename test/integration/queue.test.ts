@@ -1,0 +1,268 @@
+import { type Lock, LockLostError, type Redlock, ResourceLockedError } from "@quorlock/redlock";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { until } from "../contract/until.ts";
+import { Fleet, fresh, rejection, timed } from "./fleet.ts";
+import { WireTap } from "./wire-tap.ts";
+
+let fleet: Fleet;
+const taps: WireTap[] = [];
+
+beforeAll(async () => {
+  fleet = await Fleet.start(3);
+});
+afterEach(async () => {
+  for (const tap of taps.splice(0)) await tap[Symbol.asyncDispose]();
+  fleet.closeAll();
+});
+afterAll(() => fleet?.stop());
+
+const ttl = 30_000;
+const patient = { retryCount: -1 };
+
+/** Until so many stand in the queue of every master. */
+async function untilWaiting(resource: string, count: number): Promise<void> {
+  await until(`${count} wait for "${resource}"`, async () => {
+    const lengths = await Promise.all(fleet.admins.map((admin) => admin.zcard(`quorlock:queue:{${resource}}`)));
+    return lengths.every((length) => length === count);
+  });
+}
+
+/** Several processes, as far as the masters can tell, each of which waits for `resource`, in this order. */
+async function waiters(
+  count: number,
+  resource: string | string[],
+): Promise<{ served: number[]; locks: Promise<Lock>[] }> {
+  const served: number[] = [];
+  const locks: Promise<Lock>[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const { redlock } = fleet.open(patient);
+    const waiting = redlock.acquire(resource, ttl);
+    void waiting.then(() => served.push(index));
+    locks.push(waiting);
+    await untilWaiting([resource].flat()[0]!, index + 1);
+  }
+  return { served, locks };
+}
+
+describe("those who wait for a lock", () => {
+  it("are served in the order in which they came", async () => {
+    const resource = fresh();
+    const held = await fleet.open().redlock.acquire(resource, ttl);
+    const { served, locks } = await waiters(4, resource);
+    expect(served).toEqual([]);
+    await held.release();
+    for (const [index, waiting] of locks.entries()) {
+      const lock = await waiting;
+      expect(served).toEqual(Array.from({ length: index + 1 }, (_, place) => place));
+      expect(lock.remaining()).toBeGreaterThan(ttl * 0.9);
+      await lock.release();
+    }
+    await fleet.untilGone(resource);
+  });
+
+  it("send one command to each master, and are told by the release", async () => {
+    const resource = fresh();
+    const held = await fleet.open().redlock.acquire(resource, ttl);
+    const tap = await WireTap.on(fleet.admins[0]!);
+    taps.push(tap);
+    const { locks } = await waiters(1, resource);
+    const { result: lock, took } = await timed(async () => {
+      await held.release();
+      return locks[0]!;
+    });
+    // (No heartbeat is due within the first quarter of a second.)
+    expect(took).toBeLessThan(200);
+    const asked = (await tap.commands()).filter(
+      ({ words, source }) => source !== "lua" && words.includes(resource) && /^(SET|EVAL)/.test(words[0]!),
+    );
+    // The refused SET, the question for its owner, the place in the queue, and the release.
+    expect(asked.map(({ words }) => words[0])).toEqual(["SET", "EVALSHA", "EVALSHA", "EVALSHA"]);
+    await lock.release();
+  });
+
+  it("leave the queue when they are aborted, and who comes after them is served", async () => {
+    const resource = fresh();
+    const { redlock } = fleet.open(patient);
+    const held = await redlock.acquire(resource, ttl);
+    const abort = new AbortController();
+    const impatient = rejection(fleet.open(patient).redlock.acquire(resource, ttl, { signal: abort.signal }));
+    await untilWaiting(resource, 1);
+    const next = fleet.open(patient).redlock.acquire(resource, ttl);
+    await untilWaiting(resource, 2);
+    abort.abort(new Error("enough"));
+    expect(await impatient).toHaveProperty("code", "ABORTED");
+    await untilWaiting(resource, 1);
+    await held.release();
+    await (await next).release();
+    await fleet.untilGone(resource);
+  });
+
+  it.each([
+    ["waitTimeout", { waitTimeout: 300 }, 300],
+    ["the time that the retries would take", { retryCount: 3, retryDelay: 100, retryJitter: 0 }, 300],
+  ])("give up after %s, and leave nothing behind", async (_, options, limit) => {
+    const resource = fresh();
+    const { redlock } = fleet.open();
+    await using _held = await redlock.acquire(resource, ttl);
+    const { result: error, took } = await timed(() =>
+      rejection(fleet.open().redlock.acquire(resource, ttl, options)),
+    );
+    expect(error).toBeInstanceOf(ResourceLockedError);
+    expect(took).toBeGreaterThan(limit - 10);
+    expect(took).toBeLessThan(limit + 900);
+    await untilWaiting(resource, 0);
+  });
+
+  it("are passed over when their connections are gone", async () => {
+    const resource = fresh();
+    const { redlock } = fleet.open();
+    const held = await redlock.acquire(resource, ttl);
+    const dead = fleet.open(patient);
+    void dead.redlock.acquire(resource, ttl).catch(() => {});
+    await untilWaiting(resource, 1);
+    const next = fleet.open(patient).redlock.acquire(resource, ttl);
+    await untilWaiting(resource, 2);
+    for (const client of dead.clients) client.disconnect();
+    await until("the dead one is not heard any more", async () => {
+      const [, listening] = (await fleet.admins[0]!.call("PUBSUB", "CHANNELS", "quorlock:inbox:*").then((all) => [
+        all,
+        (all as string[]).length,
+      ])) as [string[], number];
+      return listening === 1;
+    });
+    const { took } = await timed(async () => {
+      await held.release();
+      return next;
+    });
+    expect(took).toBeLessThan(900);
+    await (await next).release();
+  });
+
+  it("get a lock whose holder died when it expires", async () => {
+    const resource = fresh();
+    const { redlock } = fleet.open();
+    await fleet.occupy(resource, fleet.masters, 600, "0123456789abcdef0123456789abcdef.1");
+    const { result: lock, took } = await timed(() => redlock.acquire(resource, ttl, patient));
+    expect(took).toBeGreaterThan(590);
+    expect(took).toBeLessThan(1500);
+    await lock.release();
+  });
+
+  it("ask again where the holder does not know the queue", async () => {
+    const resource = fresh();
+    const { redlock } = fleet.open({ retryCount: -1, retryDelay: 30, retryJitter: 0 });
+    await fleet.occupy(resource, fleet.masters, 60_000);
+    const waiting = redlock.acquire(resource, ttl);
+    await untilWaiting(resource, 1);
+    await fleet.free(resource);
+    const { result: lock, took } = await timed(() => waiting);
+    expect(took).toBeLessThan(900);
+    await lock.release();
+  });
+});
+
+describe("several resources", () => {
+  it("are waited for together, and nobody who wants one of them comes in between", async () => {
+    const [first, second] = [fresh(), fresh()];
+    const { redlock } = fleet.open();
+    const heldFirst = await redlock.acquire(first, ttl);
+    const heldSecond = await redlock.acquire(second, ttl);
+    const { served, locks } = await waiters(1, [first, second]);
+    const later = fleet.open(patient).redlock.acquire(first, ttl);
+    await untilWaiting(first, 2);
+    await heldFirst.release();
+    // Free, but set aside: the later one, who wants nothing else, does not get it.
+    await untilWaiting(first, 2);
+    expect(await fleet.open().redlock.tryAcquire(first, ttl)).toBeNull();
+    expect(served).toEqual([]);
+    await heldSecond.release();
+    const both = await locks[0]!;
+    expect(await fleet.values(second)).toEqual(fleet.masters.map(() => both.value));
+    await both.release();
+    await (await later).release();
+    await fleet.untilGone(first);
+    await fleet.untilGone(second);
+  });
+});
+
+describe("those who wait in one process", () => {
+  it("stand in the queue as one, and pass the lock on among them", async () => {
+    const resource = fresh();
+    const { redlock } = fleet.open(patient);
+    const held = await fleet.open().redlock.acquire(resource, ttl);
+    const served: number[] = [];
+    const locks = Array.from({ length: 5 }, (_, index) => {
+      const waiting = redlock.acquire(resource, ttl);
+      void waiting.then(() => served.push(index));
+      return waiting;
+    });
+    await untilWaiting(resource, 1);
+    await held.release();
+    let before: Lock | undefined;
+    for (const [index, waiting] of locks.entries()) {
+      const lock = await waiting;
+      expect(served).toHaveLength(index + 1);
+      expect(await fleet.values(resource)).toEqual(fleet.masters.map(() => lock.value));
+      // A hold that was passed on is over: for its handle it is released, and it can do no harm to the next one.
+      if (before) {
+        expect(before.state).toBe("released");
+        expect(before.value).not.toBe(lock.value);
+        expect(await rejection(before.extend(ttl))).toBeInstanceOf(LockLostError);
+        expect(await before.verify()).toBe(false);
+      }
+      expect((await lock.release()).outcome).toBe("released");
+      before = lock;
+    }
+    expect(served).toEqual([0, 1, 2, 3, 4]);
+    await fleet.untilGone(resource);
+  });
+
+  it("let other processes have their turn", async () => {
+    const resource = fresh();
+    const greedy = fleet.open(patient).redlock;
+    const other = fleet.open(patient).redlock;
+    const held = await fleet.open().redlock.acquire(resource, ttl);
+    const order: string[] = [];
+    const work = async (name: string, redlock: Redlock, times: number) => {
+      for (let time = 0; time < times; time += 1) {
+        const lock = await redlock.acquire(resource, ttl);
+        order.push(name);
+        await lock.release();
+      }
+    };
+    const all = [work("greedy", greedy, 10), work("greedy", greedy, 10)];
+    await untilWaiting(resource, 1);
+    all.push(work("other", other, 3));
+    await untilWaiting(resource, 2);
+    await held.release();
+    await Promise.all(all);
+    // Two workers of one process make turns of two, and the other process has every second turn.
+    const turns = order.join(" ").split("other").map((turn) => turn.trim().split(" ").filter(Boolean).length);
+    for (const turn of turns.slice(0, 3)) expect(turn).toBeLessThanOrEqual(3);
+  });
+});
+
+describe("a caller that does not wait", () => {
+  it("has no place in the queue", async () => {
+    const resource = fresh();
+    const { redlock } = fleet.open();
+    await using _held = await redlock.acquire(resource, ttl);
+    expect(await fleet.open().redlock.tryAcquire(resource, ttl)).toBeNull();
+    await rejection(fleet.open().redlock.acquire(resource, ttl, { retryCount: 0 }));
+    expect((await redlock.inspect(resource)).map(({ queueLength }) => queueLength)).toEqual([0, 0, 0]);
+  });
+});
+
+describe("quit", () => {
+  it("ends the waiting, and leaves the queue", async () => {
+    const resource = fresh();
+    const { redlock } = fleet.open();
+    await using _held = await redlock.acquire(resource, ttl);
+    const waiting = fleet.open(patient).redlock;
+    const ended = rejection(waiting.acquire(resource, ttl));
+    await untilWaiting(resource, 1);
+    await waiting.quit();
+    expect(await ended).toHaveProperty("code", "CLOSED");
+    await untilWaiting(resource, 0);
+  });
+});

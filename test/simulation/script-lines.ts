@@ -1,0 +1,91 @@
+import type { Random } from "@quorlock/simulation";
+// The package has no name for the inside of a master: this is for just that.
+import { type ScriptName, twinScripts } from "../../packages/simulation/src/master/twins/script-twins.ts";
+
+// Calls of the client's scripts, drawn at random: mostly what a client would send, sometimes what none should.
+
+type Line = readonly [string, ...(string | number)[]];
+
+/** The first is listened to, to the second nobody listens, and the last is none. */
+export const inboxes: readonly string[] = ["heard", "unheard", "-"];
+
+/** Of earlier and later rounds of the same waiters, and some without rounds. */
+export function token(random: Random): string {
+  return random.pick(["t1", "t2", "w1.1", "w1.2", "w1.10", "w2.1", "w2.2", "w3.1"]);
+}
+
+/** Not beyond 2^53, where JavaScript ends. */
+export function ttl(random: Random): string | number {
+  if (random.chance(0.04)) return random.pick(["0", "-1", "1.5", "x", "", "007", "-7"]);
+  return random.chance(0.3) ? random.integer(1, 4) : random.integer(5, 60_000);
+}
+
+/** A call of one of the scripts. */
+export function scriptLine(random: Random, someKeys: (random: Random) => readonly string[]): Line {
+  const name = random.pick<ScriptName>([
+    "claimScript",
+    "releaseScript",
+    "leaveScript",
+    "batchScript",
+    "batchScript",
+  ]);
+  const { source, sha1 } = twinScripts[name].script;
+  const { keys, args } = argumentsOf[name](random, () => someKeys(random));
+  // Some counts that none should send.
+  const count = random.chance(0.02) ? random.pick([-1, "x", keys.length + args.length + 1]) : keys.length;
+  if (random.chance(0.2)) return ["EVAL", source, count, ...keys, ...args];
+  return ["EVALSHA", random.chance(0.1) ? sha1.toUpperCase() : sha1, count, ...keys, ...args];
+}
+
+interface Arguments {
+  readonly keys: readonly string[];
+  readonly args: readonly (string | number)[];
+}
+
+const argumentsOf: Readonly<
+  Record<ScriptName, (random: Random, keys: () => readonly string[]) => Arguments>
+> = {
+  claimScript: (random, keys) => ({
+    keys: keys(),
+    args: [token(random), ttl(random), random.pick([0, 1, "1", ""])],
+  }),
+  releaseScript: (random, keys) => ({ keys: keys(), args: [token(random), token(random)] }),
+  leaveScript: (random, keys) => ({
+    keys: keys(),
+    args: random.chance(0.5) ? [token(random)] : [token(random), token(random)],
+  }),
+  batchScript: (random, keys) => {
+    const operations = Array.from({ length: random.integer(1, 5) }, () => operation(random, keys()));
+    return {
+      keys: operations.flatMap((one) => one.keys),
+      args: [operations.map(({ text }) => text).join(""), ...operations.flatMap(({ args }) => args)],
+    };
+  },
+};
+
+/** One of a batch. Whoever enrols mostly has a round. */
+function operation(random: Random, keys: readonly string[]): Arguments & { readonly text: string } {
+  const kind = random.pick(["v", "p", "e", "r", "l", "l", "s", "i", "q", "q", "q", "q"]);
+  const lifetime = random.chance(0.2) ? random.integer(0, 4) : random.integer(5, 60_000);
+  const own = token(random);
+  const head = `${kind}${keys.length},`;
+  switch (kind) {
+    case "r":
+    case "l": {
+      const args = random.chance(0.5) ? [own] : [own, token(random)];
+      return { keys, args, text: `${head}${args.length};` };
+    }
+    case "i":
+      return { keys, args: [], text: `${head}0;` };
+    case "s":
+      return { keys, args: [own, token(random)], text: `${head}${lifetime};` };
+    case "q": {
+      const patience = random.chance(0.15) ? random.integer(0, 3) : random.integer(4, 60_000);
+      const ticket = random.pick([1, 2, 3, 1_700_000_000_000]);
+      const args = [random.chance(0.9) && !own.includes(".") ? "w3.2" : own, random.pick(inboxes)];
+      return { keys, args, text: `${head}${lifetime},${ticket},${patience};` };
+    }
+    default:
+      return { keys, args: [own], text: `${head}${lifetime};` };
+  }
+}
