@@ -1,8 +1,9 @@
 import { type Lock, Redlock, type RedlockOptions, systemRuntime } from "@quorlock/redlock";
+import { Semaphore } from "@quorlock/redlock/semaphore";
 import { Redis } from "ioredis";
 import { connected, cut } from "./clients.ts";
 import { redlockProgram } from "./redlock-program.ts";
-import { type Held, type Library, notOffered, type Subject, type SubjectOptions } from "./subject.ts";
+import type { Held, Library, Subject, SubjectOptions } from "./subject.ts";
 
 /** This client. */
 export const quorlock: Library = {
@@ -54,7 +55,10 @@ class QuorlockSubject implements Subject {
     return this.#redlock.release(held.lock as Lock);
   }
 
-  permit = notOffered("no semaphore yet");
+  async permit(resource: string, limit: number, ttl: number): Promise<(() => Promise<unknown>) | undefined> {
+    const lock = await new Semaphore(this.#redlock, resource, limit).tryAcquire(ttl);
+    return lock ? () => lock.release() : undefined;
+  }
 
   async select(database: number): Promise<void> {
     await Promise.all(this.#clients.map((client) => client.select(database)));

@@ -579,7 +579,11 @@ function lostConnectionCases(context: Context): void {
       context.path.deliver();
       await untilReachable(context.node);
       // Whatever would have been sent again is in front of this, on the same connection.
-      expect(await context.node.inspect(claim.resources[0]!)).toEqual({ owner: undefined, remaining: 0, queueLength: 0 });
+      expect(await context.node.inspect(claim.resources[0]!)).toEqual({
+        owner: undefined,
+        remaining: 0,
+        queueLength: 0,
+      });
     });
   }
 

@@ -2,13 +2,14 @@ import { setTimeout as pause } from "node:timers/promises";
 
 /** Looks again and again until `condition` holds; fails with `what` when it has not after `timeout` ms. */
 export async function until(
-  what: string,
+  what: string | (() => string),
   condition: () => boolean | Promise<boolean>,
   timeout = 10_000,
 ): Promise<void> {
   const deadline = performance.now() + timeout;
   while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`not within ${timeout} ms: ${what}`);
+    if (performance.now() > deadline)
+      throw new Error(`not within ${timeout} ms: ${typeof what === "string" ? what : what()}`);
     await pause(2);
   }
 }

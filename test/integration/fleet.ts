@@ -1,6 +1,8 @@
 import {
+  batchScript,
   claimScript,
   type ExecutionStats,
+  leaveScript,
   type NodeError,
   Redlock,
   type RedlockOptions,
@@ -93,7 +95,8 @@ export class Fleet {
   /** A master that knows the scripts needs one command where another one needs two. */
   async teachScripts(): Promise<void> {
     for (const admin of this.admins) {
-      for (const { source } of [claimScript, releaseScript]) await admin.script("LOAD", source);
+      const scripts = [batchScript, claimScript, leaveScript, releaseScript];
+      for (const { source } of scripts) await admin.script("LOAD", source);
     }
   }
 

@@ -90,7 +90,13 @@ describe("three candidates", () => {
 
   it("have another leader long before the ttl is over when the first one quits", async () => {
     const resource = fresh("leader");
-    const candidates = Array.from({ length: 3 }, () => new Candidate().stand(resource, 60_000));
+    let end!: () => void;
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    // However long the routine takes to stop.
+    const routine = (signal: AbortSignal) => untilAborted(signal).then(() => ended);
+    const candidates = Array.from({ length: 3 }, () => new Candidate().stand(resource, 60_000, routine));
     const first = await leaderOf(candidates);
     const { leading } = first;
     const begun = performance.now();
@@ -98,6 +104,7 @@ describe("three candidates", () => {
     expect(leading!.signal.aborted).toBe(true);
     await leaderOf(candidates, first);
     expect(performance.now() - begun).toBeLessThan(5000);
+    end();
     await Promise.all([quitting, first.campaigning]);
     await resignAll(candidates);
   });
@@ -133,6 +140,7 @@ describe("a leader", () => {
     expect(await rejection(failing.campaigning)).toMatchObject({ name: "RangeError", message: "mine" });
     await leaderOf([failing, follower], failing);
     await resignAll([follower]);
+    expect(follower.errors).toEqual([]);
   });
 });
 

@@ -10,7 +10,7 @@ import {
 } from "@quorlock/redlock";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../contract/until.ts";
-import { Fleet, fresh, rejection, timed } from "./fleet.ts";
+import { Fleet, fresh, type Opened, type OpenOptions, rejection, timed } from "./fleet.ts";
 import { WireTap } from "./wire-tap.ts";
 
 let fleet: Fleet;
@@ -26,6 +26,11 @@ afterEach(async () => {
 afterAll(() => fleet?.stop());
 
 const ttl = 30_000;
+
+/** Waiting is asking again: what the retry settings say, to the letter. (With the queue: queue.test.ts.) */
+function open(options: OpenOptions = {}): Opened {
+  return fleet.open({ queue: false, ...options });
+}
 const attemptsOf = (error: unknown): number => (error as ExecutionError).attempts.length;
 
 /** The times between the attempts that the first master saw, ms. */
@@ -40,7 +45,7 @@ async function attemptTimes(resource: string): Promise<() => Promise<number[]>> 
 
 describe("a lock that somebody holds", () => {
   it("is got when it is released", async () => {
-    const { redlock } = fleet.open();
+    const { redlock } = open();
     const resource = fresh();
     const first = await redlock.acquire(resource, ttl);
     let granted = false;
@@ -62,7 +67,7 @@ describe("a lock that somebody holds", () => {
   });
 
   it("does not cost the time that was spent waiting for it", async () => {
-    const { redlock } = fleet.open({ retryDelay: 20, retryJitter: 0, retryCount: -1 });
+    const { redlock } = open({ retryDelay: 20, retryJitter: 0, retryCount: -1 });
     const resource = fresh();
     const { result: lock, took } = await timed(async () => {
       await fleet.occupy(resource, fleet.masters, 700);
@@ -77,7 +82,7 @@ describe("a lock that somebody holds", () => {
 
 describe("retryCount and retryDelay", () => {
   it.each([0, 1, 4])("%i: so often it is tried again, and so long it takes", async (retryCount) => {
-    const { redlock } = fleet.open({ retryCount, retryDelay: 30, retryJitter: 0 });
+    const { redlock } = open({ retryCount, retryDelay: 30, retryJitter: 0 });
     const resource = fresh();
     await fleet.occupy(resource);
     const { result: error, took } = await timed(() => rejection(redlock.acquire(resource, ttl)));
@@ -89,7 +94,7 @@ describe("retryCount and retryDelay", () => {
   });
 
   it("-1: without end", async () => {
-    const { redlock } = fleet.open({ retryCount: -1, retryDelay: 1, retryJitter: 0 });
+    const { redlock } = open({ retryCount: -1, retryDelay: 1, retryJitter: 0 });
     const resource = fresh();
     await fleet.occupy(resource);
     const times = await attemptTimes(resource);
@@ -112,7 +117,7 @@ describe("retryCount and retryDelay", () => {
       randomBytes: (count) =>
         count > 8 ? systemRuntime.randomBytes(count) : new Uint8Array(count).fill(byte),
     };
-    const { redlock } = await fleet.openWarm({ retryCount, retryDelay: 100, retryJitter: 95, runtime });
+    const { redlock } = await fleet.openWarm({ queue: false, retryCount, retryDelay: 100, retryJitter: 95, runtime });
     const resource = fresh();
     await fleet.occupy(resource);
     const { result: error, took } = await timed(() => rejection(redlock.acquire(resource, ttl)));
@@ -124,7 +129,7 @@ describe("retryCount and retryDelay", () => {
   });
 
   it("of one call replace those of the constructor, for that call", async () => {
-    const { redlock } = fleet.open({ retryCount: 50, retryDelay: 5000 });
+    const { redlock } = open({ retryCount: 50, retryDelay: 5000 });
     const resource = fresh();
     await fleet.occupy(resource);
     expect(
@@ -140,7 +145,7 @@ describe("retryCount and retryDelay", () => {
 
 describe("waitTimeout", () => {
   it("ends the waiting in time, however many attempts that takes", async () => {
-    const { redlock } = fleet.open({ waitTimeout: 300, retryCount: 0, retryDelay: 20, retryJitter: 5 });
+    const { redlock } = open({ waitTimeout: 300, retryCount: 0, retryDelay: 20, retryJitter: 5 });
     const resource = fresh();
     await fleet.occupy(resource);
     const times = await attemptTimes(resource);
@@ -153,7 +158,7 @@ describe("waitTimeout", () => {
   });
 
   it("lets the last attempt begin when it is over: what is freed until then is got", async () => {
-    const { redlock } = fleet.open({ waitTimeout: 400, retryDelay: 60_000, retryJitter: 0 });
+    const { redlock } = open({ waitTimeout: 400, retryDelay: 60_000, retryJitter: 0 });
     const resource = fresh();
     await fleet.occupy(resource);
     const waiting = redlock.acquire(resource, ttl);
@@ -164,7 +169,7 @@ describe("waitTimeout", () => {
   });
 
   it("0 is one attempt more, at once", async () => {
-    const { redlock } = fleet.open({ waitTimeout: 0, retryDelay: 60_000 });
+    const { redlock } = open({ waitTimeout: 0, retryDelay: 60_000 });
     const resource = fresh();
     await fleet.occupy(resource);
     const { result: error, took } = await timed(() => rejection(redlock.acquire(resource, ttl)));
@@ -175,7 +180,7 @@ describe("waitTimeout", () => {
   });
 
   it("is no matter of tryAcquire", async () => {
-    const { redlock } = fleet.open({ waitTimeout: 60_000 });
+    const { redlock } = open({ waitTimeout: 60_000 });
     const resource = fresh();
     await fleet.occupy(resource);
     const { result, took } = await timed(() => redlock.tryAcquire(resource, ttl));
@@ -185,7 +190,7 @@ describe("waitTimeout", () => {
   });
 
   it("is for the waiting of one call; Infinity waits on", async () => {
-    const { redlock } = fleet.open({ waitTimeout: 1, retryDelay: 10, retryJitter: 0 });
+    const { redlock } = open({ waitTimeout: 1, retryDelay: 10, retryJitter: 0 });
     const resource = fresh();
     await fleet.occupy(resource, fleet.masters, 400);
     const lock = await redlock.acquire(resource, ttl, { waitTimeout: Number.POSITIVE_INFINITY });
@@ -200,7 +205,7 @@ describe("backoff", () => {
       told.push(refusal);
       return 1;
     };
-    const { redlock } = fleet.open({ backoff, retryCount: 4, retryDelay: 60_000 });
+    const { redlock } = open({ backoff, retryCount: 4, retryDelay: 60_000 });
     const resource = fresh();
     await fleet.occupy(resource);
     const { took } = await timed(() => rejection(redlock.acquire(resource, ttl)));
@@ -218,7 +223,7 @@ describe("backoff", () => {
     ["fixed", fixedBackoff(5, 2)],
     ["exponential", exponentialBackoff({ initial: 2, maximum: 20 })],
   ])("%s", async (_, backoff) => {
-    const { redlock } = fleet.open({ backoff, retryCount: -1 });
+    const { redlock } = open({ backoff, retryCount: -1 });
     const resource = fresh();
     await fleet.occupy(resource, fleet.masters, 200);
     const { result: lock, took } = await timed(() => redlock.acquire(resource, ttl));
@@ -227,7 +232,7 @@ describe("backoff", () => {
   });
 
   it("that says Infinity waits as long as it may, and no longer", async () => {
-    const { redlock } = fleet.open({ backoff: () => Number.POSITIVE_INFINITY, waitTimeout: 200 });
+    const { redlock } = open({ backoff: () => Number.POSITIVE_INFINITY, waitTimeout: 200 });
     const resource = fresh();
     await fleet.occupy(resource);
     const { result: error, took } = await timed(() => rejection(redlock.acquire(resource, ttl)));
@@ -241,7 +246,7 @@ describe("backoff", () => {
   it.each([Number.NaN, -5, "100", undefined])(
     "that says %s is refused, and nothing is left",
     async (delay) => {
-      const { redlock } = fleet.open({ backoff: () => delay as number });
+      const { redlock } = open({ backoff: () => delay as number });
       const resource = fresh();
       await fleet.occupy(resource, fleet.masters.slice(0, 2));
       const error = await rejection(redlock.acquire(resource, ttl));
@@ -255,7 +260,7 @@ describe("backoff", () => {
   );
 
   it("that throws is what acquire rejects with, and leaves nothing", async () => {
-    const { redlock } = fleet.open({
+    const { redlock } = open({
       backoff: () => {
         throw new RangeError("no idea");
       },
@@ -270,7 +275,7 @@ describe("backoff", () => {
 
 describe("a wait", () => {
   it("is no longer than the key lives", async () => {
-    const { redlock } = fleet.open({ retryDelay: 60_000, retryJitter: 0, retryCount: 1 });
+    const { redlock } = open({ retryDelay: 60_000, retryJitter: 0, retryCount: 1 });
     const resource = fresh();
     const { result: lock, took } = await timed(async () => {
       await fleet.occupy(resource, fleet.masters, 300);
@@ -282,7 +287,7 @@ describe("a wait", () => {
   });
 
   it("for several resources ends when the last of them is free", async () => {
-    const { redlock } = fleet.open({ retryDelay: 10, retryJitter: 5, retryCount: -1 });
+    const { redlock } = open({ retryDelay: 10, retryJitter: 5, retryCount: -1 });
     const [one, two] = [fresh(), fresh()];
     const { result: lock, took } = await timed(async () => {
       await fleet.occupy(one, fleet.masters, 200);
@@ -296,7 +301,7 @@ describe("a wait", () => {
 
 describe("acquireConcurrency", () => {
   it("bounds the rounds in flight; the pause between two attempts takes no place", async () => {
-    const { redlock } = fleet.open({ acquireConcurrency: 1, retryCount: -1, retryDelay: 20, retryJitter: 0 });
+    const { redlock } = open({ acquireConcurrency: 1, retryCount: -1, retryDelay: 20, retryJitter: 0 });
     const blocked = fresh();
     await fleet.occupy(blocked);
     const waiting = redlock.acquire(blocked, ttl);
@@ -306,7 +311,7 @@ describe("acquireConcurrency", () => {
   });
 
   it("a hundred at once all get their locks", async () => {
-    const { redlock } = fleet.open({ acquireConcurrency: 3 });
+    const { redlock } = open({ acquireConcurrency: 3 });
     const locks = await Promise.all(Array.from({ length: 100 }, () => redlock.acquire(fresh(), ttl)));
     expect(locks.every(({ state }) => state === "held")).toBe(true);
     await Promise.all(locks.map((lock) => lock.release()));

@@ -30,7 +30,8 @@ function someKeys(random: Random): readonly string[] {
   return random.chance(0.6) ? [keys[first]!] : [keys[first]!, keys[(first + 1) % 3]!];
 }
 
-function line(random: Random): Line {
+function line(random: Random, isContended: boolean): Line {
+  if (isContended && random.chance(0.9)) return scriptLine(random, () => ["a"]);
   const key = random.pick(keys);
   const choice = random.integer(0, 21);
   if (choice < 4) return ["SET", key, token(random), "NX", "PX", ttl(random)];
@@ -231,15 +232,19 @@ async function runSequence(redis: Redis, random: Random, label: string): Promise
   const model = new Model();
   const story: string[] = [];
   const messages: string[] = [];
+  // In every third all want the same: what is handed over then is mostly heard.
+  const isContended = random.chance(1 / 3);
   for (let index = 0; index < commandsInOne; index += 1) {
     if (random.chance(0.03)) await sleep(random.integer(1, 5));
-    const command = line(random);
+    const command = line(random, isContended);
     const isScript = command[0].startsWith("EVAL");
     const seen = await observe(redis, command);
     const candidates: Candidate[] = [];
     for (let now = seen.from; now <= seen.to; now += 1) candidates.push(model.try(entries, command, now));
     const matching = candidates.find((candidate) => agrees(candidate, seen, isScript));
-    story.push(`${command.map((word) => String(word).slice(0, 60)).join(" ")} at ${seen.from}..${seen.to}: ${comparable(seen.reply, isScript)}`);
+    story.push(
+      `${command.map((word) => String(word).slice(0, 60)).join(" ")} at ${seen.from}..${seen.to}: ${comparable(seen.reply, isScript)}`,
+    );
     if (!matching) {
       if (isScript && seen.from < seen.to) return undefined;
       const told = candidates.map(({ reply, entries }) => [

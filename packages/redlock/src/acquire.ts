@@ -63,6 +63,7 @@ export async function attempt(
       return verdictOf(round.answers) !== "open";
     },
   });
+  round.onClosed(() => claim.giveUp());
   attempts.add(round);
   await round.decidedOr(cancellation);
 

@@ -7,6 +7,9 @@ import { batchScript, type Script } from "./scripts.ts";
 type Args = readonly (string | number)[];
 type Read = (reply: unknown) => void;
 
+/** Of keys that can be in one command; `undefined` where all can. */
+export type Slot = number | undefined;
+
 /** What a batch needs to know of where it is sent from. */
 export interface BatchOrigin {
   readonly connection: Connection;
@@ -23,13 +26,38 @@ export interface BatchOrigin {
 /** Operations that go out together, until the last of them is answered; each has its own reply, or its own error. */
 export class Batch {
   readonly operations: readonly Operation[];
+  readonly slot: Slot;
+  /** The connection that it is sent on. */
+  readonly session: number;
+  /** By the monotonic clock, ms. */
+  readonly sentAt: number;
   readonly #origin: BatchOrigin;
   /** Commands that were sent and are unanswered. */
   #open = 0;
+  /** Those it has claims of; made when first asked for. */
+  #waiters: ReadonlySet<string> | undefined;
 
-  constructor(origin: BatchOrigin, operations: readonly Operation[]) {
+  constructor(
+    origin: BatchOrigin,
+    operations: readonly Operation[],
+    slot: Slot,
+    session: number,
+    sentAt: number,
+  ) {
     this.#origin = origin;
     this.operations = operations;
+    this.slot = slot;
+    this.session = session;
+    this.sentAt = sentAt;
+  }
+
+  /** Whether it has a claim that `cleanUp` is to undo. */
+  hasClaimFor(cleanUp: Operation): boolean {
+    this.#waiters ??= new Set(
+      this.operations.filter(({ claim }) => claim).map(({ words }) => waiterOf(words[0]!)),
+    );
+    for (const token of cleanUp.words) if (this.#waiters.has(waiterOf(token))) return true;
+    return false;
   }
 
   send(): void {
@@ -81,7 +109,13 @@ export class Batch {
     });
   }
 
-  #command(command: string, args: Args, operations: readonly Operation[], read: Read, sendText?: () => void): void {
+  #command(
+    command: string,
+    args: Args,
+    operations: readonly Operation[],
+    read: Read,
+    sendText?: () => void,
+  ): void {
     const { connection } = this.#origin;
     this.#open += 1;
     sent(connection, command, args).then(
@@ -145,6 +179,11 @@ export class Batch {
  * again by itself.
  */
 const isBeforeAll = /^(NOPERM|CROSSSLOT)\b/;
+
+/** A token without the number of its round. */
+function waiterOf(token: string): string {
+  return token.replace(/\.\d+$/, "");
+}
 
 /** A client library that throws is a connection that fails. */
 function sent(connection: Connection, command: string, args: Args): Promise<unknown> {

@@ -18,9 +18,11 @@ export class RoundClaim implements Claim {
   }
 
   get abandoned(): boolean {
-    return this.#givenUp || this.lease?.hasEnded === true;
+    // `lost` reads the clocks: no timer needs to have fired.
+    return this.#givenUp || (this.lease !== undefined && (this.lease.hasEnded || this.lease.lost !== undefined));
   }
 
+  /** What was not sent by now is not sent any more: the caller has given up, or the round's time is over. */
   giveUp(): void {
     this.#givenUp = true;
   }

@@ -46,6 +46,7 @@ export async function confirm(
       return verdictOf(round.answers) !== "open";
     },
   });
+  round.onClosed(() => claim.giveUp());
   attempts.add(round);
   await round.decidedOr(ended);
   // Refusals and silence together rule a quorum out, but only refusals tell that the hold is lost: hear the rest.

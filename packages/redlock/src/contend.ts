@@ -122,7 +122,7 @@ function attemptInTurn(
 /** Stands in the queue of the masters, until the lock is there or the time to wait is over. */
 async function waitForTurn(
   room: WaitingRoom,
-  { coordinator, wish, cancellation }: Contender,
+  { wish, cancellation }: Contender,
   patience: Patience,
   attempts: Attempts,
 ): Promise<Contest> {

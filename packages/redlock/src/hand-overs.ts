@@ -1,5 +1,4 @@
-import type { LockNode } from "./node.ts";
-import type { Runtime } from "./runtime.ts";
+import type { Coordinator } from "./coordinator.ts";
 import { newToken } from "./token.ts";
 
 /** Somebody who waits, and is told when a master hands a key over. */
@@ -10,18 +9,30 @@ export interface Listener {
   listening(): void;
 }
 
+/** What one who has left wanted. */
+interface Departed {
+  readonly resources: readonly string[];
+  readonly ttl: number;
+}
+
+/** So many of them are remembered: what is handed to anyone before them expires. */
+const mostDeparted = 1000;
+/** What a master has to take a key back, ms. */
+const timeout = 500;
+
 /** What the masters hand over to those who wait in this process: one channel on each master, from the first wait on. */
 export class HandOvers {
-  readonly #nodes: readonly LockNode[];
+  readonly #coordinator: Coordinator;
   readonly #channel: string;
   readonly #listeners = new Map<string, Listener>();
+  readonly #departed = new Map<string, Departed>();
   #opened: Promise<void> | undefined;
   /** The largest ticket that was seen anywhere. */
   #latest = 0;
 
-  constructor(nodes: readonly LockNode[], runtime: Runtime) {
-    this.#nodes = nodes;
-    this.#channel = `quorlock:inbox:${newToken(runtime)}`;
+  constructor(coordinator: Coordinator) {
+    this.#coordinator = coordinator;
+    this.#channel = `quorlock:inbox:${newToken(coordinator.runtime)}`;
   }
 
   /** Settles when each master is heard, or it is known that it cannot be. */
@@ -32,7 +43,7 @@ export class HandOvers {
 
   /** Whether a hand-over by any master is heard at once. */
   get isListening(): boolean {
-    return this.#nodes.every((node) => node.queue?.isListening);
+    return this.#coordinator.nodes.every((node) => node.queue?.isListening);
   }
 
   /** `waiter`: what its tokens begin with, before the dot. */
@@ -40,8 +51,11 @@ export class HandOvers {
     this.#listeners.set(waiter, listener);
   }
 
-  remove(waiter: string): void {
+  /** It has left, or its hold has ended. What it is handed all the same is given up again (PROTOCOL 7). */
+  remove(waiter: string, departed: Departed): void {
     this.#listeners.delete(waiter);
+    this.#departed.set(waiter, departed);
+    if (this.#departed.size > mostDeparted) this.#departed.delete(this.#departed.keys().next().value!);
   }
 
   saw(ticket: number): void {
@@ -60,11 +74,20 @@ export class HandOvers {
       for (const listener of this.#listeners.values()) listener.listening();
     };
     await Promise.all(
-      this.#nodes.map((node, index) => {
-        const hear = (token: string) => this.#listeners.get(waiterOf(token))?.handed(index, token);
+      this.#coordinator.nodes.map((node, index) => {
+        const hear = (token: string) => this.#hear(index, token);
         return node.queue?.listen(this.#channel, hear, listening);
       }),
     );
+  }
+
+  #hear(index: number, token: string): void {
+    const waiter = waiterOf(token);
+    const listener = this.#listeners.get(waiter);
+    const departed = this.#departed.get(waiter);
+    const { nodes, cleanUps } = this.#coordinator;
+    if (listener) listener.handed(index, token);
+    else if (departed) cleanUps.remove({ ...departed, tokens: [token] }, [nodes[index]!], timeout);
   }
 }
 

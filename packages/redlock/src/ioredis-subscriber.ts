@@ -49,7 +49,8 @@ export class IoredisSubscriber {
     const client = this.#makeClient();
     this.#client = client;
     client.on("ready", () => {
-      for (const [channel, subscription] of this.#subscriptions) void this.#ask(client, channel, subscription);
+      for (const [channel, subscription] of this.#subscriptions)
+        void this.#ask(client, channel, subscription);
     });
     client.on("close", () => {
       if (client === this.#client) this.#tell(false);

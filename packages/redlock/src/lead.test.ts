@@ -7,6 +7,13 @@ import { Gate, VirtualClient, type VirtualSetting, virtualSetting } from "./virt
 const untilAborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
 
+const failing = (): Promise<never> => Promise.reject(new TypeError("mine"));
+
+async function failingToStop(signal: AbortSignal): Promise<never> {
+  await untilAborted(signal);
+  throw new TypeError("while stopping");
+}
+
 /** What a candidate tells of itself, with the time. */
 function chronicle({ time }: VirtualSetting): { told: Array<[string, number]>; listeners: LeadOptions } {
   const told: Array<[string, number]> = [];
@@ -51,7 +58,6 @@ describe("a leader", () => {
     const setting = virtualSetting(3);
     const { time, masters, redlock } = setting;
     const { told, listeners } = chronicle(setting);
-    const failing = () => Promise.reject(new TypeError("mine"));
     await expect(time.run(lead(redlock, "r", 1000, failing, listeners))).rejects.toThrow(
       new TypeError("mine"),
     );
@@ -110,11 +116,7 @@ describe("a leader", () => {
   test("that throws something else when its signal aborted has failed", async () => {
     const { time, redlock } = virtualSetting(3);
     const controller = new AbortController();
-    const routine = async (signal: AbortSignal) => {
-      await untilAborted(signal);
-      throw new TypeError("while stopping");
-    };
-    const leading = lead(redlock, "r", 1000, routine, { signal: controller.signal });
+    const leading = lead(redlock, "r", 1000, failingToStop, { signal: controller.signal });
     await time.advance(10);
     controller.abort();
     await expect(time.run(leading)).rejects.toThrow(new TypeError("while stopping"));

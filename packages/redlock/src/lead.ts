@@ -58,14 +58,15 @@ export async function lead(
   const { closed } = Redlock.insideOf(redlock);
   // One campaign is so long that a quorum that is missing is told of, and no master is asked more often for it.
   const campaign = { ...options, waitTimeout: ttl };
-  while (!signal?.aborted && !closed.reason) {
+  const isOver = () => signal?.aborted === true || closed.reason !== undefined;
+  while (!isOver()) {
     let term: Term;
     try {
       term = await redlock.using(resources, ttl, campaign, (termSignal, lock) =>
         serve(routine, options, termSignal, lock),
       );
     } catch (error) {
-      if (signal?.aborted || closed.reason) return;
+      if (isOver()) return;
       if (!(error instanceof ExecutionError)) throw error;
       // Somebody else leads: nothing to tell.
       if (error instanceof ResourceLockedError) continue;

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { Connection } from "./connection.ts";
 import type { Answer, Claim, ReleaseAnswer } from "./node.ts";
-import { ScriptedNode } from "./scripted-node.ts";
-import { batchScript, claimScript, releaseScript } from "./scripts.ts";
+import type { Timer } from "./runtime.ts";
+import { ScriptedNode, type ScriptedNodeOptions } from "./scripted-node.ts";
+import { batchScript, claimScript, leaveScript, releaseScript } from "./scripts.ts";
 import { settle } from "./virtual-time.test.ts";
 
 class ReplyError extends Error {
@@ -20,6 +21,7 @@ class SilentConnection implements Connection {
   readonly name = "host:1";
   readonly client = {};
   readonly sent: Sent[] = [];
+  readonly #listeners: Array<() => void> = [];
   isReady = true;
   obstacle = "ECONNRESET";
 
@@ -33,15 +35,25 @@ class SilentConnection implements Connection {
     return error instanceof ReplyError;
   }
 
-  onReady(): () => void {
+  onReady(listener: () => void): () => void {
+    this.#listeners.push(listener);
     return () => {};
   }
 
+  /** It was lost, and there is another one. */
+  replace(): void {
+    this.isReady = true;
+    for (const listener of this.#listeners) listener();
+  }
+
   close(): Promise<void> {
+    this.isReady = false;
     return Promise.resolve();
   }
 
-  disconnect(): void {}
+  disconnect(): void {
+    this.isReady = false;
+  }
 }
 
 /** On a Cluster: the slot is the first letter of the key. */
@@ -51,9 +63,47 @@ class SlottedConnection extends SilentConnection {
   }
 }
 
-function start(connection = new SilentConnection()) {
-  const node = new ScriptedNode(connection);
-  return { connection, node, commands: () => connection.sent.map(({ words }) => words[0]) };
+/** A master of a Cluster, by a client that takes it for a single one. */
+class UnslottedConnection extends SilentConnection {
+  slotOf(key: string, forced: boolean): number | undefined {
+    return forced ? key.charCodeAt(0) : undefined;
+  }
+}
+
+/** Passes when a test says so. */
+class TestTime {
+  now = 0;
+  #timers: Array<{ readonly due: number; readonly callback: () => void }> = [];
+
+  monotonic(): number {
+    return this.now;
+  }
+
+  setTimer(callback: () => void, delay: number): Timer {
+    const timer = { due: this.now + delay, callback };
+    this.#timers.push(timer);
+    const cancel = (): void => {
+      this.#timers = this.#timers.filter((other) => other !== timer);
+    };
+    return { cancel, unref: () => {} };
+  }
+
+  get timers(): number {
+    return this.#timers.length;
+  }
+
+  pass(duration: number): void {
+    this.now += duration;
+    const due = this.#timers.filter((timer) => timer.due <= this.now);
+    this.#timers = this.#timers.filter((timer) => timer.due > this.now);
+    for (const { callback } of due) callback();
+  }
+}
+
+function start(connection = new SilentConnection(), options: ScriptedNodeOptions = {}) {
+  const time = new TestTime();
+  const node = new ScriptedNode(connection, { runtime: time, ...options });
+  return { connection, node, time, sent: () => connection.sent.map(({ words }) => words) };
 }
 
 function claimOf(token: string, ...resources: readonly string[]) {
@@ -61,86 +111,160 @@ function claimOf(token: string, ...resources: readonly string[]) {
 }
 
 const yes = { vote: "yes", remaining: 1000 };
+const unreachable = { vote: "none", sent: false, error: { reason: "UNREACHABLE" } };
+const givenUp = { vote: "none", sent: false, error: { reason: "ABANDONED" } };
 
-/** A vote is in flight, and `next` has gathered behind it. */
-function gathered(next: (node: ScriptedNode) => Promise<Answer | ReleaseAnswer>[]) {
-  const { connection, node } = start();
-  const first = node.vote(claimOf("t0", "r0"));
-  const answers = next(node);
-  return { connection, node, first, answers };
+/** A vote is in flight, and `next` waits behind it. */
+async function gathered(
+  next: (node: ScriptedNode) => Promise<Answer | ReleaseAnswer>[],
+  connection = new SilentConnection(),
+) {
+  const started = start(connection);
+  const first = started.node.vote(claimOf("t0", "r0"));
+  await settle();
+  const answers = next(started.node);
+  await settle();
+  return { ...started, first, answers };
+}
+
+/** Answers the command with this place among those that were sent. */
+async function reply(connection: SilentConnection, index: number, value: unknown): Promise<void> {
+  const { reply, fail } = connection.sent[index]!;
+  if (value instanceof Error) fail(value);
+  else reply(value);
+  await settle();
 }
 
 describe("while nothing is in flight", () => {
-  test("each is sent at once, alone, as the bare command", async () => {
-    const { connection, node } = start();
+  test("one alone is sent in its turn, as the bare command", async () => {
+    const { connection, node, sent } = start();
     const voting = node.vote(claimOf("t", "r"));
-    expect(connection.sent[0]!.words).toEqual(["SET", "r", "t", "NX", "PX", 1000]);
-    connection.sent[0]!.reply("OK");
+    await settle();
+    expect(sent()).toEqual([["SET", "r", "t", "NX", "PX", 1000]]);
+    await reply(connection, 0, "OK");
     expect(await voting).toEqual(yes);
     void node.release(["r"], ["t"]);
-    expect(connection.sent[1]!.words).toEqual(["EVALSHA", releaseScript.sha1, 1, "r", "t"]);
+    await settle();
+    expect(sent()[1]).toEqual(["EVALSHA", leaveScript.sha1, 1, "r", "t"]);
+  });
+
+  test("what is asked for in one go goes out together", async () => {
+    const { node, sent } = start();
+    void node.vote(claimOf("t1", "r1"));
+    void node.release(["r2"], ["t2"]);
+    await settle();
+    expect(sent()).toEqual([["EVALSHA", batchScript.sha1, 2, "r1", "r2", "v1,1000;l1,1;", "t1", "t2"]]);
+  });
+
+  test("without queues a release is one", async () => {
+    const { node, sent } = start(new SilentConnection(), { queue: false });
+    void node.release(["r"], ["t"]);
+    await settle();
+    expect(sent()).toEqual([["EVALSHA", releaseScript.sha1, 1, "r", "t"]]);
   });
 });
 
 describe("while something is in flight", () => {
-  test("what comes waits, and goes out together, in order", async () => {
-    const { connection, answers } = gathered((node) => [
+  test("what comes waits for the answer, and goes out together, in order", async () => {
+    const { connection, answers, sent } = await gathered((node) => [
       node.vote(claimOf("t1", "r1")),
       node.vote(claimOf("t2", "a", "b")),
       node.extend(claimOf("t3", "r3"), true),
       node.extend(claimOf("t4", "r4"), false),
       node.release(["r5", "r6"], ["t5", "t6"]),
+      node.queue!.swap(claimOf("t7", "r7"), "old"),
+      node.queue!.enrol({ ...claimOf("t8.1", "r8"), ttl: 1000.1, ticket: 16.5, patience: 70.2 }),
     ]);
-    expect(connection.sent).toHaveLength(1);
-    connection.sent[0]!.reply("OK");
-    await settle();
-    expect(connection.sent).toHaveLength(2);
-    expect(connection.sent[1]!.words).toEqual([
-      ...["EVALSHA", batchScript.sha1, 7, "r1", "a", "b", "r3", "r4", "r5", "r6"],
-      ...["v1,1000;v2,1000;p1,1000;e1,1000;r2,2;", "t1", "t2", "t3", "t4", "t5", "t6"],
+    expect(sent()).toHaveLength(1);
+    await reply(connection, 0, "OK");
+    expect(sent()).toHaveLength(2);
+    expect(sent()[1]).toEqual([
+      ...["EVALSHA", batchScript.sha1, 9, "r1", "a", "b", "r3", "r4", "r5", "r6", "r7", "r8"],
+      "v1,1000;v2,1000;p1,1000;e1,1000;l2,2;s1,1000;q1,1001,17,71;",
+      ...["t1", "t2", "t3", "t4", "t5", "t6", "t7", "old", "t8.1", "-"],
     ]);
-    connection.sent[1]!.reply([1000, [2, "rival", 5], 700, [1, null, -2], 2]);
+    const replies = [1000, [2, "rival", 5], 700, [1, null, -2], 2, 1000, [1, "rival", 5, "16"]];
+    await reply(connection, 1, replies);
     expect(await Promise.all(answers)).toEqual([
       yes,
       { vote: "no", resource: "b", owner: "rival", remaining: 5 },
       { vote: "yes", remaining: 700 },
       { vote: "no", resource: "r4", owner: undefined, remaining: 0 },
       { vote: "yes" },
+      yes,
+      { vote: "no", resource: "r8", owner: "rival", remaining: 5, latestTicket: 16 },
     ]);
   });
 
-  test("a single one that waited is sent alone", async () => {
-    const { connection } = gathered((node) => [node.vote(claimOf("t1", "r1"))]);
-    connection.sent[0]!.reply("OK");
+  test("nothing waits for longer than 1 ms: a distant master's answer takes its time", async () => {
+    const { sent, time } = await gathered((node) => [node.vote(claimOf("t1", "r1"))]);
+    time.pass(0.9);
+    expect(sent()).toHaveLength(1);
+    time.pass(0.1);
+    expect(sent()[1]).toEqual(["SET", "r1", "t1", "NX", "PX", 1000]);
+    expect(time.timers).toBe(0);
+  });
+
+  test("but while 512 are in flight for the answer alone", async () => {
+    const claims = Array.from({ length: 512 }, (_, index) => claimOf(`t${index}`, `r${index}`));
+    const { connection, node, sent, time } = start();
+    for (const claim of claims) void node.vote(claim);
     await settle();
-    expect(connection.sent[1]!.words[0]).toBe("SET");
+    expect(sent().map((words) => words[2])).toEqual([128, 128, 128, 128]);
+    const late = claimOf("late", "late");
+    void node.vote(late);
+    time.pass(100);
+    expect(sent()).toHaveLength(4);
+    await reply(connection, 0, Array.from({ length: 128 }, () => 1000));
+    expect(sent()[4]!.slice(0, 3)).toEqual(["SET", "late", "late"]);
+  });
+
+  test("a clean-up does not wait behind its own vote: on the next connection it might overtake it", async () => {
+    const { sent } = await gathered((node) => [
+      node.vote(claimOf("t1", "r1")),
+      node.release(["r0"], ["t0"]),
+    ]);
+    expect(sent()[1]!.slice(2)).toEqual([2, "r1", "r0", "v1,1000;l1,1;", "t1", "t0"]);
+  });
+
+  test("nor behind that of another round of the same waiter", async () => {
+    const { node, sent } = start();
+    void node.queue!.enrol({ ...claimOf("t.3", "r"), ticket: 1, patience: 1 });
+    await settle();
+    void node.release(["r"], ["t.4"]);
+    await settle();
+    expect(sent()[1]).toEqual(["EVALSHA", leaveScript.sha1, 1, "r", "t.4"]);
+  });
+
+  test("a single one that waited is sent alone", async () => {
+    const { connection, sent } = await gathered((node) => [node.vote(claimOf("t1", "r1"))]);
+    await reply(connection, 0, "OK");
+    expect(sent()[1]![0]).toBe("SET");
   });
 
   test("a batch holds 128, and a whole one does not wait", async () => {
-    const { connection } = gathered((node) =>
-      Array.from({ length: 200 }, (_, index) => node.release([`r${index}`], ["t"])),
+    const { sent } = await gathered((node) =>
+      Array.from({ length: 130 }, (_, index) => node.release([`r${index}`], ["t"])),
     );
-    expect(connection.sent.map(({ words }) => words[2])).toEqual(["t0", 128]);
-    connection.sent[0]!.reply("OK");
-    await settle();
-    expect(connection.sent).toHaveLength(2);
-    connection.sent[1]!.reply(Array.from({ length: 128 }, () => 1));
-    await settle();
-    expect(connection.sent[2]!.words[2]).toBe(72);
+    expect(sent().map((words) => words[2])).toEqual(["t0", 128, 2]);
   });
 
-  test("what was given up makes no batch whole", () => {
-    const given = { ...claimOf("t1", "r1"), abandoned: true };
-    const { connection } = gathered((node) =>
-      Array.from({ length: 500 }, (_, index) => node.vote(index % 2 ? given : claimOf("t", `${index}`))),
-    );
-    expect(connection.sent.map(({ words }) => words[2])).toEqual(["t0", 128]);
+  test("a batch holds 512 keys, unless one operation has more", async () => {
+    const of = (count: number) => Array.from({ length: count }, (_, index) => `k${index}`);
+    const { connection, sent } = await gathered((node) => [
+      node.vote(claimOf("a", ...of(300))),
+      node.vote(claimOf("b", ...of(212))),
+      node.vote(claimOf("c", "r")),
+      node.vote(claimOf("d", ...of(600))),
+    ]);
+    await reply(connection, 0, "OK");
+    expect(sent().map((words) => words[2])).toEqual(["t0", 512, "c", 600]);
   });
 
   test("votes and extensions that were given up are taken out, releases never", async () => {
     const voted = { ...claimOf("t1", "r1"), abandoned: false };
     const extended = { ...claimOf("t2", "r2"), abandoned: false };
-    const { connection, answers } = gathered((node) => [
+    const { connection, answers, sent } = await gathered((node) => [
       node.vote(voted),
       node.extend(extended, true),
       node.release(["r1"], ["t1"]),
@@ -148,143 +272,381 @@ describe("while something is in flight", () => {
     ]);
     voted.abandoned = true;
     extended.abandoned = true;
-    connection.sent[0]!.reply("OK");
-    await settle();
-    expect(connection.sent[1]!.words.slice(2)).toEqual([2, "r1", "r2", "r1,1;r1,1;", "t1", "t2"]);
-    for (const answer of [answers[0], answers[1]]) {
-      expect(await answer).toMatchObject({ vote: "none", sent: false, error: { reason: "ABANDONED" } });
-    }
+    await reply(connection, 0, "OK");
+    expect(sent()[1]!.slice(2)).toEqual([2, "r1", "r2", "l1,1;l1,1;", "t1", "t2"]);
+    for (const answer of [answers[0], answers[1]]) expect(await answer).toMatchObject(givenUp);
   });
 
-  test("the question after a refusal goes out before all that waits", async () => {
-    const { connection, first } = gathered((node) => [node.release(["r9"], ["t9"])]);
-    connection.sent[0]!.reply(null);
-    await settle();
-    expect(connection.sent[1]!.words.slice(2)).toEqual([2, "r0", "r9", "e1,1000;r1,1;", "t0", "t9"]);
-    connection.sent[1]!.reply([[1, "rival", 40], 1]);
-    expect(await first).toMatchObject({ vote: "no", owner: "rival", remaining: 40 });
+  test("who is found to have given up may ask for more: that waits its turn", async () => {
+    const { connection, answers, sent } = await gathered((node) => [
+      node.extend(
+        {
+          ...claimOf("t1", "r1"),
+          get abandoned() {
+            void node.release(["r1"], ["t1"]);
+            return true;
+          },
+        },
+        true,
+      ),
+      node.vote(claimOf("t2", "r2")),
+    ]);
+    await reply(connection, 0, "OK");
+    expect(await answers[0]).toMatchObject(givenUp);
+    await reply(connection, 1, "OK");
+    expect(sent().map((words) => words.slice(0, 2))).toEqual([
+      ["SET", "r0"],
+      ["SET", "r2"],
+      ["EVALSHA", leaveScript.sha1],
+    ]);
   });
 
-  test("the question is asked even if the claim was given up meanwhile: it sets nothing", async () => {
+  test("an inspection keeps its place", async () => {
+    const { connection, node, sent } = await gathered((node) => [node.vote(claimOf("t1", "r1"))]);
+    const inspecting = node.inspect("r1");
+    await reply(connection, 0, "OK");
+    expect(sent()[1]!.slice(2)).toEqual([2, "r1", "r1", "v1,1000;i1,0;", "t1"]);
+    await reply(connection, 1, [1000, ["t1", 1000, 3]]);
+    expect(await inspecting).toEqual({ owner: "t1", remaining: 1000, queueLength: 3 });
+  });
+
+  test("the question after a refusal is asked even if the claim was given up meanwhile: it sets nothing", async () => {
     const given = { ...claimOf("t0", "r0"), abandoned: false };
-    const { connection, node } = start();
+    const { connection, node, sent } = start();
     const voting = node.vote(given);
-    given.abandoned = true;
-    connection.sent[0]!.reply(null);
     await settle();
-    expect(connection.sent[1]!.words).toEqual(["EVALSHA", claimScript.sha1, 1, "r0", "t0", 1000, 0]);
-    connection.sent[1]!.reply([1, "rival", 40]);
+    given.abandoned = true;
+    await reply(connection, 0, null);
+    expect(sent()[1]).toEqual(["EVALSHA", claimScript.sha1, 1, "r0", "t0", 1000, 0]);
+    await reply(connection, 1, [1, "rival", 40]);
     expect(await voting).toMatchObject({ vote: "no" });
+  });
+
+  test("a question that is lost leaves it open whether the vote is there", async () => {
+    const { connection, first } = await gathered(() => []);
+    await reply(connection, 0, null);
+    await reply(connection, 1, new ReplyError("NOSCRIPT No matching script."));
+    connection.isReady = false;
+    await reply(connection, 2, new Error("Connection is closed."));
+    expect(await first).toMatchObject({ vote: "none", sent: true });
+  });
+
+  test("a refusal on a connection that is gone leaves it open as well", async () => {
+    const { connection, first, sent } = await gathered(() => []);
+    connection.isReady = false;
+    await reply(connection, 0, null);
+    expect(await first).toMatchObject({ vote: "none", sent: true, error: { reason: "UNREACHABLE" } });
+    expect(sent()).toHaveLength(1);
   });
 });
 
 describe("in a batch", () => {
+  /** Two votes went out together; `value` is what came back. */
+  async function answeredWith(value: unknown) {
+    const voted = [claimOf("t1", "a1"), claimOf("t2", "b2")].map((claim) => ({ ...claim, abandoned: false }));
+    const started = await gathered((node) => voted.map((claim) => node.vote(claim)), new UnslottedConnection());
+    await reply(started.connection, 0, "OK");
+    await reply(started.connection, 1, value);
+    return { ...started, voted };
+  }
+
   test("an operation that fails is a fault of its own", async () => {
-    const { connection, answers } = gathered((node) => [
-      node.vote(claimOf("t1", "r1")),
-      node.vote(claimOf("t2", "r2")),
-    ]);
-    connection.sent[0]!.reply("OK");
-    await settle();
-    connection.sent[1]!.reply([[0, "WRONGTYPE Operation against a key"], 1000]);
+    const { answers } = await answeredWith([[0, "WRONGTYPE Operation against a key"], 1000]);
     expect(await answers[0]).toMatchObject({ vote: "none", sent: true, error: { reason: "WRONGTYPE" } });
     expect(await answers[1]).toEqual(yes);
   });
 
-  test.each([["OK"], [null], [[1000]], [{}], [["x", "y"]]])("%j is no answer to two votes", async (reply) => {
-    const { connection, answers } = gathered((node) => [
-      node.vote(claimOf("t1", "r1")),
-      node.vote(claimOf("t2", "r2")),
-    ]);
-    connection.sent[0]!.reply("OK");
-    await settle();
-    connection.sent[1]!.reply(reply);
-    expect(await answers[1]).toMatchObject({ vote: "none", error: { reason: "UNEXPECTED_REPLY" } });
+  test.each([["OK"], [null], [[1000]], [{}], [["x", "y"]]])("%j is no answer to two votes", async (value) => {
+    const { answers } = await answeredWith(value);
+    const unexpected = { vote: "none", sent: true, error: { reason: "UNEXPECTED_REPLY" } };
+    expect(await answers[1]).toMatchObject(unexpected);
   });
 
-  test("an error reply is a fault of each", async () => {
-    const { connection, answers } = gathered((node) => [
-      node.vote(claimOf("t1", "r1")),
-      node.release(["r2"], ["t2"]),
-    ]);
-    connection.sent[0]!.reply("OK");
-    await settle();
-    connection.sent[1]!.fail(new ReplyError("LOADING Redis is loading the dataset in memory"));
+  test.each([
+    "LOADING Redis is loading the dataset in memory",
+    "ERR Error running script (call to f_0): attempt to index a nil value",
+  ])("the error reply %j is a fault of each, and may hold all keys", async (message) => {
+    const { answers, sent } = await answeredWith(new ReplyError(message));
     for (const answer of await Promise.all(answers)) {
-      expect(answer).toMatchObject({ vote: "none", sent: true, error: { reason: "LOADING" } });
+      expect(answer).toMatchObject({ vote: "none", sent: true, error: { reason: /^[A-Z]+/.exec(message)![0] } });
     }
+    expect(sent()).toHaveLength(2);
+  });
+
+  test("that is refused for one key's sake each goes out alone, as nothing was done", async () => {
+    const { connection, answers, sent } = await answeredWith(new ReplyError("NOPERM No permissions to access a key"));
+    expect(sent().slice(2)).toEqual([
+      ["SET", "a1", "t1", "NX", "PX", 1000],
+      ["SET", "b2", "t2", "NX", "PX", 1000],
+    ]);
+    await reply(connection, 2, new ReplyError("NOPERM No permissions to access a key"));
+    await reply(connection, 3, "OK");
+    expect(await answers[0]).toMatchObject({ vote: "none", error: { reason: "NOPERM" } });
+    expect(await answers[1]).toEqual(yes);
+  });
+
+  test("what was given up before it could go out alone does not", async () => {
+    const { connection, node, answers, sent } = await answeredWith([1000, 1000]);
+    const given = { ...claimOf("t3", "a3"), abandoned: false };
+    await Promise.all(answers);
+    const more = [node.vote(given), node.release(["b4"], ["t4"])];
+    await settle();
+    given.abandoned = true;
+    await reply(connection, 2, new ReplyError("NOPERM No permissions to access a key"));
+    expect(sent().slice(3)).toEqual([["EVALSHA", leaveScript.sha1, 1, "b4", "t4"]]);
+    expect(await more[0]).toMatchObject(givenUp);
+  });
+
+  test("keys of different slots are taken apart once the master has refused them", async () => {
+    const { connection, node, answers, sent } = await answeredWith(
+      new ReplyError("CROSSSLOT Keys in request don't hash to the same slot"),
+    );
+    await reply(connection, 2, "OK");
+    await reply(connection, 3, "OK");
+    expect(await Promise.all(answers)).toEqual([yes, yes]);
+    for (const key of ["a1", "b1", "a2"]) void node.release([key], ["t"]);
+    await settle();
+    expect(sent().slice(4).map((words) => words.slice(2))).toEqual([
+      [2, "a1", "a2", "l1,1;l1,1;", "t", "t"],
+      [1, "b1", "t"],
+    ]);
   });
 
   test("an unknown script is sent as text", async () => {
-    const { connection } = gathered((node) => [node.vote(claimOf("t1", "r1")), node.release(["r2"], ["t2"])]);
-    connection.sent[0]!.reply("OK");
-    await settle();
-    connection.sent[1]!.fail(new ReplyError("NOSCRIPT No matching script."));
-    await settle();
-    expect(connection.sent[2]!.words.slice(0, 3)).toEqual(["EVAL", batchScript.source, 2]);
+    const { sent } = await answeredWith(new ReplyError("NOSCRIPT No matching script."));
+    expect(sent()[2]!.slice(0, 3)).toEqual(["EVAL", batchScript.source, 2]);
   });
 
   test("an unknown script: what was given up meanwhile is left out", async () => {
     const given = { ...claimOf("t1", "r1"), abandoned: false };
-    const { connection, answers } = gathered((node) => [node.vote(given), node.release(["r1"], ["t1"])]);
-    connection.sent[0]!.reply("OK");
-    await settle();
+    const { connection, answers, sent } = await gathered((node) => [
+      node.vote(given),
+      node.release(["r2"], ["t2"]),
+    ]);
+    await reply(connection, 0, "OK");
     given.abandoned = true;
-    connection.sent[1]!.fail(new ReplyError("NOSCRIPT No matching script."));
-    await settle();
-    expect(connection.sent[2]!.words).toEqual(["EVALSHA", releaseScript.sha1, 1, "r1", "t1"]);
-    expect(await answers[0]).toMatchObject({ sent: false, error: { reason: "ABANDONED" } });
+    await reply(connection, 1, new ReplyError("NOSCRIPT No matching script."));
+    expect(sent()[2]).toEqual(["EVALSHA", leaveScript.sha1, 1, "r2", "t2"]);
+    expect(await answers[0]).toMatchObject(givenUp);
   });
 });
 
 describe("a connection that is lost", () => {
   test("is the end of all that waits: nothing goes out on the next one", async () => {
-    const { connection, first, answers } = gathered((node) => [
+    const { connection, first, answers, sent } = await gathered((node) => [
       node.vote(claimOf("t1", "r1")),
       node.release(["r2"], ["t2"]),
     ]);
     connection.isReady = false;
-    connection.sent[0]!.fail(new Error("Connection is closed."));
+    await reply(connection, 0, new Error("Connection is closed."));
     expect(await first).toMatchObject({ vote: "none", sent: true, error: { reason: "UNREACHABLE" } });
-    for (const answer of await Promise.all(answers)) {
-      expect(answer).toMatchObject({ vote: "none", sent: false, error: { reason: "UNREACHABLE" } });
-    }
-    expect(connection.sent).toHaveLength(1);
+    for (const answer of await Promise.all(answers)) expect(answer).toMatchObject(unreachable);
+    connection.replace();
+    await settle();
+    expect(sent()).toHaveLength(1);
+  });
+
+  test("also where the next one stands before the loss is noticed", async () => {
+    const { connection, first, answers, sent } = await gathered((node) => [node.release(["r2"], ["t2"])]);
+    connection.replace();
+    await reply(connection, 0, new Error("Connection is closed."));
+    expect(await first).toMatchObject({ vote: "none", sent: true });
+    expect(await answers[0]).toMatchObject(unreachable);
+    expect(sent()).toHaveLength(1);
+  });
+
+  test("a script that it did not know is not sent as text on the next one", async () => {
+    const { connection, node, sent } = start();
+    const releasing = node.release(["r"], ["t"]);
+    await settle();
+    connection.replace();
+    await reply(connection, 0, new ReplyError("NOSCRIPT No matching script."));
+    expect(await releasing).toMatchObject({ vote: "none", sent: true, error: { reason: "NOSCRIPT" } });
+    expect(sent()).toHaveLength(1);
+  });
+
+  test("what was asked for before it was lost, in the same turn, is not sent", async () => {
+    const { connection, node, sent } = start();
+    const voting = node.vote(claimOf("t", "r"));
+    node.disconnect();
+    expect(await voting).toMatchObject(unreachable);
+    expect(sent()).toEqual([]);
+    expect(connection.isReady).toBe(false);
+  });
+});
+
+describe("the end", () => {
+  test("sends first what waits", async () => {
+    const { node, sent } = await gathered((node) => [node.release(["r1"], ["t1"])]);
+    void node.vote(claimOf("t2", "r2"));
+    await node.close();
+    expect(sent()[1]!.slice(2)).toEqual([2, "r1", "r2", "l1,1;v1,1000;", "t1", "t2"]);
+  });
+});
+
+describe("a send that throws", () => {
+  test("is a connection that fails, and leaves nothing in flight", async () => {
+    const { connection, node, sent } = start();
+    const { send } = connection;
+    connection.send = () => {
+      throw new Error("broken");
+    };
+    expect(await node.vote(claimOf("t", "r"))).toMatchObject({ vote: "none", sent: true });
+    connection.send = send;
+    void node.vote(claimOf("t1", "r1"));
+    await settle();
+    expect(sent()).toEqual([["SET", "r1", "t1", "NX", "PX", 1000]]);
   });
 });
 
 describe("a master that does not answer", () => {
+  /** For 501 ms, a vote that was given up, and behind it its release. */
+  async function silent() {
+    const started = start();
+    const claim = { ...claimOf("t0", "r0"), abandoned: false };
+    const vote = started.node.vote(claim);
+    await settle();
+    claim.abandoned = true;
+    const release = started.node.release(["r0"], ["t0"]);
+    await settle();
+    started.time.pass(501);
+    return { ...started, vote, release };
+  }
+
   test("has 4096 operations to answer at most", async () => {
     const { connection, node } = start();
     for (let count = 0; count < 4096; count += 1) void node.release(["r"], ["t"]);
-    const refused = { vote: "none", sent: false, error: { reason: "UNREACHABLE" } };
-    expect(await node.release(["r"], ["t"])).toMatchObject(refused);
-    connection.sent[0]!.reply(1);
+    expect(await node.release(["r"], ["t"])).toMatchObject(unreachable);
     await settle();
-    void node.release(["r"], ["t"]);
-    expect(await node.release(["r"], ["t"])).toMatchObject(refused);
+    await reply(connection, 0, Array.from({ length: 128 }, () => 1));
+    for (let count = 0; count < 128; count += 1) void node.release(["r"], ["t"]);
+    expect(await node.release(["r"], ["t"])).toMatchObject(unreachable);
   });
 
   test("is sent no vote that was given up, however many there are", async () => {
-    const { connection, node } = start();
-    void node.vote(claimOf("t0", "r0"));
+    const { sent, node, time } = await gathered(() => []);
     const given = { ...claimOf("t1", "r1"), abandoned: true };
-    const votes = Array.from({ length: 5000 }, () => node.vote(given));
-    expect(await votes[0]).toMatchObject({ error: { reason: "ABANDONED" } });
-    expect(connection.sent).toHaveLength(1);
+    const votes = Array.from({ length: 4000 }, () => node.vote(given));
+    time.pass(1);
+    for (const answer of await Promise.all(votes)) expect(answer).toMatchObject(givenUp);
+    expect(sent()).toHaveLength(1);
+  });
+
+  test("is asked for no vote: what is in flight tells when it is back", async () => {
+    const { node, sent, time } = await silent();
+    const [voting, extending, inspecting] = [
+      node.vote(claimOf("t1", "r1")),
+      node.extend(claimOf("t2", "r2"), true),
+      node.inspect("r3"),
+    ];
+    time.pass(1);
+    for (const answer of [voting, extending, inspecting]) expect(await answer).toMatchObject(unreachable);
+    expect(sent()).toHaveLength(2);
+  });
+
+  test("has its clean-ups kept, in order, until it answers", async () => {
+    const { connection, node, sent, time, vote } = await silent();
+    const releases = ["r1", "r2"].map((resource) => node.release([resource], ["t"]));
+    time.pass(1000);
+    expect(sent()).toHaveLength(2);
+    await reply(connection, 0, "OK");
+    expect(await vote).toEqual(yes);
+    await reply(connection, 1, 1);
+    expect(sent()[2]!.slice(2)).toEqual([2, "r1", "r2", "l1,1;l1,1;", "t", "t"]);
+    await reply(connection, 2, [1, 0]);
+    expect(await Promise.all(releases)).toEqual([{ vote: "yes" }, { vote: "no" }]);
+  });
+
+  test("is sent the clean-up of a vote that is in flight all the same, at once", async () => {
+    const { connection, node, sent, time } = start();
+    const claims = ["a", "b"].map((name) => ({ ...claimOf(`t${name}`, name), abandoned: false }));
+    for (const claim of claims) void node.vote(claim);
+    await settle();
+    time.pass(501);
+    for (const claim of claims) claim.abandoned = true;
+    void node.release(["other"], ["t"]);
+    void node.release(["b"], ["tb"]);
+    await settle();
+    expect(sent()[1]).toEqual(["EVALSHA", leaveScript.sha1, 1, "b", "tb"]);
+    expect(connection.sent).toHaveLength(2);
+  });
+
+  test("is fed as long as somebody waits for it: the time-out may be a longer one", async () => {
+    const { node, sent, time } = await gathered(() => []);
+    time.pass(501);
+    void node.vote(claimOf("t1", "r1"));
+    time.pass(1);
+    expect(sent()).toHaveLength(2);
+  });
+
+  test("gets its clean-ups at the end, late rather than never", async () => {
+    const { node, sent } = await silent();
+    void node.release(["r1"], ["t1"]);
+    await node.close();
+    expect(sent()[2]!.slice(2)).toEqual([1, "r1", "t1"]);
+  });
+
+  test("and is lost: its clean-ups were not sent", async () => {
+    const { connection, node, release } = await silent();
+    const late = node.release(["r1"], ["t1"]);
+    connection.isReady = false;
+    await reply(connection, 0, new Error("Connection is closed."));
+    await reply(connection, 1, new Error("Connection is closed."));
+    expect(await release).toMatchObject({ vote: "none", sent: true });
+    expect(await late).toMatchObject(unreachable);
+  });
+});
+
+describe("nodes over one connection", () => {
+  test("share batches, each with its own options", async () => {
+    const { connection, node, time, sent } = start();
+    const other = new ScriptedNode(connection, { runtime: time, queue: false });
+    void node.release(["a"], ["t1"]);
+    void other.release(["b"], ["t2"]);
+    await settle();
+    expect(sent()).toEqual([["EVALSHA", batchScript.sha1, 2, "a", "b", "l1,1;r1,1;", "t1", "t2"]]);
+  });
+
+  test("one without group commit sends at once and alone, behind what was asked for before", () => {
+    const { connection, node, time, sent } = start();
+    const hasty = new ScriptedNode(connection, { runtime: time, groupCommit: false });
+    void node.vote(claimOf("t1", "r1"));
+    void node.vote(claimOf("t2", "r2"));
+    void hasty.vote(claimOf("t3", "r3"));
+    void hasty.vote(claimOf("t4", "r4"));
+    expect(sent().map((words) => words.slice(0, 3))).toEqual([
+      ["EVALSHA", batchScript.sha1, 2],
+      ["SET", "r3", "t3"],
+      ["SET", "r4", "t4"],
+    ]);
   });
 });
 
 describe("on a Cluster", () => {
-  test("only what has the same slot waits for each other", async () => {
-    const { connection, node } = start(new SlottedConnection());
+  test("only what has the same slot goes out together", async () => {
+    const { node, sent } = start(new SlottedConnection());
     void node.vote(claimOf("t1", "a1"));
     void node.vote(claimOf("t2", "b1"));
-    expect(connection.sent).toHaveLength(2);
     void node.vote(claimOf("t3", "a2"));
     void node.release(["a3"], ["t4"]);
-    connection.sent[0]!.reply("OK");
     await settle();
-    expect(connection.sent[2]!.words.slice(2)).toEqual([2, "a2", "a3", "v1,1000;r1,1;", "t3", "t4"]);
+    expect(sent().map((words) => words.slice(1, 5))).toEqual([
+      [batchScript.sha1, 3, "a1", "a2"],
+      ["b1", "t2", "NX", "PX"],
+    ]);
+  });
+
+  test("a master that does not answer is no reason to spare the others", async () => {
+    const { node, sent, time } = start(new SlottedConnection());
+    const claim = { ...claimOf("t1", "a1"), abandoned: false };
+    void node.vote(claim);
+    await settle();
+    claim.abandoned = true;
+    time.pass(501);
+    const spared = node.vote(claimOf("t2", "a2"));
+    void node.vote(claimOf("t3", "b1"));
+    time.pass(1);
+    expect(await spared).toMatchObject(unreachable);
+    expect(sent()[1]!.slice(0, 3)).toEqual(["SET", "b1", "t3"]);
   });
 });

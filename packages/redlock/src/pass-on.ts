@@ -49,6 +49,7 @@ export async function passOn(
       return verdictOf(round.answers) !== "open";
     },
   });
+  round.onClosed(() => claim.giveUp());
   attempts.add(round);
   await round.decided;
   const won = verdictOf(round.answers) === "won";

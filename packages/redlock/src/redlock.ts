@@ -152,16 +152,16 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       throw new InvalidArgumentError("custom scripts are not taken");
     }
     this.#limit = pLimit(acquireConcurrency);
-    const scripted = (client: IoredisClient) =>
-      new ScriptedNode(connectionOf(client), { groupCommit, queue });
-    const nodes = nodesOf(clients, withScripts ? scripted : watchingNodeOf);
-    const leases = new Set<Lease>();
-    const clock = new LeaseClock(runtime, () => schedule.leap());
-    const schedule: Schedule = new Schedule(runtime, clock);
     const report = (error: NodeError) => {
       // Given up by ourselves: no fault of the master's.
       if (error.reason !== "ABANDONED") this.#tell(() => void this.emit("error", error));
     };
+    const scripted = (client: IoredisClient) =>
+      new ScriptedNode(connectionOf(client), { groupCommit, queue, onFault: report, runtime });
+    const nodes = nodesOf(clients, withScripts ? scripted : watchingNodeOf);
+    const leases = new Set<Lease>();
+    const clock = new LeaseClock(runtime, () => schedule.leap());
+    const schedule: Schedule = new Schedule(runtime, clock);
     this.#coordinator = {
       nodes,
       quorum: quorumOf(nodes.length),

@@ -202,31 +202,34 @@ describe("the last handle releases", () => {
 });
 
 describe("siblings", () => {
-  test.each(["using", "acquire"])("by %s take turns, and what is inside of each enters at once", async (how) => {
-    const at = setting({ retryCount: -1 });
-    const { time, redlock } = at;
-    let inside = 0;
-    const order: number[] = [];
-    const work = async (number: number): Promise<void> => {
-      inside += 1;
-      expect(inside).toBe(1);
-      order.push(number);
-      await new Promise<void>((resolve) => void time.schedule(resolve, 50));
-      inside -= 1;
-    };
-    const sibling = async (number: number): Promise<void> => {
-      if (how === "using") {
-        return redlock.using("r", 1000, () => redlock.using("r", 1000, () => work(number)));
-      }
-      const lock = await redlock.acquire("r", 1000);
-      const within = await redlock.acquire("r", 1000, { within: lock });
-      await work(number);
-      await within.release();
-      await lock.release();
-    };
-    await time.run(redlock.using("r", 1000, () => Promise.all([1, 2, 3].map(sibling))));
-    expect([order, claims(at)]).toEqual([[1, 2, 3], 1]);
-  });
+  test.each(["using", "acquire"])(
+    "by %s take turns, and what is inside of each enters at once",
+    async (how) => {
+      const at = setting({ retryCount: -1 });
+      const { time, redlock } = at;
+      let inside = 0;
+      const order: number[] = [];
+      const work = async (number: number): Promise<void> => {
+        inside += 1;
+        expect(inside).toBe(1);
+        order.push(number);
+        await new Promise<void>((resolve) => void time.schedule(resolve, 50));
+        inside -= 1;
+      };
+      const sibling = async (number: number): Promise<void> => {
+        if (how === "using") {
+          return redlock.using("r", 1000, () => redlock.using("r", 1000, () => work(number)));
+        }
+        const lock = await redlock.acquire("r", 1000);
+        const within = await redlock.acquire("r", 1000, { within: lock });
+        await work(number);
+        await within.release();
+        await lock.release();
+      };
+      await time.run(redlock.using("r", 1000, () => Promise.all([1, 2, 3].map(sibling))));
+      expect([order, claims(at)]).toEqual([[1, 2, 3], 1]);
+    },
+  );
 
   test("that want different resources do not wait for each other", async () => {
     const { time, redlock } = setting();
@@ -329,33 +332,40 @@ describe("a promise that outlives its hold", () => {
     const over = new Gate();
     let detached: Promise<Lock | null> | undefined;
     const inner = await time.run(
-      redlock.using("r", 1000, () => {
-        detached = over.opened.then(() => redlock.tryAcquire("r", 1000));
-        return redlock.acquire("r", 1000);
+      redlock.using(["a", "b"], 1000, () => {
+        detached = over.opened.then(() => redlock.tryAcquire("a", 1000));
+        return redlock.acquire("b", 1000);
       }),
     );
     over.open();
-    expect(inner.state).toBe("held");
+    expect([inner.state, claims(at)]).toEqual(["held", 1]);
     expect(await time.run(detached!)).toBeNull();
+    expect(claims(at)).toBe(2);
   });
 
   test("that waited for its turn meanwhile asks the masters, in what is left of its waitTimeout", async () => {
     const at = setting();
-    const { time, redlock } = at;
+    const { time, redlock, nodes } = at;
     let waiting: Promise<unknown> | undefined;
-    const inner = await time.run(
+    let begun = 0;
+    const first = await time.run(
       redlock.using("r", 10_000, async () => {
-        const first = await redlock.acquire("r", 10_000);
-        waiting = time.measure(redlock.acquire("r", 1000, { waitTimeout: 500 }));
-        await new Promise<void>((resolve) => void time.schedule(resolve, 100));
-        return first;
+        const held = await redlock.acquire("r", 10_000);
+        begun = time.now();
+        waiting = redlock.acquire("r", 1000, { waitTimeout: 500 });
+        return held;
       }),
     );
+    await time.advance(300);
     expect(claims(at)).toBe(1);
-    void inner;
-    const { took, error } = (await time.run(waiting!)) as { took: number; error: Error };
-    expect(error).toBeInstanceOf(ResourceLockedError);
-    expect(took).toBeLessThan(560);
+    // A rival is there first.
+    for (const node of nodes) {
+      node.onSend = ({ kind }) => void (kind === "vote" && node.master.put("r", "rival"));
+    }
+    void first.release();
+    await expect(time.run(waiting!)).rejects.toThrow("someone else");
+    expect(claims(at)).toBeGreaterThan(1);
+    expect(time.now() - begun).toBeLessThan(560);
   });
 
   test("of a hold that was lost asks the masters", async () => {
@@ -420,7 +430,7 @@ describe("by handle", () => {
     const at = setting();
     const { time, redlock } = at;
     const outer = await time.run(redlock.acquire("r", 1000));
-    await time.run(end(outer) as Promise<unknown>);
+    await time.run<unknown>(end(outer));
     await expect(redlock.acquire("r", 1000, { within: outer })).rejects.toThrow(LockLostError);
     expect(claims(at)).toBe(1);
   });
@@ -435,6 +445,7 @@ describe("by handle", () => {
     for (const within of [foreign, {}, "r"] as Lock[]) {
       await expect(redlock.acquire("r", 1000, { within })).rejects.toThrow(InvalidArgumentError);
     }
+    await expect(redlock.acquire("s", 1000, { within: foreign })).rejects.toThrow("of this Redlock");
     await expect(redlock.acquire("s", 1000, { within: lock })).rejects.toThrow('does not hold "s"');
     const plain = virtualSetting(3).redlock;
     await expect(plain.acquire("r", 1000, { within: lock })).rejects.toThrow(InvalidArgumentError);

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { InvalidArgumentError, LockLostError } from "./errors.ts";
 import type { Lock } from "./lock.ts";
 import type { AcquireOptions, RedlockOptions } from "./redlock.ts";
-import { renewalDelay } from "./renewal.ts";
+import { renewalDelay, together } from "./renewal.ts";
 import { longestTimer } from "./runtime.ts";
 import { Gate, type VirtualSetting, virtualSetting } from "./virtual-time.test.ts";
 
@@ -73,6 +73,58 @@ describe("when the next renewal is due", () => {
       expect(renewalDelay(ttl, remaining, threshold, random)).toBeCloseTo(delay, 6);
     },
   );
+});
+
+describe("renewals that are due at nearly the same time", () => {
+  const ttl = fc.integer({ min: 4, max: 2 ** 40 });
+  const due = fc.double({ min: 0, max: 1e9, noNaN: true });
+
+  test("come to the same moment: never later, and hardly earlier", () => {
+    fc.assert(
+      fc.property(due, ttl, (due, ttl) => {
+        const moment = together(due, ttl);
+        expect(moment).toBeLessThanOrEqual(due);
+        expect(due - moment).toBeLessThan(Math.min(16, ttl / 100));
+        expect(together(moment, ttl)).toBe(moment);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("of locks with different ttls too: the moments of one ttl are moments of every shorter one", () => {
+    fc.assert(
+      fc.property(due, ttl, ttl, (due, ttl, other) => {
+        const moment = together(due, Math.max(ttl, other));
+        expect(together(moment, Math.min(ttl, other))).toBe(moment);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("a hundred locks have one timer and few turns, and each is extended in time", async () => {
+    const setting = virtualSetting(3);
+    const gate = new Gate();
+    const locks: Lock[] = [];
+    const using = Array.from({ length: 100 }, (_, index) =>
+      setting.redlock.using(`r${index}`, 9000, async (_, lock) => {
+        locks.push(lock);
+        await gate.opened;
+      }),
+    );
+    await setting.time.advance(100);
+    expect(setting.machine.timers.size).toBe(1);
+    await setting.time.advance(2950);
+    const sent = extensionsAt(setting);
+    expect(sent).toHaveLength(100);
+    // Over 300 ms, a tenth of a third of their ttl: 19 times 16 ms.
+    expect(new Set(sent).size).toBeLessThanOrEqual(20);
+    await setting.time.advance(60_000);
+    for (const lock of locks) expect(lock.state).toBe("held");
+    gate.open();
+    await setting.time.run(Promise.all(using));
+    await setting.time.advance(5);
+    expect(setting.machine.timers.size).toBe(0);
+  });
 });
 
 interface Holding extends VirtualSetting {

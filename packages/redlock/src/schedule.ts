@@ -37,6 +37,11 @@ export class Schedule {
     this.#clock = clock;
   }
 
+  /** How many stand in it, those included that were cancelled and have not left it yet. */
+  get size(): number {
+    return this.#queue.length;
+  }
+
   /** Calls `who` at `due`, in lease time, or as soon after it as timers allow. */
   add(due: number, who: Punctual): Appointment {
     const entry: Entry = { due, who };

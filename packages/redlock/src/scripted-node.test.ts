@@ -1,9 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Connection } from "./connection.ts";
+import type { NodeError } from "./errors.ts";
 import type { Claim } from "./node.ts";
 import { ScriptedNode } from "./scripted-node.ts";
-import { claimScript, releaseScript } from "./scripts.ts";
+import { batchScript, claimScript, leaveScript, releaseScript } from "./scripts.ts";
 import { Gate, settle } from "./virtual-time.test.ts";
 
 class ReplyError extends Error {
@@ -50,6 +51,8 @@ class ScriptedConnection implements Connection {
   isReply(error: unknown): error is Error {
     return error instanceof ReplyError;
   }
+
+  subscribe?: Connection["subscribe"];
 
   onReady(): () => void {
     return () => {};
@@ -145,27 +148,142 @@ describe("a release", () => {
     [["r"], 0, "no"],
     [["a", "b"], 2, "yes"],
     [["a", "b"], 1, "no"],
-  ])("of %j with %i deleted is %s", async (resources, deleted, vote) => {
-    const { node, connection } = nodeWith(deleted);
+  ])("of %j with %i given up is %s", async (resources, given, vote) => {
+    const { node, connection } = nodeWith(given);
     expect(await node.release(resources, ["t", "u"])).toEqual({ vote });
     expect(connection.sent).toEqual([
-      ["EVALSHA", releaseScript.sha1, resources.length, ...resources, "t", "u"],
+      ["EVALSHA", leaveScript.sha1, resources.length, ...resources, "t", "u"],
     ]);
+  });
+
+  test("without queues knows nothing of them", async () => {
+    const connection = new ScriptedConnection(1);
+    const node = new ScriptedNode(connection, { groupCommit: false, queue: false });
+    expect(await node.release(["r"], ["t"])).toEqual({ vote: "yes" });
+    expect(connection.sent).toEqual([["EVALSHA", releaseScript.sha1, 1, "r", "t"]]);
   });
 });
 
 describe("an inspection", () => {
-  test.each([
+  const holdings = [
     ["held", ["rival", 700], { owner: "rival", remaining: 700 }],
     ["held without expiry", ["rival", -1], { owner: "rival", remaining: Number.POSITIVE_INFINITY }],
     ["free", [null, -2], { owner: undefined, remaining: 0 }],
-  ])("of a key that is %s", async (_, replies, holding) => {
-    const { node, connection } = nodeWith(...replies);
-    expect(await node.inspect("r")).toEqual(holding);
+  ] as const;
+
+  test.each(holdings)("of a key that is %s", async (_, [owner, left], holding) => {
+    const { node, connection } = nodeWith([[owner, left, 2]]);
+    expect(await node.inspect("r")).toEqual({ ...holding, queueLength: 2 });
+    expect(connection.sent).toEqual([["EVALSHA", batchScript.sha1, 1, "r", "i1,0;"]]);
+  });
+
+  test.each(holdings)("without queues, of a key that is %s", async (_, replies, holding) => {
+    const connection = new ScriptedConnection(...replies);
+    const node = new ScriptedNode(connection, { queue: false });
+    expect(await node.inspect("r")).toEqual({ ...holding, queueLength: 0 });
     expect(connection.sent).toEqual([
       ["GET", "r"],
       ["PTTL", "r"],
     ]);
+  });
+
+  test("without queues keeps its place behind what was asked for before", async () => {
+    const connection = new ScriptedConnection("OK", "t", 1000);
+    const node = new ScriptedNode(connection, { queue: false });
+    void node.vote(claim);
+    await node.inspect("r");
+    expect(connection.sent.map(([command]) => command)).toEqual(["SET", "GET", "PTTL"]);
+  });
+});
+
+describe("a queue", () => {
+  const enrolment = { ...claim, token: "w.1", ticket: 17, patience: 300 };
+
+  test("there is none where it is not wanted", () => {
+    expect(new ScriptedNode(new ScriptedConnection(), { queue: false }).queue).toBeUndefined();
+  });
+
+  test("enrols, and hears by whom it was refused and who came last", async () => {
+    const { node, connection } = nodeWith([[1, "rival", 70, "99"]], [1000]);
+    const refusal = { vote: "no", resource: "r", owner: "rival", remaining: 70, latestTicket: 99 };
+    expect(await node.queue!.enrol(enrolment)).toEqual(refusal);
+    expect(await node.queue!.enrol(enrolment)).toEqual({ vote: "yes", remaining: 1000 });
+    const words = ["EVALSHA", batchScript.sha1, 1, "r", "q1,1000,17,300;", "w.1", "-"];
+    expect(connection.sent).toEqual([words, words]);
+  });
+
+  test("swaps", async () => {
+    const { node, connection } = nodeWith([1000], [[1, "rival", 70]]);
+    expect(await node.queue!.swap(claim, "before")).toEqual({ vote: "yes", remaining: 1000 });
+    expect(await node.queue!.swap(claim, "before")).toMatchObject({ vote: "no", owner: "rival" });
+    expect(connection.sent[0]).toEqual(["EVALSHA", batchScript.sha1, 1, "r", "s1,1000;", "t", "before"]);
+  });
+
+  test("a script that fails alone is a fault with the master's word", async () => {
+    const { node } = nodeWith([[0, "WRONGTYPE Operation against a key"]]);
+    expect(await node.queue!.swap(claim, "before")).toMatchObject({ error: { reason: "WRONGTYPE" } });
+  });
+});
+
+describe("listening", () => {
+  type Changed = (isListening: boolean, error?: unknown) => void;
+
+  /** A node that listens, as far as `changed` tells it. */
+  function listening() {
+    const { node, connection } = nodeWith([1000], [1000], [1000]);
+    let changed: Changed = () => {};
+    let publish: (message: string) => void = () => {};
+    connection.subscribe = (_channel, hear, tell) => {
+      publish = hear;
+      changed = tell;
+    };
+    const told: string[] = [];
+    const faults: NodeError[] = [];
+    const listener = new ScriptedNode(connection, {
+      groupCommit: false,
+      onFault: (error) => faults.push(error),
+    });
+    const known = listener.queue!.listen(
+      "inbox",
+      (token) => told.push(token),
+      () => told.push("listening"),
+    );
+    const inboxes = () => connection.sent.map((words) => words.at(-1));
+    const enrol = () => listener.queue!.enrol({ ...claim, token: "w.1", ticket: 1, patience: 1 });
+    return { node, listener, known, told, faults, inboxes, enrol, change: changed, publish };
+  }
+
+  test("a channel is told as long as it is listened to", async () => {
+    const { listener, known, told, inboxes, enrol, change, publish } = listening();
+    expect(listener.queue!.isListening).toBe(false);
+    await enrol();
+    change(true);
+    await known;
+    expect(listener.queue!.isListening).toBe(true);
+    await enrol();
+    publish("w.1");
+    change(false);
+    expect(listener.queue!.isListening).toBe(false);
+    await enrol();
+    change(true);
+    expect(inboxes()).toEqual(["-", "inbox", "-"]);
+    expect(told).toEqual(["listening", "w.1", "listening"]);
+  });
+
+  test("that is forbidden is told once, and settles", async () => {
+    const { listener, known, faults, change } = listening();
+    for (const _ of [1, 2]) change(false, new ReplyError("NOPERM no channel"));
+    await known;
+    expect(listener.queue!.isListening).toBe(false);
+    expect(faults).toMatchObject([{ node: "host:1", reason: "NOPERM" }]);
+  });
+
+  test("that the connection cannot do settles, and is no fault", async () => {
+    const faults: NodeError[] = [];
+    const node = new ScriptedNode(new ScriptedConnection(), { onFault: (error) => faults.push(error) });
+    await node.queue!.listen("inbox", () => {}, () => {});
+    expect(node.queue!.isListening).toBe(false);
+    expect(faults).toEqual([]);
   });
 });
 

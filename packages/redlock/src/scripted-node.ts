@@ -1,22 +1,21 @@
 import type { Connection } from "./connection.ts";
 import type { NodeError } from "./errors.ts";
-import { abandoned, failed, fault, unexpected, unsent } from "./fault.ts";
+import { failed, unexpected, unsent } from "./fault.ts";
 import { Inbox } from "./inbox.ts";
 import type { Answer, Claim, Fault, Holding, LockNode, LockQueue, ReleaseAnswer } from "./node.ts";
 import { holdingIn, type Operation } from "./operation.ts";
-import { type Outbox, outboxOf } from "./outbox.ts";
-import type { Runtime } from "./runtime.ts";
+import { type Outbox, type OutboxRuntime, outboxOf } from "./outbox.ts";
 import { systemRuntime } from "./system.ts";
 
 export interface ScriptedNodeOptions {
-  /** Whether what is asked for in one turn of the event loop is sent together. Default true. */
+  /** Whether what is asked for while the master has not answered yet is sent together. Default true. */
   readonly groupCommit?: boolean;
   /** Whether the master keeps queues for those who wait. Default true. */
   readonly queue?: boolean;
   /** Told what is a fault of no round. Default: nobody. */
   readonly onFault?: (error: NodeError) => void;
   /** Default: the system's. */
-  readonly runtime?: Pick<Runtime, "monotonic">;
+  readonly runtime?: OutboxRuntime;
 }
 
 /** A master reached by plain commands and Lua scripts: what the wire carries, and what its replies mean. */

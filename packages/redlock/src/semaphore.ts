@@ -86,7 +86,7 @@ export class Semaphore {
     this.#refusal = answer;
     this.#waiting += 1;
     try {
-      return this.#granted(await this.#wait(wish, answer, () => end - runtime.monotonic()));
+      return this.#granted(await this.#wait(wish, answer, () => Math.max(0, end - runtime.monotonic())));
     } finally {
       this.#waiting -= 1;
     }
@@ -149,7 +149,7 @@ export class Semaphore {
 
   async #wait(wish: Wish, refusal: RedlockError, left: () => number): Promise<Lock> {
     for (;;) {
-      if (left() <= 0) throw refusal;
+      if (left() === 0) throw refusal;
       try {
         return await this.#passTurnstile(wish, left);
       } catch (error) {
@@ -185,7 +185,7 @@ export class Semaphore {
   /** At the head of the line: the slots that are freed first. */
   async #gather({ permits, ttl, settings }: Wish, signal: AbortSignal, left: () => number): Promise<Lock> {
     const acquire = (slot: string, signal: AbortSignal): Promise<Lock | RedlockError> =>
-      this.#inside.contend([slot], ttl, { ...settings, waitTimeout: Math.max(0, left()) }, signal);
+      this.#inside.contend([slot], ttl, { ...settings, waitTimeout: left() }, signal);
     for (;;) {
       const race = new SlotRace({ slots: this.#slots.all, count: permits, ttl, settings, signal, acquire });
       const held = await race.run();
@@ -195,7 +195,7 @@ export class Semaphore {
       const slots = held.flatMap(({ resources }) => resources);
       const answer = await this.#inside.contend(slots, ttl, once(settings), signal);
       if (answer instanceof Lock) return answer;
-      if (left() <= 0) throw answer;
+      if (left() === 0) throw answer;
     }
   }
 

@@ -1,16 +1,16 @@
+import type { Wish } from "./acquire.ts";
 import type { Attempts } from "./attempts.ts";
 import { pauseBetween } from "./backoff.ts";
 import { contentionIn, ownersIn } from "./ballot.ts";
 import { Cancellation } from "./cancellation.ts";
 import { EnrolmentClaim } from "./claim.ts";
-import type { Wish } from "./acquire.ts";
 import type { Coordinator } from "./coordinator.ts";
 import type { HandOvers, Listener } from "./hand-overs.ts";
 import { Lease } from "./lease.ts";
 import type { Answer } from "./node.ts";
 import { spareOf } from "./quorum.ts";
 import { Round } from "./round.ts";
-import { randomFraction } from "./runtime.ts";
+import { randomFraction, type Timer } from "./runtime.ts";
 import { nodeTimeoutFor } from "./settings.ts";
 import { sleep } from "./sleep.ts";
 import { isOfWaiter, newToken } from "./token.ts";
@@ -51,11 +51,19 @@ export class Waiter implements Listener {
   #deadlines: number[] = [];
   #lease: Lease | undefined;
   #nap = new Cancellation();
+  /** Runs from the first vote of a round on. */
+  #impatience: Timer | undefined;
   #hasYielded = false;
   #isWoken = false;
   #wasRefused = false;
 
-  constructor(coordinator: Coordinator, handOvers: HandOvers, wish: Wish, ticket: number, attempts: Attempts) {
+  constructor(
+    coordinator: Coordinator,
+    handOvers: HandOvers,
+    wish: Wish,
+    ticket: number,
+    attempts: Attempts,
+  ) {
     this.#coordinator = coordinator;
     this.#handOvers = handOvers;
     this.#wish = wish;
@@ -81,10 +89,10 @@ export class Waiter implements Listener {
     while (!this.#settled.reason) await this.#stand();
     forget();
     if (this.#lease) {
-      this.#lease.onEnd(() => this.#handOvers.remove(this.#id));
+      this.#lease.onEnd(() => this.#handOvers.remove(this.#id, this.#wish));
       return this.#lease;
     }
-    this.#handOvers.remove(this.#id);
+    this.#handOvers.remove(this.#id, this.#wish);
     // An acquire that was given up leaves nothing behind: it waits for that, one nodeTimeout at most.
     await this.#leave();
     return undefined;
@@ -145,6 +153,7 @@ export class Waiter implements Listener {
         return false;
       },
     });
+    round.onClosed(() => claim.giveUp());
     this.#round = round;
     this.#attempts.add(round);
     return round;
@@ -164,10 +173,17 @@ export class Waiter implements Listener {
     // Long after the round the masters have set the keys anew, but only another round tells for how long.
     const isFresh = left >= ttl * leastFraction || this.#round!.isOpen;
     if (left > settings.minimumValidity && isFresh) {
-      this.#lease = new Lease(this.#coordinator, { resources, token: claim.token, ttl, deadlines: this.#deadlines });
+      this.#lease = new Lease(this.#coordinator, {
+        resources,
+        token: claim.token,
+        ttl,
+        deadlines: this.#deadlines,
+      });
       claim.lease = this.#lease;
       this.#settle();
     } else if (left > never) this.#wake();
+    // Where the others went is found out soon, and what rivals hold of each other comes to one of them.
+    else this.#impatience ??= this.#coordinator.runtime.setTimer(() => this.#wake(), this.#round!.timeout);
   }
 
   get #hasVotes(): boolean {
@@ -199,7 +215,13 @@ export class Waiter implements Listener {
     this.#nap.cancel(new Error("there is news"));
   }
 
+  #endImpatience(): void {
+    this.#impatience?.cancel();
+    this.#impatience = undefined;
+  }
+
   #settle(): void {
+    this.#endImpatience();
     this.#settled.cancel(new Error("it is over"));
     this.#wake();
   }
@@ -208,6 +230,7 @@ export class Waiter implements Listener {
   #forgetVotes(): void {
     this.#claim?.giveUp();
     this.#claim = undefined;
+    this.#endImpatience();
     this.#deadlines = this.#coordinator.nodes.map(() => never);
   }
 

@@ -20,7 +20,7 @@ export class WaitingRoom {
 
   constructor(coordinator: Coordinator) {
     this.#coordinator = coordinator;
-    this.#handOvers = new HandOvers(coordinator.nodes, coordinator.runtime);
+    this.#handOvers = new HandOvers(coordinator);
   }
 
   /** Whether a vote would very likely be refused: then the first vote enrols as well. */

@@ -1,6 +1,7 @@
-import { type Proxy, startProxy } from "@quorlock/testbed";
 import { alternate } from "../alternate.ts";
+import { Child } from "../child.ts";
 import { roundsOf } from "../compare-loads.ts";
+import type { DistanceTask, Listening } from "../distance/messages.ts";
 import { baseline, Lineup, ours, peers } from "../lineup.ts";
 import { runLoad } from "../load.ts";
 import { type Column, type Measurement, measurementsOf, type Rounds, tableOf } from "../rounds.ts";
@@ -19,15 +20,13 @@ const columns: readonly Column<Quantity>[] = [
   { quantity: "failures", title: "failed" },
 ];
 
-/** How many of the masters are so far away, ms there and back. */
-interface Distance {
-  readonly masters: number;
-  readonly latency: number;
-}
+/** How many of the masters are far away, and how far: ms there and back. */
+type Distance = Pick<DistanceTask, "distant" | "latency">;
 
-const distances: readonly Distance[] = [1, 5].flatMap((masters) =>
-  [1, 10, 50].map((latency) => ({ masters, latency })),
+const distances: readonly Distance[] = [1, 5].flatMap((distant) =>
+  [1, 10, 50].map((latency) => ({ distant, latency })),
 );
+const startLimit = 30_000;
 
 /** A lock over masters that are far away, one of them or all. */
 export const distantMasters: Workload = {
@@ -35,47 +34,35 @@ export const distantMasters: Workload = {
   async run({ list }, scale) {
     const tables: Table[] = [];
     const measurements: Measurement[] = [];
-    const proxies: Proxy[] = [];
-    try {
-      for (const master of list) proxies.push(await startProxy(master));
-      for (const distance of distances) {
-        const { masters, latency } = distance;
-        const title = `${masters} of ${list.length} masters ${latency} ms away, one at a time`;
-        const rounds = await playRounds(proxies, distance, scale);
-        tables.push(tableOf(title, rounds, columns, baseline));
-        measurements.push(...measurementsOf(title, rounds, columns));
-      }
-    } finally {
-      await Promise.all(proxies.map((proxy) => proxy.stop()));
+    const targets = list.map(({ host, port }) => ({ host, port }));
+    for (const distance of distances) {
+      const { distant, latency } = distance;
+      // All go through proxies, the near ones as well: what a proxy takes is the same for every master.
+      const task: DistanceTask = { targets, distant, latency };
+      await using child = Child.start<Listening>("distance/proxies", task);
+      const { urls } = await child.message("listening", startLimit);
+      const title = `${distant} of ${list.length} masters ${latency} ms away, one at a time`;
+      const rounds = await playRounds(urls, latency, scale);
+      tables.push(tableOf(title, rounds, columns, baseline));
+      measurements.push(...measurementsOf(title, rounds, columns));
     }
     return { tables, goals: [], measurements };
   },
 };
 
-/** All go through proxies, the near ones as well: what a proxy takes is the same for every master. */
-async function playRounds(
-  proxies: readonly Proxy[],
-  { masters, latency }: Distance,
-  scale: Scale,
-): Promise<Rounds<Quantity>> {
-  const urls = proxies.map(({ url }) => url);
+async function playRounds(urls: readonly string[], latency: number, scale: Scale): Promise<Rounds<Quantity>> {
   await using lineup = await Lineup.open([ours, baseline, ...peers], scale.contenders, { urls, ttl });
-  // The requests wait for all of it, so that nothing is added to the way back.
-  for (const proxy of proxies.slice(0, masters)) proxy.delay(latency, "requests");
-  try {
-    const load = { callers: 1, milliseconds: Math.max(scale.quick ? 100 : 300, 12 * latency), prefix: "distant" };
-    const turns = await alternate(lineup.contenders, roundsOf(scale), async (contender) => {
-      const { cycles, seconds, failures, waits } = await runLoad(contender, load);
-      const sorted = waits.toSorted((a, b) => a - b);
-      return {
-        p50: quantile(sorted, 0.5),
-        p99: quantile(sorted, 0.99),
-        cycle: (1000 * seconds) / cycles,
-        failures,
-      };
-    });
-    return new Map([...turns].map(([{ name }, measured]) => [name, measured]));
-  } finally {
-    for (const proxy of proxies) proxy.delay(0);
-  }
+  const milliseconds = Math.max(scale.quick ? 100 : 300, 12 * latency);
+  const turns = await alternate(lineup.contenders, roundsOf(scale), async (contender) => {
+    const load = { callers: 1, milliseconds, prefix: "distant-masters" };
+    const { cycles, seconds, failures, waits } = await runLoad(contender, load);
+    const sorted = waits.toSorted((a, b) => a - b);
+    return {
+      p50: quantile(sorted, 0.5),
+      p99: quantile(sorted, 0.99),
+      cycle: (1000 * seconds) / cycles,
+      failures,
+    };
+  });
+  return new Map([...turns].map(([{ name }, measured]) => [name, measured]));
 }

@@ -28,6 +28,8 @@ export interface QueueBounds {
   readonly waiters: number;
   /** Rounds of one waiter that can be about at the same time. */
   readonly rounds: number;
+  /** How much goes wrong: messages lost, waiters that die, give up, stay away for a while, or send no heartbeat. */
+  readonly faults: number;
 }
 
 /** What a waiter is doing. */
@@ -58,6 +60,7 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
   // The waiters.
   const phase = layout.field([waiters]);
   const round = layout.field([waiters]);
+  const faults = layout.field([]);
   // The network.
   const messages = layout.field([waiters, nodes, rounds]);
 
@@ -177,16 +180,13 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
     const doing = phase.get(now, waiter);
     const current = round.get(now, waiter);
     const parts = (then: number) => (next: State) => {
-      phase.set(next, then, waiter);
-      for (const node of nodes.all) {
-        for (const of of rounds.all) takeAway(next, grant, waiter, node, of);
-        if (current > 0) send(next, leave, waiter, node, current);
-      }
+      stop(next, waiter, then);
+      for (const node of nodes.all) send(next, leave, waiter, node, round.get(next, waiter));
     };
     if (doing === waiting && votes(now, waiter) >= 2) {
       step(
         () => `waiter ${waiter} has a quorum, and holds the lock`,
-        (next) => phase.set(next, holding, waiter),
+        (next) => stop(next, waiter, holding),
       );
     }
     if (doing === holding) step(() => `waiter ${waiter} releases`, parts(gone));
@@ -194,16 +194,27 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
       step(() => `waiter ${waiter} reached too few nodes, and leaves the queues for now`, parts(away), "fault");
       step(() => `waiter ${waiter} gives up and leaves`, parts(gone), "fault");
     }
-    if (doing !== gone) {
-      step(
-        () => `waiter ${waiter} dies, or is told that its time is up`,
-        (next) => {
-          phase.set(next, gone, waiter);
-          for (const node of nodes.all) for (const of of rounds.all) takeAway(next, grant, waiter, node, of);
-        },
-        "fault",
-      );
+    if (doing !== gone && current > 0) {
+      const story = (): string => `waiter ${waiter} dies, or is told that its time is up`;
+      step(story, (next) => stop(next, waiter, gone), "fault");
     }
+  }
+
+  /** It counts nothing any more. And what is left of one who is gone is of one round: its leave means them all. */
+  function stop(next: State, waiter: number, then: number): void {
+    phase.set(next, then, waiter);
+    for (const node of nodes.all) {
+      for (const of of rounds.all) takeAway(next, grant, waiter, node, of);
+      if (then !== gone) continue;
+      for (const of of rounds.all) {
+        const left = messages.get(next, waiter, node, of);
+        messages.set(next, 0, waiter, node, of);
+        send(next, left, waiter, node, 1);
+      }
+      entry.set(next, Math.min(1, entry.get(next, waiter, node)), waiter, node);
+      if (key.get(next, node) === waiter) keyRound.set(next, 1, node);
+    }
+    if (then === gone) round.set(next, 1, waiter);
   }
 
   function lose(now: State, step: Step, waiter: number, node: number, of: number): void {
@@ -248,11 +259,28 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
     return doing === gone || doing === away || (doing === waiting && of < round.get(now, owner));
   }
 
+  /** No more faults than there may be. */
+  function limited(now: State, step: Step): Step {
+    const isLast = faults.get(now) === bounds.faults;
+    return (story, change, kind) => {
+      if (kind !== "fault") return step(story, change);
+      if (isLast) return;
+      const counted = (next: State): void => {
+        change(next);
+        faults.set(next, faults.get(now) + 1);
+      };
+      step(story, counted, kind);
+    };
+  }
+
   const holders = (now: State): number[] => waiters.all.filter((waiter) => phase.get(now, waiter) === holding);
   return {
     layout,
     initial: [layout.blank()],
-    steps(now, step) {
+    steps(now, anyStep) {
+      // What happens when nobody is left concerns nobody.
+      if (waiters.all.every((waiter) => phase.get(now, waiter) === gone)) return;
+      const step = limited(now, anyStep);
       for (const waiter of waiters.all) {
         nextRound(now, step, waiter);
         goOn(now, step, waiter);

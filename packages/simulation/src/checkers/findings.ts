@@ -8,6 +8,8 @@
  * - `expired`: a lock was handed out with nothing left of it.
  * - `untold`: a hold ran out, and its signal had not aborted.
  * - `unsettled`: a call did not settle within its own time-out.
+ * - `forgotten`: all was well again, and a lock was free for long while somebody waited for it.
+ * - `unfair`: all was well, and somebody who waited was overtaken again and again.
  * - `stuck`: all was well again, and still nobody could lock.
  * - `invariant`: what the user said must always be true of the resource was not.
  * - `error`: a call came to an error that it never should.
@@ -22,6 +24,8 @@ export type ViolationKind =
   | "expired"
   | "untold"
   | "unsettled"
+  | "forgotten"
+  | "unfair"
   | "stuck"
   | "invariant"
   | "error";

@@ -1,5 +1,4 @@
 import type { Process } from "../engine/process.ts";
-import type { Write } from "../master/keyspace.ts";
 import type { Master } from "../master/master.ts";
 import { queuePrefix } from "../master/twins/queue.ts";
 import type { Findings } from "./findings.ts";
@@ -29,12 +28,12 @@ export function watchOwnership(
       const [token, before] = [entry?.value, previous?.value];
       if (typeof before === "string") {
         const owner = owners.of(before);
-        // A waiter's key may come to a later round of its own by somebody else's release.
-        const isPassedOn =
-          typeof token === "string" && token !== before && waiterOf(token) === waiterOf(before);
-        if (owner !== undefined && owner !== sender && !isPassedOn) {
+        // A key that is set aside for a waiter becomes its vote when somebody else gives up the last that it lacks.
+        const isKept = typeof token === "string" && waiterOf(token) === waiterOf(before);
+        if (owner !== undefined && owner !== sender && !isKept) {
+          const deed = entry === undefined ? "deleted" : "overwrote";
           const vote = `the vote of ${owner.name} for "${key}" on ${master.name}`;
-          findings.violated("ownership", `${sender.name} ${deedOf(entry, previous)} ${vote}`);
+          findings.violated("ownership", `${sender.name} ${deed} ${vote}`);
         }
       }
       if (typeof token !== "string" || token === before) return;
@@ -42,9 +41,4 @@ export function watchOwnership(
       if (owner !== undefined && owner !== sender) listener.onHandOver(owner, master);
     });
   }
-}
-
-function deedOf(entry: Write["entry"], previous: Write["previous"]): string {
-  if (entry === undefined) return "deleted";
-  return entry.value === previous?.value ? "prolonged" : "overwrote";
 }

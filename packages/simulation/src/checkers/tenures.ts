@@ -50,6 +50,8 @@ export class Tenures {
   readonly #open = new Set<Tenure>();
   /** The same by resource: with many clients most have nothing to do with each other. */
   readonly #openFor = new Map<string, Set<Tenure>>();
+  /** Told of each that is over. */
+  onOver: ((tenure: Tenure) => void) | undefined;
   #count = 0;
 
   constructor(kernel: Kernel, findings: Findings, masters: readonly Master[]) {
@@ -118,6 +120,7 @@ export class Tenures {
     if (!this.#open.delete(tenure)) return;
     for (const resource of tenure.lock.resources) this.#holdersOf(resource).delete(tenure);
     tenure.process.record("gives up", tenure.number);
+    this.onOver?.(tenure);
   }
 
   /** The process is dead: it believes nothing. */
@@ -126,7 +129,7 @@ export class Tenures {
   }
 
   holdsSomething(process: Process): boolean {
-    for (const tenure of this.#open) if (tenure.process === process && this.#believes(tenure)) return true;
+    for (const tenure of this.#open) if (tenure.process === process && this.believes(tenure)) return true;
     return false;
   }
 
@@ -147,7 +150,8 @@ export class Tenures {
     return holders;
   }
 
-  #believes({ process, beganAt, monotonicEnd, wallEnd, isOver }: Tenure): boolean {
+  /** Whether its client would say so if it were asked now, as far as can be known without asking. */
+  believes({ process, beganAt, monotonicEnd, wallEnd, isOver }: Tenure): boolean {
     const { now, clocks } = process;
     if (isOver || process.isDead || now < beganAt) return false;
     return clocks.monotonicAt(now) < monotonicEnd && clocks.wallAt(now) < wallEnd;
@@ -156,13 +160,13 @@ export class Tenures {
   #compare(newcomer: Tenure, rival: Tenure, shared: string): void {
     // Asleep, its monotonic clock stands still: it cannot be asked, and awake it will know.
     if (rival.process.isSuspended) return;
-    if (this.#believes(rival)) {
+    if (this.believes(rival)) {
       this.#overlap(newcomer, rival, shared);
       return;
     }
     this.#findings.reached("rival waited for expiry");
     this.#askLater(rival, () => {
-      if (newcomer.isOver || !this.#believes(newcomer)) return;
+      if (newcomer.isOver || !this.believes(newcomer)) return;
       if (this.look(rival) > 0) this.#overlap(newcomer, rival, shared);
     });
   }

@@ -6,6 +6,7 @@ import { heatmap } from "./heatmap.ts";
 import { replay } from "./replay.ts";
 import { run } from "./run.ts";
 import { scenarios } from "./scenarios.ts";
+import { semaphore } from "./semaphore.ts";
 import { shrink } from "./shrink.ts";
 
 // The edge: `pnpm sim`, a terminal and an exit code.
@@ -17,6 +18,7 @@ const commands: Readonly<Record<string, Command>> = {
   shrink,
   heatmap,
   scenarios,
+  semaphore,
 };
 
 function help(): string {

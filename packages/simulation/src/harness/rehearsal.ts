@@ -159,7 +159,9 @@ class Stage<Resource extends object> {
       requests: oneWay("requests"),
       replies: oneWay("replies"),
     };
-    const nodes = this.#cluster.links[index]!.map(({ commands }) => new ScriptedNode(commands.connection));
+    const nodes = this.#cluster.links[index]!.map(
+      ({ commands }) => new ScriptedNode(commands.connection, { runtime: process }),
+    );
     const listener = {
       onCall: () => this.#cluster.moments.writing(process),
       onEffect: () => this.#judge(),

@@ -49,8 +49,14 @@ export function edited(text: string, { file, line, instead }: Edit): string {
   throw new Error(`"${line}" must be in ${file} exactly once, but is there ${parts.length - 1} times`);
 }
 
-/** A bundle of its own, dependencies and all: nothing is shared with the client that others import. */
-async function importMutated(mutant: SourceMutant): Promise<typeof RedlockModule> {
+/**
+ * A bundle of its own, dependencies and all: nothing is shared with the client that others import. Its exports are
+ * those of `entry`, a text beside the sources.
+ */
+export async function importMutated<Module = typeof RedlockModule>(
+  mutant: SourceMutant,
+  entry: string = 'export * from "./index.ts";',
+): Promise<Module> {
   const applied = new Set<Edit>();
   const mutation: Plugin = {
     name: "mutation",
@@ -63,7 +69,7 @@ async function importMutated(mutant: SourceMutant): Promise<typeof RedlockModule
     },
   };
   const { outputFiles } = await build({
-    entryPoints: [`${sources}index.ts`],
+    stdin: { contents: entry, resolveDir: sources, loader: "ts" },
     bundle: true,
     write: false,
     format: "esm",
@@ -73,5 +79,5 @@ async function importMutated(mutant: SourceMutant): Promise<typeof RedlockModule
   const missing = mutant.edits.find((edit) => !applied.has(edit));
   if (missing) throw new Error(`mutant "${mutant.name}": there is no file ${missing.file} in the client`);
   const code = Buffer.from(outputFiles[0]!.contents).toString("base64");
-  return (await import(/* @vite-ignore */ `data:text/javascript;base64,${code}`)) as typeof RedlockModule;
+  return (await import(/* @vite-ignore */ `data:text/javascript;base64,${code}`)) as Module;
 }

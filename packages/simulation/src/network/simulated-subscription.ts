@@ -80,9 +80,7 @@ export class SimulatedSubscription {
   #lose(): void {
     if (this.#state !== "ready" && this.#state !== "connecting") return;
     const { client, master } = this.#options;
-    const wasReady = this.#state === "ready";
     this.#state = "lost";
-    if (!wasReady) return;
     this.#kernel.trace.add(this.#kernel.now, client.name, "is deaf to", master.name);
     for (const ear of [...this.#ears.values()]) ear.changed(false);
   }

@@ -100,11 +100,12 @@ function drawKind(scale: Scale, kind: FaultName): FaultKind {
         direction: random.pick(["requests", "replies", "both"]),
         duration,
         ending: random.pick(["heal", "reset"]),
+        ...drawWire(random),
       };
     case "reset":
-      return { kind, clients, masters, inFlight: random.pick(["lost", "delivered"]) };
+      return { kind, clients, masters, inFlight: random.pick(["lost", "delivered"]), ...drawWire(random) };
     case "slow":
-      return { kind, clients, masters, factor: random.logUniform(2, 100), duration };
+      return { kind, clients, masters, factor: random.logUniform(2, 100), duration, ...drawWire(random) };
     case "crash":
       return { kind, masters, how: random.pick(["process", "power"]), downFor: duration };
     case "flush":
@@ -114,6 +115,11 @@ function drawKind(scale: Scale, kind: FaultName): FaultKind {
     case "kill":
       return { kind, clients: [oneOf(random, scale.clients)] };
   }
+}
+
+/** Mostly both: a way that is cut is cut for all that takes it. */
+function drawWire(random: Random): { of?: "commands" | "pushes" } {
+  return random.chance(0.7) ? {} : { of: random.chance(0.8) ? "pushes" : "commands" };
 }
 
 /**

@@ -115,7 +115,10 @@ export const planSchema: v.GenericSchema<unknown, Plan> = v.strictObject({
   seed: whole(0),
   duration: positive,
   masters: v.pipe(v.array(v.strictObject({ ...clock, persistence, forbids })), v.minLength(1)),
-  clients: v.pipe(v.array(v.strictObject({ ...clock, timerLateness: span })), v.minLength(1)),
+  clients: v.pipe(
+    v.array(v.strictObject({ ...clock, timerLateness: span, isForeign: v.exactOptional(v.boolean()) })),
+    v.minLength(1),
+  ),
   network: v.strictObject({ latency, longestLatency: positive, reconnectDelay: span }),
   settings: v.strictObject({
     ttl: v.pipe(whole(1), v.maxValue(longest)),
@@ -126,11 +129,14 @@ export const planSchema: v.GenericSchema<unknown, Plan> = v.strictObject({
     retryJitter: span,
     waitTimeout: v.exactOptional(span),
     automaticExtensionThreshold: span,
+    queue: v.exactOptional(v.boolean()),
+    groupCommit: v.exactOptional(v.boolean()),
   }),
   workload: v.strictObject({
     resources: whole(1),
     hold: span,
     think: span,
+    parallel: v.exactOptional(v.pipe(whole(1), v.maxValue(64))),
     styles: weights,
     script: v.exactOptional(v.array(v.array(task))),
   }),

@@ -34,6 +34,8 @@ export interface MasterPlan extends ClockPlan {
 export interface ClientPlan extends ClockPlan {
   /** Mean lateness of its timers, ms. */
   readonly timerLateness: number;
+  /** Whether it is a client of another kind, that knows no queue: it votes, asks again, and deletes. */
+  readonly isForeign?: boolean;
 }
 
 export interface NetworkPlan {
@@ -54,6 +56,10 @@ export interface LockSettings {
   readonly retryJitter: number;
   readonly waitTimeout?: number;
   readonly automaticExtensionThreshold: number;
+  /** Whether who waits stands in the masters' queues. Default: yes. */
+  readonly queue?: boolean;
+  /** Whether what is asked for in one turn is sent together. Default: yes. */
+  readonly groupCommit?: boolean;
 }
 
 /** What the clients do with their locks. */
@@ -62,6 +68,8 @@ export interface Workload {
   /** Mean time in the critical section, and between two of them, ms. */
   readonly hold: number;
   readonly think: number;
+  /** How many in each process use its locks at the same time. Default 1. */
+  readonly parallel?: number;
   /** How often each way of using a lock is taken, as weights. */
   readonly styles: Readonly<Record<Style, number>>;
   /** What each client does instead of drawing its work, by client: one task after the other. */

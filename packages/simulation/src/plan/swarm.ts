@@ -2,6 +2,7 @@ import type { Persistence } from "../master/durability.ts";
 import type { Latency } from "../network/latency.ts";
 import { Random } from "../random.ts";
 import { drawFault, drawRate, type Scale } from "./draw-fault.ts";
+import { withWaiting } from "./draw-waiting.ts";
 import type { FaultName } from "./fault.ts";
 import {
   type ClientPlan,
@@ -136,9 +137,9 @@ function planFrom(seed: number, random: Random, model: Model, given: Partial<Giv
     workload: drawWorkload(scale),
     faults: kinds.length === 0 ? [] : Array.from({ length: random.integer(0, 24) }, () => drawFault(scale)),
   };
-  return model.hasExtremeRates && random.chance(rarely)
-    ? withWorstClocks(plan, Math.floor(scale.rate))
-    : plan;
+  const clocked =
+    model.hasExtremeRates && random.chance(rarely) ? withWorstClocks(plan, Math.floor(scale.rate)) : plan;
+  return given.settings ? clocked : withWaiting(clocked, random.stream("waiting"));
 }
 
 /** Every master forgets as early, and every client believes as long, as is promised: no margin is left to hide in. */

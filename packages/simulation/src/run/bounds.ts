@@ -5,29 +5,29 @@ import type { LockSettings } from "../plan/plan.ts";
  * a number of attempts, what those can add up to.
  */
 export class Bounds {
-  readonly #settings: LockSettings;
+  protected readonly settings: LockSettings;
   readonly nodeTimeout: number;
 
   constructor(settings: LockSettings) {
-    this.#settings = settings;
+    this.settings = settings;
     const { ttl } = settings;
     // The client's default, as its documentation gives it.
     this.nodeTimeout = settings.nodeTimeout ?? Math.min(Math.max(ttl / 20, 50), 500, Math.max(1, ttl / 4));
   }
 
   get acquire(): number {
-    const { waitTimeout, retryCount, retryDelay, retryJitter } = this.#settings;
+    const { waitTimeout, retryCount, retryDelay, retryJitter } = this.settings;
     if (waitTimeout !== undefined) return waitTimeout + this.#rounds(1);
     return (retryCount + 1) * (this.tryAcquire + retryDelay + retryJitter);
   }
 
   /** Votes that are split are taken again, up to 8 times. */
   get tryAcquire(): number {
-    return 9 * this.#rounds(1) + 8 * Math.max(this.#settings.retryDelay, 50);
+    return 9 * this.#rounds(1) + 8 * Math.max(this.settings.retryDelay, 50);
   }
 
   get extend(): number {
-    const { retryCount, retryDelay, retryJitter } = this.#settings;
+    const { retryCount, retryDelay, retryJitter } = this.settings;
     return (retryCount + 1) * (this.#rounds(1) + retryDelay + retryJitter);
   }
 

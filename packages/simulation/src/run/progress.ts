@@ -40,13 +40,13 @@ export async function tryEach(worker: Worker, resources: readonly string[]): Pro
 /** Nobody holds anything any more: a key that is there was left by an attempt or a release, for its whole ttl. */
 export function judgeLeftovers(
   masters: readonly Master[],
-  resources: readonly string[],
+  keys: readonly string[],
   findings: Findings,
 ): void {
   for (const master of masters) {
-    for (const resource of resources) {
-      if (!master.peek(resource)) continue;
-      findings.violated("leftover", `${master.name} still has a key for ${resource} that nobody holds`);
+    for (const key of keys) {
+      if (!master.peek(key)) continue;
+      findings.violated("leftover", `${master.name} still has a key for ${key} that nobody holds`);
     }
   }
 }

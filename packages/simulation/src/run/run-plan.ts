@@ -3,18 +3,22 @@ import { Effects } from "../checkers/effects.ts";
 import { Fencing } from "../checkers/fencing.ts";
 import type { Mark, Verdict, Violation, ViolationKind } from "../checkers/findings.ts";
 import { watchOwnership } from "../checkers/ownership.ts";
+import { Shares } from "../checkers/shares.ts";
 import { Tenures } from "../checkers/tenures.ts";
+import { Waits } from "../checkers/waits.ts";
 import type { EngineKind } from "../engine/engine.ts";
 import { engineOf } from "../engine/engine-of.ts";
 import { Kernel } from "../engine/kernel.ts";
 import { Trace, type TraceValue } from "../engine/trace.ts";
 import type { Plan } from "../plan/plan.ts";
 import { Random } from "../random.ts";
+import { Bounds } from "./bounds.ts";
 import { Cluster } from "./cluster.ts";
 import { calmFrom, inject } from "./injection.ts";
 import { judgeLeftovers, lockEach, patienceFor, tryEach } from "./progress.ts";
 import { ScriptedWorker } from "./scripted-worker.ts";
-import { type Subject, theClient } from "./subject.ts";
+import { termsOf } from "./service.ts";
+import { foreignClient, type Subject, theClient } from "./subject.ts";
 import { Worker } from "./worker.ts";
 
 export interface RunOptions {
@@ -22,6 +26,8 @@ export interface RunOptions {
   readonly engine?: EngineKind;
   /** Default: the client as it is. */
   readonly subject?: Subject;
+  /** What clients of another kind are. Default: the client without its queue. */
+  readonly foreign?: Subject;
   /** Sees everything that happens, with its true time in us. */
   readonly onEvent?: (time: number, entry: readonly TraceValue[]) => void;
   /** After so many events the run is cut short, and its verdict unknown at best. Default 20 million. */
@@ -65,6 +71,7 @@ class Run {
   readonly #cluster: Cluster;
   readonly #workers: readonly Worker[];
   readonly #tenures: Tenures;
+  readonly #waits: Waits;
   readonly #calls: Calls;
   #isCutShort = false;
 
@@ -76,35 +83,44 @@ class Run {
     const { findings, masters } = this.#cluster;
     this.#tenures = new Tenures(this.#kernel, findings, masters);
     this.#calls = new Calls(findings);
+    this.#waits = new Waits(this.#kernel, findings, termsOf(plan));
+    this.#tenures.onOver = (tenure) => this.#waits.over(tenure);
     watchOwnership(findings, masters, {
       onHandOver: (client, master) => this.#cluster.moments.handedOver({ client, master }),
     });
     const checkers = {
       findings,
       tenures: this.#tenures,
+      shares: new Shares(this.#kernel, findings, this.#tenures),
+      waits: this.#waits,
       calls: this.#calls,
       effects: new Effects(this.#kernel, findings),
       fencing: new Fencing(findings),
     };
-    const subject = options.subject ?? theClient;
     const random = new Random(plan.seed, "work");
-    this.#workers = this.#cluster.clients.map((process, index) => {
+    const { settings, workload } = plan;
+    this.#workers = this.#cluster.clients.flatMap((process, index) => {
+      const { subject = theClient, foreign = foreignClient } = this.#options;
+      const itsSubject = plan.clients[index]!.isForeign ? foreign : subject;
       const connections = this.#cluster.links[index]!.map(({ commands }) => commands.connection);
-      const redlock = subject.create(connections, process, plan.settings);
-      const { settings, workload } = plan;
-      const options = {
+      const redlock = itsSubject.create(connections, process, settings);
+      const workerOptions = {
         process,
         redlock,
-        isBounded: subject.isUnbounded !== true,
-        random: random.stream(process.name),
+        isBounded: itsSubject.isUnbounded !== true,
+        bounds: itsSubject.boundsFor?.(settings) ?? new Bounds(settings),
         settings,
         workload,
         checkers,
         moments: this.#cluster.moments,
       };
-      return workload.script
-        ? new ScriptedWorker(options, workload.script[index] ?? [])
-        : new Worker(options);
+      return Array.from({ length: workload.parallel ?? 1 }, (_, number) => {
+        const name = number === 0 ? process.name : `${process.name} ${number}`;
+        const itsOptions = { ...workerOptions, random: random.stream(name) };
+        return workload.script
+          ? new ScriptedWorker(itsOptions, number === 0 ? (workload.script[index] ?? []) : [])
+          : new Worker(itsOptions);
+      });
     });
   }
 
@@ -123,7 +139,8 @@ class Run {
     // A cycle under way: waiting for a lock, working under it, giving it up.
     const { bounds } = this.#workers[0]!;
     const cycle = bounds.acquire + 30 * settings.ttl + 8 * bounds.extend + bounds.release;
-    await this.#run(this.#now + 2 * cycle, () => this.#living.every((worker) => worker.isDone));
+    await this.#run(this.#now + 2 * cycle, () => this.#workers.every((worker) => worker.isDone));
+    this.#waits.judgeTheRest();
   }
 
   /** With every fault over and every lock run out, each client can lock each resource, and nothing is left behind. */
@@ -147,7 +164,8 @@ class Run {
     }
     await this.#each(this.#living, patience, (worker) => tryEach(worker, resources));
     await this.#run(this.#now + 3 * network.longestLatency);
-    if (first) judgeLeftovers(masters, resources, findings);
+    const { keysOf = (resource: string) => [resource] } = this.#options.subject ?? theClient;
+    if (first) judgeLeftovers(masters, resources.flatMap(keysOf), findings);
   }
 
   async quit(): Promise<void> {
@@ -177,7 +195,7 @@ class Run {
       attempts,
       events: this.#kernel.steps,
       simulated: this.#now,
-      longestCalls: this.#calls.longest,
+      longestCalls: new Map([...this.#calls.longest, ...this.#waits.longest]),
     };
   }
 
@@ -186,8 +204,10 @@ class Run {
     return this.#kernel.now / 1000;
   }
 
+  /** One of each process. */
   get #living(): readonly Worker[] {
-    return this.#workers.filter(({ process }) => !process.isDead);
+    const { parallel = 1 } = this.#plan.workload;
+    return this.#workers.filter(({ process }, index) => !process.isDead && index % parallel === 0);
   }
 
   get #isShown(): boolean {

@@ -1,6 +1,8 @@
 import type { AcquireOptions, Connection, Runtime } from "@quorlock/redlock";
 import * as RedlockModule from "@quorlock/redlock";
+import type { Share } from "../checkers/shares.ts";
 import type { LockSettings } from "../plan/plan.ts";
+import type { Bounds } from "./bounds.ts";
 
 /** What is put to the test: the client as it is, a mutant of it, or another library in its place. */
 export interface Subject {
@@ -10,6 +12,10 @@ export interface Subject {
    * well.
    */
   readonly isUnbounded?: boolean;
+  /** How long its calls may take, where that is not what a lock's may. */
+  readonly boundsFor?: (settings: LockSettings) => Bounds;
+  /** The keys of a resource, where there are others than the one of its name. */
+  readonly keysOf?: (resource: string) => readonly string[];
   /** One client process. It gets all its time, randomness and network from these. */
   create(connections: readonly Connection[], runtime: Runtime, settings: LockSettings): SubjectClient;
 }
@@ -37,6 +43,8 @@ export interface SubjectLock {
   readonly value: string;
   /** Aborts when the lock is lost; missing where nobody is told. */
   readonly signal?: AbortSignal | undefined;
+  /** Of what it is a part, where several may hold at a time. */
+  readonly share?: Share;
   /** What its user may believe is left, ms. */
   remaining(): number;
   extend(ttl: number): Promise<unknown>;
@@ -49,12 +57,21 @@ export function clientOf(
   connections: readonly Connection[],
   runtime: Runtime,
   settings: LockSettings,
-): SubjectClient {
+): RedlockModule.Redlock {
   // The ttl is given with each lock; the rest is the constructor's.
-  const { ttl: _, ...options } = settings;
-  const nodes = connections.map((connection) => new ScriptedNode(connection));
+  const { ttl: _, queue = true, groupCommit = true, ...options } = settings;
+  const nodes = connections.map(
+    (connection) => new ScriptedNode(connection, { runtime, queue, groupCommit }),
+  );
   return new Redlock(nodes, { ...options, runtime });
 }
+
+/** A client that knows no queue, in one run with those that do: it asks again, and its tokens have no rounds. */
+export const foreignClient: Subject = {
+  name: "a foreign client",
+  create: (connections, runtime, settings) =>
+    clientOf(RedlockModule, connections, runtime, { ...settings, queue: false }),
+};
 
 /** The client as it is published. */
 export const theClient: Subject = {

@@ -2,17 +2,21 @@ import type { Calls } from "../checkers/calls.ts";
 import type { Effects } from "../checkers/effects.ts";
 import type { Fencing } from "../checkers/fencing.ts";
 import type { Findings, Mark } from "../checkers/findings.ts";
+import type { Shares } from "../checkers/shares.ts";
 import type { Tenure, Tenures } from "../checkers/tenures.ts";
+import type { Waits } from "../checkers/waits.ts";
 import type { Process } from "../engine/process.ts";
 import { type LockSettings, type Style, styles, type Task, type Workload } from "../plan/plan.ts";
 import type { Random } from "../random.ts";
-import { Bounds } from "./bounds.ts";
+import type { Bounds } from "./bounds.ts";
 import type { Moments } from "./moments.ts";
 import type { SubjectClient, SubjectLock } from "./subject.ts";
 
 interface Checkers {
   readonly findings: Findings;
   readonly tenures: Tenures;
+  readonly shares: Shares;
+  readonly waits: Waits;
   readonly effects: Effects;
   readonly fencing: Fencing;
   readonly calls: Calls;
@@ -23,6 +27,7 @@ export interface WorkerOptions {
   readonly redlock: SubjectClient;
   /** Its calls are to settle within their own time-outs. */
   readonly isBounded: boolean;
+  readonly bounds: Bounds;
   readonly random: Random;
   readonly settings: LockSettings;
   readonly workload: Workload;
@@ -44,7 +49,7 @@ export class Worker {
 
   constructor(options: WorkerOptions) {
     this.#options = options;
-    this.bounds = new Bounds(options.settings);
+    this.bounds = options.bounds;
   }
 
   get process(): Process {
@@ -119,20 +124,28 @@ export class Worker {
       }
       case "several": {
         const all = [resource, `resource-${(task.resource + 1) % (workload.resources + 1)}`];
-        return this.#hold(await this.call("acquire", this.bounds.acquire, redlock.acquire(all, ttl)), task);
+        return this.#hold(await this.#waitFor(all, redlock.acquire(all, ttl)), task);
       }
       case "abort": {
         const controller = new AbortController();
         this.process.setTimer(() => controller.abort(), random.exponential(ttl / 4));
         const acquiring = redlock.acquire(resource, ttl, { signal: controller.signal });
-        return this.#hold(await this.call("acquire", this.bounds.acquire, acquiring), task);
+        return this.#hold(await this.#waitFor([resource], acquiring), task);
       }
       default:
-        return this.#hold(
-          await this.call("acquire", this.bounds.acquire, redlock.acquire(resource, ttl)),
-          task,
-        );
+        return this.#hold(await this.#waitFor([resource], redlock.acquire(resource, ttl)), task);
     }
+  }
+
+  async #waitFor(
+    resources: readonly string[],
+    acquiring: Promise<SubjectLock>,
+  ): Promise<SubjectLock | undefined> {
+    const { waits } = this.#options.checkers;
+    const wait = waits.begin(this.process, resources);
+    const lock = await this.call("acquire", this.bounds.acquire, acquiring);
+    waits.end(wait);
+    return lock;
   }
 
   async #hold(lock: SubjectLock | undefined, task: Task): Promise<void> {
@@ -175,9 +188,11 @@ export class Worker {
   }
 
   #begin(lock: SubjectLock): Tenure {
-    const { tenures, findings, fencing } = this.#options.checkers;
+    const { tenures, shares, waits, findings, fencing } = this.#options.checkers;
     findings.reached("granted");
     const tenure = tenures.begin(this.process, lock, this.#askedAt);
+    shares.began(tenure);
+    waits.held(tenure);
     // PROTOCOL 2.5. Where this very turn was stalled the time was lost after the client had looked.
     if (lock.remaining() === 0 && !this.process.isStalled) {
       findings.violated("expired", `${this.process.name} was given a lock that had expired`);
@@ -199,6 +214,7 @@ export class Worker {
       if (checkers.tenures.look(tenure) > 0) {
         moments.writing(this.process);
         for (const resource of tenure.lock.resources) checkers.effects.write(resource, tenure);
+        checkers.shares.acted(tenure);
       }
       await this.pause(work / looks);
       if (task.do !== "extend" || tenure.isOver) continue;

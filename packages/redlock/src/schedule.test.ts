@@ -1,0 +1,196 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { LeaseClock } from "./clock.ts";
+import { longestTimer } from "./runtime.ts";
+import { Schedule } from "./schedule.ts";
+import { VirtualMachine, VirtualTime } from "./virtual-time.test.ts";
+
+/** A schedule on a machine of its own, and what has become of it: each thing that was done, and when. */
+function setting() {
+  const time = new VirtualTime();
+  const machine = new VirtualMachine(time);
+  const clock: LeaseClock = new LeaseClock(machine, () => schedule.leap());
+  const schedule: Schedule = new Schedule(machine, clock);
+  const done: string[] = [];
+  const at = (due: number, name = `due at ${due}`) =>
+    schedule.add(due, { onDue: () => void done.push(`${name}, done at ${machine.now()}`) });
+  return { time, machine, clock, schedule, done, at };
+}
+
+describe("a schedule", () => {
+  test("does each thing when it is due, in that order, whatever order they came in", async () => {
+    const { time, done, at } = setting();
+    for (const due of [30, 10, 40, 20]) at(due);
+    await time.advance(100);
+    expect(done).toEqual([10, 20, 30, 40].map((due) => `due at ${due}, done at ${due}`));
+  });
+
+  test("never too early, where a timer keeps whole milliseconds only", async () => {
+    const { time, clock, schedule } = setting();
+    let seen = 0;
+    schedule.add(10.5, {
+      onDue: () => {
+        seen = clock.now();
+      },
+    });
+    await time.advance(100);
+    expect(seen).toBe(11);
+  });
+
+  test("what is overdue comes in the next turn, not in this one", async () => {
+    const { time, done, at } = setting();
+    at(-5);
+    at(Number.NEGATIVE_INFINITY, "the oldest");
+    expect(done).toEqual([]);
+    await time.advance(1);
+    expect(done).toEqual(["the oldest, done at 1", "due at -5, done at 1"]);
+  });
+
+  test("beyond any timer's reach is done all the same", async () => {
+    const { time, done, at } = setting();
+    at(longestTimer * 2.5, "late");
+    await time.advance(longestTimer * 2.5 - 1);
+    expect(done).toEqual([]);
+    await time.advance(2);
+    expect(done).toHaveLength(1);
+  });
+
+  test("what is arranged for by something that is done is done in its turn", async () => {
+    const { time, schedule, done, at } = setting();
+    schedule.add(10, { onDue: () => void at(time.now() + 10) });
+    await time.advance(100);
+    expect(done).toEqual(["due at 20, done at 20"]);
+  });
+
+  test("one that throws keeps nobody from their turn", async () => {
+    const { time, machine, schedule, done, at } = setting();
+    machine.uncaught = [];
+    schedule.add(10, {
+      onDue: () => {
+        throw new Error("oops");
+      },
+    });
+    for (const due of [10, 11, 50]) at(due);
+    await time.advance(100);
+    expect(machine.uncaught).toEqual([new Error("oops")]);
+    expect(done).toHaveLength(3);
+    expect(done.at(-1)).toBe("due at 50, done at 50");
+  });
+});
+
+describe("what is cancelled", () => {
+  test("is not done, also when something that is due with it cancels it", async () => {
+    const { time, machine, schedule, done, at } = setting();
+    const early = at(10);
+    schedule.add(20, { onDue: () => schedule.cancel(late) });
+    const late = at(21);
+    at(30);
+    schedule.cancel(early);
+    machine.block(25);
+    await time.advance(100);
+    expect(done).toEqual(["due at 30, done at 30"]);
+  });
+
+  test("twice, or after it was done, counts once", async () => {
+    const { time, machine, schedule, done, at } = setting();
+    const first = at(10);
+    at(20);
+    await time.advance(15);
+    for (let count = 0; count < 3; count += 1) schedule.cancel(first);
+    schedule.cancel(undefined);
+    await time.advance(15);
+    expect(done).toHaveLength(2);
+    expect(machine.timers.size).toBe(0);
+  });
+});
+
+describe("its timer", () => {
+  test("is one, for ten thousand things; it keeps no process alive, and is gone with the last of them", () => {
+    const { machine, schedule, at } = setting();
+    const all = Array.from({ length: 10_000 }, (_, index) => at(1000 + ((index * 7919) % 10_000)));
+    expect([machine.timers.size, machine.referencedTimers]).toEqual([1, 0]);
+    for (const appointment of all) schedule.cancel(appointment);
+    expect(machine.timers.size).toBe(0);
+  });
+
+  test("is gone when everything is done", async () => {
+    const { time, machine, at } = setting();
+    for (const due of [10, 20]) at(due);
+    await time.advance(20);
+    expect(machine.timers.size).toBe(0);
+  });
+
+  test("is set anew when lease time leaps: what a suspension made overdue comes at once", async () => {
+    const { time, machine, clock, done, at } = setting();
+    at(1000, "a");
+    at(5000, "b");
+    machine.suspend(900);
+    clock.now();
+    expect(machine.timers.size).toBe(1);
+    await time.advance(200);
+    // A leap is counted a millisecond too long at most.
+    expect(done).toEqual([expect.stringMatching(/^a, done at (999|1000)$/)]);
+    machine.suspend(10_000);
+    clock.now();
+    await time.advance(1);
+    expect(done).toHaveLength(2);
+    expect(machine.timers.size).toBe(0);
+  });
+
+  test("notices a leap by itself when it looks, and counts it", async () => {
+    const { time, machine, done, at } = setting();
+    at(100, "a");
+    at(500, "b");
+    machine.suspend(1000);
+    await time.advance(100);
+    expect(done).toHaveLength(2);
+    expect(machine.timers.size).toBe(0);
+  });
+
+  test("that runs late does everything that is due by then in one turn", async () => {
+    const { time, machine, done, at } = setting();
+    for (const due of [10, 20, 30]) at(due);
+    machine.block(25);
+    await time.advance(25);
+    expect(done).toEqual(["due at 10, done at 25", "due at 20, done at 25"]);
+  });
+});
+
+test("a million things that are cancelled leave nothing behind, whatever stands beside them", () => {
+  const { schedule, at } = setting();
+  const standing = Array.from({ length: 10 }, (_, index) => at(60_000 + index));
+  let longest = 0;
+  for (let count = 0; count < 1_000_000; count += 1) {
+    schedule.cancel(schedule.add(30_000 + (count % 1000), { onDue: () => {} }));
+    longest = Math.max(longest, schedule.size);
+  }
+  expect(longest).toBeLessThanOrEqual(2 * standing.length + 1);
+});
+
+test("whatever is added and cancelled, the rest is done: all of it, in time and in order", async () => {
+  const action = fc.record({ due: fc.integer({ min: 1, max: 200 }), cancels: fc.option(fc.nat(30)) });
+  await fc.assert(
+    fc.asyncProperty(fc.array(action, { maxLength: 40 }), fc.nat(60), async (actions, pause) => {
+      const { time, machine, schedule } = setting();
+      const done: Array<{ due: number; at: number }> = [];
+      const standing: Array<{ due: number; appointment: ReturnType<Schedule["add"]> }> = [];
+      const expected = new Set<number>();
+      for (const [index, { due: delay, cancels }] of actions.entries()) {
+        if (index === actions.length / 2) await time.advance(pause);
+        const due = time.now() + delay;
+        const appointment = schedule.add(due, { onDue: () => void done.push({ due, at: time.now() }) });
+        standing.push({ due, appointment });
+        expected.add(index);
+        if (cancels === null || cancels >= standing.length) continue;
+        if (standing[cancels]!.appointment.who) expected.delete(cancels);
+        schedule.cancel(standing[cancels]!.appointment);
+      }
+      await time.advance(300);
+      const dues = [...expected].map((index) => standing[index]!.due).sort((one, other) => one - other);
+      expect(done.map(({ due }) => due)).toEqual(dues);
+      for (const { due, at } of done) expect(at).toBe(due);
+      expect([machine.timers.size, schedule.size]).toEqual([0, 0]);
+    }),
+    { numRuns: 200 },
+  );
+});

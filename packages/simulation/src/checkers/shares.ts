@@ -1,0 +1,112 @@
+import type { Kernel } from "../engine/kernel.ts";
+import type { Findings } from "./findings.ts";
+import type { Tenure, Tenures } from "./tenures.ts";
+
+/** A part of what several may hold at a time: so many permits of a semaphore. */
+export interface Share {
+  /** Whose. */
+  readonly of: string;
+  readonly permits: number;
+  readonly limit: number;
+}
+
+/** A hold of a share, and when its holder has acted first and last so far; true time, us. */
+interface Claim {
+  readonly tenure: Tenure;
+  readonly share: Share;
+  first: number;
+  last: number;
+}
+
+/**
+ * Never more than the limit.
+ *
+ * By belief: all who believe that they hold a share, at the moment at which one more begins to.
+ * By effect: between the first and the last act of a hold, each after a look at the lock, the holder held it all along.
+ * So the spans from first to last act never overlap for more permits than there are, whatever anybody believes.
+ */
+export class Shares {
+  readonly #kernel: Kernel;
+  readonly #findings: Findings;
+  readonly #tenures: Tenures;
+  readonly #claims = new Map<string, Set<Claim>>();
+  readonly #claimOf = new Map<Tenure, Claim>();
+
+  constructor(kernel: Kernel, findings: Findings, tenures: Tenures) {
+    this.#kernel = kernel;
+    this.#findings = findings;
+    this.#tenures = tenures;
+  }
+
+  /** In a turn of the holder, who has just been given a share. */
+  began(tenure: Tenure): void {
+    const { share } = tenure.lock;
+    if (!share) return;
+    const claim = { tenure, share, first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY };
+    const claims = this.#claims.get(share.of) ?? new Set();
+    this.#claims.set(share.of, claims);
+    this.#forgetPast(claims);
+    claims.add(claim);
+    this.#claimOf.set(tenure, claim);
+    this.#whenAwake(tenure, () => this.#countBeliefs(claim));
+  }
+
+  /** In the same turn as a look at the lock that said there is time left. */
+  acted(tenure: Tenure): void {
+    const claim = this.#claimOf.get(tenure);
+    if (claim) this.#whenAwake(tenure, () => this.#countActs(claim));
+  }
+
+  #countBeliefs({ tenure, share }: Claim): void {
+    if (!this.#tenures.believes(tenure)) return;
+    // Asleep, a monotonic clock stands still: its process cannot be asked, and awake it will know.
+    const believers = [...this.#claims.get(share.of)!].filter(
+      (other) => !other.tenure.process.isSuspended && this.#tenures.believes(other.tenure),
+    );
+    this.#judge("belief", share, believers, `when ${tenure.process.name} was given ${share.permits}`);
+  }
+
+  #countActs(claim: Claim): void {
+    const { share } = claim;
+    const { now } = this.#kernel;
+    const before = claim.last;
+    claim.first = Math.min(claim.first, now);
+    claim.last = now;
+    const claims = [...this.#claims.get(share.of)!];
+    // Whoever began to act since this one's last act did so under its eyes.
+    for (const { first } of claims.filter((other) => other.first > before && other.first <= now)) {
+      const holders = claims.filter((other) => other.first <= first && first <= other.last);
+      if (this.#judge("effect", share, holders, `by what they did around ${first / 1000} ms`)) return;
+    }
+  }
+
+  #judge(kind: "belief" | "effect", { of, limit }: Share, holders: readonly Claim[], when: string): boolean {
+    const permits = holders.reduce((sum, { share }) => sum + share.permits, 0);
+    if (permits <= limit) return false;
+    const names = holders.map(({ tenure }) => `${tenure.process.name} (hold ${tenure.number})`).join(", ");
+    this.#findings.violated(kind, `${permits} permits of ${limit} of "${of}" were held ${when}: ${names}`);
+    return true;
+  }
+
+  /** What ended before the last act of everyone who still holds cannot be seen to overlap with anybody any more. */
+  #forgetPast(claims: Set<Claim>): void {
+    let horizon = this.#kernel.now;
+    for (const { tenure, last } of claims)
+      if (!tenure.isOver) horizon = Math.min(horizon, Math.max(last, tenure.beganAt));
+    for (const claim of claims) {
+      if (!claim.tenure.isOver || claim.last >= horizon) continue;
+      claims.delete(claim);
+      this.#claimOf.delete(claim.tenure);
+    }
+  }
+
+  /** A turn that was stalled goes on that much later. */
+  #whenAwake({ process }: Tenure, act: () => void): void {
+    const wait = Math.round(process.now - this.#kernel.now);
+    if (wait <= 0) act();
+    else
+      this.#kernel.engine.schedule(() => {
+        if (!process.isDead) act();
+      }, wait);
+  }
+}

@@ -1,0 +1,54 @@
+import type { Random } from "../random.ts";
+import type { ClientPlan, LockSettings, MasterPlan, Plan, Workload } from "./plan.ts";
+
+/** Whoever waits long enough is served; by how many, how often and for what it waits is drawn. */
+export function withWaiting(plan: Plan, random: Random): Plan {
+  const isPatient = random.chance(0.5);
+  return {
+    ...plan,
+    masters: withRights(plan.masters, random),
+    clients: withForeigners(plan.clients, random),
+    settings: {
+      ...plan.settings,
+      ...drawModes(random),
+      ...(isPatient ? drawPatience(plan.settings, random) : {}),
+    },
+    workload: { ...plan.workload, ...(isPatient ? contended(plan, random) : {}), ...drawParallel(random) },
+  };
+}
+
+/** Not every master lets its clients listen, or publish. */
+function withRights(masters: readonly MasterPlan[], random: Random): readonly MasterPlan[] {
+  if (!random.chance(0.15)) return masters;
+  const forbids = random.pick([["SUBSCRIBE"], ["PUBLISH"], ["SUBSCRIBE", "PUBLISH"]] as const);
+  const share = random.pick([0.3, 1]);
+  return masters.map((master) => (random.chance(share) ? { ...master, forbids } : master));
+}
+
+function withForeigners(clients: readonly ClientPlan[], random: Random): readonly ClientPlan[] {
+  if (!random.chance(0.2)) return clients;
+  return clients.map((client) => (random.chance(0.4) ? { ...client, isForeign: true } : client));
+}
+
+function drawModes(random: Random): Partial<LockSettings> {
+  return {
+    ...(random.chance(0.1) ? { queue: false } : {}),
+    ...(random.chance(0.15) ? { groupCommit: false } : {}),
+  };
+}
+
+function drawPatience({ ttl }: LockSettings, random: Random): Partial<LockSettings> {
+  return { waitTimeout: Math.round(ttl * random.logUniform(5, 50)) };
+}
+
+/** Mostly one hot lock, that is not held for long. */
+function contended({ settings, workload }: Plan, random: Random): Partial<Workload> {
+  return {
+    ...(random.chance(0.6) ? { resources: 1 } : {}),
+    hold: Math.min(workload.hold, settings.ttl * random.logUniform(0.02, 0.4)),
+  };
+}
+
+function drawParallel(random: Random): Partial<Workload> {
+  return random.chance(0.35) ? { parallel: random.integer(2, 6) } : {};
+}

@@ -1,0 +1,45 @@
+import type * as RedlockModule from "@quorlock/redlock";
+import type * as SemaphoreModule from "@quorlock/redlock/semaphore";
+import type { SourceMutant } from "../mutants/mutant.ts";
+import { importMutated } from "../mutants/mutated-client.ts";
+import { clientOf, type Subject } from "../run/subject.ts";
+import { perNodeLimit } from "./per-node-limit.ts";
+import { semaphoresOf, semaphoreTraits } from "./semaphore-client.ts";
+
+/** Each must be found, as the mutants of the client must. */
+const sourceMutants: readonly SourceMutant[] = [
+  {
+    name: "a slot more than the limit",
+    edits: [{ file: "slots.ts", line: "{ length: limit }", instead: "{ length: limit + 1 }" }],
+  },
+  {
+    name: "several permits are one slot",
+    edits: [{ file: "slots.ts", line: "if (taken.length === count)", instead: "if (taken.length === 1)" }],
+  },
+  {
+    name: "what was gathered is kept beside the lock that it became",
+    edits: [{ file: "semaphore.ts", line: "void lock.release();", instead: "void lock;" }],
+  },
+];
+
+export const semaphoreMutantNames: readonly string[] = [
+  perNodeLimit.name,
+  ...sourceMutants.map(({ name }) => name),
+];
+
+/** The mutant of this name, if there is one. */
+export async function semaphoreMutant(name: string): Promise<Subject | undefined> {
+  if (name === perNodeLimit.name) return perNodeLimit;
+  const mutant = sourceMutants.find((candidate) => candidate.name === name);
+  if (!mutant) return undefined;
+  const client = await importMutated<typeof RedlockModule & typeof SemaphoreModule>(
+    mutant,
+    'export * from "./index.ts"; export * from "./semaphore.ts";',
+  );
+  return {
+    name,
+    ...semaphoreTraits,
+    create: (connections, runtime, settings) =>
+      semaphoresOf(clientOf(client, connections, runtime, settings), client.Semaphore),
+  };
+}

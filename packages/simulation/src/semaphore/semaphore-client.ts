@@ -1,0 +1,87 @@
+import * as RedlockModule from "@quorlock/redlock";
+import { Semaphore } from "@quorlock/redlock/semaphore";
+import { Bounds } from "../run/bounds.ts";
+import { clientOf, type Subject, type SubjectClient, type SubjectLock } from "../run/subject.ts";
+
+// Semaphores where a plan has locks: the same workload, faults and checks.
+
+/** Of a resource there are so many permits: "resource-0" has two, and each further one has one more. */
+export function limitOf(resource: string): number {
+  return Number(resource.slice("resource-".length)) + 2;
+}
+
+/** The most that a plan asks for: the workload knows four resources at most. */
+const largestLimit = 5;
+
+/** Where the plan wants several resources, several permits of the first one are asked for. */
+const several = 2;
+
+/** What the client's documentation says of a semaphore's calls. */
+export class SemaphoreBounds extends Bounds {
+  /** A few slots are tried; then there is the waiting; and several permits become one lock in one more attempt. */
+  override get acquire(): number {
+    const { waitTimeout, retryCount, retryDelay } = this.settings;
+    return (waitTimeout ?? retryCount * retryDelay) + 4 * super.tryAcquire + 3 * this.release;
+  }
+
+  override get tryAcquire(): number {
+    return largestLimit * super.tryAcquire;
+  }
+}
+
+/** Every key that the semaphore of a resource may leave behind. */
+export function keysOf(resource: string): readonly string[] {
+  const slots = Array.from({ length: limitOf(resource) }, (_, index) => `{${resource}}:slot:${index}`);
+  return [...slots, `{${resource}}:turnstile`];
+}
+
+/** The semaphores of one client process, each by the name of its resource. */
+export function semaphoresOf(redlock: RedlockModule.Redlock, Class: typeof Semaphore): SubjectClient {
+  const semaphores = new Map<string, Semaphore>();
+  const named = (name: string): Semaphore => {
+    const semaphore = semaphores.get(name) ?? new Class(redlock, name, limitOf(name));
+    semaphores.set(name, semaphore);
+    return semaphore;
+  };
+  const wish = (resources: string | readonly string[]): { semaphore: Semaphore; permits: number } =>
+    typeof resources === "string"
+      ? { semaphore: named(resources), permits: 1 }
+      : { semaphore: named(resources[0]!), permits: several };
+  return {
+    async acquire(resources, ttl, options) {
+      const { semaphore, permits } = wish(resources);
+      return shared(await semaphore.acquire(ttl, { ...options, permits }), semaphore, permits);
+    },
+    async tryAcquire(resources, ttl, options) {
+      const { semaphore, permits } = wish(resources);
+      const lock = await semaphore.tryAcquire(ttl, { ...options, permits });
+      return lock && shared(lock, semaphore, permits);
+    },
+    using(resources, ttl, routine) {
+      const { semaphore, permits } = wish(resources);
+      return semaphore.using(ttl, { permits }, (signal, lock) =>
+        routine(signal, shared(lock, semaphore, permits)),
+      );
+    },
+    quit: () => redlock.quit(),
+  };
+}
+
+/** The lock itself, with what the checker has to know. */
+function shared(lock: RedlockModule.Lock, { name, limit }: Semaphore, permits: number): SubjectLock {
+  return Object.assign(lock, { share: { of: name, permits, limit } });
+}
+
+/** What a semaphore is as a subject, whichever copy of the client it is built on. */
+export const semaphoreTraits: Pick<Subject, "boundsFor" | "keysOf"> = {
+  boundsFor: (settings) => new SemaphoreBounds(settings),
+  keysOf,
+};
+
+/** The semaphore as it is published. */
+export const theSemaphore: Subject = {
+  name: "semaphore",
+  ...semaphoreTraits,
+  create: (connections, runtime, settings) =>
+    semaphoresOf(clientOf(RedlockModule, connections, runtime, settings), Semaphore),
+};

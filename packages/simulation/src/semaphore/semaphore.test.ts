@@ -1,0 +1,52 @@
+import { afterAll, describe, expect, test } from "vitest";
+import { Pool } from "../cli/pool.ts";
+import { promisedPlan } from "../plan/swarm.ts";
+import { runPlan } from "../run/run-plan.ts";
+import { explore, plansOf } from "../search/explore.ts";
+import { inOrder } from "../search/runner.ts";
+import { semaphoreMutantNames } from "./mutants.ts";
+import { roundsPlan } from "./rounds-plan.ts";
+import { theSemaphore } from "./semaphore-client.ts";
+
+const pool = new Pool();
+afterAll(() => pool.close());
+
+describe("a semaphore", () => {
+  test("keeps its limit in rounds of twelve clients that ask at once", async () => {
+    const trials = inOrder(pool.runner(theSemaphore.name), plansOf(roundsPlan, 1, 5));
+    const { violated, marks } = await explore(trials);
+    expect(violated.flatMap(({ outcome }) => outcome.violations)).toEqual([]);
+    // The rounds are what they are meant to be: votes are split, and some go away empty-handed.
+    expect(marks.get("split vote")).toBeGreaterThan(100);
+    expect(marks.get("granted")).toBeGreaterThan(3000);
+  }, 120_000);
+
+  test("keeps it inside the promised model, whatever happens", async () => {
+    const trials = inOrder(pool.runner(theSemaphore.name), plansOf(promisedPlan, 1, 100));
+    const { violated } = await explore(trials);
+    expect(violated.flatMap(({ outcome }) => outcome.violations)).toEqual([]);
+  }, 240_000);
+
+  test("comes to the same hash twice", async () => {
+    const [first, second] = [
+      await runPlan(promisedPlan(3), { subject: theSemaphore }),
+      await runPlan(promisedPlan(3), { subject: theSemaphore, engine: "heap" }),
+    ];
+    expect(first.hash).toBe(second.hash);
+  }, 60_000);
+});
+
+describe("the harness finds every mutant of it", () => {
+  test.each(semaphoreMutantNames)(
+    "%s",
+    async (name) => {
+      const trials = inOrder(pool.runner(name), plansOf(roundsPlan, 1, 20), "any");
+      const { violated } = await explore(trials, (_, soFar) => soFar.violated.length > 0);
+      expect(violated).toHaveLength(1);
+      const [{ plan, outcome }] = violated as [(typeof violated)[number]];
+      const { kind, detail } = outcome.violations[0]!;
+      console.log(`${name}: seed ${plan.seed}, ${kind}: ${detail}`);
+    },
+    120_000,
+  );
+});
