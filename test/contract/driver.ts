@@ -10,6 +10,10 @@ export interface MasterView {
   /** Puts something there that is no lock. */
   setList(resource: string): Promise<void>;
   remove(resource: string): Promise<void>;
+  /** How long the waiter's place in the queue lasts, ms; -2 where it has none. */
+  place(resource: string, waiter: string): Promise<number>;
+  /** How many listen to a channel. */
+  listeners(channel: string): Promise<number>;
   /** Forgets cached scripts, as a restart does; nothing to do where none are used. */
   forgetScripts(): Promise<void>;
 }
@@ -42,4 +46,10 @@ export interface Driver extends AsyncDisposable {
   readonly path: Path;
   /** A node with a connection of its own; what makes that connection begins at once or with the first call. */
   connect(): LockNode;
+}
+
+/** Starts one; and says what its nodes can offer to those who wait: `heartbeats` is a queue that nobody can listen to. */
+export interface DriverMaker {
+  (): Promise<Driver>;
+  readonly queue: "pushes" | "heartbeats" | "none";
 }

@@ -4,7 +4,7 @@ import { Redis } from "ioredis";
 // The package makes nodes of clients by itself and has no name for it: the contract is for what it makes.
 import { connectionOf, type IoredisClient } from "../../packages/redlock/src/ioredis.ts";
 import { watchingNodeOf } from "../../packages/redlock/src/without-scripts.ts";
-import type { Driver, MasterView, Path } from "./driver.ts";
+import type { DriverMaker, MasterView, Path } from "./driver.ts";
 
 export interface IoredisDriverOptions {
   /** A new client of the master that is reached at `port` (the proxy's). */
@@ -18,6 +18,8 @@ export interface IoredisDriverOptions {
   groupCommit?: boolean;
   /** Default true. */
   queue?: boolean;
+  /** Whether the masters can be listened to. Default true. */
+  pushes?: boolean;
   /** Default true. */
   scripts?: boolean;
   /** Brings the master into the state the case needs. The port is where the proxy is to connect to. */
@@ -27,8 +29,15 @@ export interface IoredisDriverOptions {
 }
 
 /** Nodes of ioredis clients, each through a proxy to one master of its own. */
-export function ioredisDriver(options: IoredisDriverOptions): () => Promise<Driver> {
-  return async () => {
+export function ioredisDriver(options: IoredisDriverOptions): DriverMaker {
+  const { scripts = true, queue = true, pushes = true } = options;
+  return Object.assign(() => start(options), {
+    queue: !scripts || !queue ? ("none" as const) : pushes ? ("pushes" as const) : ("heartbeats" as const),
+  });
+}
+
+async function start(options: IoredisDriverOptions): Promise<Driver> {
+  const { groupCommit = true, queue = true, scripts = true } = options;
     const masters =
       (await options.start?.()) ?? (await startMasters(1, { config: options.config ?? [], say: () => {} }));
     const master = masters.list[0]!;

@@ -1,26 +1,15 @@
-import { randomBytes } from "node:crypto";
 import type { Answer, Fault, LockNode, ReleaseAnswer } from "@quorlock/redlock";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { Driver, MasterView, Path } from "./driver.ts";
+import { type Context, claimOf, expectKey, long, slack, type TestClaim } from "./contract-case.ts";
+import type { Driver, DriverMaker } from "./driver.ts";
+import { queueCases } from "./queue-cases.ts";
 import { turn, until } from "./until.ts";
-
-/** Long enough that nothing expires during a case. */
-const long = 60_000;
-/** What a case may take until it looks at a key again, ms: far above what it takes, far below {@link long}. */
-const slack = 15_000;
-
-interface TestClaim {
-  resources: readonly string[];
-  token: string;
-  ttl: number;
-  abandoned: boolean;
-}
 
 /**
  * What every `LockNode` keeps to, whatever is behind it. One suite for all: a driver says how its nodes connect,
  * how to look at the master around them, and how to disturb the way between.
  */
-export function lockNodeContract(name: string, makeDriver: () => Promise<Driver>): void {
+export function lockNodeContract(name: string, makeDriver: DriverMaker): void {
   describe(`LockNode: ${name}`, () => {
     let driver: Driver;
     const opened: LockNode[] = [];
@@ -65,19 +54,11 @@ export function lockNodeContract(name: string, makeDriver: () => Promise<Driver>
     describe("names and tokens", () => nameCases(context));
     describe("order", () => orderCases(context));
     describe("scripts that the master forgot", () => forgottenScriptCases(context));
+    describe("queue", () => queueCases(context, makeDriver.queue));
     describe("first connection", () => firstConnectionCases(context));
     describe("lost connection", () => lostConnectionCases(context));
     describe("end", () => endCases(context));
   });
-}
-
-interface Context {
-  readonly master: MasterView;
-  readonly path: Path;
-  /** Connected, and new for each case. */
-  node: LockNode;
-  /** One more. */
-  connect(): LockNode;
 }
 
 function voteCases(context: Context): void {
@@ -657,25 +638,6 @@ async function knowScripts(context: Context): Promise<void> {
   const claim = claimOf(2);
   await context.node.extend(claim, false);
   await context.node.release(claim.resources, [claim.token]);
-}
-
-let cases = 0;
-
-/** New resources, in one slot of a Cluster; or those given. With a token of its own. */
-function claimOf(resources: number | readonly string[], ttl = long, token?: string): TestClaim {
-  const names =
-    typeof resources === "number"
-      ? Array.from({ length: resources }, (_, index) => `{contract-${cases}}:${index}`)
-      : resources;
-  cases += 1;
-  return { resources: names, token: token ?? randomBytes(16).toString("hex"), ttl, abandoned: false };
-}
-
-async function expectKey(context: Context, resource: string, token: string, ttl: number): Promise<void> {
-  expect(await context.master.get(resource)).toBe(token);
-  const left = await context.master.pttl(resource);
-  expect(left).toBeGreaterThan(ttl - slack);
-  expect(left).toBeLessThanOrEqual(ttl);
 }
 
 function expectBetween(answer: object, least: number, most: number): void {

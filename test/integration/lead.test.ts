@@ -135,8 +135,14 @@ describe("a leader", () => {
 
   it("whose routine throws ends with its error, and another follows at once", async () => {
     const resource = fresh("leader");
-    const failing = new Candidate().stand(resource, 60_000, () => Promise.reject(new RangeError("mine")));
+    let fail!: (error: Error) => void;
+    const failure = new Promise<never>((_, reject) => {
+      fail = reject;
+    });
+    const failing = new Candidate().stand(resource, 60_000, () => failure);
+    await leaderOf([failing]);
     const follower = new Candidate().stand(resource, 60_000);
+    fail(new RangeError("mine"));
     expect(await rejection(failing.campaigning)).toMatchObject({ name: "RangeError", message: "mine" });
     await leaderOf([failing, follower], failing);
     await resignAll([follower]);

@@ -117,7 +117,13 @@ describe("retryCount and retryDelay", () => {
       randomBytes: (count) =>
         count > 8 ? systemRuntime.randomBytes(count) : new Uint8Array(count).fill(byte),
     };
-    const { redlock } = await fleet.openWarm({ queue: false, retryCount, retryDelay: 100, retryJitter: 95, runtime });
+    const { redlock } = await fleet.openWarm({
+      queue: false,
+      retryCount,
+      retryDelay: 100,
+      retryJitter: 95,
+      runtime,
+    });
     const resource = fresh();
     await fleet.occupy(resource);
     const { result: error, took } = await timed(() => rejection(redlock.acquire(resource, ttl)));

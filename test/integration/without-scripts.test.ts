@@ -108,7 +108,7 @@ describe("masters that have no EVAL", () => {
   it("have one connection for all Redlocks of a client, and these exclude each other", async () => {
     const [admin] = fleet.admins;
     const connections = async () =>
-      String(await admin!.client("LIST", "TYPE", "normal"))
+      String(await admin!.call("CLIENT", "LIST", "TYPE", "normal"))
         .trim()
         .split("\n").length;
     const before = await connections();
@@ -221,6 +221,38 @@ describe("a connection that is lost in the middle of a transaction", () => {
   });
 });
 
+describe("a master that hangs in the middle of a transaction", () => {
+  let fleet: Fleet;
+  beforeAll(async () => {
+    fleet = await Fleet.start(3);
+  });
+  afterEach(() => fleet.closeAll());
+  afterAll(() => fleet?.stop());
+
+  it("holds nobody up, and is written nothing of what was given up meanwhile", async () => {
+    const { redlock } = await fleet.openWarm({ scripts });
+    const [hung] = fleet.masters;
+    await using tap = await WireTap.on(fleet.admin(hung!));
+    const names = Array.from({ length: 5 }, () => [fresh(), fresh()]);
+    await hung!.hang();
+    for (const resources of names) {
+      const lock = await redlock.acquire(resources, ttl);
+      expect((await lock.release()).outcome).toBe("released");
+    }
+    await hung!.resume();
+    await until("it votes again", async () => {
+      const lock = await redlock.acquire([fresh(), fresh()], ttl);
+      const votes = await votesFor(lock);
+      await lock.release();
+      return votes === 3;
+    });
+    const written = (await tap.commands()).filter(({ words }) => words[0] === "SET");
+    const given = new Set(names.flat());
+    expect(written.filter(({ words }) => given.has(words[1]!))).toEqual([]);
+    for (const resource of given) await fleet.untilGone(resource);
+  });
+});
+
 describe("an own key that expires between reads and EXEC", () => {
   let masters: Masters;
   let proxy: TestProxy;
@@ -313,7 +345,7 @@ describe("what cannot be had", () => {
 
 /** Ends all connections but this one. */
 async function killClients(admin: Redis): Promise<void> {
-  await admin.client("KILL", "TYPE", "normal", "SKIPME", "yes");
+  await admin.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
 }
 
 /** How many masters said yes when the lock was acquired or last extended. */

@@ -18,6 +18,8 @@ const timeout = 300_000;
 /** Git ignores it; a second run finds it there. */
 const cache = fileURLToPath(new URL("../node_modules/.cache/interop/", import.meta.url));
 const python = fileURLToPath(new URL("python/", import.meta.url));
+/** Nothing compiled is left beside the sources. */
+const pythonArguments = ["-B"];
 const go = fileURLToPath(new URL("go/", import.meta.url));
 
 /** The client under test. */
@@ -37,7 +39,7 @@ export async function redisLock(mayInstall: boolean): Promise<Contender | Missin
       interpreter = await pythonWithRedis();
     }
     if (interpreter === undefined) return { name, missing: "no python3 here has the module redis" };
-    return { name, command: interpreter, args: [join(python, "redis_lock.py")] };
+    return { name, command: interpreter, args: [...pythonArguments, join(python, "redis_lock.py")] };
   } catch (error) {
     return { name, missing: reasonOf(error) };
   }
@@ -62,7 +64,7 @@ export async function redlockPy(): Promise<Contender | Missing> {
   return {
     name,
     command: interpreter,
-    args: [join(python, "redlock_py.py")],
+    args: [...pythonArguments, join(python, "redlock_py.py")],
     env: { PYTHONPATH: modules },
   };
 }

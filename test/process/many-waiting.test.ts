@@ -81,44 +81,56 @@ function waitingFor(
   );
 }
 
-it("10,000 waiting acquires aborted at once: all settle, nothing is kept, nothing is sent any more", async () => {
-  const runtime = new CountingRuntime();
-  const { redlock } = await fleet.openWarm({ nodeTimeout, runtime });
-  const resource = fresh();
-  await fleet.occupy(resource);
-  const timersBefore = runtime.set.size;
-  const heapBefore = heapInMegabytes();
-  const executedBefore = await executed();
-
-  const controller = new AbortController();
-  const waiting = waitingFor(redlock, resource, controller.signal);
+const ways = [
   // All have asked once, and some again.
-  await until("they wait", async () => (await executed()) - executedBefore > 6 * many, 25_000);
-  const heapWaiting = heapInMegabytes();
-  const { result, took } = await timed(() => {
-    controller.abort(new Error("enough"));
-    return waiting;
-  });
+  { queue: false, groupCommit: false, have: (commands: number) => commands > 6 * many },
+  // All but the first have a place behind it, in this process.
+  { queue: true, groupCommit: true, have: (commands: number) => commands > 100 },
+];
 
-  expect(result.filter(({ status }) => status === "rejected")).toHaveLength(many);
-  for (const settled of result) {
-    expect((settled as PromiseRejectedResult).reason).toMatchObject({ code: "ABORTED" });
-  }
-  expect(took).toBeLessThan(2 * nodeTimeout + slack);
-  expect(heapWaiting - heapBefore).toBeLessThan(200);
+it.each(ways)(
+  "10,000 waiting acquires aborted at once, %o: all settle, and nothing is kept or sent any more",
+  async (way) => {
+    const { have, ...options } = way;
+    const runtime = new CountingRuntime();
+    const { redlock } = await fleet.openWarm({ nodeTimeout, runtime, ...options });
+    const resource = fresh();
+    await fleet.occupy(resource);
+    const timersBefore = runtime.set.size;
+    const heapBefore = heapInMegabytes();
+    const executedBefore = await executed();
 
-  await until("no timer is set", () => runtime.set.size <= timersBefore);
-  // Behind everything that was sent: the connections answer in order.
-  await redlock.inspect(resource);
-  const after = await executed();
-  await redlock.inspect(resource);
-  expect(await executed()).toBe(after);
-  expect(await fleet.values(resource)).toEqual(["somebody else", "somebody else", "somebody else"]);
+    const controller = new AbortController();
+    const waiting = waitingFor(redlock, resource, controller.signal);
+    await until("they wait", async () => have((await executed()) - executedBefore), 25_000);
+    const heapWaiting = heapInMegabytes();
+    const { result, took } = await timed(() => {
+      controller.abort(new Error("enough"));
+      return waiting;
+    });
 
-  await fleet.free(resource);
-  expect((await (await redlock.acquire(resource, ttl, { retryCount: 0 })).release()).outcome).toBe(
-    "released",
-  );
-  result.length = 0;
-  expect(heapInMegabytes() - heapBefore).toBeLessThan(20);
-}, 60_000);
+    expect(result.filter(({ status }) => status === "rejected")).toHaveLength(many);
+    for (const settled of result) {
+      expect((settled as PromiseRejectedResult).reason).toMatchObject({ code: "ABORTED" });
+    }
+    expect(took).toBeLessThan(2 * nodeTimeout + slack);
+    expect(heapWaiting - heapBefore).toBeLessThan(200);
+
+    await until("no timer is set", () => runtime.set.size <= timersBefore);
+    // Behind everything that was sent: the connections answer in order.
+    const [first] = await redlock.inspect(resource);
+    expect(first!.queueLength).toBe(0);
+    const after = await executed();
+    await fleet.admins[0]!.ping();
+    expect(await executed()).toBe(after);
+    expect(await fleet.values(resource)).toEqual(["somebody else", "somebody else", "somebody else"]);
+
+    await fleet.free(resource);
+    expect((await (await redlock.acquire(resource, ttl, { retryCount: 0 })).release()).outcome).toBe(
+      "released",
+    );
+    result.length = 0;
+    expect(heapInMegabytes() - heapBefore).toBeLessThan(20);
+  },
+  60_000,
+);

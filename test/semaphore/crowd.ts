@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { type Lock, Redlock, RedlockError, type RedlockErrorCode } from "@quorlock/redlock";
 import { Semaphore } from "@quorlock/redlock/semaphore";
-import { type Master, type Proxy, startProxy } from "@quorlock/testbed";
+import { type Master, startProxy, type Proxy as Way } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 
 const ttl = 1000;
@@ -56,7 +56,7 @@ export async function crowd({ masters, clients, limit, seconds }: CrowdOptions):
   return { grants, refusals: count.refusals, most: count.most, byClient };
 }
 
-async function shuffle(proxies: readonly Proxy[], end: number): Promise<void> {
+async function shuffle(proxies: readonly Way[], end: number): Promise<void> {
   while (performance.now() < end) {
     for (const proxy of proxies) proxy.delay(Math.random() * longestWay, "replies");
     await pause(shuffleEvery);
@@ -93,7 +93,7 @@ class Visitor {
   readonly #redlock: Redlock;
   readonly #count: Count;
 
-  constructor(way: readonly Proxy[], limit: number, count: Count) {
+  constructor(way: readonly Way[], limit: number, count: Count) {
     const clients = way.map(({ host, port }) => new Redis(port, host));
     // Ways are torn on purpose.
     for (const client of clients) client.on("error", () => {});

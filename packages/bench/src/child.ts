@@ -23,13 +23,16 @@ export class Child<Told extends Message> implements AsyncDisposable {
   #isClosed = false;
 
   /** `program`: a module of this package, by its path from here, without extension. */
-  static start<Told extends Message>(program: string, task: unknown, nodeOptions: readonly string[] = []): Child<Told> {
-    // Built or as sources: whatever this module is.
-    const path = join(import.meta.dirname, `${program}${extname(import.meta.filename)}`);
-    // The loader, where there is one, but nobody's memory settings: a user's process has none either.
-    const inherited = process.execArgv.filter((argument) => !/^--(expose-gc|max-)/.test(argument));
-    const child = fork(path, [JSON.stringify(task)], {
-      execArgv: [...inherited, ...nodeOptions],
+  static start<Told extends Message>(
+    program: string,
+    task: unknown,
+    nodeOptions: readonly string[] = [],
+  ): Child<Told> {
+    // Built or as sources, whatever this module is. Nobody's memory settings: a user's process has none either.
+    const extension = extname(import.meta.filename);
+    const loader = extension === ".ts" ? ["--import", "tsx", "--conditions=quorlock-source"] : [];
+    const child = fork(join(import.meta.dirname, `${program}${extension}`), [JSON.stringify(task)], {
+      execArgv: [...loader, ...nodeOptions],
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });
     return new Child<Told>(child);

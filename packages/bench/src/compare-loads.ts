@@ -20,7 +20,8 @@ export const loadColumns: readonly Column<LoadQuantity>[] = [
 ];
 
 /** What a reader of these columns must know. */
-export const loadNote = "CPU and requests are per acquire and release, of all masters together; failed: of a round.";
+export const loadNote =
+  "CPU and requests are per acquire and release, of all masters together; failed: of a round.";
 
 /** At least five, so that a median is one. */
 export function roundsOf(scale: Scale): number {
@@ -36,8 +37,9 @@ export async function compareLoads(
 ): Promise<Rounds<LoadQuantity>> {
   await using meter = await Meter.open(urls);
   const timed: Load = { ...load, milliseconds: scale.quick ? 150 : 400 };
-  // Twice: what is run often is compiled better the second time.
-  await alternate(lineup.contenders, 2, (contender) => runLoad(contender, timed));
+  // In two goes: what was seen to run often is compiled better.
+  const warmUp: Load = { ...load, milliseconds: scale.quick ? 250 : 500 };
+  await alternate(lineup.contenders, 2, (contender) => runLoad(contender, warmUp));
   const measured = await alternate(lineup.contenders, roundsOf(scale), (contender) =>
     measuredTurn(contender, meter, timed),
   );

@@ -29,7 +29,7 @@ export function isFarOff(goal: Goal): boolean {
 export function ratioGoal(
   name: string,
   spread: Spread | undefined,
-  goal: Pick<Goal, "limit" | "unit"> & { readonly isFloor?: boolean },
+  goal: Pick<Goal, "limit" | "unit" | "isFloor" | "isJudged">,
 ): readonly Goal[] {
   if (!spread) return [];
   return [{ name, measured: spread.median, spread, isJudged: true, ...goal }];

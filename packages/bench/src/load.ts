@@ -46,7 +46,9 @@ export async function runLoad(contender: Contender, load: Load): Promise<LoadRes
       }
     }
   };
-  const callers = Array.from({ length: load.callers }, (_, caller) => call(acquirerOf(contender, load, caller)));
+  const callers = Array.from({ length: load.callers }, (_, caller) =>
+    call(acquirerOf(contender, load, caller)),
+  );
   await within(Promise.all(callers), load.milliseconds + patience, `${contender.name} did not settle`);
   return { cycles, failures, seconds: (performance.now() - begun) / 1000, waits };
 }

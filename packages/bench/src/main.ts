@@ -1,7 +1,10 @@
+import { writeFileSync } from "node:fs";
 import { startMasters } from "@quorlock/testbed";
-import { type Goal, goalsTable } from "./goal.ts";
+import { type Goal, goalsTable, isFarOff } from "./goal.ts";
 import { machineLines } from "./machine.ts";
 import { type Options, optionsFrom, UsageError, usageOf } from "./options.ts";
+import { writeDocs } from "./report/docs.ts";
+import { jsonOf, type Report, type Section, storedGoal } from "./report/report.ts";
 import { textOf } from "./table.ts";
 import type { Workload } from "./workload.ts";
 import { atOnce64, atOnce1024 } from "./workloads/at-once.ts";
@@ -38,16 +41,35 @@ const workloads: readonly Workload[] = [
 
 async function runAll(options: Options): Promise<void> {
   await using masters = await startMasters(5);
-  console.log((await machineLines(masters)).join("\n"));
+  const machine = await machineLines(masters);
+  console.log(machine.join("\n"));
   const goals: Goal[] = [];
+  const sections: Section[] = [];
   for (const workload of options.workloads) {
     const begun = performance.now();
     const findings = await workload.run(masters, options);
+    const seconds = (performance.now() - begun) / 1000;
     for (const table of findings.tables) console.log(`\n${textOf(table)}`);
-    console.log(`  (${workload.name}: ${((performance.now() - begun) / 1000).toFixed(1)} s)`);
+    console.log(`  (${workload.name}: ${seconds.toFixed(1)} s)`);
     goals.push(...findings.goals);
+    const { tables, measurements = [] } = findings;
+    sections.push({ workload: workload.name, seconds, tables, measurements });
   }
-  console.log(`\n${textOf(goalsTable(goals, "Reported, never judged: the exit code says only whether something broke."))}`);
+  const date = new Date().toISOString().slice(0, 10);
+  const report: Report = { date, machine, sections, goals: goals.map(storedGoal) };
+  if (options.json !== undefined) writeFileSync(options.json, jsonOf(report));
+  if (options.isWhole) writeDocs(report);
+  conclude(goals, options);
+}
+
+function conclude(goals: readonly Goal[], { isJudging }: Options): void {
+  const note = isJudging
+    ? "The exit code says whether a ratio is not even half of what it should be."
+    : "Reported, never judged: the exit code says only whether something broke.";
+  console.log(`\n${textOf(goalsTable(goals, note))}`);
+  const failed = goals.filter((goal) => isJudging && goal.isJudged && isFarOff(goal));
+  for (const { name, unit } of failed) console.log(`FAILED, by a factor of two or more: ${name} ${unit}`);
+  if (failed.length > 0) process.exitCode = 1;
 }
 
 try {

@@ -4,6 +4,12 @@ import type { Scale, Workload } from "./workload.ts";
 
 export interface Options extends Scale {
   readonly workloads: readonly Workload[];
+  /** Judged goals decide about the exit code. */
+  readonly isJudging: boolean;
+  /** Everything, as it is to be published. */
+  readonly isWhole: boolean;
+  /** Where the numbers go as JSON, besides the docs. */
+  readonly json: string | undefined;
 }
 
 /** A command line that cannot be followed; the message is for the user. */
@@ -19,6 +25,11 @@ export function usageOf(workloads: readonly Workload[]): string {
   --only NAME[,NAME]        these workloads: ${workloads.map(({ name }) => name).join(", ")}
   --contenders NAME[,NAME]  these contenders: ${contenderNames.join(", ")}
   --quick                   few of everything
+  --short                   for every change: ${inShort(workloads)
+    .map(({ name }) => name)
+    .join(", ")}, few of everything;
+                            fails when a goal is missed by a factor of two
+  --json FILE               writes the numbers there; a run of everything also writes docs/benchmark.*
   --cycles N                operations, where a workload counts them
   --million                 the same as --only memory --cycles ${million}, unless these are given`;
 }
@@ -30,24 +41,35 @@ export function optionsFrom(args: readonly string[], workloads: readonly Workloa
   if (cycles !== undefined && !/^[1-9]\d*$/.test(cycles)) {
     throw new UsageError(`--cycles must be a whole number of at least 1, but is ${cycles}`);
   }
+  const few = values.quick || values.short;
   return {
-    quick: values.quick,
+    quick: few,
+    isJudging: values.short,
+    isWhole: [only, cycles, values.contenders].every((value) => value === undefined) && !few,
+    json: values.json,
     cycles: cycles === undefined ? undefined : Number(cycles),
     contenders: chosen("--contenders", values.contenders, contenderNames),
-    workloads: chosenWorkloads(only, workloads),
+    workloads: only === undefined && values.short ? inShort(workloads) : chosenWorkloads(only, workloads),
   };
+}
+
+function inShort(workloads: readonly Workload[]): readonly Workload[] {
+  return workloads.filter((workload) => workload.inShort);
 }
 
 /** A name also stands for all that begin with it: "hot-key" for every hot key. */
 function chosenWorkloads(list: string | undefined, all: readonly Workload[]): readonly Workload[] {
   if (list === undefined) return all;
   const names = list.split(",");
-  const isMeant = (given: string, { name }: Workload): boolean => name === given || name.startsWith(`${given}-`);
   const unknown = names.find((given) => !all.some((workload) => isMeant(given, workload)));
   if (unknown !== undefined) {
     throw new UsageError(`--only: "${unknown}" is none of ${all.map(({ name }) => name).join(", ")}`);
   }
   return all.filter((workload) => names.some((given) => isMeant(given, workload)));
+}
+
+function isMeant(given: string, { name }: Workload): boolean {
+  return name === given || name.startsWith(`${given}-`);
 }
 
 function parsed(args: readonly string[]): ReturnType<typeof parse> {
@@ -59,7 +81,15 @@ function parsed(args: readonly string[]): ReturnType<typeof parse> {
 }
 
 function parse(args: readonly string[]): {
-  values: { only?: string; contenders?: string; cycles?: string; quick: boolean; million: boolean };
+  values: {
+    only?: string;
+    contenders?: string;
+    cycles?: string;
+    json?: string;
+    quick: boolean;
+    short: boolean;
+    million: boolean;
+  };
 } {
   return parseArgs({
     args: [...args],
@@ -67,7 +97,9 @@ function parse(args: readonly string[]): {
       only: { type: "string" },
       contenders: { type: "string" },
       cycles: { type: "string" },
+      json: { type: "string" },
       quick: { type: "boolean", default: false },
+      short: { type: "boolean", default: false },
       million: { type: "boolean", default: false },
     },
   });

@@ -3,10 +3,11 @@ import type { Message } from "./child.ts";
 
 // The other end of a `Child`: what a program of this package says and hears.
 
-export function taskOf<Task>(): Task {
+/** What this program was started with. */
+export function task(): unknown {
   // Its parent may be killed: nobody would end it then.
   process.once("disconnect", () => process.exit());
-  return JSON.parse(process.argv[2] ?? "") as Task;
+  return JSON.parse(process.argv[2] ?? "");
 }
 
 /** Resolves when the parent has received it. */
@@ -18,7 +19,7 @@ export async function tell(message: Message): Promise<void> {
 }
 
 /** The next message of the parent. */
-export async function heard<Heard extends Message>(): Promise<Heard> {
-  const [message] = (await once(process, "message")) as [Heard];
+export async function heard(): Promise<unknown> {
+  const [message] = await once(process, "message");
   return message;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { median, pairwiseRatios, quantile, summaryOf } from "./statistics.ts";
+import { jainIndex, median, pairwiseRatios, quantile, summaryOf } from "./statistics.ts";
 
 test("a quantile lies between the two nearest values", () => {
   expect(quantile([10, 20, 30, 40], 0.5)).toBe(25);
@@ -28,4 +28,12 @@ test("the confidence interval of a median follows from the ranks", () => {
 test("ratios are taken pair by pair", () => {
   expect(pairwiseRatios([2, 30], [1, 20])).toEqual([2, 1.5]);
   expect(() => pairwiseRatios([1], [])).toThrow(RangeError);
+});
+
+test("Jain's index: equal shares are 1, one who has everything among n is 1/n", () => {
+  expect(jainIndex([7, 7, 7, 7])).toBe(1);
+  expect(jainIndex([9, 0, 0])).toBeCloseTo(1 / 3);
+  // The textbook's example of two classes: 2 of 4 have everything, evenly.
+  expect(jainIndex([5, 5, 0, 0])).toBe(0.5);
+  expect(jainIndex([0, 0])).toBeNaN();
 });

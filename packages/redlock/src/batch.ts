@@ -7,9 +7,6 @@ import { batchScript, type Script } from "./scripts.ts";
 type Args = readonly (string | number)[];
 type Read = (reply: unknown) => void;
 
-/** Of keys that can be in one command; `undefined` where all can. */
-export type Slot = number | undefined;
-
 /** What a batch needs to know of where it is sent from. */
 export interface BatchOrigin {
   readonly connection: Connection;
@@ -26,7 +23,6 @@ export interface BatchOrigin {
 /** Operations that go out together, until the last of them is answered; each has its own reply, or its own error. */
 export class Batch {
   readonly operations: readonly Operation[];
-  readonly slot: Slot;
   /** The connection that it is sent on. */
   readonly session: number;
   /** By the monotonic clock, ms. */
@@ -37,16 +33,9 @@ export class Batch {
   /** Those it has claims of; made when first asked for. */
   #waiters: ReadonlySet<string> | undefined;
 
-  constructor(
-    origin: BatchOrigin,
-    operations: readonly Operation[],
-    slot: Slot,
-    session: number,
-    sentAt: number,
-  ) {
+  constructor(origin: BatchOrigin, operations: readonly Operation[], session: number, sentAt: number) {
     this.#origin = origin;
     this.operations = operations;
-    this.slot = slot;
     this.session = session;
     this.sentAt = sentAt;
   }

@@ -50,7 +50,7 @@ export async function contend(contender: Contender): Promise<Contest> {
       let last = await attemptInTurn(contender, patience, attempts);
       if (room && (last?.outcome === "locked" || last?.outcome === "split")) {
         room.refused(wish.resources);
-        return await waitForTurn(room, contender, patience, attempts);
+        return await waitForTurn(room, contender, patience, attempts, last.round.answers);
       }
       if (last?.outcome === "split") last = await revote(contender, patience, attempts, last);
       if (last?.lease) return { lease: last.lease, attempts };
@@ -125,6 +125,7 @@ async function waitForTurn(
   { wish, cancellation }: Contender,
   patience: Patience,
   attempts: Attempts,
+  before: Ballot = [],
 ): Promise<Contest> {
   const ended = new Cancellation();
   const forget = [cancellation, patience.timeUp].map((end) => end.onCancel(() => ended.cancel(end.reason!)));
@@ -135,7 +136,10 @@ async function waitForTurn(
   // Granted in the moment of giving up.
   if (lease) await release(lease, wish.settings);
   if (cancellation.reason) throw cancellation.reason;
-  return failure(wish, { answers, outcome: contentionIn(answers).kind }, attempts);
+  // Where its time was over before it was its turn to ask, others were in the way.
+  const heard = answers.length > 0 ? answers : before;
+  const outcome = heard.length > 0 ? contentionIn(heard).kind : "locked";
+  return failure(wish, { answers: heard, outcome }, attempts);
 }
 
 interface Failed {

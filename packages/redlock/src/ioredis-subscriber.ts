@@ -55,7 +55,7 @@ export class IoredisSubscriber {
     client.on("close", () => {
       if (client === this.#client) this.#tell(false);
     });
-    client.on("message", (channel, message) => this.#subscriptions.get(channel!)?.hear(message!));
+    client.on("message", (channel, message) => this.#subscriptions.get(channel)?.hear(message));
     // Without a listener ioredis prints it. The first connection, which does the work, tells what is wrong.
     client.on("error", () => {});
     client.connect().catch(() => {});

@@ -277,6 +277,42 @@ describe("a deadline for each master", () => {
   });
 });
 
+describe("a deadline that comes closer", () => {
+  /** A lock of five masters: three keep it for 20 s, the others for 5 s, and it was looked at in between. */
+  async function uneven() {
+    const setting = await held(5, 1000, { nodeTimeout: 50 });
+    const { time, nodes, lock } = setting;
+    lock.toJSON();
+    for (const node of nodes.slice(3)) node.cut();
+    await time.run(lock.extend(20_000));
+    for (const node of nodes.slice(3)) node.restore();
+    await time.run(lock.extend(5000));
+    await time.advance(1500);
+    return setting;
+  }
+
+  test("is told in time", async () => {
+    const setting = await uneven();
+    const seen = tellTime(setting);
+    setting.masters[0]!.forget();
+    await setting.time.run(setting.lock.verify());
+    expect(setting.lock.remaining() + setting.time.now()).toBeLessThanOrEqual(worthOf5000 + 100);
+    const until = setting.lock.remaining() + setting.time.now();
+    await setting.time.advance(30_000);
+    expect(seen.told).toBeLessThanOrEqual(until);
+    expect(seen.told).toBeGreaterThan(until - 20);
+  });
+
+  test("leaves nothing behind of the one before", async () => {
+    const { time, machine, masters, lock } = await uneven();
+    masters[0]!.forget();
+    await time.run(lock.verify());
+    await time.run(lock.release());
+    await time.advance(5);
+    expect(machine.timers.size).toBe(0);
+  });
+});
+
 describe("being told", () => {
   test("lost is told once, by signal and event alike, with the same reason", async () => {
     const { time, lock, client } = await held();

@@ -27,6 +27,11 @@ export function isAbandoned({ claim }: Operation): boolean {
   return claim?.abandoned === true;
 }
 
+/** Whether nobody waits for its answer any more, as far as is known. */
+export function isOver({ claim }: Operation): boolean {
+  return claim === undefined || claim.abandoned;
+}
+
 /** Whether it takes keys away or gives them on, and so must reach the master, late rather than never. */
 export function isCleanUp({ kind }: Operation): boolean {
   return kind === "r" || kind === "l";
@@ -64,14 +69,18 @@ export function batchOf(operations: readonly Operation[]): Args {
 
 /** What a reply says; `undefined` where it is no answer to the operation. */
 export function answerIn(
-  { kind, keys }: Operation,
+  { kind, keys, ttl }: Operation,
   reply: unknown,
 ): Answer | ReleaseAnswer | Holding | undefined {
   if (kind === "r" || kind === "l") {
     if (typeof reply !== "number") return undefined;
     return reply === keys.length ? releasedAll : releasedLess;
   }
-  if (kind !== "i" && typeof reply === "number") return { vote: "yes", remaining: lifetime(reply) };
+  if (kind !== "i" && typeof reply === "number") {
+    // A yes means at least the ttl (PROTOCOL 14.2).
+    const isYes = reply === -1 || (reply >= ttl && reply <= Number.MAX_SAFE_INTEGER);
+    return isYes ? { vote: "yes", remaining: lifetime(reply) } : undefined;
+  }
   if (!Array.isArray(reply)) return undefined;
   return kind === "i" ? holdingIn(reply) : refusalIn(keys, reply);
 }

@@ -110,6 +110,10 @@ function claimOf(token: string, ...resources: readonly string[]) {
   return { resources, token, ttl: 1000, abandoned: false } satisfies Claim;
 }
 
+function keysOf(count: number): readonly string[] {
+  return Array.from({ length: count }, (_, index) => `k${index}`);
+}
+
 const yes = { vote: "yes", remaining: 1000 };
 const unreachable = { vote: "none", sent: false, error: { reason: "UNREACHABLE" } };
 const givenUp = { vote: "none", sent: false, error: { reason: "ABANDONED" } };
@@ -215,15 +219,16 @@ describe("while something is in flight", () => {
     void node.vote(late);
     time.pass(100);
     expect(sent()).toHaveLength(4);
-    await reply(connection, 0, Array.from({ length: 128 }, () => 1000));
+    await reply(
+      connection,
+      0,
+      Array.from({ length: 128 }, () => 1000),
+    );
     expect(sent()[4]!.slice(0, 3)).toEqual(["SET", "late", "late"]);
   });
 
   test("a clean-up does not wait behind its own vote: on the next connection it might overtake it", async () => {
-    const { sent } = await gathered((node) => [
-      node.vote(claimOf("t1", "r1")),
-      node.release(["r0"], ["t0"]),
-    ]);
+    const { sent } = await gathered((node) => [node.vote(claimOf("t1", "r1")), node.release(["r0"], ["t0"])]);
     expect(sent()[1]!.slice(2)).toEqual([2, "r1", "r0", "v1,1000;l1,1;", "t1", "t0"]);
   });
 
@@ -250,12 +255,11 @@ describe("while something is in flight", () => {
   });
 
   test("a batch holds 512 keys, unless one operation has more", async () => {
-    const of = (count: number) => Array.from({ length: count }, (_, index) => `k${index}`);
     const { connection, sent } = await gathered((node) => [
-      node.vote(claimOf("a", ...of(300))),
-      node.vote(claimOf("b", ...of(212))),
+      node.vote(claimOf("a", ...keysOf(300))),
+      node.vote(claimOf("b", ...keysOf(212))),
       node.vote(claimOf("c", "r")),
-      node.vote(claimOf("d", ...of(600))),
+      node.vote(claimOf("d", ...keysOf(600))),
     ]);
     await reply(connection, 0, "OK");
     expect(sent().map((words) => words[2])).toEqual(["t0", 512, "c", 600]);
@@ -340,16 +344,16 @@ describe("while something is in flight", () => {
   });
 });
 
-describe("in a batch", () => {
-  /** Two votes went out together; `value` is what came back. */
-  async function answeredWith(value: unknown) {
-    const voted = [claimOf("t1", "a1"), claimOf("t2", "b2")].map((claim) => ({ ...claim, abandoned: false }));
-    const started = await gathered((node) => voted.map((claim) => node.vote(claim)), new UnslottedConnection());
-    await reply(started.connection, 0, "OK");
-    await reply(started.connection, 1, value);
-    return { ...started, voted };
-  }
+/** Two votes went out together; `value` is what came back. */
+async function answeredWith(value: unknown) {
+  const voted = [claimOf("t1", "a1"), claimOf("t2", "b2")].map((claim) => ({ ...claim, abandoned: false }));
+  const started = await gathered((node) => voted.map((claim) => node.vote(claim)), new UnslottedConnection());
+  await reply(started.connection, 0, "OK");
+  await reply(started.connection, 1, value);
+  return { ...started, voted };
+}
 
+describe("in a batch", () => {
   test("an operation that fails is a fault of its own", async () => {
     const { answers } = await answeredWith([[0, "WRONGTYPE Operation against a key"], 1000]);
     expect(await answers[0]).toMatchObject({ vote: "none", sent: true, error: { reason: "WRONGTYPE" } });
@@ -368,13 +372,19 @@ describe("in a batch", () => {
   ])("the error reply %j is a fault of each, and may hold all keys", async (message) => {
     const { answers, sent } = await answeredWith(new ReplyError(message));
     for (const answer of await Promise.all(answers)) {
-      expect(answer).toMatchObject({ vote: "none", sent: true, error: { reason: /^[A-Z]+/.exec(message)![0] } });
+      expect(answer).toMatchObject({
+        vote: "none",
+        sent: true,
+        error: { reason: /^[A-Z]+/.exec(message)![0] },
+      });
     }
     expect(sent()).toHaveLength(2);
   });
 
   test("that is refused for one key's sake each goes out alone, as nothing was done", async () => {
-    const { connection, answers, sent } = await answeredWith(new ReplyError("NOPERM No permissions to access a key"));
+    const { connection, answers, sent } = await answeredWith(
+      new ReplyError("NOPERM No permissions to access a key"),
+    );
     expect(sent().slice(2)).toEqual([
       ["SET", "a1", "t1", "NX", "PX", 1000],
       ["SET", "b2", "t2", "NX", "PX", 1000],
@@ -406,7 +416,11 @@ describe("in a batch", () => {
     expect(await Promise.all(answers)).toEqual([yes, yes]);
     for (const key of ["a1", "b1", "a2"]) void node.release([key], ["t"]);
     await settle();
-    expect(sent().slice(4).map((words) => words.slice(2))).toEqual([
+    expect(
+      sent()
+        .slice(4)
+        .map((words) => words.slice(2)),
+    ).toEqual([
       [2, "a1", "a2", "l1,1;l1,1;", "t", "t"],
       [1, "b1", "t"],
     ]);
@@ -487,7 +501,7 @@ describe("the end", () => {
 describe("a send that throws", () => {
   test("is a connection that fails, and leaves nothing in flight", async () => {
     const { connection, node, sent } = start();
-    const { send } = connection;
+    const send = connection.send.bind(connection);
     connection.send = () => {
       throw new Error("broken");
     };
@@ -499,26 +513,30 @@ describe("a send that throws", () => {
   });
 });
 
-describe("a master that does not answer", () => {
-  /** For 501 ms, a vote that was given up, and behind it its release. */
-  async function silent() {
-    const started = start();
-    const claim = { ...claimOf("t0", "r0"), abandoned: false };
-    const vote = started.node.vote(claim);
-    await settle();
-    claim.abandoned = true;
-    const release = started.node.release(["r0"], ["t0"]);
-    await settle();
-    started.time.pass(501);
-    return { ...started, vote, release };
-  }
+/** For 501 ms, a vote that was given up, and behind it its release. */
+async function silent() {
+  const started = start();
+  const claim = { ...claimOf("t0", "r0"), abandoned: false };
+  const vote = started.node.vote(claim);
+  await settle();
+  claim.abandoned = true;
+  const release = started.node.release(["r0"], ["t0"]);
+  await settle();
+  started.time.pass(501);
+  return { ...started, vote, release };
+}
 
+describe("a master that does not answer", () => {
   test("has 4096 operations to answer at most", async () => {
     const { connection, node } = start();
     for (let count = 0; count < 4096; count += 1) void node.release(["r"], ["t"]);
     expect(await node.release(["r"], ["t"])).toMatchObject(unreachable);
     await settle();
-    await reply(connection, 0, Array.from({ length: 128 }, () => 1));
+    await reply(
+      connection,
+      0,
+      Array.from({ length: 128 }, () => 1),
+    );
     for (let count = 0; count < 128; count += 1) void node.release(["r"], ["t"]);
     expect(await node.release(["r"], ["t"])).toMatchObject(unreachable);
   });

@@ -1,54 +1,39 @@
-import { Batch, type BatchOrigin, type Slot } from "./batch.ts";
 import type { Connection } from "./connection.ts";
 import { abandoned, unsent } from "./fault.ts";
+import { Lane, type LaneOrigin, largestBatch, type Pace, silence } from "./lane.ts";
 import type { Fault } from "./node.ts";
 import { isAbandoned, isCleanUp, type Operation } from "./operation.ts";
 import type { Runtime, Timer } from "./runtime.ts";
 
 /** So many wait for a master that does not answer; more would only pile up. */
 const mostUnanswered = 4096;
-/** So many are sent in one batch: a master does nothing else meanwhile, some 3 us for each key. */
-const largestBatch = 128;
-const mostKeys = 512;
-/** What waits for an answer waits so long for it at most, ms: a distant master's takes longer. */
+const overflow = `${mostUnanswered} commands are unanswered`;
+/** What waits for an answer waits so long for it, ms: a distant master's takes longer. */
 const longestWait = 1;
-/** But not before the answer while so many operations are in flight: the master lags behind. */
-const window = 512;
-/** A master that has not answered for so long is fed no more, ms: the longest time that one has by default. */
-const silence = 500;
 
 export type OutboxRuntime = Pick<Runtime, "monotonic" | "setTimer">;
-
-/** What goes out to one master, on a Cluster; to the master, where there is one. */
-interface Group {
-  readonly slot: Slot;
-  /** `lagging`: it has a whole window to answer. `silent`: and has left it unanswered for too long. */
-  readonly state: "keeping up" | "lagging" | "silent";
-  operations: Operation[];
-  keys: number;
-}
 
 /**
  * What is to be sent on one connection (PROTOCOL 12, 14.16). Where nothing is in flight, what is asked for in one go
  * goes out at once and together; else it waits for the answer, but not for long. So many locks at a time cost few
- * commands, and one lock no more than its own.
+ * commands, and one lock no more than its own. A master that lags behind is sent nothing new until it answers.
  *
  * In the order of the calls. A claim that was given up while it waited is taken out, a clean-up never is.
  */
-export class Outbox implements BatchOrigin {
+export class Outbox implements LaneOrigin {
   readonly connection: Connection;
   readonly #runtime: OutboxRuntime;
-  readonly #flush = (): void => this.flush();
+  /** With something in flight, or to be sent now. */
+  readonly #lanes = new Map<number | undefined, Lane>();
   #waiting: Operation[] = [];
-  /** Whether it is sent as soon as those who run now have asked. */
+  /** Until there is an answer. */
+  #kept: Operation[] = [];
+  /** Those that wait or are in flight. */
+  #unanswered = 0;
+  /** Whether what waits is sent as soon as those who run now have asked. */
   #isDue = false;
   #timer: Timer | undefined;
   #isFlushing = false;
-  /** Oldest first. */
-  readonly #inFlight = new Set<Batch>();
-  /** Operations that wait or are in flight. */
-  #unanswered = 0;
-  /** Counts the connections: what belongs to one is never sent on the next (PROTOCOL 2.2). */
   #session = 0;
   #isSlotted = false;
   #abandoned: Fault | undefined;
@@ -57,10 +42,15 @@ export class Outbox implements BatchOrigin {
   constructor(connection: Connection, runtime: OutboxRuntime) {
     this.connection = connection;
     this.#runtime = runtime;
+    // What was for one connection is never sent on the next: something else may have been decided since (PROTOCOL 2.2).
     connection.onReady(() => {
       this.#session += 1;
-      this.#giveUp(this.#waiting.splice(0));
+      this.#giveUp([...this.#kept.splice(0), ...this.#waiting.splice(0)]);
     });
+  }
+
+  get session(): number {
+    return this.#session;
   }
 
   /** Under load many are given up, and an error takes its time to make: one for all. */
@@ -69,10 +59,18 @@ export class Outbox implements BatchOrigin {
     return this.#abandoned;
   }
 
+  now(): number {
+    return this.#runtime.monotonic();
+  }
+
+  refusesSlots(): void {
+    this.#isSlotted = true;
+  }
+
   /** To be called where the connection stands. */
   post(operation: Operation): void {
     if (this.#unanswered >= mostUnanswered) {
-      operation.settle(this.#unsentFor(`${mostUnanswered} commands are unanswered`));
+      operation.settle(this.#unsentFor(overflow));
       return;
     }
     this.#unanswered += 1;
@@ -81,8 +79,8 @@ export class Outbox implements BatchOrigin {
     else if (!this.#isDue) this.#plan(operation);
   }
 
-  /** Sends what may be sent now. `isLast`: the rest as well. */
-  flush(isLast = false): void {
+  /** Sends what waits, as far as it may be sent now. */
+  readonly flush = (): void => {
     this.#isDue = false;
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -90,92 +88,83 @@ export class Outbox implements BatchOrigin {
     // Taken as a whole first: to look whether a claim is abandoned may end a hold, whose owner may ask for more.
     const waiting = this.#waiting;
     this.#waiting = [];
-    if (!this.connection.isReady) return this.#giveUp(waiting);
+    if (this.connection.isReady) this.#send(waiting);
+    else this.#giveUp(waiting);
+  };
+
+  /** Sends all that there is: the connection is about to be closed. */
+  finish(): void {
+    const operations = [...this.#kept.splice(0), ...this.#waiting.splice(0)];
+    if (this.connection.isReady) this.#send(operations, "keeping up");
+    else this.#giveUp(operations);
+  }
+
+  answered(lane: Lane, operations: number): void {
+    this.#unanswered -= operations;
+    if (lane.isIdle) this.#lanes.delete(lane.slot);
+    if (this.#kept.length > 0) this.#waiting = [...this.#kept.splice(0), ...this.#waiting];
+    this.flush();
+  }
+
+  /** When it is to be sent, with all that waits before it. */
+  #plan(operation: Operation): void {
+    const isWhole = this.#waiting.length >= largestBatch;
+    if (this.#lanes.size === 0 || isWhole || this.#undoesClaimInFlight(operation)) {
+      this.#isDue = true;
+      void Promise.resolve().then(this.flush);
+    } else this.#timer ??= this.#runtime.setTimer(this.flush, longestWait);
+  }
+
+  /** `pace`: what is to be thought of all masters. */
+  #send(operations: readonly Operation[], pace?: Pace): void {
     this.#isFlushing = true;
-    const groups = new Map<Slot, Group>();
-    const kept = waiting.filter((operation) => !this.#assign(operation, groups, isLast));
-    for (const group of groups.values()) this.#send(group);
-    if (kept.length > 0) this.#waiting = [...kept, ...this.#waiting];
+    const paces = new Map<Lane, Pace>();
+    for (const operation of operations) {
+      if (isAbandoned(operation)) {
+        this.#refuse(operation, this.abandoned);
+        continue;
+      }
+      const lane = this.#laneOf(operation);
+      let itsPace = paces.get(lane);
+      if (!itsPace) {
+        itsPace = pace ?? lane.pace;
+        paces.set(lane, itsPace);
+      }
+      if (itsPace === "keeping up") lane.add(operation);
+      else this.#addOrKeep(operation, lane, itsPace);
+    }
+    for (const lane of paces.keys()) lane.send();
     this.#isFlushing = false;
   }
 
-  stands(batch: Batch): boolean {
-    return this.connection.isReady && batch.session === this.#session;
-  }
-
-  answered(batch: Batch): void {
-    this.#inFlight.delete(batch);
-    this.#unanswered -= batch.operations.length;
-    if (this.#waiting.length > 0) this.flush();
-  }
-
-  refusesSlots(): void {
-    this.#isSlotted = true;
-  }
-
-  /** When the operation is to be sent, with all that waits before it. */
-  #plan(operation: Operation): void {
-    const isUrgent = this.#inFlight.size === 0 || this.#mayFollow(operation);
-    if (isUrgent || this.#waiting.length >= largestBatch) {
-      this.#isDue = true;
-      queueMicrotask(this.#flush);
-    } else this.#timer ??= this.#runtime.setTimer(this.#flush, longestWait);
-  }
-
-  /** Puts the operation into a group, or refuses it. False where it has to wait. */
-  #assign(operation: Operation, groups: Map<Slot, Group>, isLast: boolean): boolean {
-    if (isAbandoned(operation)) return this.#refuse(operation, this.abandoned);
-    const slot = this.connection.slotOf?.(operation.keys[0]!, this.#isSlotted);
-    let group = groups.get(slot);
-    if (!group) {
-      group = { slot, state: isLast ? "keeping up" : this.#stateOf(slot), operations: [], keys: 0 };
-      groups.set(slot, group);
-    }
-    if (group.state !== "keeping up" && !this.#mayFollow(operation)) {
-      if (group.state === "lagging" || isCleanUp(operation)) return false;
-      return this.#refuse(operation, this.#unsentFor(`it has not answered for ${silence} ms`));
-    }
-    const isFull = group.operations.length >= largestBatch || group.keys + operation.keys.length > mostKeys;
-    if (operation.isAlone || isFull) this.#send(group);
-    group.operations.push(operation);
-    group.keys += operation.keys.length;
-    if (operation.isAlone) this.#send(group);
-    return true;
-  }
-
-  #send(group: Group): void {
-    const { slot, operations } = group;
-    if (operations.length === 0) return;
-    group.operations = [];
-    group.keys = 0;
-    const batch = new Batch(this, operations, slot, this.#session, this.#runtime.monotonic());
-    this.#inFlight.add(batch);
-    batch.send();
-  }
-
-  /** A silent one is sent no more: what is in flight tells when it is back. */
-  #stateOf(slot: Slot): Group["state"] {
-    let oldest: Batch | undefined;
-    let inFlight = 0;
-    for (const batch of this.#inFlight) {
-      if (batch.slot !== slot) continue;
-      oldest ??= batch;
-      inFlight += batch.operations.length;
-    }
-    // Late alone is not enough: whoever has a longer time-out may still wait for it.
-    const isOver = oldest?.operations.some(({ claim }) => !claim || claim.abandoned);
-    if (isOver && this.#runtime.monotonic() - oldest!.sentAt > silence) return "silent";
-    return inFlight < window ? "keeping up" : "lagging";
+  /** A silent master is asked for nothing: what is in flight tells when it is back. */
+  #addOrKeep(operation: Operation, lane: Lane, pace: "lagging" | "silent"): void {
+    const isWanted = operation.isAlone && pace === "lagging";
+    if (isWanted || this.#undoesClaimInFlight(operation)) lane.add(operation);
+    else if (pace === "lagging" || isCleanUp(operation)) this.#kept.push(operation);
+    else this.#refuse(operation, this.#unsentFor(`it has not answered for ${silence} ms`));
   }
 
   /**
    * A clean-up of a claim that is in flight goes out at once, behind it on the same connection: sent on the next one it
    * might overtake it (PROTOCOL 2.6).
    */
-  #mayFollow(operation: Operation): boolean {
-    if (!isCleanUp(operation)) return false;
-    for (const batch of this.#inFlight) if (batch.hasClaimFor(operation)) return true;
-    return false;
+  #undoesClaimInFlight(operation: Operation): boolean {
+    return isCleanUp(operation) && this.#lanes.get(this.#slotOf(operation))?.hasClaimFor(operation) === true;
+  }
+
+  #slotOf({ keys }: Operation): number | undefined {
+    return this.connection.slotOf?.(keys[0]!, this.#isSlotted);
+  }
+
+  #laneOf(operation: Operation): Lane {
+    const slot = this.#slotOf(operation);
+    let lane = this.#lanes.get(slot);
+    if (!lane) {
+      lane = new Lane(this, slot);
+      this.#lanes.set(slot, lane);
+    }
+    return lane;
   }
 
   #giveUp(operations: readonly Operation[]): void {
@@ -183,10 +172,9 @@ export class Outbox implements BatchOrigin {
     for (const operation of operations) this.#refuse(operation, fault);
   }
 
-  #refuse(operation: Operation, why: Fault): true {
+  #refuse(operation: Operation, why: Fault): void {
     this.#unanswered -= 1;
     operation.settle(why);
-    return true;
   }
 
   #unsentFor(why: string): Fault {

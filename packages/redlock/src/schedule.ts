@@ -26,7 +26,7 @@ export class Schedule {
   readonly #runtime: Runtime;
   readonly #clock: LeaseClock;
   #queue: TinyQueue<Entry> = queueOf([]);
-  /** How many in the queue are cancelled: they leave it when they are due, or when they are most of it. */
+  /** Since the queue was last swept: no more than these in it are dead. */
   #cancelled = 0;
   #timer: Timer | undefined;
   /** When the timer is due; minus infinity while appointments are kept, since it is set anew after that. */
@@ -55,7 +55,8 @@ export class Schedule {
     if (!appointment?.who) return;
     (appointment as Entry).who = undefined;
     this.#cancelled += 1;
-    // Most locks are released long before their deadline: nothing may be left of them until then.
+    // Most locks are released long before their deadline, and nothing may be left of them until then. So at most
+    // half of the queue is dead, and a sweep costs as much as the cancellations before it.
     if (this.#cancelled * 2 > this.#queue.length) this.#sweep();
   }
 
@@ -72,13 +73,13 @@ export class Schedule {
 
   /** For the earliest; for none when there is none. */
   #setTimer(): void {
-    const due = this.#queue.peek()?.due ?? Number.POSITIVE_INFINITY;
+    const next = this.#queue.peek();
     // The clock first: if it finds that it has leapt, the timer that is set for that is replaced here as well.
-    const left = due - this.#clock.now();
+    const left = next ? next.due - this.#clock.now() : 0;
     this.#timer?.cancel();
     this.#timer = undefined;
-    this.#timerDue = due;
-    if (this.#queue.length === 0) return;
+    this.#timerDue = next?.due ?? Number.POSITIVE_INFINITY;
+    if (!next) return;
     const delay = Math.min(Math.max(Math.ceil(left), 0), longestTimer);
     this.#timer = this.#runtime.setTimer(() => this.#look(), delay);
     this.#timer.unref();
@@ -92,7 +93,6 @@ export class Schedule {
       for (let next = this.#queue.peek(); next && next.due <= now; next = this.#queue.peek()) {
         this.#queue.pop();
         const { who } = next;
-        if (!who) this.#cancelled -= 1;
         next.who = undefined;
         who?.onDue();
       }

@@ -52,7 +52,7 @@ class ScriptedConnection implements Connection {
     return error instanceof ReplyError;
   }
 
-  subscribe?: Connection["subscribe"];
+  subscribe?: NonNullable<Connection["subscribe"]>;
 
   onReady(): () => void {
     return () => {};
@@ -230,13 +230,9 @@ describe("listening", () => {
 
   /** A node that listens, as far as `changed` tells it. */
   function listening() {
-    const { node, connection } = nodeWith([1000], [1000], [1000]);
-    let changed: Changed = () => {};
-    let publish: (message: string) => void = () => {};
-    connection.subscribe = (_channel, hear, tell) => {
-      publish = hear;
-      changed = tell;
-    };
+    const connection = new ScriptedConnection([1000], [1000], [1000]);
+    const subscriptions: Array<{ hear: (message: string) => void; changed: Changed }> = [];
+    connection.subscribe = (_channel, hear, changed) => void subscriptions.push({ hear, changed });
     const told: string[] = [];
     const faults: NodeError[] = [];
     const listener = new ScriptedNode(connection, {
@@ -250,7 +246,8 @@ describe("listening", () => {
     );
     const inboxes = () => connection.sent.map((words) => words.at(-1));
     const enrol = () => listener.queue!.enrol({ ...claim, token: "w.1", ticket: 1, patience: 1 });
-    return { node, listener, known, told, faults, inboxes, enrol, change: changed, publish };
+    const { changed: change, hear: publish } = subscriptions[0]!;
+    return { listener, known, told, faults, inboxes, enrol, change, publish };
   }
 
   test("a channel is told as long as it is listened to", async () => {
@@ -281,7 +278,11 @@ describe("listening", () => {
   test("that the connection cannot do settles, and is no fault", async () => {
     const faults: NodeError[] = [];
     const node = new ScriptedNode(new ScriptedConnection(), { onFault: (error) => faults.push(error) });
-    await node.queue!.listen("inbox", () => {}, () => {});
+    await node.queue!.listen(
+      "inbox",
+      () => {},
+      () => {},
+    );
     expect(node.queue!.isListening).toBe(false);
     expect(faults).toEqual([]);
   });

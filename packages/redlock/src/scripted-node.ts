@@ -72,7 +72,7 @@ export class ScriptedNode implements LockNode {
   }
 
   close(): Promise<void> {
-    this.#outbox.flush(true);
+    this.#outbox.finish();
     return this.#connection.close();
   }
 
@@ -82,8 +82,7 @@ export class ScriptedNode implements LockNode {
 
   #makeQueue(onFault: (error: NodeError) => void): LockQueue {
     const inbox = new Inbox(this.#connection, (error) => {
-      const { isReply } = this.#connection;
-      onFault(failed(this.name, error, isReply(error), []).error);
+      onFault(failed(this.name, error, this.#connection.isReply(error), []).error);
     });
     return {
       enrol: (enrolment) => this.#claim("q", enrolment, [enrolment.token, inbox.address]),

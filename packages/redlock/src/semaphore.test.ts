@@ -21,6 +21,12 @@ function taken(
   return slots.filter((index) => setting.masters[0]!.owner(`{api}:slot:${index}`) !== undefined);
 }
 
+/** How often this client has asked for the only slot. */
+function asked({ nodes }: VirtualClient): number {
+  const votes = nodes[0]!.sent.filter(({ kind }) => kind === "vote");
+  return votes.filter(({ resources }) => resources[0] === "{api}:slot:0").length;
+}
+
 describe("a semaphore's arguments", () => {
   test.each([
     ["no name", ["", 5]],
@@ -169,6 +175,20 @@ describe("acquire", () => {
     expect(order).toEqual([0, 1]);
   });
 
+  test("of all who wait, one at a time asks for the slots", async () => {
+    const { time, redlock, masters } = virtualSetting(3, patient);
+    await time.run(new Semaphore(redlock, "api", 1).acquire(60_000));
+    const [first, second] = [new VirtualClient(masters, patient, 7), new VirtualClient(masters, patient, 8)];
+    for (const client of [first, second]) {
+      new Semaphore(client.redlock, "api", 1).acquire(60_000, { waitTimeout: 5000 }).catch(() => {});
+      await time.advance(300);
+    }
+    const before = [asked(first), asked(second)];
+    await time.advance(1000);
+    expect(asked(first)).toBeGreaterThan(before[0]!);
+    expect(asked(second)).toBe(before[1]);
+  });
+
   test("several permits: gathers them as they are freed, kept extended, into one lock", async () => {
     const setting = virtualSetting(3, patient);
     const { time, redlock } = setting;
@@ -227,6 +247,37 @@ describe("acquire", () => {
     const patient = await time.measure(semaphore.acquire(60_000, { retryCount: 5, retryDelay: 100 }));
     expect(patient.took).toBeGreaterThanOrEqual(500);
     expect(patient.took).toBeLessThan(1000);
+  });
+
+  test("aborted while it looks for a free slot, it rejects at once and has none", async () => {
+    const setting = virtualSetting(3, patient);
+    const { time, redlock, nodes } = setting;
+    for (const node of nodes) node.toMaster = 20;
+    const controller = new AbortController();
+    const looking = new Semaphore(redlock, "api", 2).acquire(1000, { signal: controller.signal });
+    looking.catch(() => {});
+    await time.advance(10);
+    controller.abort();
+    const { error } = await time.measure(looking);
+    expect(error).toBeInstanceOf(AbortError);
+    await time.advance(100);
+    expect(taken(setting, 2)).toEqual([]);
+  });
+
+  test("time that runs out between two looks at the clock is time that is over", async () => {
+    for (let waitTimeout = 0; waitTimeout < 400; waitTimeout += 10) {
+      const { time, redlock, machine } = virtualSetting(3, patient);
+      const semaphore = new Semaphore(redlock, "api", 1);
+      await time.run(semaphore.acquire(60_000));
+      let readings = 0;
+      const monotonic = machine.monotonic.bind(machine);
+      machine.monotonic = () => {
+        readings += 1;
+        return monotonic() + 20 * readings;
+      };
+      const { error } = await time.measure(semaphore.acquire(60_000, { waitTimeout }));
+      expect(error).toBeInstanceOf(ExecutionError);
+    }
   });
 
   test.each([1, 2])(

@@ -55,10 +55,10 @@ export class SlotRace {
   }
 
   async #contest(slot: string): Promise<void> {
-    const { acquire, count, ttl, settings } = this.#terms;
+    const { count, ttl, settings } = this.#terms;
     const over = this.#over.signal;
     for (;;) {
-      const lock = await acquire(slot, over);
+      const lock = await this.#terms.acquire(slot, over);
       if (!(lock instanceof Lock)) throw lock;
       if (over.aborted) {
         // Granted in the moment in which others were enough.

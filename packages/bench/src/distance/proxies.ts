@@ -1,11 +1,11 @@
 import { startProxy } from "@quorlock/testbed";
-import { taskOf, tell } from "../program.ts";
+import { task, tell } from "../program.ts";
 import type { DistanceTask, Listening } from "./messages.ts";
 
 // Proxies in front of all masters, some of which take their time, in a process of their own: what they do is no cost of
 // the client's. They last until the process is ended.
 
-const { targets, distant, latency } = taskOf<DistanceTask>();
+const { targets, distant, latency } = task() as DistanceTask;
 const proxies = await Promise.all(targets.map((target) => startProxy(target)));
 // The requests wait for all of it: so nothing is late twice.
 for (const proxy of proxies.slice(0, distant)) proxy.delay(latency, "requests");

@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Contender } from "../contender.ts";
 import { heapInUse } from "../heap.ts";
 import { openContender } from "../lineup.ts";
-import { heard, taskOf, tell } from "../program.ts";
+import { heard, task, tell } from "../program.ts";
 import type { HoldingMessage, HoldingTask, WatchOrder } from "./messages.ts";
 
 // Holds very many locks that the library keeps extended, in a heap in which there is nothing else.
@@ -11,10 +11,14 @@ import type { HoldingMessage, HoldingTask, WatchOrder } from "./messages.ts";
 const chains = 100;
 const warmUps = 200;
 
-const { contender: name, terms, prefix, count } = taskOf<HoldingTask>();
+const { contender: name, terms, prefix, count } = task() as HoldingTask;
 
 /** Resolves when all are held; who holds them waits for `released`. */
-async function holdAll(contender: Contender, resources: readonly string[], released: Promise<void>): Promise<void> {
+async function holdAll(
+  contender: Contender,
+  resources: readonly string[],
+  released: Promise<void>,
+): Promise<void> {
   let next = 0;
   const chain = async (): Promise<void> => {
     while (next < resources.length) {
@@ -53,7 +57,7 @@ const settled: HoldingMessage = {
 };
 await tell(settled);
 
-const order = await heard<WatchOrder>();
+const order = (await heard()) as WatchOrder;
 const cpuBefore = process.cpuUsage();
 await pause(order.milliseconds);
 const { user, system } = process.cpuUsage(cpuBefore);

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { heapInUse } from "../heap.ts";
 import { openContender } from "../lineup.ts";
-import { taskOf, tell } from "../program.ts";
+import { task, tell } from "../program.ts";
 import type { HoldingMessage, WaitingTask } from "./messages.ts";
 
 // Waits very often for locks that somebody else holds, in a heap in which there is nothing else.
@@ -9,7 +9,7 @@ import type { HoldingMessage, WaitingTask } from "./messages.ts";
 /** What is asked of the masters for a new waiter has been answered by then, ms. */
 const settlingTime = 3000;
 
-const { contender: name, terms, prefix, count, isShared } = taskOf<WaitingTask>();
+const { contender: name, terms, prefix, count, isShared } = task() as WaitingTask;
 const holder = await openContender(name, terms);
 const contender = await openContender(name, terms);
 const resources = Array.from({ length: count }, (_, index) => (isShared ? prefix : `${prefix}:${index}`));

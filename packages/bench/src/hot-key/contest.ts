@@ -45,7 +45,9 @@ export async function runContest(
   const { processes, workers, hold } = setting;
   const resource = `hot-key:${contender}:${Math.round(sharedNow())}`;
   const task: WorkerTask = { contender, terms: { ...terms, waitTimeout }, resource, workers, hold };
-  const children = Array.from({ length: processes }, () => Child.start<WorkerMessage>("hot-key/worker", task));
+  const children = Array.from({ length: processes }, () =>
+    Child.start<WorkerMessage>("hot-key/worker", task),
+  );
   try {
     await Promise.all(children.map((child) => child.message("ready", startLimit)));
     const begin = sharedNow() + notice;

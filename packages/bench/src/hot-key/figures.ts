@@ -38,7 +38,9 @@ export function figuresOf(contest: Contest): ContestFigures {
   const counted = all.filter(({ granted }) => granted >= from && granted < until);
   const waits = waitsOf(contest, counted);
   const gaps = gapsOf(counted).toSorted((a, b) => a - b);
-  const holds = counted.flatMap(({ granted, releasing }) => (releasing === undefined ? [] : [releasing - granted]));
+  const holds = counted.flatMap(({ granted, releasing }) =>
+    releasing === undefined ? [] : [releasing - granted],
+  );
   const clientCpu = reports.reduce((sum, report) => sum + report.clientCpu, 0);
   return {
     grants: counted.length,
@@ -67,7 +69,7 @@ function waitsOf({ until, reports }: Contest, counted: readonly PlacedGrant[]): 
 
 /** How many grants each worker of each process had. */
 function sharesOf(processes: number, workers: number, counted: readonly PlacedGrant[]): readonly number[] {
-  const shares = new Array<number>(processes * workers).fill(0);
+  const shares = Array.from({ length: processes * workers }, () => 0);
   for (const { process, worker } of counted) shares[process * workers + worker]! += 1;
   return shares;
 }

@@ -1,14 +1,14 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Contender } from "../contender.ts";
 import { openContender } from "../lineup.ts";
-import { heard, taskOf, tell } from "../program.ts";
+import { heard, task, tell } from "../program.ts";
 import { sharedNow, untilShared } from "../shared-clock.ts";
 import type { Grant, WorkerReport, WorkerStart, WorkerTask } from "./messages.ts";
 
 // One process of a contest for a hot key: some workers, each of which wants the lock, holds it for a moment, gives it
 // back and wants it again. It reports when the time is up, and ends, whoever still waits.
 
-const { contender: name, terms, resource, workers, hold } = taskOf<WorkerTask>();
+const { contender: name, terms, resource, workers, hold } = task() as WorkerTask;
 const warmUps = 5;
 
 const contender = await openContender(name, terms);
@@ -17,7 +17,7 @@ for (let index = 0; index < warmUps; index += 1) {
   await release();
 }
 await tell({ kind: "ready" });
-const { begin, from, until } = await heard<WorkerStart>();
+const { begin, from, until } = (await heard()) as WorkerStart;
 
 const grants: Grant[] = [];
 /** When each worker that waits now began to. */

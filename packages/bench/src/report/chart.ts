@@ -91,11 +91,15 @@ function groupsOf({ titles, quantity }: Panel, measurements: readonly Measuremen
   const groups = new Map<string, Measurement[]>();
   for (const measurement of measurements) {
     const label = titles.exec(measurement.title)?.[1];
-    if (label === undefined || measurement.quantity !== quantity || !drawn.includes(measurement.contender)) continue;
+    if (label === undefined || measurement.quantity !== quantity || !drawn.includes(measurement.contender))
+      continue;
     groups.set(label, [...(groups.get(label) ?? []), measurement]);
   }
-  const place = ({ contender }: Measurement): number => drawn.indexOf(contender);
-  return [...groups].map(([label, bars]) => ({ label, bars: bars.toSorted((a, b) => place(a) - place(b)) }));
+  return [...groups].map(([label, bars]) => ({ label, bars: bars.toSorted((a, b) => rank(a) - rank(b)) }));
+}
+
+function rank({ contender }: Measurement): number {
+  return drawn.indexOf(contender);
 }
 
 function heightOf(groups: readonly Group[]): number {
@@ -103,7 +107,9 @@ function heightOf(groups: readonly Group[]): number {
 }
 
 function drawnPanel({ heading, better }: Panel, groups: readonly Group[], x: number, y: number): string {
-  const most = Math.max(...groups.flatMap(({ bars }) => bars.map(({ high, median }) => finite(high) ?? finite(median) ?? 0)));
+  const most = Math.max(
+    ...groups.flatMap(({ bars }) => bars.map(({ high, median }) => finite(high) ?? finite(median) ?? 0)),
+  );
   const lengthOf = (value: number): number => (most > 0 ? (barsWidth * value) / most : 0);
   const parts = [
     `<text class="label" x="${x}" y="${y + 16}">${escaped(heading)}</text>`,
@@ -152,7 +158,9 @@ function describedAs(filled: ReadonlyArray<{ panel: Panel; groups: readonly Grou
   return filled
     .flatMap(({ panel, groups }) =>
       groups.map(({ label, bars }) => {
-        const values = bars.map(({ contender, median }) => `${contender} ${figure(finite(median) ?? Number.NaN)}`);
+        const values = bars.map(
+          ({ contender, median }) => `${contender} ${figure(finite(median) ?? Number.NaN)}`,
+        );
         return `${panel.heading}, ${label}: ${values.join(", ")}`;
       }),
     )
@@ -160,7 +168,11 @@ function describedAs(filled: ReadonlyArray<{ panel: Panel; groups: readonly Grou
 }
 
 function escaped(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+  return text
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;");
 }
 
 const style = `

@@ -30,9 +30,10 @@ export function storedGoal(goal: Goal): StoredGoal {
 
 /** Numbers to four figures; what is no number, since it failed or was not there, as null. */
 export function jsonOf(report: Report): string {
-  const short = (_: string, value: unknown): unknown => {
-    if (typeof value !== "number") return value;
-    return Number.isFinite(value) ? Number(value.toPrecision(4)) : null;
-  };
-  return `${JSON.stringify(report, short, 2)}\n`;
+  return `${JSON.stringify(report, (_, value: unknown) => shortened(value), 2)}\n`;
+}
+
+function shortened(value: unknown): unknown {
+  if (typeof value !== "number") return value;
+  return Number.isFinite(value) ? Number(value.toPrecision(4)) : null;
 }

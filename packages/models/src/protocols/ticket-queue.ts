@@ -21,6 +21,8 @@ export const queueMutants = [
   "a push for an old round is counted in a later one",
   "a vote that was given up is counted again",
   "the head is handed the key without being told the round",
+  "a key that was handed over does not expire",
+  "a loser keeps its vote",
 ] as const;
 export type QueueMutant = (typeof queueMutants)[number];
 
@@ -28,17 +30,19 @@ export interface QueueBounds {
   readonly waiters: number;
   /** Rounds of one waiter that can be about at the same time. */
   readonly rounds: number;
-  /** How much goes wrong: messages lost, waiters that die, give up, stay away for a while, or send no heartbeat. */
+  /** How much goes wrong: messages lost, waiters that die, give up, leave for a while, or send no heartbeat. */
   readonly faults: number;
+  /** Whether connections keep the order, and are never replaced by others. */
+  readonly inOrder: boolean;
+  /** Whether it is searched for two holders, or for states from which somebody is never served. */
+  readonly about: "safety" | "liveness";
 }
 
 /** What a waiter is doing. */
 const waiting = 0;
 const holding = 1;
-/** It has left all queues for a while, since it reached too few nodes (14.11). */
-const away = 2;
 /** Served, given up, or dead. */
-const gone = 3;
+const gone = 2;
 
 /** What is on its way between a waiter and a node, for each round: a sum of these. */
 const enrolment = 1;
@@ -71,6 +75,11 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
   const takeAway = (next: State, what: number, waiter: number, node: number, of: number): void =>
     messages.set(next, messages.get(next, waiter, node, of) & ~what, waiter, node, of);
 
+  /** Whether nothing of `of` or before is in front of it on the connection. */
+  const isFirst = (now: State, waiter: number, node: number, of: number): boolean =>
+    !bounds.inOrder ||
+    rounds.all.every((older) => older >= of || (messages.get(now, waiter, node, older) & ~grant) === 0);
+
   /** A yes, or a push. For an old round it is never counted (14.4), so it need not be kept. */
   function sendGrant(next: State, waiter: number, node: number, of: number): void {
     const current = phase.get(next, waiter) === waiting && round.get(next, waiter) === of;
@@ -90,7 +99,7 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
 
   /** Vote, enrol and yield in one step. My own token counts as free, and is rewritten to the round that asks. */
   function enrol(now: State, step: Step, waiter: number, node: number, of: number): void {
-    if (!isOnItsWay(now, enrolment, waiter, node, of)) return;
+    if (!isOnItsWay(now, enrolment, waiter, node, of) || !isFirst(now, waiter, node, of)) return;
     const owner = key.get(now, node);
     const newest = Math.max(entry.get(now, waiter, node), owner === waiter ? keyRound.get(now, node) : 0);
     const stale = newest > of && mutant !== queueMutants[0];
@@ -106,14 +115,18 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
         takeAway(next, enrolment, waiter, node, of);
         if (stale) return;
         entry.set(next, of, waiter, node);
-        if (owner === 0 || owner === waiter) giveToHead(next, node);
+        if (owner === waiter && mutant === queueMutants[6]) {
+          keyRound.set(next, of, node);
+          sendGrant(next, waiter, node, of);
+        } else if (owner === 0 || owner === waiter) giveToHead(next, node);
       },
     );
   }
 
   /** A release, or a leave: the entry goes, and so does the vote, to the next, if they are of rounds up to this. */
   function part(now: State, step: Step, waiter: number, node: number, of: number): void {
-    if (!isOnItsWay(now, leave, waiter, node, of)) return;
+    if (!isOnItsWay(now, leave, waiter, node, of) || !isFirst(now, waiter, node, of)) return;
+    if (bounds.inOrder && isOnItsWay(now, enrolment, waiter, node, of)) return;
     const anyRound = mutant === queueMutants[1];
     step(
       () => `node ${node} receives that waiter ${waiter} leaves, round ${of}`,
@@ -125,25 +138,34 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
     );
   }
 
-  /** A heartbeat, and the answer to whatever went wrong: it forgets its votes first, then asks anew. */
+  /**
+   * A heartbeat, and the answer to whatever went wrong: it forgets its votes first, then asks anew. Who reached too
+   * few nodes leaves all queues before (14.11).
+   */
   function nextRound(now: State, step: Step, waiter: number): void {
-    const doing = phase.get(now, waiter);
-    if (doing !== waiting && doing !== away) return;
+    if (phase.get(now, waiter) !== waiting) return;
     const current = round.get(now, waiter);
     const full = current === bounds.rounds;
     if (full && hasTraces(now, waiter, 1)) return;
     const next = full ? current : current + 1;
+    const begin = (state: State): void => {
+      if (full) renumber(state, waiter);
+      round.set(state, next, waiter);
+      for (const node of nodes.all) {
+        for (const of of rounds.all) if (mutant !== queueMutants[3]) takeAway(state, grant, waiter, node, of);
+        send(state, enrolment, waiter, node, next);
+      }
+    };
+    const renumbered = full ? ", with its rounds numbered anew" : "";
+    step(() => `waiter ${waiter} begins round ${next}${renumbered}`, begin);
+    if (current === 0) return;
     step(
-      () => `waiter ${waiter} begins round ${next}${full ? ", with its rounds numbered anew" : ""}`,
+      () => `waiter ${waiter} reached too few nodes: it leaves all queues, and begins round ${next}${renumbered}`,
       (state) => {
-        if (full) renumber(state, waiter);
-        phase.set(state, waiting, waiter);
-        round.set(state, next, waiter);
-        for (const node of nodes.all) {
-          for (const of of rounds.all) if (mutant !== queueMutants[3]) takeAway(state, grant, waiter, node, of);
-          send(state, enrolment, waiter, node, next);
-        }
+        begin(state);
+        for (const node of nodes.all) send(state, leave, waiter, node, next - 1);
       },
+      "fault",
     );
   }
 
@@ -179,8 +201,8 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
   function goOn(now: State, step: Step, waiter: number): void {
     const doing = phase.get(now, waiter);
     const current = round.get(now, waiter);
-    const parts = (then: number) => (next: State) => {
-      stop(next, waiter, then);
+    const parts = (next: State): void => {
+      stop(next, waiter, gone);
       for (const node of nodes.all) send(next, leave, waiter, node, round.get(next, waiter));
     };
     if (doing === waiting && votes(now, waiter) >= 2) {
@@ -189,10 +211,9 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
         (next) => stop(next, waiter, holding),
       );
     }
-    if (doing === holding) step(() => `waiter ${waiter} releases`, parts(gone));
+    if (doing === holding) step(() => `waiter ${waiter} releases`, parts);
     if (doing === waiting && current > 0) {
-      step(() => `waiter ${waiter} reached too few nodes, and leaves the queues for now`, parts(away), "fault");
-      step(() => `waiter ${waiter} gives up and leaves`, parts(gone), "fault");
+      step(() => `waiter ${waiter} gives up and leaves`, parts, "fault");
     }
     if (doing !== gone && current > 0) {
       const story = (): string => `waiter ${waiter} dies, or is told that its time is up`;
@@ -234,7 +255,7 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
 
   function expire(now: State, step: Step, node: number): void {
     const owner = key.get(now, node);
-    if (owner !== 0 && mayExpire(now, owner, keyRound.get(now, node))) {
+    if (owner !== 0 && mutant !== queueMutants[5] && mayExpire(now, owner, keyRound.get(now, node))) {
       step(
         () => `the key of waiter ${owner}, round ${keyRound.get(now, node)}, expires on node ${node}`,
         (next) => {
@@ -244,11 +265,14 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
       );
     }
     for (const waiter of waiters.all) {
-      if (entry.get(now, waiter, node) === 0) continue;
+      const enrolled = entry.get(now, waiter, node);
+      if (enrolled === 0) continue;
+      // In time for one whose present heartbeat has not come, too early for one whose heartbeat has.
+      const due = phase.get(now, waiter) === gone || enrolled < round.get(now, waiter);
       step(
         () => `no heartbeat of waiter ${waiter} has come to node ${node}: its entry ends`,
         (next) => entry.set(next, 0, waiter, node),
-        phase.get(now, waiter) === gone ? undefined : "fault",
+        due ? undefined : "fault",
       );
     }
   }
@@ -256,7 +280,7 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
   /** Whoever has it has stopped to count on it. */
   function mayExpire(now: State, owner: number, of: number): boolean {
     const doing = phase.get(now, owner);
-    return doing === gone || doing === away || (doing === waiting && of < round.get(now, owner));
+    return doing === gone || (doing === waiting && of < round.get(now, owner));
   }
 
   /** No more faults than there may be. */
@@ -273,13 +297,19 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
     };
   }
 
+  /** Nobody has to leave for it: leaving is one of the things that go wrong. */
+  const goal = {
+    name: "everyone was served or is gone",
+    reached: (now: State) => waiters.all.every((waiter) => phase.get(now, waiter) === gone),
+  };
   const holders = (now: State): number[] => waiters.all.filter((waiter) => phase.get(now, waiter) === holding);
   return {
     layout,
     initial: [layout.blank()],
     steps(now, anyStep) {
-      // What happens when nobody is left concerns nobody.
-      if (waiters.all.every((waiter) => phase.get(now, waiter) === gone)) return;
+      // What happens when nobody is left concerns nobody, and one alone is no second holder.
+      const left = waiters.all.filter((waiter) => phase.get(now, waiter) !== gone).length;
+      if (left < (bounds.about === "safety" ? 2 : 1)) return;
       const step = limited(now, anyStep);
       for (const waiter of waiters.all) {
         nextRound(now, step, waiter);
@@ -288,7 +318,7 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
           for (const of of rounds.all) {
             enrol(now, step, waiter, node, of);
             part(now, step, waiter, node, of);
-            lose(now, step, waiter, node, of);
+            if (bounds.about === "liveness") lose(now, step, waiter, node, of);
           }
         }
       }
@@ -307,10 +337,6 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
           return owner !== 0 && keyRound.get(now, node) === 2 && isOnItsWay(now, enrolment, owner, node, 1);
         }),
     },
-    // Nobody has to leave for it: leaving is one of the things that go wrong.
-    goal: {
-      name: "everyone was served or is gone",
-      reached: (now) => waiters.all.every((waiter) => phase.get(now, waiter) === gone),
-    },
+    ...(bounds.about === "liveness" && { goal }),
   };
 }

@@ -62,14 +62,14 @@ export class Waits {
   }
 
   held(tenure: Tenure): void {
-    for (const resource of tenure.lock.resources) {
+    for (const resource of waitedFor(tenure)) {
       this.#useOf(resource).holders.add(tenure);
       for (const wait of this.#open) this.#overtake(wait, resource, tenure);
     }
   }
 
   over(tenure: Tenure): void {
-    for (const resource of tenure.lock.resources) {
+    for (const resource of waitedFor(tenure)) {
       const use = this.#useOf(resource);
       if (use.holders.delete(tenure)) use.heldUntil = Math.max(use.heldUntil, this.#kernel.now);
     }
@@ -93,6 +93,7 @@ export class Waits {
     const isLater = askedAt > wait.begunAt && this.#kernel.now > calmAt;
     if (wait.process === process || !isLater || !wait.resources.includes(resource)) return;
     wait.overtaken += 1;
+    if (!Number.isFinite(mostOvertaken)) return;
     this.#mostOvertaken = Math.max(this.#mostOvertaken, wait.overtaken / mostOvertaken);
     if (wait.overtaken !== mostOvertaken + 1) return;
     const who = `${wait.process.name} has waited for "${resource}" since ${wait.begunAt / 1000} ms`;
@@ -126,4 +127,9 @@ export class Waits {
     }
     return use;
   }
+}
+
+/** By which names others wait for what this one holds: of a semaphore nobody knows which slot it will be. */
+function waitedFor({ lock }: Tenure): readonly string[] {
+  return lock.share ? [lock.share.of] : lock.resources;
 }

@@ -37,8 +37,10 @@ function drawModes(random: Random): Partial<LockSettings> {
   };
 }
 
-function drawPatience({ ttl }: LockSettings, random: Random): Partial<LockSettings> {
-  return { waitTimeout: Math.round(ttl * random.logUniform(5, 50)) };
+/** Who asks again so often that it does nothing else makes a run long, and shows nothing. */
+function drawPatience({ ttl, retryDelay }: LockSettings, random: Random): Partial<LockSettings> {
+  const waitTimeout = Math.round(ttl * random.logUniform(5, 50));
+  return { waitTimeout, retryDelay: Math.max(retryDelay, Math.round(waitTimeout / 1000)) };
 }
 
 /** Mostly one hot lock, that is not held for long. */

@@ -1,0 +1,76 @@
+import { expect, test } from "vitest";
+import { type Contest, figuresOf } from "./figures.ts";
+import type { Grant, WorkerReport } from "./messages.ts";
+
+function grant(called: number, granted: number, releasing: number | undefined, worker = 0): Grant {
+  return { worker, called, granted, releasing };
+}
+
+function report(grants: readonly Grant[], waiting: readonly number[] = []): WorkerReport {
+  return { kind: "report", clientCpu: 100, grants, waiting, failures: 0 };
+}
+
+function contest(reports: readonly WorkerReport[], workers = 1): Contest {
+  return { from: 1000, until: 2000, workers, reports };
+}
+
+test("grants, waits and CPU count in the time that counts", () => {
+  const figures = figuresOf(
+    contest([
+      // Before, at its beginning, and after.
+      report([grant(900, 999, 999.5), grant(990, 1000, 1010), grant(1900, 2000, undefined)]),
+      report([grant(980, 1020, 1030)]),
+    ]),
+  );
+  expect(figures.grants).toBe(2);
+  expect(figures.rate).toBe(2);
+  expect(figures.p50).toBe((10 + 40) / 2);
+  expect(figures.clientCpu).toBe(100);
+  expect(figures.hold).toBe(10);
+});
+
+test("who waits to the end counts with what it has waited", () => {
+  const figures = figuresOf(contest([report([grant(1000, 1001, 1002)]), report([], [500])]));
+  expect(figures.p99).toBeGreaterThan(1400);
+});
+
+test("the index of fairness knows workers that had nothing", () => {
+  const figures = figuresOf(
+    contest([report([grant(1000, 1001, 1002, 1), grant(1003, 1004, 1005, 1)]), report([])], 2),
+  );
+  expect(figures.jain).toBe(0.25);
+});
+
+test("a gap is from a release to a grant in another process that waited already", () => {
+  const first = [grant(1000, 1001, 1010), grant(1100, 1101, 1110)];
+  const second = [
+    // Waited when the first was released: 2 ms.
+    grant(1005, 1012, 1020),
+    // Came later than the release before it.
+    grant(1120, 1121, 1130),
+    // Waited for one of its own process.
+    grant(1125, 1135, 1140, 1),
+  ];
+  const figures = figuresOf(contest([report(first), report(second)], 2));
+  expect(figures.gapP50).toBe(2);
+  expect(figures.gapP99).toBe(2);
+});
+
+test("a grant while another one holds is an overlap, also when that one never released", () => {
+  const clean = [report([grant(1000, 1001, 1010)]), report([grant(1000, 1010, 1020)])];
+  expect(figuresOf(contest(clean)).overlaps).toBe(0);
+  const overlapping = [
+    report([grant(1000, 1001, 1030)]),
+    report([grant(1000, 1010, 1020), grant(1021, 1025, 1026)]),
+  ];
+  expect(figuresOf(contest(overlapping)).overlaps).toBe(2);
+  const standing = [report([grant(1000, 1001, undefined)]), report([grant(1000, 1500, 1600)])];
+  expect(figuresOf(contest(standing)).overlaps).toBe(1);
+});
+
+test("nobody was granted anything: no rate, and waits as long as the contest", () => {
+  const figures = figuresOf(contest([report([], [500]), report([], [600])]));
+  expect(figures.rate).toBe(0);
+  expect(figures.p50).toBe(1450);
+  expect(figures.jain).toBeNaN();
+});

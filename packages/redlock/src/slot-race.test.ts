@@ -1,0 +1,84 @@
+import { describe, expect, test } from "vitest";
+import type { Lock } from "./lock.ts";
+import { Redlock } from "./redlock.ts";
+import { SlotRace } from "./slot-race.ts";
+import { virtualSetting } from "./virtual-time.test.ts";
+
+const ttl = 1000;
+
+function setting(count: number) {
+  const { time, masters, redlock, machine } = virtualSetting(3);
+  const granted: Lock[] = [];
+  const settings = Redlock.insideOf(redlock).settingsFor(undefined);
+  const controller = new AbortController();
+  const acquire = async (slot: string): Promise<Lock> => {
+    const lock = await redlock.acquire(slot, ttl);
+    granted.push(lock);
+    return lock;
+  };
+  const slots = ["a", "b", "c"];
+  const terms = { slots, count, ttl, settings, signal: controller.signal };
+  return { time, masters, machine, granted, terms, acquire, controller };
+}
+
+describe("a race for slots", () => {
+  test("gives back what is granted when others were enough", async () => {
+    const { time, masters, granted, terms, acquire } = setting(1);
+    const held = await time.run(new SlotRace({ ...terms, acquire }).run());
+    await time.advance(10);
+    expect(granted).toHaveLength(3);
+    expect(granted.map(({ state }) => state)).toEqual(["held", "released", "released"]);
+    expect(held).toEqual([granted[0]]);
+    expect(["a", "b", "c"].map((slot) => masters[0]!.owner(slot))).toEqual([
+      held[0]!.value,
+      undefined,
+      undefined,
+    ]);
+  });
+
+  test("keeps what it has until there are enough, as one and the same hold", async () => {
+    const { time, machine, granted, terms, acquire } = setting(2);
+    const late = async (slot: string): Promise<Lock> => {
+      if (slot !== "a") await new Promise<void>((resolve) => void machine.setTimer(resolve, 5 * ttl));
+      return acquire(slot);
+    };
+    const held = await time.run(new SlotRace({ ...terms, acquire: late }).run());
+    expect(held).toHaveLength(2);
+    expect(held[0]).toBe(granted[0]);
+    expect(granted.filter(({ resources }) => resources[0] === "a")).toHaveLength(1);
+    for (const lock of held) expect(lock.remaining()).toBeGreaterThan(0);
+  });
+
+  test("stands again for a slot that it has lost", async () => {
+    const { time, machine, granted, terms, acquire } = setting(2);
+    const once = async (slot: string): Promise<Lock> => {
+      if (slot !== "a") await new Promise<void>((resolve) => void machine.setTimer(resolve, 3 * ttl));
+      return acquire(slot);
+    };
+    const racing = new SlotRace({ ...terms, acquire: once }).run();
+    await time.advance(10);
+    // Busy for so long that no extension comes in time.
+    machine.block(2 * ttl);
+    await time.advance(2 * ttl + 100);
+    expect(granted.map(({ state }) => state)).toEqual(["lost", "held"]);
+    expect(await time.run(racing)).toHaveLength(2);
+  });
+
+  test("ends with its signal, and leaves nothing behind", async () => {
+    const { time, masters, terms, acquire, controller } = setting(2);
+    const pending = (slot: string, signal: AbortSignal): Promise<Lock> => {
+      if (slot === "a") return acquire(slot);
+      return new Promise((_, reject) =>
+        signal.addEventListener("abort", () => reject(signal.reason as Error)),
+      );
+    };
+    const racing = new SlotRace({ ...terms, acquire: pending }).run();
+    await time.advance(10);
+    const reason = new Error("enough");
+    controller.abort(reason);
+    const { error } = await time.measure(racing);
+    expect(error).toBe(reason);
+    await time.advance(10);
+    expect(masters[0]!.owner("a")).toBeUndefined();
+  });
+});

@@ -1,0 +1,66 @@
+import { expect, test } from "vitest";
+import { engineOf } from "../engine/engine-of.ts";
+import { Kernel } from "../engine/kernel.ts";
+import { Findings } from "./findings.ts";
+import { Shares } from "./shares.ts";
+import type { Tenure, Tenures } from "./tenures.ts";
+
+type Step = readonly [act: "begins" | "acts" | "ends", holder: number, permits?: number];
+
+/** What comes of these steps, one a microsecond, with two permits; `believed`: whether holders believe in their holds. */
+async function judged(believed: boolean, ...steps: readonly Step[]): Promise<readonly string[]> {
+  const kernel = new Kernel(engineOf("heap"));
+  const findings = new Findings(() => kernel.now);
+  const believes = ({ isOver }: Tenure): boolean => believed && !isOver;
+  const shares = new Shares(kernel, findings, { believes } as unknown as Tenures);
+  const tenures = new Map<number, Tenure>();
+  const take = ([act, holder, permits = 1]: Step): void => {
+    const process = { name: `client-${holder}`, now: kernel.now, isSuspended: false };
+    const lock = { share: { of: "s", permits, limit: 2 } };
+    const tenure =
+      tenures.get(holder) ??
+      ({ number: holder, process, lock, beganAt: kernel.now, isOver: false } as unknown as Tenure);
+    tenures.set(holder, tenure);
+    (tenure.process as { now: number }).now = kernel.now;
+    if (act === "begins") shares.began(tenure);
+    else if (act === "acts") shares.acted(tenure);
+    else tenure.isOver = true;
+  };
+  for (const [index, step] of steps.entries()) kernel.engine.schedule(() => take(step), index + 1);
+  await kernel.run(steps.length + 1, () => false);
+  return findings.violations.map(({ kind }) => kind);
+}
+
+function turnOf(holder: number): readonly Step[] {
+  return [
+    ["begins", holder],
+    ["acts", holder],
+    ["acts", holder],
+    ["ends", holder],
+  ];
+}
+
+test("as many as the limit may believe, and one more may not", async () => {
+  expect(await judged(true, ["begins", 1], ["begins", 2])).toEqual([]);
+  expect(await judged(true, ["begins", 1], ["begins", 2], ["begins", 3])).toEqual(["belief"]);
+  expect(await judged(true, ["begins", 1], ["begins", 2, 2])).toEqual(["belief"]);
+  expect(await judged(true, ["begins", 1], ["begins", 2], ["ends", 1], ["begins", 3])).toEqual([]);
+});
+
+test("whoever acts before and after others have begun to act held all along, believed or not", async () => {
+  const begun: readonly Step[] = [
+    ["begins", 1],
+    ["begins", 2],
+    ["begins", 3],
+    ["acts", 1],
+    ["acts", 2],
+    ["acts", 3],
+  ];
+  expect(await judged(false, ...begun)).toEqual([]);
+  expect(await judged(false, ...begun, ["acts", 1])).toEqual([]);
+  expect(await judged(false, ...begun, ["acts", 1], ["acts", 2])).toEqual(["effect"]);
+});
+
+test("those who came one after the other did not hold together", async () => {
+  expect(await judged(false, ...turnOf(1), ...turnOf(2), ...turnOf(3))).toEqual([]);
+});

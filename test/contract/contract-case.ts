@@ -1,0 +1,49 @@
+import { randomBytes } from "node:crypto";
+import type { LockNode } from "@quorlock/redlock";
+import { expect } from "vitest";
+import type { MasterView, Path } from "./driver.ts";
+
+/** Long enough that nothing expires during a case. */
+export const long = 60_000;
+/** What a case may take until it looks at a key again, ms: far above what it takes, far below {@link long}. */
+export const slack = 15_000;
+
+export interface TestClaim {
+  resources: readonly string[];
+  token: string;
+  ttl: number;
+  abandoned: boolean;
+}
+
+export interface Context {
+  readonly master: MasterView;
+  readonly path: Path;
+  /** Connected, and new for each case. */
+  node: LockNode;
+  /** One more. */
+  connect(): LockNode;
+}
+
+let cases = 0;
+
+/** New resources, in one slot of a Cluster; or those given. With a token of its own. */
+export function claimOf(resources: number | readonly string[], ttl = long, token?: string): TestClaim {
+  const names =
+    typeof resources === "number"
+      ? Array.from({ length: resources }, (_, index) => `{contract-${cases}}:${index}`)
+      : resources;
+  cases += 1;
+  return { resources: names, token: token ?? randomBytes(16).toString("hex"), ttl, abandoned: false };
+}
+
+export async function expectKey(
+  context: Context,
+  resource: string,
+  token: string,
+  ttl: number,
+): Promise<void> {
+  expect(await context.master.get(resource)).toBe(token);
+  const left = await context.master.pttl(resource);
+  expect(left).toBeGreaterThan(ttl - slack);
+  expect(left).toBeLessThanOrEqual(ttl);
+}
