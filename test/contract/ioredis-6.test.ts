@@ -10,6 +10,16 @@ lockNodeContract(
 );
 
 lockNodeContract(
+  "ioredis 6, without queues",
+  ioredisDriver({ client: (port) => new Redis(port, "127.0.0.1"), queue: false }),
+);
+
+lockNodeContract(
+  "ioredis 6, without queues and group commit",
+  ioredisDriver({ client: (port) => new Redis(port, "127.0.0.1"), queue: false, groupCommit: false }),
+);
+
+lockNodeContract(
   "ioredis 6, RESP2",
   ioredisDriver({ client: (port) => new Redis(port, "127.0.0.1", { protocol: 2 }) }),
 );

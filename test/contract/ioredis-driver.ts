@@ -1,10 +1,10 @@
 import { ScriptedNode } from "@quorlock/redlock";
+import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import { type Master, type Masters, startMasters, startProxy } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 // The package makes nodes of clients by itself and has no name for it: the contract is for what it makes.
 import { connectionOf, type IoredisClient } from "../../packages/redlock/src/ioredis.ts";
-import { watchingNodeOf } from "../../packages/redlock/src/without-scripts.ts";
-import type { DriverMaker, MasterView, Path } from "./driver.ts";
+import type { Driver, DriverMaker, MasterView, Path } from "./driver.ts";
 
 export interface IoredisDriverOptions {
   /** A new client of the master that is reached at `port` (the proxy's). */
@@ -31,38 +31,35 @@ export interface IoredisDriverOptions {
 /** Nodes of ioredis clients, each through a proxy to one master of its own. */
 export function ioredisDriver(options: IoredisDriverOptions): DriverMaker {
   const { scripts = true, queue = true, pushes = true } = options;
-  return Object.assign(() => start(options), {
-    queue: !scripts || !queue ? ("none" as const) : pushes ? ("pushes" as const) : ("heartbeats" as const),
-  });
+  const listens = pushes ? "pushes" : "heartbeats";
+  return Object.assign(() => startDriver(options), { queue: scripts && queue ? listens : "none" } as const);
 }
 
-async function start(options: IoredisDriverOptions): Promise<Driver> {
+async function startDriver(options: IoredisDriverOptions): Promise<Driver> {
   const { groupCommit = true, queue = true, scripts = true } = options;
-    const masters =
-      (await options.start?.()) ?? (await startMasters(1, { config: options.config ?? [], say: () => {} }));
-    const master = masters.list[0]!;
-    const admin = new Redis(master.port, master.host, {
-      ...(options.password === undefined ? {} : { password: options.password }),
-    });
-    const target = (await options.prepare?.(admin, master)) ?? master;
-    const proxy = await startProxy({ host: master.host, port: target.port });
-    return {
-      master: viewOf(admin, options.keyPrefix ?? ""),
-      path: pathOf(proxy),
-      connect() {
-        const client = options.client(proxy.port, master);
-        // A lost connection is what some cases are about; without a listener ioredis prints it.
-        client.on("error", () => {});
-        if (options.scripts === false) return watchingNodeOf(client);
-        const { groupCommit = true, queue = true } = options;
-        return new ScriptedNode(connectionOf(client), { groupCommit, queue });
-      },
-      async [Symbol.asyncDispose]() {
-        admin.disconnect();
-        await proxy.stop();
-        await masters.stop();
-      },
-    };
+  const masters =
+    (await options.start?.()) ?? (await startMasters(1, { config: options.config ?? [], say: () => {} }));
+  const master = masters.list[0]!;
+  const admin = new Redis(master.port, master.host, {
+    ...(options.password === undefined ? {} : { password: options.password }),
+  });
+  const target = (await options.prepare?.(admin, master)) ?? master;
+  const proxy = await startProxy({ host: master.host, port: target.port });
+  return {
+    master: viewOf(admin, options.keyPrefix ?? ""),
+    path: pathOf(proxy),
+    connect() {
+      const client = options.client(proxy.port, master);
+      // A lost connection is what some cases are about; without a listener ioredis prints it.
+      client.on("error", () => {});
+      if (!scripts) return withoutScripts([client])[0]!;
+      return new ScriptedNode(connectionOf(client), { groupCommit, queue });
+    },
+    async [Symbol.asyncDispose]() {
+      admin.disconnect();
+      await proxy.stop();
+      await masters.stop();
+    },
   };
 }
 
@@ -79,6 +76,13 @@ function viewOf(admin: Redis, keyPrefix: string): MasterView {
     },
     async remove(resource) {
       await admin.del(keyPrefix + resource);
+    },
+    place: (resource, waiter) => {
+      const key = keyPrefix + resource;
+      return admin.pttl(`quorlock:queue:${key.includes("{") ? key : `{${key}}`}:${waiter}`);
+    },
+    async listeners(channel) {
+      return Number((await admin.pubsub("NUMSUB", channel))[1]);
     },
     async forgetScripts() {
       await admin.script("FLUSH");

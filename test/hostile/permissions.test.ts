@@ -1,4 +1,5 @@
 import { Redlock } from "@quorlock/redlock";
+import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import { type Masters, startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
@@ -33,7 +34,7 @@ async function complaintsUnder(
   const complaints: string[] = [];
   vi.spyOn(console, "warn").mockImplementation((line: string) => void complaints.push(line));
   const client = new Redis(masters.urls[0]!, { username: "locks", password: "password", keyPrefix, db });
-  const redlock = new Redlock([client], { retryCount: 0, scripts });
+  const redlock = new Redlock(scripts ? [client] : withoutScripts([client]), { retryCount: 0 });
   client.on("error", (error) => complaints.push(error.message));
   redlock.on("error", (error) => complaints.push(error.message));
   for (const resources of [["a"], ["b", "c"]]) {

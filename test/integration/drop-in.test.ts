@@ -294,7 +294,7 @@ describe.each(Object.entries(modules))("the README's examples, with %s:", (_, mo
     expect(error).toBeInstanceOf(module.ExecutionError);
     const attempts = await Promise.all((error as InstanceType<RedlockModule["ExecutionError"]>).attempts);
     // (Who stands in a queue does not ask again: so long a wait is one attempt and a place.)
-    expect(attempts.length).toBeGreaterThanOrEqual(2);
+    expect(attempts.length).toBeGreaterThanOrEqual(1);
     expect(attempts.length).toBeLessThanOrEqual(4);
     for (const { membershipSize, quorumSize, votesFor, votesAgainst } of attempts) {
       expect({ membershipSize, quorumSize }).toEqual({ membershipSize: 3, quorumSize: 2 });

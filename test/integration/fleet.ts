@@ -8,6 +8,7 @@ import {
   type RedlockOptions,
   releaseScript,
 } from "@quorlock/redlock";
+import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import { type Master, type Masters, type MastersOptions, startMasters } from "@quorlock/testbed";
 import { Redis, type RedisOptions } from "ioredis";
 import { until } from "../contract/until.ts";
@@ -25,6 +26,8 @@ export interface OpenOptions extends RedlockOptions {
   /** The masters to use. Default: all. */
   readonly on?: readonly Pick<Master, "host" | "port">[];
   readonly client?: RedisOptions;
+  /** `false`: the masters are asked without scripts. */
+  readonly scripts?: boolean;
 }
 
 /** For tests that are not about silent masters: these answer, but the machine may be busy. Milliseconds. */
@@ -53,11 +56,14 @@ export class Fleet {
   }
 
   open(options: OpenOptions = {}): Opened {
-    const { on = this.masters, client: clientOptions = {}, ...redlockOptions } = options;
+    const { on = this.masters, client: clientOptions = {}, scripts = true, ...redlockOptions } = options;
     const clients = on.map(({ host, port }) => new Redis(port, host, clientOptions as object));
     // Without a listener ioredis prints what some tests are about.
     for (const client of clients) client.on("error", () => {});
-    const redlock = new Redlock(clients, { nodeTimeout: patience, ...redlockOptions });
+    const redlock = new Redlock(scripts ? clients : withoutScripts(clients), {
+      nodeTimeout: patience,
+      ...redlockOptions,
+    });
     const errors: NodeError[] = [];
     redlock.on("error", (error) => errors.push(error));
     const opened = { redlock, clients, errors };

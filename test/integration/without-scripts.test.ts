@@ -5,10 +5,10 @@ import {
   type RedlockOptions,
   ResourceLockedError,
 } from "@quorlock/redlock";
+import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import { type Masters, startMasters, startProxy, type Proxy as TestProxy } from "@quorlock/testbed";
 import { Cluster, Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { watchingNodeOf } from "../../packages/redlock/src/without-scripts.ts";
 import { until } from "../contract/until.ts";
 import { Fleet, fresh, rejection } from "./fleet.ts";
 import { WireTap } from "./wire-tap.ts";
@@ -113,7 +113,7 @@ describe("masters that have no EVAL", () => {
         .split("\n").length;
     const before = await connections();
     const { clients, redlock } = await fleet.openWarm({ scripts, on: fleet.masters.slice(0, 1) });
-    const redlocks = [redlock, new Redlock(clients, { scripts }), new Redlock(clients, { scripts })];
+    const redlocks = [redlock, new Redlock(withoutScripts(clients)), new Redlock(withoutScripts(clients))];
     for (let round = 0; round < 20; round += 1) {
       const resources = [fresh(), fresh()];
       const locks = await Promise.all(redlocks.map((each) => each.tryAcquire(resources, ttl)));
@@ -284,7 +284,7 @@ describe("an own key that expires between reads and EXEC", () => {
       ["set", 1000],
       ["looked at", 1],
     ])("is not created by a plain extension by which it would be %s", async (_, wanted) => {
-      const node = watchingNodeOf(client);
+      const node = withoutScripts([client])[0]!;
       const [expiring, lasting] = [fresh(), fresh()];
       await node.inspect(expiring);
       await admin.set(lasting, "mine", "PX", ttl);
@@ -301,7 +301,7 @@ describe("an own key that expires between reads and EXEC", () => {
     });
 
     it("is created by a repair", async () => {
-      const node = watchingNodeOf(client);
+      const node = withoutScripts([client])[0]!;
       const resource = fresh();
       await node.inspect(resource);
       await admin.set(resource, "mine", "PX", 300);
@@ -324,21 +324,16 @@ describe("what cannot be had", () => {
     cluster.disconnect();
   });
 
-  it.each([
-    ["queue", true],
-    ["groupCommit", true],
-    ["fencing", true],
-    ["restartGuard", { maxTtl: 60_000 }],
-  ])("is refused at once: %s", (name, value) => {
-    const opened = (option: unknown) => new Redlock([client], { scripts, [name]: option });
+  it.each([["queue", true]])("is refused at once: %s", (name, value) => {
+    const opened = (option: unknown) => new Redlock(withoutScripts([client]), { [name]: option });
     expect(() => opened(value)).toThrow(InvalidArgumentError);
-    expect(() => opened(value)).toThrow(`${name} cannot be had with scripts: false`);
+    expect(() => opened(value)).toThrow(name);
     expect(() => opened(false)).not.toThrow();
     expect(() => opened(undefined)).not.toThrow();
   });
 
   it("a Cluster neither", () => {
-    expect(() => new Redlock([client, cluster], { scripts })).toThrow(InvalidArgumentError);
+    expect(() => withoutScripts([client, cluster])).toThrow(InvalidArgumentError);
     expect(() => new Redlock([client, cluster], {})).not.toThrow();
   });
 });

@@ -1,7 +1,7 @@
 import type { Connection } from "./connection.ts";
 import { failed, unexpected } from "./fault.ts";
 import type { Fault } from "./node.ts";
-import { aloneIn, answerIn, batchOf, errorIn, isAbandoned, type Operation, replyAlone } from "./operation.ts";
+import { aloneIn, answerIn, batchOf, errorIn, isAbandoned, isPlainClaim, type Operation, replyAlone } from "./operation.ts";
 import { batchScript, type Script } from "./scripts.ts";
 
 type Args = readonly (string | number)[];
@@ -60,7 +60,7 @@ export class Batch {
 
   #sendAlone(operation: Operation): void {
     const { kind, keys, words, ttl } = operation;
-    if (kind !== "v" || keys.length > 1) {
+    if (kind !== "v" || keys.length > 1 || !isPlainClaim(operation)) {
       const { script, args } = aloneIn(operation);
       this.#run(script, args, [operation], (reply) => this.#read(operation, replyAlone(operation, reply)));
       return;

@@ -19,7 +19,9 @@ export class RoundClaim implements Claim {
 
   get abandoned(): boolean {
     // `lost` reads the clocks: no timer needs to have fired.
-    return this.#givenUp || (this.lease !== undefined && (this.lease.hasEnded || this.lease.lost !== undefined));
+    return (
+      this.#givenUp || (this.lease !== undefined && (this.lease.hasEnded || this.lease.lost !== undefined))
+    );
   }
 
   /** What was not sent by now is not sent any more: the caller has given up, or the round's time is over. */

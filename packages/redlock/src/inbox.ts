@@ -1,4 +1,5 @@
 import type { Connection } from "./connection.ts";
+import type { Hear } from "./node.ts";
 
 /** What a waiter says instead of a channel where it listens on none. */
 const nowhere = "-";
@@ -26,7 +27,7 @@ export class Inbox {
   }
 
   /** Settles when it is known whether it can. */
-  listen(channel: string, hear: (token: string) => void, onListening: () => void): Promise<void> {
+  listen(channel: string, hear: Hear, onListening: () => void): Promise<void> {
     return new Promise((resolve) => {
       const changed = (isListening: boolean, error?: unknown): void => {
         this.#address = isListening ? channel : nowhere;
@@ -37,7 +38,11 @@ export class Inbox {
         resolve();
         if (isListening) onListening();
       };
-      if (this.#connection.subscribe) this.#connection.subscribe(channel, hear, changed);
+      const read = (message: string): void => {
+        const [token, counter] = message.split(" ");
+        hear(token!, counter === undefined ? undefined : Number(counter));
+      };
+      if (this.#connection.subscribe) this.#connection.subscribe(channel, read, changed);
       else resolve();
     });
   }

@@ -27,7 +27,18 @@ export type { IoredisClient } from "./ioredis.ts";
 export type { LockState } from "./lease.ts";
 export { Lock, type SerializedLock } from "./lock.ts";
 // For those who bring another client library, or another time.
-export type { Answer, Claim, Fault, Holding, LockNode, No, ReleaseAnswer, Yes } from "./node.ts";
+export type {
+  Answer,
+  Claim,
+  Enrolment,
+  Fault,
+  Holding,
+  LockNode,
+  LockQueue,
+  No,
+  ReleaseAnswer,
+  Yes,
+} from "./node.ts";
 export type { AcquireOptions, Client, CustomScripts, RedlockEvents, RedlockOptions } from "./redlock.ts";
 export { Redlock, Redlock as default } from "./redlock.ts";
 export type { ReleaseResult } from "./release.ts";

@@ -32,7 +32,8 @@ const longestNotice = 10;
 /** So many tokens of earlier holds are remembered: a master that was never reached since lets them expire. */
 const longestMemory = 2;
 
-const nobody: readonly never[] = [];
+/** Many locks are held at once, and most of their lists are empty: one serves them all. */
+const none: readonly never[] = [];
 
 /**
  * One hold of a quorum, and what is known of it: a deadline for each master, and from these the one deadline
@@ -53,12 +54,12 @@ export class Lease implements Punctual {
   /** Called at the release, before anything is sent: may pass the hold on instead, within this process. */
   passOn: ((settings: Settings) => Promise<ReleaseResult> | undefined) | undefined;
   /** Tokens that a master may hold the key under, besides its own. */
-  #otherTokens: readonly string[] = [];
+  #otherTokens: readonly string[] = none;
   readonly #deadlines: number[];
   /** The hold's own, kept up to date with the masters'. */
   #deadline: number;
   #longestTtl: number;
-  #endListeners: ReadonlyArray<() => void> = nobody;
+  #endListeners: ReadonlyArray<() => void> = none;
   /** Whether a quorum has ever been known to hold; not so at first for a resumed lease. */
   #established: boolean;
   #unconfirmed = false;
@@ -253,7 +254,7 @@ export class Lease implements Punctual {
     this.coordinator.schedule.cancel(this.#appointment);
     this.coordinator.leases.delete(this);
     const listeners = this.#endListeners;
-    this.#endListeners = nobody;
+    this.#endListeners = none;
     for (const listener of listeners) listener();
   }
 

@@ -4,6 +4,8 @@ import type { NodeError } from "./errors.ts";
 export interface Yes {
   readonly vote: "yes";
   readonly remaining: number;
+  /** The largest fencing counter of the resources before the proposal was stored; only where there was a proposal. */
+  readonly counter?: number;
 }
 
 /** Refused: `resource` holds another token, or (where nothing may be set) none. */
@@ -37,6 +39,11 @@ export interface Claim {
   readonly token: string;
   readonly ttl: number;
   /**
+   * A fencing token: who grants the claim stores it as the counter of each resource, in the same step, unless a larger
+   * one is there (PROTOCOL 8). A node that cannot answers without a `counter`.
+   */
+  readonly proposal?: number | undefined;
+  /**
    * The caller gave up, or its hold has ended. What has not been sent by now must not be: sent behind the
    * roll-back or the release, it would set a key that nobody takes away again.
    */
@@ -51,6 +58,9 @@ export interface Enrolment extends Claim {
   readonly patience: number;
 }
 
+/** `counter`: as in {@link Yes}. */
+export type Hear = (token: string, counter: number | undefined) => void;
+
 /** What a master offers to those who wait (PROTOCOL 7). */
 export interface LockQueue {
   /**
@@ -61,11 +71,12 @@ export interface LockQueue {
   /** Votes for the claim where the keys hold its token, or `previous`, or nothing: a hold passed on in one step. */
   swap(claim: Claim, previous: string): Promise<Answer>;
   /**
-   * Listens from now on, on a connection of its own, for the tokens that this master hands its keys to. Settles when
+   * Listens from now on, on a connection of its own, for the tokens that this master hands its keys to, and for the
+   * counter where the enrolment had a proposal. Settles when
    * it is known whether it can. `onListening` is called whenever it begins to listen (again): what was handed over
    * before may have been missed.
    */
-  listen(channel: string, hear: (token: string) => void, onListening: () => void): Promise<void>;
+  listen(channel: string, hear: Hear, onListening: () => void): Promise<void>;
   /** Whether what is handed over is heard now. Where it is not, enrolments are told so, and find it by asking again. */
   readonly isListening: boolean;
 }

@@ -43,13 +43,13 @@ export function aloneIn(operation: Operation): { script: Script; args: Args } {
   const args = [keys.length, ...keys, ...words];
   if (kind === "r") return { script: releaseScript, args };
   if (kind === "l") return { script: leaveScript, args };
-  if (!isClaim(kind)) return { script: batchScript, args: batchOf([operation]) };
+  if (!isPlainClaim(operation)) return { script: batchScript, args: batchOf([operation]) };
   return { script: claimScript, args: [...args, Math.ceil(ttl), kind === "e" ? 0 : 1] };
 }
 
 /** What comes back from {@link aloneIn}, as it would in a batch. */
-export function replyAlone({ kind }: Operation, reply: unknown): unknown {
-  if (isClaim(kind) || kind === "r" || kind === "l") return reply;
+export function replyAlone(operation: Operation, reply: unknown): unknown {
+  if (isPlainClaim(operation) || isCleanUp(operation)) return reply;
   return Array.isArray(reply) ? (reply as unknown[])[0] : undefined;
 }
 
@@ -82,7 +82,8 @@ export function answerIn(
     return isYes ? { vote: "yes", remaining: lifetime(reply) } : undefined;
   }
   if (!Array.isArray(reply)) return undefined;
-  return kind === "i" ? holdingIn(reply) : refusalIn(keys, reply);
+  if (kind === "i") return holdingIn(reply);
+  return reply[0] === -1 ? fencedIn(reply) : refusalIn(keys, reply);
 }
 
 /** The error in a reply of the batch script, if it is one. */
@@ -115,14 +116,23 @@ function refusalIn(keys: readonly string[], reply: readonly unknown[]): Answer |
   return ticket === undefined || ticket === null ? refusal : { ...refusal, latestTicket: Number(ticket) };
 }
 
-function isClaim(kind: Operation["kind"]): boolean {
-  return kind === "v" || kind === "p" || kind === "e";
+function fencedIn([, pttl, counter]: readonly unknown[]): Answer | undefined {
+  if (typeof pttl !== "number" || typeof counter !== "string") return undefined;
+  return { vote: "yes", remaining: lifetime(pttl), counter: Number(counter) };
+}
+
+/** One that the script for claims does alone. */
+export function isPlainClaim({ kind, claim }: Operation): boolean {
+  return (kind === "v" || kind === "p" || kind === "e") && claim?.proposal === undefined;
 }
 
 /** Whole ones: the list is read digit by digit. */
 function numbersOf({ kind, words, ttl, claim }: Operation): string {
   if (kind === "r" || kind === "l") return `${words.length}`;
-  if (kind !== "q") return `${Math.ceil(ttl)}`;
-  const { ticket, patience } = claim as Enrolment;
-  return `${Math.ceil(ttl)},${Math.ceil(ticket)},${Math.ceil(patience)}`;
+  const proposal = claim?.proposal;
+  if (kind === "q") {
+    const { ticket, patience } = claim as Enrolment;
+    return `${Math.ceil(ttl)},${Math.ceil(ticket)},${Math.ceil(patience)},${proposal ?? ""}`;
+  }
+  return proposal === undefined ? `${Math.ceil(ttl)}` : `${Math.ceil(ttl)},0,0,${proposal}`;
 }

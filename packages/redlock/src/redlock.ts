@@ -44,7 +44,6 @@ import { hold, type Routine } from "./using.ts";
 import { never } from "./validity.ts";
 import { verify } from "./verify.ts";
 import { WaitingRoom } from "./waiting-room.ts";
-import { checkWithoutScripts, watchingNodeOf } from "./without-scripts.ts";
 
 /** An ioredis `Redis` or `Cluster`, or a {@link LockNode} of your own. */
 export type Client = IoredisClient | LockNode;
@@ -57,12 +56,6 @@ export interface RedlockOptions extends Partial<Settings> {
    * Saves most of the commands where many locks are taken at a time; one at a time makes no difference. Default true.
    */
   readonly groupCommit?: boolean;
-  /**
-   * Whether masters may be sent Lua scripts. `false` is for servers and users to whom they are forbidden: claims and
-   * releases take two round trips instead of one, one after the other, and what is not possible without scripts is
-   * refused; see the README. Default true.
-   */
-  readonly scripts?: boolean;
   /**
    * Whether those who wait stand in a queue on the masters: served in order, and told by the one who gives up. Without
    * it waiting is asking again, every `retryDelay`. Default true, where every master can.
@@ -144,10 +137,8 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     super();
     const { acquireConcurrency = 1000, groupCommit = true, queue = true } = options ?? {};
     const { runtime = systemRuntime } = options ?? {};
-    const withScripts = options?.scripts ?? true;
     this.#settings = settingsFrom(defaultSettings, options ?? {});
     checkConcurrency(acquireConcurrency);
-    if (!withScripts) checkWithoutScripts(options ?? {});
     if (Object.values(scripts ?? {}).some((script) => script !== undefined)) {
       throw new InvalidArgumentError("custom scripts are not taken");
     }
@@ -158,7 +149,10 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     };
     const scripted = (client: IoredisClient) =>
       new ScriptedNode(connectionOf(client), { groupCommit, queue, onFault: report, runtime });
-    const nodes = nodesOf(clients, withScripts ? scripted : watchingNodeOf);
+    const nodes = nodesOf(clients, scripted);
+    if (options?.queue && !nodes.every((node) => node.queue)) {
+      throw new InvalidArgumentError("queue: not every master can keep one (without scripts none can)");
+    }
     const leases = new Set<Lease>();
     const clock = new LeaseClock(runtime, () => schedule.leap());
     const schedule: Schedule = new Schedule(runtime, clock);

@@ -18,7 +18,7 @@ export interface RoundPlan<Reply> {
   hear(index: number, answer: Reply | Fault): boolean;
 }
 
-const nobody: readonly never[] = [];
+const none: readonly never[] = [];
 
 /** A timer later than this was held up by a busy event loop, ms: answers may lie unread behind it. */
 const lateTimer = 5;
@@ -42,7 +42,7 @@ export class Round<Reply> {
   #missing: number;
   /** `undefined` once it is closed. */
   #timer: Timer | undefined;
-  #onClosed: ReadonlyArray<() => void> = nobody;
+  #onClosed: ReadonlyArray<() => void> = none;
   #forget: (() => void) | undefined;
 
   constructor(plan: RoundPlan<Reply>) {
@@ -127,7 +127,7 @@ export class Round<Reply> {
     this.#timer = undefined;
     this.#decide();
     for (const listener of this.#onClosed) listener();
-    this.#onClosed = nobody;
+    this.#onClosed = none;
   }
 }
 

@@ -90,11 +90,49 @@ end
 `;
 
 /**
+ * Fencing counters (PROTOCOL 8): the largest token that was stored for a key. They are forgotten when the key was not
+ * wanted for a day. `quorlock:floor` is not below any that was ever stored, and never expires; what it was within the
+ * last half a day is `quorlock:floor:past`, and no counter counts for less. So a counter that was forgotten is not
+ * missed, and those of other keys, which may be ahead of it by a clock, stay out of its way. Numbers are exact below
+ * 2^53.
+ */
+const fence = `
+local counterTtl, pastTtl, most = 86400000, 43200000, 2 ^ 53 - 2 ^ 20
+
+local function exactly(number) return string.format("%.0f", number) end
+
+local function counterOf(keys)
+  local past = redis.call("GET", "quorlock:floor:past")
+  if not past then
+    past = redis.call("GET", "quorlock:floor") or "0"
+    redis.call("SET", "quorlock:floor:past", past, "PX", pastTtl)
+  end
+  local largest = tonumber(past)
+  for _, key in ipairs(keys) do
+    largest = math.max(largest, tonumber(redis.call("GET", "quorlock:fence:" .. key) or 0))
+  end
+  return largest
+end
+
+local function raise(keys, counter)
+  for _, key in ipairs(keys) do
+    redis.call("SET", "quorlock:fence:" .. key, exactly(counter), "PX", counterTtl)
+  end
+  if counter > tonumber(redis.call("GET", "quorlock:floor") or 0) then
+    redis.call("SET", "quorlock:floor", exactly(counter))
+  end
+  -- The clock was set back: the counter might be forgotten before the past is.
+  if redis.call("PTTL", "quorlock:floor:past") > pastTtl then redis.call("DEL", "quorlock:floor:past") end
+end
+`;
+
+/**
  * The ticket queue (PROTOCOL 7). It only ever withholds votes, or moves a key that its owner has given up.
  *
- * An entry is "round ttl inbox" and then, for each key that is wanted, its length, a colon and its name.
+ * An entry is "round ttl inbox proposal" (nothing for none) and then, for each key that is wanted, its length, a colon
+ * and its name. What is told to the inbox is the token, and for a fenced one the counter behind it.
  */
-const queue = `${queueOf}
+const queue = `${queueOf}${fence}
 -- The smallest ticket that is alive, and its entry. What died is swept out on the way.
 local function headOf(line)
   while true do
@@ -144,11 +182,12 @@ local function handOver(key)
       redis.call("DEL", key)
       return
     end
-    local round, ttl, inbox, list = string.match(entry, "^(%d+) (%d+) (%S+) (.*)$")
+    local round, ttl, inbox, proposal, list = string.match(entry, "^(%d+) (%d+) (%S+) (%d*) (.*)$")
     local token, keys = waiter .. "." .. round, keysIn(list)
-    local listening = -1
+    local listening, counter = -1, nil
     if inbox ~= "-" and isReady(keys, key, waiter, token) then
-      local told = redis.pcall("PUBLISH", inbox, token)
+      counter = proposal ~= "" and counterOf(keys)
+      local told = redis.pcall("PUBLISH", inbox, counter and token .. " " .. exactly(counter) or token)
       if type(told) == "number" then listening = told end
     end
     if listening > 0 then
@@ -156,6 +195,7 @@ local function handOver(key)
         redis.call("SET", wanted, token, "PX", ttl)
         forget(wanted, waiter)
       end
+      if counter then raise(keys, math.max(counter, tonumber(proposal))) end
       return
     elseif listening < 0 then
       redis.call("SET", key, token, "PX", math.max(1, redis.call("PTTL", line .. ":" .. waiter)))
@@ -173,7 +213,7 @@ end
  * ticket there is.
  */
 const enrol = `
-local function enrol(first, last, token, ttl, ticket, patience, inbox)
+local function enrol(first, last, token, ttl, ticket, patience, proposal, inbox)
   local waiter, round = string.match(token, "^(.+)%.(%d+)$")
   local free = true
   for index = first, last do
@@ -185,7 +225,7 @@ local function enrol(first, last, token, ttl, ticket, patience, inbox)
     for index = first, last do waited = waited + redis.call("EXISTS", queueOf(KEYS[index])) end
     if waited == 0 then return claim(first, last, token, ttl, true) end
   end
-  local list = {round, " ", ttl, " ", inbox, " "}
+  local list = {round, " ", ttl, " ", inbox, " ", proposal, " "}
   for index = first, last do
     list[#list + 1] = #KEYS[index] .. ":" .. KEYS[index]
   end
@@ -266,7 +306,7 @@ if #KEYS == 1 and redis.call("GET", key) == ARGV[#ARGV] and redis.call("EXISTS",
 end
 ${isMine}${queue}${leave}return leave(1, #KEYS, 1, #ARGV)
 `,
-  sha1: "04b9979542e26fd4da4bc22a479e2fcecb51ec3b",
+  sha1: "2f9e4228a9072e5fa89346540bf8bccfde71265e",
 };
 
 /**
@@ -279,29 +319,43 @@ ${isMine}${queue}${leave}return leave(1, #KEYS, 1, #ARGV)
  * the previous one behind it, for a waiter its inbox ("-" for none), for a release all its tokens. "i1,0;" takes no
  * token: it tells what is in a key, its PTTL, and how many wait for it.
  *
+ * A further number of a claim, "v1,5000,0,0,1700000000000000;", proposes a fencing token (PROTOCOL 8): where the claim
+ * is granted the counters of its keys are raised to it, and the reply is {-1, ms that the shortest key lives, the
+ * largest counter before}. An extension that proposes stores a token where the keys are still mine.
+ *
  * Each operation fails for itself: {0, message} is its reply then, and the others are not touched.
  */
 export const batchScript: Script = {
   source: `${isMine}${claim}${release}${queue}${enrol}${leave}
 local replies, key, arg = {}, 1, 2
-local function run(kind, last, number, ticket, patience)
-  if kind == "r" then return release(key, last, arg, arg + tonumber(number) - 1) end
-  if kind == "l" then return leave(key, last, arg, arg + tonumber(number) - 1) end
-  if kind == "i" then
-    return {redis.call("GET", KEYS[key]), redis.call("PTTL", KEYS[key]), redis.call("ZCARD", queueOf(KEYS[key]))}
-  end
+local function claimed(kind, last, number, ticket, patience, proposal)
   local token = ARGV[arg]
   -- Mostly a free key and a single one: then one command is the vote.
   if kind == "v" and key == last and redis.call("SET", KEYS[key], token, "NX", "PX", number) then
     return tonumber(number)
   end
-  if kind == "q" then return enrol(key, last, token, number, ticket, patience, ARGV[arg + 1]) end
+  if kind == "q" then return enrol(key, last, token, number, ticket, patience, proposal, ARGV[arg + 1]) end
   if kind == "s" then return claim(key, last, token, number, true, ARGV[arg + 1]) end
   return claim(key, last, token, number, kind ~= "e")
 end
-for kind, keys, number, ticket, patience in string.gmatch(ARGV[1], "(%a)(%d+),(%d+),?(%d*),?(%d*);") do
+local function run(kind, last, number, ticket, patience, proposal)
+  if kind == "r" then return release(key, last, arg, arg + tonumber(number) - 1) end
+  if kind == "l" then return leave(key, last, arg, arg + tonumber(number) - 1) end
+  if kind == "i" then
+    return {redis.call("GET", KEYS[key]), redis.call("PTTL", KEYS[key]), redis.call("ZCARD", queueOf(KEYS[key]))}
+  end
+  if proposal ~= "" and tonumber(proposal) >= most then error("the fencing token is too large", 0) end
+  local reply = claimed(kind, last, number, ticket, patience, proposal)
+  if proposal == "" or type(reply) ~= "number" then return reply end
+  local keys = {unpack(KEYS, key, last)}
+  local counter = counterOf(keys)
+  raise(keys, math.max(counter, tonumber(proposal)))
+  return {-1, reply, exactly(counter)}
+end
+local operation = "(%a)(%d+),(%d+),?(%d*),?(%d*),?(%d*);"
+for kind, keys, number, ticket, patience, proposal in string.gmatch(ARGV[1], operation) do
   local last = key + tonumber(keys) - 1
-  local done, reply = pcall(run, kind, last, number, ticket, patience)
+  local done, reply = pcall(run, kind, last, number, ticket, patience, proposal)
   if not done then reply = {0, type(reply) == "table" and reply.err or tostring(reply)} end
   replies[#replies + 1] = reply
   key = last + 1
@@ -311,5 +365,5 @@ for kind, keys, number, ticket, patience in string.gmatch(ARGV[1], "(%a)(%d+),(%
 end
 return replies
 `,
-  sha1: "1f147fcf5420bbe5c5a07414fae4963f77aa401a",
+  sha1: "bec8eefe1fd4d3c30baad5e18456792f7a46eda3",
 };

@@ -318,11 +318,23 @@ describe("acquire", () => {
     expect(await time.run(waiting)).toBeInstanceOf(Lock);
   });
 
-  test("whoever dies at the head of the line holds up the others for no longer than the turnstile lives", async () => {
-    const { time, redlock, masters } = virtualSetting(3, patient);
+  test("masters that are far away have as long to answer at the turnstile as for the permits", async () => {
+    const { time, redlock, nodes } = virtualSetting(3, patient);
+    // 400 ms of round trip: within the nodeTimeout of this ttl, 500 ms, and not of one of 3 s.
+    for (const node of nodes) Object.assign(node, { toMaster: 200, fromMaster: 200 });
     const semaphore = new Semaphore(redlock, "api", 1);
     const holder = await time.run(semaphore.acquire(60_000));
-    const dead = new VirtualClient(masters, patient, 7);
+    const waiting = semaphore.acquire(60_000);
+    await time.advance(3000);
+    await time.run(holder.release());
+    expect(await time.run(waiting, 10_000)).toBeInstanceOf(Lock);
+  });
+
+  test("whoever dies at the head of the line holds up the others for no longer than the turnstile lives", async () => {
+    const { time, redlock, masters } = virtualSetting(3, { ...patient, nodeTimeout: 50 });
+    const semaphore = new Semaphore(redlock, "api", 1);
+    const holder = await time.run(semaphore.acquire(60_000));
+    const dead = new VirtualClient(masters, { ...patient, nodeTimeout: 50 }, 7);
     void new Semaphore(dead.redlock, "api", 1).acquire(60_000).catch(() => {});
     await time.advance(200);
     dead.machine.block(10_000_000);

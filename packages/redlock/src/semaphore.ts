@@ -7,7 +7,7 @@ import {
 } from "./errors.ts";
 import { Lock } from "./lock.ts";
 import { type AcquireOptions, type Inside, Redlock } from "./redlock.ts";
-import { checkHolding, checkTtl, type Settings } from "./settings.ts";
+import { checkHolding, checkTtl, nodeTimeoutFor, type Settings } from "./settings.ts";
 import { SlotRace } from "./slot-race.ts";
 import { Slots } from "./slots.ts";
 import { hold, type Routine } from "./using.ts";
@@ -170,8 +170,11 @@ export class Semaphore {
     const { ttl, settings } = wish;
     // The threshold is about the permits, and so is what is set anew.
     const { automaticExtensionThreshold: _, ...options } = wish.options;
-    const anew = { waitTimeout: left(), minimumValidity: 0, maxHoldTime: Number.POSITIVE_INFINITY };
-    const turnstileTtl = Math.min(ttl, Math.max(usualTurnstileTtl, 10 * (settings.nodeTimeout ?? 0)));
+    // The masters are as far away as for the permits, although the turnstile lives shorter.
+    const nodeTimeout = nodeTimeoutFor(ttl, settings);
+    const turnstileTtl = Math.min(ttl, Math.max(usualTurnstileTtl, Math.ceil(10 * nodeTimeout)));
+    const permanent = { minimumValidity: 0, maxHoldTime: Number.POSITIVE_INFINITY };
+    const anew = { ...permanent, nodeTimeout, waitTimeout: left() };
     return new Promise((resolve, reject) => {
       const waiting = { ...options, ...anew };
       const passing = this.#redlock.using(this.#turnstile, turnstileTtl, waiting, async (signal) => {

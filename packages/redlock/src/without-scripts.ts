@@ -1,23 +1,7 @@
 import { InvalidArgumentError } from "./errors.ts";
 import { type IoredisClient, IoredisConnection } from "./ioredis.ts";
+import type { LockNode } from "./node.ts";
 import { WatchingNode } from "./watching-node.ts";
-
-/** What only a script can do, by its option. With `scripts: false` none of it can be switched on. */
-const needScripts: ReadonlyMap<string, string> = new Map([
-  ["queue", "a queue"],
-  ["groupCommit", "group commit"],
-  ["fencing", "fencing tokens"],
-  ["restartGuard", "the restart guard"],
-]);
-
-/** Checks the options of a Redlock without scripts. */
-export function checkWithoutScripts(options: object): void {
-  for (const [name, what] of needScripts) {
-    const value = (options as Record<string, unknown>)[name];
-    if (value === undefined || value === false) continue;
-    throw new InvalidArgumentError(`${name} cannot be had with scripts: false: ${what} takes scripts`);
-  }
-}
 
 /**
  * One for each client, however many Redlocks share it, on a connection that nothing else uses: what WATCH and MULTI
@@ -25,17 +9,25 @@ export function checkWithoutScripts(options: object): void {
  */
 const nodes = new WeakMap<IoredisClient, WatchingNode>();
 
-/** The master behind the client, to be asked without scripts. */
-export function watchingNodeOf(client: IoredisClient): WatchingNode {
-  if (client.isCluster) {
-    throw new InvalidArgumentError(
-      "scripts: false cannot be had with a Cluster: WATCH is for one connection",
-    );
-  }
-  let node = nodes.get(client);
-  if (!node) {
-    node = new WatchingNode(new IoredisConnection(client));
-    nodes.set(client, node);
-  }
-  return node;
+/**
+ * The masters behind these clients, to be asked without Lua scripts: for servers and users to whom they are forbidden.
+ * `new Redlock(withoutScripts(clients))` then locks with WATCH, MULTI and EXEC: extensions, releases and locks of
+ * several resources take two round trips instead of one, one after the other. What takes scripts is refused: the
+ * queue (waiting is asking again), group commit, fencing tokens, the restart guard.
+ * @throws InvalidArgumentError for a Cluster: WATCH is for one connection.
+ */
+export function withoutScripts(clients: Iterable<IoredisClient>): readonly LockNode[] {
+  return [...clients].map((client) => {
+    if (client.isCluster) {
+      throw new InvalidArgumentError(
+        "a Cluster cannot be asked without scripts: WATCH is for one connection",
+      );
+    }
+    let node = nodes.get(client);
+    if (!node) {
+      node = new WatchingNode(new IoredisConnection(client));
+      nodes.set(client, node);
+    }
+    return node;
+  });
 }

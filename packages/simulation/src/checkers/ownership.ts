@@ -21,10 +21,20 @@ export function watchOwnership(
 ): void {
   const owners = new TokenOwners();
   for (const master of masters) {
+    /** Of each place in a queue, by its key. */
+    const rounds = new Map<string, number>();
     master.onWrite((write, sender) => {
       owners.see(write, sender);
       const { key, entry, previous } = write;
-      if (key.startsWith(queuePrefix)) return;
+      if (key.startsWith(queuePrefix)) {
+        // (The place itself: a text that begins with its round.)
+        if (typeof entry?.value !== "string") return;
+        const round = Number.parseInt(entry.value, 10);
+        if (round === rounds.get(key))
+          findings.violated("ownership", `${sender.name} enrols in round ${round} again at ${master.name}`);
+        rounds.set(key, round);
+        return;
+      }
       const [token, before] = [entry?.value, previous?.value];
       if (typeof before === "string") {
         const owner = owners.of(before);

@@ -91,7 +91,8 @@ export class Waits {
   #overtake(wait: Wait, resource: string, { process, askedAt }: Tenure): void {
     const { calmAt, mostOvertaken } = this.#terms;
     const isLater = askedAt > wait.begunAt && this.#kernel.now > calmAt;
-    if (wait.process === process || !isLater || !wait.resources.includes(resource)) return;
+    if (wait.process === process || wait.process.isDead) return;
+    if (!isLater || !wait.resources.includes(resource)) return;
     wait.overtaken += 1;
     if (!Number.isFinite(mostOvertaken)) return;
     this.#mostOvertaken = Math.max(this.#mostOvertaken, wait.overtaken / mostOvertaken);

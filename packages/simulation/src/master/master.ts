@@ -101,6 +101,17 @@ export class Master {
     return this.#isUp ? this.#model.keyspace.get(key, this.process.wallNow()) : undefined;
   }
 
+  /** How long the keys that begin so have left, ms: infinite for one that does not expire. */
+  lifetimes(prefix: string): readonly number[] {
+    if (!this.#isUp) return [];
+    const now = this.process.wallNow();
+    this.#model.keyspace.sweep(now);
+    return this.#model.keyspace
+      .entries()
+      .filter(([key]) => key.startsWith(prefix))
+      .map(([, { expiresAt = Number.POSITIVE_INFINITY }]) => expiresAt - now);
+  }
+
   crash(kind: CrashKind): void {
     if (!this.#isUp) return;
     this.#found = this.#durability.afterCrash(kind, this.#kernel.now);

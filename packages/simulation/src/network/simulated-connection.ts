@@ -22,6 +22,10 @@ interface Request {
   readonly sentAt: number;
   /** Of the connection it was sent on. */
   readonly generation: number;
+  /** Of the master that this connection leads to. */
+  readonly incarnation: number;
+  /** By how much it arrives later than on its way it would, us. */
+  delay: number;
   /** It will not reach the master any more. */
   isLost: boolean;
   hasArrived: boolean;
@@ -71,6 +75,8 @@ export class SimulatedConnection implements Connection {
   #generation = 0;
   /** The one that the client believes in. */
   #standing = 0;
+  /** Of the master that it leads to. */
+  #incarnation = 0;
   /** In the order of sending. */
   #unanswered: Request[] = [];
   #sent = 0;
@@ -120,6 +126,8 @@ export class SimulatedConnection implements Connection {
         reject,
         sentAt,
         generation,
+        incarnation: this.#incarnation,
+        delay: 0,
         isLost,
         hasArrived: false,
       };
@@ -160,8 +168,11 @@ export class SimulatedConnection implements Connection {
     this.#first.resolve();
   }
 
-  /** The connection breaks. The client hears of it as soon as it runs. */
-  reset(inFlight: InFlight): void {
+  /**
+   * The connection breaks. The client hears of it as soon as it runs. What is delivered may be so `late` us later: the
+   * kernel goes on sending what a connection was given that is closed by now, past what the next one brings.
+   */
+  reset(inFlight: InFlight, late = 0): void {
     if (this.#state === "closed") return;
     const wasReady = this.#state === "ready";
     this.#generation += 1;
@@ -169,6 +180,7 @@ export class SimulatedConnection implements Connection {
     for (const request of this.#unanswered) {
       if (request.hasArrived) this.#witness.replyLost(request.command);
       else if (inFlight === "lost") request.isLost = true;
+      else request.delay = late;
     }
     if (wasReady) this.#tellClient(() => this.#lose(inFlight), shortestDelay);
     this.#retryLater(generation);
@@ -177,8 +189,13 @@ export class SimulatedConnection implements Connection {
   /** At the master's end of the wire. */
   #arrive(request: Request): void {
     const { master } = this.#options;
-    if (request.isLost || !master.isUp) return;
-    const { incarnation } = master;
+    const { incarnation, delay } = request;
+    if (request.isLost || !master.isUp || master.incarnation !== incarnation) return;
+    if (delay > 0) {
+      request.delay = 0;
+      this.#kernel.engine.schedule(() => this.#arrive(request), delay);
+      return;
+    }
     request.hasArrived = true;
     master.process.deliver(() => {
       if (!master.isUp || master.incarnation !== incarnation) return;
@@ -252,6 +269,7 @@ export class SimulatedConnection implements Connection {
     this.#kernel.trace.add(this.#kernel.now, this.#options.client.name, "connects", this.name);
     this.#state = "ready";
     this.#standing = this.#generation;
+    this.#incarnation = this.#options.master.incarnation;
     this.#first.resolve();
     for (const listener of [...this.#readyListeners]) listener();
   }

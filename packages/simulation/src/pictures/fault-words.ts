@@ -25,7 +25,7 @@ function deed(fault: Fault): string {
     case "cut":
       return `cut off, ${directions[fault.direction]}, for ${ms(fault.duration)}${fault.ending === "reset" ? ", then reset" : ""}`;
     case "reset":
-      return `connections reset, requests on their way ${fault.inFlight}`;
+      return `connections reset, requests on their way ${fault.inFlight}${fault.late ? `, ${ms(fault.late)} late` : ""}`;
     case "slow":
       return `network ${Math.round(fault.factor)} times slower for ${ms(fault.duration)}`;
     case "crash":

@@ -1,3 +1,4 @@
+import type { InFlight } from "../network/simulated-connection.ts";
 import type { Random } from "../random.ts";
 import {
   type AtMoment,
@@ -103,7 +104,7 @@ function drawKind(scale: Scale, kind: FaultName): FaultKind {
         ...drawWire(random),
       };
     case "reset":
-      return { kind, clients, masters, inFlight: random.pick(["lost", "delivered"]), ...drawWire(random) };
+      return { kind, clients, masters, ...drawInFlight(scale), ...drawWire(random) };
     case "slow":
       return { kind, clients, masters, factor: random.logUniform(2, 100), duration, ...drawWire(random) };
     case "crash":
@@ -115,6 +116,12 @@ function drawKind(scale: Scale, kind: FaultName): FaultKind {
     case "kill":
       return { kind, clients: [oneOf(random, scale.clients)] };
   }
+}
+
+function drawInFlight({ random, ttl }: Scale): { inFlight: InFlight; late?: number } {
+  if (random.chance(0.4)) return { inFlight: "lost" };
+  const late = Math.ceil(ttl * random.logUniform(0.005, 1));
+  return { inFlight: "delivered", ...(random.chance(0.6) ? { late } : {}) };
 }
 
 /** Mostly both: a way that is cut is cut for all that takes it. */

@@ -117,6 +117,8 @@ type NetworkFault = OnWire &
         readonly clients: Targets;
         readonly masters: Targets;
         readonly inFlight: InFlight;
+        /** How much later than usual what is delivered arrives, ms. */
+        readonly late?: number;
       }
     | {
         readonly kind: "slow";

@@ -91,7 +91,12 @@ function faultsWith(when: typeof at | typeof on) {
       duration: positive,
       ending: v.picklist(["heal", "reset"]),
     }),
-    v.strictObject({ kind: v.literal("reset"), ...wires, inFlight: v.picklist(["lost", "delivered"]) }),
+    v.strictObject({
+      kind: v.literal("reset"),
+      ...wires,
+      inFlight: v.picklist(["lost", "delivered"]),
+      late: v.exactOptional(span),
+    }),
     v.strictObject({
       kind: v.literal("slow"),
       ...wires,

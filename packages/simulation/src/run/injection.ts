@@ -112,7 +112,8 @@ function harm({ kernel }: Cluster, master: Master, fault: MasterFault): void {
 function disturb({ kernel }: Cluster, link: Link, fault: LinkFault): void {
   const wires = fault.of === undefined ? [link.commands, link.pushes] : [link[fault.of]];
   if (fault.kind === "reset") {
-    for (const { connection } of wires) connection.reset(fault.inFlight);
+    const late = fault.late === undefined ? 0 : microseconds(fault.late);
+    for (const { connection } of wires) connection.reset(fault.inFlight, late);
     return;
   }
   const ways = wires.flatMap(({ requests, replies }) => [requests, replies]);

@@ -1,8 +1,12 @@
 import type { Findings } from "../checkers/findings.ts";
 import type { Master } from "../master/master.ts";
+import { queuePrefix } from "../master/twins/queue.ts";
 import type { Worker } from "./worker.ts";
 
 // What can be demanded of everyone once all faults are over and every lock has run out.
+
+/** No place in a queue lasts longer than the patience of a waiter with {@link patient}, ms. */
+export const longestPatience = 25_000;
 
 /** What the last locks are asked for with: nothing but a key that should be gone can stand in their way. */
 const patient = { ttl: 120_000, nodeTimeout: 20_000, retryCount: 10, retryDelay: 200, retryJitter: 100 };
@@ -34,6 +38,20 @@ export async function tryEach(worker: Worker, resources: readonly string[]): Pro
     const trying = worker.redlock.tryAcquire(resource, patient.ttl, patient);
     const lock = await worker.call("last try", 200_000, trying);
     if (lock) await worker.call("last release", 2 * patient.nodeTimeout, lock.release());
+  }
+}
+
+/** How long the last place in a queue lasts, ms: nobody waits any more, and each dies with its waiter's patience. */
+export function longestPlace(masters: readonly Master[]): number {
+  return Math.max(0, ...masters.flatMap((master) => master.lifetimes(queuePrefix)));
+}
+
+/** With its patience over, what was kept for those who wait is gone. */
+export function judgePlaces(masters: readonly Master[], findings: Findings): void {
+  for (const master of masters) {
+    const left = master.lifetimes(queuePrefix).length;
+    if (left > 0)
+      findings.violated("leftover", `${master.name} still has ${left} keys of queues where nobody waits`);
   }
 }
 

@@ -15,7 +15,15 @@ import { Random } from "../random.ts";
 import { Bounds } from "./bounds.ts";
 import { Cluster } from "./cluster.ts";
 import { calmFrom, inject } from "./injection.ts";
-import { judgeLeftovers, lockEach, patienceFor, tryEach } from "./progress.ts";
+import {
+  judgeLeftovers,
+  judgePlaces,
+  lockEach,
+  longestPatience,
+  longestPlace,
+  patienceFor,
+  tryEach,
+} from "./progress.ts";
 import { ScriptedWorker } from "./scripted-worker.ts";
 import { termsOf } from "./service.ts";
 import { foreignClient, type Subject, theClient } from "./subject.ts";
@@ -166,6 +174,10 @@ class Run {
     await this.#run(this.#now + 3 * network.longestLatency);
     const { keysOf = (resource: string) => [resource] } = this.#options.subject ?? theClient;
     if (first) judgeLeftovers(masters, resources.flatMap(keysOf), findings);
+    const lasting = longestPlace(masters);
+    if (lasting > longestPatience) findings.violated("leftover", `a place in a queue lasts ${lasting} ms`);
+    await this.#run(this.#now + 1.1 * Math.min(lasting, longestPatience) + 100);
+    judgePlaces(masters, findings);
   }
 
   async quit(): Promise<void> {

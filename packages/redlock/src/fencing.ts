@@ -1,0 +1,88 @@
+import type { Ballot } from "./ballot.ts";
+import { verdictOf } from "./ballot.ts";
+import type { Cancellation } from "./cancellation.ts";
+import { RoundClaim } from "./claim.ts";
+import type { Coordinator } from "./coordinator.ts";
+import type { Answer } from "./node.ts";
+import { Round } from "./round.ts";
+import { nodeTimeoutFor, type Settings } from "./settings.ts";
+import { nodeDeadline } from "./validity.ts";
+
+// Fencing tokens over independent masters (PROTOCOL 8, 14.9). The largest of counters that each master counts up by
+// itself is not monotone: two holds may come to the same number. So a hold *proposes* its token with its votes, and a
+// master stores it in the same step, unless it has a larger one, and tells what it had before.
+//
+// - Where a quorum had less, the proposal is the token. It is made of the clock, so mostly that is so, and no round is
+//   added. Nothing relies on the clock: a proposal that is too small only costs a second round.
+// - Else the token is one more than what they had, and a second round stores it where the key is *still* this hold's.
+//
+// Two holds share a master, where the earlier one stored its token while the key was its own. The later one was told of
+// it together with its vote there, so its token is larger.
+
+/** What the masters had before, by their index; `undefined` where there is no fenced vote. */
+export type Counters = ReadonlyArray<number | undefined>;
+
+export function countersIn(ballot: Ballot): Counters {
+  return ballot.map((answer) => (answer?.vote === "yes" ? answer.counter : undefined));
+}
+
+/** The token of a hold that a quorum has voted for, which is the proposal or has to be stored; none without a quorum. */
+export function tokenOf(proposal: number, counters: Counters, quorum: number): number | undefined {
+  const known = counters.filter((counter) => counter !== undefined);
+  if (known.length < quorum) return undefined;
+  if (known.filter((counter) => counter < proposal).length >= quorum) return proposal;
+  return Math.max(...known) + 1;
+}
+
+/**
+ * Whether a yes of the second round counts. Where the token was not made of what the master had (`counter` is
+ * nothing), it may have a larger one: a later hold that sees it there must not come to a smaller token.
+ */
+export function isStored(token: number, counter: number | undefined, answer: Answer): boolean {
+  return answer.vote === "yes" && (counter !== undefined || (answer.counter ?? token) < token);
+}
+
+/** What this client proposes: more than it has seen, and where its clock tells more, that. */
+export class Proposals {
+  #largest = 0;
+
+  saw(token: number): void {
+    this.#largest = Math.max(this.#largest, token);
+  }
+
+  /** `time`: ms since the epoch; in microseconds it is far below what is exact, 2^53. */
+  at(time: number): number {
+    this.saw(Math.max(this.#largest + 1, Math.floor(time * 1000)));
+    return this.#largest;
+  }
+}
+
+/**
+ * The token of the hold that `claim` has won, stored by a quorum; `undefined` where that fails. A second round renews the
+ * keys as well, and with them `deadlines`. Nobody has been told of the hold by then, and what is left of it must be
+ * looked at afterwards.
+ */
+export async function fence(
+  { nodes, quorum, runtime, clock, report, proposals }: Coordinator,
+  claim: RoundClaim,
+  settings: Settings,
+  counters: Counters,
+  deadlines: number[],
+  ended: Cancellation,
+): Promise<number | undefined> {
+  const { resources, ttl, proposal } = claim;
+  const token = tokenOf(proposal!, counters, quorum);
+  if (token === undefined || token === proposal) return token;
+  proposals!.saw(token);
+  const storing = new RoundClaim(resources, claim.token, ttl, token);
+  const round: Round<Answer> = new Round<Answer>({
+    nodes,
+    runtime,
+    clock,
+    timeout: nodeTimeoutFor(ttl, settings),
+    ask: (node) => node.extend(storing, false),
+    hear: (index, answer) => {
+      if (!isStored(token, counters[index], answer)) stored[index] = answer.vote === "yes" ? { vote: "no", 
+    },
+  });
+}

@@ -1,0 +1,467 @@
+import { randomBytes } from "node:crypto";
+import type { Enrolment, LockNode } from "@quorlock/redlock";
+import { describe, expect, it } from "vitest";
+import { type Context, claimOf, expectKey, long, slack } from "./contract-case.ts";
+import type { DriverMaker } from "./driver.ts";
+import { until } from "./until.ts";
+
+/** Somebody who waits, at a node of its own. */
+interface Waiter {
+  readonly id: string;
+  readonly node: LockNode;
+  readonly channel: string;
+  /** The tokens that it was handed keys for. */
+  readonly heard: string[];
+  /** How often it began to listen. */
+  listening: number;
+  token(round: number): string;
+  /** Enrols for the first time, or again. Smaller tickets come first. */
+  enrol(resources: readonly string[], options?: Partial<Enrolment> & { round?: number }): ReturnType<Enrol>;
+  leave(resources: readonly string[], round?: number): ReturnType<LockNode["release"]>;
+}
+
+type Enrol = NonNullable<LockNode["queue"]>["enrol"];
+
+async function waiterAt(node: LockNode, ticket: number, listens = true): Promise<Waiter> {
+  const id = randomBytes(8).toString("hex");
+  const token = (round: number): string => `${id}.${round}`;
+  const waiter: Waiter = {
+    id,
+    node,
+    channel: `quorlock:inbox:${id}`,
+    heard: [],
+    listening: 0,
+    token,
+    enrol: (resources, { round = 1, ...options } = {}) =>
+      node.queue!.enrol({ ...claimOf(resources, long, token(round)), ticket, patience: long, ...options }),
+    leave: (resources, round = 1) => node.release(resources, [token(round)]),
+  };
+  const hear = (heard: string): void => void waiter.heard.push(heard);
+  const begin = (): void => {
+    waiter.listening += 1;
+  };
+  if (listens) await node.queue!.listen(waiter.channel, hear, begin);
+  return waiter;
+}
+
+/** `count` waiters, the first with the smallest ticket. */
+function waiters(context: Context, count: number): Promise<Waiter[]> {
+  return Promise.all(Array.from({ length: count }, (_, index) => waiterAt(context.connect(), 1000 + index)));
+}
+
+/** The ticket queue of one master: PROTOCOL 7, as far as a master decides it. */
+export function queueCases(context: Context, queue: DriverMaker["queue"]): void {
+  if (queue === "none") {
+    it("there is none", () => expect(context.node.queue).toBeUndefined());
+    return;
+  }
+  describe("enrolling", () => enrolmentCases(context));
+  describe("the next round", () => roundCases(context));
+  describe("for several resources", () => severalCases(context));
+  describe("leaving", () => leaveCases(context));
+  describe("a swap", () => swapCases(context));
+  if (queue === "pushes") describe("handing over to one who listens", () => pushCases(context));
+  else {
+    it("nobody can listen", async () => {
+      const [waiter] = await waiters(context, 1);
+      expect(waiter!.node.queue!.isListening).toBe(false);
+      expect(waiter!.listening).toBe(0);
+    });
+  }
+}
+
+async function queueLength(context: Context, resource: string): Promise<number> {
+  return ((await context.node.inspect(resource)) as { queueLength: number }).queueLength;
+}
+
+function enrolmentCases(context: Context): void {
+  it("votes where the key is free and nobody waits, and leaves no place behind", async () => {
+    const [waiter] = await waiters(context, 1);
+    const { resources } = claimOf(2);
+    expect(await waiter!.enrol(resources)).toEqual({ vote: "yes", remaining: long });
+    for (const resource of resources) {
+      await expectKey(context, resource, waiter!.token(1), long);
+      expect(await queueLength(context, resource)).toBe(0);
+    }
+  });
+
+  it("has a place where it is refused, and tells by whom, and the largest ticket there is", async () => {
+    const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
+    const [resource] = claimOf(1).resources as [string];
+    await context.master.set(resource, "somebody", 30_000);
+    const refusal = { vote: "no", resource, owner: "somebody", remaining: expect.any(Number) };
+    expect(await second.enrol([resource])).toEqual({ ...refusal, latestTicket: 1001 });
+    expect(await first.enrol([resource])).toEqual({ ...refusal, latestTicket: 1001 });
+    expect(await queueLength(context, resource)).toBe(2);
+    expect(await context.master.place(resource, first.id)).toBeGreaterThan(long - slack);
+    await expectKey(context, resource, "somebody", 30_000);
+  });
+
+  it("takes a ticket in microseconds for what it is", async () => {
+    const [waiter] = await waiters(context, 1);
+    const [resource] = claimOf(1).resources as [string];
+    await context.master.set(resource, "somebody", long);
+    const ticket = 1_767_225_600_123_456;
+    expect(await waiter!.enrol([resource], { ticket })).toMatchObject({ vote: "no", latestTicket: ticket });
+  });
+
+  it("gets no vote for a free key for which another one waits with a smaller ticket", async () => {
+    const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
+    const [resource] = claimOf(1).resources as [string];
+    await context.master.set(resource, "somebody", long);
+    await first.enrol([resource]);
+    await context.master.remove(resource);
+    expect(await second.enrol([resource])).toMatchObject({ vote: "no", owner: first.token(1) });
+    expect(await context.master.get(resource)).toBe(first.token(1));
+  });
+
+  it("goes by the smaller name where tickets are the same", async () => {
+    const pair = await waiters(context, 2);
+    const [resource] = claimOf(1).resources as [string];
+    const [first, second] = pair.toSorted((one, other) => (one.id < other.id ? -1 : 1)) as [Waiter, Waiter];
+    await context.master.set(resource, "somebody", long);
+    await second.enrol([resource], { ticket: 5 });
+    await first.enrol([resource], { ticket: 5 });
+    await context.node.release([resource], ["somebody"]);
+    expect(await context.master.get(resource)).toBe(first.token(1));
+  });
+
+  it("loses its place when its time is over, and only then", async () => {
+    const [dead, alive] = (await waiters(context, 2)) as [Waiter, Waiter];
+    const [resource] = claimOf(1).resources as [string];
+    await context.master.set(resource, "somebody", long);
+    await alive.enrol([resource]);
+    await dead.enrol([resource], { patience: 60 });
+    await until("the place is gone", async () => (await context.master.place(resource, dead.id)) === -2);
+    expect(await context.master.place(resource, alive.id)).toBeGreaterThan(long - slack);
+    await context.node.release([resource], ["somebody"]);
+    expect(await context.master.get(resource)).toBe(alive.token(1));
+  });
+
+  it("is in nobody's way once it has died: the next one votes", async () => {
+    const [dead, alive] = (await waiters(context, 2)) as [Waiter, Waiter];
+    const [resource] = claimOf(1).resources as [string];
+    await context.master.set(resource, "somebody", long);
+    await dead.enrol([resource], { patience: 60 });
+    await context.master.remove(resource);
+    await until("the place is gone", async () => (await context.master.place(resource, dead.id)) === -2);
+    expect(await alive.enrol([resource])).toEqual({ vote: "yes", remaining: long });
+  });
+
+  it("sets the key aside for one that cannot be told, as long as its place lasts", async () => {
+    const [waiter] = await waiters(context, 1);
+    const deaf = await waiterAt(context.connect(), 1, false);
+    const [resource] = claimOf(1).resources as [string];
+    await context.master.set(resource, "somebody", 2 * long);
+    await deaf.enrol([resource], { patience: 20_000 });
+    await waiter!.enrol([resource]);
+    expect(await context.node.release([resource], ["somebody"])).toEqual({ vote: "yes" });
+    await expectKey(context, resource, deaf.token(1), 20_000);
+    expect(await context.node.vote(claimOf([resource]))).toMatchObject({ vote: "no", owner: deaf.token(1) });
+    expect(await deaf.enrol([resource], { round: 2 })).toMatchObject({ vote: "yes" });
+    await expectKey(context, resource, deaf.token(2), long);
+    expect(await queueLength(context, resource)).toBe(1);
+  });
+}
+
+function roundCases(context: Context): void {
+  it("keeps what it has where it is the first, and renews it (PROTOCOL 14.2, 14.15)", async () => {
+    const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
+    const [resource] = claimOf(1).resources as [string];
+    await first.enrol([resource], { ttl: 20_000 });
+    await second.enrol([resource]);
+    expect(await first.enrol([resource], { round: 2 })).toMatchObject({ vote: "yes" });
+    await expectKey(context, resource, first.token(2), long);
+    expect(first.heard).toEqual([]);
+    expect(await queueLength(context, resource)).toBe(1);
+  });
+
+  it("never shortens what it keeps (PROTOCOL 14.1)", async () => {
+    const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
+    const [resource] = claimOf(1).resources as [string];
+    await first.enrol([resource]);
+    expect(await first.enrol([resource], { round: 2, ttl: 1000 })).toMatchObject({ vote: "yes" });
+    await expectKey(context, resource, first.token(2), long);
+    await second.enrol([resource]);
+    expect(await first.enrol([resource], { round: 3, ttl: 1000 })).toMatchObject({ vote: "yes" });
+    await expectKey(context, resource, first.token(3), long);
+  });
+
+  it("yields what it has to one who comes before it, and keeps its place: in one step", async () => {
+    const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
+    const [resource] = claimOf(1).resources as [string];
+    await second.enrol([resource]);
+    expect(await first.enrol([resource])).toMatchObject({ vote: "no", owner: second.token(1) });
+    const yielded = await second.enrol([resource], { round: 2 });
+    expect(yielded).toMatchObject({ vote: "no", owner: first.token(1), latestTicket: 1001 });
+    expect(await context.master.get(resource)).toBe(first.token(1));
+    expect(await context.master.place(resource, second.id)).toBeGreaterThan(0);
+  });
+
+  it("an older one touches nothing of it: neither enrolment nor leave (PROTOCOL 14.3)", async () => {
+    const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
+    const [resource] = claimOf(1).resources as [string];
+    await second.enrol([resource], { round: 10 });
+    await first.enrol([resource]);
+    expect(await second.enrol([resource], { round: 9 })).toMatchObject({
+      vote: "no",
+      owner: second.token(10),
+    });
+    expect(await second.leave([resource], 9)).toEqual({ vote: "no" });
+    await expectKey(context, resource, second.token(10), long);
+    const extension = { ...claimOf([resource], long, second.token(9)) };
+    expect(await context.node.extend(extension, true)).toMatchObject({ vote: "no" });
+    expect(await context.node.vote(extension)).toMatchObject({ vote: "no" });
+  });
+}
+
+function severalCases(context: Context): void {
+  it("votes for none where one is taken, and has what is free set aside", async () => {
+    const [waiter] = await waiters(context, 1);
+    const [free, taken] = claimOf(2).resources as [string, string];
+    await context.master.set(taken, "somebody", long);
+    expect(await waiter!.enrol([free, taken], { patience: 20_000 })).toMatchObject({
+      vote: "no",
+      resource: taken,
+      owner: "somebody",
+    });
+    await expectKey(context, free, waiter!.token(1), 20_000);
+    for (const resource of [free, taken]) expect(await queueLength(context, resource)).toBe(1);
+  });
+
+  it("votes for all when the last one is given up, though it came later for that", async () => {
+    const [wide, narrow] = (await waiters(context, 2)) as [Waiter, Waiter];
+    const [one, other] = claimOf(2).resources as [string, string];
+    for (const resource of [one, other]) await context.master.set(resource, "somebody", long);
+    await narrow.enrol([other]);
+    await wide.enrol([one, other]);
+    await context.node.release([one], ["somebody"]);
+    expect(await context.master.get(one)).toBe(wide.token(1));
+    await context.node.release([other], ["somebody"]);
+    for (const resource of [one, other]) expect(await context.master.get(resource)).toBe(wide.token(1));
+    expect(await wide.enrol([one, other], { round: 2 })).toMatchObject({ vote: "yes" });
+    for (const resource of [one, other]) await expectKey(context, resource, wide.token(2), long);
+    expect(await queueLength(context, other)).toBe(1);
+  });
+
+  it("is not granted before one whose ticket is smaller, for any of them", async () => {
+    const [narrow, wide] = (await waiters(context, 2)) as [Waiter, Waiter];
+    const [one, other] = claimOf(2).resources as [string, string];
+    await context.master.set(other, "somebody", long);
+    await wide.enrol([one, other]);
+    await narrow.enrol([other]);
+    await context.node.release([other], ["somebody"]);
+    expect(await context.master.get(other)).toBe(narrow.token(1));
+    expect(await wide.enrol([one, other], { round: 2 })).toMatchObject({ vote: "no", resource: other });
+    await narrow.leave([other]);
+    expect(await wide.enrol([one, other], { round: 3 })).toMatchObject({ vote: "yes" });
+    for (const resource of [one, other]) await expectKey(context, resource, wide.token(3), long);
+  });
+
+  it("whose keys are released together gets them together", async () => {
+    const [waiter] = await waiters(context, 1);
+    const { resources } = claimOf(3);
+    for (const resource of resources) await context.master.set(resource, "somebody", long);
+    await waiter!.enrol(resources);
+    expect(await context.node.release(resources, ["somebody"])).toEqual({ vote: "yes" });
+    for (const resource of resources) expect(await context.master.get(resource)).toBe(waiter!.token(1));
+  });
+}
+
+function leaveCases(context: Context): void {
+  it("gives up every place, and passes on what was set aside or handed over", async () => {
+    const [first, second, third] = (await waiters(context, 3)) as [Waiter, Waiter, Waiter];
+    const [free, taken] = claimOf(2).resources as [string, string];
+    await context.master.set(taken, "somebody", long);
+    await first.enrol([free, taken]);
+    await second.enrol([free]);
+    await third.enrol([taken]);
+    expect(await first.leave([free, taken])).toEqual({ vote: "no" });
+    expect(await context.master.get(free)).toBe(second.token(1));
+    expect(await context.master.get(taken)).toBe("somebody");
+    expect(await context.master.place(taken, first.id)).toBe(-2);
+    await context.node.release([taken], ["somebody"]);
+    expect(await context.master.get(taken)).toBe(third.token(1));
+  });
+
+  it("of one who wanted several lets the next one have them all", async () => {
+    const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
+    const [one, other] = claimOf(2).resources as [string, string];
+    await context.master.set(other, "somebody", long);
+    await first.enrol([one, other]);
+    await second.enrol([one, other]);
+    await context.master.remove(other);
+    await first.leave([one, other]);
+    for (const resource of [one, other]) expect(await context.master.get(resource)).not.toBe(first.token(1));
+    expect(await second.enrol([one, other], { round: 2 })).toMatchObject({ vote: "yes" });
+  });
+
+  it("deletes the key where nobody waits, or nobody who lives", async () => {
+    const [first, dead] = (await waiters(context, 2)) as [Waiter, Waiter];
+    const [resource] = claimOf(1).resources as [string];
+    await first.enrol([resource]);
+    await dead.enrol([resource], { patience: 60 });
+    await until("the place is gone", async () => (await context.master.place(resource, dead.id)) === -2);
+    expect(await first.leave([resource])).toEqual({ vote: "yes" });
+    expect(await context.node.inspect(resource)).toEqual({ owner: undefined, remaining: 0, queueLength: 0 });
+  });
+
+  it("takes what an earlier round of the same waiter got (PROTOCOL 14.3)", async () => {
+    const [waiter] = await waiters(context, 1);
+    const [resource] = claimOf(1).resources as [string];
+    await waiter!.enrol([resource], { round: 9 });
+    expect(await waiter!.leave([resource], 10)).toEqual({ vote: "yes" });
+    expect(await context.master.get(resource)).toBeNull();
+  });
+
+  it("leaves a stranger's key alone, and that of one whose name begins the same", async () => {
+    const [resource] = claimOf(1).resources as [string];
+    await context.master.set(resource, "somebody.1", long);
+    for (const token of ["somebod.2", "somebody", "somebody.x.2", ".2"]) {
+      expect(await context.node.release([resource], [token])).toEqual({ vote: "no" });
+    }
+    await expectKey(context, resource, "somebody.1", long);
+  });
+}
+
+function swapCases(context: Context): void {
+  const swap = (resources: readonly string[], token: string, previous: string, ttl = long) =>
+    context.node.queue!.swap(claimOf(resources, ttl, token), previous);
+
+  it("passes a hold on, and shortens nothing (PROTOCOL 14.1, 14.5)", async () => {
+    const { resources } = claimOf(2);
+    for (const resource of resources) await context.master.set(resource, "before", long);
+    const answer = await swap(resources, "after", "before", 1000);
+    expect(answer).toMatchObject({ vote: "yes" });
+    for (const resource of resources) await expectKey(context, resource, "after", long);
+    expect(await swap(resources, "last", "after", 2 * long)).toEqual({ vote: "yes", remaining: 2 * long });
+    for (const resource of resources) await expectKey(context, resource, "last", 2 * long);
+  });
+
+  it("is all or nothing, and refused by a stranger's key", async () => {
+    const [mine, foreign] = claimOf(2).resources as [string, string];
+    await context.master.set(mine, "before", 20_000);
+    await context.master.set(foreign, "somebody", 30_000);
+    const refusal = { vote: "no", resource: foreign, owner: "somebody" };
+    expect(await swap([mine, foreign], "after", "before")).toMatchObject(refusal);
+    await expectKey(context, mine, "before", 20_000);
+    await expectKey(context, foreign, "somebody", 30_000);
+  });
+
+  it("sets what is free, counts what is done already, and what an earlier round of the giver has", async () => {
+    const [free, done, older] = claimOf(3).resources as [string, string, string];
+    await context.master.set(done, "after", long);
+    await context.master.set(older, "before.1", long);
+    expect(await swap([free, done, older], "after", "before.2")).toMatchObject({ vote: "yes" });
+    for (const resource of [free, done, older]) await expectKey(context, resource, "after", long);
+  });
+
+  it("keeps a key without expiry for ever", async () => {
+    const [resource] = claimOf(1).resources as [string];
+    await context.master.set(resource, "before");
+    expect(await swap([resource], "after", "before")).toEqual({
+      vote: "yes",
+      remaining: Number.POSITIVE_INFINITY,
+    });
+    expect(await context.master.get(resource)).toBe("after");
+    expect(await context.master.pttl(resource)).toBe(-1);
+  });
+}
+
+function pushCases(context: Context): void {
+  it("the key is its vote at once, for the whole ttl, and it is told by the token", async () => {
+    const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
+    const [resource] = claimOf(1).resources as [string];
+    await context.master.set(resource, "somebody", 5000);
+    await second.enrol([resource]);
+    await first.enrol([resource], { patience: 1000 });
+    expect(await context.node.release([resource], ["somebody"])).toEqual({ vote: "yes" });
+    await expectKey(context, resource, first.token(1), long);
+    await until("it is told", () => first.heard.length > 0);
+    expect(await queueLength(context, resource)).toBe(1);
+    await first.leave([resource]);
+    await until("the next one is told", () => second.heard.length > 0);
+    expect([first.heard, second.heard]).toEqual([[first.token(1)], [second.token(1)]]);
+    expect(await queueLength(context, resource)).toBe(0);
+  });
+
+  it("the token is that of its last round", async () => {
+    const [waiter] = await waiters(context, 1);
+    const [resource] = claimOf(1).resources as [string];
+    await context.master.set(resource, "somebody", long);
+    for (const round of [1, 2, 3]) await waiter!.enrol([resource], { round });
+    await context.node.release([resource], ["somebody"]);
+    await until("it is told", () => waiter!.heard.length > 0);
+    expect(waiter!.heard).toEqual([waiter!.token(3)]);
+    expect(await context.master.get(resource)).toBe(waiter!.token(3));
+  });
+
+  it("several keys are told once, when all of them are its own", async () => {
+    const [waiter] = await waiters(context, 1);
+    const [one, other] = claimOf(2).resources as [string, string];
+    for (const resource of [one, other]) await context.master.set(resource, "somebody", long);
+    await waiter!.enrol([one, other], { patience: 20_000 });
+    await context.node.release([one], ["somebody"]);
+    await expectKey(context, one, waiter!.token(1), 20_000);
+    await context.node.release([other], ["somebody"]);
+    await until("it is told", () => waiter!.heard.length > 0);
+    expect(waiter!.heard).toEqual([waiter!.token(1)]);
+    for (const resource of [one, other]) {
+      await expectKey(context, resource, waiter!.token(1), long);
+      expect(await queueLength(context, resource)).toBe(0);
+    }
+  });
+
+  it("one that has gone away is passed over", async () => {
+    const [gone, next] = (await waiters(context, 2)) as [Waiter, Waiter];
+    const [resource] = claimOf(1).resources as [string];
+    await context.master.set(resource, "somebody", long);
+    await gone.enrol([resource]);
+    await next.enrol([resource]);
+    gone.node.disconnect();
+    await until("nobody listens there", async () => (await context.master.listeners(gone.channel)) === 0);
+    await context.node.release([resource], ["somebody"]);
+    await until("the next one is told", () => next.heard.length > 0);
+    expect(await context.master.get(resource)).toBe(next.token(1));
+    expect(await context.master.place(resource, gone.id)).toBe(-2);
+  });
+
+  it("one who yields hands over to the first, and hears nothing itself", async () => {
+    const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
+    const [resource] = claimOf(1).resources as [string];
+    await second.enrol([resource]);
+    await first.enrol([resource]);
+    await second.enrol([resource], { round: 2 });
+    await until("the first is told", () => first.heard.length > 0);
+    expect(second.heard).toEqual([]);
+    await expectKey(context, resource, first.token(1), long);
+  });
+
+  it("a lost connection makes it deaf, and it says so; then it listens again", async () => {
+    const [waiter] = await waiters(context, 1);
+    const { node } = waiter!;
+    const [resource] = claimOf(1).resources as [string];
+    await context.master.set(resource, "somebody", long);
+    expect([node.queue!.isListening, waiter!.listening]).toEqual([true, 1]);
+    await context.path.cut();
+    await until("the loss is noticed", () => !node.queue!.isListening);
+    await context.path.heal();
+    await until("it listens again", () => waiter!.listening === 2);
+    expect(node.queue!.isListening).toBe(true);
+    await until("it can enrol", async () => (await waiter!.enrol([resource])).vote === "no");
+    await until(
+      "the key can be released",
+      async () => "vote" in (await context.node.inspect(resource)) === false,
+    );
+    await context.node.release([resource], ["somebody"]);
+    await until("it is told", () => waiter!.heard.length > 0);
+  });
+
+  it("ends with the node", async () => {
+    const [waiter] = await waiters(context, 1);
+    const { connections } = context.path;
+    await waiter!.node.close();
+    await until("it is deaf", () => !waiter!.node.queue!.isListening);
+    await until("both connections are closed", () => context.path.connections <= connections - 2);
+  });
+}
