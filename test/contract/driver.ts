@@ -52,4 +52,6 @@ export interface Driver extends AsyncDisposable {
 export interface DriverMaker {
   (): Promise<Driver>;
   readonly queue: "pushes" | "heartbeats" | "none";
+  /** Whether its nodes store fencing tokens. */
+  readonly keepsCounters: boolean;
 }

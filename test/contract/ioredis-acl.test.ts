@@ -8,19 +8,28 @@ const username = "locks";
 const password = "a secret";
 const keyPrefix = "lock:";
 
-for (const [protocol, scripts] of [
-  [3, true],
-  [2, true],
-  [3, false],
+const without = (word: string): readonly string[] => documentedRule.filter((other) => other !== word);
+
+for (const { protocol, scripts = true, what, rule, pushes = true } of [
+  { protocol: 3, what: "the least privilege", rule: documentedRule },
+  { protocol: 2, what: "the least privilege", rule: documentedRule },
+  {
+    protocol: 3,
+    what: "the least privilege without scripts",
+    rule: documentedRuleWithoutScripts,
+    scripts: false,
+  },
+  { protocol: 3, what: "no SUBSCRIBE", rule: without("+subscribe"), pushes: false },
+  { protocol: 3, what: "no channel", rule: without("&quorlock:*"), pushes: false },
 ] as const) {
   lockNodeContract(
-    `ioredis 6, RESP${protocol}, the least privilege${scripts ? "" : " without scripts"}`,
+    `ioredis 6, RESP${protocol}, ${what}`,
     ioredisDriver({
       scripts,
+      pushes,
       client: (port) => new Redis(port, "127.0.0.1", { username, password, keyPrefix, protocol }),
       keyPrefix,
       async prepare(admin, master) {
-        const rule = scripts ? documentedRule : documentedRuleWithoutScripts;
         await admin.acl("SETUSER", username, "reset", "on", `>${password}`, ...rule);
         // Whoever forgets to name the user is told so instead of getting through.
         await admin.acl("SETUSER", "default", "resetpass", ">of another");

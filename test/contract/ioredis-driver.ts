@@ -22,6 +22,8 @@ export interface IoredisDriverOptions {
   pushes?: boolean;
   /** Default true. */
   scripts?: boolean;
+  /** Whether its nodes store fencing tokens. Default true; never without scripts. */
+  keepsCounters?: boolean;
   /** Brings the master into the state the case needs. The port is where the proxy is to connect to. */
   prepare?(admin: Redis, master: Master): Promise<{ port: number }>;
   /** Starts the one master. Default: a real one. */
@@ -30,9 +32,12 @@ export interface IoredisDriverOptions {
 
 /** Nodes of ioredis clients, each through a proxy to one master of its own. */
 export function ioredisDriver(options: IoredisDriverOptions): DriverMaker {
-  const { scripts = true, queue = true, pushes = true } = options;
+  const { scripts = true, queue = true, pushes = true, keepsCounters = true } = options;
   const listens = pushes ? "pushes" : "heartbeats";
-  return Object.assign(() => startDriver(options), { queue: scripts && queue ? listens : "none" } as const);
+  return Object.assign(() => startDriver(options), {
+    queue: scripts && queue ? listens : "none",
+    keepsCounters: scripts && keepsCounters,
+  } as const);
 }
 
 async function startDriver(options: IoredisDriverOptions): Promise<Driver> {

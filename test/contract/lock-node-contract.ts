@@ -2,6 +2,7 @@ import type { Answer, Fault, LockNode, ReleaseAnswer } from "@quorlock/redlock";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Context, claimOf, expectKey, long, slack, type TestClaim } from "./contract-case.ts";
 import type { Driver, DriverMaker } from "./driver.ts";
+import { fencingCases } from "./fencing-cases.ts";
 import { queueCases } from "./queue-cases.ts";
 import { turn, until } from "./until.ts";
 
@@ -55,6 +56,7 @@ export function lockNodeContract(name: string, makeDriver: DriverMaker): void {
     describe("order", () => orderCases(context));
     describe("scripts that the master forgot", () => forgottenScriptCases(context));
     describe("queue", () => queueCases(context, makeDriver.queue));
+    describe("fencing", () => fencingCases(context, makeDriver));
     describe("first connection", () => firstConnectionCases(context));
     describe("lost connection", () => lostConnectionCases(context));
     describe("end", () => endCases(context));

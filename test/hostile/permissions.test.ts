@@ -1,8 +1,10 @@
-import { Redlock } from "@quorlock/redlock";
+import { Redlock, ScriptedNode } from "@quorlock/redlock";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import { type Masters, startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+// The package makes nodes of clients by itself and has no name for it.
+import { connectionOf } from "../../packages/redlock/src/ioredis.ts";
 import { documentedRule, documentedRuleWithoutScripts } from "../contract/permissions.ts";
 
 // The rule in the README, and what breaks when a word of it is taken away: all of it is needed.
@@ -46,9 +48,36 @@ async function complaintsUnder(
   }
   const [inspection] = await redlock.inspect("a");
   if (inspection!.unreachable) complaints.push(inspection!.unreachable.message);
+  if (scripts) complaints.push(...(await complaintsOfWaiting(client)));
   client.disconnect();
   // (A transaction that must not be discarded stays open, and the next one tells that.)
   return complaints.filter((line) => /NOPERM|permission|inside MULTI/.test(line));
+}
+
+/** What is said while somebody waits in the queue, and is handed the key. */
+async function complaintsOfWaiting(client: Redis): Promise<readonly string[]> {
+  const complaints: string[] = [];
+  const node = new ScriptedNode(connectionOf(client), { onFault: (error) => complaints.push(error.message) });
+  await node.queue!.listen(
+    "quorlock:inbox:test",
+    () => {},
+    () => {},
+  );
+  const patience = ttl / 4;
+  const claim = { resources: ["waited for"], ttl, abandoned: false, ticket: 1, patience };
+  const answers = [
+    await node.vote({ ...claim, token: "holder.1" }),
+    await node.queue!.enrol({ ...claim, token: "waiter.1" }),
+    await node.queue!.swap({ ...claim, token: "another.1" }, "holder.1"),
+    await node.release(["waited for"], ["another.1"]),
+  ];
+  for (const answer of answers) if (answer.vote === "none") complaints.push(answer.error.message);
+  // Where nobody may be told, the key is only set aside for as long as the waiter's place lasts.
+  const holding = await node.inspect("waited for");
+  if ("vote" in holding || holding.remaining <= patience)
+    complaints.push("no permission to tell the one who waits");
+  await node.release(["waited for"], ["waiter.1"]);
+  return complaints;
 }
 
 describe("the rule in the README", () => {
@@ -57,7 +86,7 @@ describe("the rule in the README", () => {
   });
 
   it("grants commands one by one, and keys by a pattern", () => {
-    for (const word of documentedRule) expect(word).toMatch(/^(\+[a-z]+|~[^*].*)$/);
+    for (const word of documentedRule) expect(word).toMatch(/^(\+[a-z]+|[~&][^*].*)$/);
   });
 
   it.each(documentedRule)("needs %s", async (word) => {

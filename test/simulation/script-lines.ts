@@ -69,6 +69,8 @@ function operation(random: Random, keys: readonly string[]): Arguments & { reado
   const lifetime = random.chance(0.2) ? random.integer(0, 4) : random.integer(5, 60_000);
   const own = token(random);
   const head = `${kind}${keys.length},`;
+  const proposal = random.chance(0.7) ? "" : random.pick([7, 1_700_000_000_000_000, 9_007_199_254_740_991]);
+  const fence = proposal === "" ? "" : `,0,0,${proposal}`;
   switch (kind) {
     case "r":
     case "l": {
@@ -78,14 +80,14 @@ function operation(random: Random, keys: readonly string[]): Arguments & { reado
     case "i":
       return { keys, args: [], text: `${head}0;` };
     case "s":
-      return { keys, args: [own, token(random)], text: `${head}${lifetime};` };
+      return { keys, args: [own, token(random)], text: `${head}${lifetime}${fence};` };
     case "q": {
       const patience = random.chance(0.15) ? random.integer(0, 3) : random.integer(4, 60_000);
       const ticket = random.pick([1, 2, 3, 1_700_000_000_000]);
       const args = [random.chance(0.9) && !own.includes(".") ? "w3.2" : own, random.pick(inboxes)];
-      return { keys, args, text: `${head}${lifetime},${ticket},${patience};` };
+      return { keys, args, text: `${head}${lifetime},${ticket},${patience},${proposal};` };
     }
     default:
-      return { keys, args: [own], text: `${head}${lifetime};` };
+      return { keys, args: [own], text: `${head}${lifetime}${fence};` };
   }
 }

@@ -74,11 +74,6 @@ export class Meter implements AsyncDisposable {
     return new Set(keys.map((key) => /\d+$/.exec(key)?.[0])).size;
   }
 
-  /** Removes every key. */
-  async clear(): Promise<void> {
-    await Promise.all(this.#clients.map((client) => client.flushall()));
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     closeClients(this.#clients);
   }

@@ -3,6 +3,7 @@ import { contentionIn, verdictOf } from "./ballot.ts";
 import type { Cancellation } from "./cancellation.ts";
 import { RoundClaim } from "./claim.ts";
 import type { Coordinator } from "./coordinator.ts";
+import { countersIn, fence } from "./fencing.ts";
 import { Lease } from "./lease.ts";
 import type { Answer, Claim } from "./node.ts";
 import { Round } from "./round.ts";
@@ -42,6 +43,7 @@ export async function attempt(
   // 2.1 A fresh token for each attempt: a late roll-back of the one before cannot touch this one's votes.
   const token = coordinator.isQueued ? firstToken(runtime) : newToken(runtime);
   const claim = new RoundClaim(resources, token, ttl);
+  claim.proposal = coordinator.proposals?.at(runtime.wall());
 
   // 2.2 The clocks are read (in Round) before the first send; then all masters are asked in parallel.
   const deadlines = nodes.map(() => never);
@@ -69,8 +71,16 @@ export async function attempt(
 
   // 2.4, 2.5 What remains, net of drift, from the larger of the two clocks: less than asked for is a failure.
   const won = verdictOf(round.answers) === "won" && cancellation.reason === undefined;
-  if (won && holdDeadline(deadlines, quorum) - clock.now() > settings.minimumValidity) {
-    claim.lease = new Lease(coordinator, { resources, token: claim.token, ttl, deadlines });
+  const isInTime = () => holdDeadline(deadlines, quorum) - clock.now() > settings.minimumValidity;
+  let isGranted = won && isInTime();
+  let fencingToken: number | undefined;
+  if (isGranted && coordinator.proposals) {
+    const counters = countersIn(round.answers);
+    fencingToken = await fence(coordinator, claim, settings, counters, deadlines, cancellation);
+    isGranted = fencingToken !== undefined && cancellation.reason === undefined && isInTime();
+  }
+  if (isGranted) {
+    claim.lease = new Lease(coordinator, { resources, token, ttl, deadlines, fencingToken });
     return { round, outcome: "granted", lease: claim.lease, undone: Promise.resolve() };
   }
 

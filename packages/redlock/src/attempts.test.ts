@@ -8,8 +8,12 @@ import { refusal, virtualSetting } from "./virtual-time.test.ts";
 function bed(...answers: Array<Answer | undefined>) {
   const { nodes } = virtualSetting(answers.length);
   const attempts = new Attempts(nodes);
-  attempts.add({ answers, closed: Promise.resolve() } as unknown as Round<Answer>);
-  return { nodes, attempts };
+  let close = () => {};
+  const onClosed = (listener: () => void) => {
+    close = listener;
+  };
+  attempts.add({ answers, closed: Promise.resolve(), onClosed } as unknown as Round<Answer>);
+  return { nodes, attempts, close: () => close() };
 }
 
 describe("the votes of a round", () => {
@@ -45,6 +49,27 @@ describe("the votes of a round", () => {
     expect(attempts.summary).toMatch(
       /^master-0\b.*\byes; master-1\b.*\bno; master-2: UNREACHABLE; master-3\b.*\banswer/,
     );
+  });
+
+  test("are the same when the round is closed and only they are kept", async () => {
+    const yes = { vote: "yes", remaining: 5 } as const;
+    for (const answers of [
+      [yes, yes, yes],
+      [yes, refusal("rival", 7), yes],
+      [undefined, yes, yes],
+    ]) {
+      const { attempts, close } = bed(...answers);
+      const [before] = await Promise.all(attempts.stats);
+      const { summary } = attempts;
+      close();
+      expect(attempts.summary).toBe(summary);
+      const [after] = await Promise.all(attempts.stats);
+      const names = ({ votesFor }: NonNullable<typeof before>) =>
+        [...votesFor].map((client) => JSON.stringify(client));
+      expect(names(after!)).toEqual(names(before!));
+      expect(after!.votesFor.size).toBe(answers.filter((answer) => answer === yes).length);
+      expect(after!.votesAgainst.size).toBe(before!.votesAgainst.size);
+    }
   });
 
   test("of no round at all are empty", () => {

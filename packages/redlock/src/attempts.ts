@@ -15,41 +15,57 @@ export interface ExecutionStats {
 /** Of many attempts the last so many are kept. */
 const longestRecord = 32;
 
-/** The rounds of one call, to be told as redlock 5 tells them if anybody asks. */
+type AnyRound = Round<Answer> | Round<ReleaseAnswer>;
+type Votes = ReadonlyArray<Answer | ReleaseAnswer | Fault | undefined>;
+
+/** What is kept of a round in which everybody said yes. */
+const unanimous: Votes = [];
+const yes: Answer = { vote: "yes", remaining: 0 };
+
+/**
+ * The rounds of one call, to be told as redlock 5 tells them if anybody asks. A lock keeps them for as long as it is
+ * held, so of a round that is closed little is left.
+ */
 export class Attempts {
   readonly #nodes: readonly LockNode[];
-  readonly #rounds: Array<Round<Answer> | Round<ReleaseAnswer>> = [];
+  #rounds: ReadonlyArray<AnyRound | Votes> = [];
 
   constructor(nodes: readonly LockNode[]) {
     this.#nodes = nodes;
   }
 
-  add(round: Round<Answer> | Round<ReleaseAnswer>): void {
-    this.#rounds.push(round);
-    if (this.#rounds.length > longestRecord) this.#rounds.shift();
+  add(round: AnyRound): void {
+    this.#rounds = this.#rounds.slice(1 - longestRecord).concat(round);
+    round.onClosed(() => {
+      this.#rounds = this.#rounds.map((other) => (other === round ? remainderOf(round) : other));
+    });
   }
 
   /** Each settles once every master has answered or been given up; none rejects. */
   get stats(): ReadonlyArray<Promise<ExecutionStats>> {
-    return this.#rounds.map((round) => round.closed.then(() => this.#statsOf(round.answers)));
+    return this.#rounds.map(async (round) => {
+      if ("closed" in round) await round.closed;
+      return this.#statsOf(votesIn(round));
+    });
   }
 
   /** What each master said in the last round, for a message. */
   get summary(): string {
-    const answers = this.#rounds.at(-1)?.answers ?? [];
+    const last = this.#rounds.at(-1);
+    const votes = last ? votesIn(last) : [];
     const all = this.#nodes.map((node, index) => {
-      const answer = answers[index];
+      const answer = voteIn(votes, index);
       const said = answer?.vote === "none" ? answer.error.reason : answer?.vote;
       return `${node.name}: ${said ?? "no answer yet"}`;
     });
     return all.join("; ");
   }
 
-  #statsOf(answers: ReadonlyArray<Answer | ReleaseAnswer | Fault | undefined>): ExecutionStats {
+  #statsOf(answers: Votes): ExecutionStats {
     const votesFor = new Set<object>();
     const votesAgainst = new Map<object, Error>();
     for (const [index, node] of this.#nodes.entries()) {
-      const answer = answers[index];
+      const answer = voteIn(answers, index);
       if (answer?.vote === "yes") votesFor.add(node.client);
       else if (answer) votesAgainst.set(node.client, errorOf(answer));
     }
@@ -62,4 +78,16 @@ function errorOf(answer: Answer | ReleaseAnswer): NodeError | ResourceLockedErro
   if (answer.vote === "none") return answer.error;
   if ("resource" in answer) return new ResourceLockedError(answer.resource, answer.remaining);
   return new ResourceLockedError("the resource", 0);
+}
+
+function votesIn(round: AnyRound | Votes): Votes {
+  return "answers" in round ? round.answers : round;
+}
+
+function voteIn(votes: Votes, index: number): Votes[number] {
+  return votes === unanimous ? yes : votes[index];
+}
+
+function remainderOf({ answers }: AnyRound): Votes {
+  return answers.every((answer) => answer?.vote === "yes") ? unanimous : answers;
 }

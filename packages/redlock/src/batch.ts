@@ -1,7 +1,16 @@
 import type { Connection } from "./connection.ts";
 import { failed, unexpected } from "./fault.ts";
 import type { Fault } from "./node.ts";
-import { aloneIn, answerIn, batchOf, errorIn, isAbandoned, isPlainClaim, type Operation, replyAlone } from "./operation.ts";
+import {
+  aloneIn,
+  answerIn,
+  batchOf,
+  errorIn,
+  isAbandoned,
+  isPlainClaim,
+  type Operation,
+  replyAlone,
+} from "./operation.ts";
 import { batchScript, type Script } from "./scripts.ts";
 
 type Args = readonly (string | number)[];

@@ -8,6 +8,8 @@ export class RoundClaim implements Claim {
   readonly ttl: number;
   /** The hold that the claim has won, or is to extend. */
   lease: Lease | undefined;
+  /** The fencing token that it proposes, where there are any. */
+  proposal: number | undefined;
   #givenUp = false;
 
   constructor(resources: readonly string[], token: string, ttl: number, lease?: Lease) {

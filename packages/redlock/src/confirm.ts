@@ -2,6 +2,7 @@ import type { Attempts } from "./attempts.ts";
 import { type Ballot, isRefused, verdictOf } from "./ballot.ts";
 import type { Cancellation } from "./cancellation.ts";
 import { RoundClaim } from "./claim.ts";
+import { inQuarantine } from "./fault.ts";
 import type { Lease } from "./lease.ts";
 import type { Answer } from "./node.ts";
 import { Round } from "./round.ts";
@@ -37,7 +38,10 @@ export async function confirm(
     timeout: nodeTimeoutFor(lease.longestTtl, settings),
     ask: (node) => node.extend(claim, repair),
     hear: (index, answer) => {
-      if (answer.vote === "yes") {
+      if (answer.vote === "yes" && answer.inQuarantine && !lease.isKeptBy(index)) {
+        // The key is repaired, for the time after. Until then the master may stand for a rival as well (PROTOCOL 9).
+        if (round.answers[index] === answer) round.answers[index] = inQuarantine(nodes[index]!.name);
+      } else if (answer.vote === "yes") {
         // At least ttl, and never more than was ever asked for, whatever a master may say.
         const remaining = Math.min(answer.remaining, lease.longestTtl);
         lease.renew(index, nodeDeadline(round.sentAt, remaining, settings.driftFactor));

@@ -1,6 +1,7 @@
 import type { CleanUps } from "./clean-ups.ts";
 import type { LeaseClock } from "./clock.ts";
 import type { NodeError } from "./errors.ts";
+import type { Proposals } from "./fencing.ts";
 import type { Lease } from "./lease.ts";
 import type { LockNode } from "./node.ts";
 import type { Runtime } from "./runtime.ts";
@@ -16,6 +17,8 @@ export interface Coordinator {
   readonly cleanUps: CleanUps;
   /** Whether those who wait stand in the masters' queues, and who gives up hands over (PROTOCOL 7). */
   readonly isQueued: boolean;
+  /** Where holds have fencing tokens (PROTOCOL 8). */
+  readonly proposals: Proposals | undefined;
   /** The holds that stand, for `quit`. */
   readonly leases: Set<Lease>;
   /** Tells the user of a master's fault. */

@@ -20,6 +20,11 @@ export function unsent(node: string, why: string): Fault {
   return fault(node, "UNREACHABLE", why, false);
 }
 
+/** It said yes, and may have said so to somebody else, and forgotten it. */
+export function inQuarantine(node: string): Fault {
+  return fault(node, "QUARANTINE", "it may have forgotten votes", true);
+}
+
 /**
  * A command came to this error: of the master itself, or of the connection. `tokens`: what was sent, and must not be
  * told: Redis quotes the arguments of a command that it does not know.

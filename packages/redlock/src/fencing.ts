@@ -1,12 +1,12 @@
 import type { Ballot } from "./ballot.ts";
-import { verdictOf } from "./ballot.ts";
 import type { Cancellation } from "./cancellation.ts";
 import { RoundClaim } from "./claim.ts";
 import type { Coordinator } from "./coordinator.ts";
 import type { Answer } from "./node.ts";
+import { decide, type Verdict } from "./quorum.ts";
 import { Round } from "./round.ts";
 import { nodeTimeoutFor, type Settings } from "./settings.ts";
-import { nodeDeadline } from "./validity.ts";
+import { never, nodeDeadline } from "./validity.ts";
 
 // Fencing tokens over independent masters (PROTOCOL 8, 14.9). The largest of counters that each master counts up by
 // itself is not monotone: two holds may come to the same number. So a hold *proposes* its token with its votes, and a
@@ -35,11 +35,12 @@ export function tokenOf(proposal: number, counters: Counters, quorum: number): n
 }
 
 /**
- * Whether a yes of the second round counts. Where the token was not made of what the master had (`counter` is
- * nothing), it may have a larger one: a later hold that sees it there must not come to a smaller token.
+ * Whether an answer of the second round counts. Where the token was not made of what the master had (`counter` is
+ * nothing), it may have a larger one: a later hold that is told of that one must not come to a smaller token.
  */
-export function isStored(token: number, counter: number | undefined, answer: Answer): boolean {
-  return answer.vote === "yes" && (counter !== undefined || (answer.counter ?? token) < token);
+export function isStored(token: number, counter: number | undefined, answer: Answer | undefined): boolean {
+  if (answer?.vote !== "yes" || answer.counter === undefined) return false;
+  return counter !== undefined || answer.counter < token;
 }
 
 /** What this client proposes: more than it has seen, and where its clock tells more, that. */
@@ -58,9 +59,8 @@ export class Proposals {
 }
 
 /**
- * The token of the hold that `claim` has won, stored by a quorum; `undefined` where that fails. A second round renews the
- * keys as well, and with them `deadlines`. Nobody has been told of the hold by then, and what is left of it must be
- * looked at afterwards.
+ * The token of the hold that `claim` has won, once a quorum has it stored; `undefined` where that fails. A second round
+ * renews the keys as well, and with them `deadlines`. What is left of the hold has to be looked at afterwards.
  */
 export async function fence(
   { nodes, quorum, runtime, clock, report, proposals }: Coordinator,
@@ -74,7 +74,13 @@ export async function fence(
   const token = tokenOf(proposal!, counters, quorum);
   if (token === undefined || token === proposal) return token;
   proposals!.saw(token);
-  const storing = new RoundClaim(resources, claim.token, ttl, token);
+  const madeOf = [...counters];
+  const storing = new RoundClaim(resources, claim.token, ttl);
+  storing.proposal = token;
+  const verdict = (answers: Ballot): Verdict => {
+    const stored = answers.filter((answer, index) => isStored(token, madeOf[index], answer)).length;
+    return decide(nodes.length, stored, answers.filter(Boolean).length - stored);
+  };
   const round: Round<Answer> = new Round<Answer>({
     nodes,
     runtime,
@@ -82,7 +88,15 @@ export async function fence(
     timeout: nodeTimeoutFor(ttl, settings),
     ask: (node) => node.extend(storing, false),
     hear: (index, answer) => {
-      if (!isStored(token, counters[index], answer)) stored[index] = answer.vote === "yes" ? { vote: "no", 
+      if (answer.vote === "yes") deadlines[index] = nodeDeadline(round.sentAt, ttl, settings.driftFactor);
+      else if (answer.vote === "no") deadlines[index] = never;
+      else report(answer.error);
+      return verdict(round.answers) !== "open";
     },
   });
+  round.onClosed(() => storing.giveUp());
+  await round.decidedOr(ended);
+  if (verdict(round.answers) === "won") return token;
+  storing.giveUp();
+  return undefined;
 }

@@ -1,10 +1,11 @@
 import type { Coordinator } from "./coordinator.ts";
+import type { Hear } from "./node.ts";
 import { newToken } from "./token.ts";
 
 /** Somebody who waits, and is told when a master hands a key over. */
 export interface Listener {
-  /** Master number `index` has set the keys to `token`. */
-  handed(index: number, token: string): void;
+  /** Master number `index` has set the keys to `token`; `counter` is as in a yes. */
+  handed(index: number, token: string, counter: number | undefined): void;
   /** It is heard (again): what was handed over meanwhile may have been missed. */
   listening(): void;
 }
@@ -75,18 +76,18 @@ export class HandOvers {
     };
     await Promise.all(
       this.#coordinator.nodes.map((node, index) => {
-        const hear = (token: string) => this.#hear(index, token);
+        const hear: Hear = (token, counter) => this.#hear(index, token, counter);
         return node.queue?.listen(this.#channel, hear, listening);
       }),
     );
   }
 
-  #hear(index: number, token: string): void {
+  #hear(index: number, token: string, counter: number | undefined): void {
     const waiter = waiterOf(token);
     const listener = this.#listeners.get(waiter);
     const departed = this.#departed.get(waiter);
     const { nodes, cleanUps } = this.#coordinator;
-    if (listener) listener.handed(index, token);
+    if (listener) listener.handed(index, token, counter);
     else if (departed) cleanUps.remove({ ...departed, tokens: [token] }, [nodes[index]!], timeout);
   }
 }

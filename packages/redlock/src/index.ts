@@ -32,6 +32,8 @@ export type {
   Claim,
   Enrolment,
   Fault,
+  Guard,
+  GuardFindings,
   Holding,
   LockNode,
   LockQueue,
@@ -42,6 +44,7 @@ export type {
 export type { AcquireOptions, Client, CustomScripts, RedlockEvents, RedlockOptions } from "./redlock.ts";
 export { Redlock, Redlock as default } from "./redlock.ts";
 export type { ReleaseResult } from "./release.ts";
+export type { RestartGuardOptions } from "./restart-guard.ts";
 export type { Runtime, Timer } from "./runtime.ts";
 export { ScriptedNode } from "./scripted-node.ts";
 export { batchScript, claimScript, leaveScript, releaseScript, type Script } from "./scripts.ts";

@@ -277,20 +277,20 @@ describe("a deadline for each master", () => {
   });
 });
 
-describe("a deadline that comes closer", () => {
-  /** A lock of five masters: three keep it for 20 s, the others for 5 s, and it was looked at in between. */
-  async function uneven() {
-    const setting = await held(5, 1000, { nodeTimeout: 50 });
-    const { time, nodes, lock } = setting;
-    lock.toJSON();
-    for (const node of nodes.slice(3)) node.cut();
-    await time.run(lock.extend(20_000));
-    for (const node of nodes.slice(3)) node.restore();
-    await time.run(lock.extend(5000));
-    await time.advance(1500);
-    return setting;
-  }
+/** A lock of five masters: three keep it for 20 s, the others for 5 s, and it was looked at in between. */
+async function uneven() {
+  const setting = await held(5, 1000, { nodeTimeout: 50 });
+  const { time, nodes, lock } = setting;
+  lock.toJSON();
+  for (const node of nodes.slice(3)) node.cut();
+  await time.run(lock.extend(20_000));
+  for (const node of nodes.slice(3)) node.restore();
+  await time.run(lock.extend(5000));
+  await time.advance(1500);
+  return setting;
+}
 
+describe("a deadline that comes closer", () => {
   test("is told in time", async () => {
     const setting = await uneven();
     const seen = tellTime(setting);

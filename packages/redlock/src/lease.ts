@@ -20,6 +20,7 @@ export interface LeaseTerms {
   readonly ttl: number;
   /** Until when each master keeps the key, in lease time; all {@link never} for a hold that is resumed. */
   readonly deadlines: readonly number[];
+  readonly fencingToken?: number | undefined;
   readonly resumed?: boolean;
 }
 
@@ -44,6 +45,7 @@ export class Lease implements Punctual {
   readonly coordinator: Coordinator;
   readonly resources: readonly string[];
   readonly token: string;
+  readonly fencingToken: number | undefined;
   /**
    * Another process knows the token: only the masters can tell whether the hold stands, so none is given its key
    * again (PROTOCOL 14.14), and nothing is extended or released on this side unless it is called for.
@@ -78,6 +80,7 @@ export class Lease implements Punctual {
     this.coordinator = coordinator;
     this.resources = terms.resources;
     this.token = terms.token;
+    this.fencingToken = terms.fencingToken;
     this.#longestTtl = terms.ttl;
     this.#deadlines = [...terms.deadlines];
     this.#deadline = holdDeadline(this.#deadlines, coordinator.quorum);
@@ -182,6 +185,11 @@ export class Lease implements Punctual {
       this.#begin();
     }
     this.#watch();
+  }
+
+  /** Whether this master certainly had the key until now, so that it cannot have voted for a rival and forgotten it. */
+  isKeptBy(index: number): boolean {
+    return this.#deadlines[index]! > this.coordinator.clock.now();
   }
 
   /** This master said that it does not hold the key. A silent one says nothing, and its deadline stands. */

@@ -18,6 +18,7 @@ export interface SerializedLock {
   readonly value: string;
   /** The longest ttl it was given, ms. No clock is in it: clocks do not travel. */
   readonly ttl: number;
+  readonly fencingToken?: number;
 }
 
 /**
@@ -45,6 +46,15 @@ export class Lock implements AsyncDisposable {
   /** The token in the masters' keys. Whoever knows it can release the lock: not for logs. */
   get value(): string {
     return this.#lease.token;
+  }
+
+  /**
+   * With `fencing`: a number that is larger than that of every lock before on any of its resources, below 2^53. A lock
+   * of several has one for all. Pass it with each write, and let the resource refuse what comes with a smaller one
+   * than it has seen: then a holder that was paused beyond its lock harms nothing. It stays the same when extended.
+   */
+  get fencingToken(): number | undefined {
+    return this.#lease.fencingToken;
   }
 
   /** When the lock runs out by this machine's wall clock, ms since the epoch; 0 once lost or released. */
@@ -108,7 +118,8 @@ export class Lock implements AsyncDisposable {
    */
   toJSON(): SerializedLock {
     this.#lease.handedOver = true;
-    return { resources: this.#lease.resources, value: this.#lease.token, ttl: this.#lease.longestTtl };
+    const { resources, token: value, longestTtl: ttl, fencingToken } = this.#lease;
+    return { resources, value, ttl, ...(fencingToken === undefined ? {} : { fencingToken }) };
   }
 
   /** @internal */

@@ -6,6 +6,11 @@ export interface Yes {
   readonly remaining: number;
   /** The largest fencing counter of the resources before the proposal was stored; only where there was a proposal. */
   readonly counter?: number;
+  /**
+   * The master may have forgotten whom it has voted for (PROTOCOL 9): it counts where it is known to have kept the
+   * votes of this hold until now, for then it had none for anybody else.
+   */
+  readonly inQuarantine?: boolean;
 }
 
 /** Refused: `resource` holds another token, or (where nothing may be set) none. */
@@ -81,6 +86,24 @@ export interface LockQueue {
   readonly isListening: boolean;
 }
 
+/** The restart guard of one client at one master; see {@link RestartGuard}. */
+export interface Guard {
+  /** As the batch script takes them. */
+  readonly terms: string;
+}
+
+/** What the restart guard of a master knows. */
+export interface GuardFindings {
+  /** The longest ttl that was agreed on, ms; 0 where the master is new, or has forgotten it. */
+  readonly maxTtl: number;
+  /** How long it votes for nobody, ms. */
+  readonly quarantine: number;
+  /** Names its latest loss of memory. */
+  readonly epoch: string;
+  /** Whether its fencing counters are complete. */
+  readonly isSound: boolean;
+}
+
 /** What one master says about a resource. */
 export interface Holding {
   readonly owner: string | undefined;
@@ -111,6 +134,8 @@ export interface LockNode {
   vote(claim: Claim): Promise<Answer>;
   /** Renews every key that holds the token, for at least `ttl`; with `repair`, free ones are set as well. */
   extend(claim: Claim, repair: boolean): Promise<Answer>;
+  /** Whether it stores what claims propose as fencing tokens. */
+  readonly keepsCounters?: boolean;
   /** What makes waiting fair; where there is none, waiting is asking again. */
   readonly queue?: LockQueue | undefined;
   /**
@@ -119,6 +144,10 @@ export interface LockNode {
    */
   release(resources: readonly string[], tokens: readonly string[]): Promise<ReleaseAnswer>;
   inspect(resource: string): Promise<Holding | Fault>;
+  /** From now on `guard` watches over whatever is asked (PROTOCOL 9). Missing where nothing can. */
+  guardWith?(guard: Guard): void;
+  /** What the guard knows. With `guard`, after it has been there. */
+  findings?(guard?: Guard): Promise<GuardFindings | Fault>;
   /** Called whenever the master can be reached (again). Returns how to take the listener away. */
   onReady(listener: () => void): () => void;
   /** Ends the connection, and the user's client, in order. */

@@ -1,4 +1,4 @@
-import type { Answer, Claim, Enrolment, Fault, Holding, ReleaseAnswer } from "./node.ts";
+import type { Answer, Claim, Enrolment, Fault, Guard, GuardFindings, Holding, ReleaseAnswer } from "./node.ts";
 import { batchScript, claimScript, leaveScript, releaseScript, type Script } from "./scripts.ts";
 
 type Args = readonly (string | number)[];
@@ -7,9 +7,9 @@ type Args = readonly (string | number)[];
 export interface Operation {
   /**
    * As the batch script knows them: a vote; an extension that repairs, or does not; a release, or one that leaves the
-   * queue as well; a swap; an enrolment; a look.
+   * queue as well; a swap; an enrolment; a look; a look at what the restart guard has found.
    */
-  readonly kind: "v" | "p" | "e" | "r" | "l" | "s" | "q" | "i";
+  readonly kind: "v" | "p" | "e" | "r" | "l" | "s" | "q" | "i" | "h";
   readonly keys: readonly string[];
   /** What it takes beside the keys: its token, and behind it the previous one or the inbox; or all tokens. */
   readonly words: readonly string[];
@@ -19,7 +19,9 @@ export interface Operation {
   readonly claim: Claim | undefined;
   /** Whether it is sent by itself at once, or with what else there is. */
   readonly isAlone: boolean;
-  readonly settle: (answer: Answer | ReleaseAnswer | Holding | Fault) => void;
+  /** What watches over it. */
+  readonly guard: Guard | undefined;
+  readonly settle: (answer: Answer | ReleaseAnswer | Holding | GuardFindings | Fault) => void;
 }
 
 /** Only what claims something may be taken out before it is sent. Reads the clocks, perhaps, and ends a hold. */
@@ -41,6 +43,7 @@ export function isCleanUp({ kind }: Operation): boolean {
 export function aloneIn(operation: Operation): { script: Script; args: Args } {
   const { kind, keys, words, ttl } = operation;
   const args = [keys.length, ...keys, ...words];
+  if (operation.guard) return { script: batchScript, args: batchOf([operation]) };
   if (kind === "r") return { script: releaseScript, args };
   if (kind === "l") return { script: leaveScript, args };
   if (!isPlainClaim(operation)) return { script: batchScript, args: batchOf([operation]) };
@@ -49,7 +52,7 @@ export function aloneIn(operation: Operation): { script: Script; args: Args } {
 
 /** What comes back from {@link aloneIn}, as it would in a batch. */
 export function replyAlone(operation: Operation, reply: unknown): unknown {
-  if (isPlainClaim(operation) || isCleanUp(operation)) return reply;
+  if (isPlainClaim(operation) || (isCleanUp(operation) && !operation.guard)) return reply;
   return Array.isArray(reply) ? (reply as unknown[])[0] : undefined;
 }
 
@@ -57,7 +60,10 @@ export function replyAlone(operation: Operation, reply: unknown): unknown {
 export function batchOf(operations: readonly Operation[]): Args {
   const args: (string | number)[] = [0];
   let list = "";
+  let guard: Guard | undefined;
   for (const operation of operations) {
+    if (operation.guard !== guard) list += `g0,${operation.guard?.terms ?? 0};`;
+    guard = operation.guard;
     for (const key of operation.keys) args.push(key);
     list += `${operation.kind}${operation.keys.length},${numbersOf(operation)};`;
   }
@@ -71,18 +77,20 @@ export function batchOf(operations: readonly Operation[]): Args {
 export function answerIn(
   { kind, keys, ttl }: Operation,
   reply: unknown,
-): Answer | ReleaseAnswer | Holding | undefined {
+): Answer | ReleaseAnswer | Holding | GuardFindings | undefined {
   if (kind === "r" || kind === "l") {
     if (typeof reply !== "number") return undefined;
     return reply === keys.length ? releasedAll : releasedLess;
   }
   if (kind !== "i" && typeof reply === "number") {
-    // A yes means at least the ttl (PROTOCOL 14.2).
-    const isYes = reply === -1 || (reply >= ttl && reply <= Number.MAX_SAFE_INTEGER);
+    // A yes means at least the ttl (PROTOCOL 14.2). (The parser of ioredis 6 reads the largest one as 2^53.)
+    const isYes = reply === -1 || (reply >= ttl && reply <= 2 ** 53);
     return isYes ? { vote: "yes", remaining: lifetime(reply) } : undefined;
   }
   if (!Array.isArray(reply)) return undefined;
   if (kind === "i") return holdingIn(reply);
+  if (kind === "h") return findingsIn(reply);
+  if (reply[0] === -2) return { vote: "yes", remaining: lifetime(Number(reply[1])), inQuarantine: true };
   return reply[0] === -1 ? fencedIn(reply) : refusalIn(keys, reply);
 }
 
@@ -116,23 +124,28 @@ function refusalIn(keys: readonly string[], reply: readonly unknown[]): Answer |
   return ticket === undefined || ticket === null ? refusal : { ...refusal, latestTicket: Number(ticket) };
 }
 
+function findingsIn([maxTtl, quarantine, epoch, state]: readonly unknown[]): GuardFindings | undefined {
+  if (typeof maxTtl !== "number" || typeof quarantine !== "number") return undefined;
+  return { maxTtl, quarantine: lifetime(quarantine), epoch: String(epoch), isSound: state === 0 };
+}
+
 function fencedIn([, pttl, counter]: readonly unknown[]): Answer | undefined {
   if (typeof pttl !== "number" || typeof counter !== "string") return undefined;
   return { vote: "yes", remaining: lifetime(pttl), counter: Number(counter) };
 }
 
 /** One that the script for claims does alone. */
-export function isPlainClaim({ kind, claim }: Operation): boolean {
-  return (kind === "v" || kind === "p" || kind === "e") && claim?.proposal === undefined;
+export function isPlainClaim({ kind, claim, guard }: Operation): boolean {
+  return (kind === "v" || kind === "p" || kind === "e") && claim?.proposal === undefined && !guard;
 }
 
 /** Whole ones: the list is read digit by digit. */
 function numbersOf({ kind, words, ttl, claim }: Operation): string {
   if (kind === "r" || kind === "l") return `${words.length}`;
-  const proposal = claim?.proposal;
+  const fence = claim?.proposal === undefined ? "" : `,${claim.proposal}`;
   if (kind === "q") {
     const { ticket, patience } = claim as Enrolment;
-    return `${Math.ceil(ttl)},${Math.ceil(ticket)},${Math.ceil(patience)},${proposal ?? ""}`;
+    return `${Math.ceil(ttl)},${Math.ceil(ticket)},${Math.ceil(patience)}${fence}`;
   }
-  return proposal === undefined ? `${Math.ceil(ttl)}` : `${Math.ceil(ttl)},0,0,${proposal}`;
+  return fence === "" ? `${Math.ceil(ttl)}` : `${Math.ceil(ttl)},0,0${fence}`;
 }

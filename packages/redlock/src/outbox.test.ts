@@ -187,12 +187,12 @@ describe("while something is in flight", () => {
       "v1,1000;v2,1000;p1,1000;e1,1000;l2,2;s1,1000;q1,1001,17,71;",
       ...["t1", "t2", "t3", "t4", "t5", "t6", "t7", "old", "t8.1", "-"],
     ]);
-    const replies = [1000, [2, "rival", 5], 700, [1, null, -2], 2, 1000, [1, "rival", 5, "16"]];
+    const replies = [1000, [2, "rival", 5], 1700, [1, null, -2], 2, 1000, [1, "rival", 5, "16"]];
     await reply(connection, 1, replies);
     expect(await Promise.all(answers)).toEqual([
       yes,
       { vote: "no", resource: "b", owner: "rival", remaining: 5 },
-      { vote: "yes", remaining: 700 },
+      { vote: "yes", remaining: 1700 },
       { vote: "no", resource: "r4", owner: undefined, remaining: 0 },
       { vote: "yes" },
       yes,

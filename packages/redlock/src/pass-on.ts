@@ -1,7 +1,9 @@
 import type { Wish } from "./acquire.ts";
 import { Attempts } from "./attempts.ts";
 import { verdictOf } from "./ballot.ts";
+import { Cancellation } from "./cancellation.ts";
 import { RoundClaim } from "./claim.ts";
+import { countersIn, fence } from "./fencing.ts";
 import { Lease } from "./lease.ts";
 import type { Answer } from "./node.ts";
 import { Released, type ReleaseResult, takeBack } from "./release.ts";
@@ -34,6 +36,8 @@ export async function passOn(
   const { resources, ttl } = wish;
   const { driftFactor, minimumValidity } = wish.settings;
   const claim = new RoundClaim(resources, firstToken(runtime), ttl);
+  // One more than what is passed on: those who wait on the masters propose more, by when they came (see `Waiter`).
+  claim.proposal = lease.fencingToken === undefined ? undefined : lease.fencingToken + 1;
   const deadlines = nodes.map(() => never);
   const round: Round<Answer> = new Round<Answer>({
     nodes,
@@ -52,9 +56,16 @@ export async function passOn(
   round.onClosed(() => claim.giveUp());
   attempts.add(round);
   await round.decided;
-  const won = verdictOf(round.answers) === "won";
-  if (won && holdDeadline(deadlines, quorum) - clock.now() > minimumValidity) {
-    const heir = new Lease(coordinator, { resources, token: claim.token, ttl, deadlines });
+  const isInTime = () => holdDeadline(deadlines, quorum) - clock.now() > minimumValidity;
+  let isGranted = verdictOf(round.answers) === "won" && isInTime();
+  let fencingToken: number | undefined;
+  if (isGranted && claim.proposal !== undefined) {
+    const counters = countersIn(round.answers);
+    fencingToken = await fence(coordinator, claim, wish.settings, counters, deadlines, new Cancellation());
+    isGranted = fencingToken !== undefined && isInTime();
+  }
+  if (isGranted) {
+    const heir = new Lease(coordinator, { resources, token: claim.token, ttl, deadlines, fencingToken });
     claim.lease = heir;
     heir.inherit(lease);
     const given = new Attempts(nodes);

@@ -17,12 +17,14 @@ import {
 } from "./errors.ts";
 import { Events } from "./events.ts";
 import { extend } from "./extend.ts";
+import { Proposals } from "./fencing.ts";
 import { type Inspection, inspect } from "./inspect.ts";
 import { connectionOf, type IoredisClient } from "./ioredis.ts";
 import { Lease } from "./lease.ts";
 import { Lock, type LockOwner, type SerializedLock } from "./lock.ts";
 import type { LockNode } from "./node.ts";
 import { quorumOf } from "./quorum.ts";
+import { RestartGuard, type RestartGuardOptions } from "./restart-guard.ts";
 import { type Entered, enter, outerFor, type Reentrancy, reentrancyOf } from "./reentrancy.ts";
 import { handlesWith, hasLeft, ReentrantLock } from "./reentrant-lock.ts";
 import { type ReleaseResult, release } from "./release.ts";
@@ -62,12 +64,24 @@ export interface RedlockOptions extends Partial<Settings> {
    */
   readonly queue?: boolean;
   /**
+   * Whether each lock has a {@link Lock.fencingToken}. Uncontended that takes no further round. Every client that locks
+   * the same resources must have it switched on. As long as no master loses its memory: one that restarts with less
+   * than it had may let a smaller token be given out again. A Redis Cluster cannot, nor can masters without scripts:
+   * InvalidArgumentError. Default false.
+   */
+  readonly fencing?: boolean;
+  /**
    * Whether a call that is inside of a hold, and asks for what is held, is given a further handle on that hold, which
    * is released with the last of them. `true`: inside of the routine of a `using`, wherever its async context leads,
    * or by {@link AcquireOptions.within}; InvalidArgumentError where there is no AsyncLocalStorage. `"handle"`: only by
    * `within`. Default false.
    */
   readonly reentrant?: boolean | "handle";
+  /**
+   * Keeps the lock safe where a master comes back without votes that it gave: after a crash, a failover or a FLUSHALL it
+   * votes for nobody until all that it may have forgotten has expired. See the README. Default: none.
+   */
+  readonly restartGuard?: RestartGuardOptions;
   /** Clocks, timers and random bytes. Default: the system's. */
   readonly runtime?: Runtime;
 }
@@ -123,6 +137,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   readonly #settings: Settings;
   readonly #limit: LimitFunction;
   readonly #room: WaitingRoom | undefined;
+  readonly #guard: RestartGuard | undefined;
   /** Every `acquire` that is under way, and how to end it. */
   readonly #contests = new Map<Cancellation, Promise<unknown>>();
   #quit: Promise<void> | undefined;
@@ -137,7 +152,9 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     super();
     const { acquireConcurrency = 1000, groupCommit = true, queue = true } = options ?? {};
     const { runtime = systemRuntime } = options ?? {};
-    this.#settings = settingsFrom(defaultSettings, options ?? {});
+    const { restartGuard } = options ?? {};
+    const base = restartGuard ? { ...defaultSettings, maxTtl: restartGuard.maxTtl } : defaultSettings;
+    this.#settings = settingsFrom(base, options ?? {});
     checkConcurrency(acquireConcurrency);
     if (Object.values(scripts ?? {}).some((script) => script !== undefined)) {
       throw new InvalidArgumentError("custom scripts are not taken");
@@ -153,6 +170,11 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     if (options?.queue && !nodes.every((node) => node.queue)) {
       throw new InvalidArgumentError("queue: not every master can keep one (without scripts none can)");
     }
+    if (options?.fencing && !nodes.every((node) => node.keepsCounters)) {
+      throw new InvalidArgumentError(
+        "fencing: a Redis Cluster cannot keep the counters, nor can nodes without scripts",
+      );
+    }
     const leases = new Set<Lease>();
     const clock = new LeaseClock(runtime, () => schedule.leap());
     const schedule: Schedule = new Schedule(runtime, clock);
@@ -163,10 +185,13 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       clock,
       schedule,
       cleanUps: new CleanUps(runtime, clock, report),
+      proposals: options?.fencing ? new Proposals() : undefined,
       leases,
       isQueued: nodes.every((node) => node.queue),
       report,
     };
+    const nodeTimeout = this.#settings.nodeTimeout ?? defaultNodeTimeout;
+    this.#guard = restartGuard && new RestartGuard(this.#coordinator, restartGuard, nodeTimeout);
     this.#room = this.#coordinator.isQueued ? new WaitingRoom(this.#coordinator) : undefined;
     this.#reentrancy = reentrancyOf(this.#coordinator, options?.reentrant);
   }
@@ -264,14 +289,28 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
    */
   resume(serialized: SerializedLock): Lock {
     const resources = resourceList(serialized?.resources);
-    const { value: token, ttl } = serialized;
+    const { value: token, ttl, fencingToken } = serialized;
     if (typeof token !== "string" || token === "") {
       throw new InvalidArgumentError("a serialised lock needs its value, a non-empty string");
     }
     checkTtl(ttl, this.#settings);
     const deadlines = this.#coordinator.nodes.map(() => never);
-    const lease = new Lease(this.#coordinator, { resources, token, ttl, deadlines, resumed: true });
+    if (fencingToken !== undefined && !(Number.isSafeInteger(fencingToken) && fencingToken > 0)) {
+      throw new InvalidArgumentError("the fencingToken of a serialised lock must be a whole number above 0");
+    }
+    const terms = { resources, token, ttl, deadlines, resumed: true, fencingToken };
+    const lease = new Lease(this.#coordinator, terms);
     return this.#lockOf(lease, new Attempts(this.#coordinator.nodes));
+  }
+
+  /**
+   * With `restartGuard`: declares that all masters are new, so that they vote at once. To be called once in the life of
+   * a deployment: without it the first locks are had when `maxTtl` has passed.
+   * @throws InvalidArgumentError where a master is not new, or there is no guard; ExecutionError unless all answer.
+   */
+  async initialize(): Promise<void> {
+    if (!this.#guard) throw new InvalidArgumentError("initialize is for a Redlock with restartGuard");
+    await this.#guard.initialize();
   }
 
   /** Who holds `resource` on each master, and for how long. For people: by the time it is read it is past. */
@@ -340,6 +379,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     const enterOrContend = async (wanted: Wish): Promise<Entered> => {
       const outer = outerFor(this.#reentrancy, wanted.resources, within);
       if (outer) return enter({ owner: this, outer, wish: wanted, cancellation }, enterOrContend);
+      if (this.#guard) await cancellation.race(this.#guard.begin());
       return contend({
         coordinator: this.#coordinator,
         wish: wanted,

@@ -73,10 +73,13 @@ function isYes(reply: unknown): boolean {
   return typeof reply === "number";
 }
 
+/** However long the test takes. */
+const standstill = { monotonic: () => 0, setTimer: () => ({ cancel() {}, unref() {} }) };
+
 function nodeWith(...replies: unknown[]) {
   const connection = new ScriptedConnection(...replies);
   // One by one: what gathers behind an unanswered command is tested in outbox.test.ts.
-  return { connection, node: new ScriptedNode(connection, { groupCommit: false }) };
+  return { connection, node: new ScriptedNode(connection, { groupCommit: false, runtime: standstill }) };
 }
 
 const claim: Claim = { resources: ["r"], token: "t", ttl: 1000, abandoned: false };

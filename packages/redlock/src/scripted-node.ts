@@ -2,7 +2,17 @@ import type { Connection } from "./connection.ts";
 import type { NodeError } from "./errors.ts";
 import { failed, unexpected, unsent } from "./fault.ts";
 import { Inbox } from "./inbox.ts";
-import type { Answer, Claim, Fault, Holding, LockNode, LockQueue, ReleaseAnswer } from "./node.ts";
+import type {
+  Answer,
+  Claim,
+  Fault,
+  Guard,
+  GuardFindings,
+  Holding,
+  LockNode,
+  LockQueue,
+  ReleaseAnswer,
+} from "./node.ts";
 import { holdingIn, type Operation } from "./operation.ts";
 import { type Outbox, type OutboxRuntime, outboxOf } from "./outbox.ts";
 import { systemRuntime } from "./system.ts";
@@ -22,15 +32,19 @@ export interface ScriptedNodeOptions {
 export class ScriptedNode implements LockNode {
   readonly name: string;
   readonly client: object;
+  /** Counters are in other slots than the keys, and the floor is one for all: no script on a Cluster reaches them. */
+  readonly keepsCounters: boolean;
   readonly queue: LockQueue | undefined;
   readonly #connection: Connection;
   readonly #groupCommit: boolean;
   readonly #outbox: Outbox;
+  #guard: Guard | undefined;
 
   constructor(connection: Connection, options: ScriptedNodeOptions = {}) {
     this.#connection = connection;
     this.name = connection.name;
     this.client = connection.client;
+    this.keepsCounters = connection.slotOf?.("", false) === undefined;
     this.#groupCommit = options.groupCommit ?? true;
     this.#outbox = outboxOf(connection, options.runtime ?? systemRuntime);
     if (options.queue ?? true) this.queue = this.#makeQueue(options.onFault ?? (() => {}));
@@ -67,6 +81,14 @@ export class ScriptedNode implements LockNode {
     }
   }
 
+  guardWith(guard: Guard): void {
+    this.#guard = guard;
+  }
+
+  findings(guard?: Guard): Promise<GuardFindings | Fault> {
+    return this.#post<GuardFindings>("h", [], [], 0, undefined, guard);
+  }
+
   onReady(listener: () => void): () => void {
     return this.#connection.onReady(listener);
   }
@@ -98,17 +120,18 @@ export class ScriptedNode implements LockNode {
     return this.#post<Answer>(kind, claim.resources, words, claim.ttl, claim);
   }
 
-  #post<A extends Answer | ReleaseAnswer | Holding>(
+  #post<A extends Answer | ReleaseAnswer | Holding | GuardFindings>(
     kind: Operation["kind"],
     keys: readonly string[],
     words: readonly string[],
     ttl: number,
     claim: Claim | undefined,
+    guard: Guard | undefined = this.#guard,
   ): Promise<A | Fault> {
     return new Promise((resolve) => {
       // An operation is answered in its own kind.
       const settle = resolve as Operation["settle"];
-      const operation = { kind, keys, words, ttl, claim, isAlone: !this.#groupCommit, settle };
+      const operation = { kind, keys, words, ttl, claim, isAlone: !this.#groupCommit, guard, settle };
       if (this.#connection.isReady) this.#outbox.post(operation);
       else void this.#postWhenConnected(operation);
     });

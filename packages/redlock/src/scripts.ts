@@ -1,3 +1,5 @@
+import { guard } from "./guard-script.ts";
+
 /** A Lua script and the digest by which a master that knows it can be asked to run it. */
 export interface Script {
   readonly source: string;
@@ -323,10 +325,15 @@ ${isMine}${queue}${leave}return leave(1, #KEYS, 1, #ARGV)
  * is granted the counters of its keys are raised to it, and the reply is {-1, ms that the shortest key lives, the
  * largest counter before}. An extension that proposes stores a token where the keys are still mine.
  *
+ * "g0,60000,4711,0,1;" replies nothing: the restart guard watches over what follows it. Its numbers are maxTtl (0: no
+ * guard), an epoch, 1 where memory is durable, and what it may do where a mark is missing: 0 nothing, 1 quarantine,
+ * 2 declare the master brand-new. An extension in quarantine replies {-2, ms that the shortest key lives}. "h0,0;"
+ * replies {maxTtl here, 0 for none; how long the quarantine lasts, as PTTL; epoch; state}.
+ *
  * Each operation fails for itself: {0, message} is its reply then, and the others are not touched.
  */
 export const batchScript: Script = {
-  source: `${isMine}${claim}${release}${queue}${enrol}${leave}
+  source: `${isMine}${claim}${release}${queue}${enrol}${leave}${guard}
 local replies, key, arg = {}, 1, 2
 local function claimed(kind, last, number, ticket, patience, proposal)
   local token = ARGV[arg]
@@ -339,13 +346,21 @@ local function claimed(kind, last, number, ticket, patience, proposal)
   return claim(key, last, token, number, kind ~= "e")
 end
 local function run(kind, last, number, ticket, patience, proposal)
-  if kind == "r" then return release(key, last, arg, arg + tonumber(number) - 1) end
+  if kind == "g" then return watch(number, ticket, patience, proposal) end
+  if kind == "h" then return findings() end
+  -- What may have been promised to somebody else is not handed over.
+  if kind == "r" or kind == "l" and inQuarantine() then
+    return release(key, last, arg, arg + tonumber(number) - 1)
+  end
   if kind == "l" then return leave(key, last, arg, arg + tonumber(number) - 1) end
   if kind == "i" then
     return {redis.call("GET", KEYS[key]), redis.call("PTTL", KEYS[key]), redis.call("ZCARD", queueOf(KEYS[key]))}
   end
   if proposal ~= "" and tonumber(proposal) >= most then error("the fencing token is too large", 0) end
+  local why = guarded and bar(kind, number, proposal)
+  if why then error(why, 0) end
   local reply = claimed(kind, last, number, ticket, patience, proposal)
+  if inQuarantine() and type(reply) == "number" then return {-2, reply} end
   if proposal == "" or type(reply) ~= "number" then return reply end
   local keys = {unpack(KEYS, key, last)}
   local counter = counterOf(keys)
@@ -357,13 +372,14 @@ for kind, keys, number, ticket, patience, proposal in string.gmatch(ARGV[1], ope
   local last = key + tonumber(keys) - 1
   local done, reply = pcall(run, kind, last, number, ticket, patience, proposal)
   if not done then reply = {0, type(reply) == "table" and reply.err or tostring(reply)} end
-  replies[#replies + 1] = reply
+  if kind ~= "g" then replies[#replies + 1] = reply
+  elseif not done then guarded = {why = reply[2]} end
   key = last + 1
-  if kind == "r" or kind == "l" or kind == "i" then arg = arg + tonumber(number)
+  if kind == "r" or kind == "l" then arg = arg + tonumber(number)
   elseif kind == "q" or kind == "s" then arg = arg + 2
-  else arg = arg + 1 end
+  elseif string.find("vpe", kind) then arg = arg + 1 end
 end
 return replies
 `,
-  sha1: "bec8eefe1fd4d3c30baad5e18456792f7a46eda3",
+  sha1: "cfcedbfe879873e1066ff2f898e3750ca24761be",
 };

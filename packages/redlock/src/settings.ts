@@ -37,6 +37,8 @@ export interface Settings {
   readonly minimumValidity: number;
   /** `using` lets the lock run out after this time in all, ms, and tells the routine. Default: none. */
   readonly maxHoldTime?: number | undefined;
+  /** @internal No ttl is longer: set by `restartGuard`. */
+  readonly maxTtl?: number;
 }
 
 export const defaultSettings: Settings = Object.freeze({
@@ -124,9 +126,17 @@ const ttlRange: Range = {
   what: `a whole number of milliseconds from 1 to ${Number.MAX_SAFE_INTEGER}`,
 };
 
+export function checkMaxTtl(value: unknown): asserts value is number {
+  checkNumber("restartGuard.maxTtl", value, ttlRange);
+}
+
 /** Checks a ttl, and whether the other times can hold with it. */
 export function checkTtl(ttl: unknown, settings: Settings): asserts ttl is number {
   checkNumber("ttl", ttl, ttlRange);
+  const { maxTtl = ttl } = settings;
+  if (ttl > maxTtl) {
+    throw new InvalidArgumentError(`ttl must not be above the maxTtl of restartGuard, but ${ttl} ms is above ${maxTtl} ms`);
+  }
   const loss = validityLoss(ttl, settings.driftFactor);
   checkBelow("what drift takes off the ttl", loss, "the ttl", ttl);
   checkBelow("nodeTimeout", nodeTimeoutFor(ttl, settings), "the ttl less drift", ttl - loss);

@@ -5,6 +5,7 @@ import { contentionIn, ownersIn } from "./ballot.ts";
 import { Cancellation } from "./cancellation.ts";
 import { EnrolmentClaim } from "./claim.ts";
 import type { Coordinator } from "./coordinator.ts";
+import { fence } from "./fencing.ts";
 import type { HandOvers, Listener } from "./hand-overs.ts";
 import { Lease } from "./lease.ts";
 import type { Answer } from "./node.ts";
@@ -42,6 +43,8 @@ export class Waiter implements Listener {
   readonly #ticket: number;
   readonly #attempts: Attempts;
   readonly #id: string;
+  /** The fencing token that it proposes. */
+  #proposal: number | undefined;
   /** Cancelled when it is granted, or no longer wanted. */
   readonly #settled = new Cancellation();
   #count = 0;
@@ -49,6 +52,9 @@ export class Waiter implements Listener {
   #claim: EnrolmentClaim | undefined;
   #round: Round<Answer> | undefined;
   #deadlines: number[] = [];
+  #counters: (number | undefined)[] = [];
+  /** While the fencing token is stored: then no other round may begin. */
+  #fencing: Promise<void> | undefined;
   #lease: Lease | undefined;
   #nap = new Cancellation();
   /** Runs from the first vote of a round on. */
@@ -70,6 +76,7 @@ export class Waiter implements Listener {
     this.#ticket = ticket;
     this.#attempts = attempts;
     this.#id = newToken(coordinator.runtime);
+    this.#propose();
   }
 
   /** What the masters said last. */
@@ -86,7 +93,10 @@ export class Waiter implements Listener {
   async wait(ended: Cancellation): Promise<Lease | undefined> {
     this.#handOvers.add(this.#id, this);
     const forget = ended.onCancel(() => this.#settle());
-    while (!this.#settled.reason) await this.#stand();
+    while (!this.#settled.reason) {
+      await this.#stand();
+      await this.#fencing;
+    }
     forget();
     if (this.#lease) {
       this.#lease.onEnd(() => this.#handOvers.remove(this.#id, this.#wish));
@@ -98,9 +108,9 @@ export class Waiter implements Listener {
     return undefined;
   }
 
-  handed(index: number, token: string): void {
+  handed(index: number, token: string, counter: number | undefined): void {
     // Of this round? A key that was handed to an earlier one is found, and counted, by the next enrolment (14.4).
-    if (token === this.#claim?.token) this.#hearYes(index);
+    if (token === this.#claim?.token) this.#hearYes(index, counter);
   }
 
   listening(): void {
@@ -131,12 +141,14 @@ export class Waiter implements Listener {
   #enrol(): Round<Answer> {
     const { nodes, runtime, clock, report } = this.#coordinator;
     const { resources, ttl, settings } = this.#wish;
+    if (this.#hasVotes) this.#propose();
     this.#forgetVotes();
     this.#isWoken = false;
     this.#count += 1;
     const patience = this.#heartbeat * patienceInHeartbeats + nodeTimeoutFor(ttl, settings);
     const token = `${this.#id}.${this.#count}`;
     const claim = new EnrolmentClaim(resources, token, ttl, this.#ticket, Math.ceil(patience));
+    claim.proposal = this.#proposal;
     this.#claim = claim;
     const round: Round<Answer> = new Round<Answer>({
       nodes,
@@ -145,7 +157,7 @@ export class Waiter implements Listener {
       timeout: nodeTimeoutFor(ttl, settings),
       ask: (node) => node.queue!.enrol(claim),
       hear: (index, answer) => {
-        if (answer.vote === "yes" && claim === this.#claim) this.#hearYes(index);
+        if (answer.vote === "yes" && claim === this.#claim) this.#hearYes(index, answer.counter);
         else if (answer.vote === "no") {
           this.#wasRefused = true;
           this.#handOvers.saw(answer.latestTicket ?? 0);
@@ -160,30 +172,56 @@ export class Waiter implements Listener {
   }
 
   /** A vote of this round: from its send on the master keeps the key for the ttl, or longer. */
-  #hearYes(index: number): void {
+  #hearYes(index: number, counter: number | undefined): void {
     const { quorum, clock } = this.#coordinator;
-    const { resources, ttl, settings } = this.#wish;
+    const { ttl, settings } = this.#wish;
     const claim = this.#claim!;
     const deadline = nodeDeadline(this.#round!.sentAt, ttl, settings.driftFactor);
     this.#deadlines[index] = deadline;
+    this.#counters[index] = counter;
     // A vote behind the quorum's still prolongs the hold.
     if (this.#lease) this.#lease.renew(index, deadline);
-    if (this.#settled.reason) return;
+    if (this.#settled.reason || this.#fencing) return;
     const left = holdDeadline(this.#deadlines, quorum) - clock.now();
     // Long after the round the masters have set the keys anew, but only another round tells for how long.
     const isFresh = left >= ttl * leastFraction || this.#round!.isOpen;
     if (left > settings.minimumValidity && isFresh) {
-      this.#lease = new Lease(this.#coordinator, {
-        resources,
-        token: claim.token,
-        ttl,
-        deadlines: this.#deadlines,
-      });
-      claim.lease = this.#lease;
-      this.#settle();
+      if (claim.proposal === undefined) this.#grant(claim);
+      else this.#fencing = this.#fence(claim);
     } else if (left > never) this.#wake();
     // Where the others went is found out soon, and what rivals hold of each other comes to one of them.
     else this.#impatience ??= this.#coordinator.runtime.setTimer(() => this.#wake(), this.#round!.timeout);
+  }
+
+  #grant(claim: EnrolmentClaim, fencingToken?: number): void {
+    const { resources, token, ttl } = claim;
+    const terms = { resources, token, ttl, deadlines: this.#deadlines, fencingToken };
+    this.#lease = new Lease(this.#coordinator, terms);
+    claim.lease = this.#lease;
+    this.#settle();
+  }
+
+  /** With all votes that it needs, it is granted as soon as its fencing token is stored. */
+  async #fence(claim: EnrolmentClaim): Promise<void> {
+    const { quorum, clock } = this.#coordinator;
+    const { settings } = this.#wish;
+    const deadlines = this.#deadlines;
+    const token = await fence(this.#coordinator, claim, settings, this.#counters, deadlines, this.#settled);
+    this.#fencing = undefined;
+    // (It may have left meanwhile.)
+    if (this.#settled.reason || claim !== this.#claim) return;
+    if (token !== undefined && holdDeadline(deadlines, quorum) - clock.now() > settings.minimumValidity) {
+      this.#grant(claim, token);
+    } else this.#wake();
+  }
+
+  /**
+   * Like its ticket by when it came, and where two came in the same millisecond, by their names: in the order in which
+   * the masters serve them. So nearly always it is above the token of the one before, and no second round is needed.
+   */
+  #propose(): void {
+    const order = Number.parseInt(this.#id.slice(0, 2), 16) / 1000;
+    this.#proposal = this.#coordinator.proposals?.at(this.#ticket + order);
   }
 
   get #hasVotes(): boolean {
@@ -232,6 +270,7 @@ export class Waiter implements Listener {
     this.#claim = undefined;
     this.#endImpatience();
     this.#deadlines = this.#coordinator.nodes.map(() => never);
+    this.#counters = [];
   }
 
   /** Removes the place from every queue, and passes on what it was handed, behind all that was sent before. */

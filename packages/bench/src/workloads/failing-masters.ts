@@ -71,10 +71,10 @@ async function measureBlocks(
   );
   const operations = scale.quick ? 40 : 150;
   const measure = async (state: keyof Blocks): Promise<void> => {
-    const times = await alternate(contenders, operations, timeOf);
+    const times = await alternate(contenders, operations, (contender) => timeOf(contender, failure.name));
     for (const [{ name }, taken] of times) blocks.get(name)![state].push([...taken]);
   };
-  await alternate(contenders, operations * 2, timeOf);
+  await alternate(contenders, operations * 2, (contender) => timeOf(contender, failure.name));
   for (let block = 0; block < (scale.quick ? 3 : 8); block += 1) {
     await measure("healthy");
     await inflict(failure, masters);
@@ -85,14 +85,14 @@ async function measureBlocks(
     }
     await lineup.ready();
     // A restarted master knows no script, and connections that are new are slow.
-    await alternate(contenders, operations / 4, timeOf);
+    await alternate(contenders, operations / 4, (contender) => timeOf(contender, failure.name));
   }
   return blocks;
 }
 
-async function timeOf(contender: Contender): Promise<number> {
+async function timeOf(contender: Contender, where: string): Promise<number> {
   try {
-    return await acquireAndRelease(contender, `failing-masters:${contender.name}`);
+    return await acquireAndRelease(contender, `failing-masters:${contender.name}:${where}`);
   } catch {
     return Number.POSITIVE_INFINITY;
   }
@@ -119,15 +119,17 @@ function rowOf(name: string, blocks: Blocks): string[] {
 async function measurePeers(failure: Failure, masters: Masters, scale: Scale): Promise<string[][]> {
   const blocks = new Map<string, Blocks>();
   for (let round = 0; round < (scale.quick ? 1 : 5); round += 1) {
+    // A lock that was cut off stays locked: each round has resources of its own.
+    const where = `${failure.name}:${round}`;
     await using lineup = await Lineup.open(peers, scale.contenders, { urls: masters.urls, ttl });
     const measure = async (state: keyof Blocks): Promise<void> => {
       for (const contender of lineup.contenders) {
         const { name } = contender;
         if (!blocks.has(name)) blocks.set(name, { healthy: [], failing: [] });
-        blocks.get(name)![state].push(await timesWithin(contender, peerOperations));
+        blocks.get(name)![state].push(await timesWithin(contender, where));
       }
     };
-    for (const contender of lineup.contenders) await timesWithin(contender, peerOperations);
+    for (const contender of lineup.contenders) await timesWithin(contender, where);
     await measure("healthy");
     await inflict(failure, masters);
     try {
@@ -139,13 +141,13 @@ async function measurePeers(failure: Failure, masters: Masters, scale: Scale): P
   return [...blocks].map(([name, taken]) => peerRow(`${failure.name}: ${name}`, taken));
 }
 
-/** Up to `count` operations, as many as come to an end while there is patience. */
-async function timesWithin(contender: Contender, count: number): Promise<number[]> {
+/** As many operations as come to an end while there is patience, within reason. */
+async function timesWithin(contender: Contender, where: string): Promise<number[]> {
   const deadline = performance.now() + patience;
   const times: number[] = [];
-  while (times.length < count && performance.now() < deadline) {
+  while (times.length < peerOperations && performance.now() < deadline) {
     try {
-      times.push(await within(timeOf(contender), deadline - performance.now(), "no end"));
+      times.push(await within(timeOf(contender, where), deadline - performance.now(), "no end"));
     } catch (error) {
       if (!(error instanceof TimeUpError)) throw error;
       break;

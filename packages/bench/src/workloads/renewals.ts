@@ -53,12 +53,12 @@ export const renewals: Workload = {
 async function playRounds(count: number, terms: ContenderTerms, scale: Scale): Promise<Rounds<Quantity>> {
   await using meter = await Meter.open(terms.urls);
   const names = [ours, ...peers].filter((name) => scale.contenders.includes(name));
-  const taskOf = (contender: string): HoldingTask => ({
-    contender,
-    terms,
-    prefix: `renewals:${contender}`,
-    count,
-  });
+  let played = 0;
+  const taskOf = (contender: string): HoldingTask => {
+    played += 1;
+    // Names of its own each time: what a process left behind lives on for a ttl.
+    return { contender, terms, prefix: `renewals:${played}`, count };
+  };
   const turns = await alternate(names, scale.quick ? 1 : 5, async (name) => {
     const { turn, watched, renewed } = await hold(taskOf(name), meter, (window) => meter.serverCpuOf(window));
     return { ...turn, serverCpu: watched / renewed };
@@ -80,7 +80,6 @@ async function hold(
   watch: (window: () => Promise<void>) => Promise<number>,
 ): Promise<{ readonly turn: Turn; readonly watched: number; readonly renewed: number }> {
   const { terms, count, prefix } = task;
-  await meter.clear();
   await using child = Child.start<HoldingMessage>("holding/holder", task, ["--expose-gc"]);
   const settled = await child.message("settled", settleLimit);
   // A whole ttl: each lock is renewed in it, whenever its library does that.

@@ -1,6 +1,6 @@
 import type { Process } from "../engine/process.ts";
 import type { Master } from "../master/master.ts";
-import { queuePrefix } from "../master/twins/queue.ts";
+import { ownPrefix, queuePrefix } from "../master/twins/queue.ts";
 import type { Findings } from "./findings.ts";
 import { TokenOwners, waiterOf } from "./token-owners.ts";
 
@@ -26,9 +26,9 @@ export function watchOwnership(
     master.onWrite((write, sender) => {
       owners.see(write, sender);
       const { key, entry, previous } = write;
-      if (key.startsWith(queuePrefix)) {
+      if (key.startsWith(ownPrefix)) {
         // (The place itself: a text that begins with its round.)
-        if (typeof entry?.value !== "string") return;
+        if (typeof entry?.value !== "string" || !key.startsWith(queuePrefix)) return;
         const round = Number.parseInt(entry.value, 10);
         if (round === rounds.get(key))
           findings.violated("ownership", `${sender.name} enrols in round ${round} again at ${master.name}`);

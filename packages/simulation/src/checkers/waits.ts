@@ -88,8 +88,10 @@ export class Waits {
     for (const wait of this.#open) this.end(wait);
   }
 
-  #overtake(wait: Wait, resource: string, { process, askedAt }: Tenure): void {
-    const { calmAt, mostOvertaken } = this.#terms;
+  #overtake(wait: Wait, resource: string, { process, askedAt, lock }: Tenure): void {
+    const { calmAt } = this.#terms;
+    // Where so many are let in at a time, so many more are served meanwhile.
+    const mostOvertaken = this.#terms.mostOvertaken * (lock.share?.limit ?? 1);
     const isLater = askedAt > wait.begunAt && this.#kernel.now > calmAt;
     if (wait.process === process || wait.process.isDead) return;
     if (!isLater || !wait.resources.includes(resource)) return;

@@ -5,7 +5,7 @@ import { type CrashKind, Durability, type Persistence } from "./durability.ts";
 import { type Entry, Keyspace, type Value, type Write } from "./keyspace.ts";
 import { RedisModel } from "./redis-model.ts";
 import { type Reply, ReplyError } from "./reply.ts";
-import { queuePrefix } from "./twins/queue.ts";
+import { ownPrefix } from "./twins/queue.ts";
 
 /** `sender` has written, by a command or a script. */
 export type WriteListener = (write: Write, sender: Process) => void;
@@ -157,12 +157,12 @@ export class Master {
     for (const [key, entry] of state) this.#recordEntry(key, entry);
   }
 
-  /** Locks are kept and dropped; what stands in a queue is noted and forgotten. */
+  /** Locks are kept and dropped; what a master keeps besides them is noted and forgotten. */
   #recordEntry(key: string, entry: Entry | undefined, sender = ""): void {
-    const isQueue = key.startsWith(queuePrefix);
-    if (!entry) this.process.record(isQueue ? "forgets" : "drops", key, sender);
+    const isOwn = key.startsWith(ownPrefix);
+    if (!entry) this.process.record(isOwn ? "forgets" : "drops", key, sender);
     else {
-      const verb = isQueue ? "notes" : "keeps";
+      const verb = isOwn ? "notes" : "keeps";
       this.process.record(verb, key, textOf(entry.value), entry.expiresAt ?? -1, sender);
     }
   }

@@ -137,10 +137,11 @@ function isBatch([script]: Args): boolean {
 
 /** Of a claim: which key refuses, and more. (An operation that failed begins with 0.) */
 function isRefusal(reply: unknown): boolean {
-  return Array.isArray(reply) && reply[0] !== 0;
+  return Array.isArray(reply) && reply[0] > 0;
 }
 
-/** `OK`, what a claim says is left, or how many keys a peer's script has set. */
+/** `OK`, what a claim says is left, or how many keys a peer's script has set. (A fenced claim says more.) */
 function isYes(reply: unknown): boolean {
+  if (Array.isArray(reply)) return reply[0] === -1;
   return reply === "OK" || (typeof reply === "number" && reply > 0);
 }

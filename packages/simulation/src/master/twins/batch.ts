@@ -1,5 +1,6 @@
 import { type Reply, ReplyError } from "../reply.ts";
 import { claim, release } from "./claims.ts";
+import { checkProposal, counterOf, raise } from "./fence.ts";
 import { Queue, queueOf } from "./queue.ts";
 import type { Rules } from "./rules.ts";
 import type { Call } from "./twin.ts";
@@ -11,6 +12,8 @@ interface Operation {
   /** Its tokens, or its token and what comes behind it. */
   readonly args: readonly string[];
   readonly numbers: readonly [number: string, ticket: string, patience: string];
+  /** The fencing token that is proposed; empty for none. */
+  readonly proposal: string;
 }
 
 /** Operation after operation; one that fails is a reply of its own. */
@@ -38,8 +41,8 @@ export function operationsIn(
 ): readonly Operation[] {
   let key = 0;
   let arg = 0;
-  return [...list.matchAll(/([A-Za-z])(\d+),(\d+),?(\d*),?(\d*);/g)].map((match): Operation => {
-    const [, kind = "", count, number = "", ticket = "", patience = ""] = match;
+  return [...list.matchAll(/([A-Za-z])(\d+),(\d+),?(\d*),?(\d*),?(\d*);/g)].map((match): Operation => {
+    const [, kind = "", count, number = "", ticket = "", patience = "", proposal = ""] = match;
     const from = { key, arg };
     key += Number(count);
     if (kind === "r" || kind === "l" || kind === "i") arg += Number(number);
@@ -49,21 +52,36 @@ export function operationsIn(
       keys: keys.slice(from.key, key),
       args: args.slice(from.arg, arg),
       numbers: [number, ticket, patience],
+      proposal,
     };
   });
 }
 
-function run(rules: Rules, call: Call, { kind, keys, args, numbers }: Operation): Reply {
-  const [number, ticket, patience] = numbers;
+function run(rules: Rules, call: Call, operation: Operation): Reply {
+  const { kind, keys, args, proposal } = operation;
   if (kind === "r") return release(rules, call, keys, args);
   if (kind === "l") return new Queue(rules, call).leave(keys, args);
-  const [key] = keys;
-  if (kind === "i") return [call("GET", key!), call("PTTL", key!), call("ZCARD", queueOf(key!))];
+  if (kind === "i") {
+    const [key] = keys;
+    return [call("GET", key!), call("PTTL", key!), call("ZCARD", queueOf(key!))];
+  }
+  checkProposal(proposal);
+  const reply = claimed(rules, call, operation);
+  if (proposal === "" || typeof reply !== "number") return reply;
+  const counter = counterOf(call, keys);
+  raise(call, keys, Math.max(counter, Number(proposal)));
+  return [-1, reply, String(counter)];
+}
+
+function claimed(rules: Rules, call: Call, { kind, keys, args, numbers, proposal }: Operation): Reply {
+  const [number, ticket, patience] = numbers;
   const [token = "", second = ""] = args;
-  if (kind === "v" && keys.length === 1 && call("SET", key!, token, "NX", "PX", number))
+  if (kind === "v" && keys.length === 1 && call("SET", keys[0]!, token, "NX", "PX", number))
     return Number(number);
-  if (kind === "q")
-    return new Queue(rules, call).enrol(keys, { token, ttl: number, ticket, patience, inbox: second });
+  if (kind === "q") {
+    const enrolment = { token, ttl: number, ticket, patience, proposal, inbox: second };
+    return new Queue(rules, call).enrol(keys, enrolment);
+  }
   return claim(rules, call, keys, token, number, {
     create: kind !== "e",
     previous: kind === "s" ? second : undefined,

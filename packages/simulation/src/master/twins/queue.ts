@@ -1,8 +1,11 @@
 import { type Reply, ReplyError } from "../reply.ts";
 import { claim } from "./claims.ts";
+import { counterOf, raise } from "./fence.ts";
 import { type Rules, roundOf } from "./rules.ts";
 import { type Call, scriptError } from "./twin.ts";
 
+/** Everything that a master keeps besides the locks themselves begins so. */
+export const ownPrefix = "quorlock:";
 /** Everything that belongs to queues, and nothing else, begins so. */
 export const queuePrefix = "quorlock:queue:";
 
@@ -18,6 +21,8 @@ export interface Enrolment {
   readonly ttl: string;
   readonly ticket: string;
   readonly patience: string;
+  /** The fencing token that is proposed; empty for none. */
+  readonly proposal: string;
   readonly inbox: string;
 }
 
@@ -27,6 +32,7 @@ interface Entry {
   readonly token: string;
   readonly ttl: string;
   readonly inbox: string;
+  readonly proposal: string;
   readonly keys: readonly string[];
 }
 
@@ -86,10 +92,10 @@ export class Queue {
   #takePlace(
     keys: readonly string[],
     waiter: string,
-    { token, ttl, ticket, patience, inbox }: Enrolment,
+    { token, ttl, ticket, patience, proposal, inbox }: Enrolment,
   ): void {
     const list = keys.map((key) => `${key.length}:${key}`).join("");
-    const entry = `${token.slice(waiter.length + 1)} ${ttl} ${inbox} ${list}`;
+    const entry = `${token.slice(waiter.length + 1)} ${ttl} ${inbox} ${proposal} ${list}`;
     for (const key of keys) {
       const line = queueOf(key);
       this.#call("ZADD", line, ticket, waiter);
@@ -144,7 +150,9 @@ export class Queue {
         this.#call("DEL", key);
         return;
       }
-      const listening = head.inbox !== "-" && this.#isReady(key, head) ? this.#tell(head) : undefined;
+      const isTold = head.inbox !== "-" && this.#isReady(key, head);
+      const counter = isTold && head.proposal !== "" ? counterOf(this.#call, head.keys) : undefined;
+      const listening = isTold ? this.#tell(head, counter) : undefined;
       if (listening === undefined) {
         const patience = Math.max(1, this.#call("PTTL", `${line}:${head.waiter}`) as number);
         this.#call("SET", key, head.token, "PX", String(patience));
@@ -155,14 +163,16 @@ export class Queue {
         if (isHeard) this.#call("SET", wanted, head.token, "PX", head.ttl);
         if (!isHeard || this.#rules.grantedLeave) this.#forget(wanted, head.waiter);
       }
+      if (isHeard && counter !== undefined)
+        raise(this.#call, head.keys, Math.max(counter, Number(head.proposal)));
       if (isHeard) return;
     }
   }
 
   /** To how many it went; nothing where it is forbidden to tell. */
-  #tell({ inbox, token }: Entry): number | undefined {
+  #tell({ inbox, token }: Entry, counter: number | undefined): number | undefined {
     try {
-      return this.#call("PUBLISH", inbox, token) as number;
+      return this.#call("PUBLISH", inbox, counter === undefined ? token : `${token} ${counter}`) as number;
     } catch (error) {
       if (error instanceof ReplyError) return undefined;
       throw error;
@@ -171,9 +181,10 @@ export class Queue {
 }
 
 function entryOf(waiter: string, text: string): Entry {
-  const [, round, ttl, inbox, list] = /^(\d+) (\d+) ([^\s]+) ([\s\S]*)$/.exec(text) ?? [];
+  const [, round, ttl, inbox, proposal, list] = /^(\d+) (\d+) ([^\s]+) (\d*) ([\s\S]*)$/.exec(text) ?? [];
   if (round === undefined) throw scriptError(`no entry of a queue: ${text}`);
-  return { waiter, token: `${waiter}.${round}`, ttl: ttl!, inbox: inbox!, keys: keysIn(list!) };
+  const token = `${waiter}.${round}`;
+  return { waiter, token, ttl: ttl!, inbox: inbox!, proposal: proposal!, keys: keysIn(list!) };
 }
 
 function keysIn(list: string): readonly string[] {

@@ -26,8 +26,8 @@ interface TwinScript {
 export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
   claimScript: { script: claimScript, writtenFrom: "d3ff7f426ac1b067c4f104ea10610aad7c7bb0eb" },
   releaseScript: { script: releaseScript, writtenFrom: "a9251849477cd937c9e55e02c5dbf9950c786fc9" },
-  leaveScript: { script: leaveScript, writtenFrom: "04b9979542e26fd4da4bc22a479e2fcecb51ec3b" },
-  batchScript: { script: batchScript, writtenFrom: "1f147fcf5420bbe5c5a07414fae4963f77aa401a" },
+  leaveScript: { script: leaveScript, writtenFrom: "2f9e4228a9072e5fa89346540bf8bccfde71265e" },
+  batchScript: { script: batchScript, writtenFrom: "bec8eefe1fd4d3c30baad5e18456792f7a46eda3" },
 };
 
 /** Twins of the client's scripts; with other rules, those of a mutant's. */

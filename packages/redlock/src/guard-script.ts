@@ -1,0 +1,53 @@
+/**
+ * Delayed restarts (PROTOCOL 9, 14.6 to 14.8, 14.10), for what follows in a batch.
+ *
+ * `quorlock:guard` marks that this very process has been seen: "run id, epoch, maxTtl, state". Where it is missing, or
+ * names another process, the master may have forgotten votes: from then on, for as long as any of them can live,
+ * `quorlock:quarantine` lasts, and nothing is voted for. The epoch is random: it tells one loss of memory from the
+ * next, where the process stays the same (FLUSHALL). State 2: in quarantine, 1: over, but its fencing counters are not
+ * brought back, 0: sound.
+ */
+export const guard = `
+local guarded
+
+local function watch(maxTtl, epoch, isDurable, mark)
+  guarded = nil
+  if maxTtl == "0" then return end
+  guarded = {why = "UNGUARDED maxTtl has not been compared with the other masters", wanted = maxTtl}
+  local runId = string.match(redis.call("INFO", "server"), "run_id:(%w+)")
+  local marker = redis.call("GET", "quorlock:guard") or ""
+  local was, since, longest, state = string.match(marker, "^(%w+) (%d+) (%d+) (%d)$")
+  if not was or was ~= runId and isDurable == "0" then
+    if mark == "0" then return end
+    if not was or tonumber(longest) < tonumber(maxTtl) then longest = maxTtl end
+    since, state = epoch, (mark == "2" and not was) and "0" or "2"
+    if state == "2" then redis.call("SET", "quorlock:quarantine", "", "PX", longest) end
+    redis.call("SET", "quorlock:guard", runId .. " " .. since .. " " .. longest .. " " .. state)
+  elseif state == "2" and redis.call("EXISTS", "quorlock:quarantine") == 0 then
+    state = "1"
+    redis.call("SET", "quorlock:guard", was .. " " .. since .. " " .. longest .. " 1")
+  end
+  guarded.why, guarded.since, guarded.longest, guarded.state = nil, since, longest, state
+end
+
+-- Why a claim is refused, if it is. Extensions of running holds are not, unless they store a fencing token.
+local function bar(kind, ttl, proposal)
+  if guarded.why then return guarded.why end
+  if guarded.longest ~= guarded.wanted or tonumber(ttl) > tonumber(guarded.longest) then
+    return "MAXTTL the longest ttl is " .. guarded.longest .. " ms here"
+  end
+  if proposal == "" and (kind == "e" or kind == "p") then return nil end
+  if guarded.state == "2" then
+    return "QUARANTINE it may have forgotten votes, for " .. redis.call("PTTL", "quorlock:quarantine") .. " ms more"
+  end
+  if proposal ~= "" and guarded.state == "1" then return "UNSEEDED " .. guarded.since end
+end
+
+local function findings()
+  redis.call("INFO", "server")
+  local since, longest, state = string.match(redis.call("GET", "quorlock:guard") or "", "^%w+ (%d+) (%d+) (%d)$")
+  return {tonumber(longest or 0), redis.call("PTTL", "quorlock:quarantine"), since or "", tonumber(state or 2)}
+end
+
+local function inQuarantine() return guarded and (guarded.why or guarded.state == "2") end
+`;

@@ -1,0 +1,161 @@
+import type { Coordinator } from "./coordinator.ts";
+import { ExecutionError, InvalidArgumentError } from "./errors.ts";
+import type { Fault, Guard, GuardFindings, LockNode } from "./node.ts";
+import { Round } from "./round.ts";
+import { checkMaxTtl } from "./settings.ts";
+
+export interface RestartGuardOptions {
+  /**
+   * The longest ttl that any client of these masters asks for, ms: the same for all of them. A master that lost its
+   * memory votes for nobody for so long.
+   */
+  readonly maxTtl: number;
+  /**
+   * Masters that keep every vote through a crash (`appendfsync always`): they vote again at once after a restart, and
+   * only an emptied one is in quarantine. All clients must say the same. Given a master's `host:port`, or for all.
+   * Default false.
+   */
+  readonly durable?: boolean | ((node: string) => boolean);
+}
+
+/** What may be done to a master without a mark, or with that of another process. */
+type Right = "none" | "quarantine" | "declare new";
+const rights: readonly Right[] = ["none", "quarantine", "declare new"];
+
+/**
+ * Delayed restarts, done by the clients (PROTOCOL 9, 14.6 to 14.8). A master may come back without votes that it gave.
+ * So every script first looks whether the process is the one that it knows: a new one votes for nobody until all that
+ * may be forgotten has expired. Running holds are repaired there meanwhile.
+ *
+ * For how long that is, all have to agree. Before this client puts any master into quarantine it compares `maxTtl` with
+ * so many masters that no quorum can have another one.
+ */
+export class RestartGuard {
+  readonly #coordinator: Coordinator;
+  readonly #options: RestartGuardOptions;
+  readonly #timeout: number;
+  #isAgreed = false;
+  #problem: Error | undefined;
+  #first: Promise<void> | undefined;
+  #isComparing = false;
+
+  constructor(coordinator: Coordinator, options: RestartGuardOptions, timeout: number) {
+    checkOptions(options, coordinator.nodes);
+    this.#coordinator = coordinator;
+    this.#options = options;
+    this.#timeout = timeout;
+    for (const node of coordinator.nodes) node.guardWith!(this.#guardOf(node));
+  }
+
+  /**
+   * To be waited for before the first vote. Where too few masters answer the others vote all the same, but none that
+   * has restarted: they are asked again, with the next vote.
+   * @throws InvalidArgumentError where a master says that this cannot work.
+   */
+  async begin(): Promise<void> {
+    if (this.#isAgreed) return;
+    this.#first ??= this.#compare();
+    await this.#first;
+    if (this.#problem) await this.#compare();
+    else if (!this.#isAgreed) void this.#compare();
+    if (this.#problem) throw this.#problem;
+  }
+
+  /** Every master votes from now on, without quarantine: each is new, and says so. */
+  async initialize(): Promise<void> {
+    const before = await this.#ask((node) => node.findings!());
+    this.#check(before, (found, name) =>
+      found.maxTtl === 0 ? undefined : new InvalidArgumentError(`initialize: ${name} is not new`),
+    );
+    const after = await this.#ask((node) => node.findings!(this.#guardOf(node, "declare new")));
+    this.#check(after, (found, name) => this.#differs(found, name));
+    this.#isAgreed = true;
+  }
+
+  async #compare(): Promise<void> {
+    if (this.#isComparing) return;
+    this.#isComparing = true;
+    // Those that any quorum of clients with another maxTtl has a master in, besides one that has forgotten it.
+    const { nodes, quorum } = this.#coordinator;
+    const enough = Math.min(nodes.length, quorum + 1);
+    const answers = await this.#ask((node) => node.findings!(), enough);
+    this.#problem = undefined;
+    for (const [index, answer] of answers.entries()) {
+      const { name } = nodes[index]!;
+      if (isFindings(answer)) this.#problem ??= this.#differs(answer, name);
+      else if (answer?.error.reason === "NOPERM") this.#problem ??= forbidden(name, answer);
+    }
+    this.#isAgreed = this.#problem === undefined && answers.filter(isFindings).length >= enough;
+    this.#isComparing = false;
+  }
+
+  #differs({ maxTtl }: GuardFindings, name: string): InvalidArgumentError | undefined {
+    if (maxTtl === 0 || maxTtl === this.#options.maxTtl) return undefined;
+    const both = `${this.#options.maxTtl} ms here, and ${maxTtl} ms at ${name}`;
+    return new InvalidArgumentError(`restartGuard: maxTtl must be the same for all clients, but is ${both}`);
+  }
+
+  #check(answers: Answers, fault: (found: GuardFindings, name: string) => Error | undefined): void {
+    for (const [index, answer] of answers.entries()) {
+      const { name } = this.#coordinator.nodes[index]!;
+      if (!isFindings(answer)) throw new ExecutionError(`initialize: ${answer?.error.message ?? name}`, []);
+      const error = fault(answer, name);
+      if (error) throw error;
+    }
+  }
+
+  /** Asks all, and waits for so many of them, or until their time is up. */
+  async #ask(
+    ask: (node: LockNode) => Promise<GuardFindings | Fault>,
+    enough: number = Number.POSITIVE_INFINITY,
+  ): Promise<Answers> {
+    const { nodes, runtime, clock } = this.#coordinator;
+    const round: Round<GuardFindings> = new Round<GuardFindings>({
+      nodes,
+      runtime,
+      clock,
+      timeout: this.#timeout,
+      ask,
+      hear: () => round.answers.filter(isFindings).length >= enough,
+    });
+    await round.decided;
+    return round.answers;
+  }
+
+  #guardOf(node: LockNode, right?: Right): Guard {
+    const { maxTtl, durable = false } = this.#options;
+    const isDurable = typeof durable === "function" ? durable(node.name) : durable;
+    const may = (): Right => right ?? (this.#isAgreed ? "quarantine" : "none");
+    const epoch = () => this.#newEpoch();
+    return {
+      get terms() {
+        return `${maxTtl},${epoch()},${isDurable ? 1 : 0},${rights.indexOf(may())}`;
+      },
+    };
+  }
+
+  /** 48 random bits, as the scripts read numbers. */
+  #newEpoch(): number {
+    return this.#coordinator.runtime.randomBytes(6).reduce((number, byte) => number * 256 + byte, 0);
+  }
+}
+
+type Answers = ReadonlyArray<GuardFindings | Fault | undefined>;
+
+function isFindings(answer: GuardFindings | Fault | undefined): answer is GuardFindings {
+  return answer !== undefined && "maxTtl" in answer;
+}
+
+function forbidden(name: string, { error }: Fault): InvalidArgumentError {
+  return new InvalidArgumentError(
+    `restartGuard: ${name} does not let its user run INFO, by which a restart is noticed (${error.message})`,
+  );
+}
+
+function checkOptions(options: RestartGuardOptions, nodes: readonly LockNode[]): void {
+  checkMaxTtl(options?.maxTtl);
+  const able = nodes.every((node) => node.keepsCounters && node.guardWith && node.findings);
+  if (!able) {
+    throw new InvalidArgumentError("restartGuard: a Redis Cluster cannot be guarded, nor can nodes without scripts");
+  }
+}

@@ -1,0 +1,32 @@
+import { ReplyError } from "../reply.ts";
+import type { Call } from "./twin.ts";
+
+const floor = "quorlock:floor";
+const floorPast = "quorlock:floor:past";
+const counterPrefix = "quorlock:fence:";
+
+const counterTtl = 86_400_000;
+const pastTtl = 43_200_000;
+const most = 2 ** 53 - 2 ** 20;
+
+/** Refused where numbers are not exact any more. */
+export function checkProposal(proposal: string): void {
+  if (proposal !== "" && Number(proposal) >= most) throw new ReplyError("the fencing token is too large");
+}
+
+/** `counterOf` in the scripts. */
+export function counterOf(call: Call, keys: readonly string[]): number {
+  let past = call("GET", floorPast) as string | null;
+  if (past === null) {
+    past = (call("GET", floor) as string | null) ?? "0";
+    call("SET", floorPast, past, "PX", String(pastTtl));
+  }
+  return Math.max(Number(past), ...keys.map((key) => Number(call("GET", counterPrefix + key) ?? 0)));
+}
+
+/** `raise` in the scripts. */
+export function raise(call: Call, keys: readonly string[], counter: number): void {
+  for (const key of keys) call("SET", counterPrefix + key, String(counter), "PX", String(counterTtl));
+  if (counter > Number(call("GET", floor) ?? 0)) call("SET", floor, String(counter));
+  if ((call("PTTL", floorPast) as number) > pastTtl) call("DEL", floorPast);
+}
