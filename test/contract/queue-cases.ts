@@ -459,6 +459,7 @@ function pushCases(context: Context): void {
 
   it("ends with the node", async () => {
     const [waiter] = await waiters(context, 1);
+    await waiter!.node.inspect("anything");
     const { connections } = context.path;
     await waiter!.node.close();
     await until("it is deaf", () => !waiter!.node.queue!.isListening);

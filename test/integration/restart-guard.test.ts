@@ -120,7 +120,12 @@ describe.each(losses)("a master is killed and comes back with %s", (_, persisten
     expect((await lock.release()).outcome).toBe("released");
   });
 
-  it.runIf(forgets)("without the guard two hold", async () => {
+});
+
+describe.each(losses.filter(([, , forgets]) => forgets))("and comes back with %s", (_, persistence) => {
+  useFleet(persistence);
+
+  it("without the guard two hold", async () => {
     const holder = await fleet.openWarm();
     const rival = await fleet.openWarm();
     const third = fleet.masters[2]!;
@@ -313,6 +318,58 @@ describe("with masters that keep running", () => {
       }),
     );
   }
+});
+
+describe("with fencing tokens", () => {
+  useFleet();
+
+  /** Takes and gives up the lock until `master` votes as well; the tokens that it came to. */
+  async function untilItVotes({ redlock }: Opened, master: number): Promise<number[]> {
+    const tokens: number[] = [];
+    await until(`master ${master} votes`, async () => {
+      await using lock = await redlock.acquire("fenced", ttl);
+      tokens.push(lock.fencingToken!);
+      const { votesFor } = await lock.attempts[0]!;
+      return votesFor.has(redlockClients.get(redlock)![master]!);
+    });
+    return tokens;
+  }
+  const redlockClients = new Map<Redlock, readonly Redis[]>();
+
+  async function openFenced(): Promise<Opened> {
+    const opened = await openNew({ fencing: true });
+    redlockClients.set(opened.redlock, opened.clients);
+    return opened;
+  }
+
+  it("a master that forgot its counters is given the floor of the others before it votes", async () => {
+    const opened = await openFenced();
+    const [first] = await untilItVotes(opened, 0);
+    // Far ahead of every clock: what is forgotten would be missed.
+    for (const admin of fleet.admins) await admin.set("quorlock:floor", String(first! + 1e12));
+    await fleet.admins[0]!.flushall();
+    const tokens = await untilItVotes(opened, 0);
+    expect(tokens).toEqual([...new Set(tokens)].toSorted((a, b) => a - b));
+    const mark = await fleet.admins[0]!.get("quorlock:guard");
+    expect(mark).toMatch(/ 0$/);
+    expect(Number(await fleet.admins[0]!.get("quorlock:floor"))).toBeGreaterThanOrEqual(first! + 1e12);
+    expect(opened.errors.map(({ reason }) => reason)).not.toContain("UNSEEDED");
+  });
+
+  it("where too many have forgotten them, the clock has to do, and the user is told", async () => {
+    const opened = await openFenced();
+    await Promise.all(fleet.admins.slice(0, 3).map((admin) => admin.flushall()));
+    await until(
+      "there is a quorum again",
+      async () => {
+        const lock = await opened.redlock.tryAcquire("fenced", ttl).catch(() => null);
+        await lock?.release();
+        return lock !== null;
+      },
+      25_000,
+    );
+    expect(opened.errors.map(({ reason }) => reason)).toContain("UNCERTAIN_FLOOR");
+  });
 });
 
 describe("refused in the constructor", () => {

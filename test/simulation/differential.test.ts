@@ -173,11 +173,15 @@ type Keys = ReadonlyMap<string, Entry>;
 /** A server of which only the first inbox is listened to. */
 class Model {
   #messages: string[] = [];
-  readonly #model = new RedisModel(new Keyspace(), "x", (channel, message) => {
-    if (channel !== inboxes[0]) return 0;
-    this.#messages.push(message);
-    return 1;
-  });
+  readonly #model: RedisModel;
+
+  constructor(runId: string) {
+    this.#model = new RedisModel(new Keyspace(), runId, (channel, message) => {
+      if (channel !== inboxes[0]) return 0;
+      this.#messages.push(message);
+      return 1;
+    });
+  }
 
   /** What it makes of `line` at `now`, from these keys; scripts are kept. */
   try(entries: Keys, [command, ...args]: Line, now: number): Candidate {
@@ -229,7 +233,7 @@ function adopted({ entries }: Candidate, { dump }: Observation): Keys {
 async function runSequence(redis: Redis, random: Random, label: string): Promise<string[] | undefined> {
   await redis.pipeline().flushall().call("SCRIPT", "FLUSH").exec();
   let entries: Keys = new Map();
-  const model = new Model();
+  const model = new Model(/run_id:(\w+)/.exec(await redis.info("server"))![1]!);
   const story: string[] = [];
   const messages: string[] = [];
   // In every third all want the same: what is handed over then is mostly heard.

@@ -63,9 +63,12 @@ const argumentsOf: Readonly<
   },
 };
 
+/** Of the restart guard. */
+const epochs = [11, 12] as const;
+
 /** One of a batch. Whoever enrols mostly has a round. */
 function operation(random: Random, keys: readonly string[]): Arguments & { readonly text: string } {
-  const kind = random.pick(["v", "p", "e", "r", "l", "l", "s", "i", "q", "q", "q", "q"]);
+  const kind = random.pick(["v", "p", "e", "r", "l", "l", "s", "i", "q", "q", "q", "q", "g", "g", "h", "f"]);
   const lifetime = random.chance(0.2) ? random.integer(0, 4) : random.integer(5, 60_000);
   const own = token(random);
   const head = `${kind}${keys.length},`;
@@ -77,6 +80,15 @@ function operation(random: Random, keys: readonly string[]): Arguments & { reado
       const args = random.chance(0.5) ? [own] : [own, token(random)];
       return { keys, args, text: `${head}${args.length};` };
     }
+    case "g": {
+      const maxTtl = random.pick([0, 5, 40_000, 60_000, 60_000, 60_000]);
+      const [durable, right] = [random.integer(0, 1), random.integer(0, 2)];
+      return { keys: [], args: [], text: `g0,${maxTtl},${random.pick(epochs)},${durable},${right};` };
+    }
+    case "h":
+      return { keys: [], args: [], text: "h0,0;" };
+    case "f":
+      return { keys: [], args: [], text: `f0,${random.pick(epochs)},${random.pick([3, 1_700_000_000_000_001])};` };
     case "i":
       return { keys, args: [], text: `${head}0;` };
     case "s":

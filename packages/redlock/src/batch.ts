@@ -10,6 +10,7 @@ import {
   isPlainClaim,
   type Operation,
   replyAlone,
+  waiterOf,
 } from "./operation.ts";
 import { batchScript, type Script } from "./scripts.ts";
 
@@ -49,12 +50,12 @@ export class Batch {
     this.sentAt = sentAt;
   }
 
-  /** Whether it has a claim that `cleanUp` is to undo. */
-  hasClaimFor(cleanUp: Operation): boolean {
+  /** Whether it has a claim of one of these waiters. */
+  hasClaimOf(waiters: readonly string[]): boolean {
     this.#waiters ??= new Set(
       this.operations.filter(({ claim }) => claim).map(({ words }) => waiterOf(words[0]!)),
     );
-    for (const token of cleanUp.words) if (this.#waiters.has(waiterOf(token))) return true;
+    for (const waiter of waiters) if (this.#waiters.has(waiter)) return true;
     return false;
   }
 
@@ -177,11 +178,6 @@ export class Batch {
  * again by itself.
  */
 const isBeforeAll = /^(NOPERM|CROSSSLOT)\b/;
-
-/** A token without the number of its round. */
-function waiterOf(token: string): string {
-  return token.replace(/\.\d+$/, "");
-}
 
 /** A client library that throws is a connection that fails. */
 function sent(connection: Connection, command: string, args: Args): Promise<unknown> {

@@ -14,20 +14,22 @@ local function watch(maxTtl, epoch, isDurable, mark)
   guarded = nil
   if maxTtl == "0" then return end
   guarded = {why = "UNGUARDED maxTtl has not been compared with the other masters", wanted = maxTtl}
-  local runId = string.match(redis.call("INFO", "server"), "run_id:(%w+)")
+  local runId = string.match(redis.call("INFO", "server"), "run_id:(%S+)")
   local marker = redis.call("GET", "quorlock:guard") or ""
-  local was, since, longest, state = string.match(marker, "^(%w+) (%d+) (%d+) (%d)$")
+  local was, since, longest, state = string.match(marker, "^(%S+) (%d+) (%d+) (%d)$")
   if not was or was ~= runId and isDurable == "0" then
     if mark == "0" then return end
     if not was or tonumber(longest) < tonumber(maxTtl) then longest = maxTtl end
     since, state = epoch, (mark == "2" and not was) and "0" or "2"
     if state == "2" then redis.call("SET", "quorlock:quarantine", "", "PX", longest) end
-    redis.call("SET", "quorlock:guard", runId .. " " .. since .. " " .. longest .. " " .. state)
+    was = runId
+    redis.call("SET", "quorlock:guard", was .. " " .. since .. " " .. longest .. " " .. state)
   elseif state == "2" and redis.call("EXISTS", "quorlock:quarantine") == 0 then
     state = "1"
     redis.call("SET", "quorlock:guard", was .. " " .. since .. " " .. longest .. " 1")
   end
   guarded.why, guarded.since, guarded.longest, guarded.state = nil, since, longest, state
+  guarded.runId = was
 end
 
 -- Why a claim is refused, if it is. Extensions of running holds are not, unless they store a fencing token.
@@ -45,8 +47,19 @@ end
 
 local function findings()
   redis.call("INFO", "server")
-  local since, longest, state = string.match(redis.call("GET", "quorlock:guard") or "", "^%w+ (%d+) (%d+) (%d)$")
-  return {tonumber(longest or 0), redis.call("PTTL", "quorlock:quarantine"), since or "", tonumber(state or 2)}
+  local since, longest, state = string.match(redis.call("GET", "quorlock:guard") or "", "^%S+ (%d+) (%d+) (%d)$")
+  local left, floor = redis.call("PTTL", "quorlock:quarantine"), redis.call("GET", "quorlock:floor")
+  return {tonumber(longest or 0), left, since or "", tonumber(state or 2), floor or "0"}
+end
+
+-- Brings the fencing counters back, unless memory was lost again since the floor was asked for.
+local function seed(epoch, floor)
+  if not guarded or guarded.state ~= "1" or guarded.since ~= epoch then return 0 end
+  raise({}, math.max(counterOf({}), tonumber(floor)))
+  redis.call("SET", "quorlock:floor:past", floor, "PX", pastTtl)
+  redis.call("SET", "quorlock:guard", guarded.runId .. " " .. epoch .. " " .. guarded.longest .. " 0")
+  guarded.state = "0"
+  return 1
 end
 
 local function inQuarantine() return guarded and (guarded.why or guarded.state == "2") end

@@ -52,6 +52,7 @@ describe("the entry point", () => {
       "default",
       "exponentialBackoff",
       "fixedBackoff",
+      "leaveScript",
       "releaseScript",
       "systemRuntime",
     ]);

@@ -1,7 +1,7 @@
 import { Batch, type BatchOrigin } from "./batch.ts";
 import type { Connection } from "./connection.ts";
 import type { Fault } from "./node.ts";
-import { isOver, type Operation } from "./operation.ts";
+import { isOver, type Operation, waiterOf } from "./operation.ts";
 
 /** So many are sent in one batch: a master does nothing else meanwhile, some 3 us for each key. */
 export const largestBatch = 128;
@@ -64,9 +64,10 @@ export class Lane implements BatchOrigin {
     return this.#unanswered < largestWindow ? "keeping up" : "lagging";
   }
 
-  /** Whether a claim is in flight that `operation` undoes. */
-  hasClaimFor(operation: Operation): boolean {
-    for (const batch of this.#inFlight) if (batch.hasClaimFor(operation)) return true;
+  /** Whether a claim is in flight that `cleanUp` undoes. */
+  hasClaimFor(cleanUp: Operation): boolean {
+    const waiters = cleanUp.words.map(waiterOf);
+    for (const batch of this.#inFlight) if (batch.hasClaimOf(waiters)) return true;
     return false;
   }
 

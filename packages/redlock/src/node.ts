@@ -102,6 +102,8 @@ export interface GuardFindings {
   readonly epoch: string;
   /** Whether its fencing counters are complete. */
   readonly isSound: boolean;
+  /** No fencing token that it stored is larger. */
+  readonly floor: number;
 }
 
 /** What one master says about a resource. */
@@ -148,6 +150,8 @@ export interface LockNode {
   guardWith?(guard: Guard): void;
   /** What the guard knows. With `guard`, after it has been there. */
   findings?(guard?: Guard): Promise<GuardFindings | Fault>;
+  /** Its counters are complete with this floor, if it has not lost its memory again since `epoch`. */
+  seed?(epoch: string, floor: number): Promise<ReleaseAnswer>;
   /** Called whenever the master can be reached (again). Returns how to take the listener away. */
   onReady(listener: () => void): () => void;
   /** Ends the connection, and the user's client, in order. */

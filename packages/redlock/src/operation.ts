@@ -1,4 +1,13 @@
-import type { Answer, Claim, Enrolment, Fault, Guard, GuardFindings, Holding, ReleaseAnswer } from "./node.ts";
+import type {
+  Answer,
+  Claim,
+  Enrolment,
+  Fault,
+  Guard,
+  GuardFindings,
+  Holding,
+  ReleaseAnswer,
+} from "./node.ts";
 import { batchScript, claimScript, leaveScript, releaseScript, type Script } from "./scripts.ts";
 
 type Args = readonly (string | number)[];
@@ -7,9 +16,9 @@ type Args = readonly (string | number)[];
 export interface Operation {
   /**
    * As the batch script knows them: a vote; an extension that repairs, or does not; a release, or one that leaves the
-   * queue as well; a swap; an enrolment; a look; a look at what the restart guard has found.
+   * queue as well; a swap; an enrolment; a look; a look at what the restart guard has found, a floor for counters.
    */
-  readonly kind: "v" | "p" | "e" | "r" | "l" | "s" | "q" | "i" | "h";
+  readonly kind: "v" | "p" | "e" | "r" | "l" | "s" | "q" | "i" | "h" | "f";
   readonly keys: readonly string[];
   /** What it takes beside the keys: its token, and behind it the previous one or the inbox; or all tokens. */
   readonly words: readonly string[];
@@ -37,6 +46,12 @@ export function isOver({ claim }: Operation): boolean {
 /** Whether it takes keys away or gives them on, and so must reach the master, late rather than never. */
 export function isCleanUp({ kind }: Operation): boolean {
   return kind === "r" || kind === "l";
+}
+
+/** Whose a token is: without the number of its round. */
+export function waiterOf(token: string): string {
+  const dot = token.lastIndexOf(".");
+  return dot < 0 ? token : token.slice(0, dot);
 }
 
 /** The script that does it alone, with its arguments. */
@@ -69,7 +84,7 @@ export function batchOf(operations: readonly Operation[]): Args {
   }
   args[0] = args.length - 1;
   args.push(list);
-  for (const { words } of operations) for (const word of words) args.push(word);
+  for (const { kind, words } of operations) if (kind !== "f") for (const word of words) args.push(word);
   return args;
 }
 
@@ -82,6 +97,7 @@ export function answerIn(
     if (typeof reply !== "number") return undefined;
     return reply === keys.length ? releasedAll : releasedLess;
   }
+  if (kind === "f") return reply === 1 ? releasedAll : releasedLess;
   if (kind !== "i" && typeof reply === "number") {
     // A yes means at least the ttl (PROTOCOL 14.2). (The parser of ioredis 6 reads the largest one as 2^53.)
     const isYes = reply === -1 || (reply >= ttl && reply <= 2 ** 53);
@@ -124,9 +140,12 @@ function refusalIn(keys: readonly string[], reply: readonly unknown[]): Answer |
   return ticket === undefined || ticket === null ? refusal : { ...refusal, latestTicket: Number(ticket) };
 }
 
-function findingsIn([maxTtl, quarantine, epoch, state]: readonly unknown[]): GuardFindings | undefined {
+function findingsIn([maxTtl, quarantine, epoch, state, floor]: readonly unknown[]):
+  | GuardFindings
+  | undefined {
   if (typeof maxTtl !== "number" || typeof quarantine !== "number") return undefined;
-  return { maxTtl, quarantine: lifetime(quarantine), epoch: String(epoch), isSound: state === 0 };
+  const isSound = state === 0;
+  return { maxTtl, quarantine: lifetime(quarantine), epoch: String(epoch), isSound, floor: Number(floor) };
 }
 
 function fencedIn([, pttl, counter]: readonly unknown[]): Answer | undefined {
@@ -142,6 +161,7 @@ export function isPlainClaim({ kind, claim, guard }: Operation): boolean {
 /** Whole ones: the list is read digit by digit. */
 function numbersOf({ kind, words, ttl, claim }: Operation): string {
   if (kind === "r" || kind === "l") return `${words.length}`;
+  if (kind === "f") return words.join();
   const fence = claim?.proposal === undefined ? "" : `,${claim.proposal}`;
   if (kind === "q") {
     const { ticket, patience } = claim as Enrolment;

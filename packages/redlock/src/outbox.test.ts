@@ -640,6 +640,26 @@ describe("nodes over one connection", () => {
   });
 });
 
+describe("who is found to have given up", () => {
+  test("and asks at once and alone is not sent before what was asked for earlier", async () => {
+    const { connection, node, time, sent } = start();
+    const hasty = new ScriptedNode(connection, { runtime: time, groupCommit: false });
+    const claim = claimOf("t1", "r1");
+    let asks = 0;
+    void node.vote({
+      ...claim,
+      get abandoned() {
+        asks += 1;
+        if (asks === 1) void hasty.release(["r2"], ["t2"]);
+        return true;
+      },
+    });
+    void node.vote(claimOf("t2", "r2"));
+    await settle();
+    expect(sent().map(([command]) => command)).toEqual(["SET", "EVALSHA"]);
+  });
+});
+
 describe("on a Cluster", () => {
   test("only what has the same slot goes out together", async () => {
     const { node, sent } = start(new SlottedConnection());

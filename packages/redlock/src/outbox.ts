@@ -26,7 +26,7 @@ export class Outbox implements LaneOrigin {
   /** With something in flight, or to be sent now. */
   readonly #lanes = new Map<number | undefined, Lane>();
   #waiting: Operation[] = [];
-  /** Until there is an answer. */
+  /** Until their master keeps up again. */
   #kept: Operation[] = [];
   /** Those that wait or are in flight. */
   #unanswered = 0;
@@ -102,7 +102,9 @@ export class Outbox implements LaneOrigin {
   answered(lane: Lane, operations: number): void {
     this.#unanswered -= operations;
     if (lane.isIdle) this.#lanes.delete(lane.slot);
-    if (this.#kept.length > 0) this.#waiting = [...this.#kept.splice(0), ...this.#waiting];
+    if (this.#kept.length > 0 && lane.pace === "keeping up") {
+      this.#waiting = [...this.#kept.splice(0), ...this.#waiting];
+    }
     this.flush();
   }
 

@@ -162,7 +162,8 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     this.#limit = pLimit(acquireConcurrency);
     const report = (error: NodeError) => {
       // Given up by ourselves: no fault of the master's.
-      if (error.reason !== "ABANDONED") this.#tell(() => void this.emit("error", error));
+      if (error.reason === "UNSEEDED" && this.#guard) void this.#guard.seed(error);
+      else if (error.reason !== "ABANDONED") this.#tell(() => void this.emit("error", error));
     };
     const scripted = (client: IoredisClient) =>
       new ScriptedNode(connectionOf(client), { groupCommit, queue, onFault: report, runtime });

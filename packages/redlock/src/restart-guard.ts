@@ -1,5 +1,5 @@
 import type { Coordinator } from "./coordinator.ts";
-import { ExecutionError, InvalidArgumentError } from "./errors.ts";
+import { ExecutionError, InvalidArgumentError, NodeError } from "./errors.ts";
 import type { Fault, Guard, GuardFindings, LockNode } from "./node.ts";
 import { Round } from "./round.ts";
 import { checkMaxTtl } from "./settings.ts";
@@ -38,6 +38,8 @@ export class RestartGuard {
   #problem: Error | undefined;
   #first: Promise<void> | undefined;
   #isComparing = false;
+  /** Masters that wait for their fencing counters, and since when, by the monotonic clock. */
+  readonly #unseeded = new Map<string, { readonly since: number; isBusy: boolean }>();
 
   constructor(coordinator: Coordinator, options: RestartGuardOptions, timeout: number) {
     checkOptions(options, coordinator.nodes);
@@ -70,6 +72,33 @@ export class RestartGuard {
     const after = await this.#ask((node) => node.findings!(this.#guardOf(node, "declare new")));
     this.#check(after, (found, name) => this.#differs(found, name));
     this.#isAgreed = true;
+  }
+
+  /**
+   * A master votes again, but has forgotten fencing counters, and has said so (PROTOCOL 14.10): it is given the largest
+   * floor of so many others that every quorum has one of them. Where these stay away for another `maxTtl` the clock
+   * has to do, and the user is told.
+   */
+  async seed({ node: name, message }: NodeError): Promise<void> {
+    const { nodes, quorum, runtime, report } = this.#coordinator;
+    // The floors are asked for after the quarantine of this epoch: while it lasts they may still rise unseen.
+    const epoch = /UNSEEDED (\d+)/.exec(message)?.[1];
+    const seeding = this.#unseeded.get(name) ?? { since: runtime.monotonic(), isBusy: false };
+    if (seeding.isBusy || epoch === undefined) return;
+    seeding.isBusy = true;
+    this.#unseeded.set(name, seeding);
+    const found = (await this.#ask((node) => node.findings!())).filter(isFindings);
+    const sound = found.filter(({ isSound }) => isSound);
+    const enough = nodes.length - quorum + 1;
+    const isCertain = sound.length >= enough;
+    if (isCertain || runtime.monotonic() - seeding.since >= this.#options.maxTtl) {
+      const floors = (isCertain ? sound : found).map(({ floor }) => floor);
+      const floor = Math.max(isCertain ? 0 : Math.floor(runtime.wall() * 1000), ...floors);
+      const answer = await nodes.find((node) => node.name === name)!.seed!(epoch, floor);
+      if (answer.vote === "yes" && !isCertain) report(uncertain(name, sound.length, enough));
+      if (answer.vote !== "none") this.#unseeded.delete(name);
+    }
+    seeding.isBusy = false;
   }
 
   async #compare(): Promise<void> {
@@ -150,6 +179,11 @@ function forbidden(name: string, { error }: Fault): InvalidArgumentError {
   return new InvalidArgumentError(
     `restartGuard: ${name} does not let its user run INFO, by which a restart is noticed (${error.message})`,
   );
+}
+
+function uncertain(name: string, heard: number, enough: number): NodeError {
+  const masters = `only ${heard} of the ${enough} masters that would be needed have kept theirs`;
+  return new NodeError(name, "UNCERTAIN_FLOOR", `its fencing counters were set by the clock: ${masters}`);
 }
 
 function checkOptions(options: RestartGuardOptions, nodes: readonly LockNode[]): void {

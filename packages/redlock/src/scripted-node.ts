@@ -89,6 +89,10 @@ export class ScriptedNode implements LockNode {
     return this.#post<GuardFindings>("h", [], [], 0, undefined, guard);
   }
 
+  seed(epoch: string, floor: number): Promise<ReleaseAnswer> {
+    return this.#post<ReleaseAnswer>("f", [], [epoch, `${floor}`], 0, undefined);
+  }
+
   onReady(listener: () => void): () => void {
     return this.#connection.onReady(listener);
   }

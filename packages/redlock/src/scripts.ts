@@ -328,7 +328,10 @@ ${isMine}${queue}${leave}return leave(1, #KEYS, 1, #ARGV)
  * "g0,60000,4711,0,1;" replies nothing: the restart guard watches over what follows it. Its numbers are maxTtl (0: no
  * guard), an epoch, 1 where memory is durable, and what it may do where a mark is missing: 0 nothing, 1 quarantine,
  * 2 declare the master brand-new. An extension in quarantine replies {-2, ms that the shortest key lives}. "h0,0;"
- * replies {maxTtl here, 0 for none; how long the quarantine lasts, as PTTL; epoch; state}.
+ * replies {maxTtl here, 0 for none; how long the quarantine lasts, as PTTL; epoch; state; floor of the counters}.
+ * "f0,4711,1700000000000000;" raises that floor, in this epoch alone, after which the master is sound: 1, or 0.
+ *
+ * "c0,0;" replies the TIME.
  *
  * Each operation fails for itself: {0, message} is its reply then, and the others are not touched.
  */
@@ -348,6 +351,8 @@ end
 local function run(kind, last, number, ticket, patience, proposal)
   if kind == "g" then return watch(number, ticket, patience, proposal) end
   if kind == "h" then return findings() end
+  if kind == "f" then return seed(number, ticket) end
+  if kind == "c" then return redis.call("TIME") end
   -- What may have been promised to somebody else is not handed over.
   if kind == "r" or kind == "l" and inQuarantine() then
     return release(key, last, arg, arg + tonumber(number) - 1)
@@ -381,5 +386,5 @@ for kind, keys, number, ticket, patience, proposal in string.gmatch(ARGV[1], ope
 end
 return replies
 `,
-  sha1: "cfcedbfe879873e1066ff2f898e3750ca24761be",
+  sha1: "fe2f32de18bc3d4bba6bd872cf86738eb0ab85b0",
 };

@@ -28,7 +28,7 @@ export interface Settings {
   readonly nodeTimeout?: number | undefined;
   /**
    * How long `acquire` may wait for its turn, ms, a place for its rounds included: no attempt begins later, so it
-   * settles within this and one `nodeTimeout`. Replaces `retryCount`. Default: none, `retryCount` decides.
+   * settles within this and one `nodeTimeout` (two with `fencing`). Replaces `retryCount`. Default: none, `retryCount` decides.
    */
   readonly waitTimeout?: number | undefined;
   /** Replaces `retryDelay` and `retryJitter`. */
@@ -135,7 +135,9 @@ export function checkTtl(ttl: unknown, settings: Settings): asserts ttl is numbe
   checkNumber("ttl", ttl, ttlRange);
   const { maxTtl = ttl } = settings;
   if (ttl > maxTtl) {
-    throw new InvalidArgumentError(`ttl must not be above the maxTtl of restartGuard, but ${ttl} ms is above ${maxTtl} ms`);
+    throw new InvalidArgumentError(
+      `ttl must not be above the maxTtl of restartGuard, but ${ttl} ms is above ${maxTtl} ms`,
+    );
   }
   const loss = validityLoss(ttl, settings.driftFactor);
   checkBelow("what drift takes off the ttl", loss, "the ttl", ttl);

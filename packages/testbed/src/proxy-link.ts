@@ -85,8 +85,10 @@ export class ProxyLink {
 
 function resetSocket(socket: Socket): void {
   if (socket.destroyed) return;
-  // resetAndDestroy waits for a connection that is still being made, and a hung target never completes it.
-  if (socket.connecting) socket.destroy();
+  // resetAndDestroy waits for a connection that is still being made, and a hung target never completes it. Where an end
+  // is being sent, Node 20 never exits after it.
+  const isEnding = socket.writableEnded && !socket.writableFinished;
+  if (socket.connecting || isEnding) socket.destroy();
   else socket.resetAndDestroy();
 }
 

@@ -1,3 +1,4 @@
+import { FaultBudget } from "../search/fault-budget.ts";
 import { Layout, type State } from "../search/layout.ts";
 import type { Model, Step } from "../search/model.ts";
 
@@ -36,9 +37,13 @@ const writeKey = 2;
 /** What is on its way to a node: a sum of these. */
 const request = 1;
 const swap = 2;
-const release = 4;
 
-export function readersWriter(mutant?: ReadersWriterMutant): Model {
+export interface ReadersWriterBounds {
+  /** How much goes wrong: swaps that are lost, and holds that end before they are released. */
+  readonly faults: number;
+}
+
+export function readersWriter(bounds: ReadersWriterBounds, mutant?: ReadersWriterMutant): Model {
   const layout = new Layout();
   const nodes = layout.sort(3, { interchangeable: true });
   const readers = layout.sort(2, { interchangeable: true });
@@ -53,6 +58,7 @@ export function readersWriter(mutant?: ReadersWriterMutant): Model {
   const intent = layout.field([nodes]);
   /** Whose entry the expiry of all entries is that of; only in a mutant. */
   const sharedExpiry = layout.field([nodes], readers);
+  const budget = new FaultBudget(layout, bounds.faults);
 
   type Role = keyof typeof state;
   interface Client {
@@ -114,10 +120,7 @@ export function readersWriter(mutant?: ReadersWriterMutant): Model {
     if (doing !== idle && doing !== asking && doing !== over && mayRelease) {
       step(
         () => `${name} releases`,
-        (next) => {
-          setPhase(next, client, over);
-          send(next, release, client);
-        },
+        (next) => setPhase(next, client, over),
       );
     }
     if (doing !== idle && doing !== over) {
@@ -160,16 +163,6 @@ export function readersWriter(mutant?: ReadersWriterMutant): Model {
       );
     }
     if (isOnItsWay(now, swap, client, node)) takeSwap(now, step, client, node);
-    if (isOnItsWay(now, release, client, node)) {
-      step(
-        () => `node ${node} receives the release of ${name}`,
-        (next) => {
-          arrive(next, release, client, node);
-          setHas(next, client, node, 0);
-          if (client === writer) intent.set(next, 0, node);
-        },
-      );
-    }
   }
 
   function admits(now: State, client: Client, node: number): boolean {
@@ -221,34 +214,34 @@ export function readersWriter(mutant?: ReadersWriterMutant): Model {
       );
     } else if (isOver) {
       step(
-        () => `what ${client.name} has on node ${node} expires`,
-        (next) => setHas(next, client, node, 0),
+        () => `node ${node} receives the release of ${client.name}, or what it has there expires`,
+        (next) => {
+          setHas(next, client, node, 0);
+          if (client === writer) intent.set(next, 0, node);
+        },
       );
     }
   }
 
-  function lose(now: State, step: Step, client: Client, node: number): void {
-    for (const [what, name] of [
-      [request, "request"],
-      [swap, "swap"],
-      [release, "release"],
-    ] as const) {
-      if (!isOnItsWay(now, what, client, node)) continue;
-      const story = (): string => `the ${name} of ${client.name} to node ${node} is lost`;
-      step(story, (next) => arrive(next, what, client, node), "fault");
-    }
+  /** A lost request is sent again, so it is one that is late. */
+  function loseSwap(now: State, step: Step, client: Client, node: number): void {
+    if (!isOnItsWay(now, swap, client, node)) return;
+    const story = (): string => `the swap of ${client.name} to node ${node} is lost`;
+    step(story, (next) => arrive(next, swap, client, node), "fault");
   }
 
   return {
     layout,
     initial: [layout.blank()],
-    steps(now, step) {
+    steps(now, anyStep) {
+      if (clients.every((client) => phaseOf(now, client) === over)) return;
+      const step = budget.limited(now, anyStep);
       for (const client of clients) {
         goOn(now, step, client);
         for (const node of nodes.all) {
           atNode(now, step, client, node);
           expire(now, step, client, node);
-          lose(now, step, client, node);
+          loseSwap(now, step, client, node);
         }
       }
       for (const node of nodes.all) {

@@ -100,9 +100,11 @@ export function semaphore({ attempts: count }: { readonly attempts: number }, mu
     }
   }
 
-  function held(now: State): number {
-    const holders = attempts.all.filter((attempt) => phase.get(now, attempt) === holding);
-    return holders.reduce((sum, attempt) => sum + wantedBy(now, attempt).length, 0);
+  const holders = (now: State): number[] => attempts.all.filter((attempt) => phase.get(now, attempt) === holding);
+
+  function violation(now: State): string | undefined {
+    const held = holders(now).reduce((sum, attempt) => sum + wantedBy(now, attempt).length, 0);
+    return held > permits ? `${held} permits of ${permits} are held, by ${holders(now).length}` : undefined;
   }
 
   return {
@@ -115,12 +117,11 @@ export function semaphore({ attempts: count }: { readonly attempts: number }, mu
         for (const node of nodes.all) atNode(now, step, attempt, node);
       }
     },
-    violation: (now) => (held(now) > permits ? `${held(now)} permits of ${permits} are held` : undefined),
+    violation,
     sights: {
-      "both permits, held by two": (now) =>
-        attempts.all.filter((attempt) => phase.get(now, attempt) === holding).length === permits,
+      "both permits, held by two": (now) => holders(now).length === permits,
       "both permits, held by one after another has released": (now) =>
-        attempts.all.some((attempt) => phase.get(now, attempt) === holding && wantedBy(now, attempt).length === 2) &&
+        holders(now).some((attempt) => wantedBy(now, attempt).length === permits) &&
         attempts.all.some((attempt) => phase.get(now, attempt) === over),
     },
   };

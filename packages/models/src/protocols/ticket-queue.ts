@@ -1,3 +1,4 @@
+import { FaultBudget } from "../search/fault-budget.ts";
 import { Layout, type State } from "../search/layout.ts";
 import type { Model, Step } from "../search/model.ts";
 
@@ -27,9 +28,8 @@ export const queueMutants = [
 export type QueueMutant = (typeof queueMutants)[number];
 
 export interface QueueBounds {
-  readonly waiters: number;
-  /** Rounds of one waiter that can be about at the same time. */
-  readonly rounds: number;
+  /** For each waiter, how many of its rounds can be about at the same time. */
+  readonly rounds: readonly number[];
   /** How much goes wrong: messages lost, waiters that die, give up, leave for a while, or send no heartbeat. */
   readonly faults: number;
   /** Whether connections keep the order, and are never replaced by others. */
@@ -53,8 +53,8 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
   const layout = new Layout();
   const nodes = layout.sort(3, { interchangeable: true });
   // The one with the smaller number has the smaller ticket.
-  const waiters = layout.sort(bounds.waiters, { interchangeable: false });
-  const rounds = layout.sort(bounds.rounds, { interchangeable: false });
+  const waiters = layout.sort(bounds.rounds.length, { interchangeable: false });
+  const rounds = layout.sort(Math.max(...bounds.rounds), { interchangeable: false });
 
   // The masters. A token is a waiter and a round.
   const key = layout.field([nodes], waiters);
@@ -64,7 +64,7 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
   // The waiters.
   const phase = layout.field([waiters]);
   const round = layout.field([waiters]);
-  const faults = layout.field([]);
+  const budget = new FaultBudget(layout, bounds.faults);
   // The network.
   const messages = layout.field([waiters, nodes, rounds]);
 
@@ -145,7 +145,7 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
   function nextRound(now: State, step: Step, waiter: number): void {
     if (phase.get(now, waiter) !== waiting) return;
     const current = round.get(now, waiter);
-    const full = current === bounds.rounds;
+    const full = current === bounds.rounds[waiter - 1];
     if (full && hasTraces(now, waiter, 1)) return;
     const next = full ? current : current + 1;
     const begin = (state: State): void => {
@@ -158,7 +158,8 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
     };
     const renumbered = full ? ", with its rounds numbered anew" : "";
     step(() => `waiter ${waiter} begins round ${next}${renumbered}`, begin);
-    if (current === 0) return;
+    // Nothing is left of what it would leave, if only one round may be about.
+    if (current === 0 || next === 1) return;
     step(
       () => `waiter ${waiter} reached too few nodes: it leaves all queues, and begins round ${next}${renumbered}`,
       (state) => {
@@ -185,7 +186,7 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
       entry.set(next, earlier(entry.get(next, waiter, node)), waiter, node);
       if (key.get(next, node) === waiter) keyRound.set(next, earlier(keyRound.get(next, node)), node);
       for (const of of rounds.all) {
-        messages.set(next, of < bounds.rounds ? messages.get(next, waiter, node, of + 1) : 0, waiter, node, of);
+        messages.set(next, of < rounds.all.length ? messages.get(next, waiter, node, of + 1) : 0, waiter, node, of);
       }
     }
   }
@@ -262,6 +263,8 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
           key.set(next, 0, node);
           keyRound.set(next, 0, node);
         },
+        // A lease is longer than it takes a release to arrive.
+        rounds.all.some((of) => isOnItsWay(now, leave, owner, node, of)) ? "fault" : undefined,
       );
     }
     for (const waiter of waiters.all) {
@@ -283,20 +286,6 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
     return doing === gone || (doing === waiting && of < round.get(now, owner));
   }
 
-  /** No more faults than there may be. */
-  function limited(now: State, step: Step): Step {
-    const isLast = faults.get(now) === bounds.faults;
-    return (story, change, kind) => {
-      if (kind !== "fault") return step(story, change);
-      if (isLast) return;
-      const counted = (next: State): void => {
-        change(next);
-        faults.set(next, faults.get(now) + 1);
-      };
-      step(story, counted, kind);
-    };
-  }
-
   /** Nobody has to leave for it: leaving is one of the things that go wrong. */
   const goal = {
     name: "everyone was served or is gone",
@@ -310,7 +299,7 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
       // What happens when nobody is left concerns nobody, and one alone is no second holder.
       const left = waiters.all.filter((waiter) => phase.get(now, waiter) !== gone).length;
       if (left < (bounds.about === "safety" ? 2 : 1)) return;
-      const step = limited(now, anyStep);
+      const step = budget.limited(now, anyStep);
       for (const waiter of waiters.all) {
         nextRound(now, step, waiter);
         goOn(now, step, waiter);
@@ -329,13 +318,15 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
       return other === undefined ? undefined : `waiters ${one} and ${other} hold the lock`;
     },
     sights: {
-      "the last waiter holds the lock after all others": (now) =>
-        waiters.all.every((waiter) => phase.get(now, waiter) === (waiter === bounds.waiters ? holding : gone)),
-      "an enrolment of an old round is on its way to a node that votes in the present one": (now) =>
-        nodes.all.some((node) => {
-          const owner = key.get(now, node);
-          return owner !== 0 && keyRound.get(now, node) === 2 && isOnItsWay(now, enrolment, owner, node, 1);
-        }),
+      "the waiter with the largest ticket holds the lock": (now) =>
+        phase.get(now, bounds.rounds.length) === holding,
+      ...(!bounds.inOrder && {
+        "an enrolment of an old round is on its way to a node that votes in the present one": (now: State) =>
+          nodes.all.some((node) => {
+            const owner = key.get(now, node);
+            return owner !== 0 && keyRound.get(now, node) === 2 && isOnItsWay(now, enrolment, owner, node, 1);
+          }),
+      }),
     },
     ...(bounds.about === "liveness" && { goal }),
   };

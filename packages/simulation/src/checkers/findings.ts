@@ -58,6 +58,8 @@ export const allMarks = [
   "aborted",
   "frozen holder",
   "rival waited for expiry",
+  "handed over",
+  "push lost",
 ] as const;
 
 /** Those that only a client with fencing tokens can reach. */

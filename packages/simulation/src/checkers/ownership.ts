@@ -1,54 +1,97 @@
 import type { Process } from "../engine/process.ts";
-import type { Master } from "../master/master.ts";
-import { ownPrefix, queuePrefix } from "../master/twins/queue.ts";
+import type { Write } from "../master/keyspace.ts";
+import type { Master, MasterListener } from "../master/master.ts";
+import { ownPrefix, queueOf, queuePrefix } from "../master/twins/queue.ts";
+import { rules } from "../master/twins/rules.ts";
+import { enrolmentsIn } from "./enrolments.ts";
 import type { Findings } from "./findings.ts";
-import { TokenOwners, waiterOf } from "./token-owners.ts";
+import { type TokenOwners, waiterOf } from "./token-owners.ts";
 
 export interface OwnershipListener {
-  /** A master has given a key to `client`, on behalf of somebody else who gave it up. */
+  /** The master has given a key to `client`, on behalf of somebody else who gave it up. */
   onHandOver(client: Process, master: Master): void;
 }
 
 /**
  * A vote that still lives is changed or taken away by nobody but the client that cast it, or that it was handed to:
- * releases compare, votes do not overwrite. Seen at the masters, where a wrong one shows before anybody believes in
- * anything. What its owner gives up, a master may give to a client that waits.
+ * releases compare, votes do not overwrite, and a command touches only votes of rounds up to its own. What an owner
+ * gives up, a master may give to a client that waits, which hears of it or keeps its place. Seen at the master, where a
+ * wrong deed shows before anybody believes in anything.
  */
-export function watchOwnership(
-  findings: Findings,
-  masters: readonly Master[],
-  listener: OwnershipListener,
-): void {
-  const owners = new TokenOwners();
-  for (const master of masters) {
-    /** Of each place in a queue, by its key. */
-    const rounds = new Map<string, number>();
-    master.onWrite((write, sender) => {
-      owners.see(write, sender);
-      const { key, entry, previous } = write;
-      if (key.startsWith(ownPrefix)) {
-        // (The place itself: a text that begins with its round.)
-        if (typeof entry?.value !== "string" || !key.startsWith(queuePrefix)) return;
-        const round = Number.parseInt(entry.value, 10);
-        if (round === rounds.get(key))
-          findings.violated("ownership", `${sender.name} enrols in round ${round} again at ${master.name}`);
-        rounds.set(key, round);
-        return;
-      }
-      const [token, before] = [entry?.value, previous?.value];
-      if (typeof before === "string") {
-        const owner = owners.of(before);
-        // A key that is set aside for a waiter becomes its vote when somebody else gives up the last that it lacks.
-        const isKept = typeof token === "string" && waiterOf(token) === waiterOf(before);
-        if (owner !== undefined && owner !== sender && !isKept) {
-          const deed = entry === undefined ? "deleted" : "overwrote";
-          const vote = `the vote of ${owner.name} for "${key}" on ${master.name}`;
-          findings.violated("ownership", `${sender.name} ${deed} ${vote}`);
-        }
-      }
-      if (typeof token !== "string" || token === before) return;
-      const owner = owners.of(token);
-      if (owner !== undefined && owner !== sender) listener.onHandOver(owner, master);
-    });
+export class Ownership implements MasterListener {
+  readonly #findings: Findings;
+  readonly #master: Master;
+  readonly #owners: TokenOwners;
+  readonly #listener: OwnershipListener;
+  /** Of each place in a queue, by its key. */
+  readonly #rounds = new Map<string, number>();
+  /** In the command that is being executed: tokens whose votes were changed by their own client. */
+  #changed: string[] = [];
+  /** The same: tokens that nobody was there to be told of. */
+  #unheard: string[] = [];
+
+  constructor(findings: Findings, master: Master, owners: TokenOwners, listener: OwnershipListener) {
+    this.#findings = findings;
+    this.#master = master;
+    this.#owners = owners;
+    this.#listener = listener;
+  }
+
+  published(message: string, listeners: number): void {
+    // (Behind the token there may be a fencing counter.)
+    if (listeners === 0) this.#unheard.push(message.split(" ", 1)[0]!);
+  }
+
+  wrote(write: Write, sender: Process): void {
+    this.#owners.see(write, sender);
+    const { key, entry, previous } = write;
+    if (key.startsWith(queuePrefix)) this.#placeChanged(write, sender);
+    if (key.startsWith(ownPrefix)) return;
+    const [token, before] = [entry?.value, previous?.value];
+    if (typeof before === "string" && token !== before) this.#voteChanged(write, before, sender);
+    if (typeof token !== "string" || token === before) return;
+    const owner = this.#owners.of(token);
+    if (owner === undefined || owner === sender) return;
+    if (this.#unheard.includes(token))
+      this.#violated(`"${key}" was given to ${owner.name}, who does not listen`);
+    this.#findings.reached("handed over");
+    this.#listener.onHandOver(owner, this.#master);
+  }
+
+  ran(_command: string, args: readonly (string | number)[], reply: unknown, sender: Process): void {
+    for (const token of this.#changed) {
+      if (args.some((arg) => typeof arg === "string" && rules.isMine(token, arg))) continue;
+      this.#violated(`${sender.name} took its own vote ${token} by a command of an earlier round`);
+    }
+    this.#changed = [];
+    this.#unheard = [];
+    for (const { keys, token, isGranted } of enrolmentsIn(args, reply)) {
+      const stays = isGranted && keys.some((key) => this.#master.peek(`${queueOf(key)}:${waiterOf(token)}`));
+      if (stays)
+        this.#violated(`${sender.name} was granted ${keys.join(", ")} and waits for it all the same`);
+    }
+  }
+
+  #voteChanged({ key, entry }: Write, before: string, sender: Process): void {
+    const owner = this.#owners.of(before);
+    // A key that is set aside for a waiter becomes its vote when somebody else gives up the last that it lacks.
+    const isKept = typeof entry?.value === "string" && waiterOf(entry.value) === waiterOf(before);
+    if (owner === sender) this.#changed.push(before);
+    else if (owner !== undefined && !isKept) {
+      const deed = entry === undefined ? "deleted" : "overwrote";
+      this.#violated(`${sender.name} ${deed} the vote of ${owner.name} for "${key}"`);
+    }
+  }
+
+  /** A place in a queue: an entry, which begins with its round. */
+  #placeChanged({ key, entry }: Write, sender: Process): void {
+    if (typeof entry?.value !== "string") return;
+    const round = Number.parseInt(entry.value, 10);
+    if (round === this.#rounds.get(key)) this.#violated(`${sender.name} enrols in round ${round} again`);
+    this.#rounds.set(key, round);
+  }
+
+  #violated(what: string): void {
+    this.#findings.violated("ownership", `${what}, on ${this.#master.name}`);
   }
 }

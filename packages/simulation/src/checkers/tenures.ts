@@ -47,6 +47,8 @@ export class Tenures {
   readonly #findings: Findings;
   readonly #masters: readonly Master[];
   readonly #quorum: number;
+  /** Of the restart guard. */
+  readonly #maxTtl: number | undefined;
   readonly #open = new Set<Tenure>();
   /** The same by resource: with many clients most have nothing to do with each other. */
   readonly #openFor = new Map<string, Set<Tenure>>();
@@ -54,7 +56,8 @@ export class Tenures {
   onOver: ((tenure: Tenure) => void) | undefined;
   #count = 0;
 
-  constructor(kernel: Kernel, findings: Findings, masters: readonly Master[]) {
+  constructor(kernel: Kernel, findings: Findings, masters: readonly Master[], maxTtl?: number) {
+    this.#maxTtl = maxTtl;
     this.#kernel = kernel;
     this.#findings = findings;
     this.#masters = masters;
@@ -228,9 +231,11 @@ export class Tenures {
       const freeIn = this.#masters.map((master) => {
         if (!master.isUp) return Number.POSITIVE_INFINITY;
         const entry = master.peek(resource);
-        if (entry?.value !== lock.value || entry.expiresAt === undefined) return 0;
+        const guarded = this.#maxTtl === undefined ? 0 : master.votesFrom(this.#maxTtl);
+        const kept = entry?.value === lock.value ? (entry.expiresAt ?? 0) : 0;
         // Gone when now exceeds the expiry, in whole milliseconds.
-        return master.process.clocks.untilWall(now, entry.expiresAt + 1);
+        const until = Math.max(kept, guarded);
+        return until === 0 ? 0 : master.process.clocks.untilWall(now, until + 1);
       });
       const others = freeIn.sort((a, b) => a - b)[this.#quorum - 1] ?? 0;
       const othersCan = Number.isFinite(others) ? clocks.monotonicAt(now + others) : tenure.monotonicEnd;

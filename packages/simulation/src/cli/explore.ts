@@ -1,7 +1,7 @@
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemRuntime } from "@quorlock/redlock";
-import { beyondPlan, promisedPlan } from "../plan/swarm.ts";
+import { beyondPlan, guardedPlan, promisedPlan } from "../plan/swarm.ts";
 import { type Exploration, explore as exploreTrials, plansOf, type Tally } from "../search/explore.ts";
 import { guided } from "../search/guided.ts";
 import { inOrder, type Runner, type Trial } from "../search/runner.ts";
@@ -28,6 +28,7 @@ const options = {
   from: text,
   mode: text,
   beyond: flag,
+  guarded: flag,
   workers: text,
   engine: text,
   subject: text,
@@ -36,7 +37,7 @@ const options = {
 
 export const explore: Command = {
   usage:
-    "explore --seeds N | --attempts N [--from M] [--beyond [--mode random|guided]] [--workers N] " +
+    "explore --seeds N | --attempts N [--from M] [--guarded | --beyond [--mode random|guided]] [--workers N] " +
     "[--subject NAME | --mutant NAME] [--engine fake-timers|heap]",
   purpose: "many runs, or as many as it takes for so many attempts to get a lock, on every core",
   async run(args) {
@@ -63,11 +64,14 @@ interface Request {
   readonly count: number;
   readonly from: number;
   readonly isBeyond: boolean;
+  /** Masters may forget their votes, and the clients have the restart guard. */
+  readonly isGuarded: boolean;
   readonly isGuided: boolean;
 }
 
 function requestFrom({ values }: Arguments): Request {
-  const { seeds, attempts, from, beyond, mode } = values;
+  const { seeds, attempts, from, beyond, guarded, mode } = values;
+  if (beyond === true && guarded === true) throw new UsageError("--beyond and --guarded exclude each other");
   if (seeds !== undefined && attempts !== undefined)
     throw new UsageError("--seeds and --attempts exclude each other");
   const isGuided = choice("mode", mode, ["random", "guided"], "random") === "guided";
@@ -80,22 +84,24 @@ function requestFrom({ values }: Arguments): Request {
     count: attempts === undefined ? wholeNumber("seeds", seeds, 1) : wholeNumber("attempts", attempts, 1),
     from: wholeNumber("from", from ?? "1"),
     isBeyond: beyond === true,
+    isGuarded: guarded === true,
     isGuided,
   };
 }
 
 /** Runs what is asked for, and tells of violations as they are found. */
 async function watch(
-  { unit, count, from, isBeyond, isGuided }: Request,
+  { unit, count, from, isBeyond, isGuarded, isGuided }: Request,
   subjectName: string,
   runner: Runner,
 ): Promise<Exploration> {
-  const planOf = isBeyond ? beyondPlan : promisedPlan;
+  const planOf = isGuarded ? guardedPlan : isBeyond ? beyondPlan : promisedPlan;
   const trials = isGuided ? guided(runner, from) : inOrder(runner, plansOf(planOf, from));
   const progress = new Progress(count, unit);
   const commandFor = (trial: Trial): Promise<string> | string => {
     const { seed } = trial.plan;
-    return isGuided ? savedCommand(trial, subjectName) : seedCommand({ seed, isBeyond, subjectName });
+    if (isGuided || isGuarded) return savedCommand(trial, subjectName);
+    return seedCommand({ seed, isBeyond, subjectName });
   };
   const exploration = await exploreTrials(trials, async (trial, soFar: Tally) => {
     if (trial.outcome.verdict === "violated" && soFar.violated.length <= mostTold) {

@@ -7,8 +7,15 @@ import { RedisModel } from "./redis-model.ts";
 import { type Reply, ReplyError } from "./reply.ts";
 import { ownPrefix } from "./twins/queue.ts";
 
-/** `sender` has written, by a command or a script. */
-export type WriteListener = (write: Write, sender: Process) => void;
+/** Sees what becomes of the commands of clients. */
+export interface MasterListener {
+  /** `sender` has written, by a command or a script. */
+  wrote(write: Write, sender: Process): void;
+  /** In the middle of a command: so many listen. */
+  published(message: string, listeners: number): void;
+  /** The command is over. */
+  ran(command: string, args: readonly (string | number)[], reply: unknown, sender: Process): void;
+}
 
 /** What an ACL rule may keep from its clients. */
 export type Forbidden = "SUBSCRIBE" | "PUBLISH";
@@ -35,7 +42,7 @@ export class Master {
   readonly channels: Channels = new Channels();
   readonly #forbids: readonly Forbidden[];
   readonly #downListeners: Array<() => void> = [];
-  #writeListener: WriteListener | undefined;
+  #listener: MasterListener | undefined;
   /** Who sent the command that is being executed. */
   #sender: Process | undefined;
   #isUp = true;
@@ -51,7 +58,9 @@ export class Master {
     this.#durability = new Durability(persistence, phase, longestLag);
     this.#model = new RedisModel(this.#keyspaceOf([]), this.#runId, (channel, message) => {
       if (forbids.includes("PUBLISH")) throw forbidden("publish");
-      return this.channels.publish(channel, message);
+      const listeners = this.channels.publish(channel, message);
+      this.#listener?.published(message, listeners);
+      return listeners;
     });
   }
 
@@ -76,13 +85,19 @@ export class Master {
     this.#downListeners.push(listener);
   }
 
-  /** For a checker: sees each write that a client has sent. */
-  onWrite(listener: WriteListener): void {
-    this.#writeListener = listener;
+  /** For a checker. */
+  watch(listener: MasterListener): void {
+    this.#listener = listener;
   }
 
   /** In a turn of its process. An error reply is returned, not thrown. */
   execute(command: string, args: readonly (string | number)[], sender?: Process): Reply | ReplyError {
+    const reply = this.#execute(command, args, sender);
+    if (sender) this.#listener?.ran(command, args, reply, sender);
+    return reply;
+  }
+
+  #execute(command: string, args: readonly (string | number)[], sender?: Process): Reply | ReplyError {
     this.#sender = sender;
     try {
       const reply = this.#model.execute(command, args, this.process.wallNow());
@@ -99,6 +114,14 @@ export class Master {
   /** What a key holds now, without a trace: for checkers. */
   peek(key: string): Entry | undefined {
     return this.#isUp ? this.#model.keyspace.get(key, this.process.wallNow()) : undefined;
+  }
+
+  /** Until when the restart guard keeps it from voting, by its wall clock; the quarantine may have to begin yet. */
+  votesFrom(maxTtl: number): number {
+    const mark = this.#model.keyspace.get("quorlock:guard", this.process.wallNow())?.value;
+    const isSeen = typeof mark === "string" && mark.startsWith(`${this.#runId} `);
+    if (!isSeen) return this.process.wallNow() + maxTtl;
+    return this.peek("quorlock:quarantine")?.expiresAt ?? 0;
   }
 
   /** How long the keys that begin so have left, ms: infinite for one that does not expire. */
@@ -171,7 +194,7 @@ export class Master {
     return new Keyspace(entries, (write) => {
       this.#durability.record(write, this.#kernel.now);
       this.#recordEntry(write.key, write.entry, this.#sender?.name);
-      if (this.#sender) this.#writeListener?.(write, this.#sender);
+      if (this.#sender) this.#listener?.wrote(write, this.#sender);
     });
   }
 

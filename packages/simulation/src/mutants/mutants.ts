@@ -1,4 +1,6 @@
-import { type Connection, type Runtime, releaseScript } from "@quorlock/redlock";
+import { type Connection, leaveScript, type Runtime, releaseScript } from "@quorlock/redlock";
+import { roundOf } from "../master/twins/rules.ts";
+import { fencingMutants } from "./fencing-mutants.ts";
 import type { Edit, Mutant } from "./mutant.ts";
 
 /** The deadline is not looked at when an answer comes. */
@@ -17,8 +19,94 @@ const noEnd: Edit = {
 
 const claimingSet = 'redis.call("SET", KEYS[index], token, "PX", ttl)';
 
+/** What is wrong with those who wait: PROTOCOL 7, 14.3, 14.4, 14.11, 14.15. */
+const queueMutants: readonly Mutant[] = [
+  {
+    name: "a waiter uses one token in all its rounds",
+    edits: [
+      {
+        file: "waiter.ts",
+        line: "const token = `${this.#id}.${this.#count}`;",
+        instead: "const token = `${this.#id}.1`;",
+      },
+    ],
+  },
+  {
+    name: "a hand-over counts in whichever round it is heard",
+    edits: [
+      { file: "waiter.ts", line: "if (token === this.#claim?.token) this", instead: "if (this.#claim) this" },
+    ],
+  },
+  {
+    name: "a vote that was given up counts again",
+    edits: [
+      {
+        file: "waiter.ts",
+        line: "this.#deadlines = this.#coordinator.nodes.map(() => never);",
+        instead:
+          "if (this.#deadlines.length === 0) this.#deadlines = this.#coordinator.nodes.map(() => never);",
+      },
+    ],
+  },
+  {
+    name: "whatever a waiter sends touches the votes of all its rounds",
+    edits: [
+      {
+        file: "scripts.ts",
+        line: "return waiter ~= nil and waiter == other and tonumber(earlier) < tonumber(round)",
+        instead: "return waiter ~= nil and waiter == other",
+      },
+    ],
+    rules: { isMine: isOfOneWaiter },
+  },
+  {
+    name: "a key is handed over without looking whether anybody listens",
+    edits: [{ file: "scripts.ts", line: "if listening > 0 then", instead: "if listening >= 0 then" }],
+    rules: { isHeard: () => true },
+  },
+  {
+    name: "the deadline of a hand-over counts from when it is heard",
+    edits: [
+      {
+        file: "waiter.ts",
+        line: "const deadline = nodeDeadline(this.#round!.sentAt, ttl, settings.driftFactor);",
+        instead: "const deadline = nodeDeadline(clock.now(), ttl, settings.driftFactor);",
+      },
+    ],
+  },
+  {
+    name: "a waiter that few masters answer stays in the queues",
+    edits: [
+      { file: "waiter.ts", line: "if (faults > spareOf(nodes.length)) {", instead: "if (faults < 0) {" },
+    ],
+  },
+  {
+    name: "who is granted what it waited for stays in the queue",
+    edits: [
+      { file: "scripts.ts", line: "for index = first, last do forget(KEYS[index], waiter) end", instead: "" },
+      { file: "scripts.ts", line: "        forget(wanted, waiter)\n      end\n", instead: "      end\n" },
+    ],
+    rules: { grantedLeave: false },
+  },
+  {
+    name: "a refused waiter keeps what it was given before",
+    edits: [
+      { file: "scripts.ts", line: "if not owner or isMine(owner, token) then", instead: "if false then" },
+    ],
+    rules: { refusedYield: false },
+  },
+];
+
+function isOfOneWaiter(owner: string | null, token: string): boolean {
+  if (owner === token) return true;
+  const [own, asked] = [owner === null ? undefined : roundOf(owner), roundOf(token)];
+  return own !== undefined && own.waiter === asked?.waiter;
+}
+
 /** Each must be found by the harness; one that survives is a failing test. */
 export const mutants: readonly Mutant[] = [
+  ...queueMutants,
+  ...fencingMutants,
   {
     name: "half of the masters are a quorum",
     edits: [
@@ -84,8 +172,8 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: "acquire.ts",
-        line: "new RoundClaim(resources, newToken(runtime), ttl)",
-        instead: "new RoundClaim(resources, ((runtime as any).onlyToken ??= newToken(runtime)), ttl)",
+        line: "const token = coordinator.isQueued ? firstToken(runtime) : newToken(runtime);",
+        instead: "const token = ((runtime as any).onlyToken ??= firstToken(runtime));",
       },
     ],
   },
@@ -94,8 +182,8 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: "lease.ts",
-        line: "this.#timer = this.coordinator.runtime.setTimer(() => this.#look(), delay);",
-        instead: "this.#timer = this.coordinator.runtime.setTimer(() => {}, delay);",
+        line: "this.#appointment = schedule.add(due, this);",
+        instead: "this.#appointment = schedule.add(due, { onDue: () => {} });",
       },
     ],
   },
@@ -104,7 +192,7 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: "round.ts",
-        line: "this.#timer = plan.runtime.setTimer(() => this.#expire(this.sentAt + delay), delay);",
+        line: "this.#timer = plan.runtime.setTimer(() => this.#expire(plan, this.sentAt + delay), delay);",
         instead: "this.#timer = plan.runtime.setTimer(() => void delay, delay);",
       },
     ],
@@ -121,8 +209,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "a release deletes without comparing",
     connections: each(
-      (send) => (command, args) =>
-        args[0] === releaseScript.sha1 ? send("DEL", keysOf(args)) : send(command, args),
+      (send) => (command, args) => (isRelease(args) ? send("DEL", keysOf(args)) : send(command, args)),
     ),
   },
   {
@@ -138,7 +225,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "a release looks first and deletes afterwards",
     connections: each((send) => async (command, args) => {
-      if (args[0] !== releaseScript.sha1) return send(command, args);
+      if (!isRelease(args)) return send(command, args);
       let deleted = 0;
       for (const key of keysOf(args)) {
         const owner = (await send("GET", [key])) as string;
@@ -173,8 +260,8 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: "acquire.ts",
-        line: "if (won && holdDeadline(deadlines, quorum) - clock.now() > settings.minimumValidity) {",
-        instead: "if (won) {",
+        line: "const isInTime = () => holdDeadline(deadlines, quorum) - clock.now() > settings.minimumValidity;",
+        instead: "const isInTime = () => true;",
       },
     ],
   },
@@ -291,6 +378,10 @@ function withClocks(runtime: Runtime, clocks: Partial<Pick<Runtime, "monotonic" 
     setTimer: (callback, delay) => runtime.setTimer(callback, delay),
     ...clocks,
   };
+}
+
+function isRelease([script]: Args): boolean {
+  return script === releaseScript.sha1 || script === leaveScript.sha1;
 }
 
 function keysOf([, count, ...rest]: Args): Args {

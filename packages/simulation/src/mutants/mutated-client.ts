@@ -72,6 +72,7 @@ export async function importMutated<Module = typeof RedlockModule>(
     stdin: { contents: entry, resolveDir: sources, loader: "ts" },
     bundle: true,
     write: false,
+    logLevel: "silent",
     format: "esm",
     platform: "node",
     plugins: [mutation],

@@ -15,6 +15,8 @@ export interface PushWitness {
   pushed(): void;
   /** In a turn of the client. */
   heard(): void;
+  /** It never arrives. */
+  lost(): void;
 }
 
 /**
@@ -143,13 +145,14 @@ export class SimulatedSubscription {
     const { client, master, replies } = this.#options;
     this.#kernel.trace.add(this.#kernel.now, master.name, "pushes", client.name, channel, message);
     this.#witness.pushed();
-    replies.send(master.process.now, () =>
+    replies.send(master.process.now, () => {
+      if (generation !== this.#generation) this.#witness.lost();
       this.#deliver(generation, () => {
         this.#kernel.trace.add(this.#kernel.now, client.name, "is pushed", master.name, channel, message);
         this.#witness.heard();
         this.#ears.get(channel)?.hear(message);
-      }),
-    );
+      });
+    });
   }
 
   /** What arrives on a connection that still stands is heard in a turn of the client. */

@@ -135,7 +135,9 @@ export const planSchema: v.GenericSchema<unknown, Plan> = v.strictObject({
     waitTimeout: v.exactOptional(span),
     automaticExtensionThreshold: span,
     queue: v.exactOptional(v.boolean()),
+    fencing: v.exactOptional(v.boolean()),
     groupCommit: v.exactOptional(v.boolean()),
+    restartGuard: v.exactOptional(v.strictObject({ maxTtl: whole(1) })),
   }),
   workload: v.strictObject({
     resources: whole(1),

@@ -58,8 +58,12 @@ export interface LockSettings {
   readonly automaticExtensionThreshold: number;
   /** Whether who waits stands in the masters' queues. Default: yes. */
   readonly queue?: boolean;
+  /** Whether locks have fencing tokens. Default: no. */
+  readonly fencing?: boolean;
   /** Whether what is asked for in one turn is sent together. Default: yes. */
   readonly groupCommit?: boolean;
+  /** Masters may forget their votes. Default: none, they may not. */
+  readonly restartGuard?: { readonly maxTtl: number };
 }
 
 /** What the clients do with their locks. */

@@ -55,6 +55,13 @@ const beyond: Model = {
   rarePersistence: [{ mode: "aof-everysec" }, { mode: "rdb", interval: 1000 }, { mode: "none" }],
 };
 
+/** As promised with the restart guard: whenever and however often masters forget what they have voted for. */
+const forgetful: Model = {
+  ...promised,
+  kinds: [...promised.kinds, "flush", "promote", "crash"],
+  rarePersistence: [{ mode: "aof-everysec" }, { mode: "rdb", interval: 1000 }, { mode: "none" }],
+};
+
 /** One seed of ten. */
 const rarely = 0.1;
 
@@ -66,6 +73,19 @@ export function promisedPlan(seed: number): Plan {
 /** The plan of a seed, a little outside the promised model: something may be violated. */
 export function beyondPlan(seed: number): Plan {
   return planFrom(seed, new Random(seed, "plan beyond"), beyond);
+}
+
+/** The plan of a seed inside what is promised with the restart guard: nothing may be violated. */
+export function guardedPlan(seed: number): Plan {
+  const random = new Random(seed, "plan guarded");
+  const plan = planFrom(seed, random, forgetful);
+  const { ttl } = plan.settings;
+  const persistence = random.pick([...forgetful.rarePersistence, undefined]);
+  return {
+    ...plan,
+    settings: { ...plan.settings, restartGuard: { maxTtl: Math.round(ttl * random.pick([1, 1, 1.5])) } },
+    masters: persistence ? plan.masters.map((master) => ({ ...master, persistence })) : plan.masters,
+  };
 }
 
 /** For more faults and clocks like those that {@link beyondPlan} has drawn for this plan. */
@@ -139,7 +159,13 @@ function planFrom(seed: number, random: Random, model: Model, given: Partial<Giv
   };
   const clocked =
     model.hasExtremeRates && random.chance(rarely) ? withWorstClocks(plan, Math.floor(scale.rate)) : plan;
-  return given.settings ? clocked : withWaiting(clocked, random.stream("waiting"));
+  if (given.settings) return clocked;
+  return withFencing(withWaiting(clocked, random.stream("waiting")), random.stream("fencing"));
+}
+
+/** Every other one. */
+function withFencing(plan: Plan, random: Random): Plan {
+  return random.chance(0.5) ? { ...plan, settings: { ...plan.settings, fencing: true } } : plan;
 }
 
 /** Every master forgets as early, and every client believes as long, as is promised: no margin is left to hide in. */

@@ -17,13 +17,18 @@ export class Bounds {
 
   get acquire(): number {
     const { waitTimeout, retryCount, retryDelay, retryJitter } = this.settings;
-    if (waitTimeout !== undefined) return waitTimeout + this.#rounds(1);
+    if (waitTimeout !== undefined) return waitTimeout + this.#rounds(1) + this.#guard;
     return (retryCount + 1) * (this.tryAcquire + retryDelay + retryJitter);
+  }
+
+  /** Before the first vote the restart guard asks all masters. */
+  get #guard(): number {
+    return this.settings.restartGuard ? (this.settings.nodeTimeout ?? 500) + 2 : 0;
   }
 
   /** Votes that are split are taken again, up to 8 times. */
   get tryAcquire(): number {
-    return 9 * this.#rounds(1) + 8 * Math.max(this.settings.retryDelay, 50);
+    return 9 * this.#rounds(1) + 8 * Math.max(this.settings.retryDelay, 50) + this.#guard;
   }
 
   get extend(): number {
@@ -40,8 +45,8 @@ export class Bounds {
     return this.#rounds(1) + 2 * Math.max(500, this.nodeTimeout);
   }
 
-  /** A round, and its roll-back. A busy process gives answers one more turn. */
+  /** A round, one that stores its fencing token, and its roll-back. A busy process gives answers one more turn. */
   #rounds(count: number): number {
-    return count * (2 * this.nodeTimeout + 2);
+    return count * ((this.settings.fencing ? 3 : 2) * this.nodeTimeout + 2);
   }
 }

@@ -82,6 +82,7 @@ export class Cluster {
     return {
       pushed: () => this.moments.pushSent(place),
       heard: () => this.moments.pushHeard(place),
+      lost: () => this.findings.reached("push lost"),
     };
   }
 

@@ -1,7 +1,7 @@
 import { batchScript, claimScript, leaveScript, releaseScript } from "@quorlock/redlock";
 import type { Process } from "../engine/process.ts";
 import type { Master } from "../master/master.ts";
-import { operationsIn } from "../master/twins/batch.ts";
+import { operationsIn, repliedIn } from "../master/twins/batch.ts";
 import type { Moment } from "../plan/fault.ts";
 
 /** Whom a moment happened to. */
@@ -112,14 +112,13 @@ export class Moments {
 
   #purposesOfBatch(args: Args): readonly (Purpose | undefined)[] {
     const [list, ...others] = args.slice(2 + Number(args[1]));
-    return operationsIn(String(list), [], others.map(String)).map(
-      ({ kind, args: [token], numbers: [ttl] }) => {
-        if (kind === "r" || kind === "l") return "release";
-        if (this.#granted.has(token)) return ttl === "1" ? undefined : "extension";
-        if (kind === "q") return "enrolment";
-        return kind === "e" ? undefined : "vote";
-      },
-    );
+    const operations = repliedIn(operationsIn(String(list), [], others.map(String)));
+    return operations.map(({ kind, args: [token], numbers: [ttl] }) => {
+      if (kind === "r" || kind === "l") return "release";
+      if (this.#granted.has(token)) return ttl === "1" ? undefined : "extension";
+      if (kind === "q") return "enrolment";
+      return kind === "v" || kind === "p" || kind === "s" ? "vote" : undefined;
+    });
   }
 
   /** KEYS, then token, ttl, and whether free keys are set. */

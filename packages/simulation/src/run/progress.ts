@@ -12,6 +12,11 @@ export const longestPatience = 25_000;
 const patient = { ttl: 120_000, nodeTimeout: 20_000, retryCount: 10, retryDelay: 200, retryJitter: 100 };
 const waitTimeout = 60_000;
 
+function patientBelow(longestTtl: number): typeof patient {
+  if (longestTtl >= patient.ttl) return patient;
+  return { ...patient, ttl: longestTtl, nodeTimeout: longestTtl / 3 };
+}
+
 /** How long one client may take for {@link lockEach} of so many resources, ms. */
 export function patienceFor(resources: number): number {
   return resources * 2 * (waitTimeout + 4 * patient.nodeTimeout);
@@ -24,8 +29,9 @@ export async function lockEach(
   findings: Findings,
   when: string,
 ): Promise<void> {
+  const { ttl, ...options } = patientBelow(worker.longestTtl);
   for (const resource of resources) {
-    const locking = worker.redlock.acquire(resource, patient.ttl, { ...patient, waitTimeout });
+    const locking = worker.redlock.acquire(resource, ttl, { ...options, waitTimeout });
     const lock = await worker.call("last acquire", 200_000, locking);
     if (lock) await worker.call("last release", 2 * patient.nodeTimeout, lock.release());
     else findings.violated("stuck", `${worker.process.name} could not lock ${resource} ${when}`);
@@ -34,8 +40,9 @@ export async function lockEach(
 
 /** Tries each once, and gives it back: with rivals that do the same, most attempts fail. */
 export async function tryEach(worker: Worker, resources: readonly string[]): Promise<void> {
+  const { ttl, ...options } = patientBelow(worker.longestTtl);
   for (const resource of resources) {
-    const trying = worker.redlock.tryAcquire(resource, patient.ttl, patient);
+    const trying = worker.redlock.tryAcquire(resource, ttl, options);
     const lock = await worker.call("last try", 200_000, trying);
     if (lock) await worker.call("last release", 2 * patient.nodeTimeout, lock.release());
   }

@@ -2,14 +2,17 @@ import { Calls } from "../checkers/calls.ts";
 import { Effects } from "../checkers/effects.ts";
 import { Fencing } from "../checkers/fencing.ts";
 import type { Mark, Verdict, Violation, ViolationKind } from "../checkers/findings.ts";
-import { watchOwnership } from "../checkers/ownership.ts";
+import { Ownership } from "../checkers/ownership.ts";
 import { Shares } from "../checkers/shares.ts";
 import { Tenures } from "../checkers/tenures.ts";
+import { TokenOwners } from "../checkers/token-owners.ts";
 import { Waits } from "../checkers/waits.ts";
 import type { EngineKind } from "../engine/engine.ts";
 import { engineOf } from "../engine/engine-of.ts";
 import { Kernel } from "../engine/kernel.ts";
+import type { Process } from "../engine/process.ts";
 import { Trace, type TraceValue } from "../engine/trace.ts";
+import type { Master } from "../master/master.ts";
 import type { Plan } from "../plan/plan.ts";
 import { Random } from "../random.ts";
 import { Bounds } from "./bounds.ts";
@@ -66,6 +69,7 @@ export interface Outcome {
 /** Runs a plan: faults and work, then calm and a last lock on everything, then the end of every client. */
 export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Outcome> {
   const run = new Run(plan, options);
+  await run.declareNew();
   await run.work();
   await run.progress();
   await run.quit();
@@ -89,13 +93,14 @@ class Run {
     this.#kernel = new Kernel(engineOf(options.engine ?? "fake-timers"), new Trace(options.onEvent));
     this.#cluster = new Cluster(this.#kernel, plan);
     const { findings, masters } = this.#cluster;
-    this.#tenures = new Tenures(this.#kernel, findings, masters);
+    this.#tenures = new Tenures(this.#kernel, findings, masters, plan.settings.restartGuard?.maxTtl);
     this.#calls = new Calls(findings);
     this.#waits = new Waits(this.#kernel, findings, termsOf(plan));
     this.#tenures.onOver = (tenure) => this.#waits.over(tenure);
-    watchOwnership(findings, masters, {
-      onHandOver: (client, master) => this.#cluster.moments.handedOver({ client, master }),
-    });
+    const owners = new TokenOwners();
+    const onHandOver = (client: Process, master: Master): void =>
+      this.#cluster.moments.handedOver({ client, master });
+    for (const master of masters) master.watch(new Ownership(findings, master, owners, { onHandOver }));
     const checkers = {
       findings,
       tenures: this.#tenures,
@@ -132,6 +137,19 @@ class Run {
     });
   }
 
+  /** With the restart guard the masters are declared new, before anything else happens. */
+  async declareNew(): Promise<void> {
+    const [first] = this.#workers;
+    if (!this.#plan.settings.restartGuard || !first?.redlock.initialize) return;
+    let isOver = false;
+    this.#inTurn(first, async () => {
+      // Where that fails they are in quarantine first.
+      await first.redlock.initialize!().catch(() => {});
+      isOver = true;
+    });
+    await this.#run(this.#now + 2000, () => isOver);
+  }
+
   async work(): Promise<void> {
     const { duration, settings } = this.#plan;
     inject(this.#cluster, this.#plan, {
@@ -158,6 +176,11 @@ class Run {
     await this.#run(this.#now + 1.2 * settings.ttl + 3 * network.longestLatency + 100);
     const resources = Array.from({ length: workload.resources + 1 }, (_, index) => `resource-${index}`);
     const patience = patienceFor(resources.length);
+    if (settings.restartGuard) {
+      // A master that has restarted since is noticed only now.
+      await this.#each(this.#living, patience, (worker) => tryEach(worker, resources.slice(0, 1)));
+      await this.#run(this.#now + 1.2 * settings.restartGuard.maxTtl);
+    }
     for (const worker of this.#living) {
       await this.#each([worker], patience, () => lockEach(worker, resources, findings, "when all was well"));
     }

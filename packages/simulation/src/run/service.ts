@@ -16,7 +16,9 @@ export function termsOf(plan: Plan): WaitTerms {
   const patience = patienceInHeartbeats * heartbeatOf(ttl) + nodeTimeout;
   // A dead holder's keys run out, and so do the places of dead waiters behind it. Then the next asks again, or is told.
   const longestIdle = 1.2 * ttl + patience + 4 * (nodeTimeout + retryDelay + retryJitter);
-  const calmAt = Math.max(plan.duration, calmFrom(plan)) + network.longestLatency;
+  // Who has forgotten is noticed by the first who asks there, and votes again when the quarantine is over.
+  const quarantine = 1.2 * (settings.restartGuard?.maxTtl ?? 0);
+  const calmAt = Math.max(plan.duration, calmFrom(plan)) + network.longestLatency + quarantine;
   // Foreign clients that ask again and again may split the votes, and come first, for as long as they like.
   const isServed = queue && !clients.some(({ isForeign }) => isForeign);
   const answersInTime = 2 * slowOf(network.latency) < 0.8 * nodeTimeout;

@@ -35,6 +35,8 @@ export interface SubjectClient {
     routine: (signal: AbortSignal | undefined, lock: SubjectLock) => Promise<void>,
   ): Promise<void>;
   quit(): Promise<unknown>;
+  /** With the restart guard: the masters are new. */
+  initialize?(): Promise<void>;
 }
 
 export interface SubjectLock {

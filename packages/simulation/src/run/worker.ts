@@ -60,6 +60,11 @@ export class Worker {
     return this.#options.redlock;
   }
 
+  /** ms */
+  get longestTtl(): number {
+    return this.#options.settings.restartGuard?.maxTtl ?? Number.POSITIVE_INFINITY;
+  }
+
   /** Nothing of it is under way any more. */
   get isDone(): boolean {
     return this.#isDone || this.process.isDead;

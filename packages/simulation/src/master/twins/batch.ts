@@ -1,6 +1,7 @@
 import { type Reply, ReplyError } from "../reply.ts";
 import { claim, release } from "./claims.ts";
 import { checkProposal, counterOf, raise } from "./fence.ts";
+import { bar, findings, type Guarded, inQuarantine, seed, watch } from "./guard.ts";
 import { Queue, queueOf } from "./queue.ts";
 import type { Rules } from "./rules.ts";
 import type { Call } from "./twin.ts";
@@ -23,14 +24,24 @@ export function batch(
   keys: readonly string[],
   [list = "", ...args]: readonly string[],
 ): Reply {
-  return operationsIn(list, keys, args).map((operation): Reply => {
+  let guarded: Guarded | undefined;
+  const replies: Reply[] = [];
+  for (const operation of operationsIn(list, keys, args)) {
+    const { kind, numbers, proposal } = operation;
     try {
-      return run(rules, call, operation);
+      if (kind === "g") guarded = watch(rules, call, ...numbers, proposal);
+      else if (kind === "f") {
+        const seeded = seed(rules, call, guarded, numbers[0], numbers[1]);
+        guarded = seeded ?? guarded;
+        replies.push(seeded ? 1 : 0);
+      } else replies.push(run(rules, call, operation, guarded));
     } catch (error) {
-      if (error instanceof ReplyError) return [0, error.message];
-      throw error;
+      if (!(error instanceof ReplyError)) throw error;
+      if (kind === "g") guarded = { wanted: numbers[0], why: error.message };
+      else replies.push([0, error.message]);
     }
-  });
+  }
+  return replies;
 }
 
 /** Of each operation in the list of a batch: its kind, and what in `keys` and `args` is its own. */
@@ -45,8 +56,9 @@ export function operationsIn(
     const [, kind = "", count, number = "", ticket = "", patience = "", proposal = ""] = match;
     const from = { key, arg };
     key += Number(count);
-    if (kind === "r" || kind === "l" || kind === "i") arg += Number(number);
-    else arg += kind === "q" || kind === "s" ? 2 : 1;
+    if (kind === "r" || kind === "l") arg += Number(number);
+    else if (kind === "q" || kind === "s") arg += 2;
+    else if ("vpe".includes(kind)) arg += 1;
     return {
       kind,
       keys: keys.slice(from.key, key),
@@ -57,19 +69,31 @@ export function operationsIn(
   });
 }
 
-function run(rules: Rules, call: Call, operation: Operation): Reply {
+/** Those that have a reply: the restart guard only watches. */
+export function repliedIn(operations: readonly Operation[]): readonly Operation[] {
+  return operations.filter(({ kind }) => kind !== "g");
+}
+
+function run(rules: Rules, call: Call, operation: Operation, guarded: Guarded | undefined): Reply {
   const { kind, keys, args, proposal } = operation;
-  if (kind === "r") return release(rules, call, keys, args);
+  if (kind === "h") return findings(call);
+  if (kind === "c") return call("TIME");
+  const isQuarantined = inQuarantine(guarded);
+  if (kind === "r" || (kind === "l" && isQuarantined && !rules.handsOverInQuarantine))
+    return release(rules, call, keys, args);
   if (kind === "l") return new Queue(rules, call).leave(keys, args);
   if (kind === "i") {
     const [key] = keys;
     return [call("GET", key!), call("PTTL", key!), call("ZCARD", queueOf(key!))];
   }
   checkProposal(proposal);
-  const reply = claimed(rules, call, operation);
+  if (guarded) bar(rules, call, guarded, { kind, ttl: operation.numbers[0], proposal });
+  let reply = claimed(rules, call, operation);
+  if (isQuarantined && typeof reply === "number" && !rules.votesInQuarantine) return [-2, reply];
+  if (typeof reply !== "number" && kind === "e" && proposal !== "" && rules.writesBackAnyway) reply = 1;
   if (proposal === "" || typeof reply !== "number") return reply;
   const counter = counterOf(call, keys);
-  raise(call, keys, Math.max(counter, Number(proposal)));
+  raise(call, keys, rules.stored(counter, Number(proposal)));
   return [-1, reply, String(counter)];
 }
 

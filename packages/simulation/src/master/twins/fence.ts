@@ -1,7 +1,7 @@
 import { ReplyError } from "../reply.ts";
 import type { Call } from "./twin.ts";
 
-const floor = "quorlock:floor";
+export const floor = "quorlock:floor";
 const floorPast = "quorlock:floor:past";
 const counterPrefix = "quorlock:fence:";
 
@@ -22,6 +22,11 @@ export function counterOf(call: Call, keys: readonly string[]): number {
     call("SET", floorPast, past, "PX", String(pastTtl));
   }
   return Math.max(Number(past), ...keys.map((key) => Number(call("GET", counterPrefix + key) ?? 0)));
+}
+
+/** No counter counts for less from now on, for half a day. */
+export function keepPast(call: Call, past: string): void {
+  call("SET", floorPast, past, "PX", String(pastTtl));
 }
 
 /** `raise` in the scripts. */

@@ -164,7 +164,7 @@ export class Queue {
         if (!isHeard || this.#rules.grantedLeave) this.#forget(wanted, head.waiter);
       }
       if (isHeard && counter !== undefined)
-        raise(this.#call, head.keys, Math.max(counter, Number(head.proposal)));
+        raise(this.#call, head.keys, this.#rules.stored(counter, Number(head.proposal)));
       if (isHeard) return;
     }
   }

@@ -14,6 +14,18 @@ export interface Rules {
   readonly grantedLeave: boolean;
   /** Whether a refused claim gives back what it was given before. */
   readonly refusedYield: boolean;
+  /** Whether a fencing token is stored though the key is not the hold's any more. */
+  readonly writesBackAnyway: boolean;
+  /** What a fencing counter is after a claim that is granted. */
+  stored(counter: number, proposal: number): number;
+  /** How long the quarantine lasts after a loss of memory, for this maxTtl; both as the scripts are sent them. */
+  quarantine(maxTtl: string): string;
+  /** Whether it votes all the same. */
+  readonly votesInQuarantine: boolean;
+  /** Whether it hands over what is given up meanwhile. */
+  readonly handsOverInQuarantine: boolean;
+  /** Whether fencing counters are brought back before it is over. */
+  readonly seedsInQuarantine: boolean;
 }
 
 /** Those of the scripts as they are. */
@@ -24,6 +36,12 @@ export const rules: Rules = {
   isHeard: (listeners) => listeners > 0,
   grantedLeave: true,
   refusedYield: true,
+  writesBackAnyway: false,
+  stored: Math.max,
+  quarantine: (maxTtl) => maxTtl,
+  votesInQuarantine: false,
+  handsOverInQuarantine: false,
+  seedsInQuarantine: false,
 };
 
 /** The very token, or that of an earlier round of the same waiter. */

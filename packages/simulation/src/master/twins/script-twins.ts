@@ -27,7 +27,7 @@ export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
   claimScript: { script: claimScript, writtenFrom: "d3ff7f426ac1b067c4f104ea10610aad7c7bb0eb" },
   releaseScript: { script: releaseScript, writtenFrom: "a9251849477cd937c9e55e02c5dbf9950c786fc9" },
   leaveScript: { script: leaveScript, writtenFrom: "2f9e4228a9072e5fa89346540bf8bccfde71265e" },
-  batchScript: { script: batchScript, writtenFrom: "bec8eefe1fd4d3c30baad5e18456792f7a46eda3" },
+  batchScript: { script: batchScript, writtenFrom: "fe2f32de18bc3d4bba6bd872cf86738eb0ab85b0" },
 };
 
 /** Twins of the client's scripts; with other rules, those of a mutant's. */

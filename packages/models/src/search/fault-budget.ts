@@ -1,0 +1,26 @@
+import type { Field, Layout, State } from "./layout.ts";
+import type { Step } from "./model.ts";
+
+/** Lets no more than so many steps of the kind "fault" happen in all. What is left is told apart in the state. */
+export class FaultBudget {
+  readonly #spent: Field;
+  readonly #limit: number;
+
+  constructor(layout: Layout, limit: number) {
+    this.#spent = layout.field([]);
+    this.#limit = limit;
+  }
+
+  limited(now: State, step: Step): Step {
+    const spent = this.#spent.get(now);
+    return (story, change, kind) => {
+      if (kind !== "fault") return step(story, change);
+      if (spent >= this.#limit) return;
+      const charged = (next: State): void => {
+        change(next);
+        this.#spent.set(next, spent + 1);
+      };
+      step(story, charged, "fault");
+    };
+  }
+}

@@ -1,0 +1,127 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { countersIn, isStored, Proposals, tokenOf } from "./fencing.ts";
+import type { Answer } from "./node.ts";
+import { quorumOf } from "./quorum.ts";
+
+const fault = {} as Answer & { vote: "none" };
+
+function yes(counter?: number): Answer {
+  return { vote: "yes", remaining: 1000, ...(counter === undefined ? {} : { counter }) };
+}
+
+describe("the token", () => {
+  test.each([
+    ["all had less", [1, 2, 99], 2, 100],
+    ["a quorum had less, and one had more", [1, 2, 500], 2, 100],
+    ["too few had less", [1, 500, 400], 2, 501],
+    ["one had just as much: it may be somebody's token", [1, 100], 2, 101],
+    ["one is missing", [1, undefined, 99], 2, 100],
+    ["a quorum is missing", [1, undefined, undefined], 2, undefined],
+    ["of five", [1, undefined, 100, 2, 3], 3, 100],
+    ["of five, two of them ahead", [1, undefined, 100, 102, 3], 3, 103],
+    ["of one", [99], 1, 100],
+  ] as const)("%s: %j", (_, counters, quorum, token) => {
+    expect(tokenOf(100, counters, quorum)).toBe(token);
+  });
+
+  test("is larger than what a quorum has told, and never less than the proposal", () => {
+    const counters = fc.array(fc.option(fc.nat(20), { nil: undefined }), { minLength: 1, maxLength: 7 });
+    fc.assert(
+      fc.property(fc.nat(20), counters, (proposal, counters) => {
+        const quorum = quorumOf(counters.length);
+        const token = tokenOf(proposal, counters, quorum);
+        const known = counters.filter((counter) => counter !== undefined);
+        if (token === undefined) expect(known.length).toBeLessThan(quorum);
+        else {
+          expect(known.filter((counter) => counter < token).length).toBeGreaterThanOrEqual(quorum);
+          expect(token).toBeGreaterThanOrEqual(proposal);
+        }
+      }),
+    );
+  });
+});
+
+describe("an acknowledgement of the second round", () => {
+  test.each([
+    ["where the token was made of what was there", 7, yes(7), true],
+    ["there, whatever is there now", 7, yes(99), true],
+    ["elsewhere, with less", undefined, yes(99), true],
+    ["elsewhere, with just as much", undefined, yes(100), false],
+    ["elsewhere, with more", undefined, yes(101), false],
+    ["that tells no counter has stored nothing", 7, yes(), false],
+    ["that tells no counter, elsewhere", undefined, yes(), false],
+    ["a refusal", 7, { vote: "no", resource: "r", owner: undefined, remaining: 0 } as const, false],
+    ["silence", 7, undefined, false],
+  ])("%s", (_, counter, answer, counts) => {
+    expect(isStored(100, counter, answer)).toBe(counts);
+  });
+});
+
+test("what is told with a refusal or a fault, or without a counter, is none", () => {
+  expect(countersIn([yes(7), undefined, { ...fault, vote: "none" } as Answer, yes()])).toEqual([
+    7,
+    undefined,
+    undefined,
+    undefined,
+  ]);
+});
+
+describe("a proposal", () => {
+  test("is the time in microseconds, or more than was seen or proposed", () => {
+    const proposals = new Proposals();
+    expect(proposals.at(1000)).toBe(1_000_000);
+    expect(proposals.at(1000)).toBe(1_000_001);
+    expect(proposals.at(1000.25)).toBe(1_000_250);
+    expect(proposals.at(3)).toBe(1_000_251);
+    proposals.saw(5_000_000);
+    proposals.saw(7);
+    expect(proposals.at(1000)).toBe(5_000_001);
+  });
+});
+
+/** What one attempt does, in order; its steps at each master come between those of no other. */
+const attempts = fc.array(
+  fc.record({
+    proposal: fc.nat(6),
+    votesAt: fc.array(fc.boolean(), { minLength: 5, maxLength: 5 }),
+    /** Whose answers are read before it decides. */
+    readFrom: fc.array(fc.boolean(), { minLength: 5, maxLength: 5 }),
+    storesAt: fc.array(fc.boolean(), { minLength: 5, maxLength: 5 }),
+  }),
+  { maxLength: 8 },
+);
+
+test("tokens grow from each hold to the next, whatever is proposed and whichever messages are lost", () => {
+  let inTwoRounds = 0;
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 5 }), attempts, (members, attempts) => {
+      const counters: number[] = Array.from({ length: members }, () => 0);
+      const raise = (index: number, to: number): number => {
+        const before = counters[index]!;
+        counters[index] = Math.max(before, to);
+        return before;
+      };
+      const quorum = quorumOf(members);
+      let last = 0;
+      for (const { proposal, votesAt, readFrom, storesAt } of attempts) {
+        const told = counters.map((_, index) => (votesAt[index] ? raise(index, proposal) : undefined));
+        const read = told.map((counter, index) => (readFrom[index] ? counter : undefined));
+        const token = tokenOf(proposal, read, quorum);
+        if (token === undefined) continue;
+        if (token !== proposal) {
+          const stored = told.filter(
+            (vote, index) =>
+              vote !== undefined && storesAt[index] && isStored(token, read[index], yes(raise(index, token))),
+          );
+          if (stored.length < quorum) continue;
+          inTwoRounds += 1;
+        }
+        expect(token).toBeGreaterThan(last);
+        last = token;
+      }
+    }),
+    { numRuns: 3000 },
+  );
+  expect(inTwoRounds).toBeGreaterThan(100);
+});

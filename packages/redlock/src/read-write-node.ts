@@ -1,0 +1,150 @@
+import { type Call, CallLine } from "./call-line.ts";
+import type { Connection } from "./connection.ts";
+import { unsent } from "./fault.ts";
+import type { Answer, Claim, Fault, Holding, LockNode, ReleaseAnswer } from "./node.ts";
+import { readScript, releaseScript, withdrawScript, writeScript } from "./read-write-scripts.ts";
+import type { Script } from "./scripts.ts";
+import type { ScriptedNode } from "./scripted-node.ts";
+import { UnexpectedReply } from "./transaction.ts";
+
+/** What is locked for reading or writing, as a resource each: the key that holds the claim. */
+export function resourcesOf(name: string): { readonly read: string; readonly write: string } {
+  return { read: `quorlock:rw:{${name}}:readers`, write: `quorlock:rw:{${name}}:write` };
+}
+
+/** All keys of the name that `resource` is of. */
+function keysOf(resource: string): readonly [writer: string, readers: string, intent: string] {
+  const name = resource.slice(0, resource.lastIndexOf(":"));
+  return [`${name}:write`, `${name}:readers`, `${name}:intent`];
+}
+
+function isForWriting(resource: string): boolean {
+  return resource.endsWith(":write");
+}
+
+/** The writers of one client that wait: for how long they keep new readers away wherever readers refuse them. */
+export interface WaitingWriters {
+  /** The same for all of them. */
+  readonly name: string;
+  /** ms; 0 where nobody waits for `resource`. */
+  patienceFor(resource: string): number;
+}
+
+/** So many wait for a master that does not answer; more would only pile up. */
+const mostUnanswered = 4096;
+const overflow = `${mostUnanswered} commands are unanswered`;
+
+/**
+ * A master that lets many read or one write: a resource is one of {@link resourcesOf}, and to the steps of the
+ * protocol the claim of a reader is a vote like any other. One resource at a time.
+ *
+ * Over the connection of the other locks, so in the order of the calls, but each call is a command of its own.
+ */
+export class ReadWriteNode implements LockNode {
+  readonly name: string;
+  readonly client: object;
+  readonly #node: ScriptedNode;
+  readonly #connection: Connection;
+  readonly #line: CallLine;
+  readonly #waiting: WaitingWriters;
+  #unanswered = 0;
+
+  constructor(node: ScriptedNode, waiting: WaitingWriters) {
+    this.name = node.name;
+    this.client = node.client;
+    this.#node = node;
+    this.#connection = node.connection;
+    this.#line = new CallLine(node.connection);
+    this.#waiting = waiting;
+  }
+
+  vote(claim: Claim): Promise<Answer> {
+    return this.#claim(claim, "vote");
+  }
+
+  extend(claim: Claim, repair: boolean): Promise<Answer> {
+    return this.#claim(claim, repair ? "repair" : "renew");
+  }
+
+  release([resource]: readonly string[], tokens: readonly string[]): Promise<ReleaseAnswer> {
+    return this.#run<ReleaseAnswer>(releaseScript, resource!, tokens, tokens, (reply) => {
+      if (typeof reply !== "number") throw new UnexpectedReply(reply);
+      return { vote: reply > 0 ? "yes" : "no" };
+    });
+  }
+
+  /** No reader is kept away any more for those who waited to write. */
+  async withdraw(resource: string): Promise<void> {
+    await this.#run(withdrawScript, resource, [this.#waiting.name], [], (reply) => reply);
+  }
+
+  inspect(resource: string): Promise<Holding | Fault> {
+    return this.#node.inspect(resource);
+  }
+
+  onReady(listener: () => void): () => void {
+    return this.#node.onReady(listener);
+  }
+
+  /** The connection is ended by the Redlock that it was made for. */
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  disconnect(): void {}
+
+  #claim(claim: Claim, how: "vote" | "repair" | "renew"): Promise<Answer> {
+    const { token } = claim;
+    const resource = claim.resources[0]!;
+    const ttl = Math.ceil(claim.ttl);
+    const read = (reply: unknown): Answer => answerIn(reply, resource, ttl);
+    if (!isForWriting(resource)) {
+      return this.#run(readScript, resource, [token, ttl, how], [token], read, claim);
+    }
+    const args = [token, ttl, how, Math.ceil(this.#waiting.patienceFor(resource)), this.#waiting.name];
+    return this.#run(writeScript, resource, args, [token], read, claim);
+  }
+
+  async #run<A>(
+    script: Script,
+    resource: string,
+    args: readonly (string | number)[],
+    tokens: readonly string[],
+    read: (reply: unknown) => A,
+    claim?: Claim,
+  ): Promise<A | Fault> {
+    if (this.#unanswered >= mostUnanswered) return unsent(this.name, overflow);
+    this.#unanswered += 1;
+    const keys = keysOf(resource);
+    const run = async (): Promise<A> =>
+      read(await this.#evaluate(script, [keys.length, ...keys, ...args], claim));
+    const call: Call<A> = { claim, tokens, isAlone: false, run };
+    const answer = await this.#line.post(call);
+    this.#unanswered -= 1;
+    return answer;
+  }
+
+  /**
+   * By its digest, and by its text where the master does not know it. The text goes out behind whatever was sent
+   * meanwhile, a roll-back perhaps: so never for a claim that was given up.
+   */
+  async #evaluate(script: Script, args: readonly (string | number)[], claim: Claim | undefined): Promise<unknown> {
+    try {
+      return await this.#connection.send("EVALSHA", [script.sha1, ...args]);
+    } catch (error) {
+      const isUnknown = this.#connection.isReply(error) && error.message.startsWith("NOSCRIPT");
+      if (!isUnknown || claim?.abandoned) throw error;
+      return this.#connection.send("EVAL", [script.source, ...args]);
+    }
+  }
+}
+
+function answerIn(reply: unknown, resource: string, ttl: number): Answer {
+  // A yes means at least the ttl (PROTOCOL 14.2).
+  if (typeof reply === "number" && reply >= ttl) return { vote: "yes", remaining: reply };
+  if (!Array.isArray(reply)) throw new UnexpectedReply(reply);
+  const [owner, pttl] = reply as unknown[];
+  if (typeof pttl !== "number") throw new UnexpectedReply(reply);
+  const remaining = pttl === -1 ? Number.POSITIVE_INFINITY : Math.max(0, pttl);
+  return { vote: "no", resource, owner: typeof owner === "string" ? owner : undefined, remaining };
+}

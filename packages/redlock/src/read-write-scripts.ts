@@ -1,0 +1,101 @@
+import type { Script } from "./scripts.ts";
+
+/**
+ * KEYS are the writer's, the readers' and the one that says that a writer waits. The writer's key holds its token, as
+ * that of any lock. The readers' is a sorted set of tokens, each with an expiry of its own by this master's clock;
+ * the key itself outlives the last of them. What they compare happens in one step, so a writer and a reader never both
+ * have the vote of one master (PROTOCOL 10).
+ */
+const readers = `
+-- Before Redis 5 a script that asks for the time may write only so.
+if redis.replicate_commands then redis.replicate_commands() end
+local writerKey, readersKey, intentKey = KEYS[1], KEYS[2], KEYS[3]
+local time = redis.call("TIME")
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+-- As with a key, gone when its time is over, not sooner.
+redis.call("ZREMRANGEBYSCORE", readersKey, "-inf", "(" .. now)
+`;
+
+/**
+ * A reader's claim: ARGV is token, ttl, and how: "vote", "repair" (what has expired is set again, whoever waits) or
+ * "renew". A writer's key that holds the very token becomes the reader's: that is the downgrade, and whatever extends
+ * the read lock makes up for it where it was lost. Nothing is shortened (PROTOCOL 14.1), the set's expiry neither (14.13).
+ *
+ * Returns how long the claim lives, ms; or {who refuses, or nil; how long it still lives, as PTTL}.
+ */
+export const readScript: Script = {
+  source: `${readers}
+local token, ttl, how = ARGV[1], tonumber(ARGV[2]), ARGV[3]
+local mine = redis.call("ZSCORE", readersKey, token)
+local expiry = math.max(now + ttl, tonumber(mine or 0))
+local writer = redis.call("GET", writerKey)
+if writer == token then
+  expiry = math.max(expiry, now + redis.call("PTTL", writerKey))
+  redis.call("DEL", writerKey)
+elseif writer then
+  return {writer, redis.call("PTTL", writerKey)}
+elseif not mine then
+  if how == "renew" then return {false, -2} end
+  if how == "vote" and redis.call("EXISTS", intentKey) == 1 then
+    return {"a writer that waits", redis.call("PTTL", intentKey)}
+  end
+end
+redis.call("ZADD", readersKey, expiry, token)
+if redis.call("PTTL", readersKey) < expiry - now then redis.call("PEXPIRE", readersKey, expiry - now) end
+return expiry - now
+`,
+  sha1: "",
+};
+
+/**
+ * A writer's claim: ARGV is token, ttl, how, for how many ms no further reader is let in where readers refuse this one
+ * (0: it does not wait), and who says so. Whoever writes does not wait any more.
+ *
+ * Only readers make a writer say that it waits, another writer does not: so after each writer readers have their turn.
+ */
+export const writeScript: Script = {
+  source: `${readers}
+local token, ttl, how, patience, waiter = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4]), ARGV[5]
+local writer = redis.call("GET", writerKey)
+local left = redis.call("PTTL", writerKey)
+if writer and writer ~= token then return {writer, left} end
+if not writer then
+  if how == "renew" then return {false, -2} end
+  local last = redis.call("ZRANGE", readersKey, -1, -1, "WITHSCORES")[2]
+  if last then
+    if patience > redis.call("PTTL", intentKey) then redis.call("SET", intentKey, waiter, "PX", patience) end
+    return {"readers", tonumber(last) - now}
+  end
+  redis.call("DEL", intentKey)
+end
+if left < ttl then
+  redis.call("SET", writerKey, token, "PX", ttl)
+  left = ttl
+end
+return left
+`,
+  sha1: "",
+};
+
+/** Gives up what ARGV, tokens, have, as a reader or as the writer. Returns how many had anything. */
+export const releaseScript: Script = {
+  source: `${readers}
+local given = 0
+for _, token in ipairs(ARGV) do
+  local mine = redis.call("ZREM", readersKey, token)
+  if redis.call("GET", writerKey) == token then mine = redis.call("DEL", writerKey) end
+  given = given + mine
+end
+return given
+`,
+  sha1: "",
+};
+
+/** The writer ARGV[1] waits no more. */
+export const withdrawScript: Script = {
+  source: `
+if redis.call("GET", KEYS[3]) ~= ARGV[1] then return 0 end
+return redis.call("DEL", KEYS[3])
+`,
+  sha1: "",
+};

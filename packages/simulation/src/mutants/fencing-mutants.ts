@@ -1,0 +1,67 @@
+import type { Edit, Mutant } from "./mutant.ts";
+
+const noSecondRound: Edit = {
+  file: "fencing.ts",
+  line: "if (token === undefined || token === proposal) return token;",
+  instead: "return token;",
+};
+
+/** What is wrong with fencing tokens: PROTOCOL 8, 14.9. */
+export const fencingMutants: readonly Mutant[] = [
+  {
+    name: "a fencing token is written back without looking whose the key is",
+    edits: [
+      {
+        file: "scripts.ts",
+        line: 'if proposal == "" or type(reply) ~= "number" then return reply end',
+        instead:
+          'if type(reply) ~= "number" and kind == "e" and proposal ~= "" then reply = 1 end\n' +
+          '  if proposal == "" or type(reply) ~= "number" then return reply end',
+      },
+    ],
+    rules: { writesBackAnyway: true },
+  },
+  { name: "a fencing token that is not the proposal is stored nowhere", edits: [noSecondRound] },
+  {
+    name: "the fencing token is the largest of counters that each master counts up",
+    edits: [
+      noSecondRound,
+      {
+        file: "fencing.ts",
+        line: "if (known.filter((counter) => counter < proposal).length >= quorum) return proposal;",
+        instead: "",
+      },
+      {
+        file: "scripts.ts",
+        line: "raise(keys, math.max(counter, tonumber(proposal)))\n  return {-1",
+        instead: "raise(keys, counter + 1)\n  return {-1",
+      },
+      {
+        file: "scripts.ts",
+        line: "if counter then raise(keys, math.max(counter, tonumber(proposal))) end",
+        instead: "if counter then raise(keys, counter + 1) end",
+      },
+    ],
+    rules: { stored: (counter) => counter + 1 },
+  },
+  {
+    name: "an acknowledgement of a fencing token counts wherever it is from",
+    edits: [
+      {
+        file: "fencing.ts",
+        line: "return counter !== undefined || answer.counter < token;",
+        instead: "return true;",
+      },
+    ],
+  },
+  {
+    name: "the fencing token is the proposal, whatever the masters had",
+    edits: [
+      {
+        file: "fencing.ts",
+        line: "return Math.max(...known) + 1;",
+        instead: "return proposal;",
+      },
+    ],
+  },
+];
