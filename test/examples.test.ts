@@ -239,6 +239,25 @@ test("the lottery is drawn once", { timeout }, async () => {
   expect(lottery.leftovers).toEqual([]);
 });
 
+test("a write that comes too late is turned away by its fencing token", { timeout }, async () => {
+  const fencing = start("fencing/main.ts");
+  await fencing.printed(" paused ");
+  const code = await fencing.exit();
+  expect(fencing.errors).toBe("");
+  expect(code, fencing.output).toBe(0);
+  const tokens = [...fencing.output.matchAll(/with fencing token (\d+)$/gm)].map(([, token]) =>
+    Number(token),
+  );
+  expect(tokens).toHaveLength(2);
+  expect(tokens[1]).toBeGreaterThan(tokens[0]!);
+  const events = [...fencing.output.matchAll(/^ *\d+\.\d\d s {2}(\w+)/gm)].map(([, event]) => event);
+  expect(events).toEqual(["lock", "paused", "lock", "written", "awake", "refused", "looks"]);
+  expect(fencing.output).toContain("Anna's lock is lost");
+  expect(fencing.output).toContain("the balance is 50:");
+  expect(await fencing.survivors(grace)).toEqual([]);
+  expect(fencing.leftovers).toEqual([]);
+});
+
 test("the quick start runs as it is printed", { timeout }, async () => {
   await using masters = await startMasters(5);
   const quickStart = start("quick-start.ts", { REDLOCK_NODES: masters.urls.join() });

@@ -412,6 +412,21 @@ function pushCases(context: Context): void {
     }
   });
 
+  it("no key goes past one who waits for it with a smaller ticket, though it is free for the moment", async () => {
+    const [narrow, wide] = (await waiters(context, 2)) as [Waiter, Waiter];
+    const [one, other] = claimOf(2).resources as [string, string];
+    for (const resource of [one, other]) await context.master.set(resource, "somebody", long);
+    await narrow.enrol([other]);
+    await wide.enrol([one, other]);
+    // It expires, say.
+    await context.master.remove(other);
+    await context.node.release([one], ["somebody"]);
+    expect(await context.master.get(one)).toBe(wide.token(1));
+    expect(await context.master.get(other)).toBeNull();
+    expect(wide.heard).toEqual([]);
+    expect(await narrow.enrol([other], { round: 2 })).toMatchObject({ vote: "yes" });
+  });
+
   it("one that has gone away is passed over", async () => {
     const [gone, next] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [resource] = claimOf(1).resources as [string];
@@ -449,10 +464,7 @@ function pushCases(context: Context): void {
     await until("it listens again", () => waiter!.listening === 2);
     expect(node.queue!.isListening).toBe(true);
     await until("it can enrol", async () => (await waiter!.enrol([resource])).vote === "no");
-    await until(
-      "the key can be released",
-      async () => "vote" in (await context.node.inspect(resource)) === false,
-    );
+    await until("the key can be released", async () => !("vote" in (await context.node.inspect(resource))));
     await context.node.release([resource], ["somebody"]);
     await until("it is told", () => waiter!.heard.length > 0);
   });
@@ -463,6 +475,14 @@ function pushCases(context: Context): void {
     const { connections } = context.path;
     await waiter!.node.close();
     await until("it is deaf", () => !waiter!.node.queue!.isListening);
-    await until("both connections are closed", () => context.path.connections <= connections - 2);
+    const isOver = (): boolean => context.path.connections <= connections - 2;
+    await until("both connections are closed", isOver);
+    const late = waiter!.node.queue!.listen(
+      "quorlock:inbox:late",
+      () => {},
+      () => {},
+    );
+    await late;
+    await until("no other one stays", () => isOver() && !waiter!.node.queue!.isListening);
   });
 }

@@ -90,6 +90,24 @@ describe("a Cluster", () => {
     expect((await lock.release()).outcome).toBe("released");
   });
 
+  it.each(["a{b", "a}b", "a{}b", "{}a}", "a{b}c}", "}{"])(
+    "locks, queues and releases a resource named %s",
+    async (name) => {
+      const redlock = new Redlock([clusterClient()], {
+        nodeTimeout,
+        retryCount: -1,
+        retryDelay: 20,
+        retryJitter: 0,
+      });
+      const first = await redlock.acquire(name, 30_000);
+      const waiting = redlock.acquire(name, 30_000);
+      await redlock.inspect(name);
+      expect((await first.release()).outcome).toBe("released");
+      expect((await (await waiting).release()).outcome).toBe("released");
+      await until("it is free", async () => (await valueIn(name)) === null);
+    },
+  );
+
   it("with keyPrefix a hash tag in the prefix counts", async () => {
     const client = new Cluster(
       cluster.masters.map(({ host, port }) => ({ host, port })),

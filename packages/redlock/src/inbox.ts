@@ -28,6 +28,10 @@ export class Inbox {
 
   /** Settles when it is known whether it can. */
   listen(channel: string, hear: Hear, onListening: () => void): Promise<void> {
+    const read = (message: string): void => {
+      const [token, counter] = message.split(" ");
+      hear(token!, counter === undefined ? undefined : Number(counter));
+    };
     return new Promise((resolve) => {
       const changed = (isListening: boolean, error?: unknown): void => {
         this.#address = isListening ? channel : nowhere;
@@ -37,10 +41,6 @@ export class Inbox {
         }
         resolve();
         if (isListening) onListening();
-      };
-      const read = (message: string): void => {
-        const [token, counter] = message.split(" ");
-        hear(token!, counter === undefined ? undefined : Number(counter));
       };
       if (this.#connection.subscribe) this.#connection.subscribe(channel, read, changed);
       else resolve();

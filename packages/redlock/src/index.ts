@@ -9,6 +9,7 @@ export {
   fixedBackoff,
   type Refusal,
 } from "./backoff.ts";
+export type { ClockEvent, ClockWatchOptions, MasterClock } from "./clock-watch.ts";
 export type { Connection } from "./connection.ts";
 export {
   AbortError,

@@ -17,11 +17,12 @@ interface Subscription {
  * needed. After each reconnect it subscribes anew, and says so only when the master has answered that.
  */
 export class IoredisSubscriber {
-  readonly #makeClient: () => SubscribingClient;
+  readonly #makeClient: () => SubscribingClient | undefined;
   readonly #subscriptions = new Map<string, Subscription>();
   #client: SubscribingClient | undefined;
 
-  constructor(makeClient: () => SubscribingClient) {
+  /** `makeClient`: none where the user's client has ended; see {@link reopen}. */
+  constructor(makeClient: () => SubscribingClient | undefined) {
     this.#makeClient = makeClient;
   }
 
@@ -48,6 +49,10 @@ export class IoredisSubscriber {
   #open(): void {
     const client = this.#makeClient();
     this.#client = client;
+    if (!client) {
+      this.#tell(false);
+      return;
+    }
     client.on("ready", () => {
       for (const [channel, subscription] of this.#subscriptions)
         void this.#ask(client, channel, subscription);

@@ -86,7 +86,9 @@ export class IoredisConnection implements Connection {
     this.#keyPrefix = (client.options as IoredisOptions).keyPrefix ?? "";
     this.#database = currentDatabase(client);
     this.#own = this.#open();
-    this.#subscriber = new IoredisSubscriber(() => subscriberOf(client, this.#database));
+    this.#subscriber = new IoredisSubscriber(() =>
+      client.status === "end" ? undefined : subscriberOf(client, this.#database),
+    );
     client.on("end", () => {
       this.#replaceOwn();
       this.#subscriber.end();

@@ -121,6 +121,11 @@ export class Lease implements Punctual {
     return this.#longestTtl;
   }
 
+  /** Until when each master keeps the key: for a hold that goes on as another one. */
+  get deadlines(): readonly number[] {
+    return this.#deadlines;
+  }
+
   /** All that a master may hold the key under (PROTOCOL 14.5). */
   get tokens(): readonly string[] {
     return [...this.#otherTokens, this.token];

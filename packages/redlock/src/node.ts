@@ -1,3 +1,4 @@
+import type { MasterClock } from "./clock-watch.ts";
 import type { NodeError } from "./errors.ts";
 
 /** The key of every resource holds the token, and lives at least `remaining` ms from the moment of the answer. */
@@ -148,6 +149,8 @@ export interface LockNode {
   inspect(resource: string): Promise<Holding | Fault>;
   /** From now on `guard` watches over whatever is asked (PROTOCOL 9). Missing where nothing can. */
   guardWith?(guard: Guard): void;
+  /** From now on its clock is read with the votes (PROTOCOL 11). Missing where it cannot be. */
+  watchClock?(clock: MasterClock): void;
   /** What the guard knows. With `guard`, after it has been there. */
   findings?(guard?: Guard): Promise<GuardFindings | Fault>;
   /** Its counters are complete with this floor, if it has not lost its memory again since `epoch`. */

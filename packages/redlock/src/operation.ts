@@ -12,13 +12,18 @@ import { batchScript, claimScript, leaveScript, releaseScript, type Script } fro
 
 type Args = readonly (string | number)[];
 
+/** What a master's clock shows, ms since the epoch. */
+export interface Time {
+  readonly time: number;
+}
+
 /** One thing that a master is asked to do, alone or among others in a batch. */
 export interface Operation {
   /**
    * As the batch script knows them: a vote; an extension that repairs, or does not; a release, or one that leaves the
-   * queue as well; a swap; an enrolment; a look; a look at what the restart guard has found, a floor for counters.
+   * queue as well; a swap; an enrolment; a look; a look at what the restart guard has found; a floor for counters; the time.
    */
-  readonly kind: "v" | "p" | "e" | "r" | "l" | "s" | "q" | "i" | "h" | "f";
+  readonly kind: "v" | "p" | "e" | "r" | "l" | "s" | "q" | "i" | "h" | "f" | "c";
   readonly keys: readonly string[];
   /** What it takes beside the keys: its token, and behind it the previous one or the inbox; or all tokens. */
   readonly words: readonly string[];
@@ -30,7 +35,7 @@ export interface Operation {
   readonly isAlone: boolean;
   /** What watches over it. */
   readonly guard: Guard | undefined;
-  readonly settle: (answer: Answer | ReleaseAnswer | Holding | GuardFindings | Fault) => void;
+  readonly settle: (answer: Answer | ReleaseAnswer | Holding | GuardFindings | Time | Fault) => void;
 }
 
 /** Only what claims something may be taken out before it is sent. Reads the clocks, perhaps, and ends a hold. */
@@ -92,7 +97,7 @@ export function batchOf(operations: readonly Operation[]): Args {
 export function answerIn(
   { kind, keys, ttl }: Operation,
   reply: unknown,
-): Answer | ReleaseAnswer | Holding | GuardFindings | undefined {
+): Answer | ReleaseAnswer | Holding | GuardFindings | Time | undefined {
   if (kind === "r" || kind === "l") {
     if (typeof reply !== "number") return undefined;
     return reply === keys.length ? releasedAll : releasedLess;
@@ -106,6 +111,7 @@ export function answerIn(
   if (!Array.isArray(reply)) return undefined;
   if (kind === "i") return holdingIn(reply);
   if (kind === "h") return findingsIn(reply);
+  if (kind === "c") return { time: Number(reply[0]) * 1000 + Number(reply[1]) / 1000 };
   if (reply[0] === -2) return { vote: "yes", remaining: lifetime(Number(reply[1])), inQuarantine: true };
   return reply[0] === -1 ? fencedIn(reply) : refusalIn(keys, reply);
 }

@@ -1,21 +1,28 @@
 import { type Call, CallLine } from "./call-line.ts";
 import type { Connection } from "./connection.ts";
-import { unsent } from "./fault.ts";
+import { abandoned, unsent } from "./fault.ts";
 import type { Answer, Claim, Fault, Holding, LockNode, ReleaseAnswer } from "./node.ts";
-import { readScript, releaseScript, withdrawScript, writeScript } from "./read-write-scripts.ts";
+import { readWriteScripts } from "./read-write-scripts.ts";
 import type { Script } from "./scripts.ts";
 import type { ScriptedNode } from "./scripted-node.ts";
 import { UnexpectedReply } from "./transaction.ts";
 
+const prefix = "quorlock:rw:";
+
 /** What is locked for reading or writing, as a resource each: the key that holds the claim. */
 export function resourcesOf(name: string): { readonly read: string; readonly write: string } {
-  return { read: `quorlock:rw:{${name}}:readers`, write: `quorlock:rw:{${name}}:write` };
+  return { read: `${prefix}{${name}}:readers`, write: `${prefix}{${name}}:write` };
 }
 
-/** All keys of the name that `resource` is of. */
+/** What {@link resourcesOf} was told. */
+function nameOf(resource: string): string {
+  return resource.slice(prefix.length + 1, resource.lastIndexOf("}"));
+}
+
+/** All keys of the name that `resource` is of, in one hash slot. */
 function keysOf(resource: string): readonly [writer: string, readers: string, intent: string] {
-  const name = resource.slice(0, resource.lastIndexOf(":"));
-  return [`${name}:write`, `${name}:readers`, `${name}:intent`];
+  const { read, write } = resourcesOf(nameOf(resource));
+  return [write, read, `${prefix}{${nameOf(resource)}}:intent`];
 }
 
 function isForWriting(resource: string): boolean {
@@ -67,7 +74,7 @@ export class ReadWriteNode implements LockNode {
   }
 
   release([resource]: readonly string[], tokens: readonly string[]): Promise<ReleaseAnswer> {
-    return this.#run<ReleaseAnswer>(releaseScript, resource!, tokens, tokens, (reply) => {
+    return this.#run<ReleaseAnswer>(readWriteScripts.release, resource!, tokens, tokens, (reply) => {
       if (typeof reply !== "number") throw new UnexpectedReply(reply);
       return { vote: reply > 0 ? "yes" : "no" };
     });
@@ -75,7 +82,7 @@ export class ReadWriteNode implements LockNode {
 
   /** No reader is kept away any more for those who waited to write. */
   async withdraw(resource: string): Promise<void> {
-    await this.#run(withdrawScript, resource, [this.#waiting.name], [], (reply) => reply);
+    await this.#run(readWriteScripts.withdraw, resource, [this.#waiting.name], [], (reply) => reply);
   }
 
   inspect(resource: string): Promise<Holding | Fault> {
@@ -99,10 +106,10 @@ export class ReadWriteNode implements LockNode {
     const ttl = Math.ceil(claim.ttl);
     const read = (reply: unknown): Answer => answerIn(reply, resource, ttl);
     if (!isForWriting(resource)) {
-      return this.#run(readScript, resource, [token, ttl, how], [token], read, claim);
+      return this.#run(readWriteScripts.read, resource, [token, ttl, how], [token], read, claim);
     }
     const args = [token, ttl, how, Math.ceil(this.#waiting.patienceFor(resource)), this.#waiting.name];
-    return this.#run(writeScript, resource, args, [token], read, claim);
+    return this.#run(readWriteScripts.write, resource, args, [token], read, claim);
   }
 
   async #run<A>(
@@ -116,9 +123,8 @@ export class ReadWriteNode implements LockNode {
     if (this.#unanswered >= mostUnanswered) return unsent(this.name, overflow);
     this.#unanswered += 1;
     const keys = keysOf(resource);
-    const run = async (): Promise<A> =>
-      read(await this.#evaluate(script, [keys.length, ...keys, ...args], claim));
-    const call: Call<A> = { claim, tokens, isAlone: false, run };
+    const run = (): Promise<A | Fault> => this.#evaluate(script, [keys.length, ...keys, ...args], read, claim);
+    const call: Call<A | Fault> = { claim, tokens, isAlone: false, run };
     const answer = await this.#line.post(call);
     this.#unanswered -= 1;
     return answer;
@@ -128,13 +134,19 @@ export class ReadWriteNode implements LockNode {
    * By its digest, and by its text where the master does not know it. The text goes out behind whatever was sent
    * meanwhile, a roll-back perhaps: so never for a claim that was given up.
    */
-  async #evaluate(script: Script, args: readonly (string | number)[], claim: Claim | undefined): Promise<unknown> {
+  async #evaluate<A>(
+    { sha1, source }: Script,
+    args: readonly (string | number)[],
+    read: (reply: unknown) => A,
+    claim: Claim | undefined,
+  ): Promise<A | Fault> {
     try {
-      return await this.#connection.send("EVALSHA", [script.sha1, ...args]);
+      return read(await this.#connection.send("EVALSHA", [sha1, ...args]));
     } catch (error) {
       const isUnknown = this.#connection.isReply(error) && error.message.startsWith("NOSCRIPT");
-      if (!isUnknown || claim?.abandoned) throw error;
-      return this.#connection.send("EVAL", [script.source, ...args]);
+      if (!isUnknown) throw error;
+      if (claim?.abandoned) return abandoned(this.name);
+      return read(await this.#connection.send("EVAL", [source, ...args]));
     }
   }
 }
@@ -146,5 +158,6 @@ function answerIn(reply: unknown, resource: string, ttl: number): Answer {
   const [owner, pttl] = reply as unknown[];
   if (typeof pttl !== "number") throw new UnexpectedReply(reply);
   const remaining = pttl === -1 ? Number.POSITIVE_INFINITY : Math.max(0, pttl);
-  return { vote: "no", resource, owner: typeof owner === "string" ? owner : undefined, remaining };
+  // Told to the caller: as it was named.
+  return { vote: "no", resource: nameOf(resource), owner: typeof owner === "string" ? owner : undefined, remaining };
 }

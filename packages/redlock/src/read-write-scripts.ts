@@ -6,7 +6,7 @@ import type { Script } from "./scripts.ts";
  * the key itself outlives the last of them. What they compare happens in one step, so a writer and a reader never both
  * have the vote of one master (PROTOCOL 10).
  */
-const readers = `
+const start = `
 -- Before Redis 5 a script that asks for the time may write only so.
 if redis.replicate_commands then redis.replicate_commands() end
 local writerKey, readersKey, intentKey = KEYS[1], KEYS[2], KEYS[3]
@@ -23,8 +23,8 @@ redis.call("ZREMRANGEBYSCORE", readersKey, "-inf", "(" .. now)
  *
  * Returns how long the claim lives, ms; or {who refuses, or nil; how long it still lives, as PTTL}.
  */
-export const readScript: Script = {
-  source: `${readers}
+const readScript: Script = {
+  source: `${start}
 local token, ttl, how = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 local mine = redis.call("ZSCORE", readersKey, token)
 local expiry = math.max(now + ttl, tonumber(mine or 0))
@@ -44,7 +44,7 @@ redis.call("ZADD", readersKey, expiry, token)
 if redis.call("PTTL", readersKey) < expiry - now then redis.call("PEXPIRE", readersKey, expiry - now) end
 return expiry - now
 `,
-  sha1: "",
+  sha1: "c72c33ff1664a0709a2e28de3ca327b76408587a",
 };
 
 /**
@@ -53,8 +53,8 @@ return expiry - now
  *
  * Only readers make a writer say that it waits, another writer does not: so after each writer readers have their turn.
  */
-export const writeScript: Script = {
-  source: `${readers}
+const writeScript: Script = {
+  source: `${start}
 local token, ttl, how, patience, waiter = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4]), ARGV[5]
 local writer = redis.call("GET", writerKey)
 local left = redis.call("PTTL", writerKey)
@@ -63,7 +63,7 @@ if not writer then
   if how == "renew" then return {false, -2} end
   local last = redis.call("ZRANGE", readersKey, -1, -1, "WITHSCORES")[2]
   if last then
-    if patience > redis.call("PTTL", intentKey) then redis.call("SET", intentKey, waiter, "PX", patience) end
+    if patience > math.max(0, redis.call("PTTL", intentKey)) then redis.call("SET", intentKey, waiter, "PX", patience) end
     return {"readers", tonumber(last) - now}
   end
   redis.call("DEL", intentKey)
@@ -74,12 +74,12 @@ if left < ttl then
 end
 return left
 `,
-  sha1: "",
+  sha1: "6c555898c7feac40a08c41714b70081d1aa2501a",
 };
 
 /** Gives up what ARGV, tokens, have, as a reader or as the writer. Returns how many had anything. */
-export const releaseScript: Script = {
-  source: `${readers}
+const releaseScript: Script = {
+  source: `${start}
 local given = 0
 for _, token in ipairs(ARGV) do
   local mine = redis.call("ZREM", readersKey, token)
@@ -88,14 +88,21 @@ for _, token in ipairs(ARGV) do
 end
 return given
 `,
-  sha1: "",
+  sha1: "02b8ca17ce57309bc3626a7b83b54b727ae10841",
 };
 
 /** The writer ARGV[1] waits no more. */
-export const withdrawScript: Script = {
+const withdrawScript: Script = {
   source: `
 if redis.call("GET", KEYS[3]) ~= ARGV[1] then return 0 end
 return redis.call("DEL", KEYS[3])
 `,
-  sha1: "",
+  sha1: "64f1f25ada857cb5db824794b0cf096883085966",
+};
+
+export const readWriteScripts: Readonly<Record<"read" | "write" | "release" | "withdraw", Script>> = {
+  read: readScript,
+  write: writeScript,
+  release: releaseScript,
+  withdraw: withdrawScript,
 };

@@ -5,6 +5,7 @@ import { Attempts } from "./attempts.ts";
 import { Cancellation } from "./cancellation.ts";
 import { CleanUps } from "./clean-ups.ts";
 import { LeaseClock } from "./clock.ts";
+import { type ClockEvent, ClockWatch, type ClockWatchOptions } from "./clock-watch.ts";
 import { contend } from "./contend.ts";
 import type { Coordinator } from "./coordinator.ts";
 import {
@@ -34,6 +35,7 @@ import { ScriptedNode } from "./scripted-node.ts";
 import {
   checkConcurrency,
   checkHolding,
+  checkMaxOffset,
   checkTtl,
   defaultSettings,
   resourceList,
@@ -82,6 +84,11 @@ export interface RedlockOptions extends Partial<Settings> {
    * votes for nobody until all that it may have forgotten has expired. See the README. Default: none.
    */
   readonly restartGuard?: RestartGuardOptions;
+  /**
+   * Reads the masters' clocks with the votes: who steps, or strays from the others, is told by a `clock` event, and left
+   * out where `exclude` is set. Keys expire by these clocks. See the README. Default: not watched.
+   */
+  readonly clockWatch?: boolean | ClockWatchOptions;
   /** Clocks, timers and random bytes. Default: the system's. */
   readonly runtime?: Runtime;
 }
@@ -101,6 +108,8 @@ export interface RedlockEvents {
   error: (error: NodeError) => void;
   /** A lock was lost before it was released. */
   lost: (lock: Lock) => void;
+  /** With `clockWatch`: a master's clock has stepped, is astray, or is in line again. Once for each change. */
+  clock: (event: ClockEvent) => void;
 }
 
 /** What primitives that are built on a Redlock work with, besides its public face. */
@@ -109,6 +118,8 @@ export interface Inside {
   /** Cancelled by `quit`. */
   readonly closed: Cancellation;
   settingsFor(options: Partial<Settings> | undefined): Settings;
+  /** A handle on a hold. */
+  lockOf(lease: Lease, attempts: Attempts): Lock;
   /** As `acquire` with just these settings, but comes to the reason where there is no lock. */
   contend(
     resources: readonly string[],
@@ -162,8 +173,8 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     this.#limit = pLimit(acquireConcurrency);
     const report = (error: NodeError) => {
       // Given up by ourselves: no fault of the master's.
-      if (error.reason === "UNSEEDED" && this.#guard) void this.#guard.seed(error);
-      else if (error.reason !== "ABANDONED") this.#tell(() => void this.emit("error", error));
+      this.#guard?.hear(error);
+      if (error.reason !== "ABANDONED") this.#tell(() => void this.emit("error", error));
     };
     const scripted = (client: IoredisClient) =>
       new ScriptedNode(connectionOf(client), { groupCommit, queue, onFault: report, runtime });
@@ -191,6 +202,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       isQueued: nodes.every((node) => node.queue),
       report,
     };
+    if (options?.clockWatch) this.#watchClocks(options.clockWatch === true ? {} : options.clockWatch);
     const nodeTimeout = this.#settings.nodeTimeout ?? defaultNodeTimeout;
     this.#guard = restartGuard && new RestartGuard(this.#coordinator, restartGuard, nodeTimeout);
     this.#room = this.#coordinator.isQueued ? new WaitingRoom(this.#coordinator) : undefined;
@@ -336,6 +348,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       coordinator: redlock.#coordinator,
       closed: redlock.#closed,
       settingsFor: (options) => redlock.#settingsFor(options),
+      lockOf: (lease, attempts) => redlock.#lockOf(lease, attempts),
       contend: async (resources, ttl, settings, signal) => {
         const contest = await redlock.#contend(resources, ttl, settings, { signal });
         return contest.lease ? redlock.#lockOf(contest.lease, contest.attempts) : contest.error;
@@ -400,6 +413,22 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     } finally {
       this.#contests.delete(cancellation);
       forget?.();
+    }
+  }
+
+  #watchClocks(options: ClockWatchOptions): void {
+    const { nodes, runtime } = this.#coordinator;
+    const { driftFactor } = this.#settings;
+    checkMaxOffset(options.maxOffset);
+    const watch = new ClockWatch(options, driftFactor, runtime, (event) =>
+      this.#tell(() => void this.emit("clock", event)),
+    );
+    for (const node of nodes) {
+      // (A Cluster is many masters, with a clock each.)
+      if (!node.keepsCounters || !node.watchClock) {
+        throw new InvalidArgumentError("clockWatch: neither a Redis Cluster nor nodes without scripts can be watched");
+      }
+      node.watchClock(watch.clockOf(node.name));
     }
   }
 

@@ -35,6 +35,8 @@ export class RestartGuard {
   readonly #options: RestartGuardOptions;
   readonly #timeout: number;
   #isAgreed = false;
+  /** The masters that have been heard. */
+  readonly #compared = new Set<number>();
   #problem: Error | undefined;
   #first: Promise<void> | undefined;
   #isComparing = false;
@@ -50,8 +52,8 @@ export class RestartGuard {
   }
 
   /**
-   * To be waited for before the first vote. Where too few masters answer the others vote all the same, but none that
-   * has restarted: they are asked again, with the next vote.
+   * To be waited for before the first vote. Where too few masters answer, they vote all the same, but none that has
+   * restarted: it says so, and all are asked again.
    * @throws InvalidArgumentError where a master says that this cannot work.
    */
   async begin(): Promise<void> {
@@ -59,7 +61,6 @@ export class RestartGuard {
     this.#first ??= this.#compare();
     await this.#first;
     if (this.#problem) await this.#compare();
-    else if (!this.#isAgreed) void this.#compare();
     if (this.#problem) throw this.#problem;
   }
 
@@ -74,12 +75,18 @@ export class RestartGuard {
     this.#isAgreed = true;
   }
 
+  /** A master did not vote. Where it waits for something that this client can do, that is done. */
+  hear(error: NodeError): void {
+    if (error.reason === "UNSEEDED") void this.#seed(error);
+    else if (error.reason === "UNGUARDED") void this.#compare();
+  }
+
   /**
    * A master votes again, but has forgotten fencing counters, and has said so (PROTOCOL 14.10): it is given the largest
    * floor of so many others that every quorum has one of them. Where these stay away for another `maxTtl` the clock
    * has to do, and the user is told.
    */
-  async seed({ node: name, message }: NodeError): Promise<void> {
+  async #seed({ node: name, message }: NodeError): Promise<void> {
     const { nodes, quorum, runtime, report } = this.#coordinator;
     // The floors are asked for after the quarantine of this epoch: while it lasts they may still rise unseen.
     const epoch = /UNSEEDED (\d+)/.exec(message)?.[1];
@@ -94,8 +101,9 @@ export class RestartGuard {
     if (isCertain || runtime.monotonic() - seeding.since >= this.#options.maxTtl) {
       const floors = (isCertain ? sound : found).map(({ floor }) => floor);
       const floor = Math.max(isCertain ? 0 : Math.floor(runtime.wall() * 1000), ...floors);
+      // Told before any token is made of it.
+      if (!isCertain) report(uncertain(name, sound.length, enough));
       const answer = await nodes.find((node) => node.name === name)!.seed!(epoch, floor);
-      if (answer.vote === "yes" && !isCertain) report(uncertain(name, sound.length, enough));
       if (answer.vote !== "none") this.#unseeded.delete(name);
     }
     seeding.isBusy = false;
@@ -104,18 +112,26 @@ export class RestartGuard {
   async #compare(): Promise<void> {
     if (this.#isComparing) return;
     this.#isComparing = true;
-    // Those that any quorum of clients with another maxTtl has a master in, besides one that has forgotten it.
-    const { nodes, quorum } = this.#coordinator;
-    const enough = Math.min(nodes.length, quorum + 1);
-    const answers = await this.#ask((node) => node.findings!(), enough);
     this.#problem = undefined;
-    for (const [index, answer] of answers.entries()) {
-      const { name } = nodes[index]!;
-      if (isFindings(answer)) this.#problem ??= this.#differs(answer, name);
-      else if (answer?.error.reason === "NOPERM") this.#problem ??= forbidden(name, answer);
-    }
-    this.#isAgreed = this.#problem === undefined && answers.filter(isFindings).length >= enough;
+    await this.#ask(
+      (node) => node.findings!(),
+      (index, answer) => this.#learn(index, answer),
+    );
     this.#isComparing = false;
+  }
+
+  /** What a master says stays so, also where it says it late. */
+  #learn(index: number, answer: GuardFindings | Fault): boolean {
+    const { nodes, quorum } = this.#coordinator;
+    const { name } = nodes[index]!;
+    if (isFindings(answer)) {
+      this.#problem ??= this.#differs(answer, name);
+      this.#compared.add(index);
+    } else if (answer.error.reason === "NOPERM") this.#problem ??= forbidden(name, answer);
+    // Any quorum of clients with another maxTtl has one of these, besides a master that has forgotten it.
+    const enough = Math.min(nodes.length, quorum + 1);
+    if (this.#problem === undefined && this.#compared.size >= enough) this.#isAgreed = true;
+    return this.#isAgreed;
   }
 
   #differs({ maxTtl }: GuardFindings, name: string): InvalidArgumentError | undefined {
@@ -133,10 +149,10 @@ export class RestartGuard {
     }
   }
 
-  /** Asks all, and waits for so many of them, or until their time is up. */
+  /** Asks all, and waits until `hear` has heard enough, or their time is up. */
   async #ask(
     ask: (node: LockNode) => Promise<GuardFindings | Fault>,
-    enough: number = Number.POSITIVE_INFINITY,
+    hear: (index: number, answer: GuardFindings | Fault) => boolean = () => false,
   ): Promise<Answers> {
     const { nodes, runtime, clock } = this.#coordinator;
     const round: Round<GuardFindings> = new Round<GuardFindings>({
@@ -145,7 +161,7 @@ export class RestartGuard {
       clock,
       timeout: this.#timeout,
       ask,
-      hear: () => round.answers.filter(isFindings).length >= enough,
+      hear,
     });
     await round.decided;
     return round.answers;
@@ -183,7 +199,7 @@ function forbidden(name: string, { error }: Fault): InvalidArgumentError {
 
 function uncertain(name: string, heard: number, enough: number): NodeError {
   const masters = `only ${heard} of the ${enough} masters that would be needed have kept theirs`;
-  return new NodeError(name, "UNCERTAIN_FLOOR", `its fencing counters were set by the clock: ${masters}`);
+  return new NodeError(name, "UNCERTAIN_FLOOR", `its fencing counters are set by the clock: ${masters}`);
 }
 
 function checkOptions(options: RestartGuardOptions, nodes: readonly LockNode[]): void {

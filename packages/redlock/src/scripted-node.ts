@@ -1,6 +1,7 @@
+import type { MasterClock } from "./clock-watch.ts";
 import type { Connection } from "./connection.ts";
 import type { NodeError } from "./errors.ts";
-import { failed, unexpected, unsent } from "./fault.ts";
+import { failed, fault, unexpected, unsent } from "./fault.ts";
 import { Inbox } from "./inbox.ts";
 import type {
   Answer,
@@ -13,7 +14,7 @@ import type {
   LockQueue,
   ReleaseAnswer,
 } from "./node.ts";
-import { holdingIn, type Operation } from "./operation.ts";
+import { holdingIn, type Operation, type Time } from "./operation.ts";
 import { type Outbox, type OutboxRuntime, outboxOf } from "./outbox.ts";
 import { systemRuntime } from "./system.ts";
 
@@ -39,6 +40,9 @@ export class ScriptedNode implements LockNode {
   readonly #groupCommit: boolean;
   readonly #outbox: Outbox;
   #guard: Guard | undefined;
+  #clock: MasterClock | undefined;
+  /** Whether a question for the time is unanswered: one at a time is enough. */
+  #isReading = false;
 
   constructor(connection: Connection, options: ScriptedNodeOptions = {}) {
     this.#connection = connection;
@@ -48,6 +52,11 @@ export class ScriptedNode implements LockNode {
     this.#groupCommit = options.groupCommit ?? true;
     this.#outbox = outboxOf(connection, options.runtime ?? systemRuntime);
     if (options.queue ?? true) this.queue = this.#makeQueue(options.onFault ?? (() => {}));
+  }
+
+  /** For scripts of others, beside its own. */
+  get connection(): Connection {
+    return this.#connection;
   }
 
   refuses(resources: readonly string[]): string | undefined {
@@ -63,11 +72,11 @@ export class ScriptedNode implements LockNode {
   }
 
   release(resources: readonly string[], tokens: readonly string[]): Promise<ReleaseAnswer> {
-    return this.#post<ReleaseAnswer>(this.queue ? "l" : "r", resources, tokens, 0, undefined);
+    return this.#post<ReleaseAnswer>(this.#hasQueue(resources) ? "l" : "r", resources, tokens, 0, undefined);
   }
 
   async inspect(resource: string): Promise<Holding | Fault> {
-    if (this.queue) return this.#post<Holding>("i", [resource], [], 0, undefined);
+    if (this.#hasQueue([resource])) return this.#post<Holding>("i", [resource], [], 0, undefined);
     const obstacle = this.#connection.isReady ? undefined : await this.#connected();
     if (obstacle !== undefined) return unsent(this.name, obstacle);
     // Behind all that was asked for before.
@@ -83,6 +92,10 @@ export class ScriptedNode implements LockNode {
 
   guardWith(guard: Guard): void {
     this.#guard = guard;
+  }
+
+  watchClock(clock: MasterClock): void {
+    this.#clock = clock;
   }
 
   findings(guard?: Guard): Promise<GuardFindings | Fault> {
@@ -106,14 +119,26 @@ export class ScriptedNode implements LockNode {
     this.#connection.disconnect();
   }
 
+  /** On a Cluster a queue has to be in the slot of its key, and for a brace outside of a {hash tag} no name is. */
+  #hasQueue(resources: readonly string[]): boolean {
+    if (!this.queue) return false;
+    return (
+      this.keepsCounters || resources.every((name) => !name.includes("}") || /^[^{]*\{[^}]+\}/.test(name))
+    );
+  }
+
   #makeQueue(onFault: (error: NodeError) => void): LockQueue {
     const inbox = new Inbox(this.#connection, (error) => {
       onFault(failed(this.name, error, this.#connection.isReply(error), []).error);
     });
     return {
-      enrol: (enrolment) => this.#claim("q", enrolment, [enrolment.token, inbox.address]),
+      enrol: (enrolment) =>
+        this.#hasQueue(enrolment.resources)
+          ? this.#claim("q", enrolment, [enrolment.token, inbox.address])
+          : this.#claim("v", enrolment, [enrolment.token]),
       swap: (claim, previous) => this.#claim("s", claim, [claim.token, previous]),
-      listen: (channel, hear, onListening) => inbox.listen(channel, hear, onListening),
+      listen: (channel, hear, onListening) =>
+        inbox.listen(channel, (...handed) => void (this.#isExcluded || hear(...handed)), onListening),
       get isListening() {
         return inbox.isListening;
       },
@@ -121,10 +146,31 @@ export class ScriptedNode implements LockNode {
   }
 
   #claim(kind: Operation["kind"], claim: Claim, words: readonly string[]): Promise<Answer> {
-    return this.#post<Answer>(kind, claim.resources, words, claim.ttl, claim);
+    const post = () => this.#post<Answer>(kind, claim.resources, words, claim.ttl, claim);
+    return this.#clock ? this.#read(this.#clock, claim.ttl, post) : post();
   }
 
-  #post<A extends Answer | ReleaseAnswer | Holding | GuardFindings>(
+  get #isExcluded(): boolean {
+    return this.#clock?.isExcluded === true;
+  }
+
+  /** With the time, which comes in the same reply and is looked at first. */
+  async #read(clock: MasterClock, ttl: number, post: () => Promise<Answer>): Promise<Answer> {
+    clock.askedFor(ttl);
+    if (!this.#isReading) {
+      this.#isReading = true;
+      const sent = clock.now();
+      void this.#post<Time>("c", [], [], 0, undefined).then((answer) => {
+        this.#isReading = false;
+        if ("time" in answer) clock.hear(sent, answer.time);
+      });
+    }
+    const answer = await post();
+    if (answer.vote !== "yes" || !this.#isExcluded) return answer;
+    return fault(this.name, "CLOCK", "its clock has stepped, or is astray", true);
+  }
+
+  #post<A extends Answer | ReleaseAnswer | Holding | GuardFindings | Time>(
     kind: Operation["kind"],
     keys: readonly string[],
     words: readonly string[],

@@ -86,7 +86,8 @@ end
  */
 const queueOf = `
 local function queueOf(key)
-  if string.find(key, "{", 1, true) then return "quorlock:queue:" .. key end
+  local tag = string.match(key, "^[^{]*{([^}]*)}")
+  if tag and tag ~= "" then return "quorlock:queue:" .. key end
   return "quorlock:queue:{" .. key .. "}"
 end
 `;
@@ -308,7 +309,7 @@ if #KEYS == 1 and redis.call("GET", key) == ARGV[#ARGV] and redis.call("EXISTS",
 end
 ${isMine}${queue}${leave}return leave(1, #KEYS, 1, #ARGV)
 `,
-  sha1: "2f9e4228a9072e5fa89346540bf8bccfde71265e",
+  sha1: "6e2010304eee80058489a698ab45b4540ab20b22",
 };
 
 /**
@@ -386,5 +387,5 @@ for kind, keys, number, ticket, patience, proposal in string.gmatch(ARGV[1], ope
 end
 return replies
 `,
-  sha1: "fe2f32de18bc3d4bba6bd872cf86738eb0ab85b0",
+  sha1: "1f047af1cf5fc992b1fa5b4f31068a5ac42f9bfb",
 };

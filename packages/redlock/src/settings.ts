@@ -126,6 +126,10 @@ const ttlRange: Range = {
   what: `a whole number of milliseconds from 1 to ${Number.MAX_SAFE_INTEGER}`,
 };
 
+export function checkMaxOffset(value: unknown): void {
+  if (value !== undefined) checkNumber("clockWatch.maxOffset", value, milliseconds);
+}
+
 export function checkMaxTtl(value: unknown): asserts value is number {
   checkNumber("restartGuard.maxTtl", value, ttlRange);
 }

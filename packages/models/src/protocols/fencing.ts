@@ -104,7 +104,7 @@ export function fencing(bounds: FencingBounds, mutant?: FencingMutant): Model {
     token.set(next, 0, attempt);
     for (const node of nodes.all) {
       role.set(next, 0, attempt, node);
-      if (mutant !== fencingMutants[4]) value.set(next, 0, attempt, node);
+      if (mutant !== "the fast path counts yeses to votes with another proposal") value.set(next, 0, attempt, node);
       const left = turn.get(next, attempt, node);
       turn.set(next, 0, attempt, node);
       for (const other of attempts.all) {
@@ -124,7 +124,7 @@ export function fencing(bounds: FencingBounds, mutant?: FencingMutant): Model {
     if (vote.get(now, attempt, node) !== underWay || !mayTake(now, attempt, node)) return;
     const old = counter.get(now, node);
     const proposed = proposal.get(now, attempt);
-    const stored = mutant === fencingMutants[0] ? old + 1 : Math.max(old, proposed);
+    const stored = mutant === "the token is the largest of per-node INCRs" ? old + 1 : Math.max(old, proposed);
     step(
       () => `node ${node} votes for attempt ${attempt}: its counter was ${old}, now it is ${stored}`,
       (next) => {
@@ -144,7 +144,7 @@ export function fencing(bounds: FencingBounds, mutant?: FencingMutant): Model {
     for (const node of nodes.all) {
       const previous = previousRound(attempt);
       if (vote.get(now, attempt, node) === yes) read.set(node, value.get(now, attempt, node));
-      else if (mutant === fencingMutants[4] && previous !== 0 && vote.get(now, previous, node) === yes) {
+      else if (mutant === "the fast path counts yeses to votes with another proposal" && previous !== 0 && vote.get(now, previous, node) === yes) {
         read.set(node, value.get(now, previous, node));
       }
     }
@@ -161,7 +161,7 @@ export function fencing(bounds: FencingBounds, mutant?: FencingMutant): Model {
         decided(next, granted, attempt, fenced);
         for (const node of read) role.set(next, counted, attempt, node);
       };
-      if (mutant === fencingMutants[0]) {
+      if (mutant === "the token is the largest of per-node INCRs") {
         step(() => `attempt ${attempt} reads nodes ${read.join(", ")}: token ${largest + 1}`, grant(largest + 1));
       } else if (largest < proposed) {
         step(() => `attempt ${attempt} reads nodes ${read.join(", ")}: token ${proposed} at once`, grant(proposed));
@@ -190,12 +190,12 @@ export function fencing(bounds: FencingBounds, mutant?: FencingMutant): Model {
   function store(now: State, step: Step, attempt: number, node: number): void {
     const part = role.get(now, attempt, node);
     if (part !== madeToken && part !== elsewhere) return;
-    if (key.get(now, node) !== attempt && mutant !== fencingMutants[1]) return;
+    if (key.get(now, node) !== attempt && mutant !== "round two stores without looking whose the key is") return;
     const old = counter.get(now, node);
     const fenced = token.get(now, attempt);
     // Elsewhere the token may be too small: it comes from values of other nodes.
-    if (part === elsewhere && old >= fenced && mutant !== fencingMutants[3]) return;
-    const stored = mutant === fencingMutants[2] ? old : Math.max(old, fenced);
+    if (part === elsewhere && old >= fenced && mutant !== "an acknowledgement counts though the counter was not below the token") return;
+    const stored = mutant === "round two stores nothing" ? old : Math.max(old, fenced);
     step(
       () => `node ${node} acknowledges token ${fenced} of attempt ${attempt}: its counter was ${old}, now it is ${stored}`,
       (next) => {

@@ -92,7 +92,7 @@ export function readersWriter(bounds: ReadersWriterBounds, mutant?: ReadersWrite
   const claims = (now: State, client: Client, kind: number): number =>
     nodes.all.filter((node) => hasAt(now, client, node) === kind).length;
   const writes = (now: State): boolean =>
-    phaseOf(now, writer) === holding || (mutant === readersWriterMutants[1] && phaseOf(now, writer) === downgraded);
+    phaseOf(now, writer) === holding || (mutant === "the write claim stands during the downgrade" && phaseOf(now, writer) === downgraded);
   const upgraded = (now: State, client: Client): boolean =>
     phaseOf(now, client) === upgrading && claims(now, client, writeKey) >= 2;
   const reads = (now: State, client: Client): boolean =>
@@ -120,14 +120,22 @@ export function readersWriter(bounds: ReadersWriterBounds, mutant?: ReadersWrite
     if (doing !== idle && doing !== asking && doing !== over && mayRelease) {
       step(
         () => `${name} releases`,
-        (next) => setPhase(next, client, over),
+        (next) => end(next, client),
       );
     }
     if (doing !== idle && doing !== over) {
       const story = (): string => `${name} dies, or is told that its time is up`;
-      step(story, (next) => setPhase(next, client, over), "fault");
+      step(story, (next) => end(next, client), "fault");
     }
     if (doing === holding) convert(step, client);
+  }
+
+  /** What still arrives for one who is over keeps a node from others until it expires: as if it had come before. */
+  function end(next: State, client: Client): void {
+    setPhase(next, client, over);
+    for (const node of nodes.all) {
+      arrive(next, request | swap, client, node);
+    }
   }
 
   /** Downgrading; and upgrading, which the protocol refuses. */
@@ -140,7 +148,7 @@ export function readersWriter(bounds: ReadersWriterBounds, mutant?: ReadersWrite
           send(next, swap, client);
         },
       );
-    } else if (mutant === readersWriterMutants[2]) {
+    } else if (mutant === "readers upgrade by waiting for each other to leave") {
       step(
         () => `${client.name} wants to write, reads on, and sends its upgrades`,
         (next) => {
@@ -180,7 +188,7 @@ export function readersWriter(bounds: ReadersWriterBounds, mutant?: ReadersWrite
     if (client === writer) intent.set(next, admitted ? 0 : 1, node);
     if (!admitted) return;
     if (hasAt(next, client, node) === 0) setHas(next, client, node, client === writer ? writeKey : readEntry);
-    if (client !== writer && mutant === readersWriterMutants[0]) sharedExpiry.set(next, client.number, node);
+    if (client !== writer && mutant === "the readers of a node share one expiry, that of the last to come") sharedExpiry.set(next, client.number, node);
   }
 
   function takeSwap(now: State, step: Step, client: Client, node: number): void {

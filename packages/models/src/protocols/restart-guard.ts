@@ -94,7 +94,7 @@ export function restartGuard(bounds: GuardBounds, mutant?: GuardMutant): Model {
   // Whoever brings the floor back: 1 + the counter of each node that was read, 0 for none.
   const floorRead = layout.field([nodes]);
 
-  const quarantine = mutant === guardMutants[1] ? maxTtl - 1 : maxTtl;
+  const quarantine = mutant === "the quarantine is shorter than the longest ttl" ? maxTtl - 1 : maxTtl;
 
   function begin(now: State, step: Step, attempt: number): void {
     if (phase.get(now, attempt) !== idle) return;
@@ -113,8 +113,8 @@ export function restartGuard(bounds: GuardBounds, mutant?: GuardMutant): Model {
 
   function acceptsVotes(now: State, node: number): boolean {
     const state = condition.get(now, node);
-    if (state === quarantined) return mutant === guardMutants[0];
-    if (state === withoutFloor) return mutant === guardMutants[5];
+    if (state === quarantined) return mutant === "votes are accepted during the quarantine";
+    if (state === withoutFloor) return mutant === "votes do not wait for the floor";
     return state === healthy;
   }
 
@@ -123,7 +123,7 @@ export function restartGuard(bounds: GuardBounds, mutant?: GuardMutant): Model {
       const story = (): string => `node ${node} votes for attempt ${attempt}: its counter was ${counter.get(now, node)}`;
       step(story, (next) => give(next, attempt, node));
     }
-    if (mutant === guardMutants[2]) handOver(now, step, attempt, node);
+    if (mutant === "the key is handed over during the quarantine") handOver(now, step, attempt, node);
   }
 
   function give(next: State, attempt: number, node: number): void {
@@ -220,7 +220,7 @@ export function restartGuard(bounds: GuardBounds, mutant?: GuardMutant): Model {
         (next) => {
           key.set(next, attempt, node);
           keyLives.set(next, maxTtl, node);
-          const ownVoteStood = vote.get(now, attempt, node) === yes || mutant === guardMutants[6];
+          const ownVoteStood = vote.get(now, attempt, node) === yes || mutant === "a repair during the quarantine counts where the holder had no vote";
           const counts = condition.get(now, node) !== quarantined || ownVoteStood;
           extension.set(next, counts ? yes : notCounted, attempt, node);
         },
@@ -262,14 +262,14 @@ export function restartGuard(bounds: GuardBounds, mutant?: GuardMutant): Model {
     if (state === healthy) return;
     const others = nodes.all.filter((other) => other !== node);
     for (const other of others) {
-      if (floorRead.get(now, other) > 0 || (state !== withoutFloor && mutant !== guardMutants[3])) continue;
+      if (floorRead.get(now, other) > 0 || (state !== withoutFloor && mutant !== "the floor is read before the quarantine ends")) continue;
       step(
         () => `the counter of node ${other} is read for node ${node}: ${counter.get(now, other)}`,
         (next) => floorRead.set(next, counter.get(now, other) + 1, other),
       );
     }
     const read = others.map((other) => floorRead.get(now, other)).filter((floor) => floor > 0);
-    if (state !== withoutFloor || read.length < (mutant === guardMutants[4] ? 1 : 2)) return;
+    if (state !== withoutFloor || read.length < (mutant === "the floor is read from a single node" ? 1 : 2)) return;
     const floor = Math.max(...read) - 1;
     step(
       () => `node ${node} gets its floor: ${floor}`,

@@ -60,7 +60,7 @@ export function semaphore({ attempts: count }: { readonly attempts: number }, mu
   function isFree(now: State, attempt: number, node: number): boolean {
     const owners = attempts.all.filter((other) => has(now, other, node));
     const wanted = wantedBy(now, attempt);
-    if (mutant === semaphoreMutants[0]) {
+    if (mutant === "each node admits as many as there are permits") {
       return owners.reduce((sum, other) => sum + wantedBy(now, other).length, wanted.length) <= permits;
     }
     return owners.every((other) => wanted.every((slot) => wants.get(now, other, slot) === 0));

@@ -22,7 +22,7 @@ export const queueMutants = [
   "a push for an old round is counted in a later one",
   "a vote that was given up is counted again",
   "the head is handed the key without being told the round",
-  "a key that was handed over does not expire",
+  "keys never expire",
   "a loser keeps its vote",
 ] as const;
 export type QueueMutant = (typeof queueMutants)[number];
@@ -83,7 +83,7 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
   /** A yes, or a push. For an old round it is never counted (14.4), so it need not be kept. */
   function sendGrant(next: State, waiter: number, node: number, of: number): void {
     const current = phase.get(next, waiter) === waiting && round.get(next, waiter) === of;
-    const late = phase.get(next, waiter) === waiting && mutant === queueMutants[2];
+    const late = phase.get(next, waiter) === waiting && mutant === "a push for an old round is counted in a later one";
     if (current || late) send(next, grant, waiter, node, of);
   }
 
@@ -93,7 +93,7 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
     const of = head === 0 ? 0 : entry.get(next, head, node);
     key.set(next, head, node);
     keyRound.set(next, of, node);
-    if (head !== 0) sendGrant(next, head, node, mutant === queueMutants[4] ? round.get(next, head) : of);
+    if (head !== 0) sendGrant(next, head, node, mutant === "the head is handed the key without being told the round" ? round.get(next, head) : of);
     return head;
   }
 
@@ -102,7 +102,7 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
     if (!isOnItsWay(now, enrolment, waiter, node, of) || !isFirst(now, waiter, node, of)) return;
     const owner = key.get(now, node);
     const newest = Math.max(entry.get(now, waiter, node), owner === waiter ? keyRound.get(now, node) : 0);
-    const stale = newest > of && mutant !== queueMutants[0];
+    const stale = newest > of && mutant !== "the token is the same in all rounds: an old enrolment yields a newer vote";
     const outcome = (): string => {
       if (stale) return "which is older than what it knows, so it ignores it";
       const head = waiters.all.find((other) => other === waiter || entry.get(now, other, node) > 0)!;
@@ -115,7 +115,7 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
         takeAway(next, enrolment, waiter, node, of);
         if (stale) return;
         entry.set(next, of, waiter, node);
-        if (owner === waiter && mutant === queueMutants[6]) {
+        if (owner === waiter && mutant === "a loser keeps its vote") {
           keyRound.set(next, of, node);
           sendGrant(next, waiter, node, of);
         } else if (owner === 0 || owner === waiter) giveToHead(next, node);
@@ -127,7 +127,7 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
   function part(now: State, step: Step, waiter: number, node: number, of: number): void {
     if (!isOnItsWay(now, leave, waiter, node, of) || !isFirst(now, waiter, node, of)) return;
     if (bounds.inOrder && isOnItsWay(now, enrolment, waiter, node, of)) return;
-    const anyRound = mutant === queueMutants[1];
+    const anyRound = mutant === "a leave of an old round deletes a newer vote";
     step(
       () => `node ${node} receives that waiter ${waiter} leaves, round ${of}`,
       (next) => {
@@ -152,7 +152,7 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
       if (full) renumber(state, waiter);
       round.set(state, next, waiter);
       for (const node of nodes.all) {
-        for (const of of rounds.all) if (mutant !== queueMutants[3]) takeAway(state, grant, waiter, node, of);
+        for (const of of rounds.all) if (mutant !== "a vote that was given up is counted again") takeAway(state, grant, waiter, node, of);
         send(state, enrolment, waiter, node, next);
       }
     };
@@ -194,7 +194,7 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
   /** Nodes whose yes or push the waiter counts: only those of its round. */
   function votes(now: State, waiter: number): number {
     const current = round.get(now, waiter);
-    const countsOld = mutant === queueMutants[2] || mutant === queueMutants[3];
+    const countsOld = mutant === "a push for an old round is counted in a later one" || mutant === "a vote that was given up is counted again";
     const counted = rounds.all.filter((of) => of === current || (of < current && countsOld));
     return nodes.all.filter((node) => counted.some((of) => isOnItsWay(now, grant, waiter, node, of))).length;
   }
@@ -256,15 +256,17 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
 
   function expire(now: State, step: Step, node: number): void {
     const owner = key.get(now, node);
-    if (owner !== 0 && mutant !== queueMutants[5] && mayExpire(now, owner, keyRound.get(now, node))) {
+    if (owner !== 0 && mutant !== "keys never expire" && mayExpire(now, owner, keyRound.get(now, node))) {
       step(
         () => `the key of waiter ${owner}, round ${keyRound.get(now, node)}, expires on node ${node}`,
         (next) => {
           key.set(next, 0, node);
           keyRound.set(next, 0, node);
         },
-        // A lease is longer than it takes a release to arrive.
-        rounds.all.some((of) => isOnItsWay(now, leave, owner, node, of)) ? "fault" : undefined,
+        // Where messages are never late, what renews or releases it arrives before.
+        bounds.inOrder && rounds.all.some((of) => (messages.get(now, owner, node, of) & ~grant) !== 0)
+          ? "fault"
+          : undefined,
       );
     }
     for (const waiter of waiters.all) {

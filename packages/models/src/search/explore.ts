@@ -24,10 +24,16 @@ export interface Exploration {
   readonly symmetry: number;
 }
 
+export interface SearchBounds {
+  /** So many states at most. More of them are a verdict of their own, never a "holds". */
+  readonly limit: number;
+  /** Off: every state for itself. Default: on. */
+  readonly symmetry?: boolean;
+}
+
 /** Breadth first, so the first state that is wrong is one of the nearest. Stops at it. */
-export function explore(model: Model, limit: number): Exploration {
-  const search = new Search(model, limit);
-  return search.run();
+export function explore(model: Model, bounds: SearchBounds): Exploration {
+  return new Search(model, bounds).run();
 }
 
 class Search {
@@ -41,10 +47,10 @@ class Search {
   #wrong: { readonly number: number; readonly reason: string } | undefined;
   #depth = 0;
 
-  constructor(model: Model, limit: number) {
+  constructor(model: Model, { limit, symmetry = true }: SearchBounds) {
     this.#model = model;
     this.#limit = limit;
-    this.#symmetry = new Symmetry(model.layout);
+    this.#symmetry = new Symmetry(symmetry ? model.layout.sorts : [], model.layout);
     this.#states = new StateSet(model.layout.width);
     this.#unseen = new Map(Object.entries(model.sights));
     this.#next = model.layout.blank();

@@ -18,9 +18,10 @@ export class Symmetry {
   readonly #original: State;
   readonly #renamed: State;
 
-  constructor(layout: Layout) {
+  /** Things of the given sorts may take each other's numbers, where they are interchangeable. */
+  constructor(sorts: readonly Sort[], layout: Layout) {
     // The first one changes nothing.
-    this.#renamings = assignments(layout.sorts.filter((sort) => sort.interchangeable))
+    this.#renamings = assignments(sorts.filter((sort) => sort.interchangeable))
       .slice(1)
       .map((numbers) => renaming(layout, numbers));
     this.#original = layout.blank();

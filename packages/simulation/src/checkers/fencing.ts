@@ -15,13 +15,20 @@ export class Fencing {
   readonly #findings: Findings;
   readonly #grants = new Map<string, Grant[]>();
   readonly #tokens = new Map<string, Set<number>>();
+  #isStopped = false;
 
   constructor(findings: Findings) {
     this.#findings = findings;
   }
 
+  /** So many masters have forgotten their counters that the clock has to do: nothing is promised any more (14.10). */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
   /** A hold of `resource` with `token` was asked for at `askedAt` and begins at `at`, not before those so far. */
   granted(resource: string, token: number, askedAt: number, at: number): void {
+    if (this.#isStopped) return;
     const grants = this.#grants.get(resource) ?? [];
     this.#grants.set(resource, grants);
     const tokens = this.#tokens.get(resource) ?? new Set();

@@ -232,7 +232,8 @@ export class Tenures {
         if (!master.isUp) return Number.POSITIVE_INFINITY;
         const entry = master.peek(resource);
         const guarded = this.#maxTtl === undefined ? 0 : master.votesFrom(this.#maxTtl);
-        const kept = entry?.value === lock.value ? (entry.expiresAt ?? 0) : 0;
+        const own = entry?.value === lock.value ? (entry.expiresAt ?? 0) : 0;
+        const kept = lock.keptUntil?.((key) => master.peek(key)) ?? own;
         // Gone when now exceeds the expiry, in whole milliseconds.
         const until = Math.max(kept, guarded);
         return until === 0 ? 0 : master.process.clocks.untilWall(now, until + 1);

@@ -1,6 +1,6 @@
 import type { Keyspace } from "./keyspace.ts";
 import { notAnInteger, type Reply, ReplyError, wrongType } from "./reply.ts";
-import { type SortedSet, scoreIn, scoreText, slice, withMember } from "./sorted-set.ts";
+import { boundIn, type Member, type SortedSet, scoreIn, scoreText, slice, withMember } from "./sorted-set.ts";
 import { scriptWith, twinOf } from "./twins/script-twins.ts";
 
 type Command = (args: readonly string[], now: number) => Reply;
@@ -39,6 +39,8 @@ export class RedisModel {
       ["RPUSH", ([key, ...values], now) => this.#push(key!, values, now)],
       ["ZADD", (args, now) => this.#addMembers(args, now)],
       ["ZREM", ([key, ...names], now) => this.#removeMembers(key!, names, now)],
+      ["ZSCORE", ([key, name], now) => this.#score(key!, name!, now)],
+      ["ZREMRANGEBYSCORE", ([key, first, last], now) => this.#removeRange(key!, first!, last!, now)],
       ["ZCARD", ([key], now) => this.#sorted(key!, now).length],
       ["ZRANGE", (args, now) => this.#range(args, now)],
       ["PUBLISH", ([channel, message]) => this.#publish(channel!, message!)],
@@ -158,6 +160,26 @@ export class RedisModel {
     const after = before.filter(({ name }) => !names.includes(name));
     if (after.length < before.length) this.#keepSorted(key, after, now);
     return before.length - after.length;
+  }
+
+  #score(key: string, name: string, now: number): string | null {
+    const member = this.#sorted(key, now).find((other) => other.name === name);
+    return member ? scoreText(member.score) : null;
+  }
+
+  /** A bound is the score itself, or behind a bracket all up to it. */
+  #removeRange(key: string, first: string, last: string, now: number): number {
+    const from = boundIn(first);
+    const to = boundIn(last);
+    const isIn = ({ score }: Member): boolean =>
+      (from.isOpen ? score > from.score : score >= from.score) &&
+      (to.isOpen ? score < to.score : score <= to.score);
+    const names = this.#sorted(key, now).filter(isIn);
+    return this.#removeMembers(
+      key,
+      names.map(({ name }) => name),
+      now,
+    );
   }
 
   #range([key, first, last, ...options]: readonly string[], now: number): Reply {

@@ -40,3 +40,13 @@ export function scoreText(score: number): string {
   if (Number.isFinite(score)) return String(score);
   return score > 0 ? "inf" : "-inf";
 }
+
+/** One end of a range of scores; `isOpen`: the score itself is not in it. */
+export function boundIn(text: string): { readonly score: number; readonly isOpen: boolean } {
+  const isOpen = text.startsWith("(");
+  try {
+    return { score: scoreIn(isOpen ? text.slice(1) : text), isOpen };
+  } catch {
+    throw new ReplyError("ERR min or max is not a float");
+  }
+}

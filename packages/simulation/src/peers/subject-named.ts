@@ -1,21 +1,26 @@
+import { guardMutants } from "../mutants/guard-mutants.ts";
 import { mutants, rareMutants } from "../mutants/mutants.ts";
 import { mutatedClient } from "../mutants/mutated-client.ts";
 import { type Subject, theClient } from "../run/subject.ts";
 import type { ScenarioSubject } from "../scenarios/scenario.ts";
 import { semaphoreMutant } from "../semaphore/mutants.ts";
+import { readWriteMutant } from "../read-write/mutants.ts";
+import { theReadWriteLock } from "../read-write/read-write-client.ts";
 import { theSemaphore } from "../semaphore/semaphore-client.ts";
 import { redlock5 } from "./redlock-5.ts";
 
 /** What can be simulated besides the mutants, by name. */
-export const subjectNames: readonly string[] = ["quorlock", "redlock-5", "semaphore"];
+export const subjectNames: readonly string[] = ["quorlock", "redlock-5", "semaphore", "read-write-lock"];
 
 /** The client, a peer, or a mutant by its own name; nothing where there is none of that name. */
 export async function subjectNamed(name: string): Promise<Subject | undefined> {
   if (name === "quorlock") return theClient;
   if (name === "redlock-5") return redlock5();
   if (name === "semaphore") return theSemaphore;
-  const mutant = [...mutants, ...rareMutants].find((candidate) => candidate.name === name);
-  return mutant ? mutatedClient(mutant) : semaphoreMutant(name);
+  if (name === "read-write-lock") return theReadWriteLock;
+  const mutant = [...mutants, ...rareMutants, ...guardMutants].find((candidate) => candidate.name === name);
+  if (mutant) return mutatedClient(mutant);
+  return (await semaphoreMutant(name)) ?? readWriteMutant(name);
 }
 
 /** What every scenario is run with. */

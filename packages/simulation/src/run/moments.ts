@@ -121,12 +121,12 @@ export class Moments {
     });
   }
 
-  /** KEYS, then token, ttl, and whether free keys are set. */
+  /** KEYS, then token, ttl, and whether free keys are set (or what readers and writers say). */
   #purposeOfClaim(args: Args): "vote" | "extension" | undefined {
     const [token, ttl, create] = args.slice(2 + Number(args[1]));
     if (this.#granted.has(token)) return ttl === 1 ? undefined : "extension";
     // Without setting it is the question after a refused vote.
-    return create === 1 ? "vote" : undefined;
+    return create === 1 || create === "vote" ? "vote" : undefined;
   }
 }
 

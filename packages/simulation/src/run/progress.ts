@@ -1,6 +1,7 @@
 import type { Findings } from "../checkers/findings.ts";
 import type { Master } from "../master/master.ts";
 import { queuePrefix } from "../master/twins/queue.ts";
+import type { SubjectLock } from "./subject.ts";
 import type { Worker } from "./worker.ts";
 
 // What can be demanded of everyone once all faults are over and every lock has run out.
@@ -9,7 +10,13 @@ import type { Worker } from "./worker.ts";
 export const longestPatience = 25_000;
 
 /** What the last locks are asked for with: nothing but a key that should be gone can stand in their way. */
-const patient = { ttl: 120_000, nodeTimeout: 20_000, retryCount: 10, retryDelay: 200, retryJitter: 100 };
+export const patient = {
+  ttl: 120_000,
+  nodeTimeout: 20_000,
+  retryCount: 10,
+  retryDelay: 200,
+  retryJitter: 100,
+};
 const waitTimeout = 60_000;
 
 function patientBelow(longestTtl: number): typeof patient {
@@ -36,6 +43,16 @@ export async function lockEach(
     if (lock) await worker.call("last release", 2 * patient.nodeTimeout, lock.release());
     else findings.violated("stuck", `${worker.process.name} could not lock ${resource} ${when}`);
   }
+}
+
+/** A lock that is there to be waited for. */
+export function lockForLong(worker: Worker, resource: string): Promise<SubjectLock | undefined> {
+  const { ttl, ...options } = patientBelow(worker.longestTtl);
+  return worker.call(
+    "last acquire",
+    200_000,
+    worker.redlock.acquire(resource, ttl, { ...options, waitTimeout }),
+  );
 }
 
 /** Tries each once, and gives it back: with rivals that do the same, most attempts fail. */

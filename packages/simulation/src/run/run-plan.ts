@@ -17,11 +17,13 @@ import type { Plan } from "../plan/plan.ts";
 import { Random } from "../random.ts";
 import { Bounds } from "./bounds.ts";
 import { Cluster } from "./cluster.ts";
+import { HalfCut } from "./half-cut.ts";
 import { calmFrom, inject } from "./injection.ts";
 import {
   judgeLeftovers,
   judgePlaces,
   lockEach,
+  lockForLong,
   longestPatience,
   longestPlace,
   patienceFor,
@@ -29,7 +31,7 @@ import {
 } from "./progress.ts";
 import { ScriptedWorker } from "./scripted-worker.ts";
 import { termsOf } from "./service.ts";
-import { foreignClient, type Subject, theClient } from "./subject.ts";
+import { foreignClient, type Subject, type SubjectLock, theClient } from "./subject.ts";
 import { Worker } from "./worker.ts";
 
 export interface RunOptions {
@@ -117,6 +119,9 @@ class Run {
       const itsSubject = plan.clients[index]!.isForeign ? foreign : subject;
       const connections = this.#cluster.links[index]!.map(({ commands }) => commands.connection);
       const redlock = itsSubject.create(connections, process, settings);
+      redlock.on?.("error", ({ reason }) => {
+        if (reason === "UNCERTAIN_FLOOR") checkers.fencing.stop();
+      });
       const workerOptions = {
         process,
         redlock,
@@ -193,6 +198,7 @@ class Run {
       await this.#each([first], patience, () => lockEach(first, resources.slice(0, 1), findings, when));
       await this.#run(thaw + 3 * network.longestLatency);
     }
+    await this.#serveBesideHalfCut(resources[0]!, patience);
     await this.#each(this.#living, patience, (worker) => tryEach(worker, resources));
     await this.#run(this.#now + 3 * network.longestLatency);
     const { keysOf = (resource: string) => [resource] } = this.#options.subject ?? theClient;
@@ -201,6 +207,30 @@ class Run {
     if (lasting > longestPatience) findings.violated("leftover", `a place in a queue lasts ${lasting} ms`);
     await this.#run(this.#now + 1.1 * Math.min(lasting, longestPatience) + 100);
     judgePlaces(masters, findings);
+  }
+
+  async #serveBesideHalfCut(resource: string, patience: number): Promise<void> {
+    const { settings, clients, network } = this.#plan;
+    const { findings } = this.#cluster;
+    const isQueueing = ({ process }: Worker): boolean =>
+      settings.queue !== false && !clients[this.#cluster.clients.indexOf(process)]!.isForeign;
+    const [first, ...others] = this.#living.filter(isQueueing);
+    if (!first || others.length < 2 || this.#plan.masters.length < 3) return;
+    const halfCut = others.slice(0, 2).map((worker, number) => new HalfCut(this.#cluster, worker, number));
+    let lock: SubjectLock | undefined;
+    await this.#each([first], patience, async () => {
+      lock = await lockForLong(first, resource);
+    });
+    for (const waiter of halfCut) waiter.begin(resource, settings.ttl);
+    await this.#run(this.#now + 4 * first.bounds.nodeTimeout + 2 * network.longestLatency);
+    for (const waiter of halfCut) waiter.cut();
+    const when = "while two who wait were cut off from more than half of the masters";
+    await this.#each([first], patience, async () => {
+      await lock?.release();
+      await lockEach(first, [resource], findings, when);
+    });
+    for (const waiter of halfCut) waiter.end();
+    await this.#run(this.#now + patience, () => halfCut.every(({ isDone }) => isDone));
   }
 
   async quit(): Promise<void> {

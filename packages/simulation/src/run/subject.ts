@@ -1,5 +1,6 @@
 import type { AcquireOptions, Connection, Runtime } from "@quorlock/redlock";
 import * as RedlockModule from "@quorlock/redlock";
+import type { Entry } from "../master/keyspace.ts";
 import type { Share } from "../checkers/shares.ts";
 import type { LockSettings } from "../plan/plan.ts";
 import type { Bounds } from "./bounds.ts";
@@ -35,6 +36,8 @@ export interface SubjectClient {
     routine: (signal: AbortSignal | undefined, lock: SubjectLock) => Promise<void>,
   ): Promise<void>;
   quit(): Promise<unknown>;
+  /** Of a master that failed to vote. */
+  on?(event: "error", listener: (error: { readonly reason: string }) => void): unknown;
   /** With the restart guard: the masters are new. */
   initialize?(): Promise<void>;
 }
@@ -47,6 +50,8 @@ export interface SubjectLock {
   readonly signal?: AbortSignal | undefined;
   /** Of what it is a part, where several may hold at a time. */
   readonly share?: Share;
+  /** Until when a master keeps others away, by its wall clock, ms, where that is not the expiry of the resource's key. */
+  keptUntil?(peek: (key: string) => Entry | undefined): number;
   /** What its user may believe is left, ms. */
   remaining(): number;
   extend(ttl: number): Promise<unknown>;

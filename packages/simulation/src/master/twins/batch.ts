@@ -2,7 +2,7 @@ import { type Reply, ReplyError } from "../reply.ts";
 import { claim, release } from "./claims.ts";
 import { checkProposal, counterOf, raise } from "./fence.ts";
 import { bar, findings, type Guarded, inQuarantine, seed, watch } from "./guard.ts";
-import { Queue, queueOf } from "./queue.ts";
+import { type Enrolment, Queue, queueOf } from "./queue.ts";
 import type { Rules } from "./rules.ts";
 import type { Call } from "./twin.ts";
 
@@ -87,6 +87,8 @@ function run(rules: Rules, call: Call, operation: Operation, guarded: Guarded | 
     return [call("GET", key!), call("PTTL", key!), call("ZCARD", queueOf(key!))];
   }
   checkProposal(proposal);
+  if (kind === "q" && isQuarantined && rules.handsOverInQuarantine)
+    new Queue(rules, call).stand(keys, enrolmentIn(operation));
   if (guarded) bar(rules, call, guarded, { kind, ttl: operation.numbers[0], proposal });
   let reply = claimed(rules, call, operation);
   if (isQuarantined && typeof reply === "number" && !rules.votesInQuarantine) return [-2, reply];
@@ -97,15 +99,19 @@ function run(rules: Rules, call: Call, operation: Operation, guarded: Guarded | 
   return [-1, reply, String(counter)];
 }
 
-function claimed(rules: Rules, call: Call, { kind, keys, args, numbers, proposal }: Operation): Reply {
-  const [number, ticket, patience] = numbers;
+function enrolmentIn({ args, numbers, proposal }: Operation): Enrolment {
+  const [token = "", inbox = ""] = args;
+  const [ttl, ticket, patience] = numbers;
+  return { token, ttl, ticket, patience, proposal, inbox };
+}
+
+function claimed(rules: Rules, call: Call, operation: Operation): Reply {
+  const { kind, keys, args, numbers } = operation;
+  const [number] = numbers;
   const [token = "", second = ""] = args;
   if (kind === "v" && keys.length === 1 && call("SET", keys[0]!, token, "NX", "PX", number))
     return Number(number);
-  if (kind === "q") {
-    const enrolment = { token, ttl: number, ticket, patience, proposal, inbox: second };
-    return new Queue(rules, call).enrol(keys, enrolment);
-  }
+  if (kind === "q") return new Queue(rules, call).enrol(keys, enrolmentIn(operation));
   return claim(rules, call, keys, token, number, {
     create: kind !== "e",
     previous: kind === "s" ? second : undefined,

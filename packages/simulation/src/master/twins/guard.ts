@@ -66,9 +66,10 @@ export function bar(
   if (proposal === "" && (kind === "e" || kind === "p")) return;
   if (state === "2" && !rules.votesInQuarantine) {
     const left = call("PTTL", quarantine) as number;
-    throw new ReplyError(`QUARANTINE it may have forgotten votes, for ${left} ms more`);
+    const seeds = rules.seedsInQuarantine ? ` UNSEEDED ${since}` : "";
+    throw new ReplyError(`QUARANTINE it may have forgotten votes, for ${left} ms more${seeds}`);
   }
-  if (proposal !== "" && state === "1") throw new ReplyError(`UNSEEDED ${since}`);
+  if (proposal !== "" && state === "1" && !rules.votesUnseeded) throw new ReplyError(`UNSEEDED ${since}`);
 }
 
 /** `findings` in the scripts. */

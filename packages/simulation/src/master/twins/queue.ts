@@ -11,7 +11,7 @@ export const queuePrefix = "quorlock:queue:";
 
 /** `queueOf` in the scripts. */
 export function queueOf(key: string): string {
-  return key.includes("{") ? queuePrefix + key : `${queuePrefix}{${key}}`;
+  return /^[^{]*\{[^}]+\}/.test(key) ? queuePrefix + key : `${queuePrefix}{${key}}`;
 }
 
 /** A claim that waits where it is refused. */
@@ -87,6 +87,11 @@ export class Queue {
   #isFreeFor(token: string, key: string): boolean {
     const owner = this.#call("GET", key) as string | null;
     return owner === null || this.#rules.isMine(owner, token);
+  }
+
+  /** Only in a mutant: it stands in the queue, whatever is free. */
+  stand(keys: readonly string[], enrolment: Enrolment): void {
+    this.#takePlace(keys, roundOf(enrolment.token)!.waiter, enrolment);
   }
 
   #takePlace(

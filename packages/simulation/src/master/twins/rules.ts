@@ -22,10 +22,12 @@ export interface Rules {
   quarantine(maxTtl: string): string;
   /** Whether it votes all the same. */
   readonly votesInQuarantine: boolean;
-  /** Whether it hands over what is given up meanwhile. */
+  /** Whether who is refused meanwhile has a place in the queue, and is handed what is given up. */
   readonly handsOverInQuarantine: boolean;
   /** Whether fencing counters are brought back before it is over. */
   readonly seedsInQuarantine: boolean;
+  /** Whether it votes without them. */
+  readonly votesUnseeded: boolean;
 }
 
 /** Those of the scripts as they are. */
@@ -42,6 +44,7 @@ export const rules: Rules = {
   votesInQuarantine: false,
   handsOverInQuarantine: false,
   seedsInQuarantine: false,
+  votesUnseeded: false,
 };
 
 /** The very token, or that of an earlier round of the same waiter. */

@@ -1,0 +1,231 @@
+import { Attempts } from "./attempts.ts";
+import { InvalidArgumentError, LockLostError } from "./errors.ts";
+import { Lease } from "./lease.ts";
+import { Lock, type SerializedLock } from "./lock.ts";
+import { resourcesOf } from "./read-write-node.ts";
+import { ReadWriteMasters } from "./read-write-masters.ts";
+import { type AcquireOptions, Redlock } from "./redlock.ts";
+import { Released } from "./release.ts";
+import { Renewal } from "./renewal.ts";
+import { checkHolding, checkTtl, nodeTimeoutFor, type Settings } from "./settings.ts";
+import { hold, type RedlockAbortSignal, type Routine } from "./using.ts";
+
+export { readWriteScripts } from "./read-write-scripts.ts";
+
+export type ReadOptions = Omit<AcquireOptions, "within">;
+
+export interface WriteOptions extends ReadOptions {
+  /**
+   * A read lock that the caller holds: as long as it does, writing is refused (InvalidArgumentError). Of two readers
+   * that wait for each other to stop reading neither would ever write: release it first, and read again what it read.
+   */
+  readonly from?: Lock | undefined;
+}
+
+/** A lock to write under, alone. */
+export type WriteLock = Lock & {
+  /**
+   * Goes on as a reader: nobody else writes in between. Resolves to the read lock; this lock counts as released from
+   * the call on, so whoever looks at it writes no more. The read lock lives for at least `ttl` ms, by default the ttl of
+   * this one. Where no quorum of masters confirms that, it is a read lock all the same for the time that was left, and
+   * its `state` is "unknown": other readers come in where the masters know of it.
+   * @throws LockLostError when this one is lost or was released.
+   */
+  downgrade(ttl?: number): Promise<Lock>;
+};
+
+/** As {@link Routine}, under a lock to write. */
+export type WriteRoutine<T> = (signal: RedlockAbortSignal, lock: WriteLock) => T | Promise<T>;
+
+/** Where a `backoff` decides when a writer asks again, it is taken to do so within this time, ms. */
+const usualBackoff = 1000;
+
+/**
+ * Many read, or one writes, over the same masters as the locks of `redlock`: everybody needs a majority of them, and
+ * each master lets in readers or a writer (PROTOCOL 10). What is granted is a `Lock`: whatever is true of one is true of
+ * these, but they have no fencing token.
+ *
+ * Waiting is asking again, by `retryDelay`. Where readers refuse a writer, the masters let no further reader in until it
+ * has asked again, so readers who come and go do not keep it out; and behind it whoever asks first is next, so writers
+ * do not keep readers out.
+ */
+export class ReadWriteLock {
+  readonly name: string;
+  readonly #redlock: Redlock;
+  readonly #masters: ReadWriteMasters;
+  readonly #resources: ReturnType<typeof resourcesOf>;
+
+  /**
+   * @param name what is read and written. The keys are `quorlock:rw:{name}:readers`, `:write` and `:intent`.
+   * @throws InvalidArgumentError for masters that are asked without scripts, or a redlock with `restartGuard`.
+   */
+  constructor(redlock: Redlock, name: string) {
+    if (typeof name !== "string" || name === "") {
+      throw new InvalidArgumentError("the name of a readers-writer lock must be a non-empty string");
+    }
+    this.#masters = ReadWriteMasters.of(redlock);
+    this.#redlock = this.#masters.redlock;
+    this.#resources = resourcesOf(name);
+    this.name = name;
+  }
+
+  /**
+   * Waits until nobody writes, and keeps writers out for `ttl` ms.
+   * @throws ResourceLockedError when there was a writer all the time; otherwise as {@link Redlock.acquire}.
+   */
+  read(ttl: number, options?: ReadOptions): Promise<Lock> {
+    return this.#redlock.acquire(this.#resources.read, ttl, options);
+  }
+
+  /** The same without waiting: `null` when somebody writes, or waits to. */
+  tryRead(ttl: number, options?: ReadOptions): Promise<Lock | null> {
+    return this.#redlock.tryAcquire(this.#resources.read, ttl, options);
+  }
+
+  /**
+   * Waits until nobody else writes or reads, and keeps everybody out for `ttl` ms. Readers that come while it waits come
+   * behind it; those that are there may stay for as long as they extend.
+   * @throws ResourceLockedError when others had it all the time; otherwise as {@link Redlock.acquire}.
+   */
+  async write(ttl: number, options: WriteOptions = {}): Promise<WriteLock> {
+    return this.#writeLockOf(await this.#acquire(ttl, options));
+  }
+
+  /** The same without waiting: `null` when somebody else writes or reads. */
+  async tryWrite(ttl: number, options: WriteOptions = {}): Promise<WriteLock | null> {
+    this.#refuseUpgrade(options);
+    const lock = await this.#redlock.tryAcquire(this.#resources.write, ttl, options);
+    return lock && this.#writeLockOf(lock);
+  }
+
+  /** Reads, runs `routine` while the lock is kept extended, and releases it; as {@link Redlock.using}. */
+  usingRead<T>(ttl: number, routine: Routine<T>): Promise<T>;
+  usingRead<T>(ttl: number, options: ReadOptions | undefined, routine: Routine<T>): Promise<T>;
+  async usingRead<T>(
+    ttl: number,
+    ...[optionsOrRoutine, routineAfterOptions]: [ReadOptions | Routine<T> | undefined, Routine<T>?]
+  ): Promise<T> {
+    const [options, routine] = argumentsOf<ReadOptions, Routine<T>>(optionsOrRoutine, routineAfterOptions);
+    return this.#redlock.using(this.#resources.read, ttl, options, routine);
+  }
+
+  /**
+   * Writes, runs `routine` while the lock is kept extended, and releases it; as {@link Redlock.using}. Where the routine
+   * downgrades, its read lock is kept extended and released in the same way, and has the signal that tells of its loss.
+   */
+  usingWrite<T>(ttl: number, routine: WriteRoutine<T>): Promise<T>;
+  usingWrite<T>(ttl: number, options: WriteOptions | undefined, routine: WriteRoutine<T>): Promise<T>;
+  async usingWrite<T>(
+    ttl: number,
+    ...[optionsOrRoutine, routineAfterOptions]: [WriteOptions | WriteRoutine<T> | undefined, WriteRoutine<T>?]
+  ): Promise<T> {
+    const [options = {}, routine] = argumentsOf<WriteOptions, WriteRoutine<T>>(
+      optionsOrRoutine,
+      routineAfterOptions,
+    );
+    const settings = this.#masters.settingsFor(options);
+    checkHolding(ttl, settings, options.automaticExtensionThreshold);
+    const lock = await this.#acquire(ttl, options);
+    let reading: { readonly lock: Lock; readonly renewal: Renewal } | undefined;
+    const writing = this.#writeLockOf(lock, (read) => {
+      reading = { lock: read, renewal: new Renewal(Lock.leaseOf(read), ttl, settings) };
+    });
+    try {
+      return await hold(lock, ttl, settings, options.signal, (signal) => routine(signal, writing));
+    } finally {
+      reading?.renewal.stop();
+      if (reading && !Lock.leaseOf(reading.lock).handedOver) await reading.lock.release();
+    }
+  }
+
+  /** A handle on a read or write lock that another process took; see {@link Redlock.resume}. */
+  resume(serialized: SerializedLock): Lock {
+    const [resource, ...more] = serialized?.resources ?? [];
+    const { read, write } = this.#resources;
+    if (more.length > 0 || (resource !== read && resource !== write)) {
+      throw new InvalidArgumentError(`the serialised lock is none of ${JSON.stringify(this.name)}`);
+    }
+    const lock = this.#redlock.resume(serialized);
+    return resource === write ? this.#writeLockOf(lock) : lock;
+  }
+
+  async #acquire(ttl: number, options: WriteOptions): Promise<Lock> {
+    this.#refuseUpgrade(options);
+    const settings = this.#masters.settingsFor(options);
+    const { write } = this.#resources;
+    if (!isWaiting(settings)) return this.#redlock.acquire(write, ttl, options);
+    const stopWaiting = this.#masters.startWaiting(write, pauseAtMost(ttl, settings));
+    let isGranted = false;
+    try {
+      const lock = await this.#redlock.acquire(write, ttl, options);
+      isGranted = true;
+      return lock;
+    } finally {
+      stopWaiting();
+      if (!isGranted) this.#masters.withdraw(write);
+    }
+  }
+
+  #refuseUpgrade({ from }: WriteOptions): void {
+    if (!from || !from.resources.includes(this.#resources.read) || from.remaining() === 0) return;
+    throw new InvalidArgumentError(
+      `a read lock of ${JSON.stringify(this.name)} cannot be upgraded: two readers would wait for each other; release it first`,
+    );
+  }
+
+  /** The very handle that the `lost` event will name, and what only writers can do. */
+  #writeLockOf(lock: Lock, onDowngrade: (reading: Lock) => void = () => {}): WriteLock {
+    return Object.assign(lock, {
+      downgrade: (ttl?: number): Promise<Lock> => this.#downgrade(lock, ttl, onDowngrade),
+    });
+  }
+
+  /**
+   * PROTOCOL 14.13. The write claim ends before the first swap is sent. The read claim begins with what each master has
+   * promised to the writer: it has the key of one kind or the other until then, and lets no writer in. The swap is an
+   * extension of the read claim, which finds the writer's token on the master: so any later one makes up for a lost one.
+   */
+  async #downgrade(lock: Lock, ttl: number | undefined, onDowngrade: (reading: Lock) => void): Promise<Lock> {
+    const writing = Lock.leaseOf(lock);
+    if (writing.lost) throw new LockLostError(lock.resources, writing.lost.why);
+    if (writing.hasEnded) throw new LockLostError(lock.resources, "it was released");
+    const { token, deadlines, longestTtl, coordinator } = writing;
+    checkTtl(ttl ?? longestTtl, this.#masters.settingsFor(undefined));
+    const attempts = new Attempts(coordinator.nodes);
+    const resources = [this.#resources.read];
+    const terms = { resources, token, ttl: longestTtl, deadlines, resumed: !writing.mayRepair };
+    let reading!: Lock;
+    let confirmed!: Promise<unknown>;
+    void writing.releaseOnce(() => {
+      reading = this.#masters.lockOf(new Lease(coordinator, terms), attempts);
+      confirmed = reading.extend(ttl ?? longestTtl);
+      return Promise.resolve(new Released("released", attempts));
+    });
+    onDowngrade(reading);
+    await confirmed.catch((error: unknown) => {
+      // Too few have answered: it stands for as long as it did.
+      if (reading.remaining() === 0) throw error;
+    });
+    return reading;
+  }
+}
+
+function isWaiting({ waitTimeout, retryCount }: Settings): boolean {
+  return waitTimeout === undefined ? retryCount !== 0 : waitTimeout > 0;
+}
+
+/** So long after one attempt the masters have heard of the next, ms, with as much again to spare. */
+function pauseAtMost(ttl: number, settings: Settings): number {
+  const { backoff, retryDelay, retryJitter } = settings;
+  return 2 * (backoff ? usualBackoff : retryDelay + retryJitter) + nodeTimeoutFor(ttl, settings);
+}
+
+function argumentsOf<O extends object, R>(
+  optionsOrRoutine: O | R | undefined,
+  routineAfterOptions: R | undefined,
+): [options: O | undefined, routine: R] {
+  const isRoutine = typeof optionsOrRoutine === "function";
+  const routine = isRoutine ? optionsOrRoutine : routineAfterOptions;
+  if (typeof routine !== "function") throw new InvalidArgumentError("using needs a routine to run");
+  return [isRoutine ? undefined : (optionsOrRoutine as O | undefined), routine as R];
+}

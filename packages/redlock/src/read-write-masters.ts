@@ -1,0 +1,77 @@
+import { InvalidArgumentError } from "./errors.ts";
+import { ReadWriteNode, type WaitingWriters } from "./read-write-node.ts";
+import { type Inside, Redlock } from "./redlock.ts";
+import { ScriptedNode } from "./scripted-node.ts";
+import type { Settings } from "./settings.ts";
+import { newToken } from "./token.ts";
+
+const known = new WeakMap<Redlock, ReadWriteMasters>();
+
+/** The masters of a Redlock, as they are to readers and writers: one for all readers-writer locks of it. */
+export class ReadWriteMasters implements WaitingWriters {
+  /** Asks the same masters over the same connections, with the same settings, and tells what the other one tells. */
+  readonly redlock: Redlock;
+  readonly name: string;
+  readonly #inside: Inside;
+  readonly #nodes: readonly ReadWriteNode[];
+  /** By resource, for each writer that waits. */
+  readonly #waiting = new Map<string, readonly number[]>();
+
+  /** @throws InvalidArgumentError */
+  static of(redlock: Redlock): ReadWriteMasters {
+    let masters = known.get(redlock);
+    if (!masters) {
+      masters = new ReadWriteMasters(redlock);
+      known.set(redlock, masters);
+    }
+    return masters;
+  }
+
+  private constructor(redlock: Redlock) {
+    const { coordinator, closed, settingsFor } = Redlock.insideOf(redlock);
+    const settings = settingsFor(undefined);
+    if (settings.maxTtl !== undefined) {
+      throw new InvalidArgumentError("restartGuard does not watch over readers and writers");
+    }
+    const { runtime, nodes } = coordinator;
+    this.name = newToken(runtime);
+    this.#nodes = nodes.map((node) => {
+      if (node instanceof ScriptedNode) return new ReadWriteNode(node, this);
+      throw new InvalidArgumentError("readers and writers need masters that run scripts");
+    });
+    this.redlock = new Redlock(this.#nodes, { ...settings, runtime });
+    this.redlock.on("error", (error) => coordinator.report(error));
+    this.redlock.on("lost", (lock) => void redlock.emit("lost", lock));
+    this.#inside = Redlock.insideOf(this.redlock);
+    closed.onCancel(() => void this.redlock.quit());
+  }
+
+  settingsFor(options: Partial<Settings> | undefined): Settings {
+    return this.#inside.settingsFor(options);
+  }
+
+  lockOf(...hold: Parameters<Inside["lockOf"]>): ReturnType<Inside["lockOf"]> {
+    return this.#inside.lockOf(...hold);
+  }
+
+  patienceFor(resource: string): number {
+    return Math.max(0, ...(this.#waiting.get(resource) ?? []));
+  }
+
+  /** A writer waits from now on, and asks again within `patience` ms, until it calls what this returns. */
+  startWaiting(resource: string, patience: number): () => void {
+    this.#waiting.set(resource, [...(this.#waiting.get(resource) ?? []), patience]);
+    return () => {
+      const all = this.#waiting.get(resource)!;
+      const others = all.toSpliced(all.indexOf(patience), 1);
+      if (others.length > 0) this.#waiting.set(resource, others);
+      else this.#waiting.delete(resource);
+    };
+  }
+
+  /** Lets readers in again, where no other writer of this client waits. */
+  withdraw(resource: string): void {
+    if (this.#waiting.has(resource)) return;
+    for (const node of this.#nodes) void node.withdraw(resource);
+  }
+}

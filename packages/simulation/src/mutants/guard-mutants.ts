@@ -1,0 +1,53 @@
+import type { Edit, Mutant } from "./mutant.ts";
+
+const handsOver: Edit = {
+  file: "scripts.ts",
+  line: 'if kind == "r" or kind == "l" and inQuarantine() then',
+  instead: 'if kind == "r" then',
+};
+
+/**
+ * What is wrong with the restart guard: PROTOCOL 9, 14.7 to 14.10. Each is to be found where masters forget their votes.
+ * (That a repair in quarantine must not count where the vote was not the holder's, and that the floors of the fencing
+ * counters are read *after* the quarantine, is too rare here: the exhaustive model finds both.)
+ */
+export const guardMutants: readonly Mutant[] = [
+  {
+    name: "the quarantine is shorter than maxTtl",
+    edits: [
+      {
+        file: "guard-script.ts",
+        line: 'redis.call("SET", "quorlock:quarantine", "", "PX", longest)',
+        instead: 'redis.call("SET", "quorlock:quarantine", "", "PX", math.ceil(longest / 2))',
+      },
+    ],
+    rules: { quarantine: (maxTtl) => String(Math.ceil(Number(maxTtl) / 2)) },
+  },
+  {
+    name: "a master votes in quarantine",
+    edits: [{ file: "guard-script.ts", line: 'if guarded.state == "2" then\n    return', instead: "if false then\n    return" }],
+    rules: { votesInQuarantine: true },
+  },
+  {
+    name: "the fencing counters are brought back before the quarantine ends, and that ends it",
+    edits: [
+      { file: "guard-script.ts", line: 'guarded.state ~= "1" or', instead: 'guarded.state == "0" or' },
+      {
+        file: "restart-guard.ts",
+        line: 'if (error.reason === "UNSEEDED")',
+        instead: 'if (error.message.includes("UNSEEDED"))',
+      },
+    ],
+    rules: { seedsInQuarantine: true },
+  },
+  {
+    name: "a master votes before its fencing counters are brought back",
+    edits: [{ file: "guard-script.ts", line: 'if proposal ~= "" and guarded.state == "1" then', instead: "if false then" }],
+    rules: { votesUnseeded: true },
+  },
+  {
+    name: "who is refused in quarantine stands in the queue, and is handed the key",
+    edits: [handsOver],
+    rules: { handsOverInQuarantine: true },
+  },
+];

@@ -1,0 +1,89 @@
+import { createHash } from "node:crypto";
+import type * as RedlockModule from "@quorlock/redlock";
+import type * as ReadWriteModule from "@quorlock/redlock/read-write-lock";
+import type { SourceMutant } from "../mutants/mutant.ts";
+import { importMutated } from "../mutants/mutated-client.ts";
+import type { Subject } from "../run/subject.ts";
+import { readWriteClient, readWriteTraits } from "./read-write-client.ts";
+import { knowReadWriteScripts, type ReadWriteRules } from "./twins.ts";
+
+interface ReadWriteMutant extends SourceMutant {
+  /** What the scripts decide otherwise, where the edits are in their text. */
+  readonly readWriteRules?: Partial<ReadWriteRules>;
+}
+
+const scripts = "read-write-scripts.ts";
+
+/** Each must be found, as the mutants of the client must. */
+const readWriteMutants: readonly ReadWriteMutant[] = [
+  {
+    name: "readers have no expiry of their own",
+    edits: [
+      {
+        file: scripts,
+        line: 'redis.call("ZREMRANGEBYSCORE", readersKey, "-inf", "(" .. now)',
+        instead: "",
+      },
+      {
+        file: scripts,
+        line: 'if redis.call("PTTL", readersKey) < expiry - now then redis.call("PEXPIRE", readersKey, expiry - now) end',
+        instead: 'redis.call("PEXPIRE", readersKey, expiry - now)',
+      },
+    ],
+    readWriteRules: { readersExpireThemselves: false },
+  },
+  {
+    name: "the write claim stands during the downgrade",
+    edits: [
+      {
+        file: "read-write-lock.ts",
+        line: "void writing.releaseOnce(() => {",
+        instead: "const release = (): void => void writing.releaseOnce(() => Promise.resolve(new Released(\"released\", attempts)));\n    void (() => {",
+      },
+      {
+        file: "read-write-lock.ts",
+        line: 'return Promise.resolve(new Released("released", attempts));\n    });',
+        instead: "confirmed.then(release, release);\n    })();",
+      },
+    ],
+  },
+  {
+    name: "a writer does not look for readers",
+    edits: [{ file: scripts, line: "if last then", instead: "if false then" }],
+    readWriteRules: { writerSeesReaders: false },
+  },
+  {
+    name: "a reader does not look for the writer",
+    edits: [{ file: scripts, line: "elseif writer then", instead: "elseif false then" }],
+    readWriteRules: { readerSeesWriter: false },
+  },
+  {
+    name: "a downgrade only gives up the writer's key",
+    edits: [
+      {
+        file: scripts,
+        line: '  redis.call("DEL", writerKey)\nelseif',
+        instead: '  redis.call("DEL", writerKey)\n  return expiry - now\nelseif',
+      },
+    ],
+    readWriteRules: { swapMakesReader: false },
+  },
+];
+
+export const readWriteMutantNames: readonly string[] = readWriteMutants.map(({ name }) => name);
+
+/** The mutant of this name, if there is one. */
+export async function readWriteMutant(name: string): Promise<Subject | undefined> {
+  const mutant = readWriteMutants.find((candidate) => candidate.name === name);
+  if (!mutant) return undefined;
+  const client = await importMutated<typeof RedlockModule & typeof ReadWriteModule>(
+    mutant,
+    'export * from "./index.ts"; export * from "./read-write-lock.ts";',
+  );
+  if (mutant.readWriteRules) {
+    for (const script of Object.values(client.readWriteScripts) as { source: string; sha1: string }[])
+      script.sha1 = createHash("sha1").update(script.source).digest("hex");
+    knowReadWriteScripts(client.readWriteScripts, mutant.readWriteRules);
+  }
+  return { name, ...readWriteTraits, create: readWriteClient(client, client.ReadWriteLock) };
+}

@@ -1,0 +1,138 @@
+import * as RedlockModule from "@quorlock/redlock";
+import { ReadWriteLock, type WriteLock } from "@quorlock/redlock/read-write-lock";
+import type { Share } from "../checkers/shares.ts";
+import type { Entry } from "../master/keyspace.ts";
+import { clientOf, type Subject, type SubjectClient, type SubjectLock } from "../run/subject.ts";
+import "./twins.ts";
+
+// Readers and writers where a plan has locks: the same workload, faults and checks. A writer has every share there
+// is and a reader one, so that the checker of shares sees a writer who is not alone.
+
+const everyShare = 1000;
+/** Every third use of a lock writes. */
+const writesAmong = 3;
+
+function keysOf(name: string): { readonly readers: string; readonly write: string; readonly intent: string } {
+  const prefix = `quorlock:rw:{${name}}`;
+  return { readers: `${prefix}:readers`, write: `${prefix}:write`, intent: `${prefix}:intent` };
+}
+
+/** A hold, as a reader or as a writer who becomes one. */
+class Hold implements SubjectLock {
+  /** Two readers do not share a resource: what they do is in nobody's way. */
+  readonly resources: readonly string[];
+  readonly value: string;
+  readonly share: Share & { permits: number };
+  readonly signal: AbortSignal;
+  readonly #name: string;
+  readonly #controller = new AbortController();
+  #lock: RedlockModule.Lock;
+  #writing: WriteLock | undefined;
+
+  constructor(name: string, lock: RedlockModule.Lock, writing?: WriteLock) {
+    this.#name = name;
+    this.#lock = lock;
+    this.#writing = writing;
+    this.value = lock.value;
+    this.resources = [writing ? keysOf(name).write : `${keysOf(name).readers} ${lock.value}`];
+    this.share = { of: name, permits: writing ? everyShare : 1, limit: everyShare };
+    this.signal = this.#controller.signal;
+    this.#follow(lock);
+  }
+
+  remaining(): number {
+    return this.#lock.remaining();
+  }
+
+  /** A writer that would extend goes on as a reader. */
+  extend(ttl: number): Promise<unknown> {
+    return this.#writing ? this.downgrade(ttl) : this.#lock.extend(ttl);
+  }
+
+  async downgrade(ttl?: number): Promise<void> {
+    const writing = this.#writing!;
+    this.#writing = undefined;
+    const downgrading = writing.downgrade(ttl);
+    // What its code would be told while it waits. Before the call it was alone, and so it has been until now.
+    if (writing.remaining() === 0) this.share.permits = 1;
+    this.#lock = await downgrading;
+    this.share.permits = 1;
+    this.#follow(this.#lock);
+  }
+
+  release(): Promise<{ readonly outcome: string }> {
+    return this.#lock.release();
+  }
+
+  keptUntil(peek: (key: string) => Entry | undefined): number {
+    const { readers, write } = keysOf(this.#name);
+    const writer = peek(write);
+    if (writer?.value === this.value) return writer.expiresAt ?? 0;
+    const { value, expiresAt = 0 } = peek(readers) ?? {};
+    const members = typeof value === "object" && "sorted" in value ? value.sorted : [];
+    const own = members.find(({ name }) => name === this.value);
+    return own ? Math.min(own.score, expiresAt) : 0;
+  }
+
+  #follow({ signal }: RedlockModule.Lock): void {
+    if (signal.aborted) this.#controller.abort(signal.reason);
+    signal.addEventListener("abort", () => this.#controller.abort(signal.reason));
+  }
+}
+
+/** The readers-writer locks of one client process, each by the name of its resource. */
+export function readWriteLocksOf(redlock: RedlockModule.Redlock, Class: typeof ReadWriteLock): SubjectClient {
+  const locks = new Map<string, ReadWriteLock>();
+  let uses = 0;
+  const next = (resources: string | readonly string[]) => {
+    const name = typeof resources === "string" ? resources : resources[0]!;
+    const lock = locks.get(name) ?? new Class(redlock, name);
+    locks.set(name, lock);
+    uses += 1;
+    return { name, lock, writes: uses % writesAmong === 0, downgrades: uses % (2 * writesAmong) === 0 };
+  };
+  return {
+    async acquire(resources, ttl, options) {
+      const { name, lock, writes } = next(resources);
+      if (!writes) return new Hold(name, await lock.read(ttl, options));
+      const writing = await lock.write(ttl, options);
+      return new Hold(name, writing, writing);
+    },
+    async tryAcquire(resources, ttl, options) {
+      const { name, lock, writes } = next(resources);
+      const held = await (writes ? lock.tryWrite(ttl, options) : lock.tryRead(ttl, options));
+      return held && new Hold(name, held, writes ? (held as WriteLock) : undefined);
+    },
+    using(resources, ttl, routine) {
+      const { name, lock, writes, downgrades } = next(resources);
+      if (!writes) {
+        return lock.usingRead(ttl, (signal, reading) => routine(signal, new Hold(name, reading)));
+      }
+      return lock.usingWrite(ttl, async (_signal, writing) => {
+        const held = new Hold(name, writing, writing);
+        if (downgrades) await held.downgrade();
+        await routine(held.signal, held);
+      });
+    },
+    quit: () => redlock.quit(),
+  };
+}
+
+/** What they are as a subject, whichever copy of the client it is. */
+export const readWriteTraits: Pick<Subject, "keysOf"> = { keysOf: (name) => Object.values(keysOf(name)) };
+
+/** Nobody stands in a queue, and nothing else of a plan is for them either. */
+export function readWriteClient(
+  client: Parameters<typeof clientOf>[0],
+  Class: typeof ReadWriteLock,
+): Subject["create"] {
+  return (connections, runtime, { restartGuard: _, fencing: __, ...settings }) =>
+    readWriteLocksOf(clientOf(client, connections, runtime, { ...settings, queue: false }), Class);
+}
+
+/** Readers and writers as they are published. */
+export const theReadWriteLock: Subject = {
+  name: "read-write-lock",
+  ...readWriteTraits,
+  create: readWriteClient(RedlockModule, ReadWriteLock),
+};

@@ -1,0 +1,54 @@
+import { createHash } from "node:crypto";
+import { readWriteScripts } from "@quorlock/redlock/read-write-lock";
+import { afterAll, describe, expect, test } from "vitest";
+import { Pool } from "../cli/pool.ts";
+import { promisedPlan } from "../plan/swarm.ts";
+import { runPlan } from "../run/run-plan.ts";
+import { explore, plansOf } from "../search/explore.ts";
+import { inOrder } from "../search/runner.ts";
+import { readWriteMutantNames } from "./mutants.ts";
+import { theReadWriteLock } from "./read-write-client.ts";
+import { writtenFrom } from "./twins.ts";
+
+const pool = new Pool();
+afterAll(() => pool.close());
+
+test.each(Object.entries(readWriteScripts))("the twin of %s was written from this very text", (name, script) => {
+  const digest = createHash("sha1").update(script.source).digest("hex");
+  // Rewrite the twin when this fails, and only then its digest.
+  expect(writtenFrom).toHaveProperty(name, digest);
+  expect(script.sha1).toBe(digest);
+});
+
+describe("readers and writers", () => {
+  test("never have a writer beside anybody inside the promised model, whatever happens", async () => {
+    const trials = inOrder(pool.runner(theReadWriteLock.name), plansOf(promisedPlan, 1, 60));
+    const { violated, marks } = await explore(trials);
+    expect(violated.flatMap(({ outcome }) => outcome.violations)).toEqual([]);
+    expect(marks.get("granted")).toBeGreaterThan(1000);
+    expect(marks.get("extended")).toBeGreaterThan(500);
+  }, 240_000);
+
+  test("come to the same hash twice", async () => {
+    const [first, second] = [
+      await runPlan(promisedPlan(3), { subject: theReadWriteLock }),
+      await runPlan(promisedPlan(3), { subject: theReadWriteLock, engine: "heap" }),
+    ];
+    expect(first.hash).toBe(second.hash);
+  }, 60_000);
+});
+
+describe("the harness finds every mutant of them", () => {
+  test.each(readWriteMutantNames)(
+    "%s",
+    async (name) => {
+      const trials = inOrder(pool.runner(name), plansOf(promisedPlan, 1, 200), "any");
+      const { violated } = await explore(trials, (_, soFar) => soFar.violated.length > 0);
+      expect(violated).toHaveLength(1);
+      const [{ plan, outcome }] = violated as [(typeof violated)[number]];
+      const { kind, detail } = outcome.violations[0]!;
+      console.log(`${name}: seed ${plan.seed}, ${kind}: ${detail}`);
+    },
+    240_000,
+  );
+});

@@ -1,0 +1,70 @@
+import type { Cluster } from "./cluster.ts";
+import { patient } from "./progress.ts";
+import type { Worker } from "./worker.ts";
+
+/** For so long they wait, ms, unless they are told to stop. */
+const waitTimeout = 100_000;
+
+/**
+ * Somebody who waits, and is cut off from so many masters that it can win no quorum. Two of these at the heads of the
+ * queues of nearly all masters keep nobody from being served who reaches all of them (PROTOCOL 14.11).
+ */
+export class HalfCut {
+  readonly #cluster: Cluster;
+  readonly #worker: Worker;
+  /** The first master that it reaches. */
+  readonly #from: number;
+  readonly #controller = new AbortController();
+  #isDone = false;
+
+  /** `number`: each of two has masters of its own. */
+  constructor(cluster: Cluster, worker: Worker, number: number) {
+    this.#cluster = cluster;
+    this.#worker = worker;
+    this.#from = number * this.#most;
+  }
+
+  get isDone(): boolean {
+    return this.#isDone || this.#worker.process.isDead;
+  }
+
+  begin(resource: string, ttl: number): void {
+    const { redlock, bounds } = this.#worker;
+    const { nodeTimeout } = bounds;
+    const options = { ...patient, nodeTimeout, waitTimeout, signal: this.#controller.signal };
+    const wait = async (): Promise<void> => {
+      const waiting = redlock.acquire(resource, ttl, options);
+      const lock = await this.#worker.call("wait, half cut off", 200_000, waiting);
+      if (lock) await this.#worker.call("last release", 2 * patient.nodeTimeout, lock.release());
+      this.#isDone = true;
+    };
+    this.#inTurn(() => void wait());
+  }
+
+  cut(): void {
+    for (const way of this.#ways) way.cut();
+  }
+
+  end(): void {
+    for (const way of this.#ways) way.heal();
+    this.#inTurn(() => this.#controller.abort());
+  }
+
+  /** So many masters are one too few for a quorum. */
+  get #most(): number {
+    return Math.floor(this.#cluster.masters.length / 2);
+  }
+
+  /** To the masters that it does not reach, and back. */
+  get #ways() {
+    const row = this.#cluster.links[this.#cluster.clients.indexOf(this.#worker.process)]!;
+    const beyond = row.filter((_, column) => column < this.#from || column >= this.#from + this.#most);
+    return beyond.flatMap(({ commands, pushes }) =>
+      [commands, pushes].flatMap(({ requests, replies }) => [requests, replies]),
+    );
+  }
+
+  #inTurn(act: () => void): void {
+    this.#cluster.kernel.engine.schedule(() => this.#worker.process.deliver(act), 1);
+  }
+}

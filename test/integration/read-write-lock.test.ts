@@ -1,0 +1,431 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import type { Lock } from "@quorlock/redlock";
+import { ReadWriteLock, type WriteLock } from "@quorlock/redlock/read-write-lock";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { until } from "../contract/until.ts";
+import { Fleet, fresh, type OpenOptions, rejection, timed } from "./fleet.ts";
+
+let fleet: Fleet;
+beforeAll(async () => {
+  fleet = await Fleet.start(3);
+});
+afterEach(() => fleet.closeAll());
+afterAll(() => fleet?.stop());
+
+const ttl = 30_000;
+/** For locks that run out in the course of a test. */
+const shortTtl = 1_500;
+const documentedCommands = "+evalsha +eval +time +get +set +del +exists +pttl +pexpire +zadd +zscore +zrem +zrange +zremrangebyscore +info +ping".split(" ");
+
+/** Whoever waits asks again soon. */
+const soon: OpenOptions = { retryDelay: 20, retryJitter: 10, waitTimeout: 20_000 };
+
+function keysOf(name: string): { readers: string; write: string; intent: string } {
+  const prefix = `quorlock:rw:{${name}}`;
+  return { readers: `${prefix}:readers`, write: `${prefix}:write`, intent: `${prefix}:intent` };
+}
+
+async function untilNothingIsLeft(name: string): Promise<void> {
+  const keys = Object.values(keysOf(name));
+  await until(`nothing is left of ${name}`, async () => {
+    const left = await Promise.all(fleet.admins.map((admin) => admin.exists(keys)));
+    return left.every((count) => count === 0);
+  });
+}
+
+/** Everybody has connections of their own. */
+function open(name: string, options: OpenOptions = {}): ReadWriteLock {
+  return new ReadWriteLock(fleet.open({ ...soon, ...options }).redlock, name);
+}
+
+/** What is read and written: tells of whoever is there when nobody should be. */
+class Report {
+  readers = 0;
+  writers = 0;
+  reads = 0;
+  writes = 0;
+  readonly mistakes: string[] = [];
+
+  /** `signal`: an act counts only under a lock that stands. */
+  async read(lock: Lock, work: () => Promise<unknown>): Promise<void> {
+    this.readers += 1;
+    if (this.writers > 0 && lock.remaining() > 0) this.mistakes.push("reads beside a writer");
+    await work();
+    this.readers -= 1;
+    this.reads += 1;
+  }
+
+  async write(lock: Lock, work: () => Promise<unknown>): Promise<void> {
+    this.writers += 1;
+    const isAlone = this.writers === 1 && this.readers === 0;
+    if (!isAlone && lock.remaining() > 0) this.mistakes.push("writes and is not alone");
+    await work();
+    this.writers -= 1;
+    this.writes += 1;
+  }
+}
+
+describe("many read or one writes, on real masters", () => {
+  it("lets readers in together, and a writer alone", async () => {
+    const name = fresh("report");
+    const [one, other] = [open(name), open(name)];
+    const readings = await Promise.all([one.read(ttl), one.read(ttl), other.read(ttl)]);
+    expect(await other.tryWrite(ttl)).toBeNull();
+    for (const reading of readings) expect(await reading.verify()).toBe(true);
+    for (const reading of readings) expect(await reading.release()).toMatchObject({ outcome: "released" });
+    const writing = await other.write(ttl);
+    expect(await one.tryRead(ttl)).toBeNull();
+    expect(await one.tryWrite(ttl)).toBeNull();
+    await writing.extend(ttl);
+    expect(await writing.verify()).toBe(true);
+    expect(await writing.release()).toMatchObject({ outcome: "released" });
+    await (await one.read(ttl)).release();
+    await untilNothingIsLeft(name);
+  });
+
+  it("has the keys that it says; each expires by itself", async () => {
+    const name = fresh("report");
+    const lock = open(name);
+    const { readers, write } = keysOf(name);
+    const reading = await lock.read(ttl);
+    for (const admin of fleet.admins) {
+      await until("it is a member", async () => (await admin.zscore(readers, reading.value)) !== null);
+      expect(await admin.pttl(readers)).toBeGreaterThan(ttl - 5_000);
+    }
+    await reading.release();
+    const writing = await lock.write(ttl);
+    await until("every master has the token", async () =>
+      (await fleet.values(write)).every((value) => value === writing.value),
+    );
+    expect(Math.min(...(await fleet.lifetimes(write)))).toBeGreaterThan(ttl - 5_000);
+    await writing.release();
+    await untilNothingIsLeft(name);
+  });
+
+  it("gives each reader an expiry of its own, which no other reader changes", async () => {
+    const name = fresh("report");
+    const lock = open(name);
+    const long = await lock.read(ttl);
+    const short = await lock.read(shortTtl);
+    const { readers } = keysOf(name);
+    // A master keeps the whole set for as long as its last reader.
+    for (const admin of fleet.admins) expect(await admin.pttl(readers)).toBeGreaterThan(ttl - 5_000);
+    await until("the short one is lost", () => short.state === "lost");
+    const again = await lock.read(shortTtl);
+    await until("it is lost as well", () => again.state === "lost");
+    expect(await lock.tryWrite(ttl)).toBeNull();
+    expect(await long.verify()).toBe(true);
+    await long.release();
+    // Those that are over keep nobody out.
+    await (await lock.write(ttl)).release();
+  });
+
+  it("is free for a writer when a reader that was killed has expired, while others come and go", async () => {
+    const name = fresh("report");
+    const readerTtl = 2_000;
+    const child = await startReader(name, readerTtl);
+    const lock = open(name);
+    expect(await lock.tryWrite(ttl)).toBeNull();
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    const { result: writing, took } = await timed(() => lock.write(ttl));
+    expect(took).toBeLessThan(readerTtl + 1_500);
+    await writing.release();
+  }, 60_000);
+
+  it("tells a reader whose lock is over", async () => {
+    const { redlock } = fleet.open(soon);
+    const lost: Lock[] = [];
+    redlock.on("lost", (lock) => lost.push(lock));
+    const lock = new ReadWriteLock(redlock, fresh("report"));
+    const reading = await lock.read(shortTtl);
+    await until("its signal has aborted", () => reading.signal.aborted);
+    expect(reading.state).toBe("lost");
+    expect(lost).toEqual([reading]);
+    const next = await lock.write(shortTtl);
+    await until("its signal has aborted", () => next.signal.aborted);
+    expect(lost).toEqual([reading, next]);
+    expect(await rejection(next.downgrade())).toMatchObject({ code: "LOCK_LOST" });
+  });
+
+  it("leaves nothing when the Redlock that it is made of quits", async () => {
+    const name = fresh("report");
+    const other = open(name);
+    const { redlock } = fleet.open(soon);
+    const lock = new ReadWriteLock(redlock, name);
+    const reading = await other.read(ttl);
+    const mine = await lock.read(ttl);
+    const waiting = rejection(lock.write(ttl));
+    await until("it waits", async () => (await fleet.values(keysOf(name).intent)).some(Boolean));
+    await redlock.quit();
+    expect(await waiting).toMatchObject({ code: "CLOSED" });
+    expect(mine.state).toBe("lost");
+    await reading.release();
+    await untilNothingIsLeft(name);
+    expect(await rejection(lock.read(ttl))).toMatchObject({ code: "CLOSED" });
+  });
+
+  it("goes on with a minority of the masters, and says so without a quorum", async () => {
+    const lock = open(fresh("report"), { nodeTimeout: 200, retryCount: 0, waitTimeout: undefined });
+    await (await lock.read(ttl)).release();
+    const [first, second] = fleet.masters;
+    await first!.hang();
+    try {
+      await (await lock.read(ttl)).release();
+      await (await lock.write(ttl)).release();
+      await second!.hang();
+      expect(await rejection(lock.tryRead(ttl))).toMatchObject({ code: "NO_QUORUM" });
+    } finally {
+      for (const master of [first!, second!]) await master.resume();
+    }
+  });
+
+  it("goes on in another process with what is handed over as JSON", async () => {
+    const name = fresh("report");
+    const [giver, taker] = [open(name), open(name)];
+    const reading = taker.resume(JSON.parse(JSON.stringify(await giver.read(ttl))));
+    expect(reading.remaining()).toBe(0);
+    expect(await reading.verify()).toBe(true);
+    await reading.release();
+    const writing = taker.resume(JSON.parse(JSON.stringify(await giver.write(ttl)))) as WriteLock;
+    expect(await writing.verify()).toBe(true);
+    const downgraded = await writing.downgrade();
+    expect(await giver.tryWrite(ttl)).toBeNull();
+    await downgraded.release();
+    await untilNothingIsLeft(name);
+  });
+});
+
+describe("nobody starves", () => {
+  it("lets a writer through a stream of eight readers, and readers behind it", async () => {
+    const name = fresh("report");
+    const report = new Report();
+    const ended = new AbortController();
+    const hold = 100;
+    const readers = Array.from({ length: 8 }, async (_, index) => {
+      const lock = open(name);
+      await pause(index * 12);
+      while (!ended.signal.aborted) {
+        await lock.usingRead(ttl, (_signal, reading) => report.read(reading, () => pause(hold)));
+      }
+    });
+    await until("all of them read, one after the other", () => report.reads >= 16 && report.readers >= 2);
+    const writer = open(name);
+    const waits: number[] = [];
+    for (let count = 0; count < 5; count += 1) {
+      const readsBefore = report.reads;
+      const { result: writing, took } = await timed(() => writer.write(ttl));
+      waits.push(Math.round(took));
+      await report.write(writing, () => pause(20));
+      await writing.release();
+      await until("readers are served", () => report.reads > readsBefore + 8);
+    }
+    ended.abort();
+    await Promise.all(readers);
+    console.log(`a writer among 8 readers of ${hold} ms waited ${waits.join(", ")} ms`);
+    expect(report.mistakes).toEqual([]);
+    // Those who read may finish, and it asks again within 30 ms; the rest is a busy machine.
+    expect(Math.max(...waits)).toBeLessThan(3_000);
+    await untilNothingIsLeft(name);
+  }, 60_000);
+
+  it("keeps readers away for a waiting writer alone, and not for longer than it waits", async () => {
+    const name = fresh("report");
+    const [one, other] = [open(name), open(name)];
+    const reading = await one.read(ttl);
+    // Who does not wait keeps nobody away.
+    expect(await other.tryWrite(ttl)).toBeNull();
+    await (await one.tryRead(ttl))!.release();
+    const gaveUp = new AbortController();
+    const waiting = rejection(other.write(ttl, { signal: gaveUp.signal }));
+    await until("a new reader is refused", async () => {
+      const further = await one.tryRead(ttl);
+      await further?.release();
+      return further === null;
+    });
+    // Who reads already goes on.
+    await reading.extend(ttl);
+    gaveUp.abort();
+    expect(await waiting).toMatchObject({ code: "ABORTED" });
+    const { took } = await timed(async () => (await one.read(ttl)).release());
+    expect(took).toBeLessThan(1_000);
+    await reading.release();
+    await untilNothingIsLeft(name);
+  });
+
+  it("lets readers in again by itself when a writer that waits is killed", async () => {
+    const name = fresh("report");
+    const lock = open(name);
+    const reading = await lock.read(ttl);
+    const { redlock, clients } = fleet.open({ ...soon, nodeTimeout: 200 });
+    void rejection(new ReadWriteLock(redlock, name).write(ttl));
+    await until("it waits", async () => (await fleet.values(keysOf(name).intent)).every(Boolean));
+    for (const client of clients) client.disconnect();
+    const { took } = await timed(async () => (await lock.read(ttl)).release());
+    expect(took).toBeLessThan(2_000);
+    await reading.release();
+  });
+});
+
+describe("downgrade", () => {
+  it("makes the writer a reader in one step", async () => {
+    const name = fresh("report");
+    const [one, other] = [open(name), open(name)];
+    const writing = await one.write(ttl);
+    const reading = await writing.downgrade();
+    expect(writing.state).toBe("released");
+    expect(writing.remaining()).toBe(0);
+    expect(reading.state).toBe("held");
+    expect(reading.remaining()).toBeGreaterThan(ttl - 5_000);
+    expect(await writing.release()).toMatchObject({ outcome: "released" });
+    expect(await rejection(writing.downgrade())).toMatchObject({ code: "LOCK_LOST" });
+    expect(await reading.verify()).toBe(true);
+    expect(await other.tryWrite(ttl)).toBeNull();
+    const beside = await other.read(ttl);
+    await reading.release();
+    await beside.release();
+    await (await other.write(ttl)).release();
+    await untilNothingIsLeft(name);
+  });
+
+  it("keeps every key for as long as it was promised", async () => {
+    const name = fresh("report");
+    const writing = await open(name).write(ttl);
+    const reading = await writing.downgrade(1_000);
+    expect(reading.remaining()).toBeGreaterThan(ttl - 5_000);
+    for (const admin of fleet.admins) {
+      await until("it was swapped", async () => (await admin.zcard(keysOf(name).readers)) === 1);
+      expect(await admin.pttl(keysOf(name).readers)).toBeGreaterThan(ttl - 5_000);
+    }
+    await reading.release();
+  });
+
+  it("reads on where no quorum confirms it, and swaps what is left later", async () => {
+    const name = fresh("report");
+    const lock = open(name, { nodeTimeout: 200, retryCount: 0, waitTimeout: undefined });
+    const other = open(name);
+    const writing = await lock.write(ttl);
+    const [first, second, third] = fleet.masters;
+    for (const master of [first!, second!]) await master.hang();
+    let reading: Lock;
+    try {
+      reading = await writing.downgrade();
+      expect(writing.remaining()).toBe(0);
+      expect(reading.state).toBe("unknown");
+      expect(reading.remaining()).toBeGreaterThan(ttl - 10_000);
+    } finally {
+      for (const master of [first!, second!]) await master.resume();
+    }
+    await reading.extend(ttl);
+    expect(reading.state).toBe("held");
+    await until("every master was told", async () =>
+      (await fleet.values(keysOf(name).write)).every((value) => value === null),
+    );
+    expect(await fleet.admin(third!).zcard(keysOf(name).readers)).toBe(1);
+    expect(await other.tryWrite(ttl)).toBeNull();
+    await reading.release();
+    await untilNothingIsLeft(name);
+  });
+
+  it("never lets a writer in between, under load", async () => {
+    const name = fresh("report");
+    const report = new Report();
+    const ended = new AbortController();
+    let version = 0;
+    const downgrades = { same: 0, changed: 0 };
+    const writers = Array.from({ length: 4 }, async () => {
+      const lock = open(name);
+      while (!ended.signal.aborted) {
+        await lock.usingWrite(ttl, async (_signal, writing) => {
+          await report.write(writing, () => pause(2));
+          version += 1;
+          const mine = version;
+          const reading = await writing.downgrade();
+          await report.read(reading, () => pause(10));
+          downgrades[version === mine ? "same" : "changed"] += 1;
+        });
+      }
+    });
+    const readers = Array.from({ length: 4 }, async () => {
+      const lock = open(name);
+      while (!ended.signal.aborted) {
+        await lock.usingRead(ttl, (_signal, reading) => report.read(reading, () => pause(5)));
+      }
+    });
+    await until("enough was written", () => downgrades.same + downgrades.changed >= 40, 40_000);
+    ended.abort();
+    await Promise.all([...writers, ...readers]);
+    expect(report.mistakes).toEqual([]);
+    expect(downgrades.changed).toBe(0);
+    expect(report.reads).toBeGreaterThan(40);
+    await untilNothingIsLeft(name);
+  }, 60_000);
+
+  it("keeps the read lock extended for the routine of usingWrite, and releases it", async () => {
+    const name = fresh("report");
+    const [lock, other] = [open(name), open(name)];
+    let reading: Lock | undefined;
+    await lock.usingWrite(shortTtl, async (_signal, writing) => {
+      reading = await writing.downgrade();
+      await pause(2 * shortTtl);
+      expect(reading.state).toBe("held");
+      expect(await other.tryWrite(ttl)).toBeNull();
+    });
+    expect(reading?.state).toBe("released");
+    await untilNothingIsLeft(name);
+  });
+});
+
+describe("what is refused", () => {
+  it("a writer that reads, before anything is sent", async () => {
+    const name = fresh("report");
+    const lock = open(name);
+    const from = await lock.read(ttl);
+    for (const upgrade of [lock.write, lock.tryWrite]) {
+      const error = await rejection(upgrade.call(lock, ttl, { from }));
+      expect(error).toMatchObject({ code: "INVALID_ARGUMENT" });
+      expect((error as Error).message).toContain("cannot be upgraded");
+    }
+    await from.release();
+    await (await lock.write(ttl, { from })).release();
+  });
+
+  it("masters without scripts, a restart guard, and a name that is none", () => {
+    const bare = fleet.open({ scripts: false });
+    expect(() => new ReadWriteLock(bare.redlock, "report")).toThrow("run scripts");
+    const guarded = fleet.open({ restartGuard: { maxTtl: 60_000 } });
+    expect(() => new ReadWriteLock(guarded.redlock, "report")).toThrow("restartGuard");
+    expect(() => new ReadWriteLock(fleet.open().redlock, "")).toThrow("non-empty");
+  });
+});
+
+it("needs no more than the documented permissions", async () => {
+  const rule = ["~quorlock:*", ...documentedCommands];
+  for (const admin of fleet.admins) await admin.acl("SETUSER", "readers", "reset", "on", ">secret", ...rule);
+  const clients = { username: "readers", password: "secret" };
+  const { redlock, errors } = fleet.open({ ...soon, client: clients });
+  const lock = new ReadWriteLock(redlock, fresh("report"));
+  const reading = await lock.read(ttl);
+  const waiting = lock.write(ttl);
+  await reading.release();
+  const downgraded = await (await waiting).downgrade();
+  await downgraded.extend(ttl);
+  expect(await rejection(lock.write(ttl, { waitTimeout: 100 }))).toMatchObject({ code: "RESOURCE_LOCKED" });
+  await downgraded.release();
+  expect(errors).toEqual([]);
+});
+
+/** A process that reads, and is killed at the latest with this one. */
+async function startReader(name: string, readerTtl: number): Promise<ChildProcess> {
+  const program = fileURLToPath(new URL("./reader-process.ts", import.meta.url));
+  const urls = fleet.masters.map(({ host, port }) => `redis://${host}:${port}`);
+  const flags = ["--import", "tsx", "--conditions=quorlock-source"];
+  const child = spawn(process.execPath, [...flags, program, name, `${readerTtl}`, ...urls], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  await once(child.stdout!, "data");
+  return child;
+}
