@@ -9,11 +9,17 @@ export const documentedRule: readonly string[] = ruleIn("## Permissions");
 /** The same for `scripts: false`. */
 export const documentedRuleWithoutScripts: readonly string[] = ruleIn("## Without scripts");
 
+/** What readers and writers need beside the first of them. */
+export const documentedRuleOfReaders: readonly string[] = wordsIn("## Readers and writers", /`(\+time .+)`/);
+
 /** The words after the name and the password in `ACL SETUSER name on >password ...`. */
 function ruleIn(section: string): readonly string[] {
+  return wordsIn(section, /^ACL SETUSER \S+ on >\S+ (.+)$/m);
+}
+
+function wordsIn(section: string, pattern: RegExp): readonly string[] {
   const [, text = ""] = readFileSync(readme, "utf8").split(`${section}\n`);
-  const rule = /^ACL SETUSER \S+ on >\S+ (.+)$/m.exec(text)?.[1];
-  if (rule === undefined)
-    throw new Error(`the README has no line "ACL SETUSER name on >password rule" in "${section}"`);
-  return rule.trim().split(/\s+/);
+  const words = pattern.exec(text)?.[1];
+  if (words === undefined) throw new Error(`the README has no line like ${String(pattern)} in "${section}"`);
+  return words.trim().split(/\s+/);
 }

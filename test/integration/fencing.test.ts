@@ -1,4 +1,6 @@
 import {
+  type Answer,
+  type Claim,
   InvalidArgumentError,
   type Lock,
   Redlock,
@@ -11,6 +13,8 @@ import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import type { Master } from "@quorlock/testbed";
 import { Cluster, Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+// The package makes nodes of clients by itself and has no name for it: one of these loses its key.
+import { connectionOf } from "../../packages/redlock/src/ioredis.ts";
 import { until } from "../contract/until.ts";
 import { Fleet, fresh, rejection } from "./fleet.ts";
 import { WireTap } from "./wire-tap.ts";
@@ -245,30 +249,28 @@ describe("a second round that fails", () => {
     [2, "it is no lock, and nothing of it stays"],
   ])("where %i of 3 have lost the key: %s", async (count) => {
     const resource = fresh();
-    const { redlock } = await fleet.openWarm({ fencing: true, retryCount: 0 });
     await tokenOf(resource, 20 * hour);
-    const extend = ScriptedNode.prototype.extend;
     let lost = 0;
-    // Between the rounds the key goes, as if it had expired.
-    ScriptedNode.prototype.extend = async function (claim, repair) {
-      if (claim.proposal !== undefined && lost < count) {
-        lost += 1;
-        const index = fleet.masters.findIndex(({ host, port }) => this.name === `${host}:${port}`);
-        await fleet.admins[index]!.del(resource);
+    /** Between the rounds the key goes, as if it had expired. */
+    class LosingNode extends ScriptedNode {
+      override async extend(claim: Claim, repair: boolean): Promise<Answer> {
+        if (claim.proposal !== undefined && lost < count) {
+          lost += 1;
+          const index = fleet.masters.findIndex(({ host, port }) => this.name === `${host}:${port}`);
+          await fleet.admins[index]!.del(resource);
+        }
+        return super.extend(claim, repair);
       }
-      return extend.call(this, claim, repair);
-    };
-    try {
-      const acquiring = redlock.acquire(resource, ttl);
-      if (count === 1) expect((await acquiring).fencingToken).toBeGreaterThan(0);
-      else {
-        expect(await rejection(acquiring)).not.toBeInstanceOf(ResourceLockedError);
-        await fleet.untilGone(resource);
-      }
-      expect(lost).toBe(count);
-    } finally {
-      ScriptedNode.prototype.extend = extend;
     }
+    const { clients } = await fleet.openWarm();
+    const nodes = clients.map((client) => new LosingNode(connectionOf(client)));
+    const acquiring = new Redlock(nodes, { fencing: true, retryCount: 0 }).acquire(resource, ttl);
+    if (count === 1) expect((await acquiring).fencingToken).toBeGreaterThan(0);
+    else {
+      expect(await rejection(acquiring)).not.toBeInstanceOf(ResourceLockedError);
+      await fleet.untilGone(resource);
+    }
+    expect(lost).toBe(count);
   });
 });
 

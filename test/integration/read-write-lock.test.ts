@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { Lock } from "@quorlock/redlock";
 import { ReadWriteLock, type WriteLock } from "@quorlock/redlock/read-write-lock";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { documentedRule, documentedRuleOfReaders } from "../contract/permissions.ts";
 import { until } from "../contract/until.ts";
 import { Fleet, fresh, type OpenOptions, rejection, timed } from "./fleet.ts";
 
@@ -18,7 +19,6 @@ afterAll(() => fleet?.stop());
 const ttl = 30_000;
 /** For locks that run out in the course of a test. */
 const shortTtl = 1_500;
-const documentedCommands = "+evalsha +eval +time +get +set +del +exists +pttl +pexpire +zadd +zscore +zrem +zrange +zremrangebyscore +info +ping".split(" ");
 
 /** Whoever waits asks again soon. */
 const soon: OpenOptions = { retryDelay: 20, retryJitter: 10, waitTimeout: 20_000 };
@@ -112,6 +112,10 @@ describe("many read or one writes, on real masters", () => {
     const short = await lock.read(shortTtl);
     const { readers } = keysOf(name);
     // A master keeps the whole set for as long as its last reader.
+    await until("every master has both", async () => {
+      const counts = await Promise.all(fleet.admins.map((admin) => admin.zcard(readers)));
+      return counts.every((count) => count === 2);
+    });
     for (const admin of fleet.admins) expect(await admin.pttl(readers)).toBeGreaterThan(ttl - 5_000);
     await until("the short one is lost", () => short.state === "lost");
     const again = await lock.read(shortTtl);
@@ -169,7 +173,7 @@ describe("many read or one writes, on real masters", () => {
   });
 
   it("goes on with a minority of the masters, and says so without a quorum", async () => {
-    const lock = open(fresh("report"), { nodeTimeout: 200, retryCount: 0, waitTimeout: undefined });
+    const lock = open(fresh("report"));
     await (await lock.read(ttl)).release();
     const [first, second] = fleet.masters;
     await first!.hang();
@@ -204,10 +208,10 @@ describe("nobody starves", () => {
     const name = fresh("report");
     const report = new Report();
     const ended = new AbortController();
-    const hold = 100;
     const readers = Array.from({ length: 8 }, async (_, index) => {
       const lock = open(name);
-      await pause(index * 12);
+      // All different, so that they are never all away at once.
+      const hold = 60 + 20 * index;
       while (!ended.signal.aborted) {
         await lock.usingRead(ttl, (_signal, reading) => report.read(reading, () => pause(hold)));
       }
@@ -225,16 +229,17 @@ describe("nobody starves", () => {
     }
     ended.abort();
     await Promise.all(readers);
-    console.log(`a writer among 8 readers of ${hold} ms waited ${waits.join(", ")} ms`);
+    console.log(`a writer among 8 readers of 60 to 200 ms waited ${waits.join(", ")} ms`);
     expect(report.mistakes).toEqual([]);
     // Those who read may finish, and it asks again within 30 ms; the rest is a busy machine.
     expect(Math.max(...waits)).toBeLessThan(3_000);
     await untilNothingIsLeft(name);
   }, 60_000);
 
-  it("keeps readers away for a waiting writer alone, and not for longer than it waits", async () => {
+  it("keeps readers away for a writer that waits, and not for longer than it waits", async () => {
     const name = fresh("report");
-    const [one, other] = [open(name), open(name)];
+    // By itself that would end after some seconds.
+    const [one, other] = [open(name), open(name, { retryDelay: 3_000 })];
     const reading = await one.read(ttl);
     // Who does not wait keeps nobody away.
     expect(await other.tryWrite(ttl)).toBeNull();
@@ -251,7 +256,7 @@ describe("nobody starves", () => {
     gaveUp.abort();
     expect(await waiting).toMatchObject({ code: "ABORTED" });
     const { took } = await timed(async () => (await one.read(ttl)).release());
-    expect(took).toBeLessThan(1_000);
+    expect(took).toBeLessThan(3_000);
     await reading.release();
     await untilNothingIsLeft(name);
   });
@@ -305,7 +310,7 @@ describe("downgrade", () => {
 
   it("reads on where no quorum confirms it, and swaps what is left later", async () => {
     const name = fresh("report");
-    const lock = open(name, { nodeTimeout: 200, retryCount: 0, waitTimeout: undefined });
+    const lock = open(name);
     const other = open(name);
     const writing = await lock.write(ttl);
     const [first, second, third] = fleet.masters;
@@ -315,7 +320,7 @@ describe("downgrade", () => {
       reading = await writing.downgrade();
       expect(writing.remaining()).toBe(0);
       expect(reading.state).toBe("unknown");
-      expect(reading.remaining()).toBeGreaterThan(ttl - 10_000);
+      expect(reading.remaining()).toBeGreaterThan(ttl / 2);
     } finally {
       for (const master of [first!, second!]) await master.resume();
     }
@@ -384,8 +389,8 @@ describe("what is refused", () => {
     const name = fresh("report");
     const lock = open(name);
     const from = await lock.read(ttl);
-    for (const upgrade of [lock.write, lock.tryWrite]) {
-      const error = await rejection(upgrade.call(lock, ttl, { from }));
+    for (const upgrade of [() => lock.write(ttl, { from }), () => lock.tryWrite(ttl, { from })]) {
+      const error = await rejection(upgrade());
       expect(error).toMatchObject({ code: "INVALID_ARGUMENT" });
       expect((error as Error).message).toContain("cannot be upgraded");
     }
@@ -403,7 +408,7 @@ describe("what is refused", () => {
 });
 
 it("needs no more than the documented permissions", async () => {
-  const rule = ["~quorlock:*", ...documentedCommands];
+  const rule = [...documentedRule, ...documentedRuleOfReaders];
   for (const admin of fleet.admins) await admin.acl("SETUSER", "readers", "reset", "on", ">secret", ...rule);
   const clients = { username: "readers", password: "secret" };
   const { redlock, errors } = fleet.open({ ...soon, client: clients });
@@ -426,6 +431,6 @@ async function startReader(name: string, readerTtl: number): Promise<ChildProces
   const child = spawn(process.execPath, [...flags, program, name, `${readerTtl}`, ...urls], {
     stdio: ["ignore", "pipe", "inherit"],
   });
-  await once(child.stdout!, "data");
+  await once(child.stdout, "data");
   return child;
 }

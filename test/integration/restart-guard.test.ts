@@ -59,7 +59,10 @@ async function crash(master: Master): Promise<void> {
   await master.kill();
   await master.restart();
   await until("the admin client is connected again", async () => {
-    const reply = await fleet.admin(master).ping().catch(() => undefined);
+    const reply = await fleet
+      .admin(master)
+      .ping()
+      .catch(() => undefined);
     return reply === "PONG";
   });
 }
@@ -73,7 +76,24 @@ function untilConnected(opened: Opened): Promise<void> {
   );
 }
 
-const losses: readonly [name: string, persistence: NonNullable<MastersOptions["persistence"]>, forgets: boolean][] = [
+/** How many scripts each master has run. */
+function calls(): Promise<number[]> {
+  return Promise.all(
+    fleet.admins.map(async (admin) => {
+      const stats = await admin.info("commandstats");
+      return [...stats.matchAll(/cmdstat_(?:set|eval|evalsha):calls=(\d+)/g)].reduce(
+        (sum, [line, count]) => sum + (line.startsWith("cmdstat_set") ? 0 : Number(count)),
+        0,
+      );
+    }),
+  );
+}
+
+const losses: readonly [
+  name: string,
+  persistence: NonNullable<MastersOptions["persistence"]>,
+  forgets: boolean,
+][] = [
   ["nothing kept", "none", true],
   ["a snapshot from before the lock", "rdb", true],
   ["a log written every second", "aof-everysec", false],
@@ -105,11 +125,16 @@ describe.each(losses)("a master is killed and comes back with %s", (_, persisten
     expect(await quarantineOf(third)).toBeGreaterThan(0);
     await lock.extend(ttl);
     // The hold is repaired there.
-    await until("the third master has the key", async () => (await fleet.admin(third).get(resource)) === lock.value);
+    await until(
+      "the third master has the key",
+      async () => (await fleet.admin(third).get(resource)) === lock.value,
+    );
     while ((await quarantineOf(third)) > 0) {
       expect(await rival.redlock.tryAcquire(resource, ttl)).toBeNull();
       await using other = await rival.redlock.acquire(fresh("served"), ttl);
-      expect((await other.attempts[0]!).votesFor.size).toBe(4);
+      const { size } = (await other.attempts[0]!).votesFor;
+      // (It may have ended in between.)
+      if ((await quarantineOf(third)) > 0) expect(size).toBe(4);
       await lock.extend(ttl);
     }
     // From now on it votes as the others do.
@@ -119,7 +144,6 @@ describe.each(losses)("a master is killed and comes back with %s", (_, persisten
     expect(lock.state).toBe("held");
     expect((await lock.release()).outcome).toBe("released");
   });
-
 });
 
 describe.each(losses.filter(([, , forgets]) => forgets))("and comes back with %s", (_, persistence) => {
@@ -209,18 +233,36 @@ describe("with masters that keep running", () => {
     expect(granted.state).toBe("held");
   });
 
-  it("a repaired key counts when the quarantine is over, not before, where the vote was not the holder's", async () => {
-    const { redlock } = await openNew();
-    const resource = fresh("repaired");
-    const fourth = fleet.masters[3]!;
-    const lock = await holdByThree({ redlock } as Opened, resource);
+  it("a repaired key counts only where the vote was the holder's: elsewhere a rival's may be forgotten", async () => {
+    const opened = await openNew();
+    const [first, second, third, fourth] = fleet.masters as [Master, Master, Master, Master];
+    const lock = await holdByThree(opened, fresh("repaired"));
+    const [resource] = lock.resources as [string];
+    const refused = async (): Promise<unknown> =>
+      rejection(opened.redlock.extend(lock, ttl, { retryCount: 0, nodeTimeout: 300 }));
     await fleet.admin(fourth).flushall();
     // (A vote that is refused puts it in quarantine.)
-    expect(await redlock.tryAcquire(resource, ttl)).toBeNull();
-    for (const admin of fleet.admins.slice(0, 2)) await admin.set(resource, "a rival", "PX", ttl);
-    // One vote of its own, and two repaired keys of which one may have been somebody else's.
-    await expect(lock.extend(ttl, { retryCount: 0 })).rejects.toThrow();
-    expect(await fleet.admin(fourth).get(resource)).toBe(lock.value);
+    expect(await opened.redlock.tryAcquire(resource, ttl)).toBeNull();
+    await Promise.all([first.hang(), second.hang()]);
+    try {
+      // The third has the holder's vote, the fifth is given it, and of the fourth nobody knows.
+      expect(await refused()).toBeInstanceOf(ExecutionError);
+      expect(await fleet.admin(fourth).get(resource)).toBe(lock.value);
+    } finally {
+      await Promise.all([first.resume(), second.resume()]);
+    }
+    // Of the third it is known.
+    await lock.extend(ttl);
+    await fleet.admin(third).flushall();
+    await lock.extend(ttl);
+    expect(await fleet.admin(third).get(resource)).toBe(lock.value);
+    await first.hang();
+    try {
+      await opened.redlock.extend(lock, ttl, { retryCount: 0, nodeTimeout: 300 });
+    } finally {
+      await first.resume();
+    }
+    expect(lock.state).toBe("held");
   });
 
   it("new masters vote for nobody for maxTtl, unless they are declared new", async () => {
@@ -244,7 +286,9 @@ describe("with masters that keep running", () => {
     const silent = await rejection(redlock.initialize());
     await fleet.masters[4]!.resume();
     expect(silent).toBeInstanceOf(ExecutionError);
-    expect(await Promise.all(fleet.admins.map((admin) => admin.exists("quorlock:guard")))).toEqual([0, 0, 0, 0, 0]);
+    expect(await Promise.all(fleet.admins.map((admin) => admin.exists("quorlock:guard")))).toEqual([
+      0, 0, 0, 0, 0,
+    ]);
     await redlock.initialize();
     const again = await rejection(redlock.initialize());
     expect((again as Error).message).toContain("is not new");
@@ -305,19 +349,6 @@ describe("with masters that keep running", () => {
     const after = await calls();
     expect(after.map((count, index) => count - before[index]!)).toEqual([2, 2, 2, 2, 2]);
   });
-
-  /** How many scripts each master has run. */
-  function calls(): Promise<number[]> {
-    return Promise.all(
-      fleet.admins.map(async (admin) => {
-        const stats = await admin.info("commandstats");
-        return [...stats.matchAll(/cmdstat_(?:set|eval|evalsha):calls=(\d+)/g)].reduce(
-          (sum, [line, count]) => sum + (line.startsWith("cmdstat_set") ? 0 : Number(count)),
-          0,
-        );
-      }),
-    );
-  }
 });
 
 describe("with fencing tokens", () => {
@@ -353,7 +384,7 @@ describe("with fencing tokens", () => {
     const mark = await fleet.admins[0]!.get("quorlock:guard");
     expect(mark).toMatch(/ 0$/);
     expect(Number(await fleet.admins[0]!.get("quorlock:floor"))).toBeGreaterThanOrEqual(first! + 1e12);
-    expect(opened.errors.map(({ reason }) => reason)).not.toContain("UNSEEDED");
+    expect(opened.errors.map(({ reason }) => reason)).not.toContain("UNCERTAIN_FLOOR");
   });
 
   it("where too many have forgotten them, the clock has to do, and the user is told", async () => {
@@ -379,7 +410,9 @@ describe("refused in the constructor", () => {
     clients.push(client);
     return client;
   };
-  afterAll(() => clients.forEach((client) => void client.disconnect()));
+  afterAll(() => {
+    for (const client of clients) client.disconnect();
+  });
 
   it("without a maxTtl", () => {
     expect(() => new Redlock([lazily()], { restartGuard: {} as never })).toThrow(InvalidArgumentError);

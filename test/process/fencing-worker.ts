@@ -25,13 +25,12 @@ const clients = urls.map((url) => {
 });
 const redlock = new Redlock(clients, { fencing: true, runtime, retryCount: -1, nodeTimeout: 1000 });
 const protectedData = new Redis(store);
-let isOver = false;
-while (!isOver) {
-  await redlock.using(resource, 20_000, { waitTimeout: 60_000 }, async (_, lock) => {
+for (let held = 0; held < grants; ) {
+  held = await redlock.using(resource, 20_000, { waitTimeout: 60_000 }, async (_, lock) => {
     const before = Number(await protectedData.getset(record.latest, lock.fencingToken!));
     if (before >= lock.fencingToken!)
       await protectedData.rpush(record.inversions, `${before} ${lock.fencingToken}`);
-    isOver = (await protectedData.incr(record.holds)) >= grants;
+    return protectedData.incr(record.holds);
   });
 }
 await protectedData.quit();

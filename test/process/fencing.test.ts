@@ -18,7 +18,7 @@ function run(task: FencingTask): { child: ChildProcess; ended: Promise<unknown> 
     stdio: ["ignore", "inherit", "pipe"],
   });
   let complaints = "";
-  child.stderr!.setEncoding("utf8").on("data", (text: string) => {
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
     complaints += text;
   });
   const ended = new Promise((resolve) => child.once("close", (code) => resolve({ code, complaints })));

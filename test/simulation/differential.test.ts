@@ -9,6 +9,7 @@ import { ReplyError } from "../../packages/simulation/src/master/reply.ts";
 import { scoreText } from "../../packages/simulation/src/master/sorted-set.ts";
 import { twinScripts } from "../../packages/simulation/src/master/twins/script-twins.ts";
 import { oneMaster } from "./one-master.ts";
+import { readWriteLine } from "./read-write-lines.ts";
 import { inboxes, scriptLine, token, ttl } from "./script-lines.ts";
 
 // The model against a real redis-server: random command sequences, equal replies, equal keys with equal expiry times,
@@ -62,6 +63,9 @@ function line(random: Random, isContended: boolean): Line {
   ];
   return random.pick(rare);
 }
+
+/** Draws a command. */
+type Draw = (random: Random, isContended: boolean) => Line;
 
 /** A queue, or a lock's key: either may be what the other should be. */
 function sortedSetLine(random: Random): Line {
@@ -230,7 +234,12 @@ function adopted({ entries }: Candidate, { dump }: Observation): Keys {
 }
 
 /** What the model says was told to those who listen; nothing where the sequence was broken off. */
-async function runSequence(redis: Redis, random: Random, label: string): Promise<string[] | undefined> {
+async function runSequence(
+  redis: Redis,
+  random: Random,
+  label: string,
+  line: Draw,
+): Promise<string[] | undefined> {
   await redis.pipeline().flushall().call("SCRIPT", "FLUSH").exec();
   let entries: Keys = new Map();
   const model = new Model(/run_id:(\w+)/.exec(await redis.info("server"))![1]!);
@@ -276,7 +285,7 @@ test(`${sequences} sequences of ${commandsInOne} random commands: the model answ
   let brokenOff = 0;
   for (let sequence = 0; sequence < sequences; sequence += 1) {
     const label = `sequence ${sequence}`;
-    const messages = await runSequence(redis(), new Random(sequence, "differential"), label);
+    const messages = await runSequence(redis(), new Random(sequence, "differential"), label, line);
     // What was published before is on its way before the answer.
     await listener.ping();
     if (messages) expect([label, ...heard]).toEqual([label, ...messages]);
@@ -288,4 +297,15 @@ test(`${sequences} sequences of ${commandsInOne} random commands: the model answ
   expect(told).toBeGreaterThan(sequences / 100);
   console.log(`${told} messages; ${brokenOff} sequences broken off by a new millisecond within a script`);
   expect(brokenOff).toBeLessThan(sequences / 10);
+}, 300_000);
+
+test("the scripts of readers and writers answer in the model as in Redis", async () => {
+  const fewer = 1000;
+  let brokenOff = 0;
+  for (let sequence = 0; sequence < fewer; sequence += 1) {
+    const random = new Random(sequence, "differential of readers and writers");
+    if (!(await runSequence(redis(), random, `sequence ${sequence}`, readWriteLine))) brokenOff += 1;
+  }
+  console.log(`${brokenOff} sequences broken off by a new millisecond within a script`);
+  expect(brokenOff).toBeLessThan(fewer / 10);
 }, 300_000);

@@ -20,6 +20,11 @@ export function ttl(random: Random): string | number {
   return random.chance(0.3) ? random.integer(1, 4) : random.integer(5, 60_000);
 }
 
+/** Of a fencing token: small, usual, and too large. */
+function proposal(random: Random): number {
+  return random.pick([7, 1_700_000_000_000_000, 9_007_199_254_740_991]);
+}
+
 /** A call of one of the scripts. */
 export function scriptLine(random: Random, someKeys: (random: Random) => readonly string[]): Line {
   const name = random.pick<ScriptName>([
@@ -47,7 +52,12 @@ const argumentsOf: Readonly<
 > = {
   claimScript: (random, keys) => ({
     keys: keys(),
-    args: [token(random), ttl(random), random.pick([0, 1, "1", ""])],
+    args: [
+      token(random),
+      ttl(random),
+      random.pick([0, 1, "1", ""]),
+      ...(random.chance(0.3) ? [proposal(random)] : []),
+    ],
   }),
   releaseScript: (random, keys) => ({ keys: keys(), args: [token(random), token(random)] }),
   leaveScript: (random, keys) => ({
@@ -72,8 +82,8 @@ function operation(random: Random, keys: readonly string[]): Arguments & { reado
   const lifetime = random.chance(0.2) ? random.integer(0, 4) : random.integer(5, 60_000);
   const own = token(random);
   const head = `${kind}${keys.length},`;
-  const proposal = random.chance(0.7) ? "" : random.pick([7, 1_700_000_000_000_000, 9_007_199_254_740_991]);
-  const fence = proposal === "" ? "" : `,0,0,${proposal}`;
+  const proposed = random.chance(0.7) ? "" : proposal(random);
+  const fence = proposed === "" ? "" : `,0,0,${proposed}`;
   switch (kind) {
     case "r":
     case "l": {
@@ -88,7 +98,11 @@ function operation(random: Random, keys: readonly string[]): Arguments & { reado
     case "h":
       return { keys: [], args: [], text: "h0,0;" };
     case "f":
-      return { keys: [], args: [], text: `f0,${random.pick(epochs)},${random.pick([3, 1_700_000_000_000_001])};` };
+      return {
+        keys: [],
+        args: [],
+        text: `f0,${random.pick(epochs)},${random.pick([3, 1_700_000_000_000_001])};`,
+      };
     case "i":
       return { keys, args: [], text: `${head}0;` };
     case "s":
@@ -97,7 +111,7 @@ function operation(random: Random, keys: readonly string[]): Arguments & { reado
       const patience = random.chance(0.15) ? random.integer(0, 3) : random.integer(4, 60_000);
       const ticket = random.pick([1, 2, 3, 1_700_000_000_000]);
       const args = [random.chance(0.9) && !own.includes(".") ? "w3.2" : own, random.pick(inboxes)];
-      return { keys, args, text: `${head}${lifetime},${ticket},${patience},${proposal};` };
+      return { keys, args, text: `${head}${lifetime},${ticket},${patience},${proposed};` };
     }
     default:
       return { keys, args: [own], text: `${head}${lifetime}${fence};` };

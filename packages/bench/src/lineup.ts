@@ -1,7 +1,7 @@
 import type { ClientOptions } from "./clients.ts";
 import type { Contender, ContenderTerms, OpenContender } from "./contender.ts";
 import { bareOn } from "./contenders/bare.ts";
-import { openOurs } from "./contenders/ours.ts";
+import { openOurs, openOursWith } from "./contenders/ours.ts";
 import { redisSemaphoreOn } from "./contenders/redis-semaphore.ts";
 import { redlock5On } from "./contenders/redlock-5.ts";
 import { redlockUniversalOn } from "./contenders/redlock-universal.ts";
@@ -9,6 +9,8 @@ import { redlockUniversalOn } from "./contenders/redlock-universal.ts";
 /** What all ratios are taken against. */
 export const baseline = "bare";
 export const ours = "ours";
+export const fenced = "ours-fenced";
+export const guarded = "ours-guarded";
 /** The baseline a second time: its ratio shows what the machine and the method are good for. */
 export const control = "bare-again";
 
@@ -18,6 +20,8 @@ export const pipelinedBaseline = "bare-pipelined";
 
 const openers: Readonly<Record<string, OpenContender>> = {
   [ours]: openOurs,
+  [fenced]: openOursWith({ fencing: true }),
+  [guarded]: openOursWith({ restartGuard: { maxTtl: 60_000 } }),
   [baseline]: bareOn(),
   [control]: bareOn(),
   redlock: redlock5On(),

@@ -10,6 +10,7 @@ import type { Workload } from "./workload.ts";
 import { atOnce64, atOnce1024 } from "./workloads/at-once.ts";
 import { distantMasters } from "./workloads/distant-masters.ts";
 import { failingMasters } from "./workloads/failing-masters.ts";
+import { fencingAndGuard } from "./workloads/fencing-and-guard.ts";
 import { hotKeys } from "./workloads/hot-key.ts";
 import { mastersCount } from "./workloads/masters-count.ts";
 import { memory } from "./workloads/memory.ts";
@@ -30,6 +31,7 @@ const workloads: readonly Workload[] = [
   mastersCount,
   severalResources,
   distantMasters,
+  fencingAndGuard,
   renewals,
   waiting,
   memory,

@@ -30,6 +30,8 @@ export interface Attempt {
   readonly undone: Promise<void>;
 }
 
+const nothingToUndo = Promise.resolve();
+
 /** One attempt to win a quorum: PROTOCOL 2, line by line. */
 export async function attempt(
   coordinator: Coordinator,
@@ -81,7 +83,7 @@ export async function attempt(
   }
   if (isGranted) {
     claim.lease = new Lease(coordinator, { resources, token, ttl, deadlines, fencingToken });
-    return { round, outcome: "granted", lease: claim.lease, undone: Promise.resolve() };
+    return { round, outcome: "granted", lease: claim.lease, undone: nothingToUndo };
   }
 
   // 2.6 Roll back wherever the vote may have arrived, behind it on the same connection, before anything else.

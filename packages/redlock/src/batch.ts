@@ -69,8 +69,8 @@ export class Batch {
   }
 
   #sendAlone(operation: Operation): void {
-    const { kind, keys, words, ttl } = operation;
-    if (kind !== "v" || keys.length > 1 || !isPlainClaim(operation)) {
+    const { kind, keys, words, ttl, claim } = operation;
+    if (kind !== "v" || keys.length > 1 || claim?.proposal !== undefined || !isPlainClaim(operation)) {
       const { script, args } = aloneIn(operation);
       this.#run(script, args, [operation], (reply) => this.#read(operation, replyAlone(operation, reply)));
       return;

@@ -1,7 +1,10 @@
+/** Most have none or one at a time, and there is one for each call: so lists are as long as they need to be. */
+const none: readonly never[] = [];
+
 /** Why a waiting call is to end, and the wake-up of whatever it is waiting for. */
 export class Cancellation {
   #reason: Error | undefined;
-  #listeners: Array<() => void> = [];
+  #listeners: ReadonlyArray<() => void> = none;
 
   /** Set once cancelled. */
   get reason(): Error | undefined {
@@ -12,13 +15,13 @@ export class Cancellation {
   cancel(reason: Error): void {
     if (this.#reason) return;
     this.#reason = reason;
-    for (const listener of [...this.#listeners]) listener();
+    for (const listener of this.#listeners) listener();
   }
 
   /** Called at the cancellation, or at once if that has been. Returns how to take the listener away. */
   onCancel(listener: () => void): () => void {
     if (this.#reason) listener();
-    this.#listeners.push(listener);
+    this.#listeners = this.#listeners.concat(listener);
     return () => {
       this.#listeners = this.#listeners.filter((other) => other !== listener);
     };

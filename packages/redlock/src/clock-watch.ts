@@ -1,7 +1,7 @@
 import type { Runtime } from "./runtime.ts";
 
 export interface ClockWatchOptions {
-  /** A master whose clock is further than this from the median of the others is reported, ms. Default 1000. */
+  /** A master whose clock is further than this from the median of all is reported, ms. Default 1000. */
   readonly maxOffset?: number;
   /**
    * Whether a master that is astray, or whose clock has stepped within the longest ttl of this client, is left out as if
@@ -12,13 +12,13 @@ export interface ClockWatchOptions {
 
 /**
  * Something about a master's clock has changed: it has `stepped` against its own history, is `astray` from the median of
- * the others, or is `in line` with them again.
+ * all, or is `in line` with it again.
  */
 export interface ClockEvent {
   readonly kind: "stepped" | "astray" | "in line";
   /** The master, as `host:port`. */
   readonly node: string;
-  /** ms: how far it has stepped; else how far it is ahead of the median of the others. */
+  /** ms: how far it has stepped; else how far it is ahead of the median. */
   readonly offset: number;
   /** What `offset` may be wrong by, ms: half of the time that the answers took. */
   readonly uncertainty: number;
@@ -65,13 +65,15 @@ export function stepBetween(before: Reading, after: Reading, driftFactor: number
   return Math.abs(step) > explained ? step : 0;
 }
 
-/** How far it is ahead of the median of the others, ms; nothing where there is none. */
+/**
+ * How far it is ahead of the median of all, ms. (Of the others' alone it would be no measure: of two, one that is astray
+ * moves it half the way.) Of two masters nobody can tell which one it is: 0.
+ */
 export function strayOf(own: Reading, others: readonly Reading[]): number {
-  if (others.length === 0) return 0;
-  const offsets = others.map(({ ofMonotonic }) => ofMonotonic).sort((a, b) => a - b);
-  const middle = Math.floor(offsets.length / 2);
-  const median = offsets.length % 2 === 1 ? offsets[middle]! : (offsets[middle - 1]! + offsets[middle]!) / 2;
-  return own.ofMonotonic - median;
+  const offsets = [own, ...others].map(({ ofMonotonic }) => ofMonotonic).sort((a, b) => a - b);
+  const low = offsets[Math.floor((offsets.length - 1) / 2)]!;
+  const high = offsets[Math.floor(offsets.length / 2)]!;
+  return Math.max(0, own.ofMonotonic - high) + Math.min(0, own.ofMonotonic - low);
 }
 
 /** The clock of one master, as far as this client knows it. */

@@ -4,7 +4,7 @@ import { countersIn, isStored, Proposals, tokenOf } from "./fencing.ts";
 import type { Answer } from "./node.ts";
 import { quorumOf } from "./quorum.ts";
 
-const fault = {} as Answer & { vote: "none" };
+const refusal: Answer = { vote: "no", resource: "r", owner: undefined, remaining: 0 };
 
 function yes(counter?: number): Answer {
   return { vote: "yes", remaining: 1000, ...(counter === undefined ? {} : { counter }) };
@@ -51,20 +51,15 @@ describe("an acknowledgement of the second round", () => {
     ["elsewhere, with more", undefined, yes(101), false],
     ["that tells no counter has stored nothing", 7, yes(), false],
     ["that tells no counter, elsewhere", undefined, yes(), false],
-    ["a refusal", 7, { vote: "no", resource: "r", owner: undefined, remaining: 0 } as const, false],
+    ["a refusal", 7, refusal, false],
     ["silence", 7, undefined, false],
   ])("%s", (_, counter, answer, counts) => {
     expect(isStored(100, counter, answer)).toBe(counts);
   });
 });
 
-test("what is told with a refusal or a fault, or without a counter, is none", () => {
-  expect(countersIn([yes(7), undefined, { ...fault, vote: "none" } as Answer, yes()])).toEqual([
-    7,
-    undefined,
-    undefined,
-    undefined,
-  ]);
+test("what is told with a refusal, or without a counter, is none", () => {
+  expect(countersIn([yes(7), undefined, refusal, yes()])).toEqual([7, undefined, undefined, undefined]);
 });
 
 describe("a proposal", () => {

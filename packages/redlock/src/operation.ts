@@ -67,7 +67,9 @@ export function aloneIn(operation: Operation): { script: Script; args: Args } {
   if (kind === "r") return { script: releaseScript, args };
   if (kind === "l") return { script: leaveScript, args };
   if (!isPlainClaim(operation)) return { script: batchScript, args: batchOf([operation]) };
-  return { script: claimScript, args: [...args, Math.ceil(ttl), kind === "e" ? 0 : 1] };
+  const proposal = operation.claim?.proposal;
+  const fence = proposal === undefined ? [] : [proposal];
+  return { script: claimScript, args: [...args, Math.ceil(ttl), kind === "e" ? 0 : 1, ...fence] };
 }
 
 /** What comes back from {@link aloneIn}, as it would in a batch. */
@@ -160,8 +162,8 @@ function fencedIn([, pttl, counter]: readonly unknown[]): Answer | undefined {
 }
 
 /** One that the script for claims does alone. */
-export function isPlainClaim({ kind, claim, guard }: Operation): boolean {
-  return (kind === "v" || kind === "p" || kind === "e") && claim?.proposal === undefined && !guard;
+export function isPlainClaim({ kind, guard }: Operation): boolean {
+  return (kind === "v" || kind === "p" || kind === "e") && !guard;
 }
 
 /** Whole ones: the list is read digit by digit. */

@@ -2,9 +2,9 @@ import { Attempts } from "./attempts.ts";
 import { InvalidArgumentError, LockLostError } from "./errors.ts";
 import { Lease } from "./lease.ts";
 import { Lock, type SerializedLock } from "./lock.ts";
-import { resourcesOf } from "./read-write-node.ts";
 import { ReadWriteMasters } from "./read-write-masters.ts";
-import { type AcquireOptions, Redlock } from "./redlock.ts";
+import { resourcesOf } from "./read-write-node.ts";
+import type { AcquireOptions, Redlock } from "./redlock.ts";
 import { Released } from "./release.ts";
 import { Renewal } from "./renewal.ts";
 import { checkHolding, checkTtl, nodeTimeoutFor, type Settings } from "./settings.ts";
@@ -155,19 +155,16 @@ export class ReadWriteLock {
     const { write } = this.#resources;
     if (!isWaiting(settings)) return this.#redlock.acquire(write, ttl, options);
     const stopWaiting = this.#masters.startWaiting(write, pauseAtMost(ttl, settings));
-    let isGranted = false;
     try {
-      const lock = await this.#redlock.acquire(write, ttl, options);
-      isGranted = true;
-      return lock;
+      return await this.#redlock.acquire(write, ttl, options);
     } finally {
       stopWaiting();
-      if (!isGranted) this.#masters.withdraw(write);
     }
   }
 
   #refuseUpgrade({ from }: WriteOptions): void {
-    if (!from || !from.resources.includes(this.#resources.read) || from.remaining() === 0) return;
+    const isReading = from?.resources.includes(this.#resources.read) && from.remaining() > 0;
+    if (!isReading) return;
     throw new InvalidArgumentError(
       `a read lock of ${JSON.stringify(this.name)} cannot be upgraded: two readers would wait for each other; release it first`,
     );
@@ -198,13 +195,16 @@ export class ReadWriteLock {
     let confirmed!: Promise<unknown>;
     void writing.releaseOnce(() => {
       reading = this.#masters.lockOf(new Lease(coordinator, terms), attempts);
-      confirmed = reading.extend(ttl ?? longestTtl);
+      // Once: where that is not enough, the next extension goes on with it.
+      confirmed = this.#redlock.extend(reading, ttl ?? longestTtl, { retryCount: 0 });
       return Promise.resolve(new Released("released", attempts));
     });
     onDowngrade(reading);
     await confirmed.catch((error: unknown) => {
       // Too few have answered: it stands for as long as it did.
-      if (reading.remaining() === 0) throw error;
+      if (reading.remaining() > 0) return;
+      void reading.release();
+      throw error;
     });
     return reading;
   }
@@ -227,5 +227,5 @@ function argumentsOf<O extends object, R>(
   const isRoutine = typeof optionsOrRoutine === "function";
   const routine = isRoutine ? optionsOrRoutine : routineAfterOptions;
   if (typeof routine !== "function") throw new InvalidArgumentError("using needs a routine to run");
-  return [isRoutine ? undefined : (optionsOrRoutine as O | undefined), routine as R];
+  return [isRoutine ? undefined : (optionsOrRoutine as O | undefined), routine];
 }

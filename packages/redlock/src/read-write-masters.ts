@@ -28,11 +28,12 @@ export class ReadWriteMasters implements WaitingWriters {
   }
 
   private constructor(redlock: Redlock) {
-    const { coordinator, closed, settingsFor } = Redlock.insideOf(redlock);
-    const settings = settingsFor(undefined);
+    const inside = Redlock.insideOf(redlock);
+    const settings = inside.settingsFor(undefined);
     if (settings.maxTtl !== undefined) {
       throw new InvalidArgumentError("restartGuard does not watch over readers and writers");
     }
+    const { coordinator, closed } = inside;
     const { runtime, nodes } = coordinator;
     this.name = newToken(runtime);
     this.#nodes = nodes.map((node) => {
@@ -65,13 +66,10 @@ export class ReadWriteMasters implements WaitingWriters {
       const all = this.#waiting.get(resource)!;
       const others = all.toSpliced(all.indexOf(patience), 1);
       if (others.length > 0) this.#waiting.set(resource, others);
-      else this.#waiting.delete(resource);
+      else {
+        this.#waiting.delete(resource);
+        for (const node of this.#nodes) void node.withdraw(resource);
+      }
     };
-  }
-
-  /** Lets readers in again, where no other writer of this client waits. */
-  withdraw(resource: string): void {
-    if (this.#waiting.has(resource)) return;
-    for (const node of this.#nodes) void node.withdraw(resource);
   }
 }

@@ -3,8 +3,8 @@ import type { Connection } from "./connection.ts";
 import { abandoned, unsent } from "./fault.ts";
 import type { Answer, Claim, Fault, Holding, LockNode, ReleaseAnswer } from "./node.ts";
 import { readWriteScripts } from "./read-write-scripts.ts";
-import type { Script } from "./scripts.ts";
 import type { ScriptedNode } from "./scripted-node.ts";
+import type { Script } from "./scripts.ts";
 import { UnexpectedReply } from "./transaction.ts";
 
 const prefix = "quorlock:rw:";
@@ -54,6 +54,8 @@ export class ReadWriteNode implements LockNode {
   readonly #connection: Connection;
   readonly #line: CallLine;
   readonly #waiting: WaitingWriters;
+  /** What this master keeps new readers away from, as far as it has answered. */
+  readonly #awaited = new Set<string>();
   #unanswered = 0;
 
   constructor(node: ScriptedNode, waiting: WaitingWriters) {
@@ -82,6 +84,7 @@ export class ReadWriteNode implements LockNode {
 
   /** No reader is kept away any more for those who waited to write. */
   async withdraw(resource: string): Promise<void> {
+    if (!this.#awaited.delete(resource)) return;
     await this.#run(readWriteScripts.withdraw, resource, [this.#waiting.name], [], (reply) => reply);
   }
 
@@ -101,15 +104,30 @@ export class ReadWriteNode implements LockNode {
   disconnect(): void {}
 
   #claim(claim: Claim, how: "vote" | "repair" | "renew"): Promise<Answer> {
-    const { token } = claim;
     const resource = claim.resources[0]!;
     const ttl = Math.ceil(claim.ttl);
+    const args = [claim.token, ttl, how];
     const read = (reply: unknown): Answer => answerIn(reply, resource, ttl);
-    if (!isForWriting(resource)) {
-      return this.#run(readWriteScripts.read, resource, [token, ttl, how], [token], read, claim);
+    return isForWriting(resource)
+      ? this.#write(claim, resource, args, read)
+      : this.#run(readWriteScripts.read, resource, args, [claim.token], read, claim);
+  }
+
+  async #write(
+    claim: Claim,
+    resource: string,
+    args: readonly (string | number)[],
+    read: (reply: unknown) => Answer,
+  ): Promise<Answer> {
+    const patience = Math.ceil(this.#waiting.patienceFor(resource));
+    const all = [...args, patience, this.#waiting.name];
+    const answer = await this.#run(readWriteScripts.write, resource, all, [claim.token], read, claim);
+    if (patience > 0 && answer.vote === "no") {
+      this.#awaited.add(resource);
+      // Nobody waits any more who would withdraw it.
+      if (this.#waiting.patienceFor(resource) === 0) void this.withdraw(resource);
     }
-    const args = [token, ttl, how, Math.ceil(this.#waiting.patienceFor(resource)), this.#waiting.name];
-    return this.#run(readWriteScripts.write, resource, args, [token], read, claim);
+    return answer;
   }
 
   async #run<A>(
@@ -123,7 +141,8 @@ export class ReadWriteNode implements LockNode {
     if (this.#unanswered >= mostUnanswered) return unsent(this.name, overflow);
     this.#unanswered += 1;
     const keys = keysOf(resource);
-    const run = (): Promise<A | Fault> => this.#evaluate(script, [keys.length, ...keys, ...args], read, claim);
+    const run = (): Promise<A | Fault> =>
+      this.#evaluate(script, [keys.length, ...keys, ...args], read, claim);
     const call: Call<A | Fault> = { claim, tokens, isAlone: false, run };
     const answer = await this.#line.post(call);
     this.#unanswered -= 1;
@@ -159,5 +178,10 @@ function answerIn(reply: unknown, resource: string, ttl: number): Answer {
   if (typeof pttl !== "number") throw new UnexpectedReply(reply);
   const remaining = pttl === -1 ? Number.POSITIVE_INFINITY : Math.max(0, pttl);
   // Told to the caller: as it was named.
-  return { vote: "no", resource: nameOf(resource), owner: typeof owner === "string" ? owner : undefined, remaining };
+  return {
+    vote: "no",
+    resource: nameOf(resource),
+    owner: typeof owner === "string" ? owner : undefined,
+    remaining,
+  };
 }

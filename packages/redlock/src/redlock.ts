@@ -1,4 +1,3 @@
-import pLimit, { type LimitFunction } from "p-limit";
 import { onAbort } from "./abort.ts";
 import type { Wish } from "./acquire.ts";
 import { Attempts } from "./attempts.ts";
@@ -24,11 +23,12 @@ import { connectionOf, type IoredisClient } from "./ioredis.ts";
 import { Lease } from "./lease.ts";
 import { Lock, type LockOwner, type SerializedLock } from "./lock.ts";
 import type { LockNode } from "./node.ts";
+import { Places } from "./places.ts";
 import { quorumOf } from "./quorum.ts";
-import { RestartGuard, type RestartGuardOptions } from "./restart-guard.ts";
 import { type Entered, enter, outerFor, type Reentrancy, reentrancyOf } from "./reentrancy.ts";
 import { handlesWith, hasLeft, ReentrantLock } from "./reentrant-lock.ts";
 import { type ReleaseResult, release } from "./release.ts";
+import { RestartGuard, type RestartGuardOptions } from "./restart-guard.ts";
 import type { Runtime } from "./runtime.ts";
 import { Schedule } from "./schedule.ts";
 import { ScriptedNode } from "./scripted-node.ts";
@@ -146,7 +146,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   readonly #coordinator: Coordinator;
   readonly #reentrancy: Reentrancy | undefined;
   readonly #settings: Settings;
-  readonly #limit: LimitFunction;
+  readonly #places: Places;
   readonly #room: WaitingRoom | undefined;
   readonly #guard: RestartGuard | undefined;
   /** Every `acquire` that is under way, and how to end it. */
@@ -170,7 +170,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     if (Object.values(scripts ?? {}).some((script) => script !== undefined)) {
       throw new InvalidArgumentError("custom scripts are not taken");
     }
-    this.#limit = pLimit(acquireConcurrency);
+    this.#places = new Places(acquireConcurrency);
     const report = (error: NodeError) => {
       // Given up by ourselves: no fault of the master's.
       this.#guard?.hear(error);
@@ -390,21 +390,9 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     if (signal?.aborted) throw new AbortError(signal.reason);
     const cancellation = new Cancellation();
     const forget = signal && onAbort(signal, () => cancellation.cancel(new AbortError(signal.reason)));
-    const enterOrContend = async (wanted: Wish): Promise<Entered> => {
-      const outer = outerFor(this.#reentrancy, wanted.resources, within);
-      if (outer) return enter({ owner: this, outer, wish: wanted, cancellation }, enterOrContend);
-      if (this.#guard) await cancellation.race(this.#guard.begin());
-      return contend({
-        coordinator: this.#coordinator,
-        wish: wanted,
-        cancellation,
-        limit: this.#limit,
-        room: this.#room,
-      });
-    };
-    const contending = enterOrContend(wish);
-    this.#contests.set(cancellation, contending);
     try {
+      const contending = this.#enterOrContend(wish, cancellation, within);
+      this.#contests.set(cancellation, contending);
       const contest = await contending;
       if (!this.#quit || !contest.lease) return contest;
       // Granted in the moment of `quit`, which did not see it.
@@ -414,6 +402,29 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       this.#contests.delete(cancellation);
       forget?.();
     }
+  }
+
+  #enterOrContend(wish: Wish, cancellation: Cancellation, within: Lock | undefined): Promise<Entered> {
+    const outer = outerFor(this.#reentrancy, wish.resources, within);
+    return outer ? this.#enter(outer, wish, cancellation, within) : this.#contendWithAll(wish, cancellation);
+  }
+
+  #enter(outer: ReentrantLock, wish: Wish, cancellation: Cancellation, within: Lock | undefined): Promise<Entered> {
+    return enter({ owner: this, outer, wish, cancellation }, (wanted) =>
+      this.#enterOrContend(wanted, cancellation, within),
+    );
+  }
+
+  #contendWithAll(wish: Wish, cancellation: Cancellation): Promise<Entered> {
+    const contender = {
+      coordinator: this.#coordinator,
+      wish,
+      cancellation,
+      places: this.#places,
+      room: this.#room,
+    };
+    if (!this.#guard) return contend(contender);
+    return cancellation.race(this.#guard.begin()).then(() => contend(contender));
   }
 
   #watchClocks(options: ClockWatchOptions): void {
@@ -426,7 +437,9 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     for (const node of nodes) {
       // (A Cluster is many masters, with a clock each.)
       if (!node.keepsCounters || !node.watchClock) {
-        throw new InvalidArgumentError("clockWatch: neither a Redis Cluster nor nodes without scripts can be watched");
+        throw new InvalidArgumentError(
+          "clockWatch: neither a Redis Cluster nor nodes without scripts can be watched",
+        );
       }
       node.watchClock(watch.clockOf(node.name));
     }

@@ -112,6 +112,8 @@ export class RestartGuard {
   async #compare(): Promise<void> {
     if (this.#isComparing) return;
     this.#isComparing = true;
+    // Begun anew: what has not been heard again must not outweigh it.
+    if (this.#problem) this.#compared.clear();
     this.#problem = undefined;
     await this.#ask(
       (node) => node.findings!(),
@@ -204,8 +206,10 @@ function uncertain(name: string, heard: number, enough: number): NodeError {
 
 function checkOptions(options: RestartGuardOptions, nodes: readonly LockNode[]): void {
   checkMaxTtl(options?.maxTtl);
-  const able = nodes.every((node) => node.keepsCounters && node.guardWith && node.findings);
+  const able = nodes.every((node) => node.keepsCounters && "guardWith" in node);
   if (!able) {
-    throw new InvalidArgumentError("restartGuard: a Redis Cluster cannot be guarded, nor can nodes without scripts");
+    throw new InvalidArgumentError(
+      "restartGuard: a Redis Cluster cannot be guarded, nor can nodes without scripts",
+    );
   }
 }

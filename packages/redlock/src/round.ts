@@ -53,11 +53,7 @@ export class Round<Reply> {
       this.#resolveDecided = resolve;
     });
     this.sentAt = plan.clock.now();
-    for (let index = 0; index < plan.nodes.length; index += 1) {
-      const node = plan.nodes[index]!;
-      const hear = (answer: Reply | Fault) => this.#hear(plan, index, answer);
-      void asked(plan, node).then(hear, (error) => hear(faultOf(node, error)));
-    }
+    for (let index = 0; index < plan.nodes.length; index += 1) this.#ask(plan, index);
     const delay = Math.min(plan.timeout, longestTimer);
     this.#timer = plan.runtime.setTimer(() => this.#expire(plan, this.sentAt + delay), delay);
     if (this.#missing === 0) this.#close();
@@ -82,6 +78,13 @@ export class Round<Reply> {
   decidedOr(cancellation: Cancellation): Promise<void> {
     this.#forget = cancellation.onCancel(() => this.#decide());
     return this.decided;
+  }
+
+  #ask(plan: RoundPlan<Reply>, index: number): void {
+    void asked(plan, plan.nodes[index]!).then(
+      (answer) => this.#hear(plan, index, answer),
+      (error) => this.#hear(plan, index, faultOf(plan.nodes[index]!, error)),
+    );
   }
 
   #hear(plan: RoundPlan<Reply>, index: number, answer: Reply | Fault): void {

@@ -146,8 +146,8 @@ export class ScriptedNode implements LockNode {
   }
 
   #claim(kind: Operation["kind"], claim: Claim, words: readonly string[]): Promise<Answer> {
-    const post = () => this.#post<Answer>(kind, claim.resources, words, claim.ttl, claim);
-    return this.#clock ? this.#read(this.#clock, claim.ttl, post) : post();
+    if (this.#clock) return this.#claimWithTime(this.#clock, kind, claim, words);
+    return this.#post<Answer>(kind, claim.resources, words, claim.ttl, claim);
   }
 
   get #isExcluded(): boolean {
@@ -155,8 +155,13 @@ export class ScriptedNode implements LockNode {
   }
 
   /** With the time, which comes in the same reply and is looked at first. */
-  async #read(clock: MasterClock, ttl: number, post: () => Promise<Answer>): Promise<Answer> {
-    clock.askedFor(ttl);
+  async #claimWithTime(
+    clock: MasterClock,
+    kind: Operation["kind"],
+    claim: Claim,
+    words: readonly string[],
+  ): Promise<Answer> {
+    clock.askedFor(claim.ttl);
     if (!this.#isReading) {
       this.#isReading = true;
       const sent = clock.now();
@@ -165,7 +170,7 @@ export class ScriptedNode implements LockNode {
         if ("time" in answer) clock.hear(sent, answer.time);
       });
     }
-    const answer = await post();
+    const answer = await this.#post<Answer>(kind, claim.resources, words, claim.ttl, claim);
     if (answer.vote !== "yes" || !this.#isExcluded) return answer;
     return fault(this.name, "CLOCK", "its clock has stepped, or is astray", true);
   }
@@ -178,13 +183,15 @@ export class ScriptedNode implements LockNode {
     claim: Claim | undefined,
     guard: Guard | undefined = this.#guard,
   ): Promise<A | Fault> {
-    return new Promise((resolve) => {
+    let settle!: Operation["settle"];
+    const answer = new Promise<A | Fault>((resolve) => {
       // An operation is answered in its own kind.
-      const settle = resolve as Operation["settle"];
-      const operation = { kind, keys, words, ttl, claim, isAlone: !this.#groupCommit, guard, settle };
-      if (this.#connection.isReady) this.#outbox.post(operation);
-      else void this.#postWhenConnected(operation);
+      settle = resolve as Operation["settle"];
     });
+    const operation = { kind, keys, words, ttl, claim, isAlone: !this.#groupCommit, guard, settle };
+    if (this.#connection.isReady) this.#outbox.post(operation);
+    else void this.#postWhenConnected(operation);
+    return answer;
   }
 
   /** Sends when the first connection stands, or not at all. */

@@ -87,20 +87,22 @@ end
 const queueOf = `
 local function queueOf(key)
   local tag = string.match(key, "^[^{]*{([^}]*)}")
-  if tag and tag ~= "" then return "quorlock:queue:" .. key end
+  if tag and tag ~= "" then return "quorlock:queue:tagged:" .. key end
   return "quorlock:queue:{" .. key .. "}"
 end
 `;
 
 /**
  * Fencing counters (PROTOCOL 8): the largest token that was stored for a key. They are forgotten when the key was not
- * wanted for a day. `quorlock:floor` is not below any that was ever stored, and never expires; what it was within the
- * last half a day is `quorlock:floor:past`, and no counter counts for less. So a counter that was forgotten is not
+ * wanted for a day. `quorlock:floor` is above all that were ever stored, and never expires: by up to a million, a second's
+ * worth of proposals, so that it is seldom written. What it was within the last half a day is `quorlock:floor:past`, and
+ * no counter counts for less. So a counter that was forgotten is not
  * missed, and those of other keys, which may be ahead of it by a clock, stay out of its way. Numbers are exact below
  * 2^53.
  */
 const fence = `
 local counterTtl, pastTtl, most = 86400000, 43200000, 2 ^ 53 - 2 ^ 20
+local tooLarge = "ERR the fencing token is too large"
 
 local function exactly(number) return string.format("%.0f", number) end
 
@@ -121,11 +123,18 @@ local function raise(keys, counter)
   for _, key in ipairs(keys) do
     redis.call("SET", "quorlock:fence:" .. key, exactly(counter), "PX", counterTtl)
   end
-  if counter > tonumber(redis.call("GET", "quorlock:floor") or 0) then
-    redis.call("SET", "quorlock:floor", exactly(counter))
+  if counter >= tonumber(redis.call("GET", "quorlock:floor") or 0) then
+    redis.call("SET", "quorlock:floor", exactly(counter + 1000000))
   end
   -- The clock was set back: the counter might be forgotten before the past is.
   if redis.call("PTTL", "quorlock:floor:past") > pastTtl then redis.call("DEL", "quorlock:floor:past") end
+end
+
+-- What is replied to a claim that is granted: with its proposal stored, the largest counter before.
+local function fenced(keys, granted, proposal)
+  local counter = counterOf(keys)
+  raise(keys, math.max(counter, tonumber(proposal)))
+  return {-1, granted, exactly(counter)}
 end
 `;
 
@@ -175,9 +184,10 @@ local function isReady(keys, given, waiter, token)
 end
 
 -- Gives a key that nobody owns any more to the first in its queue. Where that one hears it, the key is its vote at
--- once; where nobody listens for it, it is dead. Where it cannot be told, or waits for another key as well, the key
--- is only set aside, for as long as its heartbeat lasts: its next one finds it.
-local function handOver(key)
+-- once; where nobody listens for it, it is dead, and what was set aside for it is an orphan. Where it cannot be told,
+-- or waits for another key as well, the key is only set aside, for as long as its heartbeat lasts: its next one finds
+-- it. So it is for the one that is asking just now: it is answered.
+local function give(key, asking, orphans)
   local line = queueOf(key)
   while true do
     local waiter, entry = headOf(line)
@@ -188,7 +198,7 @@ local function handOver(key)
     local round, ttl, inbox, proposal, list = string.match(entry, "^(%d+) (%d+) (%S+) (%d*) (.*)$")
     local token, keys = waiter .. "." .. round, keysIn(list)
     local listening, counter = -1, nil
-    if inbox ~= "-" and isReady(keys, key, waiter, token) then
+    if inbox ~= "-" and waiter ~= asking and isReady(keys, key, waiter, token) then
       counter = proposal ~= "" and counterOf(keys)
       local told = redis.pcall("PUBLISH", inbox, counter and token .. " " .. exactly(counter) or token)
       if type(told) == "number" then listening = told end
@@ -204,7 +214,21 @@ local function handOver(key)
       redis.call("SET", key, token, "PX", math.max(1, redis.call("PTTL", line .. ":" .. waiter)))
       return
     end
-    for _, wanted in ipairs(keys) do forget(wanted, waiter) end
+    for _, wanted in ipairs(keys) do
+      forget(wanted, waiter)
+      if wanted ~= key then orphans[#orphans + 1] = {wanted, token} end
+    end
+  end
+end
+
+-- First the key itself, then the orphans that this has made: a key that was given already is nobody's to give again.
+local function handOver(key, asking)
+  local orphans, next = {}, 1
+  give(key, asking, orphans)
+  while orphans[next] do
+    local wanted, token = unpack(orphans[next])
+    if isMine(redis.call("GET", wanted), token) then give(wanted, asking, orphans) end
+    next = next + 1
   end
 end
 `;
@@ -247,7 +271,7 @@ local function enrol(first, last, token, ttl, ticket, patience, proposal, inbox)
     for index = first, last do
       local owner = redis.call("GET", KEYS[index])
       if not owner or isMine(owner, token) then
-        handOver(KEYS[index])
+        handOver(KEYS[index], waiter)
         owner = redis.call("GET", KEYS[index])
       end
       if not refusal and not isMine(owner, token) then
@@ -263,34 +287,48 @@ local function enrol(first, last, token, ttl, ticket, patience, proposal, inbox)
 end
 `;
 
-/** As `release`, but what is given up goes to the first in the queue, and the waiters of the tokens leave it. */
+/**
+ * As `release`, but what is given up goes to the first in the queue, and the waiters of the tokens leave it: all queues
+ * before anything is given, and a place that a later round has taken stays (PROTOCOL 7).
+ */
 const leave = `
+local function forgetAll(key, from, to)
+  local line = queueOf(key)
+  if redis.call("EXISTS", line) == 0 then return end
+  for token = from, to do
+    local waiter, round = string.match(ARGV[token], "^(.+)%.(%d+)$")
+    local entry = waiter and redis.call("GET", line .. ":" .. waiter)
+    if waiter and not (entry and tonumber(string.match(entry, "^%d+")) > tonumber(round)) then forget(key, waiter) end
+  end
+end
+
 local function leave(first, last, from, to)
+  for index = first, last do forgetAll(KEYS[index], from, to) end
   local given = 0
   for index = first, last do
-    local key, mine = KEYS[index], false
-    local owner = redis.call("GET", key)
+    local owner, mine = redis.call("GET", KEYS[index]), false
     for token = from, to do mine = mine or isMine(owner, ARGV[token]) end
-    if mine then given = given + 1 end
-    if redis.call("EXISTS", queueOf(key)) == 1 then
-      for token = from, to do
-        local waiter = string.match(ARGV[token], "^(.+)%.%d+$")
-        if waiter then forget(key, waiter) end
-      end
-      if mine then handOver(key) end
-    elseif mine then
-      redis.call("DEL", key)
+    if mine then
+      given = given + 1
+      handOver(KEYS[index])
     end
   end
   return given
 end
 `;
 
-/** `claim` of all KEYS: ARGV is token, ttl, and "1" for `create`. */
+/** `claim` of all KEYS: ARGV is token, ttl, and "1" for `create`; then a proposal, where there is one. */
 export const claimScript: Script = {
-  source: `${isMine}${claim}return claim(1, #KEYS, ARGV[1], ARGV[2], ARGV[3] == "1")
+  source: `${isMine}${claim}
+local token, ttl, create, proposal = ARGV[1], ARGV[2], ARGV[3] == "1", ARGV[4]
+if not proposal then return claim(1, #KEYS, token, ttl, create) end
+${fence}
+if tonumber(proposal) >= most then return redis.error_reply(tooLarge) end
+local isSet = create and #KEYS == 1 and redis.call("SET", KEYS[1], token, "NX", "PX", ttl)
+local granted = isSet and tonumber(ttl) or claim(1, #KEYS, token, ttl, create)
+return type(granted) == "number" and fenced(KEYS, granted, proposal) or granted
 `,
-  sha1: "d3ff7f426ac1b067c4f104ea10610aad7c7bb0eb",
+  sha1: "51db0b10e49c5e2fda15a8cea42afe1dbfa377ed",
 };
 
 /** `release` of all KEYS: ARGV is the tokens. */
@@ -309,7 +347,7 @@ if #KEYS == 1 and redis.call("GET", key) == ARGV[#ARGV] and redis.call("EXISTS",
 end
 ${isMine}${queue}${leave}return leave(1, #KEYS, 1, #ARGV)
 `,
-  sha1: "6e2010304eee80058489a698ab45b4540ab20b22",
+  sha1: "b5b1a73390c357ea8a43d184cb9acaff73a3f1af",
 };
 
 /**
@@ -362,16 +400,13 @@ local function run(kind, last, number, ticket, patience, proposal)
   if kind == "i" then
     return {redis.call("GET", KEYS[key]), redis.call("PTTL", KEYS[key]), redis.call("ZCARD", queueOf(KEYS[key]))}
   end
-  if proposal ~= "" and tonumber(proposal) >= most then error("the fencing token is too large", 0) end
+  if proposal ~= "" and tonumber(proposal) >= most then error(tooLarge, 0) end
   local why = guarded and bar(kind, number, proposal)
   if why then error(why, 0) end
   local reply = claimed(kind, last, number, ticket, patience, proposal)
   if inQuarantine() and type(reply) == "number" then return {-2, reply} end
   if proposal == "" or type(reply) ~= "number" then return reply end
-  local keys = {unpack(KEYS, key, last)}
-  local counter = counterOf(keys)
-  raise(keys, math.max(counter, tonumber(proposal)))
-  return {-1, reply, exactly(counter)}
+  return fenced({unpack(KEYS, key, last)}, reply, proposal)
 end
 local operation = "(%a)(%d+),(%d+),?(%d*),?(%d*),?(%d*);"
 for kind, keys, number, ticket, patience, proposal in string.gmatch(ARGV[1], operation) do
@@ -387,5 +422,5 @@ for kind, keys, number, ticket, patience, proposal in string.gmatch(ARGV[1], ope
 end
 return replies
 `,
-  sha1: "1f047af1cf5fc992b1fa5b4f31068a5ac42f9bfb",
+  sha1: "fcf6e6a0f51e3bde823c902b5d5afe235e5f9702",
 };

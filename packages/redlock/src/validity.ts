@@ -27,9 +27,11 @@ export function validityLoss(ttl: number, driftFactor: number): number {
  */
 export function holdDeadline(deadlines: readonly number[], quorum: number): number {
   let latest = never;
-  for (const candidate of deadlines) {
+  // By index: an iterator would make an object of each number.
+  for (let one = 0; one < deadlines.length; one += 1) {
+    const candidate = deadlines[one]!;
     let reached = 0;
-    for (const deadline of deadlines) if (deadline >= candidate) reached += 1;
+    for (let other = 0; other < deadlines.length; other += 1) if (deadlines[other]! >= candidate) reached += 1;
     if (reached >= quorum && candidate > latest) latest = candidate;
   }
   return latest;

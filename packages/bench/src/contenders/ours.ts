@@ -1,13 +1,29 @@
 import { setTimeout as pause } from "node:timers/promises";
+import type { RedlockOptions } from "@quorlock/redlock";
 import { built } from "../built-package.ts";
 import { closeClients, openClients } from "../clients.ts";
-import type { OpenContender } from "../contender.ts";
+import type { Contender, ContenderTerms, OpenContender } from "../contender.ts";
 
 const readyTimeout = 10_000;
 
-export const openOurs: OpenContender = async (name, { urls, ttl, waitTimeout }) => {
+export const openOurs: OpenContender = openOursWith({});
+
+export function openOursWith(options: RedlockOptions): OpenContender {
+  return (name, terms) => open(options, name, terms);
+}
+
+async function open(
+  options: RedlockOptions,
+  name: string,
+  { urls, ttl, waitTimeout }: ContenderTerms,
+): Promise<Contender> {
   const clients = await openClients(urls);
-  const redlock = new built.Redlock(clients, waitTimeout === undefined ? {} : { waitTimeout });
+  const redlock = new built.Redlock(
+    clients,
+    waitTimeout === undefined ? options : { ...options, waitTimeout },
+  );
+  // Refused where a contender before was the first on these masters.
+  if (options.restartGuard) await redlock.initialize().catch(() => {});
   const ready = async (): Promise<void> => {
     const deadline = performance.now() + readyTimeout;
     // It has connections of its own, behind the clients: only it can tell whether they stand.
@@ -36,4 +52,4 @@ export const openOurs: OpenContender = async (name, { urls, ttl, waitTimeout }) 
       closeClients(clients);
     },
   };
-};
+}

@@ -55,164 +55,36 @@ const elsewhere = 2;
 /** The node has the token stored, and the attempt counts it. */
 const counted = 3;
 
-export function fencing(bounds: FencingBounds, mutant?: FencingMutant): Model {
-  const layout = new Layout();
-  const nodes = layout.sort(3, { interchangeable: true });
-  const attempts = layout.sort(bounds.waiters.length, {
-    interchangeable: new Set(bounds.waiters).size === bounds.waiters.length,
-  });
-  const waiterOf = (attempt: number): number => bounds.waiters[attempt - 1]!;
+export class Fencing implements Model {
+  readonly layout: Layout;
+  readonly initial: readonly State[];
+  readonly sights: Model["sights"] = {
+    "two grants, both in one round": (now) => this.#isGrantedTwice(now, false),
+    "two grants, both in two rounds": (now) => this.#isGrantedTwice(now, true),
+  };
+  readonly #bounds: FencingBounds;
+  readonly #mutant: FencingMutant | undefined;
+  readonly #cells: Cells;
 
-  // The masters.
-  const key = layout.field([nodes], attempts);
-  const counter = layout.field([nodes]);
-  // The attempts.
-  const phase = layout.field([attempts]);
-  const proposal = layout.field([attempts]);
-  const token = layout.field([attempts]);
-  const vote = layout.field([attempts, nodes]);
-  /** The counter that came with a yes. */
-  const value = layout.field([attempts, nodes]);
-  const role = layout.field([attempts, nodes]);
-  /** The how-manieth yes of its node this was. Nobody in the protocol knows it: the property is about it. */
-  const turn = layout.field([attempts, nodes]);
-
-  /** The round of the same waiter before this one, if there is one. */
-  const previousRound = (attempt: number): number =>
-    attempt > 1 && waiterOf(attempt - 1) === waiterOf(attempt) ? attempt - 1 : 0;
-
-  function begin(now: State, step: Step, attempt: number): void {
-    const previous = previousRound(attempt);
-    if (phase.get(now, attempt) !== idle) return;
-    if (previous !== 0 && ![voting, storing].includes(phase.get(now, previous))) return;
-    for (const chosen of bounds.proposals) {
-      step(
-        () => `attempt ${attempt} proposes ${chosen} and sends its votes`,
-        (next) => {
-          if (previous !== 0) giveUp(next, previous);
-          phase.set(next, voting, attempt);
-          proposal.set(next, chosen, attempt);
-          for (const node of nodes.all) vote.set(next, underWay, attempt, node);
-        },
-      );
-    }
+  constructor(bounds: FencingBounds, mutant?: FencingMutant) {
+    this.#bounds = bounds;
+    this.#mutant = mutant;
+    this.#cells = cellsOf(bounds);
+    this.layout = this.#cells.layout;
+    this.initial = this.#initialStates();
   }
 
-  /** A yes counts only in the round that asked (14.4), so what this one has heard need not be remembered. */
-  function giveUp(next: State, attempt: number): void {
-    phase.set(next, givenUp, attempt);
-    token.set(next, 0, attempt);
-    for (const node of nodes.all) {
-      role.set(next, 0, attempt, node);
-      if (mutant !== "the fast path counts yeses to votes with another proposal") value.set(next, 0, attempt, node);
-      const left = turn.get(next, attempt, node);
-      turn.set(next, 0, attempt, node);
-      for (const other of attempts.all) {
-        const place = turn.get(next, other, node);
-        if (left > 0 && place > left) turn.set(next, place - 1, other, node);
+  steps(now: State, step: Step): void {
+    const { nodes, attempts } = this.#cells;
+    for (const attempt of attempts.all) {
+      this.#begin(now, step, attempt);
+      this.#decide(now, step, attempt);
+      for (const node of nodes.all) {
+        this.#takeVote(now, step, attempt, node);
+        this.#store(now, step, attempt, node);
       }
     }
-  }
-
-  /** Free, or held by an earlier round of the same waiter. */
-  function mayTake(now: State, attempt: number, node: number): boolean {
-    const owner = key.get(now, node);
-    return owner === 0 || (waiterOf(owner) === waiterOf(attempt) && owner < attempt);
-  }
-
-  function takeVote(now: State, step: Step, attempt: number, node: number): void {
-    if (vote.get(now, attempt, node) !== underWay || !mayTake(now, attempt, node)) return;
-    const old = counter.get(now, node);
-    const proposed = proposal.get(now, attempt);
-    const stored = mutant === "the token is the largest of per-node INCRs" ? old + 1 : Math.max(old, proposed);
-    step(
-      () => `node ${node} votes for attempt ${attempt}: its counter was ${old}, now it is ${stored}`,
-      (next) => {
-        key.set(next, attempt, node);
-        counter.set(next, stored, node);
-        vote.set(next, yes, attempt, node);
-        if (phase.get(now, attempt) === voting) value.set(next, old, attempt, node);
-        if (phase.get(now, attempt) === givenUp) return;
-        turn.set(next, 1 + attempts.all.filter((other) => turn.get(now, other, node) > 0).length, attempt, node);
-      },
-    );
-  }
-
-  /** The counters by which an attempt may decide: of the votes that carried its very proposal. */
-  function valuesRead(now: State, attempt: number): Map<number, number> {
-    const read = new Map<number, number>();
-    for (const node of nodes.all) {
-      const previous = previousRound(attempt);
-      if (vote.get(now, attempt, node) === yes) read.set(node, value.get(now, attempt, node));
-      else if (mutant === "the fast path counts yeses to votes with another proposal" && previous !== 0 && vote.get(now, previous, node) === yes) {
-        read.set(node, value.get(now, previous, node));
-      }
-    }
-    return read;
-  }
-
-  function decide(now: State, step: Step, attempt: number): void {
-    if (phase.get(now, attempt) !== voting) return;
-    const values = valuesRead(now, attempt);
-    const proposed = proposal.get(now, attempt);
-    for (const read of quorums([...values.keys()])) {
-      const largest = Math.max(...read.map((node) => values.get(node)!));
-      const grant = (fenced: number) => (next: State) => {
-        decided(next, granted, attempt, fenced);
-        for (const node of read) role.set(next, counted, attempt, node);
-      };
-      if (mutant === "the token is the largest of per-node INCRs") {
-        step(() => `attempt ${attempt} reads nodes ${read.join(", ")}: token ${largest + 1}`, grant(largest + 1));
-      } else if (largest < proposed) {
-        step(() => `attempt ${attempt} reads nodes ${read.join(", ")}: token ${proposed} at once`, grant(proposed));
-      } else {
-        step(
-          () => `attempt ${attempt} reads nodes ${read.join(", ")} and sends token ${largest + 1} to be stored`,
-          (next) => {
-            decided(next, storing, attempt, largest + 1);
-            for (const node of nodes.all) {
-              role.set(next, read.includes(node) ? madeToken : elsewhere, attempt, node);
-            }
-          },
-        );
-      }
-    }
-  }
-
-  /** What it has decided by need not be remembered. */
-  function decided(next: State, then: number, attempt: number, fenced: number): void {
-    phase.set(next, then, attempt);
-    token.set(next, fenced, attempt);
-    for (const node of nodes.all) value.set(next, 0, attempt, node);
-  }
-
-  /** Round two at a node: it stores the token where the key is still the attempt's, and acknowledges. */
-  function store(now: State, step: Step, attempt: number, node: number): void {
-    const part = role.get(now, attempt, node);
-    if (part !== madeToken && part !== elsewhere) return;
-    if (key.get(now, node) !== attempt && mutant !== "round two stores without looking whose the key is") return;
-    const old = counter.get(now, node);
-    const fenced = token.get(now, attempt);
-    // Elsewhere the token may be too small: it comes from values of other nodes.
-    if (part === elsewhere && old >= fenced && mutant !== "an acknowledgement counts though the counter was not below the token") return;
-    const stored = mutant === "round two stores nothing" ? old : Math.max(old, fenced);
-    step(
-      () => `node ${node} acknowledges token ${fenced} of attempt ${attempt}: its counter was ${old}, now it is ${stored}`,
-      (next) => {
-        counter.set(next, stored, node);
-        role.set(next, counted, attempt, node);
-        const acknowledged = nodes.all.filter((other) => role.get(next, attempt, other) === counted);
-        if (acknowledged.length >= 2 && phase.get(next, attempt) === storing) phase.set(next, granted, attempt);
-      },
-    );
-  }
-
-  function expire(now: State, step: Step, node: number): void {
-    if (key.get(now, node) === 0) return;
-    step(
-      () => `the key expires on node ${node}`,
-      (next) => key.set(next, 0, node),
-    );
+    for (const node of nodes.all) this.#expire(now, step, node);
   }
 
   /**
@@ -220,7 +92,8 @@ export function fencing(bounds: FencingBounds, mutant?: FencingMutant): Model {
    * them share a node. So no two tokens are the same, and a grant has a larger one than each that was complete
    * before it began.
    */
-  function violation(now: State): string | undefined {
+  violation(now: State): string | undefined {
+    const { nodes, attempts, phase, token, role, turn } = this.#cells;
     const grants = attempts.all.filter((attempt) => phase.get(now, attempt) === granted);
     for (const node of nodes.all) {
       const here = grants
@@ -236,40 +109,230 @@ export function fencing(bounds: FencingBounds, mutant?: FencingMutant): Model {
     return undefined;
   }
 
-  function initialStates(): State[] {
-    return combinations(bounds.counters, nodes.all.length).map((counters) => {
+  #waiterOf(attempt: number): number {
+    return this.#bounds.waiters[attempt - 1]!;
+  }
+
+  /** The round of the same waiter before this one, if there is one. */
+  #previousRound(attempt: number): number {
+    return attempt > 1 && this.#waiterOf(attempt - 1) === this.#waiterOf(attempt) ? attempt - 1 : 0;
+  }
+
+  #begin(now: State, step: Step, attempt: number): void {
+    const { nodes, phase, proposal, vote } = this.#cells;
+    const previous = this.#previousRound(attempt);
+    if (phase.get(now, attempt) !== idle) return;
+    if (previous !== 0 && ![voting, storing].includes(phase.get(now, previous))) return;
+    for (const chosen of this.#bounds.proposals) {
+      step(
+        () => `attempt ${attempt} proposes ${chosen} and sends its votes`,
+        (next) => {
+          if (previous !== 0) this.#giveUp(next, previous);
+          phase.set(next, voting, attempt);
+          proposal.set(next, chosen, attempt);
+          for (const node of nodes.all) vote.set(next, underWay, attempt, node);
+        },
+      );
+    }
+  }
+
+  /** A yes counts only in the round that asked (14.4), so what this one has heard need not be remembered. */
+  #giveUp(next: State, attempt: number): void {
+    const { nodes, attempts, phase, token, value, role, turn } = this.#cells;
+    phase.set(next, givenUp, attempt);
+    token.set(next, 0, attempt);
+    for (const node of nodes.all) {
+      role.set(next, 0, attempt, node);
+      if (this.#mutant !== "the fast path counts yeses to votes with another proposal")
+        value.set(next, 0, attempt, node);
+      const left = turn.get(next, attempt, node);
+      turn.set(next, 0, attempt, node);
+      for (const other of attempts.all) {
+        const place = turn.get(next, other, node);
+        if (left > 0 && place > left) turn.set(next, place - 1, other, node);
+      }
+    }
+  }
+
+  /** Free, or held by an earlier round of the same waiter. */
+  #mayTake(now: State, attempt: number, node: number): boolean {
+    const { key } = this.#cells;
+    const owner = key.get(now, node);
+    return owner === 0 || (this.#waiterOf(owner) === this.#waiterOf(attempt) && owner < attempt);
+  }
+
+  #takeVote(now: State, step: Step, attempt: number, node: number): void {
+    const { attempts, key, counter, phase, proposal, vote, value, turn } = this.#cells;
+    if (vote.get(now, attempt, node) !== underWay || !this.#mayTake(now, attempt, node)) return;
+    const old = counter.get(now, node);
+    const proposed = proposal.get(now, attempt);
+    const stored =
+      this.#mutant === "the token is the largest of per-node INCRs" ? old + 1 : Math.max(old, proposed);
+    step(
+      () => `node ${node} votes for attempt ${attempt}: its counter was ${old}, now it is ${stored}`,
+      (next) => {
+        key.set(next, attempt, node);
+        counter.set(next, stored, node);
+        vote.set(next, yes, attempt, node);
+        if (phase.get(now, attempt) === voting) value.set(next, old, attempt, node);
+        if (phase.get(now, attempt) === givenUp) return;
+        turn.set(
+          next,
+          1 + attempts.all.filter((other) => turn.get(now, other, node) > 0).length,
+          attempt,
+          node,
+        );
+      },
+    );
+  }
+
+  /** The counters by which an attempt may decide: of the votes that carried its very proposal. */
+  #valuesRead(now: State, attempt: number): Map<number, number> {
+    const { nodes, vote, value } = this.#cells;
+    const read = new Map<number, number>();
+    for (const node of nodes.all) {
+      const previous = this.#previousRound(attempt);
+      if (vote.get(now, attempt, node) === yes) read.set(node, value.get(now, attempt, node));
+      else if (
+        this.#mutant === "the fast path counts yeses to votes with another proposal" &&
+        previous !== 0 &&
+        vote.get(now, previous, node) === yes
+      ) {
+        read.set(node, value.get(now, previous, node));
+      }
+    }
+    return read;
+  }
+
+  #decide(now: State, step: Step, attempt: number): void {
+    const { nodes, phase, proposal, role } = this.#cells;
+    if (phase.get(now, attempt) !== voting) return;
+    const values = this.#valuesRead(now, attempt);
+    const proposed = proposal.get(now, attempt);
+    for (const read of quorums([...values.keys()])) {
+      const largest = Math.max(...read.map((node) => values.get(node)!));
+      const grant = (fenced: number) => (next: State) => {
+        this.#decided(next, granted, attempt, fenced);
+        for (const node of read) role.set(next, counted, attempt, node);
+      };
+      if (this.#mutant === "the token is the largest of per-node INCRs") {
+        step(
+          () => `attempt ${attempt} reads nodes ${read.join(", ")}: token ${largest + 1}`,
+          grant(largest + 1),
+        );
+      } else if (largest < proposed) {
+        step(
+          () => `attempt ${attempt} reads nodes ${read.join(", ")}: token ${proposed} at once`,
+          grant(proposed),
+        );
+      } else {
+        step(
+          () =>
+            `attempt ${attempt} reads nodes ${read.join(", ")} and sends token ${largest + 1} to be stored`,
+          (next) => {
+            this.#decided(next, storing, attempt, largest + 1);
+            for (const node of nodes.all) {
+              role.set(next, read.includes(node) ? madeToken : elsewhere, attempt, node);
+            }
+          },
+        );
+      }
+    }
+  }
+
+  /** What it has decided by need not be remembered. */
+  #decided(next: State, then: number, attempt: number, fenced: number): void {
+    const { nodes, phase, token, value } = this.#cells;
+    phase.set(next, then, attempt);
+    token.set(next, fenced, attempt);
+    for (const node of nodes.all) value.set(next, 0, attempt, node);
+  }
+
+  /** Round two at a node: it stores the token where the key is still the attempt's, and acknowledges. */
+  #store(now: State, step: Step, attempt: number, node: number): void {
+    const { nodes, key, counter, phase, token, role } = this.#cells;
+    const part = role.get(now, attempt, node);
+    if (part !== madeToken && part !== elsewhere) return;
+    if (
+      key.get(now, node) !== attempt &&
+      this.#mutant !== "round two stores without looking whose the key is"
+    )
+      return;
+    const old = counter.get(now, node);
+    const fenced = token.get(now, attempt);
+    // Elsewhere the token may be too small: it comes from values of other nodes.
+    if (
+      part === elsewhere &&
+      old >= fenced &&
+      this.#mutant !== "an acknowledgement counts though the counter was not below the token"
+    )
+      return;
+    const stored = this.#mutant === "round two stores nothing" ? old : Math.max(old, fenced);
+    step(
+      () =>
+        `node ${node} acknowledges token ${fenced} of attempt ${attempt}: its counter was ${old}, now it is ${stored}`,
+      (next) => {
+        counter.set(next, stored, node);
+        role.set(next, counted, attempt, node);
+        const acknowledged = nodes.all.filter((other) => role.get(next, attempt, other) === counted);
+        if (acknowledged.length >= 2 && phase.get(next, attempt) === storing)
+          phase.set(next, granted, attempt);
+      },
+    );
+  }
+
+  #expire(now: State, step: Step, node: number): void {
+    const { key } = this.#cells;
+    if (key.get(now, node) === 0) return;
+    step(
+      () => `the key expires on node ${node}`,
+      (next) => key.set(next, 0, node),
+    );
+  }
+
+  #initialStates(): State[] {
+    const { layout, nodes, counter } = this.#cells;
+    return combinations(this.#bounds.counters, nodes.all.length).map((counters) => {
       const state = layout.blank();
       for (const [index, start] of counters.entries()) counter.set(state, start, index + 1);
       return state;
     });
   }
 
-  const hasStored = (now: State, attempt: number): boolean => token.get(now, attempt) > proposal.get(now, attempt);
-  return {
-    layout,
-    initial: initialStates(),
-    steps(now, step) {
-      for (const attempt of attempts.all) {
-        begin(now, step, attempt);
-        decide(now, step, attempt);
-        for (const node of nodes.all) {
-          takeVote(now, step, attempt, node);
-          store(now, step, attempt, node);
-        }
-      }
-      for (const node of nodes.all) expire(now, step, node);
-    },
-    violation,
-    sights: {
-      "two grants, both in one round": (now) => isGrantedTwice(now, false),
-      "two grants, both in two rounds": (now) => isGrantedTwice(now, true),
-    },
-  };
-
-  function isGrantedTwice(now: State, inTwoRounds: boolean): boolean {
-    const grants = attempts.all.filter((attempt) => phase.get(now, attempt) === granted);
-    return grants.filter((attempt) => hasStored(now, attempt) === inTwoRounds).length >= 2;
+  #hasStored(now: State, attempt: number): boolean {
+    const { proposal, token } = this.#cells;
+    return token.get(now, attempt) > proposal.get(now, attempt);
   }
+
+  #isGrantedTwice(now: State, inTwoRounds: boolean): boolean {
+    const { attempts, phase } = this.#cells;
+    const grants = attempts.all.filter((attempt) => phase.get(now, attempt) === granted);
+    return grants.filter((attempt) => this.#hasStored(now, attempt) === inTwoRounds).length >= 2;
+  }
+}
+
+type Cells = ReturnType<typeof cellsOf>;
+
+function cellsOf(bounds: FencingBounds) {
+  const layout = new Layout();
+  const nodes = layout.sort(3, { interchangeable: true });
+  const attempts = layout.sort(bounds.waiters.length, {
+    interchangeable: new Set(bounds.waiters).size === bounds.waiters.length,
+  });
+  // The masters.
+  const key = layout.field([nodes], attempts);
+  const counter = layout.field([nodes]);
+  // The attempts.
+  const phase = layout.field([attempts]);
+  const proposal = layout.field([attempts]);
+  const token = layout.field([attempts]);
+  const vote = layout.field([attempts, nodes]);
+  /** The counter that came with a yes. */
+  const value = layout.field([attempts, nodes]);
+  const role = layout.field([attempts, nodes]);
+  /** The how-manieth yes of its node this was. Nobody in the protocol knows it: the property is about it. */
+  const turn = layout.field([attempts, nodes]);
+  return { layout, nodes, attempts, key, counter, phase, proposal, token, vote, value, role, turn };
 }
 
 /** Every way to choose one of `values` so many times, order aside: nodes are interchangeable at the start. */

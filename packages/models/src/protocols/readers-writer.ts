@@ -1,5 +1,5 @@
 import { FaultBudget } from "../search/fault-budget.ts";
-import { Layout, type State } from "../search/layout.ts";
+import { Layout, type Sort, type State } from "../search/layout.ts";
 import type { Model, Step } from "../search/model.ts";
 
 /**
@@ -43,180 +43,212 @@ export interface ReadersWriterBounds {
   readonly faults: number;
 }
 
-export function readersWriter(bounds: ReadersWriterBounds, mutant?: ReadersWriterMutant): Model {
-  const layout = new Layout();
-  const nodes = layout.sort(3, { interchangeable: true });
-  const readers = layout.sort(2, { interchangeable: true });
-  /** The one writer, so that it can be indexed like the readers. */
-  const writers = layout.sort(1, { interchangeable: false });
-
-  const state = {
-    reader: { phase: layout.field([readers]), has: layout.field([readers, nodes]), message: layout.field([readers, nodes]) },
-    writer: { phase: layout.field([writers]), has: layout.field([writers, nodes]), message: layout.field([writers, nodes]) },
+export class ReadersWriter implements Model {
+  readonly layout: Layout;
+  readonly initial: readonly State[];
+  readonly sights: Model["sights"] = {
+    "two read": (now) => this.#cells.allReaders.every((reader) => this.#reads(now, reader)),
+    "the writer has downgraded, and a reader reads beside it": (now) =>
+      this.#isWriter(now, downgraded) && this.#cells.allReaders.some((reader) => this.#reads(now, reader)),
+    "the writer writes after a reader": (now) =>
+      this.#isWriter(now, holding) && this.#cells.allReaders.some((reader) => reader.phase(now) === over),
   };
-  /** The writer waits here: no reader is let in before it. */
-  const intent = layout.field([nodes]);
-  /** Whose entry the expiry of all entries is that of; only in a mutant. */
-  const sharedExpiry = layout.field([nodes], readers);
-  const budget = new FaultBudget(layout, bounds.faults);
+  readonly goal: Model["goal"] = {
+    name: "everyone was served or is gone",
+    reached: (now) => this.#areAllOver(now),
+  };
+  readonly #mutant: ReadersWriterMutant | undefined;
+  readonly #cells: Cells;
 
-  type Role = keyof typeof state;
-  interface Client {
-    readonly role: Role;
-    readonly number: number;
-    readonly name: string;
-  }
-  const writer: Client = { role: "writer", number: 1, name: "the writer" };
-  const allReaders = readers.all.map((number): Client => ({ role: "reader", number, name: `reader ${number}` }));
-  const clients: readonly Client[] = [...allReaders, writer];
-
-  const phaseOf = (now: State, { role, number }: Client): number => state[role].phase.get(now, number);
-  const hasAt = (now: State, { role, number }: Client, node: number): number => state[role].has.get(now, number, node);
-  const isOnItsWay = (now: State, what: number, { role, number }: Client, node: number): boolean =>
-    (state[role].message.get(now, number, node) & what) !== 0;
-  const setPhase = (next: State, { role, number }: Client, to: number): void =>
-    state[role].phase.set(next, to, number);
-  const setHas = (next: State, { role, number }: Client, node: number, what: number): void =>
-    state[role].has.set(next, what, number, node);
-
-  function send(next: State, what: number, { role, number }: Client): void {
-    const { message } = state[role];
-    for (const node of nodes.all) message.set(next, message.get(next, number, node) | what, number, node);
+  constructor(bounds: ReadersWriterBounds, mutant?: ReadersWriterMutant) {
+    this.#mutant = mutant;
+    this.#cells = cellsOf(bounds);
+    this.layout = this.#cells.layout;
+    this.initial = [this.layout.blank()];
   }
 
-  function arrive(next: State, what: number, { role, number }: Client, node: number): void {
-    const { message } = state[role];
-    message.set(next, message.get(next, number, node) & ~what, number, node);
+  steps(now: State, anyStep: Step): void {
+    const { nodes, clients, intent, budget } = this.#cells;
+    if (this.#areAllOver(now)) return;
+    const step = budget.limited(now, anyStep);
+    for (const client of clients) {
+      this.#goOn(now, step, client);
+      for (const node of nodes.all) {
+        this.#atNode(now, step, client, node);
+        this.#expire(now, step, client, node);
+        this.#loseSwap(now, step, client, node);
+      }
+    }
+    for (const node of nodes.all) {
+      if (intent.get(now, node) === 0) continue;
+      step(
+        () => `the writer's wait expires on node ${node}`,
+        (next) => intent.set(next, 0, node),
+      );
+    }
   }
 
-  const claims = (now: State, client: Client, kind: number): number =>
-    nodes.all.filter((node) => hasAt(now, client, node) === kind).length;
-  const writes = (now: State): boolean =>
-    phaseOf(now, writer) === holding || (mutant === "the write claim stands during the downgrade" && phaseOf(now, writer) === downgraded);
-  const upgraded = (now: State, client: Client): boolean =>
-    phaseOf(now, client) === upgrading && claims(now, client, writeKey) >= 2;
-  const reads = (now: State, client: Client): boolean =>
-    [holding, upgrading].includes(phaseOf(now, client)) && !upgraded(now, client);
+  violation(now: State): string | undefined {
+    const { allReaders } = this.#cells;
+    const reader = allReaders.find((some) => this.#reads(now, some));
+    if (reader && this.#writes(now)) return `the writer writes while ${reader.name} reads`;
+    const other = allReaders.find((some) => this.#upgraded(now, some));
+    if (other && (this.#writes(now) || reader)) return `${other.name} writes, and is not alone`;
+    return undefined;
+  }
 
-  function goOn(now: State, step: Step, client: Client): void {
-    const doing = phaseOf(now, client);
+  #claims(now: State, client: Client, kind: number): number {
+    const { nodes } = this.#cells;
+    return nodes.all.filter((node) => client.has(now, node) === kind).length;
+  }
+
+  #writes(now: State): boolean {
+    const { writer } = this.#cells;
+    return (
+      writer.phase(now) === holding ||
+      (this.#mutant === "the write claim stands during the downgrade" && writer.phase(now) === downgraded)
+    );
+  }
+
+  #upgraded(now: State, client: Client): boolean {
+    return client.phase(now) === upgrading && this.#claims(now, client, writeKey) >= 2;
+  }
+
+  #reads(now: State, client: Client): boolean {
+    return [holding, upgrading].includes(client.phase(now)) && !this.#upgraded(now, client);
+  }
+
+  #goOn(now: State, step: Step, client: Client): void {
+    const { writer } = this.#cells;
+    const doing = client.phase(now);
     const { name } = client;
     if (doing === idle || doing === asking) {
       step(
         () => `${name} asks all nodes`,
         (next) => {
-          setPhase(next, client, asking);
-          send(next, request, client);
+          client.goTo(next, asking);
+          client.send(next, request);
         },
       );
     }
-    if (doing === asking && claims(now, client, client === writer ? writeKey : readEntry) >= 2) {
+    if (doing === asking && this.#claims(now, client, client === writer ? writeKey : readEntry) >= 2) {
       step(
         () => `${name} has a quorum, and holds`,
-        (next) => setPhase(next, client, holding),
+        (next) => client.goTo(next, holding),
       );
     }
-    const mayRelease = doing !== upgrading || upgraded(now, client);
+    const mayRelease = doing !== upgrading || this.#upgraded(now, client);
     if (doing !== idle && doing !== asking && doing !== over && mayRelease) {
       step(
         () => `${name} releases`,
-        (next) => end(next, client),
+        (next) => this.#end(next, client),
       );
     }
     if (doing !== idle && doing !== over) {
       const story = (): string => `${name} dies, or is told that its time is up`;
-      step(story, (next) => end(next, client), "fault");
+      step(story, (next) => this.#end(next, client), "fault");
     }
-    if (doing === holding) convert(step, client);
+    if (doing === holding) this.#convert(step, client);
   }
 
   /** What still arrives for one who is over keeps a node from others until it expires: as if it had come before. */
-  function end(next: State, client: Client): void {
-    setPhase(next, client, over);
+  #end(next: State, client: Client): void {
+    const { nodes } = this.#cells;
+    client.goTo(next, over);
     for (const node of nodes.all) {
-      arrive(next, request | swap, client, node);
+      client.arrive(next, request | swap, node);
     }
   }
 
   /** Downgrading; and upgrading, which the protocol refuses. */
-  function convert(step: Step, client: Client): void {
+  #convert(step: Step, client: Client): void {
+    const { writer } = this.#cells;
     if (client === writer) {
       step(
         () => "the writer downgrades: it reads from now on, and sends its swaps",
         (next) => {
-          setPhase(next, client, downgraded);
-          send(next, swap, client);
+          client.goTo(next, downgraded);
+          client.send(next, swap);
         },
       );
-    } else if (mutant === "readers upgrade by waiting for each other to leave") {
+    } else if (this.#mutant === "readers upgrade by waiting for each other to leave") {
       step(
         () => `${client.name} wants to write, reads on, and sends its upgrades`,
         (next) => {
-          setPhase(next, client, upgrading);
-          send(next, swap, client);
+          client.goTo(next, upgrading);
+          client.send(next, swap);
         },
       );
     }
   }
 
-  function atNode(now: State, step: Step, client: Client, node: number): void {
+  #atNode(now: State, step: Step, client: Client, node: number): void {
     const { name } = client;
-    if (isOnItsWay(now, request, client, node)) {
+    if (client.isOnItsWay(now, request, node)) {
       step(
-        () => `node ${node} receives the request of ${name} and ${answer(now, client, node)}`,
+        () => `node ${node} receives the request of ${name} and ${this.#answer(now, client, node)}`,
         (next) => {
-          arrive(next, request, client, node);
-          takeRequest(next, client, node);
+          client.arrive(next, request, node);
+          this.#takeRequest(next, client, node);
         },
       );
     }
-    if (isOnItsWay(now, swap, client, node)) takeSwap(now, step, client, node);
+    if (client.isOnItsWay(now, swap, node)) this.#takeSwap(now, step, client, node);
   }
 
-  function admits(now: State, client: Client, node: number): boolean {
-    if (hasAt(now, client, node) !== 0) return true;
-    const others = clients.filter((other) => other !== client && hasAt(now, other, node) !== 0);
+  #admits(now: State, client: Client, node: number): boolean {
+    const { intent, writer, clients } = this.#cells;
+    if (client.has(now, node) !== 0) return true;
+    const others = clients.filter((other) => other !== client && other.has(now, node) !== 0);
     if (client === writer) return others.length === 0;
-    return intent.get(now, node) === 0 && others.every((other) => hasAt(now, other, node) === readEntry);
+    return intent.get(now, node) === 0 && others.every((other) => other.has(now, node) === readEntry);
   }
 
-  const answer = (now: State, client: Client, node: number): string =>
-    admits(now, client, node) ? "votes for it" : "refuses";
+  #answer(now: State, client: Client, node: number): string {
+    return this.#admits(now, client, node) ? "votes for it" : "refuses";
+  }
 
-  function takeRequest(next: State, client: Client, node: number): void {
-    const admitted = admits(next, client, node);
+  #takeRequest(next: State, client: Client, node: number): void {
+    const { intent, sharedExpiry, writer } = this.#cells;
+    const admitted = this.#admits(next, client, node);
     if (client === writer) intent.set(next, admitted ? 0 : 1, node);
     if (!admitted) return;
-    if (hasAt(next, client, node) === 0) setHas(next, client, node, client === writer ? writeKey : readEntry);
-    if (client !== writer && mutant === "the readers of a node share one expiry, that of the last to come") sharedExpiry.set(next, client.number, node);
+    if (client.has(next, node) === 0) client.give(next, node, client === writer ? writeKey : readEntry);
+    if (
+      client !== writer &&
+      this.#mutant === "the readers of a node share one expiry, that of the last to come"
+    )
+      sharedExpiry.set(next, client.number, node);
   }
 
-  function takeSwap(now: State, step: Step, client: Client, node: number): void {
+  #takeSwap(now: State, step: Step, client: Client, node: number): void {
+    const { writer, clients } = this.#cells;
     if (client !== writer) {
-      // The mutant's upgrade waits at the node until no other reader is there.
-      const others = clients.filter((other) => other !== client && hasAt(now, other, node) !== 0);
-      if (others.length > 0 || hasAt(now, client, node) !== readEntry) return;
+      // The this.#mutant's upgrade waits at the node until no other reader is there.
+      const others = clients.filter((other) => other !== client && other.has(now, node) !== 0);
+      if (others.length > 0 || client.has(now, node) !== readEntry) return;
     }
     step(
       () => `node ${node} receives the swap of ${client.name}`,
       (next) => {
-        arrive(next, swap, client, node);
-        if (client !== writer) setHas(next, client, node, writeKey);
-        else if (hasAt(now, client, node) === writeKey) setHas(next, client, node, readEntry);
+        client.arrive(next, swap, node);
+        if (client !== writer) client.give(next, node, writeKey);
+        else if (client.has(now, node) === writeKey) client.give(next, node, readEntry);
       },
     );
   }
 
-  function expire(now: State, step: Step, client: Client, node: number): void {
-    if (hasAt(now, client, node) === 0) return;
-    const isOver = phaseOf(now, client) === over;
+  #expire(now: State, step: Step, client: Client, node: number): void {
+    const { intent, sharedExpiry, writer, allReaders } = this.#cells;
+    if (client.has(now, node) === 0) return;
+    const isOver = client.phase(now) === over;
     const shared = sharedExpiry.get(now, node);
     if (client !== writer && shared !== 0) {
-      if (phaseOf(now, allReaders[shared - 1]!) !== over) return;
+      if (allReaders[shared - 1]!.phase(now) !== over) return;
       step(
         () => `the entries of all readers expire on node ${node}, for the time of reader ${shared} is up`,
         (next) => {
-          for (const reader of allReaders) setHas(next, reader, node, 0);
+          for (const reader of allReaders) reader.give(next, node, 0);
           sharedExpiry.set(next, 0, node);
         },
       );
@@ -224,7 +256,7 @@ export function readersWriter(bounds: ReadersWriterBounds, mutant?: ReadersWrite
       step(
         () => `node ${node} receives the release of ${client.name}, or what it has there expires`,
         (next) => {
-          setHas(next, client, node, 0);
+          client.give(next, node, 0);
           if (client === writer) intent.set(next, 0, node);
         },
       );
@@ -232,51 +264,94 @@ export function readersWriter(bounds: ReadersWriterBounds, mutant?: ReadersWrite
   }
 
   /** A lost request is sent again, so it is one that is late. */
-  function loseSwap(now: State, step: Step, client: Client, node: number): void {
-    if (!isOnItsWay(now, swap, client, node)) return;
+  #loseSwap(now: State, step: Step, client: Client, node: number): void {
+    if (!client.isOnItsWay(now, swap, node)) return;
     const story = (): string => `the swap of ${client.name} to node ${node} is lost`;
-    step(story, (next) => arrive(next, swap, client, node), "fault");
+    step(story, (next) => client.arrive(next, swap, node), "fault");
   }
 
+  #areAllOver(now: State): boolean {
+    return this.#cells.clients.every((client) => client.phase(now) === over);
+  }
+
+  #isWriter(now: State, doing: number): boolean {
+    return this.#cells.writer.phase(now) === doing;
+  }
+}
+
+type Cells = ReturnType<typeof cellsOf>;
+
+function cellsOf(bounds: ReadersWriterBounds) {
+  const layout = new Layout();
+  const nodes = layout.sort(3, { interchangeable: true });
+  const readers = layout.sort(2, { interchangeable: true });
+  const writers = layout.sort(1, { interchangeable: false });
+  const readersPart = partOf(layout, readers, nodes);
+  const writersPart = partOf(layout, writers, nodes);
+  /** The writer waits here: no reader is let in before it. */
+  const intent = layout.field([nodes]);
+  /** Whose entry the expiry of all entries is that of; only in a mutant. */
+  const sharedExpiry = layout.field([nodes], readers);
+  const budget = new FaultBudget(layout, bounds.faults);
+  const allReaders = readers.all.map((number) => new Client(`reader ${number}`, number, readersPart));
+  const writer = new Client("the writer", 1, writersPart);
+  const clients: readonly Client[] = [...allReaders, writer];
+  return { layout, nodes, intent, sharedExpiry, budget, writer, allReaders, clients };
+}
+
+/** What a state tells of clients of one kind. */
+function partOf(layout: Layout, clients: Sort, nodes: Sort) {
   return {
-    layout,
-    initial: [layout.blank()],
-    steps(now, anyStep) {
-      if (clients.every((client) => phaseOf(now, client) === over)) return;
-      const step = budget.limited(now, anyStep);
-      for (const client of clients) {
-        goOn(now, step, client);
-        for (const node of nodes.all) {
-          atNode(now, step, client, node);
-          expire(now, step, client, node);
-          loseSwap(now, step, client, node);
-        }
-      }
-      for (const node of nodes.all) {
-        if (intent.get(now, node) === 0) continue;
-        step(
-          () => `the writer's wait expires on node ${node}`,
-          (next) => intent.set(next, 0, node),
-        );
-      }
-    },
-    violation(now) {
-      const reader = allReaders.find((some) => reads(now, some));
-      if (reader && writes(now)) return `the writer writes while ${reader.name} reads`;
-      const other = allReaders.find((some) => upgraded(now, some));
-      if (other && (writes(now) || reader)) return `${other.name} writes, and is not alone`;
-      return undefined;
-    },
-    sights: {
-      "two read": (now) => allReaders.every((reader) => reads(now, reader)),
-      "the writer has downgraded, and a reader reads beside it": (now) =>
-        phaseOf(now, writer) === downgraded && allReaders.some((reader) => reads(now, reader)),
-      "the writer writes after a reader": (now) =>
-        phaseOf(now, writer) === holding && allReaders.some((reader) => phaseOf(now, reader) === over),
-    },
-    goal: {
-      name: "everyone was served or is gone",
-      reached: (now) => clients.every((client) => phaseOf(now, client) === over),
-    },
+    nodes,
+    phases: layout.field([clients]),
+    /** What the node has of them. */
+    entries: layout.field([clients, nodes]),
+    messages: layout.field([clients, nodes]),
   };
+}
+
+/** A reader, or the writer. */
+class Client {
+  readonly name: string;
+  readonly number: number;
+  readonly #part: ReturnType<typeof partOf>;
+
+  constructor(name: string, number: number, part: ReturnType<typeof partOf>) {
+    this.name = name;
+    this.number = number;
+    this.#part = part;
+  }
+
+  phase(now: State): number {
+    return this.#part.phases.get(now, this.number);
+  }
+
+  goTo(next: State, phase: number): void {
+    this.#part.phases.set(next, phase, this.number);
+  }
+
+  has(now: State, node: number): number {
+    return this.#part.entries.get(now, this.number, node);
+  }
+
+  give(next: State, node: number, what: number): void {
+    this.#part.entries.set(next, what, this.number, node);
+  }
+
+  isOnItsWay(now: State, what: number, node: number): boolean {
+    return (this.#part.messages.get(now, this.number, node) & what) !== 0;
+  }
+
+  /** To all nodes. */
+  send(next: State, what: number): void {
+    const { messages, nodes } = this.#part;
+    for (const node of nodes.all) {
+      messages.set(next, messages.get(next, this.number, node) | what, this.number, node);
+    }
+  }
+
+  arrive(next: State, what: number, node: number): void {
+    const { messages } = this.#part;
+    messages.set(next, messages.get(next, this.number, node) & ~what, this.number, node);
+  }
 }

@@ -66,39 +66,68 @@ const forgetful = 1;
 const quarantined = 2;
 const withoutFloor = 3;
 
-export function restartGuard(bounds: GuardBounds, mutant?: GuardMutant): Model {
-  const layout = new Layout();
-  const nodes = layout.sort(3, { interchangeable: true });
-  const attempts = layout.sort(2, { interchangeable: bounds.extending !== 1 });
+export class RestartGuard implements Model {
+  readonly layout: Layout;
+  readonly initial: readonly State[];
+  readonly sights: Model["sights"] = {
+    "a holder is repaired on a node in quarantine": (now) => this.#isRepairedInQuarantine(now),
+    "two grants count a node that had forgotten, one before and one after": (now) =>
+      this.#isCountedTwice(now),
+  };
+  readonly #bounds: GuardBounds;
+  readonly #mutant: GuardMutant | undefined;
+  readonly #cells: Cells;
 
-  // The masters. Times are ticks that are left.
-  const key = layout.field([nodes], attempts);
-  const keyLives = layout.field([nodes]);
-  const counter = layout.field([nodes]);
-  const condition = layout.field([nodes]);
-  const quarantineLasts = layout.field([nodes]);
-  const losses = layout.field([]);
-  // The attempts.
-  const phase = layout.field([attempts]);
-  const proposal = layout.field([attempts]);
-  const token = layout.field([attempts]);
-  /** Ticks to the deadline, from the send. */
-  const validity = layout.field([attempts]);
-  const vote = layout.field([attempts, nodes]);
-  const value = layout.field([attempts, nodes]);
-  const role = layout.field([attempts, nodes]);
-  const turn = layout.field([attempts, nodes]);
-  const extension = layout.field([attempts, nodes]);
-  /** The deadline that the extension would give. */
-  const extendedValidity = layout.field([attempts]);
-  // Whoever brings the floor back: 1 + the counter of each node that was read, 0 for none.
-  const floorRead = layout.field([nodes]);
+  constructor(bounds: GuardBounds, mutant?: GuardMutant) {
+    this.#bounds = bounds;
+    this.#mutant = mutant;
+    this.#cells = cellsOf(bounds);
+    this.layout = this.#cells.layout;
+    this.initial = [this.layout.blank()];
+  }
 
-  const quarantine = mutant === "the quarantine is shorter than the longest ttl" ? maxTtl - 1 : maxTtl;
+  steps(now: State, step: Step): void {
+    const { nodes, attempts } = this.#cells;
+    for (const attempt of attempts.all) {
+      this.#begin(now, step, attempt);
+      this.#decide(now, step, attempt);
+      this.#extend(now, step, attempt);
+      for (const node of nodes.all) {
+        this.#takeVote(now, step, attempt, node);
+        this.#store(now, step, attempt, node);
+      }
+    }
+    for (const node of nodes.all) {
+      this.#loseMemory(now, step, node);
+      this.#guard(now, step, node);
+    }
+    step(
+      () => "a tick passes",
+      (next) => this.#tick(next),
+    );
+  }
 
-  function begin(now: State, step: Step, attempt: number): void {
+  /** Never two holders, and tokens as without memory loss. */
+  violation(now: State): string | undefined {
+    const { nodes, attempts, token, role, turn } = this.#cells;
+    if (attempts.all.every((attempt) => this.#holds(now, attempt))) return "two hold the lock";
+    if (!attempts.all.every((attempt) => this.#isGranted(now, attempt))) return undefined;
+    for (const node of nodes.all) {
+      if (!attempts.all.every((attempt) => role.get(now, attempt, node) === counted)) continue;
+      const [earlier, later] = attempts.all.toSorted(
+        (a, b) => turn.get(now, a, node) - turn.get(now, b, node),
+      );
+      if (token.get(now, earlier) < token.get(now, later)) continue;
+      const tokens = `${token.get(now, earlier)} and ${token.get(now, later)}`;
+      return `node ${node} was attempt ${earlier}'s first and attempt ${later}'s then, with tokens ${tokens}`;
+    }
+    return undefined;
+  }
+
+  #begin(now: State, step: Step, attempt: number): void {
+    const { nodes, phase, proposal, validity, vote } = this.#cells;
     if (phase.get(now, attempt) !== idle) return;
-    for (const chosen of bounds.proposals) {
+    for (const chosen of this.#bounds.proposals) {
       step(
         () => `attempt ${attempt} proposes ${chosen} and sends its votes`,
         (next) => {
@@ -111,22 +140,31 @@ export function restartGuard(bounds: GuardBounds, mutant?: GuardMutant): Model {
     }
   }
 
-  function acceptsVotes(now: State, node: number): boolean {
+  #acceptsVotes(now: State, node: number): boolean {
+    const { condition } = this.#cells;
     const state = condition.get(now, node);
-    if (state === quarantined) return mutant === "votes are accepted during the quarantine";
-    if (state === withoutFloor) return mutant === "votes do not wait for the floor";
+    if (state === quarantined) return this.#mutant === "votes are accepted during the quarantine";
+    if (state === withoutFloor) return this.#mutant === "votes do not wait for the floor";
     return state === healthy;
   }
 
-  function takeVote(now: State, step: Step, attempt: number, node: number): void {
-    if (vote.get(now, attempt, node) === underWay && key.get(now, node) === 0 && acceptsVotes(now, node)) {
-      const story = (): string => `node ${node} votes for attempt ${attempt}: its counter was ${counter.get(now, node)}`;
-      step(story, (next) => give(next, attempt, node));
+  #takeVote(now: State, step: Step, attempt: number, node: number): void {
+    const { key, counter, vote } = this.#cells;
+    if (
+      vote.get(now, attempt, node) === underWay &&
+      key.get(now, node) === 0 &&
+      this.#acceptsVotes(now, node)
+    ) {
+      const story = (): string =>
+        `node ${node} votes for attempt ${attempt}: its counter was ${counter.get(now, node)}`;
+      step(story, (next) => this.#give(next, attempt, node));
     }
-    if (mutant === "the key is handed over during the quarantine") handOver(now, step, attempt, node);
+    if (this.#mutant === "the key is handed over during the quarantine")
+      this.#handOver(now, step, attempt, node);
   }
 
-  function give(next: State, attempt: number, node: number): void {
+  #give(next: State, attempt: number, node: number): void {
+    const { attempts, key, keyLives, counter, phase, proposal, vote, value, turn } = this.#cells;
     const old = counter.get(next, node);
     key.set(next, attempt, node);
     keyLives.set(next, maxTtl, node);
@@ -138,7 +176,8 @@ export function restartGuard(bounds: GuardBounds, mutant?: GuardMutant): Model {
   }
 
   /** Only in a mutant: what a node does during its quarantine for one who waits there. */
-  function handOver(now: State, step: Step, attempt: number, node: number): void {
+  #handOver(now: State, step: Step, attempt: number, node: number): void {
+    const { key, condition, vote } = this.#cells;
     if (condition.get(now, node) !== quarantined) return;
     if (vote.get(now, attempt, node) === underWay) {
       step(
@@ -148,13 +187,15 @@ export function restartGuard(bounds: GuardBounds, mutant?: GuardMutant): Model {
     }
     if (vote.get(now, attempt, node) === enrolled && key.get(now, node) === 0) {
       step(
-        () => `a yield reaches node ${node}, which hands its key to attempt ${attempt}, the head of its queue`,
-        (next) => give(next, attempt, node),
+        () =>
+          `a yield reaches node ${node}, which hands its key to attempt ${attempt}, the head of its queue`,
+        (next) => this.#give(next, attempt, node),
       );
     }
   }
 
-  function decide(now: State, step: Step, attempt: number): void {
+  #decide(now: State, step: Step, attempt: number): void {
+    const { nodes, phase, proposal, token, vote, value, role } = this.#cells;
     if (phase.get(now, attempt) !== voting) return;
     const proposed = proposal.get(now, attempt);
     for (const read of quorums(nodes.all.filter((node) => vote.get(now, attempt, node) === yes))) {
@@ -162,7 +203,8 @@ export function restartGuard(bounds: GuardBounds, mutant?: GuardMutant): Model {
       const atOnce = largest < proposed;
       const fenced = atOnce ? proposed : largest + 1;
       step(
-        () => `attempt ${attempt} reads nodes ${read.join(", ")}: token ${fenced}${atOnce ? "" : ", to be stored"}`,
+        () =>
+          `attempt ${attempt} reads nodes ${read.join(", ")}: token ${fenced}${atOnce ? "" : ", to be stored"}`,
         (next) => {
           phase.set(next, atOnce ? granted : storing, attempt);
           token.set(next, fenced, attempt);
@@ -176,7 +218,8 @@ export function restartGuard(bounds: GuardBounds, mutant?: GuardMutant): Model {
     }
   }
 
-  function store(now: State, step: Step, attempt: number, node: number): void {
+  #store(now: State, step: Step, attempt: number, node: number): void {
+    const { nodes, key, counter, phase, token, role } = this.#cells;
     const part = role.get(now, attempt, node);
     if (part !== madeToken && part !== elsewhere) return;
     const fenced = token.get(now, attempt);
@@ -200,9 +243,14 @@ export function restartGuard(bounds: GuardBounds, mutant?: GuardMutant): Model {
    * During the quarantine the repair counts only where the holder's own vote still stands. Anywhere else the node may
    * have voted for a rival and forgotten it: it would be on both sides.
    */
-  function extend(now: State, step: Step, attempt: number): void {
-    if (attempt > bounds.extending || phase.get(now, attempt) !== granted) return;
-    if (validity.get(now, attempt) > 0 && nodes.all.every((node) => extension.get(now, attempt, node) === 0)) {
+  #extend(now: State, step: Step, attempt: number): void {
+    const { nodes, key, keyLives, condition, phase, validity, vote, extension, extendedValidity } =
+      this.#cells;
+    if (attempt > this.#bounds.extending || phase.get(now, attempt) !== granted) return;
+    if (
+      validity.get(now, attempt) > 0 &&
+      nodes.all.every((node) => extension.get(now, attempt, node) === 0)
+    ) {
       step(
         () => `attempt ${attempt} sends an extension`,
         (next) => {
@@ -220,7 +268,9 @@ export function restartGuard(bounds: GuardBounds, mutant?: GuardMutant): Model {
         (next) => {
           key.set(next, attempt, node);
           keyLives.set(next, maxTtl, node);
-          const ownVoteStood = vote.get(now, attempt, node) === yes || mutant === "a repair during the quarantine counts where the holder had no vote";
+          const ownVoteStood =
+            vote.get(now, attempt, node) === yes ||
+            this.#mutant === "a repair during the quarantine counts where the holder had no vote";
           const counts = condition.get(now, node) !== quarantined || ownVoteStood;
           extension.set(next, counts ? yes : notCounted, attempt, node);
         },
@@ -235,7 +285,8 @@ export function restartGuard(bounds: GuardBounds, mutant?: GuardMutant): Model {
     );
   }
 
-  function loseMemory(now: State, step: Step, node: number): void {
+  #loseMemory(now: State, step: Step, node: number): void {
+    const { key, keyLives, counter, condition, losses } = this.#cells;
     if (losses.get(now) > 0) return;
     step(
       () => `node ${node} restarts and has forgotten everything`,
@@ -248,28 +299,38 @@ export function restartGuard(bounds: GuardBounds, mutant?: GuardMutant): Model {
     );
   }
 
-  function guard(now: State, step: Step, node: number): void {
+  #guard(now: State, step: Step, node: number): void {
+    const { nodes, counter, condition, quarantineLasts, floorRead } = this.#cells;
     const state = condition.get(now, node);
     if (state === forgetful) {
       step(
         () => `a script at node ${node} finds another process: quarantine`,
         (next) => {
           condition.set(next, quarantined, node);
-          quarantineLasts.set(next, quarantine, node);
+          const tooShort = this.#mutant === "the quarantine is shorter than the longest ttl";
+          quarantineLasts.set(next, tooShort ? maxTtl - 1 : maxTtl, node);
         },
       );
     }
     if (state === healthy) return;
     const others = nodes.all.filter((other) => other !== node);
     for (const other of others) {
-      if (floorRead.get(now, other) > 0 || (state !== withoutFloor && mutant !== "the floor is read before the quarantine ends")) continue;
+      if (
+        floorRead.get(now, other) > 0 ||
+        (state !== withoutFloor && this.#mutant !== "the floor is read before the quarantine ends")
+      )
+        continue;
       step(
         () => `the counter of node ${other} is read for node ${node}: ${counter.get(now, other)}`,
         (next) => floorRead.set(next, counter.get(now, other) + 1, other),
       );
     }
     const read = others.map((other) => floorRead.get(now, other)).filter((floor) => floor > 0);
-    if (state !== withoutFloor || read.length < (mutant === "the floor is read from a single node" ? 1 : 2)) return;
+    if (
+      state !== withoutFloor ||
+      read.length < (this.#mutant === "the floor is read from a single node" ? 1 : 2)
+    )
+      return;
     const floor = Math.max(...read) - 1;
     step(
       () => `node ${node} gets its floor: ${floor}`,
@@ -282,27 +343,31 @@ export function restartGuard(bounds: GuardBounds, mutant?: GuardMutant): Model {
   }
 
   /** A tick, for everybody at once. */
-  function tick(next: State): void {
+  #tick(next: State): void {
+    const { nodes, attempts, key, keyLives, condition, quarantineLasts, phase, validity, extendedValidity } =
+      this.#cells;
     for (const node of nodes.all) {
-      if (countDown(next, keyLives, node) === 0) key.set(next, 0, node);
-      const lasts = countDown(next, quarantineLasts, node);
+      if (this.#countDown(next, keyLives, node) === 0) key.set(next, 0, node);
+      const lasts = this.#countDown(next, quarantineLasts, node);
       if (lasts === 0 && condition.get(next, node) === quarantined) condition.set(next, withoutFloor, node);
     }
     for (const attempt of attempts.all) {
-      countDown(next, extendedValidity, attempt);
-      if (countDown(next, validity, attempt) > 0) continue;
+      this.#countDown(next, extendedValidity, attempt);
+      if (this.#countDown(next, validity, attempt) > 0) continue;
       // No validity is left, so it is no lock (2.5), or none any more.
-      if (phase.get(next, attempt) === voting || phase.get(next, attempt) === storing) forget(next, attempt);
+      if (phase.get(next, attempt) === voting || phase.get(next, attempt) === storing)
+        this.#forget(next, attempt);
     }
   }
 
-  function countDown(next: State, field: ReturnType<Layout["field"]>, index: number): number {
+  #countDown(next: State, field: ReturnType<Layout["field"]>, index: number): number {
     const left = Math.max(0, field.get(next, index) - 1);
     field.set(next, left, index);
     return left;
   }
 
-  function forget(next: State, attempt: number): void {
+  #forget(next: State, attempt: number): void {
+    const { nodes, attempts, phase, token, value, role, turn } = this.#cells;
     phase.set(next, over, attempt);
     token.set(next, 0, attempt);
     for (const node of nodes.all) {
@@ -315,57 +380,82 @@ export function restartGuard(bounds: GuardBounds, mutant?: GuardMutant): Model {
     }
   }
 
-  const isGranted = (now: State, attempt: number): boolean => phase.get(now, attempt) === granted;
-  const holds = (now: State, attempt: number): boolean =>
-    isGranted(now, attempt) && validity.get(now, attempt) > 0;
-
-  /** Never two holders, and tokens as without memory loss. */
-  function violation(now: State): string | undefined {
-    if (attempts.all.every((attempt) => holds(now, attempt))) return "two hold the lock";
-    if (!attempts.all.every((attempt) => isGranted(now, attempt))) return undefined;
-    for (const node of nodes.all) {
-      if (!attempts.all.every((attempt) => role.get(now, attempt, node) === counted)) continue;
-      const [earlier, later] = attempts.all.toSorted((a, b) => turn.get(now, a, node) - turn.get(now, b, node));
-      if (token.get(now, earlier) < token.get(now, later)) continue;
-      const tokens = `${token.get(now, earlier)} and ${token.get(now, later)}`;
-      return `node ${node} was attempt ${earlier}'s first and attempt ${later}'s then, with tokens ${tokens}`;
-    }
-    return undefined;
+  #isGranted(now: State, attempt: number): boolean {
+    const { phase } = this.#cells;
+    return phase.get(now, attempt) === granted;
   }
 
+  #holds(now: State, attempt: number): boolean {
+    const { validity } = this.#cells;
+    return this.#isGranted(now, attempt) && validity.get(now, attempt) > 0;
+  }
+
+  #isRepairedInQuarantine(now: State): boolean {
+    const { nodes, key, condition } = this.#cells;
+    return nodes.all.some((node) => {
+      const owner = key.get(now, node);
+      return condition.get(now, node) === quarantined && owner !== 0 && this.#holds(now, owner);
+    });
+  }
+
+  #isCountedTwice(now: State): boolean {
+    const { nodes, attempts, losses, role } = this.#cells;
+    if (losses.get(now) === 0 || !attempts.all.every((attempt) => this.#isGranted(now, attempt)))
+      return false;
+    return nodes.all.some((node) =>
+      attempts.all.every((attempt) => role.get(now, attempt, node) === counted),
+    );
+  }
+}
+
+type Cells = ReturnType<typeof cellsOf>;
+
+function cellsOf(bounds: GuardBounds) {
+  const layout = new Layout();
+  const nodes = layout.sort(3, { interchangeable: true });
+  const attempts = layout.sort(2, { interchangeable: bounds.extending !== 1 });
+  // The masters. Times are ticks that are left.
+  const key = layout.field([nodes], attempts);
+  const keyLives = layout.field([nodes]);
+  const counter = layout.field([nodes]);
+  const condition = layout.field([nodes]);
+  const quarantineLasts = layout.field([nodes]);
+  const losses = layout.field([]);
+  // The attempts.
+  const phase = layout.field([attempts]);
+  const proposal = layout.field([attempts]);
+  const token = layout.field([attempts]);
+  /** Ticks to the deadline, from the send. */
+  const validity = layout.field([attempts]);
+  const vote = layout.field([attempts, nodes]);
+  const value = layout.field([attempts, nodes]);
+  const role = layout.field([attempts, nodes]);
+  const turn = layout.field([attempts, nodes]);
+  const extension = layout.field([attempts, nodes]);
+  /** The deadline that the extension would give. */
+  const extendedValidity = layout.field([attempts]);
+  // Whoever brings the floor back: 1 + the counter of each node that was read, 0 for none.
+  const floorRead = layout.field([nodes]);
   return {
     layout,
-    initial: [layout.blank()],
-    steps(now, step) {
-      for (const attempt of attempts.all) {
-        begin(now, step, attempt);
-        decide(now, step, attempt);
-        extend(now, step, attempt);
-        for (const node of nodes.all) {
-          takeVote(now, step, attempt, node);
-          store(now, step, attempt, node);
-        }
-      }
-      for (const node of nodes.all) {
-        loseMemory(now, step, node);
-        guard(now, step, node);
-      }
-      step(() => "a tick passes", tick);
-    },
-    violation,
-    sights: {
-      "a holder is repaired on a node in quarantine": (now) =>
-        nodes.all.some(
-          (node) =>
-            condition.get(now, node) === quarantined &&
-            key.get(now, node) !== 0 &&
-            holds(now, key.get(now, node)),
-        ),
-      "two grants count a node that had forgotten, one before and one after": (now) =>
-        losses.get(now) === 1 &&
-        nodes.all.filter((node) => attempts.all.every((attempt) => role.get(now, attempt, node) === counted))
-          .length === 1 &&
-        attempts.all.every((attempt) => isGranted(now, attempt)),
-    },
+    nodes,
+    attempts,
+    key,
+    keyLives,
+    counter,
+    condition,
+    quarantineLasts,
+    losses,
+    phase,
+    proposal,
+    token,
+    validity,
+    vote,
+    value,
+    role,
+    turn,
+    extension,
+    extendedValidity,
+    floorRead,
   };
 }

@@ -13,6 +13,10 @@ import type { Model, Step } from "../search/model.ts";
 export const semaphoreMutants = ["each node admits as many as there are permits"] as const;
 export type SemaphoreMutant = (typeof semaphoreMutants)[number];
 
+export interface SemaphoreBounds {
+  readonly attempts: number;
+}
+
 const permits = 2;
 
 /** What an attempt is doing. */
@@ -27,23 +31,51 @@ const yes = 2;
 /** Given, and to be taken back. */
 const released = 3;
 
-export function semaphore({ attempts: count }: { readonly attempts: number }, mutant?: SemaphoreMutant): Model {
-  const layout = new Layout();
-  const nodes = layout.sort(3, { interchangeable: true });
-  const slots = layout.sort(permits, { interchangeable: true });
-  const attempts = layout.sort(count, { interchangeable: true });
+export class Semaphore implements Model {
+  readonly layout: Layout;
+  readonly initial: readonly State[];
+  readonly sights: Model["sights"] = {
+    "both permits, held by two": (now) => this.#holders(now).length === permits,
+    "both permits, held by one after another has released": (now) => this.#isTakenWhole(now),
+  };
+  readonly #mutant: SemaphoreMutant | undefined;
+  readonly #cells: Cells;
 
-  const phase = layout.field([attempts]);
-  const wants = layout.field([attempts, slots]);
-  /** A node has what it gave and did not take back, so the masters need no numbers of their own. */
-  const vote = layout.field([attempts, nodes]);
+  constructor(bounds: SemaphoreBounds, mutant?: SemaphoreMutant) {
+    this.#mutant = mutant;
+    this.#cells = cellsOf(bounds);
+    this.layout = this.#cells.layout;
+    this.initial = [this.layout.blank()];
+  }
 
-  const wantedBy = (now: State, attempt: number): number[] =>
-    slots.all.filter((slot) => wants.get(now, attempt, slot) > 0);
-  const has = (now: State, attempt: number, node: number): boolean =>
-    vote.get(now, attempt, node) === yes || vote.get(now, attempt, node) === released;
+  steps(now: State, step: Step): void {
+    const { nodes, attempts } = this.#cells;
+    for (const attempt of attempts.all) {
+      this.#choose(now, step, attempt);
+      this.#goOn(now, step, attempt);
+      for (const node of nodes.all) this.#atNode(now, step, attempt, node);
+    }
+  }
 
-  function choose(now: State, step: Step, attempt: number): void {
+  violation(now: State): string | undefined {
+    const held = this.#holders(now).reduce((sum, attempt) => sum + this.#wantedBy(now, attempt).length, 0);
+    return held > permits
+      ? `${held} permits of ${permits} are held, by ${this.#holders(now).length}`
+      : undefined;
+  }
+
+  #wantedBy(now: State, attempt: number): number[] {
+    const { slots, wants } = this.#cells;
+    return slots.all.filter((slot) => wants.get(now, attempt, slot) > 0);
+  }
+
+  #has(now: State, attempt: number, node: number): boolean {
+    const { vote } = this.#cells;
+    return vote.get(now, attempt, node) === yes || vote.get(now, attempt, node) === released;
+  }
+
+  #choose(now: State, step: Step, attempt: number): void {
+    const { nodes, slots, phase, wants, vote } = this.#cells;
     if (phase.get(now, attempt) !== idle) return;
     for (const choice of [...slots.all.map((slot) => [slot]), [...slots.all]]) {
       step(
@@ -57,16 +89,18 @@ export function semaphore({ attempts: count }: { readonly attempts: number }, mu
     }
   }
 
-  function isFree(now: State, attempt: number, node: number): boolean {
-    const owners = attempts.all.filter((other) => has(now, other, node));
-    const wanted = wantedBy(now, attempt);
-    if (mutant === "each node admits as many as there are permits") {
-      return owners.reduce((sum, other) => sum + wantedBy(now, other).length, wanted.length) <= permits;
+  #isFree(now: State, attempt: number, node: number): boolean {
+    const { attempts, wants } = this.#cells;
+    const owners = attempts.all.filter((other) => this.#has(now, other, node));
+    const wanted = this.#wantedBy(now, attempt);
+    if (this.#mutant === "each node admits as many as there are permits") {
+      return owners.reduce((sum, other) => sum + this.#wantedBy(now, other).length, wanted.length) <= permits;
     }
     return owners.every((other) => wanted.every((slot) => wants.get(now, other, slot) === 0));
   }
 
-  function goOn(now: State, step: Step, attempt: number): void {
+  #goOn(now: State, step: Step, attempt: number): void {
+    const { nodes, phase, vote } = this.#cells;
     const doing = phase.get(now, attempt);
     const votes = nodes.all.filter((node) => vote.get(now, attempt, node) === yes);
     if (doing === voting && votes.length >= 2) {
@@ -85,8 +119,9 @@ export function semaphore({ attempts: count }: { readonly attempts: number }, mu
     );
   }
 
-  function atNode(now: State, step: Step, attempt: number, node: number): void {
-    if (vote.get(now, attempt, node) === underWay && isFree(now, attempt, node)) {
+  #atNode(now: State, step: Step, attempt: number, node: number): void {
+    const { phase, vote } = this.#cells;
+    if (vote.get(now, attempt, node) === underWay && this.#isFree(now, attempt, node)) {
       step(
         () => `node ${node} votes for attempt ${attempt}`,
         (next) => vote.set(next, phase.get(now, attempt) === over ? released : yes, attempt, node),
@@ -100,29 +135,28 @@ export function semaphore({ attempts: count }: { readonly attempts: number }, mu
     }
   }
 
-  const holders = (now: State): number[] => attempts.all.filter((attempt) => phase.get(now, attempt) === holding);
-
-  function violation(now: State): string | undefined {
-    const held = holders(now).reduce((sum, attempt) => sum + wantedBy(now, attempt).length, 0);
-    return held > permits ? `${held} permits of ${permits} are held, by ${holders(now).length}` : undefined;
+  #holders(now: State): number[] {
+    const { attempts, phase } = this.#cells;
+    return attempts.all.filter((attempt) => phase.get(now, attempt) === holding);
   }
 
-  return {
-    layout,
-    initial: [layout.blank()],
-    steps(now, step) {
-      for (const attempt of attempts.all) {
-        choose(now, step, attempt);
-        goOn(now, step, attempt);
-        for (const node of nodes.all) atNode(now, step, attempt, node);
-      }
-    },
-    violation,
-    sights: {
-      "both permits, held by two": (now) => holders(now).length === permits,
-      "both permits, held by one after another has released": (now) =>
-        holders(now).some((attempt) => wantedBy(now, attempt).length === permits) &&
-        attempts.all.some((attempt) => phase.get(now, attempt) === over),
-    },
-  };
+  #isTakenWhole(now: State): boolean {
+    const { attempts, phase } = this.#cells;
+    const whole = this.#holders(now).some((attempt) => this.#wantedBy(now, attempt).length === permits);
+    return whole && attempts.all.some((attempt) => phase.get(now, attempt) === over);
+  }
+}
+
+type Cells = ReturnType<typeof cellsOf>;
+
+function cellsOf(bounds: SemaphoreBounds) {
+  const layout = new Layout();
+  const nodes = layout.sort(3, { interchangeable: true });
+  const slots = layout.sort(permits, { interchangeable: true });
+  const attempts = layout.sort(bounds.attempts, { interchangeable: true });
+  const phase = layout.field([attempts]);
+  const wants = layout.field([attempts, slots]);
+  /** A node has what it gave and did not take back, so the masters need no numbers of their own. */
+  const vote = layout.field([attempts, nodes]);
+  return { layout, nodes, slots, attempts, phase, wants, vote };
 }

@@ -19,7 +19,7 @@ import type { Model, Step } from "../search/model.ts";
 export const queueMutants = [
   "the token is the same in all rounds: an old enrolment yields a newer vote",
   "a leave of an old round deletes a newer vote",
-  "a push for an old round is counted in a later one",
+  "a yes or a push for an old round is counted in a later one",
   "a vote that was given up is counted again",
   "the head is handed the key without being told the round",
   "keys never expire",
@@ -49,60 +49,115 @@ const enrolment = 1;
 const grant = 2;
 const leave = 4;
 
-export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
-  const layout = new Layout();
-  const nodes = layout.sort(3, { interchangeable: true });
-  // The one with the smaller number has the smaller ticket.
-  const waiters = layout.sort(bounds.rounds.length, { interchangeable: false });
-  const rounds = layout.sort(Math.max(...bounds.rounds), { interchangeable: false });
+export class TicketQueue implements Model {
+  readonly layout: Layout;
+  readonly initial: readonly State[];
+  readonly sights: Model["sights"];
+  readonly goal: Model["goal"];
+  readonly #bounds: QueueBounds;
+  readonly #mutant: QueueMutant | undefined;
+  readonly #cells: Cells;
 
-  // The masters. A token is a waiter and a round.
-  const key = layout.field([nodes], waiters);
-  const keyRound = layout.field([nodes]);
-  /** The round that a waiter is enrolled with, 0 if it is not. */
-  const entry = layout.field([waiters, nodes]);
-  // The waiters.
-  const phase = layout.field([waiters]);
-  const round = layout.field([waiters]);
-  const budget = new FaultBudget(layout, bounds.faults);
-  // The network.
-  const messages = layout.field([waiters, nodes, rounds]);
-
-  const isOnItsWay = (now: State, what: number, waiter: number, node: number, of: number): boolean =>
-    (messages.get(now, waiter, node, of) & what) !== 0;
-  const send = (next: State, what: number, waiter: number, node: number, of: number): void =>
-    messages.set(next, messages.get(next, waiter, node, of) | what, waiter, node, of);
-  const takeAway = (next: State, what: number, waiter: number, node: number, of: number): void =>
-    messages.set(next, messages.get(next, waiter, node, of) & ~what, waiter, node, of);
-
-  /** Whether nothing of `of` or before is in front of it on the connection. */
-  const isFirst = (now: State, waiter: number, node: number, of: number): boolean =>
-    !bounds.inOrder ||
-    rounds.all.every((older) => older >= of || (messages.get(now, waiter, node, older) & ~grant) === 0);
-
-  /** A yes, or a push. For an old round it is never counted (14.4), so it need not be kept. */
-  function sendGrant(next: State, waiter: number, node: number, of: number): void {
-    const current = phase.get(next, waiter) === waiting && round.get(next, waiter) === of;
-    const late = phase.get(next, waiter) === waiting && mutant === "a push for an old round is counted in a later one";
-    if (current || late) send(next, grant, waiter, node, of);
+  constructor(bounds: QueueBounds, mutant?: QueueMutant) {
+    this.#bounds = bounds;
+    this.#mutant = mutant;
+    this.#cells = cellsOf(bounds);
+    this.layout = this.#cells.layout;
+    this.initial = [this.layout.blank()];
+    const last = bounds.rounds.length;
+    this.sights = {
+      "the waiter with the largest ticket holds the lock": (now) =>
+        this.#cells.phase.get(now, last) === holding,
+      ...(!bounds.inOrder && {
+        "an old enrolment is on its way to a node that votes in a newer round": (now: State) =>
+          this.#isOldEnrolmentNear(now),
+      }),
+    };
+    // Nobody has to leave for it: leaving is one of the things that go wrong.
+    const reached = (now: State): boolean => this.#present(now) === 0;
+    this.goal = bounds.about === "liveness" ? { name: "everyone was served or is gone", reached } : undefined;
   }
 
-  /** The key goes to the smallest live ticket: whether to `asking`, which is then told by the reply. */
-  function giveToHead(next: State, node: number): number {
+  steps(now: State, anyStep: Step): void {
+    const { nodes, waiters, rounds, budget } = this.#cells;
+    // What happens when nobody is left concerns nobody, and one alone is no second holder.
+    if (this.#present(now) < (this.#bounds.about === "safety" ? 2 : 1)) return;
+    const step = budget.limited(now, anyStep);
+    for (const waiter of waiters.all) {
+      this.#nextRound(now, step, waiter);
+      this.#goOn(now, step, waiter);
+      for (const node of nodes.all) {
+        for (const of of rounds.all) {
+          this.#enrol(now, step, waiter, node, of);
+          this.#part(now, step, waiter, node, of);
+          if (this.#bounds.about === "liveness") this.#lose(now, step, waiter, node, of);
+        }
+      }
+    }
+    for (const node of nodes.all) this.#expire(now, step, node);
+  }
+
+  violation(now: State): string | undefined {
+    const [one, other] = this.#holders(now);
+    return other === undefined ? undefined : `waiters ${one} and ${other} hold the lock`;
+  }
+
+  #isOnItsWay(now: State, what: number, waiter: number, node: number, of: number): boolean {
+    const { messages } = this.#cells;
+    return (messages.get(now, waiter, node, of) & what) !== 0;
+  }
+
+  #send(next: State, what: number, waiter: number, node: number, of: number): void {
+    const { messages } = this.#cells;
+    messages.set(next, messages.get(next, waiter, node, of) | what, waiter, node, of);
+  }
+
+  #takeAway(next: State, what: number, waiter: number, node: number, of: number): void {
+    const { messages } = this.#cells;
+    messages.set(next, messages.get(next, waiter, node, of) & ~what, waiter, node, of);
+  }
+
+  /** Whether nothing of `of` or before is in front of it on the connection. */
+  #isFirst(now: State, waiter: number, node: number, of: number): boolean {
+    const { rounds, messages } = this.#cells;
+    return (
+      !this.#bounds.inOrder ||
+      rounds.all.every((older) => older >= of || (messages.get(now, waiter, node, older) & ~grant) === 0)
+    );
+  }
+
+  /** A yes, or a push. For an old round it is never counted (14.4), so it need not be kept. */
+  #sendGrant(next: State, waiter: number, node: number, of: number): void {
+    const { phase, round } = this.#cells;
+    const current = phase.get(next, waiter) === waiting && round.get(next, waiter) === of;
+    const late =
+      phase.get(next, waiter) === waiting &&
+      this.#mutant === "a yes or a push for an old round is counted in a later one";
+    if (current || late) this.#send(next, grant, waiter, node, of);
+  }
+
+  /** The key goes to the smallest live ticket: by a reply if that is who asks, else by a push. */
+  #giveToHead(next: State, node: number, asking?: number): void {
+    const { waiters, key, keyRound, entry, round } = this.#cells;
     const head = waiters.all.find((waiter) => entry.get(next, waiter, node) > 0) ?? 0;
     const of = head === 0 ? 0 : entry.get(next, head, node);
     key.set(next, head, node);
     keyRound.set(next, of, node);
-    if (head !== 0) sendGrant(next, head, node, mutant === "the head is handed the key without being told the round" ? round.get(next, head) : of);
-    return head;
+    if (head === 0) return;
+    const isNamed =
+      head === asking || this.#mutant !== "the head is handed the key without being told the round";
+    this.#sendGrant(next, head, node, isNamed ? of : round.get(next, head));
   }
 
   /** Vote, enrol and yield in one step. My own token counts as free, and is rewritten to the round that asks. */
-  function enrol(now: State, step: Step, waiter: number, node: number, of: number): void {
-    if (!isOnItsWay(now, enrolment, waiter, node, of) || !isFirst(now, waiter, node, of)) return;
+  #enrol(now: State, step: Step, waiter: number, node: number, of: number): void {
+    const { waiters, key, keyRound, entry } = this.#cells;
+    if (!this.#isOnItsWay(now, enrolment, waiter, node, of) || !this.#isFirst(now, waiter, node, of)) return;
     const owner = key.get(now, node);
     const newest = Math.max(entry.get(now, waiter, node), owner === waiter ? keyRound.get(now, node) : 0);
-    const stale = newest > of && mutant !== "the token is the same in all rounds: an old enrolment yields a newer vote";
+    const stale =
+      newest > of &&
+      this.#mutant !== "the token is the same in all rounds: an old enrolment yields a newer vote";
     const outcome = (): string => {
       if (stale) return "which is older than what it knows, so it ignores it";
       const head = waiters.all.find((other) => other === waiter || entry.get(now, other, node) > 0)!;
@@ -112,28 +167,30 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
     step(
       () => `node ${node} receives the enrolment of waiter ${waiter}, round ${of}, ${outcome()}`,
       (next) => {
-        takeAway(next, enrolment, waiter, node, of);
+        this.#takeAway(next, enrolment, waiter, node, of);
         if (stale) return;
         entry.set(next, of, waiter, node);
-        if (owner === waiter && mutant === "a loser keeps its vote") {
+        if (owner === waiter && this.#mutant === "a loser keeps its vote") {
           keyRound.set(next, of, node);
-          sendGrant(next, waiter, node, of);
-        } else if (owner === 0 || owner === waiter) giveToHead(next, node);
+          this.#sendGrant(next, waiter, node, of);
+        } else if (owner === 0 || owner === waiter) this.#giveToHead(next, node, waiter);
       },
     );
   }
 
   /** A release, or a leave: the entry goes, and so does the vote, to the next, if they are of rounds up to this. */
-  function part(now: State, step: Step, waiter: number, node: number, of: number): void {
-    if (!isOnItsWay(now, leave, waiter, node, of) || !isFirst(now, waiter, node, of)) return;
-    if (bounds.inOrder && isOnItsWay(now, enrolment, waiter, node, of)) return;
-    const anyRound = mutant === "a leave of an old round deletes a newer vote";
+  #part(now: State, step: Step, waiter: number, node: number, of: number): void {
+    const { key, keyRound, entry } = this.#cells;
+    if (!this.#isOnItsWay(now, leave, waiter, node, of) || !this.#isFirst(now, waiter, node, of)) return;
+    if (this.#bounds.inOrder && this.#isOnItsWay(now, enrolment, waiter, node, of)) return;
+    const anyRound = this.#mutant === "a leave of an old round deletes a newer vote";
     step(
       () => `node ${node} receives that waiter ${waiter} leaves, round ${of}`,
       (next) => {
-        takeAway(next, leave, waiter, node, of);
+        this.#takeAway(next, leave, waiter, node, of);
         if (entry.get(now, waiter, node) <= of || anyRound) entry.set(next, 0, waiter, node);
-        if (key.get(now, node) === waiter && (keyRound.get(now, node) <= of || anyRound)) giveToHead(next, node);
+        if (key.get(now, node) === waiter && (keyRound.get(now, node) <= of || anyRound))
+          this.#giveToHead(next, node);
       },
     );
   }
@@ -142,18 +199,21 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
    * A heartbeat, and the answer to whatever went wrong: it forgets its votes first, then asks anew. Who reached too
    * few nodes leaves all queues before (14.11).
    */
-  function nextRound(now: State, step: Step, waiter: number): void {
+  #nextRound(now: State, step: Step, waiter: number): void {
+    const { nodes, rounds, phase, round } = this.#cells;
     if (phase.get(now, waiter) !== waiting) return;
     const current = round.get(now, waiter);
-    const full = current === bounds.rounds[waiter - 1];
-    if (full && hasTraces(now, waiter, 1)) return;
+    const full = current === this.#bounds.rounds[waiter - 1];
+    if (full && this.#hasTraces(now, waiter, 1)) return;
     const next = full ? current : current + 1;
     const begin = (state: State): void => {
-      if (full) renumber(state, waiter);
+      if (full) this.#renumber(state, waiter);
       round.set(state, next, waiter);
       for (const node of nodes.all) {
-        for (const of of rounds.all) if (mutant !== "a vote that was given up is counted again") takeAway(state, grant, waiter, node, of);
-        send(state, enrolment, waiter, node, next);
+        for (const of of rounds.all)
+          if (this.#mutant !== "a vote that was given up is counted again")
+            this.#takeAway(state, grant, waiter, node, of);
+        this.#send(state, enrolment, waiter, node, next);
       }
     };
     const renumbered = full ? ", with its rounds numbered anew" : "";
@@ -161,16 +221,18 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
     // Nothing is left of what it would leave, if only one round may be about.
     if (current === 0 || next === 1) return;
     step(
-      () => `waiter ${waiter} reached too few nodes: it leaves all queues, and begins round ${next}${renumbered}`,
+      () =>
+        `waiter ${waiter} reached too few nodes: it leaves all queues, and begins round ${next}${renumbered}`,
       (state) => {
         begin(state);
-        for (const node of nodes.all) send(state, leave, waiter, node, next - 1);
+        for (const node of nodes.all) this.#send(state, leave, waiter, node, next - 1);
       },
       "fault",
     );
   }
 
-  function hasTraces(now: State, waiter: number, of: number): boolean {
+  #hasTraces(now: State, waiter: number, of: number): boolean {
+    const { nodes, key, keyRound, entry, messages } = this.#cells;
     return nodes.all.some(
       (node) =>
         (messages.get(now, waiter, node, of) & ~grant) !== 0 ||
@@ -180,36 +242,47 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
   }
 
   /** Round 2 becomes round 1, and so on. Nothing is left of round 1. */
-  function renumber(next: State, waiter: number): void {
-    const earlier = (of: number): number => Math.max(0, of - 1);
+  #renumber(next: State, waiter: number): void {
+    const { nodes, rounds, key, keyRound, entry, messages } = this.#cells;
     for (const node of nodes.all) {
       entry.set(next, earlier(entry.get(next, waiter, node)), waiter, node);
       if (key.get(next, node) === waiter) keyRound.set(next, earlier(keyRound.get(next, node)), node);
       for (const of of rounds.all) {
-        messages.set(next, of < rounds.all.length ? messages.get(next, waiter, node, of + 1) : 0, waiter, node, of);
+        messages.set(
+          next,
+          of < rounds.all.length ? messages.get(next, waiter, node, of + 1) : 0,
+          waiter,
+          node,
+          of,
+        );
       }
     }
   }
 
   /** Nodes whose yes or push the waiter counts: only those of its round. */
-  function votes(now: State, waiter: number): number {
+  #votes(now: State, waiter: number): number {
+    const { nodes, rounds, round } = this.#cells;
     const current = round.get(now, waiter);
-    const countsOld = mutant === "a push for an old round is counted in a later one" || mutant === "a vote that was given up is counted again";
+    const countsOld =
+      this.#mutant === "a yes or a push for an old round is counted in a later one" ||
+      this.#mutant === "a vote that was given up is counted again";
     const counted = rounds.all.filter((of) => of === current || (of < current && countsOld));
-    return nodes.all.filter((node) => counted.some((of) => isOnItsWay(now, grant, waiter, node, of))).length;
+    return nodes.all.filter((node) => counted.some((of) => this.#isOnItsWay(now, grant, waiter, node, of)))
+      .length;
   }
 
-  function goOn(now: State, step: Step, waiter: number): void {
+  #goOn(now: State, step: Step, waiter: number): void {
+    const { nodes, phase, round } = this.#cells;
     const doing = phase.get(now, waiter);
     const current = round.get(now, waiter);
     const parts = (next: State): void => {
-      stop(next, waiter, gone);
-      for (const node of nodes.all) send(next, leave, waiter, node, round.get(next, waiter));
+      this.#stop(next, waiter, gone);
+      for (const node of nodes.all) this.#send(next, leave, waiter, node, round.get(next, waiter));
     };
-    if (doing === waiting && votes(now, waiter) >= 2) {
+    if (doing === waiting && this.#votes(now, waiter) >= 2) {
       step(
         () => `waiter ${waiter} has a quorum, and holds the lock`,
-        (next) => stop(next, waiter, holding),
+        (next) => this.#stop(next, waiter, holding),
       );
     }
     if (doing === holding) step(() => `waiter ${waiter} releases`, parts);
@@ -218,20 +291,21 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
     }
     if (doing !== gone && current > 0) {
       const story = (): string => `waiter ${waiter} dies, or is told that its time is up`;
-      step(story, (next) => stop(next, waiter, gone), "fault");
+      step(story, (next) => this.#stop(next, waiter, gone), "fault");
     }
   }
 
   /** It counts nothing any more. And what is left of one who is gone is of one round: its leave means them all. */
-  function stop(next: State, waiter: number, then: number): void {
+  #stop(next: State, waiter: number, then: number): void {
+    const { nodes, rounds, key, keyRound, entry, phase, round, messages } = this.#cells;
     phase.set(next, then, waiter);
     for (const node of nodes.all) {
-      for (const of of rounds.all) takeAway(next, grant, waiter, node, of);
+      for (const of of rounds.all) this.#takeAway(next, grant, waiter, node, of);
       if (then !== gone) continue;
       for (const of of rounds.all) {
         const left = messages.get(next, waiter, node, of);
         messages.set(next, 0, waiter, node, of);
-        send(next, left, waiter, node, 1);
+        this.#send(next, left, waiter, node, 1);
       }
       entry.set(next, Math.min(1, entry.get(next, waiter, node)), waiter, node);
       if (key.get(next, node) === waiter) keyRound.set(next, 1, node);
@@ -239,24 +313,29 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
     if (then === gone) round.set(next, 1, waiter);
   }
 
-  function lose(now: State, step: Step, waiter: number, node: number, of: number): void {
+  #lose(now: State, step: Step, waiter: number, node: number, of: number): void {
     for (const [what, name] of [
       [enrolment, "enrolment"],
       [grant, "yes or push"],
       [leave, "leave"],
     ] as const) {
-      if (!isOnItsWay(now, what, waiter, node, of)) continue;
+      if (!this.#isOnItsWay(now, what, waiter, node, of)) continue;
       step(
         () => `the ${name} of waiter ${waiter}, round ${of}, at node ${node} is lost`,
-        (next) => takeAway(next, what, waiter, node, of),
+        (next) => this.#takeAway(next, what, waiter, node, of),
         "fault",
       );
     }
   }
 
-  function expire(now: State, step: Step, node: number): void {
+  #expire(now: State, step: Step, node: number): void {
+    const { waiters, rounds, key, keyRound, entry, phase, round, messages } = this.#cells;
     const owner = key.get(now, node);
-    if (owner !== 0 && mutant !== "keys never expire" && mayExpire(now, owner, keyRound.get(now, node))) {
+    if (
+      owner !== 0 &&
+      this.#mutant !== "keys never expire" &&
+      this.#mayExpire(now, owner, keyRound.get(now, node))
+    ) {
       step(
         () => `the key of waiter ${owner}, round ${keyRound.get(now, node)}, expires on node ${node}`,
         (next) => {
@@ -264,7 +343,7 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
           keyRound.set(next, 0, node);
         },
         // Where messages are never late, what renews or releases it arrives before.
-        bounds.inOrder && rounds.all.some((of) => (messages.get(now, owner, node, of) & ~grant) !== 0)
+        this.#bounds.inOrder && rounds.all.some((of) => (messages.get(now, owner, node, of) & ~grant) !== 0)
           ? "fault"
           : undefined,
       );
@@ -283,53 +362,60 @@ export function ticketQueue(bounds: QueueBounds, mutant?: QueueMutant): Model {
   }
 
   /** Whoever has it has stopped to count on it. */
-  function mayExpire(now: State, owner: number, of: number): boolean {
+  #mayExpire(now: State, owner: number, of: number): boolean {
+    const { phase, round } = this.#cells;
     const doing = phase.get(now, owner);
     return doing === gone || (doing === waiting && of < round.get(now, owner));
   }
 
+  #holders(now: State): number[] {
+    const { waiters, phase } = this.#cells;
+    return waiters.all.filter((waiter) => phase.get(now, waiter) === holding);
+  }
+
+  /** How many are neither served nor gone. */
+  #present(now: State): number {
+    const { waiters, phase } = this.#cells;
+    return waiters.all.filter((waiter) => phase.get(now, waiter) !== gone).length;
+  }
+
+  #isOldEnrolmentNear(now: State): boolean {
+    const { nodes, key, keyRound } = this.#cells;
+    return nodes.all.some((node) => {
+      const owner = key.get(now, node);
+      return owner !== 0 && keyRound.get(now, node) === 2 && this.#isOnItsWay(now, enrolment, owner, node, 1);
+    });
+  }
+}
+
+/** 0 is no round, and stays so. */
+function earlier(of: number): number {
+  return Math.max(0, of - 1);
+}
+
+type Cells = ReturnType<typeof cellsOf>;
+
+function cellsOf(bounds: QueueBounds) {
+  const layout = new Layout();
+  const nodes = layout.sort(3, { interchangeable: true });
+  // The one with the smaller number has the smaller ticket.
+  const waiters = layout.sort(bounds.rounds.length, { interchangeable: false });
+  const rounds = layout.sort(Math.max(...bounds.rounds), { interchangeable: false });
+  // The masters. A token is a waiter and a round.
+  const key = layout.field([nodes], waiters);
+  const keyRound = layout.field([nodes]);
+  /** The round that a waiter is enrolled with, 0 if it is not. */
+  const entry = layout.field([waiters, nodes]);
+  // The waiters.
+  const phase = layout.field([waiters]);
+  const round = layout.field([waiters]);
+  const budget = new FaultBudget(layout, bounds.faults);
+  // The network.
+  const messages = layout.field([waiters, nodes, rounds]);
   /** Nobody has to leave for it: leaving is one of the things that go wrong. */
   const goal = {
     name: "everyone was served or is gone",
     reached: (now: State) => waiters.all.every((waiter) => phase.get(now, waiter) === gone),
   };
-  const holders = (now: State): number[] => waiters.all.filter((waiter) => phase.get(now, waiter) === holding);
-  return {
-    layout,
-    initial: [layout.blank()],
-    steps(now, anyStep) {
-      // What happens when nobody is left concerns nobody, and one alone is no second holder.
-      const left = waiters.all.filter((waiter) => phase.get(now, waiter) !== gone).length;
-      if (left < (bounds.about === "safety" ? 2 : 1)) return;
-      const step = budget.limited(now, anyStep);
-      for (const waiter of waiters.all) {
-        nextRound(now, step, waiter);
-        goOn(now, step, waiter);
-        for (const node of nodes.all) {
-          for (const of of rounds.all) {
-            enrol(now, step, waiter, node, of);
-            part(now, step, waiter, node, of);
-            if (bounds.about === "liveness") lose(now, step, waiter, node, of);
-          }
-        }
-      }
-      for (const node of nodes.all) expire(now, step, node);
-    },
-    violation(now) {
-      const [one, other] = holders(now);
-      return other === undefined ? undefined : `waiters ${one} and ${other} hold the lock`;
-    },
-    sights: {
-      "the waiter with the largest ticket holds the lock": (now) =>
-        phase.get(now, bounds.rounds.length) === holding,
-      ...(!bounds.inOrder && {
-        "an enrolment of an old round is on its way to a node that votes in the present one": (now: State) =>
-          nodes.all.some((node) => {
-            const owner = key.get(now, node);
-            return owner !== 0 && keyRound.get(now, node) === 2 && isOnItsWay(now, enrolment, owner, node, 1);
-          }),
-      }),
-    },
-    ...(bounds.about === "liveness" && { goal }),
-  };
+  return { layout, nodes, waiters, rounds, key, keyRound, entry, phase, round, budget, messages, goal };
 }

@@ -70,7 +70,8 @@ class Search {
     if (stuck !== undefined) {
       return this.#result("stuck", `from here never again: ${this.#model.goal!.name}`, stuck);
     }
-    if (this.#unseen.size > 0) return this.#result("blind", `never seen: ${[...this.#unseen.keys()].join(", ")}`);
+    if (this.#unseen.size > 0)
+      return this.#result("blind", `never seen: ${[...this.#unseen.keys()].join(", ")}`);
     return this.#result("holds", "");
   }
 

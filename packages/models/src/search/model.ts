@@ -11,7 +11,7 @@ export interface Model {
   /** States that a search has to come by: one that does not has shown nothing. */
   readonly sights: Readonly<Record<string, (now: State) => boolean>>;
   /** What can still come about from every state, whatever went wrong before, once nothing goes wrong any more. */
-  readonly goal?: { readonly name: string; readonly reached: (now: State) => boolean };
+  readonly goal?: { readonly name: string; readonly reached: (now: State) => boolean } | undefined;
 }
 
 /** `story` tells it in the words of the protocol; `change` makes it happen to a copy of the present state. */

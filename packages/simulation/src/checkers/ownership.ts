@@ -76,6 +76,9 @@ export class Ownership implements MasterListener {
     const owner = this.#owners.of(before);
     // A key that is set aside for a waiter becomes its vote when somebody else gives up the last that it lacks.
     const isKept = typeof entry?.value === "string" && waiterOf(entry.value) === waiterOf(before);
+    // What was set aside for one that nobody hears is given to the next.
+    const isOrphan = this.#unheard.some((token) => waiterOf(token) === waiterOf(before));
+    if (isOrphan) return;
     if (owner === sender) this.#changed.push(before);
     else if (owner !== undefined && !isKept) {
       const deed = entry === undefined ? "deleted" : "overwrote";

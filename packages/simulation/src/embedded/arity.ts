@@ -12,6 +12,8 @@ const arities: ReadonlyMap<string, number> = new Map([
   ["INCR", 2],
   ["DECR", 2],
   ["RPUSH", -3],
+  ["ZSCORE", 3],
+  ["ZREMRANGEBYSCORE", 4],
   ["EVAL", -3],
   ["EVALSHA", -3],
   ["SCRIPT", -2],

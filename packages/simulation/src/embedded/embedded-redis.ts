@@ -1,8 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { systemRuntime } from "@quorlock/redlock";
+import { readWriteScripts } from "@quorlock/redlock/read-write-lock";
 import { Keyspace } from "../master/keyspace.ts";
 import { RedisModel } from "../master/redis-model.ts";
 import { type Reply, ReplyError } from "../master/reply.ts";
+import { knowReadWriteScripts } from "../read-write/twins.ts";
+
+knowReadWriteScripts(readWriteScripts);
 
 /** The version whose answers the model gives. */
 export const redisVersion = "7.2.0";

@@ -44,8 +44,10 @@ export function scoreText(score: number): string {
 /** One end of a range of scores; `isOpen`: the score itself is not in it. */
 export function boundIn(text: string): { readonly score: number; readonly isOpen: boolean } {
   const isOpen = text.startsWith("(");
+  const score = isOpen ? text.slice(1) : text;
   try {
-    return { score: scoreIn(isOpen ? text.slice(1) : text), isOpen };
+    // (Here nothing is a number to Redis.)
+    return { score: score === "" ? 0 : scoreIn(score), isOpen };
   } catch {
     throw new ReplyError("ERR min or max is not a float");
   }

@@ -25,7 +25,13 @@ export const guardMutants: readonly Mutant[] = [
   },
   {
     name: "a master votes in quarantine",
-    edits: [{ file: "guard-script.ts", line: 'if guarded.state == "2" then\n    return', instead: "if false then\n    return" }],
+    edits: [
+      {
+        file: "guard-script.ts",
+        line: 'if guarded.state == "2" then\n    return',
+        instead: "if false then\n    return",
+      },
+    ],
     rules: { votesInQuarantine: true },
   },
   {
@@ -42,7 +48,13 @@ export const guardMutants: readonly Mutant[] = [
   },
   {
     name: "a master votes before its fencing counters are brought back",
-    edits: [{ file: "guard-script.ts", line: 'if proposal ~= "" and guarded.state == "1" then', instead: "if false then" }],
+    edits: [
+      {
+        file: "guard-script.ts",
+        line: 'if proposal ~= "" and guarded.state == "1" then',
+        instead: "if false then",
+      },
+    ],
     rules: { votesUnseeded: true },
   },
   {

@@ -91,7 +91,11 @@ const queueMutants: readonly Mutant[] = [
   {
     name: "a refused waiter keeps what it was given before",
     edits: [
-      { file: "scripts.ts", line: "if not owner or isMine(owner, token) then", instead: "if false then" },
+      {
+        file: "scripts.ts",
+        line: "if not owner or isMine(owner, token) then",
+        instead: "if false then",
+      },
     ],
     rules: { refusedYield: false },
   },
@@ -307,6 +311,13 @@ export const mutants: readonly Mutant[] = [
 
 /** Too rare for the budget of the others: the seed bank keeps a run that shows it. */
 export const rareMutants: readonly Mutant[] = [
+  {
+    name: "a waiter is told of what its own enrolment has given to it",
+    edits: [
+      { file: "scripts.ts", line: "handOver(KEYS[index], waiter)", instead: "handOver(KEYS[index])" },
+    ],
+    rules: { pushesToItself: true },
+  },
   {
     name: "two milliseconds of the wall clock are forgiven after each suspension",
     edits: [

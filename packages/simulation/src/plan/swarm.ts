@@ -81,8 +81,14 @@ export function guardedPlan(seed: number): Plan {
   const plan = planFrom(seed, random, forgetful);
   const { ttl } = plan.settings;
   const persistence = random.pick([...forgetful.rarePersistence, undefined]);
+  const { latency } = plan.network;
   return {
     ...plan,
+    // In the end everybody has to get a lock, and none may be asked for longer than maxTtl: answers must come in time.
+    network: {
+      ...plan.network,
+      latency: latency.shape === "two-peaks" ? { shape: "constant", ms: latency.fast } : latency,
+    },
     settings: { ...plan.settings, restartGuard: { maxTtl: Math.round(ttl * random.pick([1, 1, 1.5])) } },
     masters: persistence ? plan.masters.map((master) => ({ ...master, persistence })) : plan.masters,
   };

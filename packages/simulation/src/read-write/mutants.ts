@@ -38,7 +38,8 @@ const readWriteMutants: readonly ReadWriteMutant[] = [
       {
         file: "read-write-lock.ts",
         line: "void writing.releaseOnce(() => {",
-        instead: "const release = (): void => void writing.releaseOnce(() => Promise.resolve(new Released(\"released\", attempts)));\n    void (() => {",
+        instead:
+          'const release = (): void => void writing.releaseOnce(() => Promise.resolve(new Released("released", attempts)));\n    void (() => {',
       },
       {
         file: "read-write-lock.ts",

@@ -1,9 +1,11 @@
 import * as RedlockModule from "@quorlock/redlock";
-import { ReadWriteLock, type WriteLock } from "@quorlock/redlock/read-write-lock";
+import { ReadWriteLock, readWriteScripts, type WriteLock } from "@quorlock/redlock/read-write-lock";
 import type { Share } from "../checkers/shares.ts";
 import type { Entry } from "../master/keyspace.ts";
 import { clientOf, type Subject, type SubjectClient, type SubjectLock } from "../run/subject.ts";
-import "./twins.ts";
+import { knowReadWriteScripts } from "./twins.ts";
+
+knowReadWriteScripts(readWriteScripts);
 
 // Readers and writers where a plan has locks: the same workload, faults and checks. A writer has every share there
 // is and a reader one, so that the checker of shares sees a writer who is not alone.
@@ -26,10 +28,12 @@ class Hold implements SubjectLock {
   readonly signal: AbortSignal;
   readonly #name: string;
   readonly #controller = new AbortController();
+  readonly #runtime: RedlockModule.Runtime;
   #lock: RedlockModule.Lock;
   #writing: WriteLock | undefined;
 
-  constructor(name: string, lock: RedlockModule.Lock, writing?: WriteLock) {
+  constructor(runtime: RedlockModule.Runtime, name: string, lock: RedlockModule.Lock, writing?: WriteLock) {
+    this.#runtime = runtime;
     this.#name = name;
     this.#lock = lock;
     this.#writing = writing;
@@ -52,12 +56,24 @@ class Hold implements SubjectLock {
   async downgrade(ttl?: number): Promise<void> {
     const writing = this.#writing!;
     this.#writing = undefined;
+    // Its code has no lock until it is given the other one, and gives up when the time of this one is over.
+    const late = this.#runtime.setTimer(
+      () => this.#controller.abort(),
+      Math.max(0, writing.remaining() - 20),
+    );
     const downgrading = writing.downgrade(ttl);
     // What its code would be told while it waits. Before the call it was alone, and so it has been until now.
     if (writing.remaining() === 0) this.share.permits = 1;
-    this.#lock = await downgrading;
-    this.share.permits = 1;
-    this.#follow(this.#lock);
+    try {
+      this.#lock = await downgrading;
+      this.#follow(this.#lock);
+    } catch (error) {
+      this.#controller.abort();
+      throw error;
+    } finally {
+      this.share.permits = 1;
+      late.cancel();
+    }
   }
 
   release(): Promise<{ readonly outcome: string }> {
@@ -81,7 +97,11 @@ class Hold implements SubjectLock {
 }
 
 /** The readers-writer locks of one client process, each by the name of its resource. */
-export function readWriteLocksOf(redlock: RedlockModule.Redlock, Class: typeof ReadWriteLock): SubjectClient {
+export function readWriteLocksOf(
+  redlock: RedlockModule.Redlock,
+  runtime: RedlockModule.Runtime,
+  Class: typeof ReadWriteLock,
+): SubjectClient {
   const locks = new Map<string, ReadWriteLock>();
   let uses = 0;
   const next = (resources: string | readonly string[]) => {
@@ -94,22 +114,22 @@ export function readWriteLocksOf(redlock: RedlockModule.Redlock, Class: typeof R
   return {
     async acquire(resources, ttl, options) {
       const { name, lock, writes } = next(resources);
-      if (!writes) return new Hold(name, await lock.read(ttl, options));
+      if (!writes) return new Hold(runtime, name, await lock.read(ttl, options));
       const writing = await lock.write(ttl, options);
-      return new Hold(name, writing, writing);
+      return new Hold(runtime, name, writing, writing);
     },
     async tryAcquire(resources, ttl, options) {
       const { name, lock, writes } = next(resources);
       const held = await (writes ? lock.tryWrite(ttl, options) : lock.tryRead(ttl, options));
-      return held && new Hold(name, held, writes ? (held as WriteLock) : undefined);
+      return held && new Hold(runtime, name, held, writes ? (held as WriteLock) : undefined);
     },
     using(resources, ttl, routine) {
       const { name, lock, writes, downgrades } = next(resources);
       if (!writes) {
-        return lock.usingRead(ttl, (signal, reading) => routine(signal, new Hold(name, reading)));
+        return lock.usingRead(ttl, (signal, reading) => routine(signal, new Hold(runtime, name, reading)));
       }
       return lock.usingWrite(ttl, async (_signal, writing) => {
-        const held = new Hold(name, writing, writing);
+        const held = new Hold(runtime, name, writing, writing);
         if (downgrades) await held.downgrade();
         await routine(held.signal, held);
       });
@@ -126,8 +146,11 @@ export function readWriteClient(
   client: Parameters<typeof clientOf>[0],
   Class: typeof ReadWriteLock,
 ): Subject["create"] {
-  return (connections, runtime, { restartGuard: _, fencing: __, ...settings }) =>
-    readWriteLocksOf(clientOf(client, connections, runtime, { ...settings, queue: false }), Class);
+  return (connections, runtime, settings) => {
+    const { restartGuard: _, fencing: __, ...others } = settings;
+    const redlock = clientOf(client, connections, runtime, { ...others, queue: false });
+    return readWriteLocksOf(redlock, runtime, Class);
+  };
 }
 
 /** Readers and writers as they are published. */

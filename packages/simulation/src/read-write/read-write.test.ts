@@ -1,7 +1,10 @@
 import { createHash } from "node:crypto";
-import { readWriteScripts } from "@quorlock/redlock/read-write-lock";
+import { Redlock } from "@quorlock/redlock";
+import { ReadWriteLock, readWriteScripts } from "@quorlock/redlock/read-write-lock";
+import { Redis } from "ioredis";
 import { afterAll, describe, expect, test } from "vitest";
 import { Pool } from "../cli/pool.ts";
+import { startEmbeddedMasters } from "../embedded/start-embedded-masters.ts";
 import { promisedPlan } from "../plan/swarm.ts";
 import { runPlan } from "../run/run-plan.ts";
 import { explore, plansOf } from "../search/explore.ts";
@@ -13,12 +16,15 @@ import { writtenFrom } from "./twins.ts";
 const pool = new Pool();
 afterAll(() => pool.close());
 
-test.each(Object.entries(readWriteScripts))("the twin of %s was written from this very text", (name, script) => {
-  const digest = createHash("sha1").update(script.source).digest("hex");
-  // Rewrite the twin when this fails, and only then its digest.
-  expect(writtenFrom).toHaveProperty(name, digest);
-  expect(script.sha1).toBe(digest);
-});
+test.each(Object.entries(readWriteScripts))(
+  "the twin of %s was written from this very text",
+  (name, script) => {
+    const digest = createHash("sha1").update(script.source).digest("hex");
+    // Rewrite the twin when this fails, and only then its digest.
+    expect(writtenFrom).toHaveProperty(name, digest);
+    expect(script.sha1).toBe(digest);
+  },
+);
 
 describe("readers and writers", () => {
   test("never have a writer beside anybody inside the promised model, whatever happens", async () => {
@@ -36,6 +42,20 @@ describe("readers and writers", () => {
     ];
     expect(first.hash).toBe(second.hash);
   }, 60_000);
+});
+
+test("embedded masters know them as well", async () => {
+  await using masters = await startEmbeddedMasters(3);
+  const clients = masters.urls.map((url) => new Redis(url));
+  const redlock = new Redlock(clients);
+  const report = new ReadWriteLock(redlock, "report");
+  const writing = await report.write(5_000);
+  expect(await report.tryRead(5_000)).toBeNull();
+  const reading = await writing.downgrade();
+  expect(await report.tryWrite(5_000)).toBeNull();
+  const beside = await report.read(5_000);
+  for (const lock of [reading, beside]) expect(await lock.release()).toMatchObject({ outcome: "released" });
+  await redlock.quit();
 });
 
 describe("the harness finds every mutant of them", () => {

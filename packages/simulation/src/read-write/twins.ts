@@ -1,7 +1,7 @@
-import { readWriteScripts } from "@quorlock/redlock/read-write-lock";
+import type { readWriteScripts } from "@quorlock/redlock/read-write-lock";
+import type { Reply } from "../master/reply.ts";
 import { makeKnown } from "../master/twins/script-twins.ts";
 import type { Call, Twin } from "../master/twins/twin.ts";
-import type { Reply } from "../master/reply.ts";
 import { nameScript } from "../run/moments.ts";
 
 // The scripts of readers and writers in TypeScript, line by line; see `twinScripts`.
@@ -137,10 +137,11 @@ export function readWriteTwins(
 const purposes = { read: "claim", write: "claim", release: "release" } as const;
 
 /** Makes the scripts of a copy of the client known to the masters. */
-export function knowReadWriteScripts(scripts: typeof readWriteScripts, rules?: Partial<ReadWriteRules>): void {
+export function knowReadWriteScripts(
+  scripts: typeof readWriteScripts,
+  rules?: Partial<ReadWriteRules>,
+): void {
   const twins = readWriteTwins(rules);
   for (const name of Object.keys(twins) as ReadWriteScriptName[]) makeKnown(scripts[name], twins[name]);
   for (const name of ["read", "write", "release"] as const) nameScript(scripts[name], purposes[name]);
 }
-
-knowReadWriteScripts(readWriteScripts);

@@ -1,7 +1,7 @@
 import type { AcquireOptions, Connection, Runtime } from "@quorlock/redlock";
 import * as RedlockModule from "@quorlock/redlock";
-import type { Entry } from "../master/keyspace.ts";
 import type { Share } from "../checkers/shares.ts";
+import type { Entry } from "../master/keyspace.ts";
 import type { LockSettings } from "../plan/plan.ts";
 import type { Bounds } from "./bounds.ts";
 

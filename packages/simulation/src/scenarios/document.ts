@@ -25,7 +25,7 @@ ${legend}
 ${overview(reports)}
 
 Where clocks are wrong beyond what the drift factor allows, two may believe in the lock whatever the client does.
-Fencing tokens, checked by the resource, will then keep the writes of the earlier holder out all the same.
+Fencing tokens, checked by the resource, then keep the writes of the earlier holder out all the same.
 
 Node-redlock is used as its documentation says, and every doubt is in its favour: its users look at
 \`lock.expiration - Date.now()\` before each write, which \`using\` gives them no means to do. What it does inside the
@@ -57,9 +57,10 @@ npx -y pnpm@12 sim scenarios ${name}
 \`\`\``;
 }
 
-function ours({ safeWith }: Scenario, result: ScenarioResult): string {
-  const today = outcomeText(result);
-  return safeWith ? `${today}; safe with ${safeWith}, to come` : today;
+function ours({ safeWith, with: option }: Scenario, result: ScenarioResult): string {
+  const outcome = outcomeText(result);
+  if (option) return `${outcome}, with ${option}`;
+  return safeWith ? `${outcome}; safe with ${safeWith}` : outcome;
 }
 
 function sourceText({ text, url }: Source): string {

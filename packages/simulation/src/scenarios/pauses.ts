@@ -1,10 +1,15 @@
 import { faults, getsAfter, getsWhileHeld, onlyWith, struckWhileHolding, writesLast } from "./evidence.ts";
 import type { Scenario } from "./scenario.ts";
-import { sketched, ttl, use } from "./sketch.ts";
+import { type Sketch, sketched, ttl, use } from "./sketch.ts";
 import { antirez, kleppmann } from "./sources.ts";
 
 const longPause = 1.5 * ttl;
 const everyClientWaits = [[use(10, 200, 2)], [use(2500, 300, 3)]];
+
+const stalledBeforeItsWrite: Sketch = {
+  script: [[use(10, 100, 1)], [use(2500, 300, 1)]],
+  faults: [{ on: "write", occurrence: 1, client: 0, kind: "stall", clients: "here", duration: longPause }],
+};
 
 /** Processes that stand still. */
 export const pauses: readonly Scenario[] = [
@@ -15,15 +20,22 @@ export const pauses: readonly Scenario[] = [
       "Client 0 holds the lock, looks at it, and is paused for longer than its ttl before it writes. The lock runs " +
       "out, client 1 takes it and writes. Client 0 wakes up in the middle of its turn and writes too.",
     source: kleppmann('"Protecting a resource with a lock"'),
-    plan: sketched({
-      script: [[use(10, 100, 1)], [use(2500, 300, 1)]],
-      faults: [
-        { on: "write", occurrence: 1, client: 0, kind: "stall", clients: "here", duration: longPause },
-      ],
-    }),
+    plan: sketched(stalledBeforeItsWrite),
     shows: [faults(1), writesLast(0, 1)],
     expected: { quorlock: "stale write", "redlock-5": "stale write" },
     safeWith: "fencing tokens",
+  },
+  {
+    name: "pause-after-the-check-fenced",
+    title: "The same pause, with fencing tokens",
+    story:
+      "Client 0 is paused between its look at the lock and its write, as before. Its write comes after client 1's, and " +
+      "with a smaller token: the resource turns it away.",
+    source: kleppmann('"Making the lock safe with fencing"'),
+    plan: sketched({ ...stalledBeforeItsWrite, settings: { fencing: true } }),
+    shows: [faults(1), writesLast(0, 1)],
+    expected: { quorlock: "safe", "redlock-5": "stale write" },
+    with: "fencing tokens",
   },
   {
     name: "pause-before-the-check",

@@ -21,8 +21,10 @@ export interface Scenario {
   readonly shows: readonly Evidence[];
   /** Today, in every seed. */
   readonly expected: Readonly<Record<ScenarioSubject, ScenarioOutcome>>;
-  /** What will make ours safe, and is not built yet. */
+  /** What makes ours safe, and is not switched on here. */
   readonly safeWith?: "fencing tokens" | "the restart guard";
+  /** What ours is run with, besides the defaults. */
+  readonly with?: "fencing tokens" | "the restart guard";
 }
 
 /** Where the story is from: a text, a part of it, and its address. */

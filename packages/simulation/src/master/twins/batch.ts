@@ -1,6 +1,6 @@
 import { type Reply, ReplyError } from "../reply.ts";
 import { claim, release } from "./claims.ts";
-import { checkProposal, counterOf, raise } from "./fence.ts";
+import { checkProposal, fenced } from "./fence.ts";
 import { bar, findings, type Guarded, inQuarantine, seed, watch } from "./guard.ts";
 import { type Enrolment, Queue, queueOf } from "./queue.ts";
 import type { Rules } from "./rules.ts";
@@ -94,9 +94,7 @@ function run(rules: Rules, call: Call, operation: Operation, guarded: Guarded | 
   if (isQuarantined && typeof reply === "number" && !rules.votesInQuarantine) return [-2, reply];
   if (typeof reply !== "number" && kind === "e" && proposal !== "" && rules.writesBackAnyway) reply = 1;
   if (proposal === "" || typeof reply !== "number") return reply;
-  const counter = counterOf(call, keys);
-  raise(call, keys, rules.stored(counter, Number(proposal)));
-  return [-1, reply, String(counter)];
+  return fenced(rules, call, keys, reply, proposal);
 }
 
 function enrolmentIn({ args, numbers, proposal }: Operation): Enrolment {

@@ -1,4 +1,5 @@
-import { ReplyError } from "../reply.ts";
+import { type Reply, ReplyError } from "../reply.ts";
+import type { Rules } from "./rules.ts";
 import type { Call } from "./twin.ts";
 
 export const floor = "quorlock:floor";
@@ -11,7 +12,7 @@ const most = 2 ** 53 - 2 ** 20;
 
 /** Refused where numbers are not exact any more. */
 export function checkProposal(proposal: string): void {
-  if (proposal !== "" && Number(proposal) >= most) throw new ReplyError("the fencing token is too large");
+  if (proposal !== "" && Number(proposal) >= most) throw new ReplyError("ERR the fencing token is too large");
 }
 
 /** `counterOf` in the scripts. */
@@ -32,6 +33,19 @@ export function keepPast(call: Call, past: string): void {
 /** `raise` in the scripts. */
 export function raise(call: Call, keys: readonly string[], counter: number): void {
   for (const key of keys) call("SET", counterPrefix + key, String(counter), "PX", String(counterTtl));
-  if (counter > Number(call("GET", floor) ?? 0)) call("SET", floor, String(counter));
+  if (counter >= Number(call("GET", floor) ?? 0)) call("SET", floor, String(counter + 1_000_000));
   if ((call("PTTL", floorPast) as number) > pastTtl) call("DEL", floorPast);
+}
+
+/** `fenced` in the scripts. */
+export function fenced(
+  rules: Rules,
+  call: Call,
+  keys: readonly string[],
+  granted: number,
+  proposal: string,
+): Reply {
+  const counter = counterOf(call, keys);
+  raise(call, keys, rules.stored(counter, Number(proposal)));
+  return [-1, granted, String(counter)];
 }

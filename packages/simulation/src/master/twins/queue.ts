@@ -11,7 +11,7 @@ export const queuePrefix = "quorlock:queue:";
 
 /** `queueOf` in the scripts. */
 export function queueOf(key: string): string {
-  return /^[^{]*\{[^}]+\}/.test(key) ? queuePrefix + key : `${queuePrefix}{${key}}`;
+  return /^[^{]*\{[^}]+\}/.test(key) ? `${queuePrefix}tagged:${key}` : `${queuePrefix}{${key}}`;
 }
 
 /** A claim that waits where it is refused. */
@@ -34,6 +34,12 @@ interface Entry {
   readonly inbox: string;
   readonly proposal: string;
   readonly keys: readonly string[];
+}
+
+/** What was set aside for a waiter that turned out to be dead. */
+interface Orphan {
+  readonly wanted: string;
+  readonly token: string;
 }
 
 /** The ticket queue of one master, in one call of a script: `queue` and the functions behind it, name by name. */
@@ -64,20 +70,27 @@ export class Queue {
   }
 
   leave(keys: readonly string[], tokens: readonly string[]): number {
+    for (const key of keys) this.#forgetAll(key, tokens);
     let given = 0;
     for (const key of keys) {
       const owner = this.#call("GET", key) as string | null;
-      const mine = tokens.some((token) => this.#rules.isMine(owner, token));
-      if (mine) given += 1;
-      if (this.#call("EXISTS", queueOf(key)) === 1) {
-        for (const token of tokens) {
-          const round = roundOf(token);
-          if (round) this.#forget(key, round.waiter);
-        }
-        if (mine) this.#handOver(key);
-      } else if (mine) this.#call("DEL", key);
+      if (!tokens.some((token) => this.#rules.isMine(owner, token))) continue;
+      given += 1;
+      this.#handOver(key);
     }
     return given;
+  }
+
+  #forgetAll(key: string, tokens: readonly string[]): void {
+    const line = queueOf(key);
+    if (this.#call("EXISTS", line) === 0) return;
+    for (const token of tokens) {
+      const left = roundOf(token);
+      if (!left) continue;
+      const text = this.#call("GET", `${line}:${left.waiter}`) as string | null;
+      const isLater = text !== null && Number.parseInt(text, 10) > left.round;
+      if (!isLater) this.#forget(key, left.waiter);
+    }
   }
 
   #claim(keys: readonly string[], token: string, ttl: string): Reply {
@@ -115,7 +128,7 @@ export class Queue {
     for (const [index, key] of keys.entries()) {
       let owner = this.#call("GET", key) as string | null;
       if (this.#rules.refusedYield && (owner === null || this.#rules.isMine(owner, token))) {
-        this.#handOver(key);
+        this.#handOver(key, this.#rules.pushesToItself ? undefined : roundOf(token)!.waiter);
         owner = this.#call("GET", key) as string | null;
       }
       if (refusal || this.#rules.isMine(owner, token)) continue;
@@ -147,7 +160,16 @@ export class Queue {
     );
   }
 
-  #handOver(key: string): void {
+  #handOver(key: string, asking?: string): void {
+    const orphans: Orphan[] = [];
+    this.#give(key, asking, orphans);
+    for (const { wanted, token } of orphans) {
+      const owner = this.#call("GET", wanted) as string | null;
+      if (this.#rules.isMine(owner, token)) this.#give(wanted, asking, orphans);
+    }
+  }
+
+  #give(key: string, asking: string | undefined, orphans: Orphan[]): void {
     const line = queueOf(key);
     for (;;) {
       const head = this.#headOf(line);
@@ -155,7 +177,7 @@ export class Queue {
         this.#call("DEL", key);
         return;
       }
-      const isTold = head.inbox !== "-" && this.#isReady(key, head);
+      const isTold = head.inbox !== "-" && head.waiter !== asking && this.#isReady(key, head);
       const counter = isTold && head.proposal !== "" ? counterOf(this.#call, head.keys) : undefined;
       const listening = isTold ? this.#tell(head, counter) : undefined;
       if (listening === undefined) {
@@ -171,6 +193,7 @@ export class Queue {
       if (isHeard && counter !== undefined)
         raise(this.#call, head.keys, this.#rules.stored(counter, Number(head.proposal)));
       if (isHeard) return;
+      for (const wanted of head.keys) if (wanted !== key) orphans.push({ wanted, token: head.token });
     }
   }
 

@@ -12,6 +12,8 @@ export interface Rules {
   isHeard(listeners: number): boolean;
   /** Whether somebody who has been granted what it waited for leaves the queue. */
   readonly grantedLeave: boolean;
+  /** Whether a waiter that enrols is told of what its own yield has given to it. */
+  readonly pushesToItself: boolean;
   /** Whether a refused claim gives back what it was given before. */
   readonly refusedYield: boolean;
   /** Whether a fencing token is stored though the key is not the hold's any more. */
@@ -37,6 +39,7 @@ export const rules: Rules = {
   isSet: () => true,
   isHeard: (listeners) => listeners > 0,
   grantedLeave: true,
+  pushesToItself: false,
   refusedYield: true,
   writesBackAnyway: false,
   stored: Math.max,

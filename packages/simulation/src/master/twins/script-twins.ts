@@ -1,6 +1,7 @@
 import { batchScript, claimScript, leaveScript, releaseScript, type Script } from "@quorlock/redlock";
 import { batch } from "./batch.ts";
 import { claim, release } from "./claims.ts";
+import { checkProposal, fenced } from "./fence.ts";
 import { Queue, queueOf } from "./queue.ts";
 import { type Rules, rules } from "./rules.ts";
 import type { Twin } from "./twin.ts";
@@ -24,18 +25,25 @@ interface TwinScript {
  * which its twin was written from.
  */
 export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
-  claimScript: { script: claimScript, writtenFrom: "d3ff7f426ac1b067c4f104ea10610aad7c7bb0eb" },
+  claimScript: { script: claimScript, writtenFrom: "51db0b10e49c5e2fda15a8cea42afe1dbfa377ed" },
   releaseScript: { script: releaseScript, writtenFrom: "a9251849477cd937c9e55e02c5dbf9950c786fc9" },
-  leaveScript: { script: leaveScript, writtenFrom: "2f9e4228a9072e5fa89346540bf8bccfde71265e" },
-  batchScript: { script: batchScript, writtenFrom: "fe2f32de18bc3d4bba6bd872cf86738eb0ab85b0" },
+  leaveScript: { script: leaveScript, writtenFrom: "b5b1a73390c357ea8a43d184cb9acaff73a3f1af" },
+  batchScript: { script: batchScript, writtenFrom: "fcf6e6a0f51e3bde823c902b5d5afe235e5f9702" },
 };
 
 /** Twins of the client's scripts; with other rules, those of a mutant's. */
 export function twinsWith(changed: Partial<Rules> = {}): Readonly<Record<ScriptName, Twin>> {
   const all = { ...rules, ...changed };
   return {
-    claimScript: (call, keys, [token = "", ttl = "", create]) =>
-      claim(all, call, keys, token, ttl, { create: create === "1" }),
+    claimScript: (call, keys, [token = "", ttl = "", flag, proposal]) => {
+      const create = flag === "1";
+      if (proposal === undefined) return claim(all, call, keys, token, ttl, { create });
+      checkProposal(proposal);
+      const isSet = create && keys.length === 1 && call("SET", keys[0]!, token, "NX", "PX", ttl) !== null;
+      let granted = isSet ? Number(ttl) : claim(all, call, keys, token, ttl, { create });
+      if (typeof granted !== "number" && !create && all.writesBackAnyway) granted = 1;
+      return typeof granted === "number" ? fenced(all, call, keys, granted, proposal) : granted;
+    },
     releaseScript: (call, keys, tokens) => release(all, call, keys, tokens),
     leaveScript: (call, keys, tokens) => {
       const [key] = keys;

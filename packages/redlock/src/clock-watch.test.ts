@@ -1,0 +1,159 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  type ClockEvent,
+  ClockWatch,
+  type ClockWatchOptions,
+  readingOf,
+  stepBetween,
+  strayOf,
+} from "./clock-watch.ts";
+
+const driftFactor = 0.01;
+const start = 1_700_000_000_000;
+
+/** Two clocks of a client and those of some masters, all of which can be set. */
+function setting(options: ClockWatchOptions = {}, masters = 3) {
+  const now = { monotonic: 1000, wall: start };
+  const ahead = Array.from({ length: masters }, () => 0);
+  const events: ClockEvent[] = [];
+  const runtime = { monotonic: () => now.monotonic, wall: () => now.wall };
+  const watch = new ClockWatch(options, driftFactor, runtime, (event) => events.push(event));
+  const clocks = ahead.map((_, index) => watch.clockOf(`master-${index}`));
+  let truth = start;
+  const pass = (ms: number): void => {
+    truth += ms;
+    now.monotonic += ms;
+    now.wall += ms;
+  };
+  /** Each master is asked, and has the question after a part of the round trip. */
+  const read = (roundTrip = 2): void => {
+    for (const [index, clock] of clocks.entries()) {
+      const sent = clock.now();
+      pass(roundTrip / 2);
+      const time = truth + ahead[index]!;
+      pass(roundTrip / 2);
+      clock.hear(sent, time);
+    }
+  };
+  return { now, ahead, events, clocks, pass, read };
+}
+
+describe("a reading", () => {
+  test("is never off by more than its uncertainty, wherever in the round trip it was made", () => {
+    const roundTrips = fc.double({ min: 0, max: 500, noNaN: true });
+    const parts = fc.double({ min: 0, max: 1, noNaN: true });
+    const property = fc.property(
+      roundTrips,
+      parts,
+      fc.integer({ min: -1e6, max: 1e6 }),
+      (roundTrip, part, ahead) => {
+        const sent = { monotonic: 50, wall: start };
+        const heard = { monotonic: 50 + roundTrip, wall: Math.floor(start + roundTrip) };
+        const reading = readingOf(sent, heard, start + part * roundTrip + ahead);
+        const bound = reading.uncertainty + 1e-3;
+        expect(Math.abs(reading.ofWall - ahead)).toBeLessThanOrEqual(bound);
+        expect(Math.abs(reading.ofMonotonic - (start - 50 + ahead))).toBeLessThanOrEqual(bound);
+      },
+    );
+    fc.assert(property);
+  });
+});
+
+const reading = (at: number, ofMonotonic: number, ofWall: number) => ({
+  at,
+  ofMonotonic,
+  ofWall,
+  uncertainty: 2,
+});
+
+describe("a step", () => {
+  test("is what both of our clocks tell, and no rate explains", () => {
+    expect(stepBetween(reading(0, 0, 0), reading(1000, 50, 49), driftFactor)).toBe(49);
+    expect(stepBetween(reading(0, 0, 0), reading(1000, -50, -60), driftFactor)).toBe(-50);
+    expect(stepBetween(reading(0, 0, 0), reading(1000, 13, 13), driftFactor)).toBe(0);
+    expect(stepBetween(reading(0, 0, 0), reading(100_000, 900, 900), driftFactor)).toBe(0);
+  });
+
+  test("is none where one of our own clocks has leapt", () => {
+    // Our wall clock was set, or this machine slept.
+    expect(stepBetween(reading(0, 0, 0), reading(1000, 0, -5000), driftFactor)).toBe(0);
+    expect(stepBetween(reading(0, 0, 0), reading(1000, 5000, 0), driftFactor)).toBe(0);
+  });
+});
+
+const at = (ofMonotonic: number) => reading(0, ofMonotonic, 0);
+
+test("the median of all is what a master strays from, and none of two does", () => {
+  expect(strayOf(at(500), [at(0), at(10)])).toBe(490);
+  expect(strayOf(at(0), [at(500), at(10)])).toBe(-10);
+  expect(strayOf(at(10), [at(500), at(0)])).toBe(0);
+  expect(strayOf(at(500), [at(0), at(10), at(20)])).toBe(480);
+  expect(strayOf(at(500), [at(0)])).toBe(0);
+  expect(strayOf(at(500), [])).toBe(0);
+});
+
+describe("the watch", () => {
+  test("tells nothing of clocks that run, wherever they are within the bound", () => {
+    const { ahead, events, pass, read } = setting();
+    ahead.splice(0, 3, -400, 0, 450);
+    for (let round = 0; round < 50; round += 1) {
+      read(round % 7);
+      pass(100);
+      // Half a percent, on one of them.
+      ahead[1]! += 0.5;
+    }
+    expect(events).toEqual([]);
+  });
+
+  test("tells of a step once, with its size", () => {
+    const { ahead, events, pass, read } = setting();
+    read();
+    ahead[2] = 300;
+    for (let round = 0; round < 3; round += 1) {
+      read();
+      pass(50);
+    }
+    expect(events).toHaveLength(1);
+    const [{ kind, node, offset, uncertainty }] = events as [ClockEvent];
+    expect({ kind, node }).toEqual({ kind: "stepped", node: "master-2" });
+    expect(Math.abs(offset - 300)).toBeLessThanOrEqual(uncertainty);
+  });
+
+  test("tells who is astray, and when it is in line again", () => {
+    const { ahead, events, read } = setting({ maxOffset: 100 });
+    ahead[1] = -5000;
+    // (Of the first two that are heard each may be the one.)
+    read();
+    read();
+    ahead[1] = 0;
+    read();
+    read();
+    const told = events.map(({ kind, node }) => `${node} ${kind}`);
+    expect(told).toEqual(["master-1 astray", "master-1 stepped", "master-1 in line"]);
+    expect(events.map(({ offset }) => Math.round(offset))).toEqual([-5000, 5000, 0]);
+  });
+
+  test("says nothing when our own wall clock is set, or this machine has slept", () => {
+    const { now, events, read } = setting();
+    read();
+    now.wall += 60_000;
+    read();
+    now.wall -= 90_000;
+    read();
+    expect(events).toEqual([]);
+  });
+
+  test("leaves out only where it is asked to, and a step for as long as a lock may live", () => {
+    for (const exclude of [false, true]) {
+      const { ahead, clocks, pass, read } = setting({ exclude });
+      clocks[2]!.askedFor(5000);
+      read();
+      ahead[2] = 500;
+      read();
+      expect(clocks.map((clock) => clock.isExcluded)).toEqual([false, false, exclude]);
+      pass(5001);
+      expect(clocks[2]!.isExcluded).toBe(false);
+    }
+  });
+});

@@ -1,0 +1,129 @@
+import { type ClockEvent, InvalidArgumentError, Redlock } from "@quorlock/redlock";
+import { withoutScripts } from "@quorlock/redlock/without-scripts";
+import { type ClockedMasters, startMastersWithClocks } from "@quorlock/testbed";
+import { Redis } from "ioredis";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { until } from "../contract/until.ts";
+import { fresh } from "./fleet.ts";
+
+const ttl = 8000;
+const nodeTimeout = 900;
+
+let masters: ClockedMasters;
+const opened: Redis[][] = [];
+beforeAll(async () => {
+  masters = await startMastersWithClocks(3, { say: () => {} });
+});
+afterEach(() => {
+  for (const clients of opened.splice(0)) for (const client of clients) client.disconnect();
+});
+afterAll(() => masters?.stop());
+
+function open(clockWatch: boolean | { exclude?: boolean; maxOffset?: number }, options = {}) {
+  const clients = masters.list.map(({ port, host }) => new Redis(port, host));
+  opened.push(clients);
+  const redlock = new Redlock(clients, { nodeTimeout, clockWatch, ...options });
+  const events: ClockEvent[] = [];
+  const reasons = new Set<string>();
+  redlock.on("clock", (event) => events.push(event));
+  redlock.on("error", ({ reason }) => reasons.add(reason));
+  return { redlock, events, reasons, clients };
+}
+
+const nameOf = (index: number): string => `127.0.0.1:${masters.list[index]!.port}`;
+
+async function lockOnce(redlock: Redlock): Promise<number> {
+  const lock = await redlock.acquire(fresh("watched"), ttl);
+  const { votesFor } = await lock.attempts[0]!;
+  await Promise.all((await lock.release()).attempts);
+  return votesFor.size;
+}
+
+/** How often TIME was run, by INFO. */
+function timesIn(commandStats: string): string | undefined {
+  return /cmdstat_time:calls=(\d+)/.exec(commandStats)?.[1];
+}
+
+describe("a master's clock is set", () => {
+  let stepped = 0;
+  beforeEach(() => {
+    stepped = 0;
+  });
+  afterEach(() => masters.clocks[2]!.step(-stepped));
+  const step = (by: number): void => {
+    masters.clocks[2]!.step(by);
+    stepped += by;
+  };
+
+  it.each([20_000, -20_000])("by %i ms: it is told with its size, and counts", async (by) => {
+    const { redlock, events } = open(true);
+    for (let round = 0; round < 3; round += 1) expect(await lockOnce(redlock)).toBe(3);
+    expect(events).toEqual([]);
+    step(by);
+    expect(await lockOnce(redlock)).toBe(3);
+    await until("it is told", () => events.some(({ kind }) => kind === "astray"));
+    const [first, second] = events as [ClockEvent, ClockEvent];
+    expect(first).toMatchObject({ kind: "stepped", node: nameOf(2) });
+    expect(Math.abs(first.offset - by)).toBeLessThanOrEqual(first.uncertainty + 5);
+    expect(second).toMatchObject({ kind: "astray", node: nameOf(2) });
+    expect(events).toHaveLength(2);
+  });
+
+  it("is left out where that is asked for, until it is in line and a lock's time has passed", async () => {
+    const { redlock, events, reasons } = open({ exclude: true });
+    expect(await lockOnce(redlock)).toBe(3);
+    step(20_000);
+    expect(await lockOnce(redlock)).toBe(2);
+    expect(reasons).toEqual(new Set(["CLOCK"]));
+    step(-20_000);
+    expect(await lockOnce(redlock)).toBe(2);
+    await until("it is in line", () => events.some(({ kind }) => kind === "in line"));
+    await until("it counts again", async () => (await lockOnce(redlock)) === 3, 2 * ttl);
+  });
+
+  it("a lock that it forgets so is not given to a second one", async () => {
+    const { redlock } = open({ exclude: true });
+    const rival = open({ exclude: true });
+    await lockOnce(rival.redlock);
+    const resource = fresh("forgotten");
+    // Held by the votes of the second and the third alone.
+    const first = new Redis(masters.urls[0]!);
+    await first.set(resource, "somebody else");
+    const lock = await redlock.acquire(resource, ttl);
+    await first.del(resource);
+    first.disconnect();
+    step(20_000);
+    expect(await rival.redlock.tryAcquire(resource, ttl).catch(() => null)).toBeNull();
+    expect(lock.state).toBe("held");
+  });
+
+  it("without watching, nothing is told, and no TIME is asked for", async () => {
+    const { redlock, events, clients } = open(false);
+    await lockOnce(redlock);
+    const calls = await clients[2]!.info("commandstats");
+    step(20_000);
+    await lockOnce(redlock);
+    expect(events).toEqual([]);
+    expect(timesIn(await clients[2]!.info("commandstats"))).toBe(timesIn(calls));
+  });
+});
+
+it.each([{}, { groupCommit: false }, { queue: false }])("no further round trip: %j", async (options) => {
+  const { redlock, clients } = open(true, options);
+  await lockOnce(redlock);
+  const count = async (): Promise<number> => {
+    const text = await clients[0]!.info("commandstats");
+    return Number(/cmdstat_evalsha:calls=(\d+)/.exec(text)?.[1]);
+  };
+  const before = await count();
+  await lockOnce(redlock);
+  // The vote with the time, and the release. (Where nothing is sent together the vote is a SET, behind the question.)
+  expect((await count()) - before).toBe(2);
+});
+
+it("is refused where it cannot be", () => {
+  const client = new Redis({ lazyConnect: true });
+  expect(() => new Redlock(withoutScripts([client]), { clockWatch: true })).toThrow(InvalidArgumentError);
+  expect(() => new Redlock([client], { clockWatch: { maxOffset: -1 } })).toThrow("clockWatch.maxOffset");
+  client.disconnect();
+});
