@@ -294,3 +294,41 @@ describe("quit", () => {
     await untilWaiting(resource, 0);
   });
 });
+
+describe("what waits", () => {
+  it("ends with the error of a backoff that fails, and the next one is served", async () => {
+    const resource = fresh();
+    await using held = await hold(resource);
+    const { redlock } = fleet.open();
+    const backoff = () => {
+      throw new Error("this backoff fails");
+    };
+    await fleet.occupy(resource, fleet.masters, 60_000);
+    const failed = rejection(redlock.acquire(resource, ttl, { waitTimeout: 5000, backoff }));
+    expect(String(await failed)).toContain("this backoff fails");
+    await fleet.free(resource);
+    await (await redlock.acquire(resource, ttl, { waitTimeout: 5000 })).release();
+    expect(held.resources).toEqual([resource]);
+  });
+
+  it("leaves no key behind when quit() comes while the lock is passed on", async () => {
+    const resource = fresh();
+    const held = await hold(resource);
+    const { redlock } = fleet.open(patient);
+    const waiting = [redlock.acquire(resource, ttl), redlock.acquire(resource, ttl).catch(() => {})];
+    await untilWaiting(resource, 1);
+    await held.release();
+    const lock = (await waiting[0]) as Lock;
+    void lock.release();
+    await redlock.quit();
+    await fleet.untilGone(resource);
+  });
+
+  it("is bounded at once, however many retries there may be", async () => {
+    const resource = fresh();
+    await using _held = await hold(resource);
+    const { redlock } = fleet.open({ retryCount: Number.MAX_SAFE_INTEGER, retryDelay: 0, retryJitter: 0 });
+    const { took } = await timed(() => rejection(redlock.acquire(resource, ttl)));
+    expect(took).toBeLessThan(2000);
+  });
+});

@@ -2,8 +2,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import type { Lock } from "@quorlock/redlock";
+import { type Lock, Redlock } from "@quorlock/redlock";
 import { ReadWriteLock, type WriteLock } from "@quorlock/redlock/read-write-lock";
+import { Cluster } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { documentedRule, documentedRuleOfReaders } from "../contract/permissions.ts";
 import { until } from "../contract/until.ts";
@@ -405,6 +406,28 @@ describe("what is refused", () => {
     expect(() => new ReadWriteLock(guarded.redlock, "report")).toThrow("restartGuard");
     expect(() => new ReadWriteLock(fleet.open().redlock, "")).toThrow("non-empty");
   });
+});
+
+it("has all keys of a name in one slot of a Cluster", async () => {
+  const cluster = await Fleet.start(1, {
+    config: ["--cluster-enabled", "yes", "--cluster-announce-ip", "127.0.0.1"],
+  });
+  const [admin] = cluster.admins;
+  await admin!.cluster("ADDSLOTSRANGE", 0, 16383);
+  await until("the cluster is up", async () => /cluster_state:ok/.test(await admin!.cluster("INFO")));
+  const client = new Cluster(cluster.masters.map(({ host, port }) => ({ host, port })));
+  const redlock = new Redlock([client], { nodeTimeout: 900 });
+  try {
+    const lock = new ReadWriteLock(redlock, fresh("report"));
+    const writing = await lock.write(ttl);
+    expect(await lock.tryRead(ttl)).toBeNull();
+    const reading = await writing.downgrade();
+    expect(await lock.tryWrite(ttl)).toBeNull();
+    expect(await reading.release()).toMatchObject({ outcome: "released" });
+  } finally {
+    client.disconnect();
+    await cluster.stop();
+  }
 });
 
 it("needs no more than the documented permissions", async () => {

@@ -18,6 +18,8 @@ const longestRecord = 32;
 type AnyRound = Round<Answer> | Round<ReleaseAnswer>;
 type Votes = ReadonlyArray<Answer | ReleaseAnswer | Fault | undefined>;
 
+const none: readonly never[] = [];
+
 /** What is kept of a round in which everybody said yes. */
 const unanimous: Votes = [];
 const yes: Answer = { vote: "yes", remaining: 0 };
@@ -28,7 +30,7 @@ const yes: Answer = { vote: "yes", remaining: 0 };
  */
 export class Attempts {
   readonly #nodes: readonly LockNode[];
-  #rounds: ReadonlyArray<AnyRound | Votes> = [];
+  #rounds: ReadonlyArray<AnyRound | Votes> = none;
 
   constructor(nodes: readonly LockNode[]) {
     this.#nodes = nodes;

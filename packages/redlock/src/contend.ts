@@ -133,7 +133,7 @@ async function waitForTurn(
   if (lease) await release(lease, wish.settings);
   if (cancellation.reason) throw cancellation.reason;
   // Where its time was over before it was its turn to ask, others were in the way.
-  const heard = answers.length > 0 ? answers : before;
+  const heard = answers.some(Boolean) ? answers : before;
   const outcome = heard.length > 0 ? contentionIn(heard).kind : "locked";
   return failure(wish, { answers: heard, outcome }, attempts);
 }

@@ -1,5 +1,7 @@
+import { Cancellation } from "./cancellation.ts";
 import type { Coordinator } from "./coordinator.ts";
 import type { Hear } from "./node.ts";
+import { sleep } from "./sleep.ts";
 import { newToken } from "./token.ts";
 
 /** Somebody who waits, and is told when a master hands a key over. */
@@ -36,9 +38,13 @@ export class HandOvers {
     this.#channel = `quorlock:inbox:${newToken(coordinator.runtime)}`;
   }
 
-  /** Settles when each master is heard, or it is known that it cannot be. */
-  open(): Promise<void> {
-    this.#opened ??= this.#listen();
+  /** Settles when each master is heard, or it is known that it cannot be; `timeout` ms after the first call at the latest. */
+  open(timeout: number): Promise<void> {
+    if (!this.#opened) {
+      const known = new Cancellation();
+      void this.#listen().then(() => known.cancel(new Error("it is known who is heard")));
+      this.#opened = sleep(this.#coordinator.runtime, timeout, known);
+    }
     return this.#opened;
   }
 

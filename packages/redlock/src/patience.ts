@@ -10,6 +10,8 @@ const expiryMargin = 1;
 const expiryJitter = 5;
 /** A pause cut short counts for at least this part of a retry, or short locks would be asked for without end. */
 const leastRetry = 0.1;
+/** Of so many retries the pauses are asked for one by one. */
+const mostAsked = 100;
 
 /** How much longer to contend: by a count of retries, or by the time that `waitTimeout` allows. */
 export class Patience {
@@ -39,12 +41,17 @@ export class Patience {
   waitForTurn(): void {
     const { retryCount, waitTimeout } = this.#settings;
     if (waitTimeout !== undefined || retryCount === -1) return;
+    const retries = Math.max(0, retryCount - this.#retries);
+    // A backoff may grow: it is asked for the first ones, and the others count like the last of these.
+    const asked = this.#settings.backoff ? Math.min(Math.ceil(retries), mostAsked) : 0;
     let left = 0;
-    for (let retry = Math.ceil(this.#retries); retry < retryCount && left < longestTimer; retry += 1) {
+    let pause = this.#settings.retryDelay;
+    for (let retry = 0; retry < asked; retry += 1) {
       this.#attempts += 1;
-      left += pauseBetween(this.#settings, this.#runtime, this.#attempts);
+      pause = pauseBetween(this.#settings, this.#runtime, this.#attempts);
+      left += pause;
     }
-    this.#endAfter(left);
+    this.#endAfter(left + (retries - asked) * pause);
   }
 
   /** How long to wait before the next attempt, ms; `undefined` when there is to be none. */

@@ -367,6 +367,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     for (const lease of held) void release(lease, this.#settings);
     // Each acquire that was ended rolls back first, and releases that others have begun are on their way as well.
     await Promise.allSettled(contests);
+    await this.#room?.passed;
     await cleanUps.answered;
     cleanUps.stop();
     const timeUp = new Cancellation();
@@ -409,7 +410,12 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     return outer ? this.#enter(outer, wish, cancellation, within) : this.#contendWithAll(wish, cancellation);
   }
 
-  #enter(outer: ReentrantLock, wish: Wish, cancellation: Cancellation, within: Lock | undefined): Promise<Entered> {
+  #enter(
+    outer: ReentrantLock,
+    wish: Wish,
+    cancellation: Cancellation,
+    within: Lock | undefined,
+  ): Promise<Entered> {
     return enter({ owner: this, outer, wish, cancellation }, (wanted) =>
       this.#enterOrContend(wanted, cancellation, within),
     );

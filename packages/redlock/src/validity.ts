@@ -31,7 +31,8 @@ export function holdDeadline(deadlines: readonly number[], quorum: number): numb
   for (let one = 0; one < deadlines.length; one += 1) {
     const candidate = deadlines[one]!;
     let reached = 0;
-    for (let other = 0; other < deadlines.length; other += 1) if (deadlines[other]! >= candidate) reached += 1;
+    for (let other = 0; other < deadlines.length; other += 1)
+      if (deadlines[other]! >= candidate) reached += 1;
     if (reached >= quorum && candidate > latest) latest = candidate;
   }
   return latest;

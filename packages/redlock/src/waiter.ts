@@ -51,6 +51,8 @@ export class Waiter implements Listener {
   /** The votes of this round; `undefined` while none may count. */
   #claim: EnrolmentClaim | undefined;
   #round: Round<Answer> | undefined;
+  /** What was said in the rounds before. */
+  #before: ReadonlyArray<Answer | undefined> = [];
   #deadlines: number[] = [];
   #counters: (number | undefined)[] = [];
   /** While the fencing token is stored: then no other round may begin. */
@@ -81,7 +83,8 @@ export class Waiter implements Listener {
 
   /** What the masters said last. */
   get answers(): ReadonlyArray<Answer | undefined> {
-    return this.#round?.answers ?? [];
+    const answers = this.#round?.answers ?? [];
+    return answers.map((answer, index) => answer ?? this.#before[index]);
   }
 
   /** Whether somebody else was in the way, on any master. */
@@ -93,19 +96,33 @@ export class Waiter implements Listener {
   async wait(ended: Cancellation): Promise<Lease | undefined> {
     this.#handOvers.add(this.#id, this);
     const forget = ended.onCancel(() => this.#settle());
-    while (!this.#settled.reason) {
-      await this.#stand();
-      await this.#fencing;
+    try {
+      while (!this.#settled.reason) {
+        await this.#stand();
+        await this.#fencing;
+      }
+    } catch (error) {
+      // The user's backoff has failed.
+      this.#settle();
+      this.#depart();
+      await this.#leave();
+      throw error;
+    } finally {
+      forget();
     }
-    forget();
     if (this.#lease) {
-      this.#lease.onEnd(() => this.#handOvers.remove(this.#id, this.#wish));
+      this.#lease.onEnd(() => this.#depart());
+      if (this.#lease.hasEnded) this.#depart();
       return this.#lease;
     }
-    this.#handOvers.remove(this.#id, this.#wish);
+    this.#depart();
     // An acquire that was given up leaves nothing behind: it waits for that, one nodeTimeout at most.
     await this.#leave();
     return undefined;
+  }
+
+  #depart(): void {
+    this.#handOvers.remove(this.#id, this.#wish);
   }
 
   handed(index: number, token: string, counter: number | undefined): void {
@@ -126,7 +143,7 @@ export class Waiter implements Listener {
     const faults = round.answers.filter((answer) => answer?.vote === "none").length;
     if (faults > spareOf(nodes.length)) {
       // 14.11 Half cut off it would be the first at a few masters, and keep everybody waiting: it keeps its ticket only.
-      await this.#leave();
+      await this.#settled.race(this.#leave());
       await this.#sleep(pauseBetween(this.#wish.settings, runtime, this.#count));
     } else if (this.#hasVotes && !this.#hasYielded) {
       // Some votes, but no quorum: what rivals hold of each other must come to one of them. The next round gives
@@ -142,6 +159,7 @@ export class Waiter implements Listener {
     const { nodes, runtime, clock, report } = this.#coordinator;
     const { resources, ttl, settings } = this.#wish;
     if (this.#hasVotes) this.#propose();
+    this.#before = this.answers;
     this.#forgetVotes();
     this.#isWoken = false;
     this.#count += 1;

@@ -22,6 +22,7 @@ interface Place {
   readonly ended: Cancellation;
   readonly attempts: Attempts;
   readonly resolve: (turn: Turn) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 export interface LineEvents {
@@ -51,7 +52,8 @@ export class WaitingLine {
   #lease: Lease | undefined;
   /** How many can still have it without the masters' queues. */
   #turnsLeft = 0;
-  #isPassing = false;
+  /** Settles when the lock has been passed on, while it is. */
+  #passing: Promise<ReleaseResult> | undefined;
   #answers: Ballot = [];
 
   constructor(coordinator: Coordinator, handOvers: HandOvers, events: LineEvents) {
@@ -61,12 +63,17 @@ export class WaitingLine {
   }
 
   join(wish: Wish, ticket: number, ended: Cancellation, attempts: Attempts): Promise<Turn> {
-    return new Promise((resolve) => {
-      const place = { wish, ticket, ended, attempts, resolve };
+    return new Promise((resolve, reject) => {
+      const place = { wish, ticket, ended, attempts, resolve, reject };
       this.#places.push(place);
       ended.onCancel(() => this.#giveUp(place));
       this.#goOn();
     });
+  }
+
+  /** Settles when the lock is not on its way from one to the next, for `quit`. */
+  get passed(): Promise<unknown> {
+    return Promise.resolve(this.#passing);
   }
 
   /** Where it is the first, its waiter has to leave the masters' queues before. */
@@ -85,7 +92,7 @@ export class WaitingLine {
 
   /** Somebody has to stand in the masters' queues, unless the lock is here and will be passed on. */
   #goOn(): void {
-    if (this.#waiter || this.#isPassing || (this.#lease && this.#turnsLeft > 0)) return;
+    if (this.#waiter || this.#passing || (this.#lease && this.#turnsLeft > 0)) return;
     const first = this.#places[0];
     if (first) void this.#stand(first);
     else if (!this.#lease) this.#events.emptied();
@@ -95,7 +102,12 @@ export class WaitingLine {
     const { wish, ticket, ended, attempts } = place;
     const waiter = new Waiter(this.#coordinator, this.#handOvers, wish, ticket, attempts);
     this.#waiter = waiter;
-    const lease = await waiter.wait(ended);
+    let lease: Lease | undefined;
+    try {
+      lease = await waiter.wait(ended);
+    } catch (error) {
+      place.reject(error);
+    }
     this.#waiter = undefined;
     this.#answers = waiter.answers;
     if (waiter.wasRefused) this.#events.refused();
@@ -126,7 +138,10 @@ export class WaitingLine {
   #released(lease: Lease, settings: Settings): Promise<ReleaseResult> | undefined {
     if (this.#lease !== lease) return undefined;
     const next = this.#turnsLeft > 0 ? this.#places[0] : undefined;
-    if (next) return this.#passOn(lease, next, settings);
+    if (next) {
+      this.#passing = this.#passOn(lease, next, settings);
+      return this.#passing;
+    }
     // Behind the release: on the masters this process comes after those who stand there.
     queueMicrotask(() => this.#gone(lease));
     return undefined;
@@ -134,9 +149,8 @@ export class WaitingLine {
 
   async #passOn(lease: Lease, next: Place, settings: Settings): Promise<ReleaseResult> {
     this.#turnsLeft -= 1;
-    this.#isPassing = true;
     const { heir, result } = await passOn(lease, next.wish, next.attempts, settings);
-    this.#isPassing = false;
+    this.#passing = undefined;
     if (heir) {
       this.#hold(heir);
       if (this.#remove(next)) next.resolve({ lease: heir, answers: [] });

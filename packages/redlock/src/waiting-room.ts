@@ -1,10 +1,9 @@
 import type { Wish } from "./acquire.ts";
 import type { Attempts } from "./attempts.ts";
-import { Cancellation } from "./cancellation.ts";
+import type { Cancellation } from "./cancellation.ts";
 import type { Coordinator } from "./coordinator.ts";
 import { HandOvers } from "./hand-overs.ts";
 import { nodeTimeoutFor } from "./settings.ts";
-import { sleep } from "./sleep.ts";
 import { type Turn, WaitingLine } from "./waiting-line.ts";
 
 /** So long after somebody was refused a resource counts as contended, ms: who wants it goes to the queue at once. */
@@ -23,6 +22,11 @@ export class WaitingRoom {
   constructor(coordinator: Coordinator) {
     this.#coordinator = coordinator;
     this.#handOvers = new HandOvers(coordinator);
+  }
+
+  /** Settles when no lock is on its way from one to the next, for `quit`. */
+  get passed(): Promise<unknown> {
+    return Promise.all([...this.#lines.values()].map((line) => line.passed));
   }
 
   /** Whether a vote would very likely be refused: then the first vote enrols as well. */
@@ -45,7 +49,8 @@ export class WaitingRoom {
   /** Waits for its turn, until `ended` is cancelled. */
   async wait(wish: Wish, ended: Cancellation, attempts: Attempts): Promise<Turn> {
     const ticket = this.#handOvers.nextTicket(this.#coordinator.runtime.wall());
-    await this.#openHandOvers(wish, ended);
+    // The first wait of all makes the connections to listen on, and gives them one round's time.
+    await ended.race(this.#handOvers.open(nodeTimeoutFor(wish.ttl, wish.settings)));
     const key = JSON.stringify([...wish.resources].sort());
     let line = this.#lines.get(key);
     if (!line) {
@@ -56,15 +61,5 @@ export class WaitingRoom {
       this.#lines.set(key, line);
     }
     return line.join(wish, ticket, ended, attempts);
-  }
-
-  /** The first wait of all makes the connections to listen on, and gives them one round's time. */
-  async #openHandOvers({ ttl, settings }: Wish, ended: Cancellation): Promise<void> {
-    if (this.#handOvers.isListening) return;
-    const over = new Cancellation();
-    const forget = ended.onCancel(() => over.cancel(ended.reason!));
-    void this.#handOvers.open().then(() => over.cancel(new Error("it is known who is heard")));
-    await sleep(this.#coordinator.runtime, nodeTimeoutFor(ttl, settings), over);
-    forget();
   }
 }

@@ -1,11 +1,11 @@
 import { guardMutants } from "../mutants/guard-mutants.ts";
 import { mutants, rareMutants } from "../mutants/mutants.ts";
 import { mutatedClient } from "../mutants/mutated-client.ts";
+import { readWriteMutant } from "../read-write/mutants.ts";
+import { theReadWriteLock } from "../read-write/read-write-client.ts";
 import { type Subject, theClient } from "../run/subject.ts";
 import type { ScenarioSubject } from "../scenarios/scenario.ts";
 import { semaphoreMutant } from "../semaphore/mutants.ts";
-import { readWriteMutant } from "../read-write/mutants.ts";
-import { theReadWriteLock } from "../read-write/read-write-client.ts";
 import { theSemaphore } from "../semaphore/semaphore-client.ts";
 import { redlock5 } from "./redlock-5.ts";
 
