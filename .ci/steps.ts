@@ -81,6 +81,7 @@ function dockerChecks(): void {
 tests("pnpm test", () => pnpm("test"));
 packageChecks();
 step("the same hashes on other versions of Node", () => pnpm("exec", "tsx", ".ci/node-versions.ts"));
+step("models: every state", () => pnpm("models"));
 step("interop", () => pnpm("--dir", "test", "run", "interop"));
 step("benchmark, short", () => pnpm("bench", "--short"));
 step("soak, 60 s", () => pnpm("soak", "--minutes", "1"));

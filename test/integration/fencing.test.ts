@@ -155,7 +155,11 @@ describe("the next token is larger", () => {
     // The third master is cut off, each time another one.
     const of = async (missing: Master | undefined, offset: number): Promise<number> => {
       const { redlock, clients } = await fleet.openWarm({ fencing: true, runtime: withClockAt(offset) });
-      clients[fleet.masters.indexOf(missing!)]!.disconnect();
+      const index = fleet.masters.indexOf(missing!);
+      clients[index]!.disconnect();
+      await until("it is cut off", async () => {
+        return (await redlock.inspect(resource))[index]!.unreachable !== undefined;
+      });
       const lock = await redlock.acquire(resource, ttl);
       await lock.release();
       return lock.fencingToken!;

@@ -186,7 +186,7 @@ function readersWriterChecks(): Check[] {
     check<ReadersWriterMutant>("readers-writer", {
       bounds: "two readers and a writer, three faults",
       level: "deep",
-      limit: 10_000_000,
+      limit: 1_000_000,
       model: () => new ReadersWriter({ faults: 3 }),
     }),
   ];

@@ -1,3 +1,4 @@
+import type { LimitFunction } from "p-limit";
 import { type Attempt, attempt, type Wish } from "./acquire.ts";
 import { Attempts } from "./attempts.ts";
 import { type Ballot, contentionIn, ownersIn } from "./ballot.ts";
@@ -6,7 +7,6 @@ import type { Coordinator } from "./coordinator.ts";
 import { ExecutionError, type RedlockError, ResourceLockedError } from "./errors.ts";
 import type { Lease } from "./lease.ts";
 import { Patience } from "./patience.ts";
-import type { Places } from "./places.ts";
 import { release } from "./release.ts";
 import { randomFraction } from "./runtime.ts";
 import { sleep } from "./sleep.ts";
@@ -27,7 +27,7 @@ export interface Contender {
   /** Ended by the caller's signal or by `quit`. */
   readonly cancellation: Cancellation;
   /** One for each round in flight. */
-  readonly places: Places;
+  readonly limit: LimitFunction;
   /** Where waiting is done; `undefined` where it is asking again. */
   readonly room: WaitingRoom | undefined;
 }
@@ -101,18 +101,22 @@ async function revote(
 }
 
 /** One attempt, as soon as a place is free; none if there is no place in time. */
-async function attemptInTurn(
+function attemptInTurn(
   contender: Contender,
   patience: Patience,
   attempts: Attempts,
 ): Promise<Attempt | undefined> {
-  const { coordinator, wish, cancellation, places } = contender;
-  if (!places.take() && !(await places.wait(cancellation, patience.timeUp))) return undefined;
-  try {
-    return await attempt(coordinator, wish, cancellation, attempts);
-  } finally {
-    places.leave();
+  const { coordinator, wish, cancellation, limit } = contender;
+  if (limit.activeCount + limit.pendingCount < limit.concurrency) {
+    return limit(attempt, coordinator, wish, cancellation, attempts);
   }
+  let begun = false;
+  const result = limit(() => {
+    if (patience.timeUp.reason || cancellation.reason) return undefined;
+    begun = true;
+    return attempt(coordinator, wish, cancellation, attempts);
+  });
+  return patience.timeUp.race(cancellation.race(result)).then(() => (begun ? result : undefined));
 }
 
 /** Stands in the queue of the masters, until the lock is there or the time to wait is over. */

@@ -1,3 +1,4 @@
+import pLimit, { type LimitFunction } from "p-limit";
 import { onAbort } from "./abort.ts";
 import type { Wish } from "./acquire.ts";
 import { Attempts } from "./attempts.ts";
@@ -23,7 +24,6 @@ import { connectionOf, type IoredisClient } from "./ioredis.ts";
 import { Lease } from "./lease.ts";
 import { Lock, type LockOwner, type SerializedLock } from "./lock.ts";
 import type { LockNode } from "./node.ts";
-import { Places } from "./places.ts";
 import { quorumOf } from "./quorum.ts";
 import { type Entered, enter, outerFor, type Reentrancy, reentrancyOf } from "./reentrancy.ts";
 import { handlesWith, hasLeft, ReentrantLock } from "./reentrant-lock.ts";
@@ -146,7 +146,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   readonly #coordinator: Coordinator;
   readonly #reentrancy: Reentrancy | undefined;
   readonly #settings: Settings;
-  readonly #places: Places;
+  readonly #limit: LimitFunction;
   readonly #room: WaitingRoom | undefined;
   readonly #guard: RestartGuard | undefined;
   /** Every `acquire` that is under way, and how to end it. */
@@ -170,7 +170,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     if (Object.values(scripts ?? {}).some((script) => script !== undefined)) {
       throw new InvalidArgumentError("custom scripts are not taken");
     }
-    this.#places = new Places(acquireConcurrency);
+    this.#limit = pLimit(acquireConcurrency);
     const report = (error: NodeError) => {
       // Given up by ourselves: no fault of the master's.
       this.#guard?.hear(error);
@@ -426,7 +426,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       coordinator: this.#coordinator,
       wish,
       cancellation,
-      places: this.#places,
+      limit: this.#limit,
       room: this.#room,
     };
     if (!this.#guard) return contend(contender);

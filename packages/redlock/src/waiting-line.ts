@@ -143,7 +143,7 @@ export class WaitingLine {
       return this.#passing;
     }
     // Behind the release: on the masters this process comes after those who stand there.
-    queueMicrotask(() => this.#gone(lease));
+    void Promise.resolve().then(() => this.#gone(lease));
     return undefined;
   }
 

@@ -26,8 +26,8 @@ const queueMutants: readonly Mutant[] = [
     edits: [
       {
         file: "waiter.ts",
-        line: "const token = `${this.#id}.${this.#count}`;",
-        instead: "const token = `${this.#id}.1`;",
+        line: "this.#count += 1;",
+        instead: "this.#count = 1;",
       },
     ],
   },
@@ -313,9 +313,7 @@ export const mutants: readonly Mutant[] = [
 export const rareMutants: readonly Mutant[] = [
   {
     name: "a waiter is told of what its own enrolment has given to it",
-    edits: [
-      { file: "scripts.ts", line: "handOver(KEYS[index], waiter)", instead: "handOver(KEYS[index])" },
-    ],
+    edits: [{ file: "scripts.ts", line: "handOver(KEYS[index], waiter)", instead: "handOver(KEYS[index])" }],
     rules: { pushesToItself: true },
   },
   {

@@ -130,7 +130,15 @@ function* plainTriggers(plan: Plan): Generator<Plan> {
 }
 
 /** What each kind of fault has that can be smaller. */
-const magnitudes: ReadonlySet<string> = new Set(["duration", "downFor", "lag", "late", "by", "rate", "factor"]);
+const magnitudes: ReadonlySet<string> = new Set([
+  "duration",
+  "downFor",
+  "lag",
+  "late",
+  "by",
+  "rate",
+  "factor",
+]);
 
 function* smallerFaults(plan: Plan): Generator<Plan> {
   for (const [index, fault] of plan.faults.entries()) {

@@ -3,13 +3,13 @@ import { isLess } from "./twin.ts";
 /** What the client's scripts decide, and mutants of them decide otherwise. */
 export interface Rules {
   /** Whether a key with this value belongs to `token`. */
-  isMine(owner: string | null, token: string): boolean;
+  readonly isMine: (owner: string | null, token: string) => boolean;
   /** Whether a key with so much left is to live longer. `least` is nothing where the script was sent no number. */
-  isShort(left: number, least: number | undefined): boolean;
+  readonly isShort: (left: number, least: number | undefined) => boolean;
   /** Whether such a key is really set, which all it says depends on. */
-  isSet(left: number): boolean;
+  readonly isSet: (left: number) => boolean;
   /** Whether a waiter is told that it has been given its keys, where so many have heard it. */
-  isHeard(listeners: number): boolean;
+  readonly isHeard: (listeners: number) => boolean;
   /** Whether somebody who has been granted what it waited for leaves the queue. */
   readonly grantedLeave: boolean;
   /** Whether a waiter that enrols is told of what its own yield has given to it. */
@@ -19,9 +19,9 @@ export interface Rules {
   /** Whether a fencing token is stored though the key is not the hold's any more. */
   readonly writesBackAnyway: boolean;
   /** What a fencing counter is after a claim that is granted. */
-  stored(counter: number, proposal: number): number;
+  readonly stored: (counter: number, proposal: number) => number;
   /** How long the quarantine lasts after a loss of memory, for this maxTtl; both as the scripts are sent them. */
-  quarantine(maxTtl: string): string;
+  readonly quarantine: (maxTtl: string) => string;
   /** Whether it votes all the same. */
   readonly votesInQuarantine: boolean;
   /** Whether who is refused meanwhile has a place in the queue, and is handed what is given up. */
