@@ -45,6 +45,20 @@ const commands: readonly (readonly string[])[] = [
   ["SCRIPT", "LOAD"],
   ["SCRIPT"],
   ["EVALSHA", releaseScript.sha1, "1", "lock", "token"],
+  ["ZADD", "sorted", "2", "b", "1", "a"],
+  ["ZADD", "sorted", "x", "a"],
+  ["ZADD", "sorted"],
+  ["ZRANGE", "sorted", "0", "-1"],
+  ["ZRANGE", "sorted", "0"],
+  ["ZCARD", "sorted"],
+  ["ZREM", "sorted", "a", "c"],
+  ["GET", "sorted"],
+  ["PUBLISH", "channel", "nobody hears it"],
+  ["PUBLISH", "channel"],
+  ["PUBSUB", "NUMSUB", "channel"],
+  ["PUBSUB", "NONSENSE"],
+  ["SUBSCRIBE"],
+  ["UNSUBSCRIBE"],
   ["CLIENT", "GETNAME"],
   ["CLIENT", "SETNAME", "somebody"],
   ["CLIENT", "GETNAME"],
@@ -120,6 +134,15 @@ class Wire {
     return reply;
   }
 
+  /** Bytes, the last of which are answered with `word`. */
+  async until(word: string, packet: string): Promise<string> {
+    this.#socket.write(packet, "latin1");
+    while (!this.#received.endsWith(`${word}\r\n`)) await once(this.#socket, "data");
+    const reply = this.#received;
+    this.#received = "";
+    return reply;
+  }
+
   /** All that comes until the server ends the connection. */
   async last(packet: string): Promise<string> {
     this.#socket.write(packet, "latin1");
@@ -160,6 +183,29 @@ test.each(protocols)("RESP%s: in one packet and cut anywhere", async (protocol) 
   };
   const wanted = await replies("real", 1);
   for (const pieces of [1, 2, 7, packet.length]) expect(await replies("embedded", pieces)).toBe(wanted);
+});
+
+/** What somebody who listens is told, up to the end of its own: commands in between and messages of somebody else. */
+async function listened(name: "real" | "embedded", protocol: string): Promise<string> {
+  using listener = new Wire(name);
+  using other = new Wire(name);
+  await listener.ask(framed(["HELLO", protocol]));
+  const commands = [["SUBSCRIBE", "a", "b"], ["subscribe", "a"], ["GET", "k"], ["PING"], ["PING", "first"]];
+  const begun = await listener.until("first", commands.map(framed).join(""));
+  const counts = [
+    await other.ask(framed(["PUBLISH", "a", "1"])),
+    await other.ask(framed(["PUBLISH", "c", "2"])),
+  ];
+  const heard = await listener.until("second", framed(["PING", "second"]));
+  const leaving = [["UNSUBSCRIBE", "a", "c"], ["UNSUBSCRIBE"], ["PUBLISH", "b", "3"], ["ECHO", "third"]];
+  const ended = await listener.until("third", leaving.map(framed).join(""));
+  return [begun, ...counts, heard, ended].join("|");
+}
+
+test.each(protocols)("RESP%s: who listens is told the same", async (protocol) => {
+  const [ours, theirs] = await Promise.all([listened("embedded", protocol), listened("real", protocol)]);
+  expect(ours).toBe(theirs);
+  expect(ours).toContain("message");
 });
 
 test("HELLO tells the same things in the same form, and INFO the names that clients look for", async () => {

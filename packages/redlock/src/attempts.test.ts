@@ -8,12 +8,12 @@ import { refusal, virtualSetting } from "./virtual-time.test.ts";
 function bed(...answers: Array<Answer | undefined>) {
   const { nodes } = virtualSetting(answers.length);
   const attempts = new Attempts(nodes);
-  let close = () => {};
+  let close: (() => void) | undefined;
   const onClosed = (listener: () => void) => {
     close = listener;
   };
   attempts.add({ answers, closed: Promise.resolve(), onClosed } as unknown as Round<Answer>);
-  return { nodes, attempts, close: () => close() };
+  return { nodes, attempts, close: () => close!() };
 }
 
 describe("the votes of a round", () => {

@@ -81,9 +81,9 @@ export class HandOvers {
       for (const listener of this.#listeners.values()) listener.listening();
     };
     await Promise.all(
-      this.#coordinator.nodes.map((node, index) => {
+      this.#coordinator.nodes.map(async (node, index) => {
         const hear: Hear = (token, counter) => this.#hear(index, token, counter);
-        return node.queue?.listen(this.#channel, hear, listening);
+        await node.queue?.listen(this.#channel, hear, listening);
       }),
     );
   }

@@ -126,7 +126,9 @@ export class EmbeddedMaster {
 
   #accept(socket: Socket): void {
     this.#connections += 1;
-    const session = new Session(this.#redis, this.#connections, this.port);
+    const session = new Session(this.#redis, this.#connections, this.port, (text) => {
+      if (socket.writable) socket.write(text, "latin1");
+    });
     let replies = "";
     const reader = new CommandReader(
       (words) => {
@@ -139,7 +141,10 @@ export class EmbeddedMaster {
     );
     this.#sockets.add(socket);
     socket.unref();
-    socket.on("close", () => this.#sockets.delete(socket));
+    socket.on("close", () => {
+      this.#sockets.delete(socket);
+      session.end();
+    });
     // Whoever resets a connection to a master has read what it wanted; "close" follows.
     socket.on("error", () => {});
     socket.on("data", (bytes) => {

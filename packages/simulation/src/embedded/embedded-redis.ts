@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { systemRuntime } from "@quorlock/redlock";
 import { readWriteScripts } from "@quorlock/redlock/read-write-lock";
+import { Channels } from "../master/channels.ts";
 import { Keyspace } from "../master/keyspace.ts";
 import { RedisModel } from "../master/redis-model.ts";
 import { type Reply, ReplyError } from "../master/reply.ts";
@@ -16,9 +17,13 @@ const databases = 16;
 /** One Redis process without its connections: the model, by the wall clock of this machine, in 16 databases. */
 export class EmbeddedRedis {
   readonly password: string | undefined;
+  /** Who listens to what; the same in every database. */
+  readonly channels: Channels = new Channels();
   #keyspaces: readonly Keyspace[] = emptyKeyspaces();
   #runId = newRunId();
-  readonly #model: RedisModel = new RedisModel(this.#keyspaces[0]!, this.#runId);
+  readonly #model: RedisModel = new RedisModel(this.#keyspaces[0]!, this.#runId, (channel, message) =>
+    this.channels.publish(channel, message),
+  );
 
   constructor(password: string | undefined) {
     this.password = password;

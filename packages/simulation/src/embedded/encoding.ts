@@ -18,11 +18,21 @@ export class Prose {
   }
 }
 
+/** What a connection is told without having asked: RESP3 has a type for it. */
+export class Push {
+  readonly elements: readonly Reply[];
+
+  constructor(...elements: readonly Reply[]) {
+    this.elements = elements;
+  }
+}
+
 /** What a connection may be answered: what the model says, and what only the protocol knows. */
 export type WireReply =
   | Reply
   | Status
   | Prose
+  | Push
   | ReplyError
   | ReadonlyMap<string, WireReply>
   | readonly WireReply[];
@@ -38,6 +48,10 @@ export function encoded(reply: WireReply, protocol: Protocol): string {
   if (reply instanceof ReplyError) return `-${reply.message.replaceAll(/[\r\n]/g, " ")}\r\n`;
   if (reply instanceof Prose) {
     return protocol === 3 ? `=${reply.text.length + 4}\r\ntxt:${reply.text}\r\n` : bulk(reply.text);
+  }
+  if (reply instanceof Push) {
+    const elements = reply.elements.map((element) => encoded(element, protocol)).join("");
+    return `${protocol === 3 ? ">" : "*"}${reply.elements.length}\r\n${elements}`;
   }
   if (reply instanceof Map) {
     const fields = [...(reply as ReadonlyMap<string, WireReply>)]

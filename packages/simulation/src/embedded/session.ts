@@ -1,17 +1,23 @@
+import type { Subscriber } from "../master/channels.ts";
 import { notAnInteger, ReplyError } from "../master/reply.ts";
 import { checkArity } from "./arity.ts";
 import { type EmbeddedRedis, redisVersion } from "./embedded-redis.ts";
-import { encoded, Prose, type Protocol, Status, type WireReply } from "./encoding.ts";
+import { encoded, Prose, type Protocol, Push, Status, type WireReply } from "./encoding.ts";
 
 type Command = (args: readonly string[]) => WireReply;
 
+/** All that a connection may say while it listens, before RESP3. */
+const ofListeners: ReadonlySet<string> = new Set(["SUBSCRIBE", "UNSUBSCRIBE", "PING", "QUIT"]);
+
 const ok = new Status("OK");
 
-/** One connection as the server sees it: who it is, which database it is in, which protocol it speaks. */
-export class Session {
+/** One connection as the server sees it: who it is, what it listens to, which database it is in, which protocol it speaks. */
+export class Session implements Subscriber {
   readonly #redis: EmbeddedRedis;
   readonly #id: number;
   readonly #port: number;
+  readonly #write: (text: string) => void;
+  readonly #channels = new Set<string>();
   #protocol: Protocol = 2;
   #database = 0;
   #name = "";
@@ -27,6 +33,7 @@ export class Session {
     ["ECHO", ([text]) => text!],
     ["INFO", (sections) => new Prose(this.#info(sections))],
     ["CONFIG", ([action, ...names]) => this.#config(action!, names)],
+    ["PUBSUB", ([action, ...channels]) => this.#subscribers(action!, channels)],
     // Empty: clients that ask for it use it to print help.
     ["COMMAND", () => []],
     ["FLUSHDB", () => this.#flushed(() => this.#redis.flush(this.#database))],
@@ -34,10 +41,12 @@ export class Session {
     ["QUIT", () => this.#quit()],
   ]);
 
-  constructor(redis: EmbeddedRedis, id: number, port: number) {
+  /** `write`: for what it is told without having asked. */
+  constructor(redis: EmbeddedRedis, id: number, port: number, write: (text: string) => void) {
     this.#redis = redis;
     this.#id = id;
     this.#port = port;
+    this.#write = write;
     this.#isAuthenticated = redis.password === undefined;
   }
 
@@ -46,10 +55,21 @@ export class Session {
     return this.#isOver;
   }
 
-  /** The reply as it goes over the wire. */
+  push(channel: string, message: string): void {
+    this.#write(encoded(new Push("message", channel, message), this.#protocol));
+  }
+
+  /** The connection is gone. */
+  end(): void {
+    this.#redis.channels.forget(this);
+  }
+
+  /** The reply as it goes over the wire; one for each channel that it names. */
   answer(words: readonly string[]): string {
     let reply: WireReply;
     try {
+      const replies = this.#subscription(words);
+      if (replies) return replies.map((one) => encoded(one, this.#protocol)).join("");
       reply = this.#execute(words);
     } catch (error) {
       if (!(error instanceof ReplyError)) throw error;
@@ -65,11 +85,37 @@ export class Session {
       throw new ReplyError("NOAUTH Authentication required.");
     }
     checkArity(words, words.length);
+    if (this.#channels.size > 0 && this.#protocol === 2) {
+      if (command === "PING") return ["pong", args[0] ?? ""];
+      if (!ofListeners.has(command)) {
+        throw new ReplyError(
+          `ERR Can't execute '${command.toLowerCase()}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are ` +
+            "allowed in this context",
+        );
+      }
+    }
     const own = this.#commands.get(command);
     if (own) return own(args);
     const reply = this.#redis.execute(this.#database, name, args);
     // The model does not tell a status from a string. A string that happens to be this one can only come of GET.
     return reply === "OK" && command !== "GET" ? ok : reply;
+  }
+
+  /** What a command that begins or ends to listen is answered; nothing for any other. */
+  #subscription([name, ...channels]: readonly string[]): readonly Push[] | undefined {
+    const command = name!.toUpperCase();
+    if (!this.#isAuthenticated || (command !== "SUBSCRIBE" && command !== "UNSUBSCRIBE")) return undefined;
+    checkArity([name!], channels.length + 1);
+    const isEnd = command === "UNSUBSCRIBE";
+    const named = isEnd && channels.length === 0 ? [...this.#channels] : channels;
+    if (named.length === 0) return [new Push("unsubscribe", null, 0)];
+    return named.map((channel) => {
+      if (isEnd) this.#channels.delete(channel);
+      else this.#channels.add(channel);
+      if (isEnd) this.#redis.channels.unsubscribe(channel, this);
+      else this.#redis.channels.subscribe(channel, this);
+      return new Push(isEnd ? "unsubscribe" : "subscribe", channel, this.#channels.size);
+    });
   }
 
   #hello([version, ...options]: readonly string[]): WireReply {
@@ -164,6 +210,12 @@ export class Session {
     const known = { port: String(this.#port), requirepass: this.#redis.password ?? "" };
     const asked = names.map((name) => name.toLowerCase());
     return new Map(Object.entries(known).filter(([name]) => asked.includes(name) || asked.includes("*")));
+  }
+
+  #subscribers(action: string, channels: readonly string[]): WireReply {
+    if (action.toUpperCase() !== "NUMSUB")
+      throw new ReplyError(`ERR unknown subcommand '${action}'. Try PUBSUB HELP.`);
+    return channels.flatMap((channel) => [channel, this.#redis.channels.count(channel)]);
   }
 
   #flushed(flush: () => void): Status {

@@ -23,6 +23,10 @@ export class Channels {
     for (const channel of [...this.#subscribers.keys()]) this.unsubscribe(channel, subscriber);
   }
 
+  count(channel: string): number {
+    return this.#subscribers.get(channel)?.size ?? 0;
+  }
+
   /** To how many it went. That it arrives is not said. */
   publish(channel: string, message: string): number {
     const subscribers = this.#subscribers.get(channel);
