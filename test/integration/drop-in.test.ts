@@ -295,7 +295,7 @@ describe.each(Object.entries(modules))("the README's examples, with %s:", (_, mo
     const attempts = await Promise.all((error as InstanceType<RedlockModule["ExecutionError"]>).attempts);
     // (Who stands in a queue does not ask again: so long a wait is one attempt and a place.)
     expect(attempts.length).toBeGreaterThanOrEqual(1);
-    expect(attempts.length).toBeLessThanOrEqual(4);
+    expect(attempts.length).toBeLessThanOrEqual(10);
     for (const { membershipSize, quorumSize, votesFor, votesAgainst } of attempts) {
       expect({ membershipSize, quorumSize }).toEqual({ membershipSize: 3, quorumSize: 2 });
       expect(votesFor.size + votesAgainst.size).toBe(3);

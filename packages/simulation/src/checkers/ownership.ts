@@ -60,6 +60,7 @@ export class Ownership implements MasterListener {
 
   ran(_command: string, args: readonly (string | number)[], reply: unknown, sender: Process): void {
     for (const token of this.#changed) {
+      if (args.includes(token)) continue;
       if (args.some((arg) => typeof arg === "string" && rules.isMine(token, arg))) continue;
       this.#violated(`${sender.name} took its own vote ${token} by a command of an earlier round`);
     }

@@ -5,27 +5,22 @@ import { roundOf } from "../master/twins/rules.ts";
 
 /** Which client drew a token, by what the masters have seen. A master may write one on somebody's behalf. */
 export class TokenOwners {
+  /** Of those who have had a place in a queue. */
   readonly #byWaiter = new Map<string, Process>();
-  /** Each that was asked for: a token is written and looked for on every master. */
   readonly #byToken = new Map<string, Process>();
 
-  /** Whoever writes a token first has drawn it: with its vote, or by its place in a queue. */
+  /** Whoever writes a token first has drawn it, unless it is one of a waiter's. */
   see({ key, entry }: Write, sender: Process): void {
-    if (typeof entry?.value !== "string" || this.#byToken.has(entry.value)) return;
-    if (key.startsWith(queuePrefix)) this.#draw(key.slice(key.lastIndexOf(":") + 1), sender);
-    else if (!key.startsWith(ownPrefix)) {
-      const waiter = waiterOf(entry.value);
-      this.#draw(waiter, sender);
-      this.#byToken.set(entry.value, this.#byWaiter.get(waiter)!);
-    }
+    if (typeof entry?.value !== "string") return;
+    if (key.startsWith(queuePrefix)) this.#byWaiter.set(key.slice(key.lastIndexOf(":") + 1), sender);
+    else if (!key.startsWith(ownPrefix) && !this.#byToken.has(entry.value))
+      this.#byToken.set(entry.value, this.of(entry.value) ?? sender);
   }
 
   of(token: string): Process | undefined {
-    return this.#byToken.get(token) ?? this.#byWaiter.get(waiterOf(token));
-  }
-
-  #draw(waiter: string, client: Process): void {
-    if (!this.#byWaiter.has(waiter)) this.#byWaiter.set(waiter, client);
+    const owner = this.#byToken.get(token);
+    if (owner !== undefined || this.#byWaiter.size === 0) return owner;
+    return this.#byWaiter.get(waiterOf(token));
   }
 }
 
