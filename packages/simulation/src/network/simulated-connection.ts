@@ -66,7 +66,8 @@ export class SimulatedConnection implements Connection {
   readonly #kernel: Kernel;
   readonly #options: ConnectionOptions;
   readonly #witness: Witness;
-  readonly #subscription: SimulatedSubscription | undefined;
+  readonly #listen: (() => SimulatedSubscription) | undefined;
+  #subscription: SimulatedSubscription | undefined;
   readonly obstacle: string = "the connection was lost";
   readonly #readyListeners = new Set<() => void>();
   #state: "first" | "ready" | "lost" | "closed" = "first";
@@ -81,17 +82,17 @@ export class SimulatedConnection implements Connection {
   #unanswered: Request[] = [];
   #sent = 0;
 
-  /** `subscription` is what it listens on. */
+  /** `listen`: for the first channel, on which connection it listens. */
   constructor(
     kernel: Kernel,
     options: ConnectionOptions,
     witness: Witness,
-    subscription?: SimulatedSubscription,
+    listen?: () => SimulatedSubscription,
   ) {
     this.#kernel = kernel;
     this.#options = options;
     this.#witness = witness;
-    this.#subscription = subscription;
+    this.#listen = listen;
     this.name = options.master.name;
     const { promise, resolve } = deferred();
     this.#first = { promise, resolve };
@@ -146,6 +147,7 @@ export class SimulatedConnection implements Connection {
     hear: (message: string) => void,
     changed: (isListening: boolean, error?: unknown) => void,
   ): void {
+    this.#subscription ??= this.#listen?.();
     if (!this.#subscription) throw new Error("this connection has nothing to listen on");
     this.#subscription.subscribe(channel, hear, changed);
   }

@@ -71,11 +71,31 @@ export class Cluster {
     const master = this.masters[column]!;
     const ends = { client, master, reconnectDelay };
     const commands = { requests: oneWay("requests"), replies: oneWay("replies") };
-    const pushes = { requests: oneWay("subscriptions"), replies: oneWay("pushes") };
-    const listening = new SimulatedSubscription(this.kernel, { ...ends, ...pushes }, this.#pushWitness(ends));
-    const witness = this.#witness(ends);
-    const connection = new SimulatedConnection(this.kernel, { ...ends, ...commands }, witness, listening);
-    return { commands: { ...commands, connection }, pushes: { ...pushes, connection: listening } };
+    const listen = (): Link["pushes"] => {
+      const ways = { requests: oneWay("subscriptions"), replies: oneWay("pushes") };
+      const witness = this.#pushWitness(ends);
+      return { ...ways, connection: new SimulatedSubscription(this.kernel, { ...ends, ...ways }, witness) };
+    };
+    let pushes: Link["pushes"] | undefined;
+    const link = {
+      commands: {
+        ...commands,
+        connection: new SimulatedConnection(
+          this.kernel,
+          { ...ends, ...commands },
+          this.#witness(ends),
+          () => {
+            return link.pushes.connection;
+          },
+        ),
+      },
+      // Most clients of a large cluster never wait: it is made for the first who asks.
+      get pushes(): Link["pushes"] {
+        pushes ??= listen();
+        return pushes;
+      },
+    };
+    return link;
   }
 
   #pushWitness(place: Place): PushWitness {
