@@ -3,7 +3,11 @@ import type { Kernel } from "../engine/kernel.ts";
 import { Process } from "../engine/process.ts";
 import { Master } from "../master/master.ts";
 import { OneWay } from "../network/one-way.ts";
-import { SimulatedConnection, type Witness } from "../network/simulated-connection.ts";
+import {
+  type ConnectionOptions,
+  SimulatedConnection,
+  type Witness,
+} from "../network/simulated-connection.ts";
 import { type PushWitness, SimulatedSubscription } from "../network/simulated-subscription.ts";
 import type { ClockPlan, Plan } from "../plan/plan.ts";
 import { Random } from "../random.ts";
@@ -17,6 +21,8 @@ export interface Wire {
   readonly requests: OneWay;
   readonly replies: OneWay;
 }
+
+type Ends = Pick<ConnectionOptions, "client" | "master" | "reconnectDelay">;
 
 /** What is between one client and one master: a connection for commands, and one on which it only listens. */
 export interface Link {
@@ -71,31 +77,31 @@ export class Cluster {
     const master = this.masters[column]!;
     const ends = { client, master, reconnectDelay };
     const commands = { requests: oneWay("requests"), replies: oneWay("replies") };
-    const listen = (): Link["pushes"] => {
-      const ways = { requests: oneWay("subscriptions"), replies: oneWay("pushes") };
-      const witness = this.#pushWitness(ends);
-      return { ...ways, connection: new SimulatedSubscription(this.kernel, { ...ends, ...ways }, witness) };
-    };
     let pushes: Link["pushes"] | undefined;
-    const link = {
-      commands: {
-        ...commands,
-        connection: new SimulatedConnection(
-          this.kernel,
-          { ...ends, ...commands },
-          this.#witness(ends),
-          () => {
-            return link.pushes.connection;
-          },
-        ),
-      },
-      // Most clients of a large cluster never wait: it is made for the first who asks.
-      get pushes(): Link["pushes"] {
-        pushes ??= listen();
-        return pushes;
+    // Most clients of a large cluster never wait: made for the first who asks.
+    const listening = (): Link["pushes"] => {
+      pushes ??= this.#listening(ends, oneWay("subscriptions"), oneWay("pushes"));
+      return pushes;
+    };
+    const options = { ...ends, ...commands };
+    const connection = new SimulatedConnection(
+      this.kernel,
+      options,
+      this.#witness(ends),
+      () => listening().connection,
+    );
+    return {
+      commands: { ...commands, connection },
+      get pushes() {
+        return listening();
       },
     };
-    return link;
+  }
+
+  #listening(ends: Ends, requests: OneWay, replies: OneWay): Link["pushes"] {
+    const options = { ...ends, requests, replies };
+    const connection = new SimulatedSubscription(this.kernel, options, this.#pushWitness(ends));
+    return { requests, replies, connection };
   }
 
   #pushWitness(place: Place): PushWitness {
