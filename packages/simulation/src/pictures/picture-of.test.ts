@@ -70,7 +70,7 @@ describe("two holders, drawn", () => {
     }
     const votes = picture.messages.filter((message) => message[8] === picture.holds[0]?.token);
     expect(votes.slice(0, 5).map((message) => picture.texts[message[7]])).toEqual(Array(5).fill("OK"));
-    expect(picture.texts[votes[0]![6]]).toMatch(/^SET resource-0 \w{6}… NX PX 1000$/);
+    expect(picture.texts[votes[0]![6]]).toMatch(/^SET resource-0 \w{6}…\.\d+ NX PX 1000$/);
   });
 
   test("each violation once, the two holders first", () => {
@@ -81,7 +81,7 @@ describe("two holders, drawn", () => {
 });
 
 /** Short runs, some of which come to two believers with fast masters, and some do not. */
-const seeds = [2, 5, 6, 10, 37, 55, 75, 101, 119];
+const seeds = [2, 5, 6, 10, 19, 37, 55, 59, 75];
 
 test.each([
   ["within the model", (plan: Plan): Plan => plan],
