@@ -20,12 +20,13 @@ export function termsOf(plan: Plan): WaitTerms {
   const quarantine = 1.2 * (settings.restartGuard?.maxTtl ?? 0);
   const calmAt = Math.max(plan.duration, calmFrom(plan)) + network.longestLatency + quarantine;
   // Foreign clients that ask again and again may split the votes, and come first, for as long as they like.
-  const isServed = queue && !clients.some(({ isForeign }) => isForeign);
+  // (Nor is anybody served in order whose messages are held up for longer than others hold the lock.)
   const answersInTime = 2 * slowOf(network.latency) < 0.8 * nodeTimeout;
+  const isServed = queue && answersInTime && !clients.some(({ isForeign }) => isForeign);
   const { parallel = 1 } = workload;
   return {
     calmAt: 1000 * calmAt,
-    longestIdle: isServed && answersInTime ? 1000 * longestIdle : Number.POSITIVE_INFINITY,
+    longestIdle: isServed ? 1000 * longestIdle : Number.POSITIVE_INFINITY,
     mostOvertaken: isServed ? 2 * clients.length * parallel : Number.POSITIVE_INFINITY,
   };
 }
