@@ -8,8 +8,8 @@ export const largestBatch = 128;
 const mostKeys = 512;
 /** With so many operations in flight a master lags behind. */
 const largestWindow = 512;
-/** A master that has not answered for so long is fed no more, ms: the longest time that one has by default. */
-export const silence = 500;
+/** A master that has not answered for so long is fed no more, ms: several times what one has by default, for slow networks. */
+export const silence = 2500;
 
 /** `lagging`: the master has enough to answer. `silent`: and has said nothing for so long that somebody gave up on it. */
 export type Pace = "keeping up" | "lagging" | "silent";

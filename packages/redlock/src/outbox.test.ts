@@ -513,7 +513,7 @@ describe("a send that throws", () => {
   });
 });
 
-/** For 501 ms, a vote that was given up, and behind it its release. */
+/** For 2501 ms, a vote that was given up, and behind it its release. */
 async function silent() {
   const started = start();
   const claim = { ...claimOf("t0", "r0"), abandoned: false };
@@ -522,7 +522,7 @@ async function silent() {
   claim.abandoned = true;
   const release = started.node.release(["r0"], ["t0"]);
   await settle();
-  started.time.pass(501);
+  started.time.pass(2501);
   return { ...started, vote, release };
 }
 
@@ -580,7 +580,7 @@ describe("a master that does not answer", () => {
     const claims = ["a", "b"].map((name) => ({ ...claimOf(`t${name}`, name), abandoned: false }));
     for (const claim of claims) void node.vote(claim);
     await settle();
-    time.pass(501);
+    time.pass(2501);
     for (const claim of claims) claim.abandoned = true;
     void node.release(["other"], ["t"]);
     void node.release(["b"], ["tb"]);
@@ -591,7 +591,7 @@ describe("a master that does not answer", () => {
 
   test("is fed as long as somebody waits for it: the time-out may be a longer one", async () => {
     const { node, sent, time } = await gathered(() => []);
-    time.pass(501);
+    time.pass(2501);
     void node.vote(claimOf("t1", "r1"));
     time.pass(1);
     expect(sent()).toHaveLength(2);
@@ -680,7 +680,7 @@ describe("on a Cluster", () => {
     void node.vote(claim);
     await settle();
     claim.abandoned = true;
-    time.pass(501);
+    time.pass(2501);
     const spared = node.vote(claimOf("t2", "a2"));
     void node.vote(claimOf("t3", "b1"));
     time.pass(1);
