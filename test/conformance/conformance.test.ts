@@ -1,6 +1,6 @@
 import { type Masters, startMasters } from "@quorlock/testbed";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Case, nameOf, notBuiltYet, rows } from "./case.ts";
+import { type Case, nameOf, rows } from "./case.ts";
 import { cases } from "./cases.ts";
 import { quorlock } from "./quorlock.ts";
 import { Stage } from "./stage.ts";
@@ -11,8 +11,6 @@ beforeAll(async () => {
 });
 afterAll(() => masters?.stop());
 
-const built = cases.filter(({ row }) => !notBuiltYet.has(row));
-
 async function play(one: Case): Promise<void> {
   await using stage = await Stage.set(quorlock, masters.list.slice(0, one.masters));
   const { conforms, observed } = await one.run(stage);
@@ -20,20 +18,14 @@ async function play(one: Case): Promise<void> {
 }
 
 describe.concurrent("beside each other", () => {
-  for (const one of built) if (one.mostlyWaits) test(nameOf(one), () => play(one));
+  for (const one of cases) if (one.mostlyWaits) test(nameOf(one), () => play(one));
 });
 
 describe("one after the other", () => {
-  for (const one of built) if (!one.mostlyWaits) test(nameOf(one), () => play(one));
+  for (const one of cases) if (!one.mostlyWaits) test(nameOf(one), () => play(one));
 });
 
 describe("the table", () => {
-  for (const [row, reason] of notBuiltYet) {
-    const why = `row ${row}: not built yet: ${reason}`;
-    console.log(`NOT RUN: ${why}`);
-    test.todo(why);
-  }
-
   test("every row has a case", () => {
     const covered = new Set(cases.map(({ row }) => row));
     expect(rows.filter((row) => !covered.has(row))).toEqual([]);

@@ -2,7 +2,7 @@ import { fork } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { type Masters, startMasters } from "@quorlock/testbed";
-import { type Case, nameOf, notBuiltYet, rows } from "./case.ts";
+import { type Case, nameOf, rows } from "./case.ts";
 import type { CaseResult, CaseTask } from "./case-process.ts";
 import { cases } from "./cases.ts";
 import { repositoryRoot } from "./child.ts";
@@ -60,8 +60,6 @@ async function drain<T>(list: T[], run: (one: T) => Promise<void>): Promise<void
 }
 
 async function resultOf(one: Case, library: string, masters: Masters): Promise<CaseResult> {
-  const reason = library === "quorlock" ? notBuiltYet.get(one.row) : undefined;
-  if (reason) return { mark: "n/a", observed: reason };
   const task: CaseTask = {
     library,
     name: nameOf(one),
