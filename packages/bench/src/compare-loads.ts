@@ -38,7 +38,8 @@ export async function compareLoads(
   await using meter = await Meter.open(urls);
   const timed: Load = { ...load, milliseconds: scale.quick ? 150 : 400 };
   // In two goes: what was seen to run often is compiled better.
-  const warmUp: Load = { ...load, milliseconds: scale.quick ? 250 : 500 };
+  // Until the compiler is done with all of them, on a busy machine too.
+  const warmUp: Load = { ...load, milliseconds: scale.quick ? 250 : 500, atLeast: 5000 };
   await alternate(lineup.contenders, 2, (contender) => runLoad(contender, warmUp));
   const measured = await alternate(lineup.contenders, roundsOf(scale), (contender) =>
     measuredTurn(contender, meter, timed),

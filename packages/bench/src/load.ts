@@ -6,6 +6,8 @@ export interface Load {
   readonly callers: number;
   /** How long new locks are begun, ms. */
   readonly milliseconds: number;
+  /** And for as long as they are not so many; default 0. */
+  readonly atLeast?: number;
   /** Resources in each lock; default 1. */
   readonly resourcesEach?: number;
   /** What the names of the resources begin with. */
@@ -33,8 +35,9 @@ export async function runLoad(contender: Contender, load: Load): Promise<LoadRes
   let failures = 0;
   const begun = performance.now();
   const end = begun + load.milliseconds;
+  const { atLeast = 0 } = load;
   const call = async (acquire: () => Promise<Release>): Promise<void> => {
-    while (performance.now() < end) {
+    while (performance.now() < end || cycles + failures < atLeast) {
       const called = performance.now();
       try {
         const release = await acquire();

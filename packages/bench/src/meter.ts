@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { startMonitoring } from "@quorlock/testbed";
 import type { Redis } from "ioredis";
 import { closeClients, openClients } from "./clients.ts";
 
@@ -99,15 +100,7 @@ class Monitor {
   #awaited: { marker: string; reached: () => void } | undefined;
 
   static async start(redis: Redis): Promise<Monitor> {
-    const stream = redis.duplicate({ monitor: true, lazyConnect: true });
-    // Lines that come before and after the monitoring proper are errors to ioredis; nobody misses them.
-    stream.on("error", () => {});
-    const monitoring = new Promise<void>((resolve) => {
-      stream.once("monitoring", () => resolve());
-    });
-    await stream.connect();
-    await monitoring;
-    return new Monitor(redis, stream);
+    return new Monitor(redis, await startMonitoring(redis));
   }
 
   private constructor(redis: Redis, stream: Redis) {

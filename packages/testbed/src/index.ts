@@ -2,6 +2,7 @@ export { findExecutable } from "./executables.ts";
 export { type ClockedMasters, type MasterClock, startMastersWithClocks } from "./faketime.ts";
 export type { Master, Masters, MastersOptions, MastersSource } from "./masters.ts";
 export { NoMastersError } from "./masters.ts";
+export { startMonitoring } from "./monitoring.ts";
 export { installPackage, usablePackageManager } from "./packages.ts";
 export type { Direction, Proxy, ProxyCounters, ProxyTraffic } from "./proxy.ts";
 export { startProxy } from "./proxy.ts";

@@ -46,8 +46,9 @@ export const oneAtATime: Workload = {
   },
 };
 
+/** Until the compiler is done with all of them: that takes some thousand cycles, and longer where there is more code. */
 async function warmUp(contenders: readonly Contender[], scale: Scale): Promise<void> {
-  await alternate(contenders, scale.quick ? 4 : 20, measured(batch));
+  await alternate(contenders, scale.quick ? 60 : 160, measured(batch));
 }
 
 function measured(count: number): (contender: Contender) => Promise<Sample> {

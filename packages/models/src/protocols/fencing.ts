@@ -1,6 +1,8 @@
-import { Layout, type State } from "../search/layout.ts";
+import type { State } from "../search/layout.ts";
 import type { Model, Step } from "../search/model.ts";
-import { quorums } from "./quorums.ts";
+import { FencedAttempts, idle, storing, type TokenRule, underWay, voting } from "./fenced-attempts.ts";
+import { Protocol } from "./protocol.ts";
+import { threeMasters } from "./three-masters.ts";
 
 /**
  * Fencing tokens over independent masters, without clocks (PROTOCOL 8, 14.9).
@@ -11,8 +13,6 @@ import { quorums } from "./quorums.ts";
  *
  * Left out, because it would add states and nothing that can happen in them:
  * - A refused vote changes nothing, so it is as if it were still on its way.
- * - Until it decides, an attempt does nothing with its replies. So it does not read them one by one: when it
- *   decides, it has read any quorum of those that are there.
  * - A release and a roll-back free the key, as an expiry does.
  */
 export interface FencingBounds {
@@ -36,41 +36,23 @@ export const fencingMutants = [
 ] as const;
 export type FencingMutant = (typeof fencingMutants)[number];
 
-/** What an attempt is doing. */
-const idle = 0;
-const voting = 1;
-/** In round two. */
-const storing = 2;
-const granted = 3;
-/** A round that another one of the same waiter has taken the place of. */
-const givenUp = 4;
+/** Only in a mutant: the token of whoever counts the largest INCR. */
+const oneMoreAtOnce: TokenRule = (largest) => ({ token: largest + 1, atOnce: true });
 
-/** What became of a vote. */
-const underWay = 1;
-const yes = 2;
-
-/** What a node is to a grant. `madeToken`: the token comes from its value. `elsewhere`: it does not. */
-const madeToken = 1;
-const elsewhere = 2;
-/** The node has the token stored, and the attempt counts it. */
-const counted = 3;
-
-export class Fencing implements Model {
-  readonly layout: Layout;
-  readonly initial: readonly State[];
+export class Fencing extends Protocol<FencingMutant> {
+  override readonly initial: readonly State[];
   readonly sights: Model["sights"] = {
     "two grants, both in one round": (now) => this.#isGrantedTwice(now, false),
     "two grants, both in two rounds": (now) => this.#isGrantedTwice(now, true),
   };
   readonly #bounds: FencingBounds;
-  readonly #mutant: FencingMutant | undefined;
   readonly #cells: Cells;
 
   constructor(bounds: FencingBounds, mutant?: FencingMutant) {
+    const cells = cellsOf(bounds);
+    super(cells.layout, mutant);
+    this.#cells = cells;
     this.#bounds = bounds;
-    this.#mutant = mutant;
-    this.#cells = cellsOf(bounds);
-    this.layout = this.#cells.layout;
     this.initial = this.#initialStates();
   }
 
@@ -87,26 +69,8 @@ export class Fencing implements Model {
     for (const node of nodes.all) this.#expire(now, step, node);
   }
 
-  /**
-   * Wherever two grants count the same node, the one whose turn came later there has the larger token. Any two of
-   * them share a node. So no two tokens are the same, and a grant has a larger one than each that was complete
-   * before it began.
-   */
   violation(now: State): string | undefined {
-    const { nodes, attempts, phase, token, role, turn } = this.#cells;
-    const grants = attempts.all.filter((attempt) => phase.get(now, attempt) === granted);
-    for (const node of nodes.all) {
-      const here = grants
-        .filter((attempt) => role.get(now, attempt, node) === counted)
-        .sort((one, other) => turn.get(now, one, node) - turn.get(now, other, node));
-      for (const [index, later] of here.entries()) {
-        const earlier = here[index - 1];
-        if (earlier === undefined || token.get(now, earlier) < token.get(now, later)) continue;
-        const tokens = `${token.get(now, earlier)} and ${token.get(now, later)}`;
-        return `node ${node} was attempt ${earlier}'s first and attempt ${later}'s then, with tokens ${tokens}`;
-      }
-    }
-    return undefined;
+    return this.#cells.attempts.disorder(now);
   }
 
   #waiterOf(attempt: number): number {
@@ -119,18 +83,16 @@ export class Fencing implements Model {
   }
 
   #begin(now: State, step: Step, attempt: number): void {
-    const { nodes, phase, proposal, vote } = this.#cells;
+    const { attempts } = this.#cells;
     const previous = this.#previousRound(attempt);
-    if (phase.get(now, attempt) !== idle) return;
-    if (previous !== 0 && ![voting, storing].includes(phase.get(now, previous))) return;
+    if (!attempts.is(idle, now, attempt)) return;
+    if (previous !== 0 && !attempts.is(voting, now, previous) && !attempts.is(storing, now, previous)) return;
     for (const chosen of this.#bounds.proposals) {
       step(
         () => `attempt ${attempt} proposes ${chosen} and sends its votes`,
         (next) => {
           if (previous !== 0) this.#giveUp(next, previous);
-          phase.set(next, voting, attempt);
-          proposal.set(next, chosen, attempt);
-          for (const node of nodes.all) vote.set(next, underWay, attempt, node);
+          attempts.propose(next, attempt, chosen);
         },
       );
     }
@@ -138,20 +100,10 @@ export class Fencing implements Model {
 
   /** A yes counts only in the round that asked (14.4), so what this one has heard need not be remembered. */
   #giveUp(next: State, attempt: number): void {
-    const { nodes, attempts, phase, token, value, role, turn } = this.#cells;
-    phase.set(next, givenUp, attempt);
-    token.set(next, 0, attempt);
-    for (const node of nodes.all) {
-      role.set(next, 0, attempt, node);
-      if (this.#mutant !== "the fast path counts yeses to votes with another proposal")
-        value.set(next, 0, attempt, node);
-      const left = turn.get(next, attempt, node);
-      turn.set(next, 0, attempt, node);
-      for (const other of attempts.all) {
-        const place = turn.get(next, other, node);
-        if (left > 0 && place > left) turn.set(next, place - 1, other, node);
-      }
-    }
+    const { attempts } = this.#cells;
+    attempts.giveUp(next, attempt);
+    if (!this.is("the fast path counts yeses to votes with another proposal"))
+      attempts.forgetValues(next, attempt);
   }
 
   /** Free, or held by an earlier round of the same waiter. */
@@ -162,121 +114,53 @@ export class Fencing implements Model {
   }
 
   #takeVote(now: State, step: Step, attempt: number, node: number): void {
-    const { attempts, key, counter, phase, proposal, vote, value, turn } = this.#cells;
-    if (vote.get(now, attempt, node) !== underWay || !this.#mayTake(now, attempt, node)) return;
+    const { attempts, key, counter } = this.#cells;
+    if (attempts.vote.get(now, attempt, node) !== underWay || !this.#mayTake(now, attempt, node)) return;
     const old = counter.get(now, node);
-    const proposed = proposal.get(now, attempt);
-    const stored =
-      this.#mutant === "the token is the largest of per-node INCRs" ? old + 1 : Math.max(old, proposed);
+    const stored = this.is("the token is the largest of per-node INCRs")
+      ? old + 1
+      : Math.max(old, attempts.proposal.get(now, attempt));
     step(
       () => `node ${node} votes for attempt ${attempt}: its counter was ${old}, now it is ${stored}`,
       (next) => {
         key.set(next, attempt, node);
         counter.set(next, stored, node);
-        vote.set(next, yes, attempt, node);
-        if (phase.get(now, attempt) === voting) value.set(next, old, attempt, node);
-        if (phase.get(now, attempt) === givenUp) return;
-        turn.set(
-          next,
-          1 + attempts.all.filter((other) => turn.get(now, other, node) > 0).length,
-          attempt,
-          node,
-        );
+        attempts.hearYes(next, attempt, node, old);
       },
     );
   }
 
-  /** The counters by which an attempt may decide: of the votes that carried its very proposal. */
-  #valuesRead(now: State, attempt: number): Map<number, number> {
-    const { nodes, vote, value } = this.#cells;
-    const read = new Map<number, number>();
-    for (const node of nodes.all) {
-      const previous = this.#previousRound(attempt);
-      if (vote.get(now, attempt, node) === yes) read.set(node, value.get(now, attempt, node));
-      else if (
-        this.#mutant === "the fast path counts yeses to votes with another proposal" &&
-        previous !== 0 &&
-        vote.get(now, previous, node) === yes
-      ) {
-        read.set(node, value.get(now, previous, node));
-      }
-    }
-    return read;
-  }
-
   #decide(now: State, step: Step, attempt: number): void {
-    const { nodes, phase, proposal, role } = this.#cells;
-    if (phase.get(now, attempt) !== voting) return;
-    const values = this.#valuesRead(now, attempt);
-    const proposed = proposal.get(now, attempt);
-    for (const read of quorums([...values.keys()])) {
-      const largest = Math.max(...read.map((node) => values.get(node)!));
-      const grant = (fenced: number) => (next: State) => {
-        this.#decided(next, granted, attempt, fenced);
-        for (const node of read) role.set(next, counted, attempt, node);
-      };
-      if (this.#mutant === "the token is the largest of per-node INCRs") {
-        step(
-          () => `attempt ${attempt} reads nodes ${read.join(", ")}: token ${largest + 1}`,
-          grant(largest + 1),
-        );
-      } else if (largest < proposed) {
-        step(
-          () => `attempt ${attempt} reads nodes ${read.join(", ")}: token ${proposed} at once`,
-          grant(proposed),
-        );
-      } else {
-        step(
-          () =>
-            `attempt ${attempt} reads nodes ${read.join(", ")} and sends token ${largest + 1} to be stored`,
-          (next) => {
-            this.#decided(next, storing, attempt, largest + 1);
-            for (const node of nodes.all) {
-              role.set(next, read.includes(node) ? madeToken : elsewhere, attempt, node);
-            }
-          },
-        );
-      }
-    }
-  }
-
-  /** What it has decided by need not be remembered. */
-  #decided(next: State, then: number, attempt: number, fenced: number): void {
-    const { nodes, phase, token, value } = this.#cells;
-    phase.set(next, then, attempt);
-    token.set(next, fenced, attempt);
-    for (const node of nodes.all) value.set(next, 0, attempt, node);
+    const { attempts } = this.#cells;
+    const previous = this.#previousRound(attempt);
+    if (this.is("the token is the largest of per-node INCRs")) {
+      attempts.decide(now, step, attempt, attempts.values(now, attempt), oneMoreAtOnce);
+    } else if (previous !== 0 && this.is("the fast path counts yeses to votes with another proposal")) {
+      const ofBoth = [...attempts.values(now, previous), ...attempts.values(now, attempt)];
+      attempts.decide(now, step, attempt, new Map(ofBoth));
+    } else attempts.decide(now, step, attempt);
   }
 
   /** Round two at a node: it stores the token where the key is still the attempt's, and acknowledges. */
   #store(now: State, step: Step, attempt: number, node: number): void {
-    const { nodes, key, counter, phase, token, role } = this.#cells;
-    const part = role.get(now, attempt, node);
-    if (part !== madeToken && part !== elsewhere) return;
-    if (
-      key.get(now, node) !== attempt &&
-      this.#mutant !== "round two stores without looking whose the key is"
-    )
+    const { attempts, key, counter } = this.#cells;
+    if (!attempts.isToStore(now, attempt, node)) return;
+    if (key.get(now, node) !== attempt && !this.is("round two stores without looking whose the key is"))
       return;
     const old = counter.get(now, node);
-    const fenced = token.get(now, attempt);
-    // Elsewhere the token may be too small: it comes from values of other nodes.
     if (
-      part === elsewhere &&
-      old >= fenced &&
-      this.#mutant !== "an acknowledgement counts though the counter was not below the token"
+      attempts.isTooLow(now, attempt, node, old) &&
+      !this.is("an acknowledgement counts though the counter was not below the token")
     )
       return;
-    const stored = this.#mutant === "round two stores nothing" ? old : Math.max(old, fenced);
+    const token = attempts.token.get(now, attempt);
+    const stored = this.is("round two stores nothing") ? old : Math.max(old, token);
     step(
       () =>
-        `node ${node} acknowledges token ${fenced} of attempt ${attempt}: its counter was ${old}, now it is ${stored}`,
+        `node ${node} acknowledges token ${token} of attempt ${attempt}: its counter was ${old}, now it is ${stored}`,
       (next) => {
         counter.set(next, stored, node);
-        role.set(next, counted, attempt, node);
-        const acknowledged = nodes.all.filter((other) => role.get(next, attempt, other) === counted);
-        if (acknowledged.length >= 2 && phase.get(next, attempt) === storing)
-          phase.set(next, granted, attempt);
+        attempts.acknowledge(next, attempt, node);
       },
     );
   }
@@ -299,40 +183,25 @@ export class Fencing implements Model {
     });
   }
 
-  #hasStored(now: State, attempt: number): boolean {
-    const { proposal, token } = this.#cells;
-    return token.get(now, attempt) > proposal.get(now, attempt);
-  }
-
   #isGrantedTwice(now: State, inTwoRounds: boolean): boolean {
-    const { attempts, phase } = this.#cells;
-    const grants = attempts.all.filter((attempt) => phase.get(now, attempt) === granted);
-    return grants.filter((attempt) => this.#hasStored(now, attempt) === inTwoRounds).length >= 2;
+    const { attempts } = this.#cells;
+    const hasStored = (attempt: number) =>
+      attempts.token.get(now, attempt) > attempts.proposal.get(now, attempt);
+    return attempts.grants(now).filter((attempt) => hasStored(attempt) === inTwoRounds).length >= 2;
   }
 }
 
 type Cells = ReturnType<typeof cellsOf>;
 
 function cellsOf(bounds: FencingBounds) {
-  const layout = new Layout();
-  const nodes = layout.sort(3, { interchangeable: true });
-  const attempts = layout.sort(bounds.waiters.length, {
+  const { layout, nodes } = threeMasters();
+  const numbers = layout.sort(bounds.waiters.length, {
     interchangeable: new Set(bounds.waiters).size === bounds.waiters.length,
   });
-  // The masters.
-  const key = layout.field([nodes], attempts);
+  const key = layout.field([nodes], numbers);
   const counter = layout.field([nodes]);
-  // The attempts.
-  const phase = layout.field([attempts]);
-  const proposal = layout.field([attempts]);
-  const token = layout.field([attempts]);
-  const vote = layout.field([attempts, nodes]);
-  /** The counter that came with a yes. */
-  const value = layout.field([attempts, nodes]);
-  const role = layout.field([attempts, nodes]);
-  /** The how-manieth yes of its node this was. Nobody in the protocol knows it: the property is about it. */
-  const turn = layout.field([attempts, nodes]);
-  return { layout, nodes, attempts, key, counter, phase, proposal, token, vote, value, role, turn };
+  const attempts = new FencedAttempts(layout, nodes, numbers);
+  return { layout, nodes, attempts, key, counter };
 }
 
 /** Every way to choose one of `values` so many times, order aside: nodes are interchangeable at the start. */

@@ -1,6 +1,9 @@
 import { FaultBudget } from "../search/fault-budget.ts";
-import { Layout, type Sort, type State } from "../search/layout.ts";
+import type { Layout, Sort, State } from "../search/layout.ts";
 import type { Model, Step } from "../search/model.ts";
+import { Messages } from "./messages.ts";
+import { Protocol } from "./protocol.ts";
+import { quorum, threeMasters } from "./three-masters.ts";
 
 /**
  * A readers-writer lock over a majority (PROTOCOL 10, 14.13).
@@ -34,7 +37,7 @@ const over = 5;
 const readEntry = 1;
 const writeKey = 2;
 
-/** What is on its way to a node: a sum of these. */
+/** What is on its way to a node. */
 const request = 1;
 const swap = 2;
 
@@ -43,9 +46,7 @@ export interface ReadersWriterBounds {
   readonly faults: number;
 }
 
-export class ReadersWriter implements Model {
-  readonly layout: Layout;
-  readonly initial: readonly State[];
+export class ReadersWriter extends Protocol<ReadersWriterMutant> {
   readonly sights: Model["sights"] = {
     "two read": (now) => this.#cells.allReaders.every((reader) => this.#reads(now, reader)),
     "the writer has downgraded, and a reader reads beside it": (now) =>
@@ -57,14 +58,12 @@ export class ReadersWriter implements Model {
     name: "everyone was served or is gone",
     reached: (now) => this.#areAllOver(now),
   };
-  readonly #mutant: ReadersWriterMutant | undefined;
   readonly #cells: Cells;
 
   constructor(bounds: ReadersWriterBounds, mutant?: ReadersWriterMutant) {
-    this.#mutant = mutant;
-    this.#cells = cellsOf(bounds);
-    this.layout = this.#cells.layout;
-    this.initial = [this.layout.blank()];
+    const cells = cellsOf(bounds);
+    super(cells.layout, mutant);
+    this.#cells = cells;
   }
 
   steps(now: State, anyStep: Step): void {
@@ -106,12 +105,12 @@ export class ReadersWriter implements Model {
     const { writer } = this.#cells;
     return (
       writer.phase(now) === holding ||
-      (this.#mutant === "the write claim stands during the downgrade" && writer.phase(now) === downgraded)
+      (this.is("the write claim stands during the downgrade") && writer.phase(now) === downgraded)
     );
   }
 
   #upgraded(now: State, client: Client): boolean {
-    return client.phase(now) === upgrading && this.#claims(now, client, writeKey) >= 2;
+    return client.phase(now) === upgrading && this.#claims(now, client, writeKey) >= quorum;
   }
 
   #reads(now: State, client: Client): boolean {
@@ -131,7 +130,7 @@ export class ReadersWriter implements Model {
         },
       );
     }
-    if (doing === asking && this.#claims(now, client, client === writer ? writeKey : readEntry) >= 2) {
+    if (doing === asking && this.#claims(now, client, client === writer ? writeKey : readEntry) >= quorum) {
       step(
         () => `${name} has a quorum, and holds`,
         (next) => client.goTo(next, holding),
@@ -171,7 +170,7 @@ export class ReadersWriter implements Model {
           client.send(next, swap);
         },
       );
-    } else if (this.#mutant === "readers upgrade by waiting for each other to leave") {
+    } else if (this.is("readers upgrade by waiting for each other to leave")) {
       step(
         () => `${client.name} wants to write, reads on, and sends its upgrades`,
         (next) => {
@@ -214,17 +213,14 @@ export class ReadersWriter implements Model {
     if (client === writer) intent.set(next, admitted ? 0 : 1, node);
     if (!admitted) return;
     if (client.has(next, node) === 0) client.give(next, node, client === writer ? writeKey : readEntry);
-    if (
-      client !== writer &&
-      this.#mutant === "the readers of a node share one expiry, that of the last to come"
-    )
+    if (client !== writer && this.is("the readers of a node share one expiry, that of the last to come"))
       sharedExpiry.set(next, client.number, node);
   }
 
   #takeSwap(now: State, step: Step, client: Client, node: number): void {
     const { writer, clients } = this.#cells;
     if (client !== writer) {
-      // The this.#mutant's upgrade waits at the node until no other reader is there.
+      // The mutant's upgrade waits at the node until no other reader is there.
       const others = clients.filter((other) => other !== client && other.has(now, node) !== 0);
       if (others.length > 0 || client.has(now, node) !== readEntry) return;
     }
@@ -282,8 +278,7 @@ export class ReadersWriter implements Model {
 type Cells = ReturnType<typeof cellsOf>;
 
 function cellsOf(bounds: ReadersWriterBounds) {
-  const layout = new Layout();
-  const nodes = layout.sort(3, { interchangeable: true });
+  const { layout, nodes } = threeMasters();
   const readers = layout.sort(2, { interchangeable: true });
   const writers = layout.sort(1, { interchangeable: false });
   const readersPart = partOf(layout, readers, nodes);
@@ -306,7 +301,7 @@ function partOf(layout: Layout, clients: Sort, nodes: Sort) {
     phases: layout.field([clients]),
     /** What the node has of them. */
     entries: layout.field([clients, nodes]),
-    messages: layout.field([clients, nodes]),
+    messages: new Messages(layout, [clients, nodes]),
   };
 }
 
@@ -339,19 +334,16 @@ class Client {
   }
 
   isOnItsWay(now: State, what: number, node: number): boolean {
-    return (this.#part.messages.get(now, this.number, node) & what) !== 0;
+    return this.#part.messages.areOnTheirWay(now, what, this.number, node);
   }
 
   /** To all nodes. */
   send(next: State, what: number): void {
     const { messages, nodes } = this.#part;
-    for (const node of nodes.all) {
-      messages.set(next, messages.get(next, this.number, node) | what, this.number, node);
-    }
+    for (const node of nodes.all) messages.send(next, what, this.number, node);
   }
 
   arrive(next: State, what: number, node: number): void {
-    const { messages } = this.#part;
-    messages.set(next, messages.get(next, this.number, node) & ~what, this.number, node);
+    this.#part.messages.takeAway(next, what, this.number, node);
   }
 }

@@ -1,6 +1,8 @@
-import { Layout, type State } from "../search/layout.ts";
+import type { Field, State } from "../search/layout.ts";
 import type { Model, Step } from "../search/model.ts";
-import { quorums } from "./quorums.ts";
+import { counted, FencedAttempts, granted, idle, storing, underWay, voting, yes } from "./fenced-attempts.ts";
+import { Protocol } from "./protocol.ts";
+import { quorum, threeMasters } from "./three-masters.ts";
 
 /**
  * Fencing and mutual exclusion when a master loses its memory, and the guard that makes up for it (PROTOCOL 9,
@@ -37,27 +39,11 @@ export interface GuardBounds {
 /** In ticks. Two is the least that a quarantine can be shorter than. */
 const maxTtl = 2;
 
-/** What an attempt is doing. */
-const idle = 0;
-const voting = 1;
-/** In round two of fencing. */
-const storing = 2;
-const granted = 3;
-const over = 4;
-
-/** What became of a vote or an extension. */
-const underWay = 1;
-const yes = 2;
-/** Refused by the quarantine, and in the queue of the node. */
+/** What else may become of a vote: refused by the quarantine, and in the queue of the node. */
 const enrolled = 3;
 
 /** An extension that set the key, and is no yes all the same. */
 const notCounted = 3;
-
-/** What a node is to a grant: see the model of fencing. */
-const madeToken = 1;
-const elsewhere = 2;
-const counted = 3;
 
 /** What a node is good for. */
 const healthy = 0;
@@ -66,31 +52,27 @@ const forgetful = 1;
 const quarantined = 2;
 const withoutFloor = 3;
 
-export class RestartGuard implements Model {
-  readonly layout: Layout;
-  readonly initial: readonly State[];
+export class RestartGuard extends Protocol<GuardMutant> {
   readonly sights: Model["sights"] = {
     "a holder is repaired on a node in quarantine": (now) => this.#isRepairedInQuarantine(now),
     "two grants count a node that had forgotten, one before and one after": (now) =>
       this.#isCountedTwice(now),
   };
   readonly #bounds: GuardBounds;
-  readonly #mutant: GuardMutant | undefined;
   readonly #cells: Cells;
 
   constructor(bounds: GuardBounds, mutant?: GuardMutant) {
+    const cells = cellsOf(bounds);
+    super(cells.layout, mutant);
+    this.#cells = cells;
     this.#bounds = bounds;
-    this.#mutant = mutant;
-    this.#cells = cellsOf(bounds);
-    this.layout = this.#cells.layout;
-    this.initial = [this.layout.blank()];
   }
 
   steps(now: State, step: Step): void {
     const { nodes, attempts } = this.#cells;
     for (const attempt of attempts.all) {
       this.#begin(now, step, attempt);
-      this.#decide(now, step, attempt);
+      attempts.decide(now, step, attempt);
       this.#extend(now, step, attempt);
       for (const node of nodes.all) {
         this.#takeVote(now, step, attempt, node);
@@ -109,32 +91,20 @@ export class RestartGuard implements Model {
 
   /** Never two holders, and tokens as without memory loss. */
   violation(now: State): string | undefined {
-    const { nodes, attempts, token, role, turn } = this.#cells;
+    const { attempts } = this.#cells;
     if (attempts.all.every((attempt) => this.#holds(now, attempt))) return "two hold the lock";
-    if (!attempts.all.every((attempt) => this.#isGranted(now, attempt))) return undefined;
-    for (const node of nodes.all) {
-      if (!attempts.all.every((attempt) => role.get(now, attempt, node) === counted)) continue;
-      const [earlier, later] = attempts.all.toSorted(
-        (a, b) => turn.get(now, a, node) - turn.get(now, b, node),
-      );
-      if (token.get(now, earlier) < token.get(now, later)) continue;
-      const tokens = `${token.get(now, earlier)} and ${token.get(now, later)}`;
-      return `node ${node} was attempt ${earlier}'s first and attempt ${later}'s then, with tokens ${tokens}`;
-    }
-    return undefined;
+    return attempts.disorder(now);
   }
 
   #begin(now: State, step: Step, attempt: number): void {
-    const { nodes, phase, proposal, validity, vote } = this.#cells;
-    if (phase.get(now, attempt) !== idle) return;
+    const { attempts, validity } = this.#cells;
+    if (!attempts.is(idle, now, attempt)) return;
     for (const chosen of this.#bounds.proposals) {
       step(
         () => `attempt ${attempt} proposes ${chosen} and sends its votes`,
         (next) => {
-          phase.set(next, voting, attempt);
-          proposal.set(next, chosen, attempt);
+          attempts.propose(next, attempt, chosen);
           validity.set(next, maxTtl, attempt);
-          for (const node of nodes.all) vote.set(next, underWay, attempt, node);
         },
       );
     }
@@ -143,15 +113,15 @@ export class RestartGuard implements Model {
   #acceptsVotes(now: State, node: number): boolean {
     const { condition } = this.#cells;
     const state = condition.get(now, node);
-    if (state === quarantined) return this.#mutant === "votes are accepted during the quarantine";
-    if (state === withoutFloor) return this.#mutant === "votes do not wait for the floor";
+    if (state === quarantined) return this.is("votes are accepted during the quarantine");
+    if (state === withoutFloor) return this.is("votes do not wait for the floor");
     return state === healthy;
   }
 
   #takeVote(now: State, step: Step, attempt: number, node: number): void {
-    const { key, counter, vote } = this.#cells;
+    const { attempts, key, counter } = this.#cells;
     if (
-      vote.get(now, attempt, node) === underWay &&
+      attempts.vote.get(now, attempt, node) === underWay &&
       key.get(now, node) === 0 &&
       this.#acceptsVotes(now, node)
     ) {
@@ -159,33 +129,30 @@ export class RestartGuard implements Model {
         `node ${node} votes for attempt ${attempt}: its counter was ${counter.get(now, node)}`;
       step(story, (next) => this.#give(next, attempt, node));
     }
-    if (this.#mutant === "the key is handed over during the quarantine")
-      this.#handOver(now, step, attempt, node);
+    if (this.is("the key is handed over during the quarantine")) this.#handOver(now, step, attempt, node);
   }
 
   #give(next: State, attempt: number, node: number): void {
-    const { attempts, key, keyLives, counter, phase, proposal, vote, value, turn } = this.#cells;
+    const { attempts, key, keyLives, counter } = this.#cells;
     const old = counter.get(next, node);
     key.set(next, attempt, node);
     keyLives.set(next, maxTtl, node);
-    counter.set(next, Math.max(old, proposal.get(next, attempt)), node);
-    vote.set(next, yes, attempt, node);
-    if (phase.get(next, attempt) === over) return;
-    if (phase.get(next, attempt) === voting) value.set(next, old, attempt, node);
-    turn.set(next, 1 + attempts.all.filter((other) => turn.get(next, other, node) > 0).length, attempt, node);
+    counter.set(next, Math.max(old, attempts.proposal.get(next, attempt)), node);
+    attempts.hearYes(next, attempt, node, old);
   }
 
   /** Only in a mutant: what a node does during its quarantine for one who waits there. */
   #handOver(now: State, step: Step, attempt: number, node: number): void {
-    const { key, condition, vote } = this.#cells;
+    const { attempts, key, condition } = this.#cells;
     if (condition.get(now, node) !== quarantined) return;
-    if (vote.get(now, attempt, node) === underWay) {
+    const vote = attempts.vote.get(now, attempt, node);
+    if (vote === underWay) {
       step(
         () => `node ${node} refuses attempt ${attempt}, for it is in quarantine, and enrols it`,
-        (next) => vote.set(next, enrolled, attempt, node),
+        (next) => attempts.vote.set(next, enrolled, attempt, node),
       );
     }
-    if (vote.get(now, attempt, node) === enrolled && key.get(now, node) === 0) {
+    if (vote === enrolled && key.get(now, node) === 0) {
       step(
         () =>
           `a yield reaches node ${node}, which hands its key to attempt ${attempt}, the head of its queue`,
@@ -194,45 +161,18 @@ export class RestartGuard implements Model {
     }
   }
 
-  #decide(now: State, step: Step, attempt: number): void {
-    const { nodes, phase, proposal, token, vote, value, role } = this.#cells;
-    if (phase.get(now, attempt) !== voting) return;
-    const proposed = proposal.get(now, attempt);
-    for (const read of quorums(nodes.all.filter((node) => vote.get(now, attempt, node) === yes))) {
-      const largest = Math.max(...read.map((node) => value.get(now, attempt, node)));
-      const atOnce = largest < proposed;
-      const fenced = atOnce ? proposed : largest + 1;
-      step(
-        () =>
-          `attempt ${attempt} reads nodes ${read.join(", ")}: token ${fenced}${atOnce ? "" : ", to be stored"}`,
-        (next) => {
-          phase.set(next, atOnce ? granted : storing, attempt);
-          token.set(next, fenced, attempt);
-          for (const node of nodes.all) {
-            value.set(next, 0, attempt, node);
-            if (read.includes(node)) role.set(next, atOnce ? counted : madeToken, attempt, node);
-            else if (!atOnce) role.set(next, elsewhere, attempt, node);
-          }
-        },
-      );
-    }
-  }
-
   #store(now: State, step: Step, attempt: number, node: number): void {
-    const { nodes, key, counter, phase, token, role } = this.#cells;
-    const part = role.get(now, attempt, node);
-    if (part !== madeToken && part !== elsewhere) return;
-    const fenced = token.get(now, attempt);
-    if (key.get(now, node) !== attempt || (part === elsewhere && counter.get(now, node) >= fenced)) return;
+    const { attempts, key, counter } = this.#cells;
+    if (!attempts.isToStore(now, attempt, node) || key.get(now, node) !== attempt) return;
+    if (attempts.isTooLow(now, attempt, node, counter.get(now, node))) return;
+    const token = attempts.token.get(now, attempt);
     step(
-      () => `node ${node} acknowledges token ${fenced} of attempt ${attempt}`,
+      () => `node ${node} acknowledges token ${token} of attempt ${attempt}`,
       (next) => {
-        counter.set(next, Math.max(counter.get(now, node), fenced), node);
+        counter.set(next, Math.max(counter.get(now, node), token), node);
         // After the grant nothing is counted: the key may be a repaired one, which was no vote.
-        const counts = phase.get(now, attempt) === storing;
-        role.set(next, counts ? counted : 0, attempt, node);
-        const acknowledged = nodes.all.filter((other) => role.get(next, attempt, other) === counted);
-        if (counts && acknowledged.length >= 2) phase.set(next, granted, attempt);
+        if (attempts.is(storing, now, attempt)) attempts.acknowledge(next, attempt, node);
+        else attempts.role.set(next, 0, attempt, node);
       },
     );
   }
@@ -244,9 +184,8 @@ export class RestartGuard implements Model {
    * have voted for a rival and forgotten it: it would be on both sides.
    */
   #extend(now: State, step: Step, attempt: number): void {
-    const { nodes, key, keyLives, condition, phase, validity, vote, extension, extendedValidity } =
-      this.#cells;
-    if (attempt > this.#bounds.extending || phase.get(now, attempt) !== granted) return;
+    const { nodes, attempts, key, keyLives, condition, validity, extension, extendedValidity } = this.#cells;
+    if (attempt > this.#bounds.extending || !attempts.is(granted, now, attempt)) return;
     if (
       validity.get(now, attempt) > 0 &&
       nodes.all.every((node) => extension.get(now, attempt, node) === 0)
@@ -269,15 +208,15 @@ export class RestartGuard implements Model {
           key.set(next, attempt, node);
           keyLives.set(next, maxTtl, node);
           const ownVoteStood =
-            vote.get(now, attempt, node) === yes ||
-            this.#mutant === "a repair during the quarantine counts where the holder had no vote";
+            attempts.vote.get(now, attempt, node) === yes ||
+            this.is("a repair during the quarantine counts where the holder had no vote");
           const counts = condition.get(now, node) !== quarantined || ownVoteStood;
           extension.set(next, counts ? yes : notCounted, attempt, node);
         },
       );
     }
     const extended = nodes.all.filter((node) => extension.get(now, attempt, node) === yes);
-    if (extended.length < 2 || validity.get(now, attempt) >= extendedValidity.get(now, attempt)) return;
+    if (extended.length < quorum || validity.get(now, attempt) >= extendedValidity.get(now, attempt)) return;
     if (validity.get(now, attempt) === 0) return;
     step(
       () => `attempt ${attempt} has extended`,
@@ -307,7 +246,7 @@ export class RestartGuard implements Model {
         () => `a script at node ${node} finds another process: quarantine`,
         (next) => {
           condition.set(next, quarantined, node);
-          const tooShort = this.#mutant === "the quarantine is shorter than the longest ttl";
+          const tooShort = this.is("the quarantine is shorter than the longest ttl");
           quarantineLasts.set(next, tooShort ? maxTtl - 1 : maxTtl, node);
         },
       );
@@ -317,7 +256,7 @@ export class RestartGuard implements Model {
     for (const other of others) {
       if (
         floorRead.get(now, other) > 0 ||
-        (state !== withoutFloor && this.#mutant !== "the floor is read before the quarantine ends")
+        (state !== withoutFloor && !this.is("the floor is read before the quarantine ends"))
       )
         continue;
       step(
@@ -326,10 +265,7 @@ export class RestartGuard implements Model {
       );
     }
     const read = others.map((other) => floorRead.get(now, other)).filter((floor) => floor > 0);
-    if (
-      state !== withoutFloor ||
-      read.length < (this.#mutant === "the floor is read from a single node" ? 1 : 2)
-    )
+    if (state !== withoutFloor || read.length < (this.is("the floor is read from a single node") ? 1 : 2))
       return;
     const floor = Math.max(...read) - 1;
     step(
@@ -344,7 +280,7 @@ export class RestartGuard implements Model {
 
   /** A tick, for everybody at once. */
   #tick(next: State): void {
-    const { nodes, attempts, key, keyLives, condition, quarantineLasts, phase, validity, extendedValidity } =
+    const { nodes, attempts, key, keyLives, condition, quarantineLasts, validity, extendedValidity } =
       this.#cells;
     for (const node of nodes.all) {
       if (this.#countDown(next, keyLives, node) === 0) key.set(next, 0, node);
@@ -355,39 +291,21 @@ export class RestartGuard implements Model {
       this.#countDown(next, extendedValidity, attempt);
       if (this.#countDown(next, validity, attempt) > 0) continue;
       // No validity is left, so it is no lock (2.5), or none any more.
-      if (phase.get(next, attempt) === voting || phase.get(next, attempt) === storing)
-        this.#forget(next, attempt);
+      if (!attempts.is(voting, next, attempt) && !attempts.is(storing, next, attempt)) continue;
+      attempts.giveUp(next, attempt);
+      attempts.forgetValues(next, attempt);
     }
   }
 
-  #countDown(next: State, field: ReturnType<Layout["field"]>, index: number): number {
+  #countDown(next: State, field: Field, index: number): number {
     const left = Math.max(0, field.get(next, index) - 1);
     field.set(next, left, index);
     return left;
   }
 
-  #forget(next: State, attempt: number): void {
-    const { nodes, attempts, phase, token, value, role, turn } = this.#cells;
-    phase.set(next, over, attempt);
-    token.set(next, 0, attempt);
-    for (const node of nodes.all) {
-      const left = turn.get(next, attempt, node);
-      for (const field of [value, role, turn]) field.set(next, 0, attempt, node);
-      for (const other of attempts.all) {
-        const place = turn.get(next, other, node);
-        if (left > 0 && place > left) turn.set(next, place - 1, other, node);
-      }
-    }
-  }
-
-  #isGranted(now: State, attempt: number): boolean {
-    const { phase } = this.#cells;
-    return phase.get(now, attempt) === granted;
-  }
-
   #holds(now: State, attempt: number): boolean {
-    const { validity } = this.#cells;
-    return this.#isGranted(now, attempt) && validity.get(now, attempt) > 0;
+    const { attempts, validity } = this.#cells;
+    return attempts.is(granted, now, attempt) && validity.get(now, attempt) > 0;
   }
 
   #isRepairedInQuarantine(now: State): boolean {
@@ -399,11 +317,10 @@ export class RestartGuard implements Model {
   }
 
   #isCountedTwice(now: State): boolean {
-    const { nodes, attempts, losses, role } = this.#cells;
-    if (losses.get(now) === 0 || !attempts.all.every((attempt) => this.#isGranted(now, attempt)))
-      return false;
+    const { nodes, attempts, losses } = this.#cells;
+    if (losses.get(now) === 0 || attempts.grants(now).length < attempts.all.length) return false;
     return nodes.all.some((node) =>
-      attempts.all.every((attempt) => role.get(now, attempt, node) === counted),
+      attempts.all.every((attempt) => attempts.role.get(now, attempt, node) === counted),
     );
   }
 }
@@ -411,29 +328,21 @@ export class RestartGuard implements Model {
 type Cells = ReturnType<typeof cellsOf>;
 
 function cellsOf(bounds: GuardBounds) {
-  const layout = new Layout();
-  const nodes = layout.sort(3, { interchangeable: true });
-  const attempts = layout.sort(2, { interchangeable: bounds.extending !== 1 });
+  const { layout, nodes } = threeMasters();
+  const numbers = layout.sort(2, { interchangeable: bounds.extending !== 1 });
   // The masters. Times are ticks that are left.
-  const key = layout.field([nodes], attempts);
+  const key = layout.field([nodes], numbers);
   const keyLives = layout.field([nodes]);
   const counter = layout.field([nodes]);
   const condition = layout.field([nodes]);
   const quarantineLasts = layout.field([nodes]);
   const losses = layout.field([]);
-  // The attempts.
-  const phase = layout.field([attempts]);
-  const proposal = layout.field([attempts]);
-  const token = layout.field([attempts]);
+  const attempts = new FencedAttempts(layout, nodes, numbers);
   /** Ticks to the deadline, from the send. */
-  const validity = layout.field([attempts]);
-  const vote = layout.field([attempts, nodes]);
-  const value = layout.field([attempts, nodes]);
-  const role = layout.field([attempts, nodes]);
-  const turn = layout.field([attempts, nodes]);
-  const extension = layout.field([attempts, nodes]);
+  const validity = layout.field([numbers]);
+  const extension = layout.field([numbers, nodes]);
   /** The deadline that the extension would give. */
-  const extendedValidity = layout.field([attempts]);
+  const extendedValidity = layout.field([numbers]);
   // Whoever brings the floor back: 1 + the counter of each node that was read, 0 for none.
   const floorRead = layout.field([nodes]);
   return {
@@ -446,14 +355,7 @@ function cellsOf(bounds: GuardBounds) {
     condition,
     quarantineLasts,
     losses,
-    phase,
-    proposal,
-    token,
     validity,
-    vote,
-    value,
-    role,
-    turn,
     extension,
     extendedValidity,
     floorRead,

@@ -1,5 +1,7 @@
-import { Layout, type State } from "../search/layout.ts";
+import type { State } from "../search/layout.ts";
 import type { Model, Step } from "../search/model.ts";
+import { Protocol } from "./protocol.ts";
+import { quorum, threeMasters } from "./three-masters.ts";
 
 /**
  * A semaphore of two permits over three masters, by slots: each an ordinary quorum lock (PROTOCOL 10).
@@ -31,21 +33,17 @@ const yes = 2;
 /** Given, and to be taken back. */
 const released = 3;
 
-export class Semaphore implements Model {
-  readonly layout: Layout;
-  readonly initial: readonly State[];
+export class Semaphore extends Protocol<SemaphoreMutant> {
   readonly sights: Model["sights"] = {
     "both permits, held by two": (now) => this.#holders(now).length === permits,
     "both permits, held by one after another has released": (now) => this.#isTakenWhole(now),
   };
-  readonly #mutant: SemaphoreMutant | undefined;
   readonly #cells: Cells;
 
   constructor(bounds: SemaphoreBounds, mutant?: SemaphoreMutant) {
-    this.#mutant = mutant;
-    this.#cells = cellsOf(bounds);
-    this.layout = this.#cells.layout;
-    this.initial = [this.layout.blank()];
+    const cells = cellsOf(bounds);
+    super(cells.layout, mutant);
+    this.#cells = cells;
   }
 
   steps(now: State, step: Step): void {
@@ -93,7 +91,7 @@ export class Semaphore implements Model {
     const { attempts, wants } = this.#cells;
     const owners = attempts.all.filter((other) => this.#has(now, other, node));
     const wanted = this.#wantedBy(now, attempt);
-    if (this.#mutant === "each node admits as many as there are permits") {
+    if (this.is("each node admits as many as there are permits")) {
       return owners.reduce((sum, other) => sum + this.#wantedBy(now, other).length, wanted.length) <= permits;
     }
     return owners.every((other) => wanted.every((slot) => wants.get(now, other, slot) === 0));
@@ -103,7 +101,7 @@ export class Semaphore implements Model {
     const { nodes, phase, vote } = this.#cells;
     const doing = phase.get(now, attempt);
     const votes = nodes.all.filter((node) => vote.get(now, attempt, node) === yes);
-    if (doing === voting && votes.length >= 2) {
+    if (doing === voting && votes.length >= quorum) {
       step(
         () => `attempt ${attempt} has a quorum, and holds`,
         (next) => phase.set(next, holding, attempt),
@@ -150,8 +148,7 @@ export class Semaphore implements Model {
 type Cells = ReturnType<typeof cellsOf>;
 
 function cellsOf(bounds: SemaphoreBounds) {
-  const layout = new Layout();
-  const nodes = layout.sort(3, { interchangeable: true });
+  const { layout, nodes } = threeMasters();
   const slots = layout.sort(permits, { interchangeable: true });
   const attempts = layout.sort(bounds.attempts, { interchangeable: true });
   const phase = layout.field([attempts]);

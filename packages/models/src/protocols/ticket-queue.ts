@@ -1,6 +1,9 @@
 import { FaultBudget } from "../search/fault-budget.ts";
-import { Layout, type State } from "../search/layout.ts";
+import type { State } from "../search/layout.ts";
 import type { Model, Step } from "../search/model.ts";
+import { Messages } from "./messages.ts";
+import { Protocol } from "./protocol.ts";
+import { quorum, threeMasters } from "./three-masters.ts";
 
 /**
  * The ticket queue with hand-over (PROTOCOL 7, 14.3 to 14.5, 14.11, 14.15).
@@ -44,26 +47,23 @@ const holding = 1;
 /** Served, given up, or dead. */
 const gone = 2;
 
-/** What is on its way between a waiter and a node, for each round: a sum of these. */
+/** What is on its way between a waiter and a node, for each round. */
 const enrolment = 1;
 const grant = 2;
 const leave = 4;
+const requests = enrolment | leave;
 
-export class TicketQueue implements Model {
-  readonly layout: Layout;
-  readonly initial: readonly State[];
+export class TicketQueue extends Protocol<QueueMutant> {
   readonly sights: Model["sights"];
   readonly goal: Model["goal"];
   readonly #bounds: QueueBounds;
-  readonly #mutant: QueueMutant | undefined;
   readonly #cells: Cells;
 
   constructor(bounds: QueueBounds, mutant?: QueueMutant) {
+    const cells = cellsOf(bounds);
+    super(cells.layout, mutant);
+    this.#cells = cells;
     this.#bounds = bounds;
-    this.#mutant = mutant;
-    this.#cells = cellsOf(bounds);
-    this.layout = this.#cells.layout;
-    this.initial = [this.layout.blank()];
     const last = bounds.rounds.length;
     this.sights = {
       "the waiter with the largest ticket holds the lock": (now) =>
@@ -102,38 +102,23 @@ export class TicketQueue implements Model {
     return other === undefined ? undefined : `waiters ${one} and ${other} hold the lock`;
   }
 
-  #isOnItsWay(now: State, what: number, waiter: number, node: number, of: number): boolean {
-    const { messages } = this.#cells;
-    return (messages.get(now, waiter, node, of) & what) !== 0;
-  }
-
-  #send(next: State, what: number, waiter: number, node: number, of: number): void {
-    const { messages } = this.#cells;
-    messages.set(next, messages.get(next, waiter, node, of) | what, waiter, node, of);
-  }
-
-  #takeAway(next: State, what: number, waiter: number, node: number, of: number): void {
-    const { messages } = this.#cells;
-    messages.set(next, messages.get(next, waiter, node, of) & ~what, waiter, node, of);
-  }
-
   /** Whether nothing of `of` or before is in front of it on the connection. */
   #isFirst(now: State, waiter: number, node: number, of: number): boolean {
     const { rounds, messages } = this.#cells;
     return (
       !this.#bounds.inOrder ||
-      rounds.all.every((older) => older >= of || (messages.get(now, waiter, node, older) & ~grant) === 0)
+      rounds.all.every((older) => older >= of || !messages.areOnTheirWay(now, requests, waiter, node, older))
     );
   }
 
   /** A yes, or a push. For an old round it is never counted (14.4), so it need not be kept. */
   #sendGrant(next: State, waiter: number, node: number, of: number): void {
-    const { phase, round } = this.#cells;
+    const { phase, round, messages } = this.#cells;
     const current = phase.get(next, waiter) === waiting && round.get(next, waiter) === of;
     const late =
       phase.get(next, waiter) === waiting &&
-      this.#mutant === "a yes or a push for an old round is counted in a later one";
-    if (current || late) this.#send(next, grant, waiter, node, of);
+      this.is("a yes or a push for an old round is counted in a later one");
+    if (current || late) messages.send(next, grant, waiter, node, of);
   }
 
   /** The key goes to the smallest live ticket: by a reply if that is who asks, else by a push. */
@@ -144,20 +129,19 @@ export class TicketQueue implements Model {
     key.set(next, head, node);
     keyRound.set(next, of, node);
     if (head === 0) return;
-    const isNamed =
-      head === asking || this.#mutant !== "the head is handed the key without being told the round";
+    const isNamed = head === asking || !this.is("the head is handed the key without being told the round");
     this.#sendGrant(next, head, node, isNamed ? of : round.get(next, head));
   }
 
   /** Vote, enrol and yield in one step. My own token counts as free, and is rewritten to the round that asks. */
   #enrol(now: State, step: Step, waiter: number, node: number, of: number): void {
-    const { waiters, key, keyRound, entry } = this.#cells;
-    if (!this.#isOnItsWay(now, enrolment, waiter, node, of) || !this.#isFirst(now, waiter, node, of)) return;
+    const { waiters, key, keyRound, entry, messages } = this.#cells;
+    if (!messages.areOnTheirWay(now, enrolment, waiter, node, of) || !this.#isFirst(now, waiter, node, of))
+      return;
     const owner = key.get(now, node);
     const newest = Math.max(entry.get(now, waiter, node), owner === waiter ? keyRound.get(now, node) : 0);
     const stale =
-      newest > of &&
-      this.#mutant !== "the token is the same in all rounds: an old enrolment yields a newer vote";
+      newest > of && !this.is("the token is the same in all rounds: an old enrolment yields a newer vote");
     const outcome = (): string => {
       if (stale) return "which is older than what it knows, so it ignores it";
       const head = waiters.all.find((other) => other === waiter || entry.get(now, other, node) > 0)!;
@@ -167,10 +151,10 @@ export class TicketQueue implements Model {
     step(
       () => `node ${node} receives the enrolment of waiter ${waiter}, round ${of}, ${outcome()}`,
       (next) => {
-        this.#takeAway(next, enrolment, waiter, node, of);
+        messages.takeAway(next, enrolment, waiter, node, of);
         if (stale) return;
         entry.set(next, of, waiter, node);
-        if (owner === waiter && this.#mutant === "a loser keeps its vote") {
+        if (owner === waiter && this.is("a loser keeps its vote")) {
           keyRound.set(next, of, node);
           this.#sendGrant(next, waiter, node, of);
         } else if (owner === 0 || owner === waiter) this.#giveToHead(next, node, waiter);
@@ -180,14 +164,15 @@ export class TicketQueue implements Model {
 
   /** A release, or a leave: the entry goes, and so does the vote, to the next, if they are of rounds up to this. */
   #part(now: State, step: Step, waiter: number, node: number, of: number): void {
-    const { key, keyRound, entry } = this.#cells;
-    if (!this.#isOnItsWay(now, leave, waiter, node, of) || !this.#isFirst(now, waiter, node, of)) return;
-    if (this.#bounds.inOrder && this.#isOnItsWay(now, enrolment, waiter, node, of)) return;
-    const anyRound = this.#mutant === "a leave of an old round deletes a newer vote";
+    const { key, keyRound, entry, messages } = this.#cells;
+    if (!messages.areOnTheirWay(now, leave, waiter, node, of) || !this.#isFirst(now, waiter, node, of))
+      return;
+    if (this.#bounds.inOrder && messages.areOnTheirWay(now, enrolment, waiter, node, of)) return;
+    const anyRound = this.is("a leave of an old round deletes a newer vote");
     step(
       () => `node ${node} receives that waiter ${waiter} leaves, round ${of}`,
       (next) => {
-        this.#takeAway(next, leave, waiter, node, of);
+        messages.takeAway(next, leave, waiter, node, of);
         if (entry.get(now, waiter, node) <= of || anyRound) entry.set(next, 0, waiter, node);
         if (key.get(now, node) === waiter && (keyRound.get(now, node) <= of || anyRound))
           this.#giveToHead(next, node);
@@ -200,7 +185,7 @@ export class TicketQueue implements Model {
    * few nodes leaves all queues before (14.11).
    */
   #nextRound(now: State, step: Step, waiter: number): void {
-    const { nodes, rounds, phase, round } = this.#cells;
+    const { nodes, rounds, phase, round, messages } = this.#cells;
     if (phase.get(now, waiter) !== waiting) return;
     const current = round.get(now, waiter);
     const full = current === this.#bounds.rounds[waiter - 1];
@@ -211,9 +196,9 @@ export class TicketQueue implements Model {
       round.set(state, next, waiter);
       for (const node of nodes.all) {
         for (const of of rounds.all)
-          if (this.#mutant !== "a vote that was given up is counted again")
-            this.#takeAway(state, grant, waiter, node, of);
-        this.#send(state, enrolment, waiter, node, next);
+          if (!this.is("a vote that was given up is counted again"))
+            messages.takeAway(state, grant, waiter, node, of);
+        messages.send(state, enrolment, waiter, node, next);
       }
     };
     const renumbered = full ? ", with its rounds numbered anew" : "";
@@ -225,7 +210,7 @@ export class TicketQueue implements Model {
         `waiter ${waiter} reached too few nodes: it leaves all queues, and begins round ${next}${renumbered}`,
       (state) => {
         begin(state);
-        for (const node of nodes.all) this.#send(state, leave, waiter, node, next - 1);
+        for (const node of nodes.all) messages.send(state, leave, waiter, node, next - 1);
       },
       "fault",
     );
@@ -235,7 +220,7 @@ export class TicketQueue implements Model {
     const { nodes, key, keyRound, entry, messages } = this.#cells;
     return nodes.all.some(
       (node) =>
-        (messages.get(now, waiter, node, of) & ~grant) !== 0 ||
+        messages.areOnTheirWay(now, requests, waiter, node, of) ||
         entry.get(now, waiter, node) === of ||
         (key.get(now, node) === waiter && keyRound.get(now, node) === of),
     );
@@ -248,38 +233,34 @@ export class TicketQueue implements Model {
       entry.set(next, earlier(entry.get(next, waiter, node)), waiter, node);
       if (key.get(next, node) === waiter) keyRound.set(next, earlier(keyRound.get(next, node)), node);
       for (const of of rounds.all) {
-        messages.set(
-          next,
-          of < rounds.all.length ? messages.get(next, waiter, node, of + 1) : 0,
-          waiter,
-          node,
-          of,
-        );
+        const left = messages.takeAll(next, waiter, node, of);
+        if (of > 1) messages.send(next, left, waiter, node, of - 1);
       }
     }
   }
 
   /** Nodes whose yes or push the waiter counts: only those of its round. */
   #votes(now: State, waiter: number): number {
-    const { nodes, rounds, round } = this.#cells;
+    const { nodes, rounds, round, messages } = this.#cells;
     const current = round.get(now, waiter);
     const countsOld =
-      this.#mutant === "a yes or a push for an old round is counted in a later one" ||
-      this.#mutant === "a vote that was given up is counted again";
+      this.is("a yes or a push for an old round is counted in a later one") ||
+      this.is("a vote that was given up is counted again");
     const counted = rounds.all.filter((of) => of === current || (of < current && countsOld));
-    return nodes.all.filter((node) => counted.some((of) => this.#isOnItsWay(now, grant, waiter, node, of)))
-      .length;
+    return nodes.all.filter((node) =>
+      counted.some((of) => messages.areOnTheirWay(now, grant, waiter, node, of)),
+    ).length;
   }
 
   #goOn(now: State, step: Step, waiter: number): void {
-    const { nodes, phase, round } = this.#cells;
+    const { nodes, phase, round, messages } = this.#cells;
     const doing = phase.get(now, waiter);
     const current = round.get(now, waiter);
     const parts = (next: State): void => {
       this.#stop(next, waiter, gone);
-      for (const node of nodes.all) this.#send(next, leave, waiter, node, round.get(next, waiter));
+      for (const node of nodes.all) messages.send(next, leave, waiter, node, round.get(next, waiter));
     };
-    if (doing === waiting && this.#votes(now, waiter) >= 2) {
+    if (doing === waiting && this.#votes(now, waiter) >= quorum) {
       step(
         () => `waiter ${waiter} has a quorum, and holds the lock`,
         (next) => this.#stop(next, waiter, holding),
@@ -300,12 +281,11 @@ export class TicketQueue implements Model {
     const { nodes, rounds, key, keyRound, entry, phase, round, messages } = this.#cells;
     phase.set(next, then, waiter);
     for (const node of nodes.all) {
-      for (const of of rounds.all) this.#takeAway(next, grant, waiter, node, of);
+      for (const of of rounds.all) messages.takeAway(next, grant, waiter, node, of);
       if (then !== gone) continue;
       for (const of of rounds.all) {
-        const left = messages.get(next, waiter, node, of);
-        messages.set(next, 0, waiter, node, of);
-        this.#send(next, left, waiter, node, 1);
+        const left = messages.takeAll(next, waiter, node, of);
+        messages.send(next, left, waiter, node, 1);
       }
       entry.set(next, Math.min(1, entry.get(next, waiter, node)), waiter, node);
       if (key.get(next, node) === waiter) keyRound.set(next, 1, node);
@@ -314,15 +294,16 @@ export class TicketQueue implements Model {
   }
 
   #lose(now: State, step: Step, waiter: number, node: number, of: number): void {
+    const { messages } = this.#cells;
     for (const [what, name] of [
       [enrolment, "enrolment"],
       [grant, "yes or push"],
       [leave, "leave"],
     ] as const) {
-      if (!this.#isOnItsWay(now, what, waiter, node, of)) continue;
+      if (!messages.areOnTheirWay(now, what, waiter, node, of)) continue;
       step(
         () => `the ${name} of waiter ${waiter}, round ${of}, at node ${node} is lost`,
-        (next) => this.#takeAway(next, what, waiter, node, of),
+        (next) => messages.takeAway(next, what, waiter, node, of),
         "fault",
       );
     }
@@ -333,7 +314,7 @@ export class TicketQueue implements Model {
     const owner = key.get(now, node);
     if (
       owner !== 0 &&
-      this.#mutant !== "keys never expire" &&
+      !this.is("keys never expire") &&
       this.#mayExpire(now, owner, keyRound.get(now, node))
     ) {
       step(
@@ -343,7 +324,8 @@ export class TicketQueue implements Model {
           keyRound.set(next, 0, node);
         },
         // Where messages are never late, what renews or releases it arrives before.
-        this.#bounds.inOrder && rounds.all.some((of) => (messages.get(now, owner, node, of) & ~grant) !== 0)
+        this.#bounds.inOrder &&
+          rounds.all.some((of) => messages.areOnTheirWay(now, requests, owner, node, of))
           ? "fault"
           : undefined,
       );
@@ -380,10 +362,12 @@ export class TicketQueue implements Model {
   }
 
   #isOldEnrolmentNear(now: State): boolean {
-    const { nodes, key, keyRound } = this.#cells;
+    const { nodes, key, keyRound, messages } = this.#cells;
     return nodes.all.some((node) => {
       const owner = key.get(now, node);
-      return owner !== 0 && keyRound.get(now, node) === 2 && this.#isOnItsWay(now, enrolment, owner, node, 1);
+      return (
+        owner !== 0 && keyRound.get(now, node) === 2 && messages.areOnTheirWay(now, enrolment, owner, node, 1)
+      );
     });
   }
 }
@@ -396,8 +380,7 @@ function earlier(of: number): number {
 type Cells = ReturnType<typeof cellsOf>;
 
 function cellsOf(bounds: QueueBounds) {
-  const layout = new Layout();
-  const nodes = layout.sort(3, { interchangeable: true });
+  const { layout, nodes } = threeMasters();
   // The one with the smaller number has the smaller ticket.
   const waiters = layout.sort(bounds.rounds.length, { interchangeable: false });
   const rounds = layout.sort(Math.max(...bounds.rounds), { interchangeable: false });
@@ -411,7 +394,7 @@ function cellsOf(bounds: QueueBounds) {
   const round = layout.field([waiters]);
   const budget = new FaultBudget(layout, bounds.faults);
   // The network.
-  const messages = layout.field([waiters, nodes, rounds]);
+  const messages = new Messages(layout, [waiters, nodes, rounds]);
   /** Nobody has to leave for it: leaving is one of the things that go wrong. */
   const goal = {
     name: "everyone was served or is gone",
