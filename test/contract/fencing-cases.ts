@@ -1,5 +1,6 @@
 import type { Claim, LockNode } from "@quorlock/redlock";
 import { expect, it } from "vitest";
+import { ask } from "./ask.ts";
 import { type Context, claimOf, expectKey, long } from "./contract-case.ts";
 import type { DriverMaker } from "./driver.ts";
 import { until } from "./until.ts";
@@ -18,10 +19,10 @@ function yes(counter: number) {
 
 /** What is stored for the resources: gives up what `claim` holds, and asks. */
 async function storedAfter(node: LockNode, claim: Claim): Promise<number> {
-  await node.release(claim.resources, [claim.token]);
+  await ask(node).release(claim.resources, [claim.token]);
   const next = fenced(claim.resources, 1);
-  const answer = await node.vote(next);
-  await node.release(next.resources, [next.token]);
+  const answer = await ask(node).vote(next);
+  await ask(node).release(next.resources, [next.token]);
   if (answer.vote !== "yes" || answer.counter === undefined) throw new Error(JSON.stringify(answer));
   return answer.counter;
 }
@@ -29,7 +30,7 @@ async function storedAfter(node: LockNode, claim: Claim): Promise<number> {
 /** Fencing counters of one master: PROTOCOL 8, as far as a master decides it. */
 export function fencingCases(context: Context, { keepsCounters, queue }: DriverMaker): void {
   it("a claim that proposes nothing is told nothing", async () => {
-    expect(await context.node.vote(claimOf(1))).toEqual({ vote: "yes", remaining: long });
+    expect(await ask(context.node).vote(claimOf(1))).toEqual({ vote: "yes", remaining: long });
   });
 
   if (!keepsCounters) {
@@ -50,7 +51,7 @@ function voteCases(context: Context): void {
     const { node } = context;
     expect(node.keepsCounters).toBe(true);
     const first = fenced(1, 1000);
-    expect(await node.vote(first)).toEqual({ ...yes(0), counter: expect.any(Number) });
+    expect(await ask(node).vote(first)).toEqual({ ...yes(0), counter: expect.any(Number) });
     await expectKey(context, first.resources[0]!, first.token, long);
     expect(await storedAfter(node, first)).toBe(1000);
   });
@@ -58,18 +59,18 @@ function voteCases(context: Context): void {
   it("a larger one that is there stays", async () => {
     const { node } = context;
     const first = fenced(1, 5000);
-    await node.vote(first);
-    await node.release(first.resources, [first.token]);
+    await ask(node).vote(first);
+    await ask(node).release(first.resources, [first.token]);
     const second = fenced(first.resources, 4000);
-    expect(await node.vote(second)).toEqual(yes(5000));
+    expect(await ask(node).vote(second)).toEqual(yes(5000));
     expect(await storedAfter(node, second)).toBe(5000);
   });
 
   it("a refused vote stores nothing", async () => {
     const { node } = context;
     const holder = fenced(1, 1000);
-    await node.vote(holder);
-    expect(await node.vote(fenced(holder.resources, 9000))).toMatchObject({
+    await ask(node).vote(holder);
+    expect(await ask(node).vote(fenced(holder.resources, 9000))).toMatchObject({
       vote: "no",
       owner: holder.token,
     });
@@ -78,8 +79,8 @@ function voteCases(context: Context): void {
 
   it("asked again with its own token it finds its own proposal", async () => {
     const claim = fenced(1, 1000);
-    await context.node.vote(claim);
-    expect(await context.node.vote(claim)).toEqual(yes(1000));
+    await ask(context.node).vote(claim);
+    expect(await ask(context.node).vote(claim)).toEqual(yes(1000));
   });
 
   it("of several resources the largest counter is told, and all are raised", async () => {
@@ -90,20 +91,22 @@ function voteCases(context: Context): void {
       [other, 7000],
     ] as const) {
       const claim = fenced([resource], proposal);
-      await node.vote(claim);
-      await node.release([resource], [claim.token]);
+      await ask(node).vote(claim);
+      await ask(node).release([resource], [claim.token]);
     }
     const all = fenced([one, other, third], 5000);
-    expect(await node.vote(all)).toEqual(yes(7000));
-    await node.release(all.resources, [all.token]);
+    expect(await ask(node).vote(all)).toEqual(yes(7000));
+    await ask(node).release(all.resources, [all.token]);
     for (const resource of all.resources) expect(await storedAfter(node, fenced([resource], 1))).toBe(7000);
   });
 
   it("many at once are each told their own", async () => {
     const { node } = context;
     const claims = [10, 20, 30].map((proposal) => fenced(1, 1000 + proposal));
-    await Promise.all([...claims.map((claim) => node.vote(claim)), node.vote(claimOf(1))]);
-    expect(await Promise.all(claims.map((claim) => node.vote(claim)))).toEqual([1010, 1020, 1030].map(yes));
+    await Promise.all([...claims.map((claim) => ask(node).vote(claim)), ask(node).vote(claimOf(1))]);
+    expect(await Promise.all(claims.map((claim) => ask(node).vote(claim)))).toEqual(
+      [1010, 1020, 1030].map(yes),
+    );
   });
 }
 
@@ -111,20 +114,20 @@ function extensionCases(context: Context): void {
   it("an extension stores a token where the key is still mine", async () => {
     const { node } = context;
     const claim = fenced(1, 1000);
-    await node.vote(claim);
-    expect(await node.extend({ ...claim, proposal: 1500 }, false)).toEqual(yes(1000));
+    await ask(node).vote(claim);
+    expect(await ask(node).extend({ ...claim, proposal: 1500 }, false)).toEqual(yes(1000));
     expect(await storedAfter(node, claim)).toBe(1500);
   });
 
   it("it stores nothing where the key is free, or somebody else's", async () => {
     const { node } = context;
     const gone = fenced(1, 1000);
-    await node.vote(gone);
-    await node.release(gone.resources, [gone.token]);
-    expect(await node.extend({ ...gone, proposal: 9000 }, false)).toMatchObject({ vote: "no" });
+    await ask(node).vote(gone);
+    await ask(node).release(gone.resources, [gone.token]);
+    expect(await ask(node).extend({ ...gone, proposal: 9000 }, false)).toMatchObject({ vote: "no" });
     const holder = fenced(gone.resources, 1);
-    expect(await node.vote(holder)).toEqual(yes(1000));
-    expect(await node.extend({ ...gone, proposal: 9000 }, false)).toMatchObject({ vote: "no" });
+    expect(await ask(node).vote(holder)).toEqual(yes(1000));
+    expect(await ask(node).extend({ ...gone, proposal: 9000 }, false)).toMatchObject({ vote: "no" });
     expect(await storedAfter(node, holder)).toBe(1000);
   });
 }
@@ -132,13 +135,13 @@ function extensionCases(context: Context): void {
 function exactnessCases(context: Context): void {
   it.each([1_700_000_000_123_457, 4_503_599_627_370_497, most - 1])("%d is exact", async (proposal) => {
     const claim = fenced(1, proposal);
-    await context.node.vote(claim);
+    await ask(context.node).vote(claim);
     expect(await storedAfter(context.node, claim)).toBe(proposal);
   });
 
   it("what is near to 2^53 is refused, and no key is set", async () => {
     const claim = fenced(1, most);
-    expect(await context.node.vote(claim)).toMatchObject({ vote: "none", sent: true });
+    expect(await ask(context.node).vote(claim)).toMatchObject({ vote: "none", sent: true });
     expect(await context.master.get(claim.resources[0]!)).toBeNull();
   });
 }
@@ -151,29 +154,29 @@ function enrolment(claim: Claim) {
 function queueCases(context: Context): void {
   it("an enrolment that is granted at once stores what it proposes", async () => {
     const claim = fenced(1, 1000, "w1.1");
-    expect(await context.node.queue!.enrol(enrolment(claim))).toMatchObject({ counter: expect.any(Number) });
+    expect(await ask(context.node).enrol(enrolment(claim))).toMatchObject({ counter: expect.any(Number) });
     expect(await storedAfter(context.node, claim)).toBe(1000);
   });
 
   it("a key that is only set aside stores nothing, until the waiter asks", async () => {
     const { node } = context;
     const holder = fenced(1, 1000);
-    await node.vote(holder);
+    await ask(node).vote(holder);
     const waiter = fenced(holder.resources, 1200, "w3.1");
     // It listens nowhere.
-    await node.queue!.enrol(enrolment(waiter));
-    await node.release(holder.resources, [holder.token]);
+    await ask(node).enrol(enrolment(waiter));
+    await ask(node).release(holder.resources, [holder.token]);
     expect(await context.master.get(holder.resources[0]!)).toBe("w3.1");
     const next = fenced(holder.resources, 1200, "w3.2");
-    expect(await node.queue!.enrol(enrolment(next))).toEqual(yes(1000));
+    expect(await ask(node).enrol(enrolment(next))).toEqual(yes(1000));
   });
 
   it("a swap stores what the heir proposes", async () => {
     const { node } = context;
     const holder = fenced(1, 1000);
-    await node.vote(holder);
+    await ask(node).vote(holder);
     const heir = fenced(holder.resources, 1001);
-    expect(await node.queue!.swap(heir, holder.token)).toEqual(yes(1000));
+    expect(await ask(node).swap(heir, holder.token)).toEqual(yes(1000));
     expect(await storedAfter(node, heir)).toBe(1001);
   });
 }
@@ -188,10 +191,10 @@ function pushCases(context: Context): void {
       () => {},
     );
     const holder = fenced(2, 1000);
-    await node.vote(holder);
+    await ask(node).vote(holder);
     const waiter = fenced(holder.resources, 1200, "w2.7");
-    expect(await node.queue!.enrol(enrolment(waiter))).toMatchObject({ vote: "no" });
-    await node.release(holder.resources, [holder.token]);
+    expect(await ask(node).enrol(enrolment(waiter))).toMatchObject({ vote: "no" });
+    await ask(node).release(holder.resources, [holder.token]);
     await until("it is told", () => heard.length > 0);
     expect(heard).toEqual([["w2.7", 1000]]);
     expect(await storedAfter(node, waiter)).toBe(1200);

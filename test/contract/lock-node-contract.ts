@@ -1,5 +1,6 @@
 import type { Answer, Fault, LockNode, ReleaseAnswer } from "@quorlock/redlock";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { ask } from "./ask.ts";
 import { type Context, claimOf, expectKey, long, slack, type TestClaim } from "./contract-case.ts";
 import type { Driver, DriverMaker } from "./driver.ts";
 import { fencingCases } from "./fencing-cases.ts";
@@ -59,6 +60,7 @@ export function lockNodeContract(name: string, makeDriver: DriverMaker): void {
     describe("fencing", () => fencingCases(context, makeDriver));
     describe("first connection", () => firstConnectionCases(context));
     describe("lost connection", () => lostConnectionCases(context));
+    describe("answers", () => answerCases(context));
     describe("end", () => endCases(context));
   });
 }
@@ -66,24 +68,24 @@ export function lockNodeContract(name: string, makeDriver: DriverMaker): void {
 function voteCases(context: Context): void {
   it("sets a free key to the token, for the ttl", async () => {
     const claim = claimOf(1);
-    const answer = await context.node.vote(claim);
+    const answer = await ask(context.node).vote(claim);
     expect(answer).toEqual({ vote: "yes", remaining: long });
     await expectKey(context, claim.resources[0]!, claim.token, long);
   });
 
   it("sets a key that expires", async () => {
     const claim = claimOf(1, 60);
-    expect(await context.node.vote(claim)).toMatchObject({ vote: "yes" });
+    expect(await ask(context.node).vote(claim)).toMatchObject({ vote: "yes" });
     expect(await context.master.pttl(claim.resources[0]!)).toBeLessThanOrEqual(60);
     await until("the key is gone", async () => (await context.master.get(claim.resources[0]!)) === null);
-    expect(await context.node.vote(claimOf(claim.resources))).toMatchObject({ vote: "yes" });
+    expect(await ask(context.node).vote(claimOf(claim.resources))).toMatchObject({ vote: "yes" });
   });
 
   it("leaves a foreign key alone, and tells its owner and what remains of it", async () => {
     const claim = claimOf(1);
     const [resource] = claim.resources;
     await context.master.set(resource!, "somebody", 30_000);
-    const answer = await context.node.vote(claim);
+    const answer = await ask(context.node).vote(claim);
     expect(answer).toEqual({ vote: "no", resource, owner: "somebody", remaining: expect.any(Number) });
     expectBetween(answer, 30_000 - slack, 30_000);
     await expectKey(context, resource!, "somebody", 30_000);
@@ -93,15 +95,15 @@ function voteCases(context: Context): void {
     const claim = claimOf(1);
     const [resource] = claim.resources;
     await context.master.set(resource!, "somebody");
-    const answer = await context.node.vote(claim);
+    const answer = await ask(context.node).vote(claim);
     expect(answer).toEqual({ vote: "no", resource, owner: "somebody", remaining: Number.POSITIVE_INFINITY });
     expect(await context.master.pttl(resource!)).toBe(-1);
   });
 
   it("counts its own token as a yes, and renews it (PROTOCOL 2.7, 14.2)", async () => {
     const claim = claimOf(1, 20_000);
-    await context.node.vote(claim);
-    const again = await context.node.vote({ ...claim, ttl: long });
+    await ask(context.node).vote(claim);
+    const again = await ask(context.node).vote({ ...claim, ttl: long });
     expect(again).toMatchObject({ vote: "yes" });
     expectBetween(again, long - 1, long);
     await expectKey(context, claim.resources[0]!, claim.token, long);
@@ -109,8 +111,8 @@ function voteCases(context: Context): void {
 
   it("never shortens its own key (PROTOCOL 14.1)", async () => {
     const claim = claimOf(1);
-    await context.node.vote(claim);
-    const again = await context.node.vote({ ...claim, ttl: 1000 });
+    await ask(context.node).vote(claim);
+    const again = await ask(context.node).vote({ ...claim, ttl: 1000 });
     expect(again).toMatchObject({ vote: "yes" });
     expectBetween(again, 1000, long);
     await expectKey(context, claim.resources[0]!, claim.token, long);
@@ -120,7 +122,7 @@ function voteCases(context: Context): void {
 function severalCases(context: Context): void {
   it("sets all of them", async () => {
     const claim = claimOf(5);
-    expect(await context.node.vote(claim)).toEqual({ vote: "yes", remaining: long });
+    expect(await ask(context.node).vote(claim)).toEqual({ vote: "yes", remaining: long });
     for (const resource of claim.resources) await expectKey(context, resource, claim.token, long);
   });
 
@@ -128,7 +130,7 @@ function severalCases(context: Context): void {
     const claim = claimOf(4);
     const [first, second, third, fourth] = claim.resources as [string, string, string, string];
     await context.master.set(third, "somebody", 30_000);
-    const answer = await context.node.vote(claim);
+    const answer = await ask(context.node).vote(claim);
     expect(answer).toEqual({
       vote: "no",
       resource: third,
@@ -145,7 +147,7 @@ function severalCases(context: Context): void {
     const [shorter, free, longer] = claim.resources as [string, string, string];
     await context.master.set(shorter, claim.token, 20_000);
     await context.master.set(longer, claim.token, 3 * long);
-    const answer = await context.node.vote(claim);
+    const answer = await ask(context.node).vote(claim);
     expect(answer).toMatchObject({ vote: "yes" });
     expectBetween(answer, long - 1, long);
     await expectKey(context, shorter, claim.token, long);
@@ -158,7 +160,7 @@ function severalCases(context: Context): void {
     const [mine, foreign] = claim.resources as [string, string];
     await context.master.set(mine, claim.token, 20_000);
     await context.master.set(foreign, "somebody", 30_000);
-    expect(await context.node.vote(claim)).toMatchObject({ vote: "no", resource: foreign });
+    expect(await ask(context.node).vote(claim)).toMatchObject({ vote: "no", resource: foreign });
     await expectKey(context, mine, claim.token, 20_000);
   });
 }
@@ -169,8 +171,8 @@ function extendCases(context: Context): void {
 
     it(`renews its keys, ${how}`, async () => {
       const claim = claimOf(2, 20_000);
-      await context.node.vote(claim);
-      const answer = await context.node.extend({ ...claim, ttl: long }, repair);
+      await ask(context.node).vote(claim);
+      const answer = await ask(context.node).extend({ ...claim, ttl: long }, repair);
       expect(answer).toMatchObject({ vote: "yes" });
       expectBetween(answer, long - 1, long);
       for (const resource of claim.resources) await expectKey(context, resource, claim.token, long);
@@ -178,8 +180,8 @@ function extendCases(context: Context): void {
 
     it(`never shortens, and tells what there is, ${how} (PROTOCOL 14.1)`, async () => {
       const claim = claimOf(1);
-      await context.node.vote(claim);
-      const answer = await context.node.extend({ ...claim, ttl: 1 }, repair);
+      await ask(context.node).vote(claim);
+      const answer = await ask(context.node).extend({ ...claim, ttl: 1 }, repair);
       expect(answer).toMatchObject({ vote: "yes" });
       // A resumed lock learns from it how long its keys live.
       expectBetween(answer, long - slack, long);
@@ -191,7 +193,7 @@ function extendCases(context: Context): void {
       const [mine, foreign] = claim.resources as [string, string];
       await context.master.set(mine, claim.token, 20_000);
       await context.master.set(foreign, "somebody", 30_000);
-      const answer = await context.node.extend(claim, repair);
+      const answer = await ask(context.node).extend(claim, repair);
       expect(answer).toMatchObject({ vote: "no", resource: foreign, owner: "somebody" });
       expectBetween(answer, 30_000 - slack, 30_000);
       await expectKey(context, mine, claim.token, 20_000);
@@ -201,7 +203,7 @@ function extendCases(context: Context): void {
     it(`leaves its own key without expiry as it is, ${how}`, async () => {
       const claim = claimOf(1);
       await context.master.set(claim.resources[0]!, claim.token);
-      const answer = await context.node.extend(claim, repair);
+      const answer = await ask(context.node).extend(claim, repair);
       expect(answer).toEqual({ vote: "yes", remaining: Number.POSITIVE_INFINITY });
       expect(await context.master.pttl(claim.resources[0]!)).toBe(-1);
     });
@@ -211,7 +213,7 @@ function extendCases(context: Context): void {
     const claim = claimOf(2);
     const [mine, free] = claim.resources as [string, string];
     await context.master.set(mine, claim.token, 20_000);
-    const answer = await context.node.extend(claim, false);
+    const answer = await ask(context.node).extend(claim, false);
     expect(answer).toEqual({ vote: "no", resource: free, owner: undefined, remaining: 0 });
     expect(await context.master.get(free)).toBeNull();
     await expectKey(context, mine, claim.token, 20_000);
@@ -221,14 +223,14 @@ function extendCases(context: Context): void {
     const claim = claimOf(2);
     const [mine, free] = claim.resources as [string, string];
     await context.master.set(mine, claim.token, 20_000);
-    expect(await context.node.extend(claim, true)).toEqual({ vote: "yes", remaining: long });
+    expect(await ask(context.node).extend(claim, true)).toEqual({ vote: "yes", remaining: long });
     for (const resource of [mine, free]) await expectKey(context, resource, claim.token, long);
   });
 
   it("takes the longest ttl there is", async () => {
     const claim = claimOf(1, Number.MAX_SAFE_INTEGER);
-    expect(await context.node.vote(claim)).toEqual({ vote: "yes", remaining: Number.MAX_SAFE_INTEGER });
-    const answer = await context.node.extend(claim, true);
+    expect(await ask(context.node).vote(claim)).toEqual({ vote: "yes", remaining: Number.MAX_SAFE_INTEGER });
+    const answer = await ask(context.node).extend(claim, true);
     // The parser of ioredis 6 reads whole numbers this large one too high or too low.
     expectBetween(answer, Number.MAX_SAFE_INTEGER - slack, Number.MAX_SAFE_INTEGER + 1);
   });
@@ -237,22 +239,22 @@ function extendCases(context: Context): void {
 function releaseCases(context: Context): void {
   it("deletes what holds its token", async () => {
     const claim = claimOf(3);
-    await context.node.vote(claim);
-    expect(await context.node.release(claim.resources, [claim.token])).toEqual({ vote: "yes" });
+    await ask(context.node).vote(claim);
+    expect(await ask(context.node).release(claim.resources, [claim.token])).toEqual({ vote: "yes" });
     for (const resource of claim.resources) expect(await context.master.get(resource)).toBeNull();
   });
 
   it("is a no the second time, and does no harm", async () => {
     const claim = claimOf(1);
-    await context.node.vote(claim);
-    await context.node.release(claim.resources, [claim.token]);
-    expect(await context.node.release(claim.resources, [claim.token])).toEqual({ vote: "no" });
+    await ask(context.node).vote(claim);
+    await ask(context.node).release(claim.resources, [claim.token]);
+    expect(await ask(context.node).release(claim.resources, [claim.token])).toEqual({ vote: "no" });
   });
 
   it("leaves a foreign key alone", async () => {
     const [resource] = claimOf(1).resources as [string];
     await context.master.set(resource, "somebody", 30_000);
-    expect(await context.node.release([resource], ["mine"])).toEqual({ vote: "no" });
+    expect(await ask(context.node).release([resource], ["mine"])).toEqual({ vote: "no" });
     await expectKey(context, resource, "somebody", 30_000);
   });
 
@@ -261,7 +263,7 @@ function releaseCases(context: Context): void {
     const [mine, foreign] = claim.resources as [string, string];
     await context.master.set(mine, claim.token, long);
     await context.master.set(foreign, "somebody", long);
-    expect(await context.node.release(claim.resources, [claim.token])).toEqual({ vote: "no" });
+    expect(await ask(context.node).release(claim.resources, [claim.token])).toEqual({ vote: "no" });
     expect(await context.master.get(mine)).toBeNull();
     expect(await context.master.get(foreign)).toBe("somebody");
   });
@@ -272,8 +274,8 @@ function releaseCases(context: Context): void {
     await context.master.set(first, "older", long);
     await context.master.set(second, "newer", long);
     await context.master.set(foreign, "old", long);
-    expect(await context.node.release([first, second], ["newer", "older"])).toEqual({ vote: "yes" });
-    expect(await context.node.release([foreign], ["newer", "older"])).toEqual({ vote: "no" });
+    expect(await ask(context.node).release([first, second], ["newer", "older"])).toEqual({ vote: "yes" });
+    expect(await ask(context.node).release([foreign], ["newer", "older"])).toEqual({ vote: "no" });
     expect(await context.master.get(first)).toBeNull();
     expect(await context.master.get(second)).toBeNull();
     expect(await context.master.get(foreign)).toBe("old");
@@ -285,11 +287,11 @@ function inspectCases(context: Context): void {
     const [held, free, endless] = claimOf(3).resources as [string, string, string];
     await context.master.set(held, "somebody", 30_000);
     await context.master.set(endless, "somebody else");
-    const holding = await context.node.inspect(held);
+    const holding = await ask(context.node).inspect(held);
     expect(holding).toMatchObject({ owner: "somebody" });
     expectBetween(holding, 30_000 - slack, 30_000);
-    expect(await context.node.inspect(free)).toEqual({ owner: undefined, remaining: 0, queueLength: 0 });
-    expect(await context.node.inspect(endless)).toEqual({
+    expect(await ask(context.node).inspect(free)).toEqual({ owner: undefined, remaining: 0, queueLength: 0 });
+    expect(await ask(context.node).inspect(endless)).toEqual({
       owner: "somebody else",
       remaining: Number.POSITIVE_INFINITY,
       queueLength: 0,
@@ -300,12 +302,12 @@ function inspectCases(context: Context): void {
 
 function wrongTypeCases(context: Context): void {
   const calls: Record<string, (node: LockNode, claim: TestClaim) => Promise<unknown>> = {
-    "a vote": (node, claim) => node.vote({ ...claim, resources: claim.resources.slice(1) }),
-    "a vote for several": (node, claim) => node.vote(claim),
-    "an extension": (node, claim) => node.extend(claim, false),
-    "a repair": (node, claim) => node.extend(claim, true),
-    "a release": (node, claim) => node.release(claim.resources, [claim.token]),
-    inspect: (node, claim) => node.inspect(claim.resources[1]!),
+    "a vote": (node, claim) => ask(node).vote({ ...claim, resources: claim.resources.slice(1) }),
+    "a vote for several": (node, claim) => ask(node).vote(claim),
+    "an extension": (node, claim) => ask(node).extend(claim, false),
+    "a repair": (node, claim) => ask(node).extend(claim, true),
+    "a release": (node, claim) => ask(node).release(claim.resources, [claim.token]),
+    inspect: (node, claim) => ask(node).inspect(claim.resources[1]!),
   };
   for (const [what, call] of Object.entries(calls)) {
     it(`makes ${what} a fault with the master's word for it, and no rejection`, async () => {
@@ -321,7 +323,7 @@ function wrongTypeCases(context: Context): void {
   it("leaves the other resources of a vote unset", async () => {
     const claim = claimOf(2);
     await context.master.setList(claim.resources[1]!);
-    await context.node.vote(claim);
+    await ask(context.node).vote(claim);
     expect(await context.master.get(claim.resources[0]!)).toBeNull();
   });
 }
@@ -342,25 +344,25 @@ function nameCases(context: Context): void {
       const claim = claimOf([resource, `${resource}2`]);
       const one = claimOf([`${resource}3`]);
       for (const each of [claim, one]) {
-        expect(await context.node.vote(each)).toMatchObject({ vote: "yes" });
+        expect(await ask(context.node).vote(each)).toMatchObject({ vote: "yes" });
         for (const key of each.resources) expect(await context.master.get(key)).toBe(each.token);
-        expect(await context.node.vote(claimOf(each.resources))).toMatchObject({
+        expect(await ask(context.node).vote(claimOf(each.resources))).toMatchObject({
           vote: "no",
           resource: each.resources[0],
           owner: each.token,
         });
-        expect(await context.node.release(each.resources, [each.token])).toEqual({ vote: "yes" });
+        expect(await ask(context.node).release(each.resources, [each.token])).toEqual({ vote: "yes" });
       }
     });
   }
 
   it("compares tokens as text, also those that look like numbers", async () => {
     const claim = claimOf(1, long, "0007e1");
-    await context.node.vote(claim);
-    expect(await context.node.release(claim.resources, ["70"])).toEqual({ vote: "no" });
-    const answer = await context.node.vote(claimOf(claim.resources));
+    await ask(context.node).vote(claim);
+    expect(await ask(context.node).release(claim.resources, ["70"])).toEqual({ vote: "no" });
+    const answer = await ask(context.node).vote(claimOf(claim.resources));
     expect(answer).toMatchObject({ vote: "no", owner: "0007e1" });
-    expect(await context.node.release(claim.resources, ["0007e1"])).toEqual({ vote: "yes" });
+    expect(await ask(context.node).release(claim.resources, ["0007e1"])).toEqual({ vote: "yes" });
   });
 }
 
@@ -371,8 +373,8 @@ function orderCases(context: Context): void {
   for (const count of [1, 3]) {
     it(`a release right behind a vote for ${count} leaves nothing`, async () => {
       const claim = claimOf(count);
-      const vote = context.node.vote(claim);
-      const release = context.node.release(claim.resources, [claim.token]);
+      const vote = ask(context.node).vote(claim);
+      const release = ask(context.node).release(claim.resources, [claim.token]);
       expect(await vote).toMatchObject({ vote: "yes" });
       expect(await release).toEqual({ vote: "yes" });
       for (const resource of claim.resources) expect(await context.master.get(resource)).toBeNull();
@@ -380,8 +382,8 @@ function orderCases(context: Context): void {
 
     it(`a release right behind a repair of ${count} leaves nothing`, async () => {
       const claim = claimOf(count);
-      const repair = context.node.extend(claim, true);
-      const release = context.node.release(claim.resources, [claim.token]);
+      const repair = ask(context.node).extend(claim, true);
+      const release = ask(context.node).release(claim.resources, [claim.token]);
       expect(await repair).toMatchObject({ vote: "yes" });
       expect(await release).toEqual({ vote: "yes" });
       for (const resource of claim.resources) expect(await context.master.get(resource)).toBeNull();
@@ -391,9 +393,9 @@ function orderCases(context: Context): void {
   it("a vote behind a release gets what that gave up", async () => {
     const mine = claimOf(2);
     const next = claimOf(mine.resources);
-    await context.node.vote(mine);
-    const release = context.node.release(mine.resources, [mine.token]);
-    const vote = context.node.vote(next);
+    await ask(context.node).vote(mine);
+    const release = ask(context.node).release(mine.resources, [mine.token]);
+    const vote = ask(context.node).vote(next);
     expect(await release).toEqual({ vote: "yes" });
     expect(await vote).toMatchObject({ vote: "yes" });
     for (const resource of next.resources) expect(await context.master.get(resource)).toBe(next.token);
@@ -401,13 +403,15 @@ function orderCases(context: Context): void {
 
   it("answers each of a hundred calls at once with its own answer", async () => {
     const claims = Array.from({ length: 100 }, (_, index) => claimOf((index % 3) + 1));
-    const votes = await Promise.all(claims.map((claim) => context.node.vote(claim)));
+    const votes = await Promise.all(claims.map((claim) => ask(context.node).vote(claim)));
     expect(votes.every(({ vote }) => vote === "yes")).toBe(true);
-    const rivals = await Promise.all(claims.map(({ resources }) => context.node.vote(claimOf(resources))));
+    const rivals = await Promise.all(
+      claims.map(({ resources }) => ask(context.node).vote(claimOf(resources))),
+    );
     expect(rivals.map((answer) => "owner" in answer && answer.owner)).toEqual(
       claims.map(({ token }) => token),
     );
-    const releases = claims.map((claim) => context.node.release(claim.resources, [claim.token]));
+    const releases = claims.map((claim) => ask(context.node).release(claim.resources, [claim.token]));
     expect((await Promise.all(releases)).every(({ vote }) => vote === "yes")).toBe(true);
   });
 }
@@ -416,33 +420,33 @@ function forgottenScriptCases(context: Context): void {
   it("are sent again, by a vote, an extension and a release", async () => {
     const claim = claimOf(2, 20_000);
     await context.master.forgetScripts();
-    expect(await context.node.vote(claim)).toMatchObject({ vote: "yes" });
+    expect(await ask(context.node).vote(claim)).toMatchObject({ vote: "yes" });
     await context.master.forgetScripts();
-    expect(await context.node.extend({ ...claim, ttl: long }, true)).toMatchObject({ vote: "yes" });
+    expect(await ask(context.node).extend({ ...claim, ttl: long }, true)).toMatchObject({ vote: "yes" });
     await context.master.forgetScripts();
-    expect(await context.node.release(claim.resources, [claim.token])).toEqual({ vote: "yes" });
+    expect(await ask(context.node).release(claim.resources, [claim.token])).toEqual({ vote: "yes" });
   });
 
   it("still tell by whom a vote was refused", async () => {
     const claim = claimOf(1);
     await context.master.set(claim.resources[0]!, "somebody", 30_000);
     await context.master.forgetScripts();
-    expect(await context.node.vote(claim)).toMatchObject({ vote: "no", owner: "somebody" });
+    expect(await ask(context.node).vote(claim)).toMatchObject({ vote: "no", owner: "somebody" });
   });
 
   for (const [what, call] of Object.entries({
-    vote: (node: LockNode, claim: TestClaim) => node.vote(claim),
-    repair: (node: LockNode, claim: TestClaim) => node.extend(claim, true),
+    vote: (node: LockNode, claim: TestClaim) => ask(node).vote(claim),
+    repair: (node: LockNode, claim: TestClaim) => ask(node).extend(claim, true),
   })) {
     it.each(["all", "all but that of the release"])(
       `leave nothing of a ${what} that was given up before they were missed: %s`,
       async (forgotten) => {
         const claim = claimOf(2);
         await context.master.forgetScripts();
-        if (forgotten !== "all") await context.node.release(claim.resources, [claim.token]);
+        if (forgotten !== "all") await ask(context.node).release(claim.resources, [claim.token]);
         const answer = call(context.node, claim);
         claim.abandoned = true;
-        const release = context.node.release(claim.resources, [claim.token]);
+        const release = ask(context.node).release(claim.resources, [claim.token]);
         await answer;
         await release;
         for (const resource of claim.resources) expect(await context.master.get(resource)).toBeNull();
@@ -455,7 +459,7 @@ function firstConnectionCases(context: Context): void {
   it("is waited for", async () => {
     context.path.hold();
     const claim = claimOf(1);
-    const { isSettled, answer } = watch(context.connect().vote(claim));
+    const { isSettled, answer } = watch(ask(context.connect()).vote(claim));
     await context.path.held();
     await turn();
     expect(isSettled()).toBe(false);
@@ -469,10 +473,10 @@ function firstConnectionCases(context: Context): void {
     const node = context.connect();
     const [claim, next] = [claimOf(2), claimOf(1)];
     const answers = [
-      node.vote(claim),
-      node.vote(next),
-      node.release(claim.resources, [claim.token]),
-      node.release(next.resources, [next.token]),
+      ask(node).vote(claim),
+      ask(node).vote(next),
+      ask(node).release(claim.resources, [claim.token]),
+      ask(node).release(next.resources, [next.token]),
     ];
     await context.path.held();
     context.path.deliver();
@@ -486,13 +490,15 @@ function firstConnectionCases(context: Context): void {
     context.path.hold();
     const node = context.connect();
     const claims = [claimOf(1), claimOf(2), claimOf(1)];
-    const answers = claims.map((claim, index) => (index < 2 ? node.vote(claim) : node.extend(claim, true)));
+    const answers = claims.map((claim, index) =>
+      index < 2 ? ask(node).vote(claim) : ask(node).extend(claim, true),
+    );
     await context.path.held();
     for (const claim of claims) claim.abandoned = true;
     context.path.deliver();
     for (const answer of answers) expect(await answer).toMatchObject({ vote: "none", sent: false });
     // What was sent is in front of this.
-    await node.inspect("anything");
+    await ask(node).inspect("anything");
     for (const { resources } of claims) expect(await context.master.get(resources[0]!)).toBeNull();
   });
 
@@ -501,29 +507,29 @@ function firstConnectionCases(context: Context): void {
     const node = context.connect();
     const claim = claimOf(1);
     const unreachable = { vote: "none", sent: false, error: { reason: "UNREACHABLE" } };
-    expect(await withinOneSecond(node.vote(claim))).toMatchObject(unreachable);
-    const { isSettled, answer } = watch(node.vote(claim));
+    expect(await withinOneSecond(ask(node).vote(claim))).toMatchObject(unreachable);
+    const { isSettled, answer } = watch(ask(node).vote(claim));
     await turn();
     expect(isSettled()).toBe(true);
     expect(await answer).toMatchObject(unreachable);
     await context.path.heal();
     await untilReachable(node);
-    expect(await node.vote(claim)).toMatchObject({ vote: "yes" });
+    expect(await ask(node).vote(claim)).toMatchObject({ vote: "yes" });
   });
 }
 
 function lostConnectionCases(context: Context): void {
   const calls: Record<string, (node: LockNode, claim: TestClaim) => Promise<unknown>> = {
-    vote: (node, claim) => node.vote(claim),
-    extend: (node, claim) => node.extend(claim, true),
-    release: (node, claim) => node.release(claim.resources, [claim.token]),
-    inspect: (node, claim) => node.inspect(claim.resources[0]!),
+    vote: (node, claim) => ask(node).vote(claim),
+    extend: (node, claim) => ask(node).extend(claim, true),
+    release: (node, claim) => ask(node).release(claim.resources, [claim.token]),
+    inspect: (node, claim) => ask(node).inspect(claim.resources[0]!),
   };
 
   it("makes every call a fault at once, and nothing is sent later", async () => {
     await context.path.cut();
     await until("the loss is noticed", async () => {
-      const answer = await context.node.inspect("anything");
+      const answer = await ask(context.node).inspect("anything");
       return "sent" in answer && !answer.sent;
     });
     const claim = claimOf(1);
@@ -543,10 +549,10 @@ function lostConnectionCases(context: Context): void {
   });
 
   for (const [what, call] of Object.entries({
-    "vote for one": (node: LockNode, claim: TestClaim) => node.vote(claim),
+    "vote for one": (node: LockNode, claim: TestClaim) => ask(node).vote(claim),
     "vote for several": (node: LockNode, claim: TestClaim) =>
-      node.vote({ ...claim, resources: [...claim.resources, `${claim.resources[0]}+`] }),
-    repair: (node: LockNode, claim: TestClaim) => node.extend(claim, true),
+      ask(node).vote({ ...claim, resources: [...claim.resources, `${claim.resources[0]}+`] }),
+    repair: (node: LockNode, claim: TestClaim) => ask(node).extend(claim, true),
   })) {
     it(`never sends an unanswered ${what} again`, async () => {
       const claim = claimOf(1);
@@ -562,7 +568,7 @@ function lostConnectionCases(context: Context): void {
       context.path.deliver();
       await untilReachable(context.node);
       // Whatever would have been sent again is in front of this, on the same connection.
-      expect(await context.node.inspect(claim.resources[0]!)).toEqual({
+      expect(await ask(context.node).inspect(claim.resources[0]!)).toEqual({
         owner: undefined,
         remaining: 0,
         queueLength: 0,
@@ -573,14 +579,14 @@ function lostConnectionCases(context: Context): void {
   it("an answer that was lost with it is given again when asked again", async () => {
     const claim = claimOf(1);
     context.path.holdReplies();
-    const lost = context.node.vote(claim);
+    const lost = ask(context.node).vote(claim);
     await context.path.heldReplies();
     context.path.reset();
     context.path.deliverReplies();
     expect(await withinOneSecond(lost)).toMatchObject({ vote: "none", sent: true });
     await expectKey(context, claim.resources[0]!, claim.token, long);
     await untilReachable(context.node);
-    expect(await context.node.vote(claim)).toMatchObject({ vote: "yes" });
+    expect(await ask(context.node).vote(claim)).toMatchObject({ vote: "yes" });
   });
 
   it("is told each time it stands again, and that it stands at first", async () => {
@@ -594,17 +600,63 @@ function lostConnectionCases(context: Context): void {
     for (const times of [2, 3]) {
       context.path.reset();
       await until(`onReady for the ${times}. time`, () => ready === times);
-      expect(await node.inspect("anything")).toMatchObject({ remaining: 0 });
+      expect(await ask(node).inspect("anything")).toMatchObject({ remaining: 0 });
     }
   });
 
   it("when it stands, calls made by those who are told are sent", async () => {
     const claim = claimOf(1);
     const told: Array<Promise<Answer | ReleaseAnswer>> = [];
-    context.node.onReady(() => void told.push(context.node.vote(claim)));
+    context.node.onReady(() => void told.push(ask(context.node).vote(claim)));
     context.path.reset();
     await until("onReady", () => told.length > 0);
     expect(await told[0]).toMatchObject({ vote: "yes" });
+  });
+}
+
+function answerCases(context: Context): void {
+  /** Calls everything, and counts the answers to each call. */
+  const callAll = (): { answers: readonly number[]; isOver: () => boolean } => {
+    const claim = claimOf(1);
+    const several = claimOf(2);
+    const { node } = context;
+    const calls: ReadonlyArray<(settle: () => void) => void> = [
+      (settle) => node.vote(claim, settle),
+      // Refused, it asks by whom: that is a second command.
+      (settle) => node.vote(claimOf(claim.resources), settle),
+      (settle) => node.vote(several, settle),
+      (settle) => node.extend(several, true, settle),
+      (settle) => node.inspect(claim.resources[0]!, settle),
+      (settle) => node.release(several.resources, [several.token], settle),
+      (settle) => node.vote({ ...claimOf(1), abandoned: true }, settle),
+    ];
+    const answers = calls.map(() => 0);
+    calls.forEach((call, index) => {
+      call(() => {
+        answers[index] = answers[index]! + 1;
+      });
+    });
+    return { answers, isOver: () => answers.every((count) => count > 0) };
+  };
+
+  it("are one to each call", async () => {
+    const { answers, isOver } = callAll();
+    await until("all are answered", isOver);
+    await ask(context.node).inspect("anything");
+    await turn();
+    expect(new Set(answers)).toEqual(new Set([1]));
+  });
+
+  it("are one to each call where the connection is lost meanwhile, and there is a next one", async () => {
+    context.path.holdReplies();
+    const { answers, isOver } = callAll();
+    await context.path.heldReplies();
+    context.path.reset();
+    context.path.deliverReplies();
+    await until("all are answered", isOver);
+    await untilReachable(context.node);
+    await turn();
+    expect(new Set(answers)).toEqual(new Set([1]));
   });
 }
 
@@ -617,11 +669,11 @@ function endCases(context: Context): void {
   for (const how of ["close", "disconnect"] as const) {
     it(`${how} ends the connections, and everything is a fault from then on`, async () => {
       const claim = claimOf(1);
-      await context.node.vote(claim);
+      await ask(context.node).vote(claim);
       await context.node[how]();
       await until("no connection is left", () => context.path.connections === 0);
       const late = claimOf(1);
-      expect(await withinOneSecond(context.node.vote(late))).toMatchObject({ vote: "none" });
+      expect(await withinOneSecond(ask(context.node).vote(late))).toMatchObject({ vote: "none" });
       expect(await context.master.get(late.resources[0]!)).toBeNull();
       expect(await context.master.get(claim.resources[0]!)).toBe(claim.token);
     });
@@ -629,8 +681,8 @@ function endCases(context: Context): void {
 
   it("close sends what was called before it", async () => {
     const claim = claimOf(1);
-    await context.node.vote(claim);
-    void context.node.release(claim.resources, [claim.token]);
+    await ask(context.node).vote(claim);
+    void ask(context.node).release(claim.resources, [claim.token]);
     await context.node.close();
     await until("the key is gone", async () => (await context.master.get(claim.resources[0]!)) === null);
   });
@@ -638,8 +690,8 @@ function endCases(context: Context): void {
 
 async function knowScripts(context: Context): Promise<void> {
   const claim = claimOf(2);
-  await context.node.extend(claim, false);
-  await context.node.release(claim.resources, [claim.token]);
+  await ask(context.node).extend(claim, false);
+  await ask(context.node).release(claim.resources, [claim.token]);
 }
 
 function expectBetween(answer: object, least: number, most: number): void {
@@ -649,7 +701,7 @@ function expectBetween(answer: object, least: number, most: number): void {
 }
 
 function untilReachable(node: LockNode): Promise<void> {
-  return until(`${node.name} answers`, async () => !("vote" in (await node.inspect("anything"))));
+  return until(`${node.name} answers`, async () => !("vote" in (await ask(node).inspect("anything"))));
 }
 
 function watch<T>(answer: Promise<T>): { isSettled: () => boolean; answer: Promise<T> } {

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
-import type { Enrolment, LockNode } from "@quorlock/redlock";
+import type { Answer, Enrolment, LockNode, ReleaseAnswer } from "@quorlock/redlock";
 import { describe, expect, it } from "vitest";
+import { ask } from "./ask.ts";
 import { type Context, claimOf, expectKey, long, slack } from "./contract-case.ts";
 import type { DriverMaker } from "./driver.ts";
 import { until } from "./until.ts";
@@ -16,11 +17,9 @@ interface Waiter {
   listening: number;
   token(round: number): string;
   /** Enrols for the first time, or again. Smaller tickets come first. */
-  enrol(resources: readonly string[], options?: Partial<Enrolment> & { round?: number }): ReturnType<Enrol>;
-  leave(resources: readonly string[], round?: number): ReturnType<LockNode["release"]>;
+  enrol(resources: readonly string[], options?: Partial<Enrolment> & { round?: number }): Promise<Answer>;
+  leave(resources: readonly string[], round?: number): Promise<ReleaseAnswer>;
 }
-
-type Enrol = NonNullable<LockNode["queue"]>["enrol"];
 
 async function waiterAt(node: LockNode, ticket: number, listens = true): Promise<Waiter> {
   const id = randomBytes(8).toString("hex");
@@ -33,8 +32,8 @@ async function waiterAt(node: LockNode, ticket: number, listens = true): Promise
     listening: 0,
     token,
     enrol: (resources, { round = 1, ...options } = {}) =>
-      node.queue!.enrol({ ...claimOf(resources, long, token(round)), ticket, patience: long, ...options }),
-    leave: (resources, round = 1) => node.release(resources, [token(round)]),
+      ask(node).enrol({ ...claimOf(resources, long, token(round)), ticket, patience: long, ...options }),
+    leave: (resources, round = 1) => ask(node).release(resources, [token(round)]),
   };
   const hear = (heard: string): void => void waiter.heard.push(heard);
   const begin = (): void => {
@@ -71,7 +70,7 @@ export function queueCases(context: Context, queue: DriverMaker["queue"]): void 
 }
 
 async function queueLength(context: Context, resource: string): Promise<number> {
-  return ((await context.node.inspect(resource)) as { queueLength: number }).queueLength;
+  return ((await ask(context.node).inspect(resource)) as { queueLength: number }).queueLength;
 }
 
 function enrolmentCases(context: Context): void {
@@ -122,7 +121,7 @@ function enrolmentCases(context: Context): void {
     await context.master.set(resource, "somebody", long);
     await second.enrol([resource], { ticket: 5 });
     await first.enrol([resource], { ticket: 5 });
-    await context.node.release([resource], ["somebody"]);
+    await ask(context.node).release([resource], ["somebody"]);
     expect(await context.master.get(resource)).toBe(first.token(1));
   });
 
@@ -134,7 +133,7 @@ function enrolmentCases(context: Context): void {
     await dead.enrol([resource], { patience: 60 });
     await until("the place is gone", async () => (await context.master.place(resource, dead.id)) === -2);
     expect(await context.master.place(resource, alive.id)).toBeGreaterThan(long - slack);
-    await context.node.release([resource], ["somebody"]);
+    await ask(context.node).release([resource], ["somebody"]);
     expect(await context.master.get(resource)).toBe(alive.token(1));
   });
 
@@ -155,9 +154,12 @@ function enrolmentCases(context: Context): void {
     await context.master.set(resource, "somebody", 2 * long);
     await deaf.enrol([resource], { patience: 20_000 });
     await waiter!.enrol([resource]);
-    expect(await context.node.release([resource], ["somebody"])).toEqual({ vote: "yes" });
+    expect(await ask(context.node).release([resource], ["somebody"])).toEqual({ vote: "yes" });
     await expectKey(context, resource, deaf.token(1), 20_000);
-    expect(await context.node.vote(claimOf([resource]))).toMatchObject({ vote: "no", owner: deaf.token(1) });
+    expect(await ask(context.node).vote(claimOf([resource]))).toMatchObject({
+      vote: "no",
+      owner: deaf.token(1),
+    });
     expect(await deaf.enrol([resource], { round: 2 })).toMatchObject({ vote: "yes" });
     await expectKey(context, resource, deaf.token(2), long);
     expect(await queueLength(context, resource)).toBe(1);
@@ -210,8 +212,8 @@ function roundCases(context: Context): void {
     expect(await second.leave([resource], 9)).toEqual({ vote: "no" });
     await expectKey(context, resource, second.token(10), long);
     const extension = { ...claimOf([resource], long, second.token(9)) };
-    expect(await context.node.extend(extension, true)).toMatchObject({ vote: "no" });
-    expect(await context.node.vote(extension)).toMatchObject({ vote: "no" });
+    expect(await ask(context.node).extend(extension, true)).toMatchObject({ vote: "no" });
+    expect(await ask(context.node).vote(extension)).toMatchObject({ vote: "no" });
   });
 }
 
@@ -235,9 +237,9 @@ function severalCases(context: Context): void {
     for (const resource of [one, other]) await context.master.set(resource, "somebody", long);
     await narrow.enrol([other]);
     await wide.enrol([one, other]);
-    await context.node.release([one], ["somebody"]);
+    await ask(context.node).release([one], ["somebody"]);
     expect(await context.master.get(one)).toBe(wide.token(1));
-    await context.node.release([other], ["somebody"]);
+    await ask(context.node).release([other], ["somebody"]);
     for (const resource of [one, other]) expect(await context.master.get(resource)).toBe(wide.token(1));
     expect(await wide.enrol([one, other], { round: 2 })).toMatchObject({ vote: "yes" });
     for (const resource of [one, other]) await expectKey(context, resource, wide.token(2), long);
@@ -250,7 +252,7 @@ function severalCases(context: Context): void {
     await context.master.set(other, "somebody", long);
     await wide.enrol([one, other]);
     await narrow.enrol([other]);
-    await context.node.release([other], ["somebody"]);
+    await ask(context.node).release([other], ["somebody"]);
     expect(await context.master.get(other)).toBe(narrow.token(1));
     expect(await wide.enrol([one, other], { round: 2 })).toMatchObject({ vote: "no", resource: other });
     await narrow.leave([other]);
@@ -263,7 +265,7 @@ function severalCases(context: Context): void {
     const { resources } = claimOf(3);
     for (const resource of resources) await context.master.set(resource, "somebody", long);
     await waiter!.enrol(resources);
-    expect(await context.node.release(resources, ["somebody"])).toEqual({ vote: "yes" });
+    expect(await ask(context.node).release(resources, ["somebody"])).toEqual({ vote: "yes" });
     for (const resource of resources) expect(await context.master.get(resource)).toBe(waiter!.token(1));
   });
 }
@@ -280,7 +282,7 @@ function leaveCases(context: Context): void {
     expect(await context.master.get(free)).toBe(second.token(1));
     expect(await context.master.get(taken)).toBe("somebody");
     expect(await context.master.place(taken, first.id)).toBe(-2);
-    await context.node.release([taken], ["somebody"]);
+    await ask(context.node).release([taken], ["somebody"]);
     expect(await context.master.get(taken)).toBe(third.token(1));
   });
 
@@ -303,7 +305,11 @@ function leaveCases(context: Context): void {
     await dead.enrol([resource], { patience: 60 });
     await until("the place is gone", async () => (await context.master.place(resource, dead.id)) === -2);
     expect(await first.leave([resource])).toEqual({ vote: "yes" });
-    expect(await context.node.inspect(resource)).toEqual({ owner: undefined, remaining: 0, queueLength: 0 });
+    expect(await ask(context.node).inspect(resource)).toEqual({
+      owner: undefined,
+      remaining: 0,
+      queueLength: 0,
+    });
   });
 
   it("takes what an earlier round of the same waiter got (PROTOCOL 14.3)", async () => {
@@ -318,7 +324,7 @@ function leaveCases(context: Context): void {
     const [resource] = claimOf(1).resources as [string];
     await context.master.set(resource, "somebody.1", long);
     for (const token of ["somebod.2", "somebody", "somebody.x.2", ".2"]) {
-      expect(await context.node.release([resource], [token])).toEqual({ vote: "no" });
+      expect(await ask(context.node).release([resource], [token])).toEqual({ vote: "no" });
     }
     await expectKey(context, resource, "somebody.1", long);
   });
@@ -326,7 +332,7 @@ function leaveCases(context: Context): void {
 
 function swapCases(context: Context): void {
   const swap = (resources: readonly string[], token: string, previous: string, ttl = long) =>
-    context.node.queue!.swap(claimOf(resources, ttl, token), previous);
+    ask(context.node).swap(claimOf(resources, ttl, token), previous);
 
   it("passes a hold on, and shortens nothing (PROTOCOL 14.1, 14.5)", async () => {
     const { resources } = claimOf(2);
@@ -375,7 +381,7 @@ function pushCases(context: Context): void {
     await context.master.set(resource, "somebody", 5000);
     await second.enrol([resource]);
     await first.enrol([resource], { patience: 1000 });
-    expect(await context.node.release([resource], ["somebody"])).toEqual({ vote: "yes" });
+    expect(await ask(context.node).release([resource], ["somebody"])).toEqual({ vote: "yes" });
     await expectKey(context, resource, first.token(1), long);
     await until("it is told", () => first.heard.length > 0);
     expect(await queueLength(context, resource)).toBe(1);
@@ -390,7 +396,7 @@ function pushCases(context: Context): void {
     const [resource] = claimOf(1).resources as [string];
     await context.master.set(resource, "somebody", long);
     for (const round of [1, 2, 3]) await waiter!.enrol([resource], { round });
-    await context.node.release([resource], ["somebody"]);
+    await ask(context.node).release([resource], ["somebody"]);
     await until("it is told", () => waiter!.heard.length > 0);
     expect(waiter!.heard).toEqual([waiter!.token(3)]);
     expect(await context.master.get(resource)).toBe(waiter!.token(3));
@@ -401,9 +407,9 @@ function pushCases(context: Context): void {
     const [one, other] = claimOf(2).resources as [string, string];
     for (const resource of [one, other]) await context.master.set(resource, "somebody", long);
     await waiter!.enrol([one, other], { patience: 20_000 });
-    await context.node.release([one], ["somebody"]);
+    await ask(context.node).release([one], ["somebody"]);
     await expectKey(context, one, waiter!.token(1), 20_000);
-    await context.node.release([other], ["somebody"]);
+    await ask(context.node).release([other], ["somebody"]);
     await until("it is told", () => waiter!.heard.length > 0);
     expect(waiter!.heard).toEqual([waiter!.token(1)]);
     for (const resource of [one, other]) {
@@ -420,7 +426,7 @@ function pushCases(context: Context): void {
     await wide.enrol([one, other]);
     // It expires, say.
     await context.master.remove(other);
-    await context.node.release([one], ["somebody"]);
+    await ask(context.node).release([one], ["somebody"]);
     expect(await context.master.get(one)).toBe(wide.token(1));
     expect(await context.master.get(other)).toBeNull();
     expect(wide.heard).toEqual([]);
@@ -435,7 +441,7 @@ function pushCases(context: Context): void {
     await next.enrol([resource]);
     gone.node.disconnect();
     await until("nobody listens there", async () => (await context.master.listeners(gone.channel)) === 0);
-    await context.node.release([resource], ["somebody"]);
+    await ask(context.node).release([resource], ["somebody"]);
     await until("the next one is told", () => next.heard.length > 0);
     expect(await context.master.get(resource)).toBe(next.token(1));
     expect(await context.master.place(resource, gone.id)).toBe(-2);
@@ -464,14 +470,17 @@ function pushCases(context: Context): void {
     await until("it listens again", () => waiter!.listening === 2);
     expect(node.queue!.isListening).toBe(true);
     await until("it can enrol", async () => (await waiter!.enrol([resource])).vote === "no");
-    await until("the key can be released", async () => !("vote" in (await context.node.inspect(resource))));
-    await context.node.release([resource], ["somebody"]);
+    await until(
+      "the key can be released",
+      async () => !("vote" in (await ask(context.node).inspect(resource))),
+    );
+    await ask(context.node).release([resource], ["somebody"]);
     await until("it is told", () => waiter!.heard.length > 0);
   });
 
   it("ends with the node", async () => {
     const [waiter] = await waiters(context, 1);
-    await waiter!.node.inspect("anything");
+    await ask(waiter!.node).inspect("anything");
     const { connections } = context.path;
     await waiter!.node.close();
     await until("it is deaf", () => !waiter!.node.queue!.isListening);

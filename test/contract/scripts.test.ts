@@ -1,9 +1,9 @@
-import { batchScript, claimScript, leaveScript, releaseScript } from "@quorlock/redlock";
+import { batchScript, claimScript, enrolScript, leaveScript, releaseScript } from "@quorlock/redlock";
 import { startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { expect, it } from "vitest";
 
-it.each(Object.entries({ batchScript, claimScript, leaveScript, releaseScript }))(
+it.each(Object.entries({ batchScript, claimScript, enrolScript, leaveScript, releaseScript }))(
   "%s is known by its sha1",
   async (name, script) => {
     await using masters = await startMasters(1, { say: () => {} });

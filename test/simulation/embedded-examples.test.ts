@@ -28,7 +28,7 @@ async function play(
   return { code, output, errors };
 }
 
-test("the sale, on embedded masters that are killed and hung", { timeout: 90_000 }, async () => {
+test.concurrent("the sale, on embedded masters that are killed and hung", { timeout: 90_000 }, async () => {
   const { code, output, errors } = await play("sale/main.ts", { REDLOCK_SOURCE: "embedded" });
   expect(errors).toBe("");
   expect(code, output).toBe(0);
@@ -41,7 +41,9 @@ test("the sale, on embedded masters that are killed and hung", { timeout: 90_000
   }
 });
 
-test("the lottery, where no way leads to a server: the reasons are told", { timeout: 60_000 }, async () => {
+test.concurrent("the lottery, where no way leads to a server: the reasons are told", {
+  timeout: 60_000,
+}, async () => {
   // A Docker engine that nobody can reach, no program on the PATH, and no installation.
   const { code, output } = await play("lottery/main.ts", {
     PATH: folder,

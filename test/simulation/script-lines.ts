@@ -29,6 +29,7 @@ function proposal(random: Random): number {
 export function scriptLine(random: Random, someKeys: (random: Random) => readonly string[]): Line {
   const name = random.pick<ScriptName>([
     "claimScript",
+    "enrolScript",
     "releaseScript",
     "leaveScript",
     "batchScript",
@@ -57,6 +58,18 @@ const argumentsOf: Readonly<
       ttl(random),
       random.pick([0, 1, "1", ""]),
       ...(random.chance(0.3) ? [proposal(random)] : []),
+      ...(random.chance(0.3) ? ["", token(random)] : []),
+    ],
+  }),
+  enrolScript: (random, keys) => ({
+    keys: keys(),
+    args: [
+      random.chance(0.9) ? random.pick(["w1.1", "w1.2", "w1.10", "w2.1", "w2.2", "w3.1"]) : "w3.2",
+      ttl(random),
+      random.pick([1, 2, 3, 1_700_000_000_000]),
+      random.chance(0.15) ? random.integer(0, 3) : random.integer(4, 60_000),
+      random.chance(0.7) ? "" : proposal(random),
+      random.pick(inboxes),
     ],
   }),
   releaseScript: (random, keys) => ({ keys: keys(), args: [token(random), token(random)] }),
@@ -65,7 +78,8 @@ const argumentsOf: Readonly<
     args: random.chance(0.5) ? [token(random)] : [token(random), token(random)],
   }),
   batchScript: (random, keys) => {
-    const operations = Array.from({ length: random.integer(1, 5) }, () => operation(random, keys()));
+    const first = random.chance(0.25) ? heldAndGivenUp(random, keys) : [];
+    const operations = [...first, ...Array.from({ length: random.integer(1, 5) }, () => run(random, keys))];
     return {
       keys: operations.flatMap((one) => one.keys),
       args: [operations.map(({ text }) => text).join(""), ...operations.flatMap(({ args }) => args)],
@@ -76,8 +90,37 @@ const argumentsOf: Readonly<
 /** Of the restart guard. */
 const epochs = [11, 12] as const;
 
+type Listed = Arguments & { readonly text: string };
+
+/** One of a batch; or some in a row that are alike but for their keys, which may be the same, and their tokens. */
+function run(random: Random, keys: () => readonly string[]): Listed {
+  const first = operation(random, keys());
+  if (!/^[verpl]/.test(first.text) || random.chance(0.6)) return first;
+  const others = Array.from({ length: random.integer(1, 3) }, () => {
+    const drawn = keys();
+    const isAlike = drawn.length === first.keys.length;
+    return { keys: isAlike ? drawn : first.keys, args: first.args.map(() => token(random)) };
+  });
+  return listed([first, ...others], first.text);
+}
+
+/** Votes in a row, and behind them their releases: most of those are done in bulk. */
+function heldAndGivenUp(random: Random, keys: () => readonly string[]): readonly Listed[] {
+  const holds = Array.from({ length: random.integer(2, 3) }, () => ({
+    keys: keys().slice(0, 1),
+    args: [token(random)],
+  }));
+  const between = random.chance(0.5) ? [] : [run(random, keys)];
+  return [listed(holds, `v1,${random.integer(5, 60_000)};`), ...between, listed(holds, "l1,1;")];
+}
+
+function listed(all: readonly Arguments[], text: string): Listed {
+  const keys = all.flatMap((one) => one.keys);
+  return { keys, args: all.flatMap(({ args }) => args), text: `${all.length}${text}` };
+}
+
 /** One of a batch. Whoever enrols mostly has a round. */
-function operation(random: Random, keys: readonly string[]): Arguments & { readonly text: string } {
+function operation(random: Random, keys: readonly string[]): Listed {
   const kind = random.pick(["v", "p", "e", "r", "l", "l", "s", "i", "q", "q", "q", "q", "g", "g", "h", "f"]);
   const lifetime = random.chance(0.2) ? random.integer(0, 4) : random.integer(5, 60_000);
   const own = token(random);

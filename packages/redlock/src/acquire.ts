@@ -5,7 +5,7 @@ import { RoundClaim } from "./claim.ts";
 import type { Coordinator } from "./coordinator.ts";
 import { countersIn, fence } from "./fencing.ts";
 import { Lease } from "./lease.ts";
-import type { Answer, Claim } from "./node.ts";
+import type { Answer, Claim, LockNode, Settle } from "./node.ts";
 import { Round } from "./round.ts";
 import { nodeTimeoutFor, type Settings } from "./settings.ts";
 import { firstToken, newToken } from "./token.ts";
@@ -39,13 +39,47 @@ export async function attempt(
   cancellation: Cancellation,
   attempts: Attempts,
 ): Promise<Attempt> {
-  const { nodes, quorum, runtime, clock } = coordinator;
-  const { resources, ttl, settings } = wish;
+  const { runtime, proposals, isQueued } = coordinator;
 
   // 2.1 A fresh token for each attempt: a late roll-back of the one before cannot touch this one's votes.
-  const token = coordinator.isQueued ? firstToken(runtime) : newToken(runtime);
-  const claim = new RoundClaim(resources, token, ttl);
-  claim.proposal = coordinator.proposals?.at(runtime.wall());
+  const token = isQueued ? firstToken(runtime) : newToken(runtime);
+  const claim = new RoundClaim(wish.resources, token, wish.ttl);
+  claim.proposal = proposals?.at(runtime.wall());
+
+  // 2.2 to 2.5
+  const ask: Ask = (node, settle) => node.vote(claim, settle);
+  const { round, won, lease } = await elect(coordinator, wish, claim, ask, cancellation, attempts);
+  if (lease) return { round, outcome: "granted", lease, undone: nothingToUndo };
+
+  // 2.6 Roll back wherever the vote may have arrived, behind it on the same connection, before anything else.
+  claim.giveUp();
+  const undone = rollBack(coordinator, claim, round);
+  if (cancellation.reason) return { round, outcome: "cancelled", undone };
+  if (won) return { round, outcome: "late", undone };
+  return { round, outcome: await reasonFor(round, cancellation), undone };
+}
+
+type Ask = (node: LockNode, settle: Settle<Answer>) => void;
+
+export interface Election {
+  readonly round: Round<Answer>;
+  /** Whether a quorum said yes. */
+  readonly won: boolean;
+  /** The hold that its votes make, unless they came too late, or for nothing. */
+  readonly lease?: Lease;
+}
+
+/** One round of votes for `claim`, and the hold that a quorum of them makes. */
+export async function elect(
+  coordinator: Coordinator,
+  { ttl, settings }: Wish,
+  claim: RoundClaim,
+  ask: Ask,
+  cancellation: Cancellation,
+  attempts: Attempts,
+): Promise<Election> {
+  const { nodes, quorum, runtime, clock, report } = coordinator;
+  const { resources, token } = claim;
 
   // 2.2 The clocks are read (in Round) before the first send; then all masters are asked in parallel.
   const deadlines = nodes.map(() => never);
@@ -54,15 +88,13 @@ export async function attempt(
     runtime,
     clock,
     timeout: nodeTimeoutFor(ttl, settings),
-    ask: (node) => node.vote(claim),
+    ask,
     hear: (index, answer) => {
       // 3 Each master's deadline counts from the send. A yes behind the quorum's still prolongs the hold.
       if (answer.vote === "yes") {
         deadlines[index] = nodeDeadline(round.sentAt, ttl, settings.driftFactor);
         claim.lease?.renew(index, deadlines[index]);
-      } else if (answer.vote === "none") {
-        coordinator.report(answer.error);
-      }
+      } else if (answer.vote === "none") report(answer.error);
       // 2.3 Decided when decidable: at q yes votes, or with more than N - q against.
       return verdictOf(round.answers) !== "open";
     },
@@ -74,24 +106,17 @@ export async function attempt(
   // 2.4, 2.5 What remains, net of drift, from the larger of the two clocks: less than asked for is a failure.
   const won = verdictOf(round.answers) === "won" && cancellation.reason === undefined;
   const isInTime = () => holdDeadline(deadlines, quorum) - clock.now() > settings.minimumValidity;
-  let isGranted = won && isInTime();
-  let fencingToken: number | undefined;
-  if (isGranted && coordinator.proposals) {
-    const counters = countersIn(round.answers);
-    fencingToken = await fence(coordinator, claim, settings, counters, deadlines, cancellation);
-    isGranted = fencingToken !== undefined && cancellation.reason === undefined && isInTime();
+  if (!won || !isInTime()) return { round, won };
+  if (claim.proposal === undefined) {
+    claim.lease = new Lease(coordinator, { resources, token, ttl, deadlines });
+    return { round, won, lease: claim.lease };
   }
-  if (isGranted) {
-    claim.lease = new Lease(coordinator, { resources, token, ttl, deadlines, fencingToken });
-    return { round, outcome: "granted", lease: claim.lease, undone: nothingToUndo };
-  }
-
-  // 2.6 Roll back wherever the vote may have arrived, behind it on the same connection, before anything else.
-  claim.giveUp();
-  const undone = rollBack(coordinator, claim, round);
-  if (cancellation.reason) return { round, outcome: "cancelled", undone };
-  if (won) return { round, outcome: "late", undone };
-  return { round, outcome: await reasonFor(round, cancellation), undone };
+  // 8 The votes stored what was proposed; where that was too little, another round stores more.
+  const counters = countersIn(round.answers);
+  const fencingToken = await fence(coordinator, claim, settings, counters, deadlines, cancellation);
+  if (fencingToken === undefined || cancellation.reason !== undefined || !isInTime()) return { round, won };
+  claim.lease = new Lease(coordinator, { resources, token, ttl, deadlines, fencingToken });
+  return { round, won, lease: claim.lease };
 }
 
 function rollBack(coordinator: Coordinator, claim: Claim, round: Round<Answer>): Promise<void> {

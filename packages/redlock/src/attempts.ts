@@ -36,8 +36,10 @@ export class Attempts {
     this.#nodes = nodes;
   }
 
-  add(round: AnyRound): void {
-    this.#rounds = this.#rounds.slice(1 - longestRecord).concat(round);
+  /** `goesOn`: it is of the same attempt as the one before. Whoever waits asks again and again, and needs no record of that. */
+  add(round: AnyRound, goesOn = false): void {
+    const before = goesOn ? this.#rounds.slice(0, -1) : this.#rounds.slice(1 - longestRecord);
+    this.#rounds = before.length === 0 ? [round] : [...before, round];
     round.onClosed(() => {
       this.#rounds = this.#rounds.map((other) => (other === round ? remainderOf(round) : other));
     });

@@ -2,6 +2,10 @@ import { InvalidArgumentError } from "./errors.ts";
 import { type Runtime, randomFraction } from "./runtime.ts";
 import type { Settings } from "./settings.ts";
 
+/** A key is gone when its time is *over*; and those who wait for the same one should not all ask together. */
+const expiryMargin = 1;
+const expiryJitter = 5;
+
 /** How long to wait before a lock that was refused is asked for again. */
 export type Backoff = (refusal: Refusal) => number;
 
@@ -38,4 +42,9 @@ export function pauseBetween(settings: Settings, runtime: Runtime, attempt: numb
   const pause = backoff({ attempt, random: randomFraction(runtime) });
   if (typeof pause === "number" && pause >= 0) return pause;
   throw new InvalidArgumentError(`backoff must give milliseconds, 0 or more, but gave ${String(pause)}`);
+}
+
+/** The pause until a key that lives for `freeIn` ms, unless it is extended, is gone. */
+export function pauseUntilGone(freeIn: number, runtime: Runtime): number {
+  return freeIn + expiryMargin + randomFraction(runtime) * expiryJitter;
 }

@@ -1,18 +1,9 @@
 import type { Connection } from "./connection.ts";
 import { failed, unexpected } from "./fault.ts";
 import type { Fault } from "./node.ts";
-import {
-  aloneIn,
-  answerIn,
-  batchOf,
-  errorIn,
-  isAbandoned,
-  isPlainClaim,
-  type Operation,
-  replyAlone,
-  waiterOf,
-} from "./operation.ts";
+import { aloneIn, answerIn, batchOf, errorIn, isAbandoned, type Operation, replyAlone } from "./operation.ts";
 import { batchScript, type Script } from "./scripts.ts";
+import { waiterOf } from "./token.ts";
 
 type Args = readonly (string | number)[];
 type Read = (reply: unknown) => void;
@@ -69,8 +60,8 @@ export class Batch {
   }
 
   #sendAlone(operation: Operation): void {
-    const { kind, keys, words, ttl, claim } = operation;
-    if (kind !== "v" || keys.length > 1 || claim?.proposal !== undefined || !isPlainClaim(operation)) {
+    const { kind, keys, words, ttl, claim, guard } = operation;
+    if (kind !== "v" || keys.length > 1 || claim?.proposal !== undefined || guard) {
       const { script, args } = aloneIn(operation);
       this.#run(script, args, [operation], (reply) => this.#read(operation, replyAlone(operation, reply)));
       return;

@@ -71,7 +71,7 @@ export class CleanUps {
       runtime: this.#runtime,
       clock: this.#clock,
       timeout,
-      ask: (node) => node.release(leftover.resources, leftover.tokens),
+      ask: (node, settle) => node.release(leftover.resources, leftover.tokens, settle),
       hear: (index, answer) => {
         if (answer.vote === "none") {
           this.#report(answer.error);
@@ -103,14 +103,14 @@ export class CleanUps {
     debts.push(debt);
     if (debts.length > mostDebts) debts.shift();
     if (!this.#unsubscribe.has(node)) {
-      const unsubscribe = node.onReady(() => void this.#settle(node));
+      const unsubscribe = node.onReady(() => this.#settle(node));
       this.#unsubscribe.set(node, unsubscribe);
     }
     this.#timer ??= this.#retryLater();
   }
 
   /** Pays one debt to see whether the master is there, then the rest at once. */
-  async #settle(node: LockNode): Promise<void> {
+  #settle(node: LockNode): void {
     const debts = this.#debts.get(node) ?? [];
     this.#debts.delete(node);
     const now = this.#runtime.monotonic();
@@ -118,23 +118,27 @@ export class CleanUps {
     if (!first) {
       this.#unsubscribe.get(node)?.();
       this.#unsubscribe.delete(node);
-    } else if (await this.#pay(node, first)) {
-      await Promise.all(rest.map((debt) => this.#pay(node, debt)));
-    } else if (!this.#stopped) {
-      this.#debts.set(node, [...rest, ...(this.#debts.get(node) ?? [])].slice(-mostDebts));
+      return;
     }
+    this.#pay(node, first, (isPaid) => {
+      if (isPaid) for (const debt of rest) this.#pay(node, debt);
+      else if (!this.#stopped) {
+        this.#debts.set(node, [...rest, ...(this.#debts.get(node) ?? [])].slice(-mostDebts));
+      }
+    });
   }
 
-  async #pay(node: LockNode, debt: Debt): Promise<boolean> {
-    const answer = await node.release(debt.leftover.resources, debt.leftover.tokens);
-    if (answer.vote === "none") this.#owe(node, debt, answer);
-    return answer.vote !== "none";
+  #pay(node: LockNode, debt: Debt, then?: (isPaid: boolean) => void): void {
+    node.release(debt.leftover.resources, debt.leftover.tokens, (answer) => {
+      if (answer.vote === "none") this.#owe(node, debt, answer);
+      then?.(answer.vote !== "none");
+    });
   }
 
   #retryLater(): Timer {
     const timer = this.#runtime.setTimer(() => {
       this.#timer = undefined;
-      for (const node of [...this.#unsubscribe.keys()]) void this.#settle(node);
+      for (const node of [...this.#unsubscribe.keys()]) this.#settle(node);
       if (this.#unsubscribe.size > 0) this.#timer = this.#retryLater();
     }, retryInterval);
     timer.unref();

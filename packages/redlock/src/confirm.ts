@@ -36,7 +36,7 @@ export async function confirm(
     runtime,
     clock,
     timeout: nodeTimeoutFor(lease.longestTtl, settings),
-    ask: (node) => node.extend(claim, repair),
+    ask: (node, settle) => node.extend(claim, repair, settle),
     hear: (index, answer) => {
       if (answer.vote === "yes" && answer.inQuarantine && !lease.isKeptBy(index)) {
         // The key is repaired, for the time after. Until then the master may stand for a rival as well (PROTOCOL 9).

@@ -410,12 +410,14 @@ describe("cancellation", () => {
       const { time, nodes, masters, redlock } = virtualSetting(1);
       const controller = new AbortController();
       const vote = nodes[0]!.vote.bind(nodes[0]);
-      nodes[0]!.vote = async (claim) => {
-        const answer = await vote(claim);
-        let turns = Promise.resolve();
-        for (let turn = 0; turn < moment; turn += 1) turns = turns.then(() => {});
-        void turns.then(() => controller.abort());
-        return answer;
+      nodes[0]!.vote = (claim, settle) => {
+        vote(claim, (answer) => {
+          let turns = Promise.resolve();
+          for (let turn = 0; turn < moment; turn += 1) turns = turns.then(() => {});
+          void turns.then(() => controller.abort());
+          // The first of the moments is before it is heard.
+          void Promise.resolve().then(() => settle(answer));
+        });
       };
       const outcome = await time.run(
         redlock.acquire("r", 1000, { signal: controller.signal }).catch((error: unknown) => error),

@@ -31,12 +31,37 @@ export class InvalidArgumentError extends RedlockError {
 }
 
 /**
- * What went wrong at one master, as a word: `TIMEOUT` (no answer within `nodeTimeout`), `UNREACHABLE` (no
- * connection, or lost before the answer), `ABANDONED` (what was to be sent was given up before it could be),
- * `UNEXPECTED_REPLY`, or the word a Redis error begins with, such as
- * `WRONGTYPE`, `NOPERM`, `READONLY`, `LOADING`, `OOM`, `NOSCRIPT` or `MOVED`.
+ * What went wrong at one master, as a word, and what to do about it. The others go on; it counts as a master that did
+ * not vote. Of its own words this library has:
+ *
+ * - `TIMEOUT`: no answer within `nodeTimeout`. Where it happens again and again the master is too slow for that time.
+ * - `UNREACHABLE`: no connection, or lost before the answer. It is asked again as soon as there is one.
+ * - `ABANDONED`: given up before it was sent, since nothing depended on it any more. Never emitted; nothing to do.
+ * - `UNEXPECTED_REPLY`: no answer to what was asked. See what listens there; a `LockNode` of your own has thrown.
+ * - `CONTENDED`: without scripts; others changed the keys during every transaction. Allow scripts, or wait longer.
+ * - `CLOCK`: `clockWatch` excludes it, for its clock has stepped or is astray. Set it right; then it counts again.
+ * - `QUARANTINE`: `restartGuard`; it may have forgotten votes. It votes again by itself when `maxTtl` is over.
+ * - `UNGUARDED`: `restartGuard`; too few masters have said which `maxTtl` they know. Bring the others back.
+ * - `MAXTTL`: `restartGuard`; another `maxTtl` is stored there, or the ttl is above it. Give all clients the same.
+ * - `UNSEEDED`: `restartGuard`; it has no fencing counters yet. It is given them; where it stays so, bring others back.
+ * - `UNCERTAIN_FLOOR`: it was given counters by the clock, too few others had kept theirs. Tokens may no longer grow.
+ *
+ * Anything else is the word a Redis error begins with, such as `WRONGTYPE` (the key is not a lock), `NOPERM` (the ACL
+ * rule is too narrow), `READONLY` (a replica), `LOADING`, `OOM`, `NOSCRIPT`, `MOVED`; `ERR` where it begins with none.
  */
-export type NodeErrorReason = "TIMEOUT" | "UNREACHABLE" | "ABANDONED" | "UNEXPECTED_REPLY" | (string & {});
+export type NodeErrorReason =
+  | "TIMEOUT"
+  | "UNREACHABLE"
+  | "ABANDONED"
+  | "UNEXPECTED_REPLY"
+  | "CONTENDED"
+  | "CLOCK"
+  | "QUARANTINE"
+  | "UNGUARDED"
+  | "MAXTTL"
+  | "UNSEEDED"
+  | "UNCERTAIN_FLOOR"
+  | (string & {});
 
 /** One master failed to vote. Emitted as `error`, and part of the detail of an {@link ExecutionError}. */
 export class NodeError extends RedlockError {

@@ -86,7 +86,7 @@ export async function fence(
     runtime,
     clock,
     timeout: nodeTimeoutFor(ttl, settings),
-    ask: (node) => node.extend(storing, false),
+    ask: (node, settle) => node.extend(storing, false, settle),
     hear: (index, answer) => {
       if (answer.vote === "yes") deadlines[index] = nodeDeadline(round.sentAt, ttl, settings.driftFactor);
       else if (answer.vote === "no") deadlines[index] = never;

@@ -2,7 +2,7 @@ import { Cancellation } from "./cancellation.ts";
 import type { Coordinator } from "./coordinator.ts";
 import type { Hear } from "./node.ts";
 import { sleep } from "./sleep.ts";
-import { newToken } from "./token.ts";
+import { newToken, waiterOf } from "./token.ts";
 
 /** Somebody who waits, and is told when a master hands a key over. */
 export interface Listener {
@@ -96,8 +96,4 @@ export class HandOvers {
     if (listener) listener.handed(index, token, counter);
     else if (departed) cleanUps.remove({ ...departed, tokens: [token] }, [nodes[index]!], timeout);
   }
-}
-
-function waiterOf(token: string): string {
-  return token.slice(0, token.lastIndexOf("."));
 }

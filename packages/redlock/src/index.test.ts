@@ -50,6 +50,7 @@ describe("the entry point", () => {
       "batchScript",
       "claimScript",
       "default",
+      "enrolScript",
       "exponentialBackoff",
       "fixedBackoff",
       "leaveScript",

@@ -34,7 +34,7 @@ export async function inspect(
     runtime,
     clock,
     timeout,
-    ask: (node) => node.inspect(resource),
+    ask: (node, settle) => node.inspect(resource, settle),
     hear: () => false,
   });
   await round.decided;

@@ -1,7 +1,8 @@
 import { Batch, type BatchOrigin } from "./batch.ts";
 import type { Connection } from "./connection.ts";
 import type { Fault } from "./node.ts";
-import { isOver, type Operation, waiterOf } from "./operation.ts";
+import { isOver, type Operation } from "./operation.ts";
+import { waiterOf } from "./token.ts";
 
 /** So many are sent in one batch: a master does nothing else meanwhile, some 3 us for each key. */
 export const largestBatch = 128;
@@ -22,6 +23,8 @@ export interface LaneOrigin {
   readonly session: number;
   now(): number;
   refusesSlots(): void;
+  /** So many operations go out. */
+  sent(operations: number): void;
   /** So many operations of the lane have been answered. */
   answered(lane: Lane, operations: number): void;
 }
@@ -37,6 +40,9 @@ export class Lane implements BatchOrigin {
   /** The next batch. */
   #operations: Operation[] = [];
   #keys = 0;
+  #pace: Pace = "keeping up";
+  /** The flush that the pace was looked at for. */
+  #flush = 0;
 
   constructor(origin: LaneOrigin, slot: number | undefined) {
     this.#origin = origin;
@@ -53,6 +59,18 @@ export class Lane implements BatchOrigin {
 
   get isIdle(): boolean {
     return this.#inFlight.size === 0;
+  }
+
+  /** Whether the next batch is empty. */
+  get isEmpty(): boolean {
+    return this.#operations.length === 0;
+  }
+
+  /** The pace at the beginning of this flush: what it sends itself does not slow it down. */
+  paceIn(flush: number): Pace {
+    if (this.#flush !== flush) this.#pace = this.pace;
+    this.#flush = flush;
+    return this.#pace;
   }
 
   get pace(): Pace {
@@ -87,6 +105,7 @@ export class Lane implements BatchOrigin {
     this.#keys = 0;
     this.#inFlight.add(batch);
     this.#unanswered += batch.operations.length;
+    this.#origin.sent(batch.operations.length);
     batch.send();
   }
 

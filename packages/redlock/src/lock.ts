@@ -43,7 +43,10 @@ export class Lock implements AsyncDisposable {
     return this.#lease.resources;
   }
 
-  /** The token in the masters' keys. Whoever knows it can release the lock: not for logs. */
+  /**
+   * The token in the masters' keys. Whoever knows it can release the lock: not for logs. Those who have a lock one after
+   * the other in one process may have the same: a number of each hold's own is the {@link fencingToken}.
+   */
   get value(): string {
     return this.#lease.token;
   }

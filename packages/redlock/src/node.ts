@@ -64,6 +64,9 @@ export interface Enrolment extends Claim {
   readonly patience: number;
 }
 
+/** Told the answer to a call, once: perhaps before the call has returned. It must not throw. */
+export type Settle<A> = (answer: A | Fault) => void;
+
 /** `counter`: as in {@link Yes}. */
 export type Hear = (token: string, counter: number | undefined) => void;
 
@@ -73,9 +76,9 @@ export interface LockQueue {
    * Votes where all keys are free, or hold a token of an earlier round of the same waiter, and nobody waits before
    * it. If not, it has its place, and what it was given in an earlier round goes to whoever is first.
    */
-  enrol(enrolment: Enrolment): Promise<Answer>;
+  enrol(enrolment: Enrolment, settle: Settle<Answer>): void;
   /** Votes for the claim where the keys hold its token, or `previous`, or nothing: a hold passed on in one step. */
-  swap(claim: Claim, previous: string): Promise<Answer>;
+  swap(claim: Claim, previous: string, settle: Settle<Answer>): void;
   /**
    * Listens from now on, on a connection of its own, for the tokens that this master hands its keys to, and for the
    * counter where the enrolment had a proposal. Settles when
@@ -124,7 +127,8 @@ export interface Holding {
  * - *No late execution.* A command is sent on the connection of the call or not at all: no offline queue, no
  *   resending after a reconnect.
  * - *A first connection is waited for*, by the round's own time-out; a lost one is a {@link Fault} at once.
- * - *Answers are values.* Nothing a master says or fails to say rejects.
+ * - *Answers are values*, and each call comes to one: nothing a master says or fails to say is thrown. They are told to
+ *   a callback: a lock asks ten times, and promises are most of what that would cost.
  */
 export interface LockNode {
   /** For messages: `host:port`. */
@@ -134,9 +138,9 @@ export interface LockNode {
   /** Why these resources cannot be locked together here (Cluster slots), or nothing. */
   refuses?(resources: readonly string[]): string | undefined;
   /** Sets every key that is free or holds the token, for at least `ttl`; or none of them. */
-  vote(claim: Claim): Promise<Answer>;
+  vote(claim: Claim, settle: Settle<Answer>): void;
   /** Renews every key that holds the token, for at least `ttl`; with `repair`, free ones are set as well. */
-  extend(claim: Claim, repair: boolean): Promise<Answer>;
+  extend(claim: Claim, repair: boolean, settle: Settle<Answer>): void;
   /** Whether it stores what claims propose as fencing tokens. */
   readonly keepsCounters?: boolean;
   /** What makes waiting fair; where there is none, waiting is asking again. */
@@ -145,16 +149,16 @@ export interface LockNode {
    * Gives up the keys that hold one of the tokens, or a token of an earlier round of one. Where there is a queue, its
    * first gets them, and whoever one of the tokens belongs to leaves it.
    */
-  release(resources: readonly string[], tokens: readonly string[]): Promise<ReleaseAnswer>;
-  inspect(resource: string): Promise<Holding | Fault>;
+  release(resources: readonly string[], tokens: readonly string[], settle: Settle<ReleaseAnswer>): void;
+  inspect(resource: string, settle: Settle<Holding>): void;
   /** From now on `guard` watches over whatever is asked (PROTOCOL 9). Missing where nothing can. */
   guardWith?(guard: Guard): void;
   /** From now on its clock is read with the votes (PROTOCOL 11). Missing where it cannot be. */
   watchClock?(clock: MasterClock): void;
   /** What the guard knows. With `guard`, after it has been there. */
-  findings?(guard?: Guard): Promise<GuardFindings | Fault>;
+  findings?(guard: Guard | undefined, settle: Settle<GuardFindings>): void;
   /** Its counters are complete with this floor, if it has not lost its memory again since `epoch`. */
-  seed?(epoch: string, floor: number): Promise<ReleaseAnswer>;
+  seed?(epoch: string, floor: number, settle: Settle<ReleaseAnswer>): void;
   /** Called whenever the master can be reached (again). Returns how to take the listener away. */
   onReady(listener: () => void): () => void;
   /** Ends the connection, and the user's client, in order. */

@@ -8,7 +8,7 @@ import type {
   Holding,
   ReleaseAnswer,
 } from "./node.ts";
-import { batchScript, claimScript, leaveScript, releaseScript, type Script } from "./scripts.ts";
+import { batchScript, claimScript, enrolScript, leaveScript, releaseScript, type Script } from "./scripts.ts";
 
 type Args = readonly (string | number)[];
 
@@ -53,29 +53,35 @@ export function isCleanUp({ kind }: Operation): boolean {
   return kind === "r" || kind === "l";
 }
 
-/** Whose a token is: without the number of its round. */
-export function waiterOf(token: string): string {
-  const dot = token.lastIndexOf(".");
-  return dot < 0 ? token : token.slice(0, dot);
-}
-
 /** The script that does it alone, with its arguments. */
 export function aloneIn(operation: Operation): { script: Script; args: Args } {
-  const { kind, keys, words, ttl } = operation;
-  const args = [keys.length, ...keys, ...words];
-  if (operation.guard) return { script: batchScript, args: batchOf([operation]) };
-  if (kind === "r") return { script: releaseScript, args };
-  if (kind === "l") return { script: leaveScript, args };
-  if (!isPlainClaim(operation)) return { script: batchScript, args: batchOf([operation]) };
-  const proposal = operation.claim?.proposal;
-  const fence = proposal === undefined ? [] : [proposal];
-  return { script: claimScript, args: [...args, Math.ceil(ttl), kind === "e" ? 0 : 1, ...fence] };
+  const { kind, keys, words, ttl, claim } = operation;
+  if (!hasScript(operation)) return { script: batchScript, args: batchOf([operation]) };
+  if (kind === "r") return { script: releaseScript, args: [keys.length, ...keys, ...words] };
+  if (kind === "l") return { script: leaveScript, args: [keys.length, ...keys, ...words] };
+  const [token = "", other = ""] = words;
+  const proposal = claim?.proposal ?? "";
+  const args = [keys.length, ...keys, token, Math.ceil(ttl)];
+  if (kind === "q") {
+    const { ticket, patience } = claim as Enrolment;
+    args.push(Math.ceil(ticket), Math.ceil(patience), proposal, other);
+    return { script: enrolScript, args };
+  }
+  args.push(kind === "e" ? 0 : 1);
+  if (kind === "s") args.push(proposal, other);
+  else if (proposal !== "") args.push(proposal);
+  return { script: claimScript, args };
 }
 
 /** What comes back from {@link aloneIn}, as it would in a batch. */
 export function replyAlone(operation: Operation, reply: unknown): unknown {
-  if (isPlainClaim(operation) || (isCleanUp(operation) && !operation.guard)) return reply;
+  if (hasScript(operation)) return reply;
   return Array.isArray(reply) ? (reply as unknown[])[0] : undefined;
+}
+
+/** Whether there is a script for it alone: all that claim or give up have one. What is guarded goes through a batch. */
+function hasScript({ kind, guard }: Operation): boolean {
+  return !guard && "vpesqrl".includes(kind);
 }
 
 /** The arguments of the batch script for all of them. */
@@ -83,12 +89,23 @@ export function batchOf(operations: readonly Operation[]): Args {
   const args: (string | number)[] = [0];
   let list = "";
   let guard: Guard | undefined;
+  // Many are alike: then it is said how many.
+  let alike = "";
+  let times = 0;
+  const next = (entry: string) => {
+    if (times > 0) list += times > 1 ? `${times}${alike};` : `${alike};`;
+    alike = entry;
+    times = 1;
+  };
   for (const operation of operations) {
-    if (operation.guard !== guard) list += `g0,${operation.guard?.terms ?? 0};`;
+    if (operation.guard !== guard) next(`g0,${operation.guard?.terms ?? 0}`);
     guard = operation.guard;
     for (const key of operation.keys) args.push(key);
-    list += `${operation.kind}${operation.keys.length},${numbersOf(operation)};`;
+    const entry = `${operation.kind}${operation.keys.length},${numbersOf(operation)}`;
+    if (entry === alike) times += 1;
+    else next(entry);
   }
+  next("");
   args[0] = args.length - 1;
   args.push(list);
   for (const { kind, words } of operations) if (kind !== "f") for (const word of words) args.push(word);
@@ -144,8 +161,8 @@ function refusalIn(keys: readonly string[], reply: readonly unknown[]): Answer |
   const resource = typeof index === "number" ? keys[index - 1] : undefined;
   if (resource === undefined || typeof pttl !== "number") return undefined;
   const owner = typeof value === "string" ? value : undefined;
-  const refusal = { vote: "no", resource, owner, remaining: lifetime(pttl) } as const;
-  return ticket === undefined || ticket === null ? refusal : { ...refusal, latestTicket: Number(ticket) };
+  const latestTicket = ticket === undefined || ticket === null ? undefined : Number(ticket);
+  return { vote: "no", resource, owner, remaining: lifetime(pttl), latestTicket };
 }
 
 function findingsIn([maxTtl, quarantine, epoch, state, floor]: readonly unknown[]):
@@ -159,11 +176,6 @@ function findingsIn([maxTtl, quarantine, epoch, state, floor]: readonly unknown[
 function fencedIn([, pttl, counter]: readonly unknown[]): Answer | undefined {
   if (typeof pttl !== "number" || typeof counter !== "string") return undefined;
   return { vote: "yes", remaining: lifetime(pttl), counter: Number(counter) };
-}
-
-/** One that the script for claims does alone. */
-export function isPlainClaim({ kind, guard }: Operation): boolean {
-  return (kind === "v" || kind === "p" || kind === "e") && !guard;
 }
 
 /** Whole ones: the list is read digit by digit. */

@@ -4,7 +4,7 @@ import type { Answer, Claim, ReleaseAnswer } from "./node.ts";
 import type { Timer } from "./runtime.ts";
 import { ScriptedNode, type ScriptedNodeOptions } from "./scripted-node.ts";
 import { batchScript, claimScript, leaveScript, releaseScript } from "./scripts.ts";
-import { settle } from "./virtual-time.test.ts";
+import { ask, settle } from "./virtual-time.test.ts";
 
 class ReplyError extends Error {
   override name = "ReplyError";
@@ -124,7 +124,7 @@ async function gathered(
   connection = new SilentConnection(),
 ) {
   const started = start(connection);
-  const first = started.node.vote(claimOf("t0", "r0"));
+  const first = ask(started.node).vote(claimOf("t0", "r0"));
   await settle();
   const answers = next(started.node);
   await settle();
@@ -142,27 +142,27 @@ async function reply(connection: SilentConnection, index: number, value: unknown
 describe("while nothing is in flight", () => {
   test("one alone is sent in its turn, as the bare command", async () => {
     const { connection, node, sent } = start();
-    const voting = node.vote(claimOf("t", "r"));
+    const voting = ask(node).vote(claimOf("t", "r"));
     await settle();
     expect(sent()).toEqual([["SET", "r", "t", "NX", "PX", 1000]]);
     await reply(connection, 0, "OK");
     expect(await voting).toEqual(yes);
-    void node.release(["r"], ["t"]);
+    void ask(node).release(["r"], ["t"]);
     await settle();
     expect(sent()[1]).toEqual(["EVALSHA", leaveScript.sha1, 1, "r", "t"]);
   });
 
   test("what is asked for in one go goes out together", async () => {
     const { node, sent } = start();
-    void node.vote(claimOf("t1", "r1"));
-    void node.release(["r2"], ["t2"]);
+    void ask(node).vote(claimOf("t1", "r1"));
+    void ask(node).release(["r2"], ["t2"]);
     await settle();
     expect(sent()).toEqual([["EVALSHA", batchScript.sha1, 2, "r1", "r2", "v1,1000;l1,1;", "t1", "t2"]]);
   });
 
   test("without queues a release is one", async () => {
     const { node, sent } = start(new SilentConnection(), { queue: false });
-    void node.release(["r"], ["t"]);
+    void ask(node).release(["r"], ["t"]);
     await settle();
     expect(sent()).toEqual([["EVALSHA", releaseScript.sha1, 1, "r", "t"]]);
   });
@@ -171,13 +171,13 @@ describe("while nothing is in flight", () => {
 describe("while something is in flight", () => {
   test("what comes waits for the answer, and goes out together, in order", async () => {
     const { connection, answers, sent } = await gathered((node) => [
-      node.vote(claimOf("t1", "r1")),
-      node.vote(claimOf("t2", "a", "b")),
-      node.extend(claimOf("t3", "r3"), true),
-      node.extend(claimOf("t4", "r4"), false),
-      node.release(["r5", "r6"], ["t5", "t6"]),
-      node.queue!.swap(claimOf("t7", "r7"), "old"),
-      node.queue!.enrol({ ...claimOf("t8.1", "r8"), ttl: 1000.1, ticket: 16.5, patience: 70.2 }),
+      ask(node).vote(claimOf("t1", "r1")),
+      ask(node).vote(claimOf("t2", "a", "b")),
+      ask(node).extend(claimOf("t3", "r3"), true),
+      ask(node).extend(claimOf("t4", "r4"), false),
+      ask(node).release(["r5", "r6"], ["t5", "t6"]),
+      ask(node).swap(claimOf("t7", "r7"), "old"),
+      ask(node).enrol({ ...claimOf("t8.1", "r8"), ttl: 1000.1, ticket: 16.5, patience: 70.2 }),
     ]);
     expect(sent()).toHaveLength(1);
     await reply(connection, 0, "OK");
@@ -201,7 +201,7 @@ describe("while something is in flight", () => {
   });
 
   test("nothing waits for longer than 1 ms: a distant master's answer takes its time", async () => {
-    const { sent, time } = await gathered((node) => [node.vote(claimOf("t1", "r1"))]);
+    const { sent, time } = await gathered((node) => [ask(node).vote(claimOf("t1", "r1"))]);
     time.pass(0.9);
     expect(sent()).toHaveLength(1);
     time.pass(0.1);
@@ -212,11 +212,11 @@ describe("while something is in flight", () => {
   test("but while 512 are in flight for the answer alone", async () => {
     const claims = Array.from({ length: 512 }, (_, index) => claimOf(`t${index}`, `r${index}`));
     const { connection, node, sent, time } = start();
-    for (const claim of claims) void node.vote(claim);
+    for (const claim of claims) void ask(node).vote(claim);
     await settle();
     expect(sent().map((words) => words[2])).toEqual([128, 128, 128, 128]);
     const late = claimOf("late", "late");
-    void node.vote(late);
+    void ask(node).vote(late);
     time.pass(100);
     expect(sent()).toHaveLength(4);
     await reply(
@@ -228,38 +228,41 @@ describe("while something is in flight", () => {
   });
 
   test("a clean-up does not wait behind its own vote: on the next connection it might overtake it", async () => {
-    const { sent } = await gathered((node) => [node.vote(claimOf("t1", "r1")), node.release(["r0"], ["t0"])]);
+    const { sent } = await gathered((node) => [
+      ask(node).vote(claimOf("t1", "r1")),
+      ask(node).release(["r0"], ["t0"]),
+    ]);
     expect(sent()[1]!.slice(2)).toEqual([2, "r1", "r0", "v1,1000;l1,1;", "t1", "t0"]);
   });
 
   test("nor behind that of another round of the same waiter", async () => {
     const { node, sent } = start();
-    void node.queue!.enrol({ ...claimOf("t.3", "r"), ticket: 1, patience: 1 });
+    void ask(node).enrol({ ...claimOf("t.3", "r"), ticket: 1, patience: 1 });
     await settle();
-    void node.release(["r"], ["t.4"]);
+    void ask(node).release(["r"], ["t.4"]);
     await settle();
     expect(sent()[1]).toEqual(["EVALSHA", leaveScript.sha1, 1, "r", "t.4"]);
   });
 
   test("a single one that waited is sent alone", async () => {
-    const { connection, sent } = await gathered((node) => [node.vote(claimOf("t1", "r1"))]);
+    const { connection, sent } = await gathered((node) => [ask(node).vote(claimOf("t1", "r1"))]);
     await reply(connection, 0, "OK");
     expect(sent()[1]![0]).toBe("SET");
   });
 
   test("a batch holds 128, and a whole one does not wait", async () => {
     const { sent } = await gathered((node) =>
-      Array.from({ length: 130 }, (_, index) => node.release([`r${index}`], ["t"])),
+      Array.from({ length: 130 }, (_, index) => ask(node).release([`r${index}`], ["t"])),
     );
     expect(sent().map((words) => words[2])).toEqual(["t0", 128, 2]);
   });
 
   test("a batch holds 512 keys, unless one operation has more", async () => {
     const { connection, sent } = await gathered((node) => [
-      node.vote(claimOf("a", ...keysOf(300))),
-      node.vote(claimOf("b", ...keysOf(212))),
-      node.vote(claimOf("c", "r")),
-      node.vote(claimOf("d", ...keysOf(600))),
+      ask(node).vote(claimOf("a", ...keysOf(300))),
+      ask(node).vote(claimOf("b", ...keysOf(212))),
+      ask(node).vote(claimOf("c", "r")),
+      ask(node).vote(claimOf("d", ...keysOf(600))),
     ]);
     await reply(connection, 0, "OK");
     expect(sent().map((words) => words[2])).toEqual(["t0", 512, "c", 600]);
@@ -269,31 +272,31 @@ describe("while something is in flight", () => {
     const voted = { ...claimOf("t1", "r1"), abandoned: false };
     const extended = { ...claimOf("t2", "r2"), abandoned: false };
     const { connection, answers, sent } = await gathered((node) => [
-      node.vote(voted),
-      node.extend(extended, true),
-      node.release(["r1"], ["t1"]),
-      node.release(["r2"], ["t2"]),
+      ask(node).vote(voted),
+      ask(node).extend(extended, true),
+      ask(node).release(["r1"], ["t1"]),
+      ask(node).release(["r2"], ["t2"]),
     ]);
     voted.abandoned = true;
     extended.abandoned = true;
     await reply(connection, 0, "OK");
-    expect(sent()[1]!.slice(2)).toEqual([2, "r1", "r2", "l1,1;l1,1;", "t1", "t2"]);
+    expect(sent()[1]!.slice(2)).toEqual([2, "r1", "r2", "2l1,1;", "t1", "t2"]);
     for (const answer of [answers[0], answers[1]]) expect(await answer).toMatchObject(givenUp);
   });
 
   test("who is found to have given up may ask for more: that waits its turn", async () => {
     const { connection, answers, sent } = await gathered((node) => [
-      node.extend(
+      ask(node).extend(
         {
           ...claimOf("t1", "r1"),
           get abandoned() {
-            void node.release(["r1"], ["t1"]);
+            void ask(node).release(["r1"], ["t1"]);
             return true;
           },
         },
         true,
       ),
-      node.vote(claimOf("t2", "r2")),
+      ask(node).vote(claimOf("t2", "r2")),
     ]);
     await reply(connection, 0, "OK");
     expect(await answers[0]).toMatchObject(givenUp);
@@ -306,8 +309,8 @@ describe("while something is in flight", () => {
   });
 
   test("an inspection keeps its place", async () => {
-    const { connection, node, sent } = await gathered((node) => [node.vote(claimOf("t1", "r1"))]);
-    const inspecting = node.inspect("r1");
+    const { connection, node, sent } = await gathered((node) => [ask(node).vote(claimOf("t1", "r1"))]);
+    const inspecting = ask(node).inspect("r1");
     await reply(connection, 0, "OK");
     expect(sent()[1]!.slice(2)).toEqual([2, "r1", "r1", "v1,1000;i1,0;", "t1"]);
     await reply(connection, 1, [1000, ["t1", 1000, 3]]);
@@ -317,7 +320,7 @@ describe("while something is in flight", () => {
   test("the question after a refusal is asked even if the claim was given up meanwhile: it sets nothing", async () => {
     const given = { ...claimOf("t0", "r0"), abandoned: false };
     const { connection, node, sent } = start();
-    const voting = node.vote(given);
+    const voting = ask(node).vote(given);
     await settle();
     given.abandoned = true;
     await reply(connection, 0, null);
@@ -347,7 +350,10 @@ describe("while something is in flight", () => {
 /** Two votes went out together; `value` is what came back. */
 async function answeredWith(value: unknown) {
   const voted = [claimOf("t1", "a1"), claimOf("t2", "b2")].map((claim) => ({ ...claim, abandoned: false }));
-  const started = await gathered((node) => voted.map((claim) => node.vote(claim)), new UnslottedConnection());
+  const started = await gathered(
+    (node) => voted.map((claim) => ask(node).vote(claim)),
+    new UnslottedConnection(),
+  );
   await reply(started.connection, 0, "OK");
   await reply(started.connection, 1, value);
   return { ...started, voted };
@@ -399,7 +405,7 @@ describe("in a batch", () => {
     const { connection, node, answers, sent } = await answeredWith([1000, 1000]);
     const given = { ...claimOf("t3", "a3"), abandoned: false };
     await Promise.all(answers);
-    const more = [node.vote(given), node.release(["b4"], ["t4"])];
+    const more = [ask(node).vote(given), ask(node).release(["b4"], ["t4"])];
     await settle();
     given.abandoned = true;
     await reply(connection, 2, new ReplyError("NOPERM No permissions to access a key"));
@@ -414,14 +420,14 @@ describe("in a batch", () => {
     await reply(connection, 2, "OK");
     await reply(connection, 3, "OK");
     expect(await Promise.all(answers)).toEqual([yes, yes]);
-    for (const key of ["a1", "b1", "a2"]) void node.release([key], ["t"]);
+    for (const key of ["a1", "b1", "a2"]) void ask(node).release([key], ["t"]);
     await settle();
     expect(
       sent()
         .slice(4)
         .map((words) => words.slice(2)),
     ).toEqual([
-      [2, "a1", "a2", "l1,1;l1,1;", "t", "t"],
+      [2, "a1", "a2", "2l1,1;", "t", "t"],
       [1, "b1", "t"],
     ]);
   });
@@ -434,8 +440,8 @@ describe("in a batch", () => {
   test("an unknown script: what was given up meanwhile is left out", async () => {
     const given = { ...claimOf("t1", "r1"), abandoned: false };
     const { connection, answers, sent } = await gathered((node) => [
-      node.vote(given),
-      node.release(["r2"], ["t2"]),
+      ask(node).vote(given),
+      ask(node).release(["r2"], ["t2"]),
     ]);
     await reply(connection, 0, "OK");
     given.abandoned = true;
@@ -448,8 +454,8 @@ describe("in a batch", () => {
 describe("a connection that is lost", () => {
   test("is the end of all that waits: nothing goes out on the next one", async () => {
     const { connection, first, answers, sent } = await gathered((node) => [
-      node.vote(claimOf("t1", "r1")),
-      node.release(["r2"], ["t2"]),
+      ask(node).vote(claimOf("t1", "r1")),
+      ask(node).release(["r2"], ["t2"]),
     ]);
     connection.isReady = false;
     await reply(connection, 0, new Error("Connection is closed."));
@@ -461,7 +467,9 @@ describe("a connection that is lost", () => {
   });
 
   test("also where the next one stands before the loss is noticed", async () => {
-    const { connection, first, answers, sent } = await gathered((node) => [node.release(["r2"], ["t2"])]);
+    const { connection, first, answers, sent } = await gathered((node) => [
+      ask(node).release(["r2"], ["t2"]),
+    ]);
     connection.replace();
     await reply(connection, 0, new Error("Connection is closed."));
     expect(await first).toMatchObject({ vote: "none", sent: true });
@@ -471,7 +479,7 @@ describe("a connection that is lost", () => {
 
   test("a script that it did not know is not sent as text on the next one", async () => {
     const { connection, node, sent } = start();
-    const releasing = node.release(["r"], ["t"]);
+    const releasing = ask(node).release(["r"], ["t"]);
     await settle();
     connection.replace();
     await reply(connection, 0, new ReplyError("NOSCRIPT No matching script."));
@@ -481,7 +489,7 @@ describe("a connection that is lost", () => {
 
   test("what was asked for before it was lost, in the same turn, is not sent", async () => {
     const { connection, node, sent } = start();
-    const voting = node.vote(claimOf("t", "r"));
+    const voting = ask(node).vote(claimOf("t", "r"));
     node.disconnect();
     expect(await voting).toMatchObject(unreachable);
     expect(sent()).toEqual([]);
@@ -491,8 +499,8 @@ describe("a connection that is lost", () => {
 
 describe("the end", () => {
   test("sends first what waits", async () => {
-    const { node, sent } = await gathered((node) => [node.release(["r1"], ["t1"])]);
-    void node.vote(claimOf("t2", "r2"));
+    const { node, sent } = await gathered((node) => [ask(node).release(["r1"], ["t1"])]);
+    void ask(node).vote(claimOf("t2", "r2"));
     await node.close();
     expect(sent()[1]!.slice(2)).toEqual([2, "r1", "r2", "l1,1;v1,1000;", "t1", "t2"]);
   });
@@ -505,9 +513,9 @@ describe("a send that throws", () => {
     connection.send = () => {
       throw new Error("broken");
     };
-    expect(await node.vote(claimOf("t", "r"))).toMatchObject({ vote: "none", sent: true });
+    expect(await ask(node).vote(claimOf("t", "r"))).toMatchObject({ vote: "none", sent: true });
     connection.send = send;
-    void node.vote(claimOf("t1", "r1"));
+    void ask(node).vote(claimOf("t1", "r1"));
     await settle();
     expect(sent()).toEqual([["SET", "r1", "t1", "NX", "PX", 1000]]);
   });
@@ -517,10 +525,10 @@ describe("a send that throws", () => {
 async function silent() {
   const started = start();
   const claim = { ...claimOf("t0", "r0"), abandoned: false };
-  const vote = started.node.vote(claim);
+  const vote = ask(started.node).vote(claim);
   await settle();
   claim.abandoned = true;
-  const release = started.node.release(["r0"], ["t0"]);
+  const release = ask(started.node).release(["r0"], ["t0"]);
   await settle();
   started.time.pass(2501);
   return { ...started, vote, release };
@@ -529,22 +537,22 @@ async function silent() {
 describe("a master that does not answer", () => {
   test("has 4096 operations to answer at most", async () => {
     const { connection, node } = start();
-    for (let count = 0; count < 4096; count += 1) void node.release(["r"], ["t"]);
-    expect(await node.release(["r"], ["t"])).toMatchObject(unreachable);
+    for (let count = 0; count < 4096; count += 1) void ask(node).release(["r"], ["t"]);
+    expect(await ask(node).release(["r"], ["t"])).toMatchObject(unreachable);
     await settle();
     await reply(
       connection,
       0,
       Array.from({ length: 128 }, () => 1),
     );
-    for (let count = 0; count < 128; count += 1) void node.release(["r"], ["t"]);
-    expect(await node.release(["r"], ["t"])).toMatchObject(unreachable);
+    for (let count = 0; count < 128; count += 1) void ask(node).release(["r"], ["t"]);
+    expect(await ask(node).release(["r"], ["t"])).toMatchObject(unreachable);
   });
 
   test("is sent no vote that was given up, however many there are", async () => {
     const { sent, node, time } = await gathered(() => []);
     const given = { ...claimOf("t1", "r1"), abandoned: true };
-    const votes = Array.from({ length: 4000 }, () => node.vote(given));
+    const votes = Array.from({ length: 4000 }, () => ask(node).vote(given));
     time.pass(1);
     for (const answer of await Promise.all(votes)) expect(answer).toMatchObject(givenUp);
     expect(sent()).toHaveLength(1);
@@ -553,9 +561,9 @@ describe("a master that does not answer", () => {
   test("is asked for no vote: what is in flight tells when it is back", async () => {
     const { node, sent, time } = await silent();
     const [voting, extending, inspecting] = [
-      node.vote(claimOf("t1", "r1")),
-      node.extend(claimOf("t2", "r2"), true),
-      node.inspect("r3"),
+      ask(node).vote(claimOf("t1", "r1")),
+      ask(node).extend(claimOf("t2", "r2"), true),
+      ask(node).inspect("r3"),
     ];
     time.pass(1);
     for (const answer of [voting, extending, inspecting]) expect(await answer).toMatchObject(unreachable);
@@ -564,13 +572,13 @@ describe("a master that does not answer", () => {
 
   test("has its clean-ups kept, in order, until it answers", async () => {
     const { connection, node, sent, time, vote } = await silent();
-    const releases = ["r1", "r2"].map((resource) => node.release([resource], ["t"]));
+    const releases = ["r1", "r2"].map((resource) => ask(node).release([resource], ["t"]));
     time.pass(1000);
     expect(sent()).toHaveLength(2);
     await reply(connection, 0, "OK");
     expect(await vote).toEqual(yes);
     await reply(connection, 1, 1);
-    expect(sent()[2]!.slice(2)).toEqual([2, "r1", "r2", "l1,1;l1,1;", "t", "t"]);
+    expect(sent()[2]!.slice(2)).toEqual([2, "r1", "r2", "2l1,1;", "t", "t"]);
     await reply(connection, 2, [1, 0]);
     expect(await Promise.all(releases)).toEqual([{ vote: "yes" }, { vote: "no" }]);
   });
@@ -578,12 +586,12 @@ describe("a master that does not answer", () => {
   test("is sent the clean-up of a vote that is in flight all the same, at once", async () => {
     const { connection, node, sent, time } = start();
     const claims = ["a", "b"].map((name) => ({ ...claimOf(`t${name}`, name), abandoned: false }));
-    for (const claim of claims) void node.vote(claim);
+    for (const claim of claims) void ask(node).vote(claim);
     await settle();
     time.pass(2501);
     for (const claim of claims) claim.abandoned = true;
-    void node.release(["other"], ["t"]);
-    void node.release(["b"], ["tb"]);
+    void ask(node).release(["other"], ["t"]);
+    void ask(node).release(["b"], ["tb"]);
     await settle();
     expect(sent()[1]).toEqual(["EVALSHA", leaveScript.sha1, 1, "b", "tb"]);
     expect(connection.sent).toHaveLength(2);
@@ -592,21 +600,21 @@ describe("a master that does not answer", () => {
   test("is fed as long as somebody waits for it: the time-out may be a longer one", async () => {
     const { node, sent, time } = await gathered(() => []);
     time.pass(2501);
-    void node.vote(claimOf("t1", "r1"));
+    void ask(node).vote(claimOf("t1", "r1"));
     time.pass(1);
     expect(sent()).toHaveLength(2);
   });
 
   test("gets its clean-ups at the end, late rather than never", async () => {
     const { node, sent } = await silent();
-    void node.release(["r1"], ["t1"]);
+    void ask(node).release(["r1"], ["t1"]);
     await node.close();
     expect(sent()[2]!.slice(2)).toEqual([1, "r1", "t1"]);
   });
 
   test("and is lost: its clean-ups were not sent", async () => {
     const { connection, node, release } = await silent();
-    const late = node.release(["r1"], ["t1"]);
+    const late = ask(node).release(["r1"], ["t1"]);
     connection.isReady = false;
     await reply(connection, 0, new Error("Connection is closed."));
     await reply(connection, 1, new Error("Connection is closed."));
@@ -619,8 +627,8 @@ describe("nodes over one connection", () => {
   test("share batches, each with its own options", async () => {
     const { connection, node, time, sent } = start();
     const other = new ScriptedNode(connection, { runtime: time, queue: false });
-    void node.release(["a"], ["t1"]);
-    void other.release(["b"], ["t2"]);
+    void ask(node).release(["a"], ["t1"]);
+    void ask(other).release(["b"], ["t2"]);
     await settle();
     expect(sent()).toEqual([["EVALSHA", batchScript.sha1, 2, "a", "b", "l1,1;r1,1;", "t1", "t2"]]);
   });
@@ -628,10 +636,10 @@ describe("nodes over one connection", () => {
   test("one without group commit sends at once and alone, behind what was asked for before", () => {
     const { connection, node, time, sent } = start();
     const hasty = new ScriptedNode(connection, { runtime: time, groupCommit: false });
-    void node.vote(claimOf("t1", "r1"));
-    void node.vote(claimOf("t2", "r2"));
-    void hasty.vote(claimOf("t3", "r3"));
-    void hasty.vote(claimOf("t4", "r4"));
+    void ask(node).vote(claimOf("t1", "r1"));
+    void ask(node).vote(claimOf("t2", "r2"));
+    void ask(hasty).vote(claimOf("t3", "r3"));
+    void ask(hasty).vote(claimOf("t4", "r4"));
     expect(sent().map((words) => words.slice(0, 3))).toEqual([
       ["EVALSHA", batchScript.sha1, 2],
       ["SET", "r3", "t3"],
@@ -646,15 +654,15 @@ describe("who is found to have given up", () => {
     const hasty = new ScriptedNode(connection, { runtime: time, groupCommit: false });
     const claim = claimOf("t1", "r1");
     let asks = 0;
-    void node.vote({
+    void ask(node).vote({
       ...claim,
       get abandoned() {
         asks += 1;
-        if (asks === 1) void hasty.release(["r2"], ["t2"]);
+        if (asks === 1) void ask(hasty).release(["r2"], ["t2"]);
         return true;
       },
     });
-    void node.vote(claimOf("t2", "r2"));
+    void ask(node).vote(claimOf("t2", "r2"));
     await settle();
     expect(sent().map(([command]) => command)).toEqual(["SET", "EVALSHA"]);
   });
@@ -663,10 +671,10 @@ describe("who is found to have given up", () => {
 describe("on a Cluster", () => {
   test("only what has the same slot goes out together", async () => {
     const { node, sent } = start(new SlottedConnection());
-    void node.vote(claimOf("t1", "a1"));
-    void node.vote(claimOf("t2", "b1"));
-    void node.vote(claimOf("t3", "a2"));
-    void node.release(["a3"], ["t4"]);
+    void ask(node).vote(claimOf("t1", "a1"));
+    void ask(node).vote(claimOf("t2", "b1"));
+    void ask(node).vote(claimOf("t3", "a2"));
+    void ask(node).release(["a3"], ["t4"]);
     await settle();
     expect(sent().map((words) => words.slice(1, 5))).toEqual([
       [batchScript.sha1, 3, "a1", "a2"],
@@ -677,12 +685,12 @@ describe("on a Cluster", () => {
   test("a master that does not answer is no reason to spare the others", async () => {
     const { node, sent, time } = start(new SlottedConnection());
     const claim = { ...claimOf("t1", "a1"), abandoned: false };
-    void node.vote(claim);
+    void ask(node).vote(claim);
     await settle();
     claim.abandoned = true;
     time.pass(2501);
-    const spared = node.vote(claimOf("t2", "a2"));
-    void node.vote(claimOf("t3", "b1"));
+    const spared = ask(node).vote(claimOf("t2", "a2"));
+    void ask(node).vote(claimOf("t3", "b1"));
     time.pass(1);
     expect(await spared).toMatchObject(unreachable);
     expect(sent()[1]!.slice(0, 3)).toEqual(["SET", "b1", "t3"]);

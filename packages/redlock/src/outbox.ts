@@ -23,13 +23,15 @@ export type OutboxRuntime = Pick<Runtime, "monotonic" | "setTimer">;
 export class Outbox implements LaneOrigin {
   readonly connection: Connection;
   readonly #runtime: OutboxRuntime;
-  /** With something in flight, or to be sent now. */
+  /** One, but on a Cluster one for each slot with something in flight, or to be sent now. */
   readonly #lanes = new Map<number | undefined, Lane>();
   #waiting: Operation[] = [];
   /** Until their master keeps up again. */
   #kept: Operation[] = [];
   /** Those that wait or are in flight. */
   #unanswered = 0;
+  #inFlight = 0;
+  #flushes = 0;
   /** Whether what waits is sent as soon as those who run now have asked. */
   #isDue = false;
   #timer: Timer | undefined;
@@ -99,9 +101,14 @@ export class Outbox implements LaneOrigin {
     else this.#giveUp(operations);
   }
 
+  sent(operations: number): void {
+    this.#inFlight += operations;
+  }
+
   answered(lane: Lane, operations: number): void {
     this.#unanswered -= operations;
-    if (lane.isIdle) this.#lanes.delete(lane.slot);
+    this.#inFlight -= operations;
+    if (lane.slot !== undefined && lane.isIdle) this.#lanes.delete(lane.slot);
     if (this.#kept.length > 0 && lane.pace === "keeping up") {
       this.#waiting = [...this.#kept.splice(0), ...this.#waiting];
     }
@@ -111,7 +118,7 @@ export class Outbox implements LaneOrigin {
   /** When it is to be sent, with all that waits before it. */
   #plan(operation: Operation): void {
     const isWhole = this.#waiting.length >= largestBatch;
-    if (this.#lanes.size === 0 || isWhole || this.#undoesClaimInFlight(operation)) {
+    if (this.#inFlight === 0 || isWhole || this.#undoesClaimInFlight(operation)) {
       this.#isDue = true;
       void Promise.resolve().then(this.flush);
     } else this.#timer ??= this.#runtime.setTimer(this.flush, longestWait);
@@ -120,22 +127,20 @@ export class Outbox implements LaneOrigin {
   /** `pace`: what is to be thought of all masters. */
   #send(operations: readonly Operation[], pace?: Pace): void {
     this.#isFlushing = true;
-    const paces = new Map<Lane, Pace>();
+    this.#flushes += 1;
+    const filled: Lane[] = [];
     for (const operation of operations) {
       if (isAbandoned(operation)) {
         this.#refuse(operation, this.abandoned);
         continue;
       }
       const lane = this.#laneOf(operation);
-      let itsPace = paces.get(lane);
-      if (!itsPace) {
-        itsPace = pace ?? lane.pace;
-        paces.set(lane, itsPace);
-      }
+      if (lane.isEmpty) filled.push(lane);
+      const itsPace = pace ?? lane.paceIn(this.#flushes);
       if (itsPace === "keeping up") lane.add(operation);
       else this.#addOrKeep(operation, lane, itsPace);
     }
-    for (const lane of paces.keys()) lane.send();
+    for (const lane of filled) lane.send();
     this.#isFlushing = false;
   }
 

@@ -1,16 +1,13 @@
-import type { Wish } from "./acquire.ts";
+import { elect, type Wish } from "./acquire.ts";
 import { Attempts } from "./attempts.ts";
-import { verdictOf } from "./ballot.ts";
 import { Cancellation } from "./cancellation.ts";
 import { RoundClaim } from "./claim.ts";
-import { countersIn, fence } from "./fencing.ts";
 import { Lease } from "./lease.ts";
-import type { Answer } from "./node.ts";
+import type { Answer, LockNode, Settle } from "./node.ts";
 import { Released, type ReleaseResult, takeBack } from "./release.ts";
-import { Round } from "./round.ts";
-import { nodeTimeoutFor, type Settings } from "./settings.ts";
+import type { Settings } from "./settings.ts";
 import { firstToken } from "./token.ts";
-import { holdDeadline, never, nodeDeadline } from "./validity.ts";
+import { holdDeadline } from "./validity.ts";
 
 export interface PassedOn {
   /** The hold of the next one; none where no quorum took part. */
@@ -19,8 +16,17 @@ export interface PassedOn {
   readonly result: ReleaseResult;
 }
 
+/** A hold that has this part of the ttl left is as good as a new one. */
+const freshFraction = 0.9;
+
 /**
- * Passes a hold on within this process: release and vote in one round, which exchanges the tokens (PROTOCOL 7).
+ * Passes a hold on within this process (PROTOCOL 7).
+ *
+ * Where hardly any of its time has passed the next one takes it over as it is: the same key under the same token until
+ * the same deadlines, and nothing is sent. Not where somebody else may use the token, nor where the next one needs a
+ * fencing token of its own.
+ *
+ * Else release and vote are one round, which exchanges the tokens.
  *
  * The old hold has ended before (14.5), so of its votes none counts: the new one is made of this round's alone, each
  * from the send on, as if it had been voted for. Where the exchange fails, both tokens are given up.
@@ -32,41 +38,19 @@ export async function passOn(
   settings: Settings,
 ): Promise<PassedOn> {
   const { coordinator } = lease;
-  const { nodes, quorum, runtime, clock, report } = coordinator;
+  const { nodes, runtime } = coordinator;
   const { resources, ttl } = wish;
-  const { driftFactor, minimumValidity } = wish.settings;
+  if (isFresh(lease, wish)) {
+    const heir = new Lease(coordinator, { resources, token: lease.token, ttl, deadlines: lease.deadlines });
+    heir.inherit(lease);
+    return { heir, result: new Released("released", new Attempts(nodes)) };
+  }
   const claim = new RoundClaim(resources, firstToken(runtime), ttl);
   // One more than what is passed on: those who wait on the masters propose more, by when they came (see `Waiter`).
   claim.proposal = lease.fencingToken === undefined ? undefined : lease.fencingToken + 1;
-  const deadlines = nodes.map(() => never);
-  const round: Round<Answer> = new Round<Answer>({
-    nodes,
-    runtime,
-    clock,
-    timeout: nodeTimeoutFor(ttl, wish.settings),
-    ask: (node) => node.queue!.swap(claim, lease.token),
-    hear: (index, answer) => {
-      if (answer.vote === "yes") {
-        deadlines[index] = nodeDeadline(round.sentAt, ttl, driftFactor);
-        claim.lease?.renew(index, deadlines[index]);
-      } else if (answer.vote === "none") report(answer.error);
-      return verdictOf(round.answers) !== "open";
-    },
-  });
-  round.onClosed(() => claim.giveUp());
-  attempts.add(round);
-  await round.decided;
-  const isInTime = () => holdDeadline(deadlines, quorum) - clock.now() > minimumValidity;
-  let isGranted = verdictOf(round.answers) === "won" && isInTime();
-  let fencingToken: number | undefined;
-  if (isGranted && claim.proposal !== undefined) {
-    const counters = countersIn(round.answers);
-    fencingToken = await fence(coordinator, claim, wish.settings, counters, deadlines, new Cancellation());
-    isGranted = fencingToken !== undefined && isInTime();
-  }
-  if (isGranted) {
-    const heir = new Lease(coordinator, { resources, token: claim.token, ttl, deadlines, fencingToken });
-    claim.lease = heir;
+  const swap = (node: LockNode, settle: Settle<Answer>) => node.queue!.swap(claim, lease.token, settle);
+  const { round, lease: heir } = await elect(coordinator, wish, claim, swap, new Cancellation(), attempts);
+  if (heir) {
     heir.inherit(lease);
     const given = new Attempts(nodes);
     given.add(round);
@@ -75,4 +59,13 @@ export async function passOn(
   claim.giveUp();
   lease.alsoUsed(claim.token);
   return { result: await takeBack(lease, settings) };
+}
+
+/** Whether the hold, which was given up a moment ago, would do for `wish`: never longer than what it asks for. */
+function isFresh(lease: Lease, { ttl, settings }: Wish): boolean {
+  if (lease.lost || lease.handedOver || lease.fencingToken !== undefined || lease.longestTtl > ttl)
+    return false;
+  const { clock, quorum } = lease.coordinator;
+  const left = holdDeadline(lease.deadlines, quorum) - clock.now();
+  return left >= ttl * freshFraction && left > settings.minimumValidity;
 }

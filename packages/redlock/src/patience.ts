@@ -1,13 +1,10 @@
 import type { Attempt } from "./acquire.ts";
-import { pauseBetween } from "./backoff.ts";
+import { pauseBetween, pauseUntilGone } from "./backoff.ts";
 import { contentionIn } from "./ballot.ts";
 import { Cancellation } from "./cancellation.ts";
-import { longestTimer, type Runtime, randomFraction, type Timer } from "./runtime.ts";
+import { longestTimer, type Runtime, type Timer } from "./runtime.ts";
 import type { Settings } from "./settings.ts";
 
-/** A key is gone when its time is *over*; and those who wait for the same one should not all ask together. */
-const expiryMargin = 1;
-const expiryJitter = 5;
 /** A pause cut short counts for at least this part of a retry, or short locks would be asked for without end. */
 const leastRetry = 0.1;
 /** Of so many retries the pauses are asked for one by one. */
@@ -85,6 +82,6 @@ export class Patience {
   #freeAfter(last: Attempt): number {
     const { freeIn, kind } = contentionIn(last.round.answers);
     if (kind === "unavailable") return Number.POSITIVE_INFINITY;
-    return freeIn + expiryMargin + randomFraction(this.#runtime) * expiryJitter;
+    return pauseUntilGone(freeIn, this.#runtime);
   }
 }

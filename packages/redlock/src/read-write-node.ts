@@ -1,7 +1,7 @@
 import { type Call, CallLine } from "./call-line.ts";
 import type { Connection } from "./connection.ts";
 import { abandoned, unsent } from "./fault.ts";
-import type { Answer, Claim, Fault, Holding, LockNode, ReleaseAnswer } from "./node.ts";
+import type { Answer, Claim, Fault, Holding, LockNode, ReleaseAnswer, Settle } from "./node.ts";
 import { readWriteScripts } from "./read-write-scripts.ts";
 import type { ScriptedNode } from "./scripted-node.ts";
 import type { Script } from "./scripts.ts";
@@ -67,19 +67,20 @@ export class ReadWriteNode implements LockNode {
     this.#waiting = waiting;
   }
 
-  vote(claim: Claim): Promise<Answer> {
-    return this.#claim(claim, "vote");
+  vote(claim: Claim, settle: Settle<Answer>): void {
+    void this.#claim(claim, "vote").then(settle);
   }
 
-  extend(claim: Claim, repair: boolean): Promise<Answer> {
-    return this.#claim(claim, repair ? "repair" : "renew");
+  extend(claim: Claim, repair: boolean, settle: Settle<Answer>): void {
+    void this.#claim(claim, repair ? "repair" : "renew").then(settle);
   }
 
-  release([resource]: readonly string[], tokens: readonly string[]): Promise<ReleaseAnswer> {
-    return this.#run<ReleaseAnswer>(readWriteScripts.release, resource!, tokens, tokens, (reply) => {
+  release([resource]: readonly string[], tokens: readonly string[], settle: Settle<ReleaseAnswer>): void {
+    const read = (reply: unknown): ReleaseAnswer => {
       if (typeof reply !== "number") throw new UnexpectedReply(reply);
       return { vote: reply > 0 ? "yes" : "no" };
-    });
+    };
+    void this.#run<ReleaseAnswer>(readWriteScripts.release, resource!, tokens, tokens, read).then(settle);
   }
 
   /** No reader is kept away any more for those who waited to write. */
@@ -88,8 +89,8 @@ export class ReadWriteNode implements LockNode {
     await this.#run(readWriteScripts.withdraw, resource, [this.#waiting.name], [], (reply) => reply);
   }
 
-  inspect(resource: string): Promise<Holding | Fault> {
-    return this.#node.inspect(resource);
+  inspect(resource: string, settle: Settle<Holding>): void {
+    this.#node.inspect(resource, settle);
   }
 
   onReady(listener: () => void): () => void {

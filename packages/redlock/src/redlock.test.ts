@@ -356,14 +356,16 @@ describe("quit", () => {
       const { time, nodes, masters, redlock } = virtualSetting(1);
       const vote = nodes[0]!.vote.bind(nodes[0]);
       let quitting: Promise<void> | undefined;
-      nodes[0]!.vote = async (claim) => {
-        const answer = await vote(claim);
-        let turns = Promise.resolve();
-        for (let turn = 0; turn < moment; turn += 1) turns = turns.then(() => {});
-        void turns.then(() => {
-          quitting = redlock.quit();
+      nodes[0]!.vote = (claim, settle) => {
+        vote(claim, (answer) => {
+          let turns = Promise.resolve();
+          for (let turn = 0; turn < moment; turn += 1) turns = turns.then(() => {});
+          void turns.then(() => {
+            quitting = redlock.quit();
+          });
+          // The first of the moments is before it is heard.
+          void Promise.resolve().then(() => settle(answer));
         });
-        return answer;
       };
       const acquiring = redlock.acquire("r", 1000).then(
         (lock) => lock.state,

@@ -1,6 +1,6 @@
 import type { Coordinator } from "./coordinator.ts";
 import { ExecutionError, InvalidArgumentError, NodeError } from "./errors.ts";
-import type { Fault, Guard, GuardFindings, LockNode } from "./node.ts";
+import type { Fault, Guard, GuardFindings, LockNode, ReleaseAnswer, Settle } from "./node.ts";
 import { Round } from "./round.ts";
 import { checkMaxTtl } from "./settings.ts";
 
@@ -66,11 +66,13 @@ export class RestartGuard {
 
   /** Every master votes from now on, without quarantine: each is new, and says so. */
   async initialize(): Promise<void> {
-    const before = await this.#ask((node) => node.findings!());
+    const before = await this.#ask((node, settle) => node.findings!(undefined, settle));
     this.#check(before, (found, name) =>
       found.maxTtl === 0 ? undefined : new InvalidArgumentError(`initialize: ${name} is not new`),
     );
-    const after = await this.#ask((node) => node.findings!(this.#guardOf(node, "declare new")));
+    const after = await this.#ask((node, settle) =>
+      node.findings!(this.#guardOf(node, "declare new"), settle),
+    );
     this.#check(after, (found, name) => this.#differs(found, name));
     this.#isAgreed = true;
   }
@@ -94,7 +96,7 @@ export class RestartGuard {
     if (seeding.isBusy || epoch === undefined) return;
     seeding.isBusy = true;
     this.#unseeded.set(name, seeding);
-    const found = (await this.#ask((node) => node.findings!())).filter(isFindings);
+    const found = (await this.#ask((node, settle) => node.findings!(undefined, settle))).filter(isFindings);
     const sound = found.filter(({ isSound }) => isSound);
     const enough = nodes.length - quorum + 1;
     const isCertain = sound.length >= enough;
@@ -103,7 +105,8 @@ export class RestartGuard {
       const floor = Math.max(isCertain ? 0 : Math.floor(runtime.wall() * 1000), ...floors);
       // Told before any token is made of it.
       if (!isCertain) report(uncertain(name, sound.length, enough));
-      const answer = await nodes.find((node) => node.name === name)!.seed!(epoch, floor);
+      const node = nodes.find((node) => node.name === name)!;
+      const answer = await new Promise<ReleaseAnswer>((settle) => node.seed!(epoch, floor, settle));
       if (answer.vote !== "none") this.#unseeded.delete(name);
     }
     seeding.isBusy = false;
@@ -116,7 +119,7 @@ export class RestartGuard {
     if (this.#problem) this.#compared.clear();
     this.#problem = undefined;
     await this.#ask(
-      (node) => node.findings!(),
+      (node, settle) => node.findings!(undefined, settle),
       (index, answer) => this.#learn(index, answer),
     );
     this.#isComparing = false;
@@ -153,7 +156,7 @@ export class RestartGuard {
 
   /** Asks all, and waits until `hear` has heard enough, or their time is up. */
   async #ask(
-    ask: (node: LockNode) => Promise<GuardFindings | Fault>,
+    ask: (node: LockNode, settle: Settle<GuardFindings>) => void,
     hear: (index: number, answer: GuardFindings | Fault) => boolean = () => false,
   ): Promise<Answers> {
     const { nodes, runtime, clock } = this.#coordinator;

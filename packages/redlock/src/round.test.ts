@@ -15,7 +15,7 @@ function roundOf(setting: VirtualSetting, { timeout = 50, enough = 99 } = {}) {
     runtime: machine,
     clock: new LeaseClock(machine),
     timeout,
-    ask: (node) => node.vote(claim),
+    ask: (node, settle) => node.vote(claim, settle),
     hear: (index, answer) => {
       told.push(`${index} ${answer.vote} at ${time.now()}`);
       return told.length >= enough;
@@ -94,7 +94,7 @@ describe("a round", () => {
       runtime: machine,
       clock: new LeaseClock(machine),
       timeout: 50,
-      ask: (node) => node.vote(claim),
+      ask: (node, settle) => node.vote(claim, settle),
       hear: () => false,
     });
     await round.closed;
@@ -102,18 +102,60 @@ describe("a round", () => {
   });
 });
 
-describe("a node that does not keep to answers as values", () => {
-  test.each([
-    [
-      "throws",
-      () => {
-        throw new Error("oops");
+describe("a node that answers inside of the call", () => {
+  const granted = { vote: "yes", remaining: 1000 } as const;
+
+  test("is heard, when all have been asked", async () => {
+    const setting = virtualSetting(3);
+    setting.nodes[1]!.vote = (_, settle) => settle(granted);
+    const asked: number[] = [];
+    const { machine, nodes, time } = setting;
+    const round: Round<Answer> = new Round<Answer>({
+      nodes,
+      runtime: machine,
+      clock: new LeaseClock(machine),
+      timeout: 50,
+      ask: (node, settle) => node.vote(claim, settle),
+      hear: (index) => {
+        // Whoever hears may ask for what the round is.
+        asked.push(index, nodes[0]!.sent.length + nodes[2]!.sent.length, round.sentAt);
+        return false;
       },
-    ],
-    ["rejects", () => Promise.reject(new Error("oops"))],
-  ])("and %s has given none", async (_, vote) => {
+    });
+    await time.run(round.closed);
+    expect(asked).toEqual([1, 2, 0, 0, 2, 0, 2, 2, 0]);
+    expect(round.answers[1]).toEqual(granted);
+  });
+
+  test("leaves no timer behind where all do", async () => {
+    const setting = virtualSetting(3);
+    for (const node of setting.nodes) node.vote = (_, settle) => settle(granted);
+    const { round, told } = roundOf(setting, { enough: 2 });
+    expect(await setting.time.measure(round.decided)).toMatchObject({ took: 0 });
+    await round.closed;
+    expect(told).toEqual(["0 yes at 0", "1 yes at 0", "2 yes at 0"]);
+    expect([round.isOpen, setting.machine.timers.size]).toEqual([false, 0]);
+  });
+
+  test("and throws then has given that answer", async () => {
     const setting = virtualSetting(2);
-    setting.nodes[0]!.vote = vote;
+    setting.nodes[0]!.vote = (_, settle) => {
+      settle(granted);
+      throw new Error("oops");
+    };
+    const { round, told } = roundOf(setting);
+    await setting.time.run(round.closed);
+    expect(told).toEqual(["0 yes at 0", "0 none at 0", "1 yes at 2"]);
+    expect(round.answers[0]).toEqual(granted);
+  });
+});
+
+describe("a node that throws", () => {
+  test("has given no answer, and the others are asked all the same", async () => {
+    const setting = virtualSetting(2);
+    setting.nodes[0]!.vote = () => {
+      throw new Error("oops");
+    };
     const { round, told } = roundOf(setting);
     await setting.time.run(round.closed);
     expect(told).toEqual(["0 none at 0", "1 yes at 2"]);

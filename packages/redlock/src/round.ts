@@ -1,7 +1,7 @@
 import type { Cancellation } from "./cancellation.ts";
 import type { LeaseClock } from "./clock.ts";
 import { fault } from "./fault.ts";
-import type { Fault, LockNode } from "./node.ts";
+import type { Fault, LockNode, Settle } from "./node.ts";
 import { longestTimer, type Runtime, type Timer } from "./runtime.ts";
 
 export interface RoundPlan<Reply> {
@@ -10,15 +10,13 @@ export interface RoundPlan<Reply> {
   readonly clock: LeaseClock;
   /** One master's time to answer, ms. All are asked at once, so one timer serves them all. */
   readonly timeout: number;
-  ask(node: LockNode): Promise<Reply | Fault>;
+  ask(node: LockNode, settle: Settle<Reply>): void;
   /**
    * Called with each answer as it comes; true once the answers can decide. A master whose time is up gives a
    * `TIMEOUT` fault; its real answer, should that still come, is told as well, but is no vote any more.
    */
   hear(index: number, answer: Reply | Fault): boolean;
 }
-
-const none: readonly never[] = [];
 
 /** A timer later than this was held up by a busy event loop, ms: answers may lie unread behind it. */
 const lateTimer = 5;
@@ -42,7 +40,7 @@ export class Round<Reply> {
   #missing: number;
   /** `undefined` once it is closed. */
   #timer: Timer | undefined;
-  #onClosed: ReadonlyArray<() => void> = none;
+  #onClosed: Array<() => void> | undefined;
   #forget: (() => void) | undefined;
 
   constructor(plan: RoundPlan<Reply>) {
@@ -71,7 +69,8 @@ export class Round<Reply> {
   /** Calls back when it is closed: at once if it is. */
   onClosed(listener: () => void): void {
     if (this.#missing === 0) listener();
-    else this.#onClosed = this.#onClosed.concat(listener);
+    else if (this.#onClosed) this.#onClosed.push(listener);
+    else this.#onClosed = [listener];
   }
 
   /** Settles when it is decided, or at the cancellation: the answers there are have to do then. */
@@ -81,10 +80,17 @@ export class Round<Reply> {
   }
 
   #ask(plan: RoundPlan<Reply>, index: number): void {
-    void asked(plan, plan.nodes[index]!).then(
-      (answer) => this.#hear(plan, index, answer),
-      (error) => this.#hear(plan, index, faultOf(plan.nodes[index]!, error)),
-    );
+    const node = plan.nodes[index]!;
+    const settle = (answer: Reply | Fault): void => {
+      // One that answers at once is heard when all have been asked.
+      if (this.#timer || this.#missing === 0) this.#hear(plan, index, answer);
+      else void Promise.resolve().then(() => this.#hear(plan, index, answer));
+    };
+    try {
+      plan.ask(node, settle);
+    } catch (error) {
+      settle(faultOf(node, error));
+    }
   }
 
   #hear(plan: RoundPlan<Reply>, index: number, answer: Reply | Fault): void {
@@ -129,20 +135,13 @@ export class Round<Reply> {
     this.#timer?.cancel();
     this.#timer = undefined;
     this.#decide();
-    for (const listener of this.#onClosed) listener();
-    this.#onClosed = none;
+    const listeners = this.#onClosed;
+    this.#onClosed = undefined;
+    if (listeners) for (const listener of listeners) listener();
   }
 }
 
-/** Answers are values; a `LockNode` that throws or rejects all the same has given none. */
+/** Answers are values; a `LockNode` that throws all the same has given none. */
 function faultOf(node: LockNode, cause: unknown): Fault {
   return fault(node.name, "UNEXPECTED_REPLY", `the node failed: ${String(cause)}`, true, cause);
-}
-
-function asked<Reply>(plan: RoundPlan<Reply>, node: LockNode): Promise<Reply | Fault> {
-  try {
-    return plan.ask(node);
-  } catch (error) {
-    return Promise.resolve(faultOf(node, error));
-  }
 }

@@ -4,8 +4,8 @@ import type { Connection } from "./connection.ts";
 import type { NodeError } from "./errors.ts";
 import type { Claim } from "./node.ts";
 import { ScriptedNode } from "./scripted-node.ts";
-import { batchScript, claimScript, leaveScript, releaseScript } from "./scripts.ts";
-import { Gate, settle } from "./virtual-time.test.ts";
+import { batchScript, claimScript, enrolScript, leaveScript, releaseScript } from "./scripts.ts";
+import { ask, Gate, settle } from "./virtual-time.test.ts";
 
 class ReplyError extends Error {
   override name = "ReplyError";
@@ -89,37 +89,42 @@ const abandoned: Claim = { ...claim, abandoned: true };
 describe("a vote", () => {
   test("for one resource is the bare SET", async () => {
     const { node, connection } = nodeWith("OK");
-    expect(await node.vote(claim)).toEqual({ vote: "yes", remaining: 1000 });
+    expect(await ask(node).vote(claim)).toEqual({ vote: "yes", remaining: 1000 });
     expect(connection.sent).toEqual([["SET", "r", "t", "NX", "PX", 1000]]);
   });
 
   test("refused, asks who holds it and for how long, and sets nothing by that", async () => {
     const { node, connection } = nodeWith(null, [1, "rival", 700]);
-    expect(await node.vote(claim)).toEqual({ vote: "no", resource: "r", owner: "rival", remaining: 700 });
+    expect(await ask(node).vote(claim)).toEqual({
+      vote: "no",
+      resource: "r",
+      owner: "rival",
+      remaining: 700,
+    });
     expect(connection.sent[1]).toEqual(["EVALSHA", claimScript.sha1, 1, "r", "t", 1000, 0]);
   });
 
   test("refused for its own token is a yes", async () => {
     const { node } = nodeWith(null, 1000);
-    expect(await node.vote(claim)).toEqual({ vote: "yes", remaining: 1000 });
+    expect(await ask(node).vote(claim)).toEqual({ vote: "yes", remaining: 1000 });
   });
 
   test("for several resources is one script", async () => {
     const { node, connection } = nodeWith(1000, [2, "rival", 5]);
-    expect(await node.vote(both)).toEqual({ vote: "yes", remaining: 1000 });
-    expect(await node.vote(both)).toEqual({ vote: "no", resource: "b", owner: "rival", remaining: 5 });
+    expect(await ask(node).vote(both)).toEqual({ vote: "yes", remaining: 1000 });
+    expect(await ask(node).vote(both)).toEqual({ vote: "no", resource: "b", owner: "rival", remaining: 5 });
     expect(connection.sent[0]).toEqual(["EVALSHA", claimScript.sha1, 2, "a", "b", "t", 1000, 1]);
   });
 
   test("behind a key without expiry says so", async () => {
     const { node } = nodeWith(null, [1, "rival", -1]);
-    expect(await node.vote(claim)).toMatchObject({ vote: "no", remaining: Number.POSITIVE_INFINITY });
+    expect(await ask(node).vote(claim)).toMatchObject({ vote: "no", remaining: Number.POSITIVE_INFINITY });
   });
 
   test("is sent in the call itself: nothing is awaited first", () => {
     const { node, connection } = nodeWith("OK", "OK", 1);
-    void node.vote(claim);
-    void node.release(["r"], ["t"]);
+    void ask(node).vote(claim);
+    void ask(node).release(["r"], ["t"]);
     expect(connection.sent.map(([command]) => command)).toEqual(["SET", "EVALSHA"]);
   });
 });
@@ -130,13 +135,13 @@ describe("an extension", () => {
     [false, 0],
   ])("with repair %j asks the script for that", async (repair, flag) => {
     const { node, connection } = nodeWith(5000);
-    expect(await node.extend(claim, repair)).toEqual({ vote: "yes", remaining: 5000 });
+    expect(await ask(node).extend(claim, repair)).toEqual({ vote: "yes", remaining: 5000 });
     expect(connection.sent).toEqual([["EVALSHA", claimScript.sha1, 1, "r", "t", 1000, flag]]);
   });
 
   test("of a key that is gone is a no without an owner", async () => {
     const { node } = nodeWith([1, null, -2]);
-    expect(await node.extend(claim, false)).toEqual({
+    expect(await ask(node).extend(claim, false)).toEqual({
       vote: "no",
       resource: "r",
       owner: undefined,
@@ -153,7 +158,7 @@ describe("a release", () => {
     [["a", "b"], 1, "no"],
   ])("of %j with %i given up is %s", async (resources, given, vote) => {
     const { node, connection } = nodeWith(given);
-    expect(await node.release(resources, ["t", "u"])).toEqual({ vote });
+    expect(await ask(node).release(resources, ["t", "u"])).toEqual({ vote });
     expect(connection.sent).toEqual([
       ["EVALSHA", leaveScript.sha1, resources.length, ...resources, "t", "u"],
     ]);
@@ -162,7 +167,7 @@ describe("a release", () => {
   test("without queues knows nothing of them", async () => {
     const connection = new ScriptedConnection(1);
     const node = new ScriptedNode(connection, { groupCommit: false, queue: false });
-    expect(await node.release(["r"], ["t"])).toEqual({ vote: "yes" });
+    expect(await ask(node).release(["r"], ["t"])).toEqual({ vote: "yes" });
     expect(connection.sent).toEqual([["EVALSHA", releaseScript.sha1, 1, "r", "t"]]);
   });
 });
@@ -176,14 +181,14 @@ describe("an inspection", () => {
 
   test.each(holdings)("of a key that is %s", async (_, [owner, left], holding) => {
     const { node, connection } = nodeWith([[owner, left, 2]]);
-    expect(await node.inspect("r")).toEqual({ ...holding, queueLength: 2 });
+    expect(await ask(node).inspect("r")).toEqual({ ...holding, queueLength: 2 });
     expect(connection.sent).toEqual([["EVALSHA", batchScript.sha1, 1, "r", "i1,0;"]]);
   });
 
   test.each(holdings)("without queues, of a key that is %s", async (_, replies, holding) => {
     const connection = new ScriptedConnection(...replies);
     const node = new ScriptedNode(connection, { queue: false });
-    expect(await node.inspect("r")).toEqual({ ...holding, queueLength: 0 });
+    expect(await ask(node).inspect("r")).toEqual({ ...holding, queueLength: 0 });
     expect(connection.sent).toEqual([
       ["GET", "r"],
       ["PTTL", "r"],
@@ -193,8 +198,8 @@ describe("an inspection", () => {
   test("without queues keeps its place behind what was asked for before", async () => {
     const connection = new ScriptedConnection("OK", "t", 1000);
     const node = new ScriptedNode(connection, { queue: false });
-    void node.vote(claim);
-    await node.inspect("r");
+    void ask(node).vote(claim);
+    await ask(node).inspect("r");
     expect(connection.sent.map(([command]) => command)).toEqual(["SET", "GET", "PTTL"]);
   });
 });
@@ -207,24 +212,51 @@ describe("a queue", () => {
   });
 
   test("enrols, and hears by whom it was refused and who came last", async () => {
-    const { node, connection } = nodeWith([[1, "rival", 70, "99"]], [1000]);
+    const { node, connection } = nodeWith([1, "rival", 70, "99"], 1000);
     const refusal = { vote: "no", resource: "r", owner: "rival", remaining: 70, latestTicket: 99 };
-    expect(await node.queue!.enrol(enrolment)).toEqual(refusal);
-    expect(await node.queue!.enrol(enrolment)).toEqual({ vote: "yes", remaining: 1000 });
-    const words = ["EVALSHA", batchScript.sha1, 1, "r", "q1,1000,17,300;", "w.1", "-"];
+    expect(await ask(node).enrol(enrolment)).toEqual(refusal);
+    expect(await ask(node).enrol(enrolment)).toEqual({ vote: "yes", remaining: 1000 });
+    const words = ["EVALSHA", enrolScript.sha1, 1, "r", "w.1", 1000, 17, 300, "", "-"];
     expect(connection.sent).toEqual([words, words]);
   });
 
   test("swaps", async () => {
-    const { node, connection } = nodeWith([1000], [[1, "rival", 70]]);
-    expect(await node.queue!.swap(claim, "before")).toEqual({ vote: "yes", remaining: 1000 });
-    expect(await node.queue!.swap(claim, "before")).toMatchObject({ vote: "no", owner: "rival" });
-    expect(connection.sent[0]).toEqual(["EVALSHA", batchScript.sha1, 1, "r", "s1,1000;", "t", "before"]);
+    const { node, connection } = nodeWith(1000, [1, "rival", 70]);
+    expect(await ask(node).swap(claim, "before")).toEqual({ vote: "yes", remaining: 1000 });
+    expect(await ask(node).swap(claim, "before")).toMatchObject({ vote: "no", owner: "rival" });
+    const words = ["EVALSHA", claimScript.sha1, 1, "r", "t", 1000, 1, "", "before"];
+    expect(connection.sent).toEqual([words, words]);
   });
 
-  test("a script that fails alone is a fault with the master's word", async () => {
-    const { node } = nodeWith([[0, "WRONGTYPE Operation against a key"]]);
-    expect(await node.queue!.swap(claim, "before")).toMatchObject({ error: { reason: "WRONGTYPE" } });
+  test("takes what both propose", async () => {
+    const { node, connection } = nodeWith([-1, 1000, "5"], [-1, 1000, "6"]);
+    const granted = { vote: "yes", remaining: 1000 };
+    expect(await ask(node).enrol({ ...enrolment, proposal: 7 })).toEqual({ ...granted, counter: 5 });
+    expect(await ask(node).swap({ ...claim, proposal: 8 }, "before")).toEqual({ ...granted, counter: 6 });
+    expect(connection.sent.map((words) => words.slice(4))).toEqual([
+      ["w.1", 1000, 17, 300, 7, "-"],
+      ["t", 1000, 1, 8, "before"],
+    ]);
+  });
+
+  test("a restart guard watches over both, which takes a batch", async () => {
+    const { node, connection } = nodeWith([1000], [[1, "rival", 70]]);
+    node.guardWith({ terms: "60000,4711,0,1" });
+    expect(await ask(node).enrol(enrolment)).toEqual({ vote: "yes", remaining: 1000 });
+    expect(await ask(node).swap(claim, "before")).toMatchObject({ vote: "no", owner: "rival" });
+    expect(connection.sent).toEqual([
+      ["EVALSHA", batchScript.sha1, 1, "r", "g0,60000,4711,0,1;q1,1000,17,300;", "w.1", "-"],
+      ["EVALSHA", batchScript.sha1, 1, "r", "g0,60000,4711,0,1;s1,1000;", "t", "before"],
+    ]);
+  });
+
+  test("what fails is a fault with the master's word, alone and in a batch of one", async () => {
+    const wrong = "WRONGTYPE Operation against a key";
+    const { node } = nodeWith(new ReplyError(wrong), [[0, wrong]]);
+    const fault = { vote: "none", sent: true, error: { reason: "WRONGTYPE" } };
+    expect(await ask(node).swap(claim, "before")).toMatchObject(fault);
+    node.guardWith({ terms: "60000,4711,0,1" });
+    expect(await ask(node).swap(claim, "before")).toMatchObject(fault);
   });
 });
 
@@ -248,7 +280,7 @@ describe("listening", () => {
       () => told.push("listening"),
     );
     const inboxes = () => connection.sent.map((words) => words.at(-1));
-    const enrol = () => listener.queue!.enrol({ ...claim, token: "w.1", ticket: 1, patience: 1 });
+    const enrol = () => ask(listener).enrol({ ...claim, token: "w.1", ticket: 1, patience: 1 });
     const { changed: change, hear: publish } = subscriptions[0]!;
     return { listener, known, told, faults, inboxes, enrol, change, publish };
   }
@@ -294,14 +326,14 @@ describe("listening", () => {
 describe("a script that the master does not know", () => {
   test("is sent as text", async () => {
     const { node, connection } = nodeWith(noScript(), 1000);
-    expect(await node.extend(claim, true)).toEqual({ vote: "yes", remaining: 1000 });
+    expect(await ask(node).extend(claim, true)).toEqual({ vote: "yes", remaining: 1000 });
     expect(connection.sent[1]).toEqual(["EVAL", claimScript.source, 1, "r", "t", 1000, 1]);
   });
 
   test("not for a claim that was given up meanwhile: it would go out behind its roll-back", async () => {
     const { node, connection } = nodeWith(noScript(), 1000);
     const given = { ...both, abandoned: false };
-    const voting = node.vote(given);
+    const voting = ask(node).vote(given);
     given.abandoned = true;
     expect(await voting).toMatchObject({ vote: "none", error: { reason: "ABANDONED" } });
     expect(connection.sent).toHaveLength(1);
@@ -309,13 +341,13 @@ describe("a script that the master does not know", () => {
 
   test("a release is, in any case", async () => {
     const { node, connection } = nodeWith(noScript(), 1);
-    expect(await node.release(["r"], ["t"])).toEqual({ vote: "yes" });
+    expect(await ask(node).release(["r"], ["t"])).toEqual({ vote: "yes" });
     expect(connection.sent[1]![0]).toBe("EVAL");
   });
 
   test("not over a connection that is not there any more", async () => {
     const { node, connection } = nodeWith(noScript(), 1);
-    const releasing = node.release(["r"], ["t"]);
+    const releasing = ask(node).release(["r"], ["t"]);
     connection.isReady = false;
     expect(await releasing).toMatchObject({ vote: "none", sent: true, error: { reason: "NOSCRIPT" } });
     expect(connection.sent).toHaveLength(1);
@@ -323,7 +355,7 @@ describe("a script that the master does not know", () => {
 
   test("that fails as text too is a fault", async () => {
     const { node } = nodeWith(noScript(), new ReplyError("NOPERM no eval"));
-    expect(await node.extend(claim, true)).toMatchObject({ vote: "none", error: { reason: "NOPERM" } });
+    expect(await ask(node).extend(claim, true)).toMatchObject({ vote: "none", error: { reason: "NOPERM" } });
   });
 });
 
@@ -331,7 +363,7 @@ describe("a first connection", () => {
   test("is waited for", async () => {
     const { node, connection } = nodeWith("OK");
     const connected = connection.connecting();
-    const voting = node.vote(claim);
+    const voting = ask(node).vote(claim);
     await settle();
     expect(connection.sent).toEqual([]);
     connected(true);
@@ -341,7 +373,7 @@ describe("a first connection", () => {
   test("that comes when the claim was given up carries nothing, and so it is told", async () => {
     const { node, connection } = nodeWith("OK", 1000);
     const connected = connection.connecting();
-    const asked = Promise.all([node.vote(abandoned), node.extend(abandoned, true)]);
+    const asked = Promise.all([ask(node).vote(abandoned), ask(node).extend(abandoned, true)]);
     connected(true);
     for (const answer of await asked) {
       expect(answer).toMatchObject({ vote: "none", sent: false, error: { reason: "ABANDONED" } });
@@ -352,7 +384,7 @@ describe("a first connection", () => {
   test("carries the release all the same", async () => {
     const { node, connection } = nodeWith(1);
     const connected = connection.connecting();
-    const releasing = node.release(["r"], ["t"]);
+    const releasing = ask(node).release(["r"], ["t"]);
     connected(true);
     expect(await releasing).toEqual({ vote: "yes" });
   });
@@ -360,7 +392,7 @@ describe("a first connection", () => {
   test("keeps the order of the calls", async () => {
     const { node, connection } = nodeWith("OK", 1);
     const connected = connection.connecting();
-    const both = Promise.all([node.vote(claim), node.release(["r"], ["t"])]);
+    const both = Promise.all([ask(node).vote(claim), ask(node).release(["r"], ["t"])]);
     connected(true);
     await both;
     expect(connection.sent.map(([command]) => command)).toEqual(["SET", "EVALSHA"]);
@@ -369,7 +401,7 @@ describe("a first connection", () => {
   test("that failed is the reason why nothing was sent", async () => {
     const { node, connection } = nodeWith("OK");
     const connected = connection.connecting();
-    const voting = node.vote(claim);
+    const voting = ask(node).vote(claim);
     connected(false);
     expect(await voting).toMatchObject({ vote: "none", sent: false, error: { reason: "UNREACHABLE" } });
     expect(await voting).toMatchObject({ error: { message: expect.stringContaining("ECONNREFUSED") } });
@@ -382,23 +414,23 @@ describe("a master that does not answer", () => {
     const { node, connection } = nodeWith();
     const replies: Array<(reply: unknown) => void> = [];
     connection.send = () => new Promise((resolve) => replies.push(resolve));
-    const releasing = Array.from({ length: 4096 }, () => node.release(["r"], ["t"]));
+    const releasing = Array.from({ length: 4096 }, () => ask(node).release(["r"], ["t"]));
     const refused = { vote: "none", sent: false, error: { reason: "UNREACHABLE" } };
-    expect(await node.vote(claim)).toMatchObject(refused);
+    expect(await ask(node).vote(claim)).toMatchObject(refused);
     expect(replies).toHaveLength(4096);
     replies[0]!(1);
     await releasing[0];
-    void node.vote(claim);
+    void ask(node).vote(claim);
     expect(replies).toHaveLength(4097);
-    expect(await node.extend(claim, true)).toMatchObject(refused);
+    expect(await ask(node).extend(claim, true)).toMatchObject(refused);
   });
 
   test("and then fails is sent some again: what failed counts as answered", async () => {
     const { node, connection } = nodeWith();
     connection.send = () => Promise.reject(new Error("Connection is closed."));
-    await Promise.all(Array.from({ length: 4096 }, () => node.vote(claim)));
+    await Promise.all(Array.from({ length: 4096 }, () => ask(node).vote(claim)));
     connection.send = () => Promise.resolve("OK");
-    expect(await node.vote(claim)).toMatchObject({ vote: "yes" });
+    expect(await ask(node).vote(claim)).toMatchObject({ vote: "yes" });
   });
 });
 
@@ -406,7 +438,12 @@ describe("faults", () => {
   test("a connection that is lost is one at once, and nothing is sent", async () => {
     const { node, connection } = nodeWith();
     connection.isReady = false;
-    const asked = [node.vote(claim), node.extend(claim, true), node.release(["r"], ["t"]), node.inspect("r")];
+    const asked = [
+      ask(node).vote(claim),
+      ask(node).extend(claim, true),
+      ask(node).release(["r"], ["t"]),
+      ask(node).inspect("r"),
+    ];
     for (const answer of await Promise.all(asked)) {
       expect(answer).toMatchObject({
         vote: "none",
@@ -420,7 +457,7 @@ describe("faults", () => {
   test("a connection that breaks after the send leaves it open what happened", async () => {
     const cause = new Error("Connection is closed.");
     const { node } = nodeWith(cause);
-    expect(await node.vote(claim)).toMatchObject({
+    expect(await ask(node).vote(claim)).toMatchObject({
       vote: "none",
       sent: true,
       error: { node: "host:1", reason: "UNREACHABLE", cause },
@@ -439,16 +476,16 @@ describe("faults", () => {
     ["something without a word in front", "ERR"],
   ])("the error reply %j has the reason %s", async (message, reason) => {
     const { node } = nodeWith(new ReplyError(message), new ReplyError(message));
-    expect(await node.vote(claim)).toMatchObject({ vote: "none", sent: true, error: { reason } });
-    expect(await node.release(["r"], ["t"])).toMatchObject({ vote: "none", error: { reason } });
+    expect(await ask(node).vote(claim)).toMatchObject({ vote: "none", sent: true, error: { reason } });
+    expect(await ask(node).release(["r"], ["t"])).toMatchObject({ vote: "none", error: { reason } });
   });
 
   test("a rejection that is no error is one", async () => {
     const connection = new ScriptedConnection();
     connection.send = () => Promise.reject("text");
     const node = new ScriptedNode(connection);
-    expect(await node.vote(claim)).toMatchObject({ vote: "none", error: { reason: "UNREACHABLE" } });
-    expect(await node.inspect("r")).toMatchObject({ vote: "none" });
+    expect(await ask(node).vote(claim)).toMatchObject({ vote: "none", error: { reason: "UNREACHABLE" } });
+    expect(await ask(node).inspect("r")).toMatchObject({ vote: "none" });
   });
 
   test("no reply whatever makes an answer reject, and none that is no answer is a yes", async () => {
@@ -456,13 +493,13 @@ describe("faults", () => {
     await fc.assert(
       fc.asyncProperty(junk, junk, async (first, second) => {
         fc.pre(first !== "OK" && !(first instanceof Error) && !(second instanceof Error));
-        const vote = await nodeWith(first, second).node.vote(claim);
+        const vote = await ask(nodeWith(first, second).node).vote(claim);
         expect(["no", "none", first === null && isYes(second) ? "yes" : "none"]).toContain(vote.vote);
-        const extension = await nodeWith(first).node.extend(both, true);
+        const extension = await ask(nodeWith(first).node).extend(both, true);
         expect(["no", "none", isYes(first) ? "yes" : "none"]).toContain(extension.vote);
-        const release = await nodeWith(first).node.release(["r"], ["t"]);
+        const release = await ask(nodeWith(first).node).release(["r"], ["t"]);
         expect([typeof first === "number" ? (first === 1 ? "yes" : "no") : "none"]).toContain(release.vote);
-        await nodeWith(first, second).node.inspect("r");
+        await ask(nodeWith(first, second).node).inspect("r");
       }),
       { numRuns: 150 },
     );
@@ -470,7 +507,7 @@ describe("faults", () => {
 
   test("what is unexpected is told without quoting a token", async () => {
     const { node } = nodeWith(["secret"], ["secret"]);
-    const answer = await node.vote(claim);
+    const answer = await ask(node).vote(claim);
     expect(answer).toMatchObject({ error: { reason: "UNEXPECTED_REPLY" } });
     expect(JSON.stringify(answer) + String(answer.vote === "none" && answer.error.message)).not.toContain(
       "secret",

@@ -13,6 +13,7 @@ import type {
   LockNode,
   LockQueue,
   ReleaseAnswer,
+  Settle,
 } from "./node.ts";
 import { holdingIn, type Operation, type Time } from "./operation.ts";
 import { type Outbox, type OutboxRuntime, outboxOf } from "./outbox.ts";
@@ -63,31 +64,21 @@ export class ScriptedNode implements LockNode {
     return this.#connection.refuses?.(resources);
   }
 
-  vote(claim: Claim): Promise<Answer> {
-    return this.#claim("v", claim, [claim.token]);
+  vote(claim: Claim, settle: Settle<Answer>): void {
+    this.#claim("v", claim, [claim.token], settle);
   }
 
-  extend(claim: Claim, repair: boolean): Promise<Answer> {
-    return this.#claim(repair ? "p" : "e", claim, [claim.token]);
+  extend(claim: Claim, repair: boolean, settle: Settle<Answer>): void {
+    this.#claim(repair ? "p" : "e", claim, [claim.token], settle);
   }
 
-  release(resources: readonly string[], tokens: readonly string[]): Promise<ReleaseAnswer> {
-    return this.#post<ReleaseAnswer>(this.#hasQueue(resources) ? "l" : "r", resources, tokens, 0, undefined);
+  release(resources: readonly string[], tokens: readonly string[], settle: Settle<ReleaseAnswer>): void {
+    this.#post(this.#hasQueue(resources) ? "l" : "r", resources, tokens, 0, undefined, settle);
   }
 
-  async inspect(resource: string): Promise<Holding | Fault> {
-    if (this.#hasQueue([resource])) return this.#post<Holding>("i", [resource], [], 0, undefined);
-    const obstacle = this.#connection.isReady ? undefined : await this.#connected();
-    if (obstacle !== undefined) return unsent(this.name, obstacle);
-    // Behind all that was asked for before.
-    this.#outbox.flush();
-    try {
-      const replies = [this.#connection.send("GET", [resource]), this.#connection.send("PTTL", [resource])];
-      const [owner, left] = await Promise.all(replies);
-      return holdingIn([owner, left, 0]) ?? unexpected(this.name, left);
-    } catch (error) {
-      return failed(this.name, error, this.#connection.isReply(error), []);
-    }
+  inspect(resource: string, settle: Settle<Holding>): void {
+    if (this.#hasQueue([resource])) this.#post("i", [resource], [], 0, undefined, settle);
+    else void this.#look(resource).then(settle);
   }
 
   guardWith(guard: Guard): void {
@@ -98,12 +89,12 @@ export class ScriptedNode implements LockNode {
     this.#clock = clock;
   }
 
-  findings(guard?: Guard): Promise<GuardFindings | Fault> {
-    return this.#post<GuardFindings>("h", [], [], 0, undefined, guard);
+  findings(guard: Guard | undefined, settle: Settle<GuardFindings>): void {
+    this.#post("h", [], [], 0, undefined, settle, guard ?? this.#guard);
   }
 
-  seed(epoch: string, floor: number): Promise<ReleaseAnswer> {
-    return this.#post<ReleaseAnswer>("f", [], [epoch, `${floor}`], 0, undefined);
+  seed(epoch: string, floor: number, settle: Settle<ReleaseAnswer>): void {
+    this.#post("f", [], [epoch, `${floor}`], 0, undefined, settle);
   }
 
   onReady(listener: () => void): () => void {
@@ -132,66 +123,74 @@ export class ScriptedNode implements LockNode {
       onFault(failed(this.name, error, this.#connection.isReply(error), []).error);
     });
     return {
-      enrol: (enrolment) =>
-        this.#hasQueue(enrolment.resources)
-          ? this.#claim("q", enrolment, [enrolment.token, inbox.address])
-          : this.#claim("v", enrolment, [enrolment.token]),
-      swap: (claim, previous) => this.#claim("s", claim, [claim.token, previous]),
+      enrol: (enrolment, settle) => {
+        if (!this.#hasQueue(enrolment.resources)) this.#claim("v", enrolment, [enrolment.token], settle);
+        else this.#claim("q", enrolment, [enrolment.token, inbox.address], settle);
+      },
+      swap: (claim, previous, settle) => this.#claim("s", claim, [claim.token, previous], settle),
       listen: (channel, hear, onListening) =>
-        inbox.listen(channel, (...handed) => void (this.#isExcluded || hear(...handed)), onListening),
+        inbox.listen(channel, (...handed) => void (this.#clock?.isExcluded || hear(...handed)), onListening),
       get isListening() {
         return inbox.isListening;
       },
     };
   }
 
-  #claim(kind: Operation["kind"], claim: Claim, words: readonly string[]): Promise<Answer> {
-    if (this.#clock) return this.#claimWithTime(this.#clock, kind, claim, words);
-    return this.#post<Answer>(kind, claim.resources, words, claim.ttl, claim);
-  }
-
-  get #isExcluded(): boolean {
-    return this.#clock?.isExcluded === true;
-  }
-
-  /** With the time, which comes in the same reply and is looked at first. */
-  async #claimWithTime(
-    clock: MasterClock,
-    kind: Operation["kind"],
-    claim: Claim,
-    words: readonly string[],
-  ): Promise<Answer> {
-    clock.askedFor(claim.ttl);
-    if (!this.#isReading) {
-      this.#isReading = true;
-      const sent = clock.now();
-      void this.#post<Time>("c", [], [], 0, undefined).then((answer) => {
-        this.#isReading = false;
-        if ("time" in answer) clock.hear(sent, answer.time);
+  #claim(kind: Kind, claim: Claim, words: readonly string[], settle: Settle<Answer>): void {
+    const clock = this.#clock;
+    const { resources, ttl } = claim;
+    if (!clock) this.#post(kind, resources, words, ttl, claim, settle);
+    else {
+      // The time comes in the same reply, and is looked at first.
+      this.#readTime(clock, ttl);
+      this.#post<Answer>(kind, resources, words, ttl, claim, (answer) => {
+        const isAstray = answer.vote === "yes" && clock.isExcluded;
+        settle(isAstray ? fault(this.name, "CLOCK", "its clock has stepped, or is astray", true) : answer);
       });
     }
-    const answer = await this.#post<Answer>(kind, claim.resources, words, claim.ttl, claim);
-    if (answer.vote !== "yes" || !this.#isExcluded) return answer;
-    return fault(this.name, "CLOCK", "its clock has stepped, or is astray", true);
   }
 
-  #post<A extends Answer | ReleaseAnswer | Holding | GuardFindings | Time>(
-    kind: Operation["kind"],
+  #readTime(clock: MasterClock, ttl: number): void {
+    clock.askedFor(ttl);
+    if (this.#isReading) return;
+    this.#isReading = true;
+    const sent = clock.now();
+    this.#post<Time>("c", [], [], 0, undefined, (answer) => {
+      this.#isReading = false;
+      if ("time" in answer) clock.hear(sent, answer.time);
+    });
+  }
+
+  /** Without a queue there is nothing that a script would have to look at as well. */
+  async #look(resource: string): Promise<Holding | Fault> {
+    const obstacle = this.#connection.isReady ? undefined : await this.#connected();
+    if (obstacle !== undefined) return unsent(this.name, obstacle);
+    // Behind all that was asked for before.
+    this.#outbox.flush();
+    try {
+      const replies = [this.#connection.send("GET", [resource]), this.#connection.send("PTTL", [resource])];
+      const [owner, left] = await Promise.all(replies);
+      return holdingIn([owner, left, 0]) ?? unexpected(this.name, left);
+    } catch (error) {
+      return failed(this.name, error, this.#connection.isReply(error), []);
+    }
+  }
+
+  #post<A>(
+    kind: Kind,
     keys: readonly string[],
     words: readonly string[],
     ttl: number,
     claim: Claim | undefined,
+    settle: Settle<A>,
     guard: Guard | undefined = this.#guard,
-  ): Promise<A | Fault> {
-    let settle!: Operation["settle"];
-    const answer = new Promise<A | Fault>((resolve) => {
-      // An operation is answered in its own kind.
-      settle = resolve as Operation["settle"];
-    });
-    const operation = { kind, keys, words, ttl, claim, isAlone: !this.#groupCommit, guard, settle };
+  ): void {
+    const isAlone = !this.#groupCommit;
+    // An operation is answered in its own kind.
+    const ownSettle = settle as Operation["settle"];
+    const operation = { kind, keys, words, ttl, claim, isAlone, guard, settle: ownSettle };
     if (this.#connection.isReady) this.#outbox.post(operation);
     else void this.#postWhenConnected(operation);
-    return answer;
   }
 
   /** Sends when the first connection stands, or not at all. */
@@ -207,3 +206,5 @@ export class ScriptedNode implements LockNode {
     return this.#connection.isReady ? undefined : this.#connection.obstacle;
   }
 }
+
+type Kind = Operation["kind"];

@@ -7,6 +7,10 @@ export interface Script {
   readonly sha1: string;
 }
 
+/** Looked up once: a script calls it often. */
+const calls = `local call = redis.call
+`;
+
 /**
  * Whether a key with this value belongs to `token`: it holds the very token, or that of an earlier round of the same
  * waiter (PROTOCOL 14.3). A command of an old round so never touches the vote of a later one.
@@ -39,23 +43,23 @@ local function claim(first, last, token, ttl, create, previous)
   local least = tonumber(ttl)
   local owners = {}
   for index = first, last do
-    local owner = redis.call("GET", KEYS[index])
+    local owner = call("GET", KEYS[index])
     owners[index] = owner
-    local mine = isMine(owner, token) or previous and isMine(owner, previous)
+    local mine = previous and owner == previous or isMine(owner, token) or previous and isMine(owner, previous)
     if not mine and (owner or not create) then
-      return {index - first + 1, owner, redis.call("PTTL", KEYS[index])}
+      return {index - first + 1, owner, call("PTTL", KEYS[index])}
     end
   end
   local shortest
   for index = first, last do
-    local left = redis.call("PTTL", KEYS[index])
+    local left = call("PTTL", KEYS[index])
     if left == -1 then
-      if owners[index] ~= token then redis.call("SET", KEYS[index], token) end
+      if owners[index] ~= token then call("SET", KEYS[index], token) end
     elseif left < least then
-      redis.call("SET", KEYS[index], token, "PX", ttl)
+      call("SET", KEYS[index], token, "PX", ttl)
       left = least
     elseif owners[index] ~= token then
-      redis.call("SET", KEYS[index], token, "PX", left)
+      call("SET", KEYS[index], token, "PX", left)
     end
     if left ~= -1 and (not shortest or left < shortest) then shortest = left end
   end
@@ -71,9 +75,9 @@ const release = `
 local function release(first, last, from, to)
   local deleted = 0
   for index = first, last do
-    local owner = redis.call("GET", KEYS[index])
+    local owner = call("GET", KEYS[index])
     for token = from, to do
-      if isMine(owner, ARGV[token]) then deleted = deleted + redis.call("DEL", KEYS[index]) break end
+      if isMine(owner, ARGV[token]) then deleted = deleted + call("DEL", KEYS[index]) break end
     end
   end
   return deleted
@@ -86,9 +90,36 @@ end
  */
 const queueOf = `
 local function queueOf(key)
-  local tag = string.match(key, "^[^{]*{([^}]*)}")
+  -- (To look for a brace alone takes less time than to match.)
+  local tag = string.find(key, "{", 1, true) and string.match(key, "^[^{]*{([^}]*)}")
   if tag and tag ~= "" then return "quorlock:queue:tagged:" .. key end
   return "quorlock:queue:{" .. key .. "}"
+end
+`;
+
+/** Gives up a key for which nobody waits, as nearly all are: then there is nothing to hand over. */
+const letGo = `
+local function letGo(key, token)
+  return call("GET", key) == token and call("EXISTS", queueOf(key)) == 0 and call("DEL", key) == 1
+end
+`;
+
+/**
+ * `letGo` for KEYS `first` to `last`, with ARGV from `from` on: two commands less for each. Where that does not do
+ * for one, nothing is done, and nothing returned. (Nor where a key is there twice: the second has to see what the
+ * first has done.)
+ */
+const letAllGo = `
+local function letAllGo(first, last, from)
+  local queues, seen = {}, {}
+  for index = first, last do
+    local key = KEYS[index]
+    if seen[key] or call("GET", key) ~= ARGV[from + index - first] then return nil end
+    seen[key] = true
+    queues[#queues + 1] = queueOf(key)
+  end
+  if call("EXISTS", unpack(queues)) > 0 then return nil end
+  return call("DEL", unpack(KEYS, first, last))
 end
 `;
 
@@ -107,27 +138,27 @@ local tooLarge = "ERR the fencing token is too large"
 local function exactly(number) return string.format("%.0f", number) end
 
 local function counterOf(keys)
-  local past = redis.call("GET", "quorlock:floor:past")
+  local past = call("GET", "quorlock:floor:past")
   if not past then
-    past = redis.call("GET", "quorlock:floor") or "0"
-    redis.call("SET", "quorlock:floor:past", past, "PX", pastTtl)
+    past = call("GET", "quorlock:floor") or "0"
+    call("SET", "quorlock:floor:past", past, "PX", pastTtl)
   end
   local largest = tonumber(past)
   for _, key in ipairs(keys) do
-    largest = math.max(largest, tonumber(redis.call("GET", "quorlock:fence:" .. key) or 0))
+    largest = math.max(largest, tonumber(call("GET", "quorlock:fence:" .. key) or 0))
   end
   return largest
 end
 
 local function raise(keys, counter)
   for _, key in ipairs(keys) do
-    redis.call("SET", "quorlock:fence:" .. key, exactly(counter), "PX", counterTtl)
+    call("SET", "quorlock:fence:" .. key, exactly(counter), "PX", counterTtl)
   end
-  if counter >= tonumber(redis.call("GET", "quorlock:floor") or 0) then
-    redis.call("SET", "quorlock:floor", exactly(counter + 1000000))
+  if counter >= tonumber(call("GET", "quorlock:floor") or 0) then
+    call("SET", "quorlock:floor", exactly(counter + 1000000))
   end
   -- The clock was set back: the counter might be forgotten before the past is.
-  if redis.call("PTTL", "quorlock:floor:past") > pastTtl then redis.call("DEL", "quorlock:floor:past") end
+  if call("PTTL", "quorlock:floor:past") > pastTtl then call("DEL", "quorlock:floor:past") end
 end
 
 -- What is replied to a claim that is granted: with its proposal stored, the largest counter before.
@@ -148,17 +179,17 @@ const queue = `${queueOf}${fence}
 -- The smallest ticket that is alive, and its entry. What died is swept out on the way.
 local function headOf(line)
   while true do
-    local waiter = redis.call("ZRANGE", line, 0, 0)[1]
+    local waiter = call("ZRANGE", line, 0, 0)[1]
     if not waiter then return nil end
-    local entry = redis.call("GET", line .. ":" .. waiter)
+    local entry = call("GET", line .. ":" .. waiter)
     if entry then return waiter, entry end
-    redis.call("ZREM", line, waiter)
+    call("ZREM", line, waiter)
   end
 end
 
 local function forget(key, waiter)
   local line = queueOf(key)
-  if redis.call("ZREM", line, waiter) == 1 then redis.call("DEL", line .. ":" .. waiter) end
+  if call("ZREM", line, waiter) == 1 then call("DEL", line .. ":" .. waiter) end
 end
 
 local function keysIn(text)
@@ -175,7 +206,7 @@ end
 local function isReady(keys, given, waiter, token)
   for _, key in ipairs(keys) do
     if key ~= given then
-      local owner = redis.call("GET", key)
+      local owner = call("GET", key)
       if owner and not isMine(owner, token) then return false end
       if headOf(queueOf(key)) ~= waiter then return false end
     end
@@ -192,7 +223,7 @@ local function give(key, asking, orphans)
   while true do
     local waiter, entry = headOf(line)
     if not waiter then
-      redis.call("DEL", key)
+      call("DEL", key)
       return
     end
     local round, ttl, inbox, proposal, list = string.match(entry, "^(%d+) (%d+) (%S+) (%d*) (.*)$")
@@ -205,13 +236,13 @@ local function give(key, asking, orphans)
     end
     if listening > 0 then
       for _, wanted in ipairs(keys) do
-        redis.call("SET", wanted, token, "PX", ttl)
+        call("SET", wanted, token, "PX", ttl)
         forget(wanted, waiter)
       end
       if counter then raise(keys, math.max(counter, tonumber(proposal))) end
       return
     elseif listening < 0 then
-      redis.call("SET", key, token, "PX", math.max(1, redis.call("PTTL", line .. ":" .. waiter)))
+      call("SET", key, token, "PX", math.max(1, call("PTTL", line .. ":" .. waiter)))
       return
     end
     for _, wanted in ipairs(keys) do
@@ -227,7 +258,7 @@ local function handOver(key, asking)
   give(key, asking, orphans)
   while orphans[next] do
     local wanted, token = unpack(orphans[next])
-    if isMine(redis.call("GET", wanted), token) then give(wanted, asking, orphans) end
+    if isMine(call("GET", wanted), token) then give(wanted, asking, orphans) end
     next = next + 1
   end
 end
@@ -242,14 +273,14 @@ end
 const enrol = `
 local function enrol(first, last, token, ttl, ticket, patience, proposal, inbox)
   local waiter, round = string.match(token, "^(.+)%.(%d+)$")
-  local free = true
+  local owners, lines, free, waited = {}, {}, true, 0
   for index = first, last do
-    local owner = redis.call("GET", KEYS[index])
+    local owner = call("GET", KEYS[index])
+    owners[index], lines[index] = owner, queueOf(KEYS[index])
     if owner and not isMine(owner, token) then free = false end
   end
   if free then
-    local waited = 0
-    for index = first, last do waited = waited + redis.call("EXISTS", queueOf(KEYS[index])) end
+    for index = first, last do waited = waited + call("EXISTS", lines[index]) end
     if waited == 0 then return claim(first, last, token, ttl, true) end
   end
   local list = {round, " ", ttl, " ", inbox, " ", proposal, " "}
@@ -258,25 +289,27 @@ local function enrol(first, last, token, ttl, ticket, patience, proposal, inbox)
   end
   local entry = table.concat(list)
   for index = first, last do
-    local line = queueOf(KEYS[index])
-    redis.call("ZADD", line, ticket, waiter)
-    redis.call("SET", line .. ":" .. waiter, entry, "PX", patience)
-    if redis.call("PTTL", line) < tonumber(patience) then redis.call("PEXPIRE", line, patience) end
+    local line = lines[index]
+    call("ZADD", line, ticket, waiter)
+    call("SET", line .. ":" .. waiter, entry, "PX", patience)
+    if call("PTTL", line) < tonumber(patience) then call("PEXPIRE", line, patience) end
   end
   for index = first, last do
-    free = free and headOf(queueOf(KEYS[index])) == waiter
+    free = free and headOf(lines[index]) == waiter
   end
   if not free then
-    local refusal
+    local refusal, given
     for index = first, last do
-      local owner = redis.call("GET", KEYS[index])
+      local owner = owners[index]
+      -- (What was handed over may have taken this key along.)
+      if given then owner = call("GET", KEYS[index]) end
       if not owner or isMine(owner, token) then
         handOver(KEYS[index], waiter)
-        owner = redis.call("GET", KEYS[index])
+        given, owner = true, call("GET", KEYS[index])
       end
       if not refusal and not isMine(owner, token) then
-        local latest = redis.call("ZRANGE", queueOf(KEYS[index]), -1, -1, "WITHSCORES")[2]
-        refusal = {index - first + 1, owner, redis.call("PTTL", KEYS[index]), latest}
+        local latest = call("ZRANGE", lines[index], -1, -1, "WITHSCORES")[2]
+        refusal = {index - first + 1, owner, call("PTTL", KEYS[index]), latest}
       end
     end
     -- (None where only dead waiters were in the way.)
@@ -293,12 +326,11 @@ end
  */
 const leave = `
 local function forgetAll(key, from, to)
-  local line = queueOf(key)
-  if redis.call("EXISTS", line) == 0 then return end
   for token = from, to do
     local waiter, round = string.match(ARGV[token], "^(.+)%.(%d+)$")
-    local entry = waiter and redis.call("GET", line .. ":" .. waiter)
-    if waiter and not (entry and tonumber(string.match(entry, "^%d+")) > tonumber(round)) then forget(key, waiter) end
+    -- (One that died before is swept out when it is its turn.)
+    local entry = waiter and call("GET", queueOf(key) .. ":" .. waiter)
+    if entry and tonumber(string.match(entry, "^%d+")) <= tonumber(round) then forget(key, waiter) end
   end
 end
 
@@ -306,7 +338,7 @@ local function leave(first, last, from, to)
   for index = first, last do forgetAll(KEYS[index], from, to) end
   local given = 0
   for index = first, last do
-    local owner, mine = redis.call("GET", KEYS[index]), false
+    local owner, mine = call("GET", KEYS[index]), false
     for token = from, to do mine = mine or isMine(owner, ARGV[token]) end
     if mine then
       given = given + 1
@@ -317,37 +349,60 @@ local function leave(first, last, from, to)
 end
 `;
 
-/** `claim` of all KEYS: ARGV is token, ttl, and "1" for `create`; then a proposal, where there is one. */
+/**
+ * `claim` of all KEYS: ARGV is token, ttl, and "1" for `create`; then a proposal, or nothing, and for a swap the previous
+ * token.
+ */
 export const claimScript: Script = {
-  source: `${isMine}${claim}
-local token, ttl, create, proposal = ARGV[1], ARGV[2], ARGV[3] == "1", ARGV[4]
-if not proposal then return claim(1, #KEYS, token, ttl, create) end
-${fence}
+  source: `${calls}
+local token, ttl, create, proposal, previous = ARGV[1], ARGV[2], ARGV[3] == "1", ARGV[4], ARGV[5]
+if (proposal or "") == "" then
+  -- Mostly one key, which is renewed or swapped.
+  local owner = #KEYS == 1 and call("GET", KEYS[1])
+  if owner and (owner == token or owner == previous) then
+    local left = call("PTTL", KEYS[1])
+    if left ~= -1 and left < tonumber(ttl) then
+      call("SET", KEYS[1], token, "PX", ttl)
+      return tonumber(ttl)
+    end
+  end
+${isMine}${claim}
+  return claim(1, #KEYS, token, ttl, create, previous)
+end
+${isMine}${claim}${fence}
 if tonumber(proposal) >= most then return redis.error_reply(tooLarge) end
-local isSet = create and #KEYS == 1 and redis.call("SET", KEYS[1], token, "NX", "PX", ttl)
-local granted = isSet and tonumber(ttl) or claim(1, #KEYS, token, ttl, create)
+local isSet = create and #KEYS == 1 and call("SET", KEYS[1], token, "NX", "PX", ttl)
+local granted = isSet and tonumber(ttl) or claim(1, #KEYS, token, ttl, create, previous)
 return type(granted) == "number" and fenced(KEYS, granted, proposal) or granted
 `,
-  sha1: "51db0b10e49c5e2fda15a8cea42afe1dbfa377ed",
+  sha1: "9c9924bc071fb67ffd18fc5883440a8d26ffada7",
+};
+
+/** `enrol` for all KEYS: ARGV is token, ttl, ticket, patience, a proposal or nothing, and the inbox. */
+export const enrolScript: Script = {
+  source: `${calls}${isMine}${claim}${queue}${enrol}
+local token, ttl, ticket, patience, proposal, inbox = unpack(ARGV)
+if proposal ~= "" and tonumber(proposal) >= most then return redis.error_reply(tooLarge) end
+local granted = enrol(1, #KEYS, token, ttl, ticket, patience, proposal, inbox)
+return proposal ~= "" and type(granted) == "number" and fenced(KEYS, granted, proposal) or granted
+`,
+  sha1: "e44a844454a799127c9ace9076f93f7824ad97e9",
 };
 
 /** `release` of all KEYS: ARGV is the tokens. */
 export const releaseScript: Script = {
-  source: `${isMine}${release}return release(1, #KEYS, 1, #ARGV)
+  source: `${calls}${isMine}${release}return release(1, #KEYS, 1, #ARGV)
 `,
-  sha1: "a9251849477cd937c9e55e02c5dbf9950c786fc9",
+  sha1: "ef6eb39eeb1327525518368f92b7194f0fd638f7",
 };
 
-/** `leave` of all KEYS: ARGV is the tokens. Mostly one key for which nobody waits: that is looked at first. */
+/** `leave` of all KEYS: ARGV is the tokens. */
 export const leaveScript: Script = {
-  source: `${queueOf}
-local key = KEYS[1]
-if #KEYS == 1 and redis.call("GET", key) == ARGV[#ARGV] and redis.call("EXISTS", queueOf(key)) == 0 then
-  return redis.call("DEL", key)
-end
+  source: `${calls}${queueOf}${letGo}
+if #KEYS == 1 and letGo(KEYS[1], ARGV[#ARGV]) then return 1 end
 ${isMine}${queue}${leave}return leave(1, #KEYS, 1, #ARGV)
 `,
-  sha1: "b5b1a73390c357ea8a43d184cb9acaff73a3f1af",
+  sha1: "99f7065258b7b34f414fb04d4f1552073bfe182d",
 };
 
 /**
@@ -356,9 +411,9 @@ ${isMine}${queue}${leave}return leave(1, #KEYS, 1, #ARGV)
  * ARGV[1] lists them in short, since what a call costs is mostly the number of its arguments: for each a letter, the
  * number of its keys, and its numbers. "v1,5000;e2,1;r1,1;" is a vote, an extension without `create` ("p" is one with
  * it), and a release of one token ("l" also leaves the queue). "s1,5000;" is a swap, "q1,5000,1700000000000,3000;"
- * enrols: ttl, ticket and patience. Their keys follow each other in KEYS; in ARGV, for a claim its token, for a swap
- * the previous one behind it, for a waiter its inbox ("-" for none), for a release all its tokens. "i1,0;" takes no
- * token: it tells what is in a key, its PTTL, and how many wait for it.
+ * enrols: ttl, ticket and patience. "64v1,5000;" is the same 64 times. Their keys follow each other in KEYS; in ARGV, for
+ * a claim its token, for a swap the previous one behind it, for a waiter its inbox ("-" for none), for a release all its
+ * tokens. "i1,0;" takes no token: it tells what is in a key, its PTTL, and how many wait for it.
  *
  * A further number of a claim, "v1,5000,0,0,1700000000000000;", proposes a fencing token (PROTOCOL 8): where the claim
  * is granted the counters of its keys are raised to it, and the reply is {-1, ms that the shortest key lives, the
@@ -375,12 +430,12 @@ ${isMine}${queue}${leave}return leave(1, #KEYS, 1, #ARGV)
  * Each operation fails for itself: {0, message} is its reply then, and the others are not touched.
  */
 export const batchScript: Script = {
-  source: `${isMine}${claim}${release}${queue}${enrol}${leave}${guard}
+  source: `${calls}${isMine}${claim}${release}${queue}${letGo}${letAllGo}${enrol}${leave}${guard}
 local replies, key, arg = {}, 1, 2
 local function claimed(kind, last, number, ticket, patience, proposal)
   local token = ARGV[arg]
   -- Mostly a free key and a single one: then one command is the vote.
-  if kind == "v" and key == last and redis.call("SET", KEYS[key], token, "NX", "PX", number) then
+  if kind == "v" and key == last and call("SET", KEYS[key], token, "NX", "PX", number) then
     return tonumber(number)
   end
   if kind == "q" then return enrol(key, last, token, number, ticket, patience, proposal, ARGV[arg + 1]) end
@@ -391,36 +446,50 @@ local function run(kind, last, number, ticket, patience, proposal)
   if kind == "g" then return watch(number, ticket, patience, proposal) end
   if kind == "h" then return findings() end
   if kind == "f" then return seed(number, ticket) end
-  if kind == "c" then return redis.call("TIME") end
+  if kind == "c" then return call("TIME") end
   -- What may have been promised to somebody else is not handed over.
   if kind == "r" or kind == "l" and inQuarantine() then
     return release(key, last, arg, arg + tonumber(number) - 1)
   end
-  if kind == "l" then return leave(key, last, arg, arg + tonumber(number) - 1) end
+  if kind == "l" then
+    if key == last and number == "1" and letGo(KEYS[key], ARGV[arg]) then return 1 end
+    return leave(key, last, arg, arg + tonumber(number) - 1)
+  end
   if kind == "i" then
-    return {redis.call("GET", KEYS[key]), redis.call("PTTL", KEYS[key]), redis.call("ZCARD", queueOf(KEYS[key]))}
+    return {call("GET", KEYS[key]), call("PTTL", KEYS[key]), call("ZCARD", queueOf(KEYS[key]))}
   end
   if proposal ~= "" and tonumber(proposal) >= most then error(tooLarge, 0) end
   local why = guarded and bar(kind, number, proposal)
   if why then error(why, 0) end
   local reply = claimed(kind, last, number, ticket, patience, proposal)
-  if inQuarantine() and type(reply) == "number" then return {-2, reply} end
+  if guarded and inQuarantine() and type(reply) == "number" then return {-2, reply} end
   if proposal == "" or type(reply) ~= "number" then return reply end
   return fenced({unpack(KEYS, key, last)}, reply, proposal)
 end
-local operation = "(%a)(%d+),(%d+),?(%d*),?(%d*),?(%d*);"
-for kind, keys, number, ticket, patience, proposal in string.gmatch(ARGV[1], operation) do
-  local last = key + tonumber(keys) - 1
-  local done, reply = pcall(run, kind, last, number, ticket, patience, proposal)
-  if not done then reply = {0, type(reply) == "table" and reply.err or tostring(reply)} end
-  if kind ~= "g" then replies[#replies + 1] = reply
-  elseif not done then guarded = {why = reply[2]} end
-  key = last + 1
-  if kind == "r" or kind == "l" then arg = arg + tonumber(number)
-  elseif kind == "q" or kind == "s" then arg = arg + 2
-  elseif string.find("vpe", kind) then arg = arg + 1 end
+local operation = "(%d*)(%a)(%d+),(%d+),?(%d*),?(%d*),?(%d*);"
+for times, kind, keys, number, ticket, patience, proposal in string.gmatch(ARGV[1], operation) do
+  local keyCount, argCount = tonumber(keys), 0
+  if kind == "r" or kind == "l" then argCount = tonumber(number)
+  elseif kind == "q" or kind == "s" then argCount = 2
+  elseif kind == "v" or kind == "p" or kind == "e" then argCount = 1 end
+  local count = tonumber(times) or 1
+  if kind == "l" and count > 1 and keys == "1" and number == "1" then
+    local done, gone = pcall(letAllGo, key, key + count - 1, arg)
+    if done and gone == count then
+      for _ = 1, count do replies[#replies + 1] = 1 end
+      key, arg, count = key + count, arg + count, 0
+    end
+  end
+  for _ = 1, count do
+    local last = key + keyCount - 1
+    local done, reply = pcall(run, kind, last, number, ticket, patience, proposal)
+    if not done then reply = {0, type(reply) == "table" and reply.err or tostring(reply)} end
+    if kind ~= "g" then replies[#replies + 1] = reply
+    elseif not done then guarded = {why = reply[2]} end
+    key, arg = last + 1, arg + argCount
+  end
 end
 return replies
 `,
-  sha1: "fcf6e6a0f51e3bde823c902b5d5afe235e5f9702",
+  sha1: "fbb064de9341a7e84b5a01e51d945bfa94b3c9a8",
 };

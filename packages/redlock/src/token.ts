@@ -23,3 +23,9 @@ export function firstToken(runtime: Runtime): string {
 export function isOfWaiter(token: string): boolean {
   return /\.\d+$/.test(token);
 }
+
+/** Whose a token is: without the number of its round. */
+export function waiterOf(token: string): string {
+  const dot = token.lastIndexOf(".");
+  return dot < 0 ? token : token.slice(0, dot);
+}

@@ -1,7 +1,17 @@
 import { createClock } from "@sinonjs/fake-timers";
 import { describe, expect, test } from "vitest";
 import { NodeError } from "./errors.ts";
-import type { Answer, Claim, Fault, Holding, LockNode, No, ReleaseAnswer } from "./node.ts";
+import type {
+  Answer,
+  Claim,
+  Enrolment,
+  Fault,
+  Holding,
+  LockNode,
+  No,
+  ReleaseAnswer,
+  Settle,
+} from "./node.ts";
 import { type Client, Redlock, type RedlockOptions } from "./redlock.ts";
 import { longestTimer, type Runtime, type Timer } from "./runtime.ts";
 
@@ -11,6 +21,25 @@ import { longestTimer, type Runtime, type Timer } from "./runtime.ts";
 /** Lets everything go on that waits for nothing but promises. */
 export function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** The calls of a node, sent at once as always, with the answers as promises. */
+export function ask(node: LockNode) {
+  return {
+    vote: (claim: Claim) => answerOf<Answer>((settle) => node.vote(claim, settle)),
+    extend: (claim: Claim, repair: boolean) =>
+      answerOf<Answer>((settle) => node.extend(claim, repair, settle)),
+    release: (resources: readonly string[], tokens: readonly string[]) =>
+      answerOf<ReleaseAnswer>((settle) => node.release(resources, tokens, settle)),
+    inspect: (resource: string) => answerOf<Holding>((settle) => node.inspect(resource, settle)),
+    enrol: (enrolment: Enrolment) => answerOf<Answer>((settle) => node.queue!.enrol(enrolment, settle)),
+    swap: (claim: Claim, previous: string) =>
+      answerOf<Answer>((settle) => node.queue!.swap(claim, previous, settle)),
+  };
+}
+
+function answerOf<A>(call: (settle: Settle<A>) => void): Promise<A | Fault> {
+  return new Promise((resolve) => call(resolve));
 }
 
 /** A promise that a test settles. */
@@ -327,28 +356,29 @@ export class VirtualNode implements LockNode {
     this.master = master;
   }
 
-  vote(claim: Claim): Promise<Answer> {
+  vote(claim: Claim, settle: Settle<Answer>): void {
     const command = this.#command("vote", claim.resources, [claim.token], claim.ttl, true);
-    return this.#exchange(command, claim, () => this.master.claim(claim, true));
+    this.#exchange(command, claim, () => this.master.claim(claim, true), settle);
   }
 
-  extend(claim: Claim, repair: boolean): Promise<Answer> {
+  extend(claim: Claim, repair: boolean, settle: Settle<Answer>): void {
     const command = this.#command("extend", claim.resources, [claim.token], claim.ttl, repair);
-    return this.#exchange(command, claim, () => this.master.claim(claim, repair));
+    this.#exchange(command, claim, () => this.master.claim(claim, repair), settle);
   }
 
-  release(resources: readonly string[], tokens: readonly string[]): Promise<ReleaseAnswer> {
+  release(resources: readonly string[], tokens: readonly string[], settle: Settle<ReleaseAnswer>): void {
     const command = this.#command("release", resources, tokens);
-    return this.#exchange(command, undefined, () => this.master.release(resources, tokens));
+    this.#exchange(command, undefined, () => this.master.release(resources, tokens), settle);
   }
 
-  inspect(resource: string): Promise<Holding | Fault> {
+  inspect(resource: string, settle: Settle<Holding>): void {
     const command = this.#command("inspect", [resource], []);
-    return this.#exchange(command, undefined, () => ({
+    const look = (): Holding => ({
       owner: this.master.owner(resource),
       remaining: this.master.remaining(resource),
       queueLength: 0,
-    }));
+    });
+    this.#exchange(command, undefined, look, settle);
   }
 
   onReady(listener: () => void): () => void {
@@ -429,32 +459,40 @@ export class VirtualNode implements LockNode {
     command: Omit<Command, "at">,
     claim: Claim | undefined,
     execute: () => A,
-  ): Promise<A | Fault> {
-    if (!this.#first) return this.#send(command, execute);
-    return this.#first.then(() => (claim?.abandoned ? this.fault(false) : this.#send(command, execute)));
+    settle: Settle<A>,
+  ): void {
+    if (!this.#first) this.#send(command, execute, settle);
+    else {
+      void this.#first.then(() => {
+        if (claim?.abandoned) settle(this.fault(false));
+        else this.#send(command, execute, settle);
+      });
+    }
   }
 
-  #send<A extends AnyAnswer>(unsent: Omit<Command, "at">, execute: () => A): Promise<A | Fault> {
-    if (this.#down) return Promise.resolve(this.fault(false));
+  #send<A extends AnyAnswer>(unsent: Omit<Command, "at">, execute: () => A, settle: Settle<A>): void {
+    if (this.#down) {
+      settle(this.fault(false));
+      return;
+    }
     const command = { ...unsent, at: this.machine.now() };
     this.sent.push(command);
     this.onSend(command);
-    return new Promise((resolve) => {
-      this.#pending.add(resolve);
-      const arrival = Math.max(this.machine.now() + this.toMaster, this.#lastArrival);
-      this.#lastArrival = arrival;
-      const reply = () => {
-        const answer = (this.answering(command) ?? execute()) as A | "silence";
-        if (this.mute || answer === "silence") return;
-        const due = Math.max(this.master.time.now() + this.fromMaster, this.#lastReply);
-        this.#lastReply = due;
-        this.machine.receive(() => {
-          if (this.#pending.delete(resolve)) resolve(answer);
-        }, due - this.master.time.now());
-      };
-      const arrive = () => (this.#hung ? void this.#stalled.push(reply) : reply());
-      this.master.time.schedule(arrive, arrival - this.master.time.now());
-    });
+    const give: Settle<A> = (answer) => settle(answer);
+    this.#pending.add(give);
+    const arrival = Math.max(this.machine.now() + this.toMaster, this.#lastArrival);
+    this.#lastArrival = arrival;
+    const reply = () => {
+      const answer = (this.answering(command) ?? execute()) as A | "silence";
+      if (this.mute || answer === "silence") return;
+      const due = Math.max(this.master.time.now() + this.fromMaster, this.#lastReply);
+      this.#lastReply = due;
+      this.machine.receive(() => {
+        if (this.#pending.delete(give)) give(answer);
+      }, due - this.master.time.now());
+    };
+    const arrive = () => (this.#hung ? void this.#stalled.push(reply) : reply());
+    this.master.time.schedule(arrive, arrival - this.master.time.now());
   }
 }
 
@@ -549,9 +587,9 @@ if (expect.getState().testPath === import.meta.filename) {
       const { time, nodes } = virtualSetting(1);
       const [node] = nodes;
       node!.toMaster = 50;
-      const vote = node!.vote(claim);
+      const vote = ask(node!).vote(claim);
       node!.toMaster = 1;
-      const release = node!.release(["r"], ["mine"]);
+      const release = ask(node!).release(["r"], ["mine"]);
       expect(await time.run(vote)).toEqual({ vote: "yes", remaining: 100 });
       expect(await time.run(release)).toEqual({ vote: "yes" });
     });
@@ -571,10 +609,10 @@ if (expect.getState().testPath === import.meta.filename) {
     test("cut off, it gives what it owes as faults and sends nothing", async () => {
       const { time, nodes } = virtualSetting(1);
       const [node] = nodes;
-      const sent = node!.vote(claim);
+      const sent = ask(node!).vote(claim);
       node!.cut();
       expect(await time.run(sent)).toMatchObject({ vote: "none", sent: true });
-      expect(await time.run(node!.vote(claim))).toMatchObject({ vote: "none", sent: false });
+      expect(await time.run(ask(node!).vote(claim))).toMatchObject({ vote: "none", sent: false });
       expect(node!.sent).toHaveLength(1);
     });
   });

@@ -1,6 +1,6 @@
 import type { Wish } from "./acquire.ts";
 import type { Attempts } from "./attempts.ts";
-import { pauseBetween } from "./backoff.ts";
+import { pauseBetween, pauseUntilGone } from "./backoff.ts";
 import { contentionIn, ownersIn } from "./ballot.ts";
 import { Cancellation } from "./cancellation.ts";
 import { EnrolmentClaim } from "./claim.ts";
@@ -11,7 +11,7 @@ import { Lease } from "./lease.ts";
 import type { Answer } from "./node.ts";
 import { spareOf } from "./quorum.ts";
 import { Round } from "./round.ts";
-import { randomFraction, type Timer } from "./runtime.ts";
+import type { Timer } from "./runtime.ts";
 import { nodeTimeoutFor } from "./settings.ts";
 import { sleep } from "./sleep.ts";
 import { isOfWaiter, newToken } from "./token.ts";
@@ -23,9 +23,6 @@ const shortestHeartbeat = 250;
 const longestHeartbeat = 1000;
 /** A place lasts for so many of them: two may be lost. */
 const patienceInHeartbeats = 3;
-/** A key is gone when its time is *over*; and those who wait for the same one should not all ask together. */
-const expiryMargin = 1;
-const expiryJitter = 5;
 /** Granted with less than this part of the ttl left, the votes are renewed before they are used. */
 const leastFraction = 1 / 2;
 
@@ -173,7 +170,7 @@ export class Waiter implements Listener {
       runtime,
       clock,
       timeout: nodeTimeoutFor(ttl, settings),
-      ask: (node) => node.queue!.enrol(claim),
+      ask: (node, settle) => node.queue!.enrol(claim, settle),
       hear: (index, answer) => {
         if (answer.vote === "yes" && claim === this.#claim) this.#hearYes(index, answer.counter);
         else if (answer.vote === "no") {
@@ -185,7 +182,7 @@ export class Waiter implements Listener {
     });
     round.onClosed(() => claim.giveUp());
     this.#round = round;
-    this.#attempts.add(round);
+    this.#attempts.add(round, this.#count > 1);
     return round;
   }
 
@@ -257,8 +254,7 @@ export class Waiter implements Listener {
     const isTold = this.#handOvers.isListening && ownersIn(round.answers).every(isOfWaiter);
     const asked = isTold ? this.#heartbeat : pauseBetween(this.#wish.settings, runtime, this.#count);
     const { freeIn } = contentionIn(round.answers);
-    const expired = freeIn + expiryMargin + randomFraction(runtime) * expiryJitter;
-    return Math.min(this.#heartbeat, asked, expired);
+    return Math.min(this.#heartbeat, asked, pauseUntilGone(freeIn, runtime));
   }
 
   async #sleep(delay: number): Promise<void> {

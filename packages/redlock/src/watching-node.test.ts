@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Connection } from "./connection.ts";
 import type { Claim } from "./node.ts";
-import { Gate, settle } from "./virtual-time.test.ts";
+import { ask, Gate, settle } from "./virtual-time.test.ts";
 import { WatchingNode } from "./watching-node.ts";
 
 class ReplyError extends Error {
@@ -82,7 +82,7 @@ const both: Claim = { ...claim, resources: ["a", "b"] };
 /** A plain extension of "r", which the master has found to be as told. */
 async function extension(owner: string, left: number, token = "t", ttl = 1000) {
   const { node, connection } = opened();
-  const answer = node.extend({ ...claim, token, ttl }, false);
+  const answer = ask(node).extend({ ...claim, token, ttl }, false);
   await connection.answer(...found(owner, left));
   return { connection, answer, command: connection.sent[4] };
 }
@@ -105,7 +105,7 @@ function connecting() {
 describe("a vote for one resource", () => {
   test("is the bare SET, and the next is sent behind it without waiting", async () => {
     const { node, connection } = opened();
-    const votes = Promise.all([node.vote(claim), node.vote({ ...claim, resources: ["s"] })]);
+    const votes = Promise.all([ask(node).vote(claim), ask(node).vote({ ...claim, resources: ["s"] })]);
     expect(connection.sent).toEqual(["SET r t NX PX 1000", "SET s t NX PX 1000"]);
     await connection.answer("OK", "OK");
     expect(await votes).toEqual([
@@ -116,9 +116,9 @@ describe("a vote for one resource", () => {
 
   test("refused, asks whose it is before whatever waits, and sets nothing by that", async () => {
     const { node, connection } = opened();
-    const vote = node.vote(claim);
-    const earlier = node.release(["x"], ["t"]);
-    const later = node.release(["y"], ["t"]);
+    const vote = ask(node).vote(claim);
+    const earlier = ask(node).release(["x"], ["t"]);
+    const later = ask(node).release(["y"], ["t"]);
     await connection.answer(null, ...free);
     expect(connection.sent).toEqual(["SET r t NX PX 1000", ...reads("x"), "DISCARD", ...reads("r")]);
     await connection.answer("OK", ...found("rival", 700));
@@ -130,7 +130,7 @@ describe("a vote for one resource", () => {
 
   test("refused for its own token renews that", async () => {
     const { node, connection } = opened();
-    const vote = node.vote(claim);
+    const vote = ask(node).vote(claim);
     await connection.answer(null, ...[]);
     await connection.answer(...found("t", 400));
     expect(connection.sent.at(-2)).toBe("SET r t XX PX 1000");
@@ -142,7 +142,7 @@ describe("a vote for one resource", () => {
 describe("a claim", () => {
   test("writes when all that it read allows it, in one transaction", async () => {
     const { node, connection } = opened();
-    const vote = node.vote(both);
+    const vote = ask(node).vote(both);
     expect(connection.sent).toEqual(["WATCH a b", "GET a", "PTTL a", "GET b", "PTTL b", "MULTI"]);
     await connection.answer("OK", "t", 3000, null, -2, "OK");
     expect(connection.sent).toEqual(["SET a t PX 3000", "SET b t PX 1000", "EXEC"]);
@@ -152,7 +152,7 @@ describe("a claim", () => {
 
   test("is not written to a master that refuses MULTI", async () => {
     const { node, connection } = opened();
-    const vote = node.vote(both);
+    const vote = ask(node).vote(both);
     await connection.answer("OK", null, -2, null, -2, new ReplyError("NOPERM no 'multi'"));
     expect(await vote).toMatchObject({ vote: "none", sent: true, error: { reason: "NOPERM" } });
     expect(connection.sent.filter((command) => command.startsWith("SET"))).toEqual([]);
@@ -160,8 +160,8 @@ describe("a claim", () => {
 
   test("is made again where a key was touched, and not for ever", async () => {
     const { node, connection } = opened();
-    const vote = node.vote(both);
-    const repair = node.extend(both, true);
+    const vote = ask(node).vote(both);
+    const repair = ask(node).extend(both, true);
     for (let transaction = 0; transaction < 10; transaction += 1) {
       await connection.answer("OK", null, -2, null, -2, "OK");
       await connection.answer("QUEUED", "QUEUED", null);
@@ -173,10 +173,10 @@ describe("a claim", () => {
 
   test("that is given up while it waits is not sent, a release is", async () => {
     const { node, connection } = opened();
-    void node.release(["x"], ["t"]);
+    void ask(node).release(["x"], ["t"]);
     const given = { ...both, abandoned: false };
-    const vote = node.vote(given);
-    const release = node.release(both.resources, ["t"]);
+    const vote = ask(node).vote(given);
+    const release = ask(node).release(both.resources, ["t"]);
     given.abandoned = true;
     expect(connection.sent).toEqual(reads("x"));
     await connection.answer(...free);
@@ -189,7 +189,7 @@ describe("a claim", () => {
   test("that is given up between reading and writing writes nothing", async () => {
     const { node, connection } = opened();
     const given = { ...claim, abandoned: false };
-    const repair = node.extend(given, true);
+    const repair = ask(node).extend(given, true);
     given.abandoned = true;
     await connection.answer(...free);
     expect(await repair).toMatchObject({ vote: "none", error: { reason: "ABANDONED" } });
@@ -198,7 +198,7 @@ describe("a claim", () => {
 
   test("tells the reason of the command that was refused, not that of EXEC", async () => {
     const { node, connection } = opened();
-    const repair = node.extend(claim, true);
+    const repair = ask(node).extend(claim, true);
     await connection.answer(...free);
     await connection.answer(new ReplyError("OOM command not allowed"), new ReplyError("EXECABORT discarded"));
     expect(await repair).toMatchObject({ vote: "none", sent: true, error: { reason: "OOM" } });
@@ -209,7 +209,7 @@ describe("a claim", () => {
   test("does not tell its token when the master quotes it", async () => {
     const { node, connection } = opened();
     const token = "0123456789abcdef";
-    const repair = node.extend({ ...claim, token }, true);
+    const repair = ask(node).extend({ ...claim, token }, true);
     await connection.answer(...free);
     await connection.answer(
       new ReplyError(`ERR unknown command 'SET' 'r' '${token}'`),
@@ -268,7 +268,7 @@ describe("an extension of a key", () => {
 describe("a release", () => {
   test("deletes what holds one of the tokens, or that of an earlier round", async () => {
     const { node, connection } = opened();
-    const release = node.release(["a", "b"], ["t", "w.3"]);
+    const release = ask(node).release(["a", "b"], ["t", "w.3"]);
     await connection.answer("OK", "w.2", 1, "t", 1, "OK");
     expect(connection.sent.slice(-3)).toEqual(["DEL a", "DEL b", "EXEC"]);
     await connection.answer("QUEUED", "QUEUED", [1, 1]);
@@ -277,7 +277,7 @@ describe("a release", () => {
 
   test("counts what was really deleted", async () => {
     const { node, connection } = opened();
-    const release = node.release(["r"], ["t"]);
+    const release = ask(node).release(["r"], ["t"]);
     await connection.answer(...found("t", 1));
     await connection.answer("QUEUED", [0]);
     expect(await release).toEqual({ vote: "no" });
@@ -285,7 +285,7 @@ describe("a release", () => {
 
   test("looks again where a key was touched, and is owed in the end", async () => {
     const { node, connection } = opened();
-    const release = node.release(["r"], ["t"]);
+    const release = ask(node).release(["r"], ["t"]);
     for (let transaction = 0; transaction < 5; transaction += 1) {
       await connection.answer(...found("t", 1000));
       await connection.answer("QUEUED", null);
@@ -300,12 +300,12 @@ describe("a connection that is lost", () => {
     ["while it writes", free],
   ])("%s, was sent something by that call, and nothing by those behind it", async (_, replies) => {
     const { node, connection } = opened();
-    const repair = node.extend(claim, true);
+    const repair = ask(node).extend(claim, true);
     const waiting = [
-      node.vote(claim),
-      node.extend(both, false),
-      node.release(["r"], ["t"]),
-      node.inspect("r"),
+      ask(node).vote(claim),
+      ask(node).extend(both, false),
+      ask(node).release(["r"], ["t"]),
+      ask(node).inspect("r"),
     ];
     await connection.answer(...replies);
     const before = connection.sent.length;
@@ -322,12 +322,12 @@ describe("a connection that is lost", () => {
 describe("a first connection", () => {
   test("is waited for, in the order of the calls, whoever calls when it stands", async () => {
     const { node, connection, over } = connecting();
-    void node.vote(claim);
+    void ask(node).vote(claim);
     const given = { ...claim, abandoned: false };
-    const abandoned = node.vote(given);
+    const abandoned = ask(node).vote(given);
     given.abandoned = true;
     connection.isReady = true;
-    void node.vote({ ...claim, token: "u" });
+    void ask(node).vote({ ...claim, token: "u" });
     expect(connection.sent).toEqual([]);
     await over(true);
     expect(connection.sent).toEqual(["SET r t NX PX 1000", "SET r u NX PX 1000"]);
@@ -336,7 +336,11 @@ describe("a first connection", () => {
 
   test("that failed is why nothing was sent", async () => {
     const { node, connection, over } = connecting();
-    const calls = Promise.all([node.vote(claim), node.release(["r"], ["t"]), node.inspect("r")]);
+    const calls = Promise.all([
+      ask(node).vote(claim),
+      ask(node).release(["r"], ["t"]),
+      ask(node).inspect("r"),
+    ]);
     await over(false);
     for (const answer of await calls) {
       expect(answer).toMatchObject({
@@ -351,13 +355,16 @@ describe("a first connection", () => {
 describe("a master that does not answer", () => {
   test("keeps 4096 calls waiting, those that were given up not among them", async () => {
     const { node } = opened();
-    void node.release(["r"], ["t"]);
+    void ask(node).release(["r"], ["t"]);
     const given = { ...claim, abandoned: false };
-    const abandoned = node.vote(given);
-    for (let count = 1; count < 4096; count += 1) void node.release(["r"], ["t"]);
-    expect(await node.release(["r"], ["t"])).toMatchObject({ sent: false, error: { reason: "UNREACHABLE" } });
+    const abandoned = ask(node).vote(given);
+    for (let count = 1; count < 4096; count += 1) void ask(node).release(["r"], ["t"]);
+    expect(await ask(node).release(["r"], ["t"])).toMatchObject({
+      sent: false,
+      error: { reason: "UNREACHABLE" },
+    });
     given.abandoned = true;
-    void node.release(["r"], ["t"]);
+    void ask(node).release(["r"], ["t"]);
     expect(await abandoned).toMatchObject({ sent: false, error: { reason: "ABANDONED" } });
   });
 });
@@ -370,7 +377,7 @@ describe("nonsense", () => {
     ["for MULTI", ["OK", null, -2, "QUEUED"]],
   ])("%s is a fault", async (_, replies) => {
     const { node, connection } = opened();
-    const repair = node.extend(claim, true);
+    const repair = ask(node).extend(claim, true);
     await connection.answer(...replies);
     expect(await repair).toMatchObject({ vote: "none", error: { reason: "UNEXPECTED_REPLY" } });
     expect(connection.sent.at(-1)).toBe("DISCARD");
@@ -378,7 +385,7 @@ describe("nonsense", () => {
 
   test.each([["OK"], [[]], [["OK", "OK"]]])("%j for EXEC is a fault", async (reply) => {
     const { node, connection } = opened();
-    const repair = node.extend(claim, true);
+    const repair = ask(node).extend(claim, true);
     await connection.answer(...free);
     await connection.answer("QUEUED", reply);
     expect(await repair).toMatchObject({ vote: "none", error: { reason: "UNEXPECTED_REPLY" } });
@@ -386,7 +393,7 @@ describe("nonsense", () => {
 
   test("for SET and for an inspection is a fault", async () => {
     const { node, connection } = opened();
-    const answers = Promise.all([node.vote(claim), node.inspect("r")]);
+    const answers = Promise.all([ask(node).vote(claim), ask(node).inspect("r")]);
     await connection.answer("QUEUED", "QUEUED", "QUEUED");
     for (const answer of await answers) {
       expect(answer).toMatchObject({ vote: "none", error: { reason: "UNEXPECTED_REPLY" } });
@@ -396,7 +403,7 @@ describe("nonsense", () => {
 
 test("closing waits for what was called before", async () => {
   const { node, connection } = opened();
-  const release = node.release(["r"], ["t"]);
+  const release = ask(node).release(["r"], ["t"]);
   const closed = node.close();
   await connection.answer(...found("t", 1000));
   expect(connection.isClosed).toBe(false);

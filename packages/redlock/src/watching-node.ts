@@ -1,7 +1,7 @@
 import { type Call, CallLine } from "./call-line.ts";
 import type { Connection } from "./connection.ts";
 import { abandoned, fault } from "./fault.ts";
-import type { Answer, Claim, Fault, Holding, LockNode, No, ReleaseAnswer } from "./node.ts";
+import type { Answer, Claim, Fault, Holding, LockNode, No, ReleaseAnswer, Settle } from "./node.ts";
 import { type Command, type Found, foundIn, Transaction, UnexpectedReply } from "./transaction.ts";
 
 /** So often is a transaction made in which a key was touched meanwhile. Each takes two round trips. */
@@ -32,39 +32,36 @@ export class WatchingNode implements LockNode {
     return this.#connection.refuses?.(resources);
   }
 
-  async vote(claim: Claim): Promise<Answer> {
-    if (claim.resources.length === 1) return this.#voteForOne(claim, claim.resources[0]!);
+  vote(claim: Claim, settle: Settle<Answer>): void {
+    const [resource, ...more] = claim.resources;
+    const answer = more.length === 0 ? this.#voteForOne(claim, resource!) : this.#voteForAll(claim);
+    void answer.then(settle);
+  }
+
+  extend(claim: Claim, repair: boolean, settle: Settle<Answer>): void {
+    void this.#claim(claim, repair).then((answer) => settle(answer ?? this.#contended()));
+  }
+
+  release(resources: readonly string[], tokens: readonly string[], settle: Settle<ReleaseAnswer>): void {
+    const run = () => deleteIfEqual(this.#connection, resources, tokens);
+    const answer = this.#post<ReleaseAnswer | undefined>({ tokens, isAlone: true, run });
+    void answer.then((released) => settle(released ?? this.#contended()));
+  }
+
+  inspect(resource: string, settle: Settle<Holding>): void {
+    const run = async (): Promise<Holding> => {
+      const replies = [this.#connection.send("GET", [resource]), this.#connection.send("PTTL", [resource])];
+      const [value, pttl] = await Promise.all(replies);
+      const { owner, left } = foundIn(value, pttl);
+      return { owner, remaining: left, queueLength: 0 };
+    };
+    void this.#post<Holding>({ tokens: [], isAlone: false, run }).then(settle);
+  }
+
+  async #voteForAll(claim: Claim): Promise<Answer> {
     const answer = await this.#claim(claim, true);
     // Rivals came and went so fast that none of them can be named.
     return answer ?? { vote: "no", resource: claim.resources[0]!, owner: undefined, remaining: 0 };
-  }
-
-  async extend(claim: Claim, repair: boolean): Promise<Answer> {
-    return (await this.#claim(claim, repair)) ?? this.#contended();
-  }
-
-  async release(resources: readonly string[], tokens: readonly string[]): Promise<ReleaseAnswer> {
-    const answer = await this.#post<ReleaseAnswer | undefined>({
-      tokens,
-      isAlone: true,
-      run: () => deleteIfEqual(this.#connection, resources, tokens),
-    });
-    return answer ?? this.#contended();
-  }
-
-  inspect(resource: string): Promise<Holding | Fault> {
-    return this.#post<Holding>({
-      tokens: [],
-      isAlone: false,
-      run: async () => {
-        const replies = await Promise.all([
-          this.#connection.send("GET", [resource]),
-          this.#connection.send("PTTL", [resource]),
-        ]);
-        const { owner, left } = foundIn(...replies);
-        return { owner, remaining: left, queueLength: 0 };
-      },
-    });
   }
 
   onReady(listener: () => void): () => void {

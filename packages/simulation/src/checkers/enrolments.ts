@@ -1,3 +1,4 @@
+import { enrolScript } from "@quorlock/redlock";
 import { operationsIn, repliedIn } from "../master/twins/batch.ts";
 
 /** A claim that waits where it is refused, as one master has answered it. */
@@ -7,20 +8,27 @@ export interface AnsweredEnrolment {
   readonly isGranted: boolean;
 }
 
-/** The enrolments in a batch, which mostly there are none in. `args` are those of a script. */
+/** The enrolment that a command is, or those in a batch, which mostly there are none in. `args` are those of a script. */
 export function enrolmentsIn(
   args: readonly (string | number)[],
   reply: unknown,
 ): readonly AnsweredEnrolment[] {
-  if (!Array.isArray(reply)) return [];
   const count = Number(args[1]);
+  if (args[0] === enrolScript.sha1 || args[0] === enrolScript.source) {
+    const keys = args.slice(2, 2 + count).map(String);
+    return [{ keys, token: String(args[2 + count]), isGranted: isGrant(reply) }];
+  }
+  if (!Array.isArray(reply)) return [];
   const list = args[2 + count];
   if (typeof list !== "string" || !list.includes("q")) return [];
   const keys = args.slice(2, 2 + count).map(String);
   const words = args.slice(3 + count).map(String);
   return repliedIn(operationsIn(list, keys, words)).flatMap(({ kind, keys, args: [token] }, index) => {
-    const itsReply: unknown = reply[index];
-    const isGranted = typeof itsReply === "number" || (Array.isArray(itsReply) && itsReply[0] === -1);
-    return kind === "q" ? [{ keys, token: token!, isGranted }] : [];
+    return kind === "q" ? [{ keys, token: token!, isGranted: isGrant(reply[index]) }] : [];
   });
+}
+
+/** What a claim is answered: for how long, or with what was the largest counter. */
+function isGrant(reply: unknown): boolean {
+  return typeof reply === "number" || (Array.isArray(reply) && reply[0] === -1);
 }

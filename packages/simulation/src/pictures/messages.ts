@@ -1,4 +1,4 @@
-import { batchScript, claimScript, leaveScript, releaseScript } from "@quorlock/redlock";
+import { batchScript, claimScript, enrolScript, leaveScript, releaseScript } from "@quorlock/redlock";
 import type { TraceValue } from "../engine/trace.ts";
 import { Numbering } from "./numbering.ts";
 import type { Message } from "./picture.ts";
@@ -90,7 +90,13 @@ function commandText(command: string, args: readonly string[]): string {
   return [command, ...args].map(shortened).join(" ");
 }
 
-const scripts = { claim: claimScript, release: releaseScript, leave: leaveScript, batch: batchScript };
+const scripts = {
+  claim: claimScript,
+  enrol: enrolScript,
+  release: releaseScript,
+  leave: leaveScript,
+  batch: batchScript,
+};
 const scriptNames: ReadonlyMap<string, string> = new Map(
   Object.entries(scripts).flatMap(([name, { sha1, source }]) => [
     [sha1, `<${name}>`],

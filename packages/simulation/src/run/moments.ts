@@ -1,4 +1,4 @@
-import { batchScript, claimScript, leaveScript, releaseScript } from "@quorlock/redlock";
+import { batchScript, claimScript, enrolScript, leaveScript, releaseScript } from "@quorlock/redlock";
 import type { Process } from "../engine/process.ts";
 import type { Master } from "../master/master.ts";
 import { operationsIn, repliedIn } from "../master/twins/batch.ts";
@@ -34,6 +34,7 @@ export function purposeOf({ sha1 }: typeof claimScript): ScriptPurpose | undefin
 }
 
 nameScript(claimScript, "claim");
+nameScript(enrolScript, "enrolment");
 nameScript(releaseScript, "release");
 nameScript(leaveScript, "release");
 nameScript(batchScript, "batch");

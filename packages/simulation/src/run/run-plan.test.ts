@@ -1,14 +1,15 @@
-import { describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { Pool } from "../cli/pool.ts";
 import type { Fault, FaultKind } from "../plan/fault.ts";
 import type { Plan } from "../plan/plan.ts";
 import { promisedPlan } from "../plan/swarm.ts";
 import { explore, plansOf } from "../search/explore.ts";
-import { inOrder } from "../search/runner.ts";
+import { inOrder, type Trial } from "../search/runner.ts";
 import { runPlan } from "./run-plan.ts";
 
 describe("determinism", () => {
-  test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+  // Of the first seeds those that are over soon.
+  test.each([1, 2, 4, 5, 6, 8, 9, 10])(
     "seed %i comes to one hash, twice and on both engines",
     async (seed) => {
       const plan = promisedPlan(seed);
@@ -38,17 +39,27 @@ describe("determinism", () => {
 });
 
 describe("inside the promised model", () => {
-  const { SIMULATION_SEEDS: seeds = "2000" } = process.env;
+  const pool = new Pool();
+  afterAll(() => pool.close());
 
-  test(`nothing is violated in ${seeds} seeds, and every rare state is reached`, async () => {
-    await using pool = new Pool();
-    const plans = plansOf(promisedPlan, 1, Number(seeds));
-    const { violated, unreached } = await explore(inOrder(pool.runner(), plans));
-    const told = violated.map(({ plan, outcome }) => `seed ${plan.seed}: ${outcome.violations[0]?.detail}`);
-    expect(told).toEqual([]);
+  // `.ci/run` goes on to 2,000: `pnpm sim explore --seeds 2000`.
+  test("nothing is violated in the first 300 seeds, and every rare state is reached", async () => {
+    const { violated, unreached } = await explore(inOrder(pool.runner(), plansOf(promisedPlan, 1, 300)));
+    expect(told(violated)).toEqual([]);
     expect(unreached).toEqual([]);
-  }, 900_000);
+  }, 300_000);
+
+  // (The plans that a seed drew then are in the bank, where the swarm has changed since.)
+  test("nor in those further on that once found something", async () => {
+    const found = [354, 386, 588, 633, 692, 1914, 3062, 4486, 4703, 4953, 7826];
+    const { violated } = await explore(inOrder(pool.runner(), found.map(promisedPlan)));
+    expect(told(violated)).toEqual([]);
+  }, 120_000);
 });
+
+function told(violated: readonly Trial[]): readonly string[] {
+  return violated.map(({ plan, outcome }) => `seed ${plan.seed}: ${outcome.violations[0]?.detail}`);
+}
 
 /** Adds faults that nobody promises to survive, in the middle of the run. */
 function beyond(plan: Plan, ...kinds: readonly FaultKind[]): Plan {

@@ -21,20 +21,17 @@ export interface Subject {
   create(connections: readonly Connection[], runtime: Runtime, settings: LockSettings): SubjectClient;
 }
 
+/** One, or several that are locked together. */
+export type Resources = string | readonly string[];
+
+/** What is done under a lock. The signal is missing where the library gives none. */
+export type Routine = (signal: AbortSignal | undefined, lock: SubjectLock) => Promise<void>;
+
 /** What the simulation asks of a client; the names are ours. Failures are errors with one of our codes. */
 export interface SubjectClient {
-  acquire(resources: string | readonly string[], ttl: number, options?: AcquireOptions): Promise<SubjectLock>;
-  tryAcquire(
-    resources: string | readonly string[],
-    ttl: number,
-    options?: AcquireOptions,
-  ): Promise<SubjectLock | null>;
-  /** The signal is missing where the library gives none. */
-  using(
-    resources: string | readonly string[],
-    ttl: number,
-    routine: (signal: AbortSignal | undefined, lock: SubjectLock) => Promise<void>,
-  ): Promise<void>;
+  acquire(resources: Resources, ttl: number, options?: AcquireOptions): Promise<SubjectLock>;
+  tryAcquire(resources: Resources, ttl: number, options?: AcquireOptions): Promise<SubjectLock | null>;
+  using(resources: Resources, ttl: number, routine: Routine): Promise<void>;
   quit(): Promise<unknown>;
   /** Of a master that failed to vote. */
   on?(event: "error", listener: (error: { readonly reason: string }) => void): unknown;
@@ -56,6 +53,18 @@ export interface SubjectLock {
   remaining(): number;
   extend(ttl: number): Promise<unknown>;
   release(): Promise<{ readonly outcome: string }>;
+}
+
+/** `using` of a library that has nothing but `acquire`: nobody extends, and no signal tells of a loss. */
+export async function holdWhile(
+  client: SubjectClient,
+  resources: Resources,
+  ttl: number,
+  routine: Routine,
+): Promise<void> {
+  const lock = await client.acquire(resources, ttl);
+  await routine(undefined, lock);
+  await lock.release();
 }
 
 /** A `Redlock` over these connections, by whichever copy of the client is given. */

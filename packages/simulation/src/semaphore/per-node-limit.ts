@@ -1,6 +1,13 @@
-import { type Connection, type LockNode, type Runtime, ScriptedNode } from "@quorlock/redlock";
+import { type Answer, type Connection, type LockNode, type Runtime, ScriptedNode } from "@quorlock/redlock";
 import type { LockSettings } from "../plan/plan.ts";
-import type { Subject, SubjectClient, SubjectLock } from "../run/subject.ts";
+import {
+  holdWhile,
+  type Resources,
+  type Routine,
+  type Subject,
+  type SubjectClient,
+  type SubjectLock,
+} from "../run/subject.ts";
 import { keysOf, limitOf } from "./semaphore-client.ts";
 
 /**
@@ -21,12 +28,12 @@ class PerNodeClient implements SubjectClient {
   readonly #settings: LockSettings;
 
   constructor(connections: readonly Connection[], runtime: Runtime, settings: LockSettings) {
-    this.#nodes = connections.map((connection) => new ScriptedNode(connection));
+    this.#nodes = connections.map((connection) => new ScriptedNode(connection, { runtime }));
     this.#runtime = runtime;
     this.#settings = settings;
   }
 
-  async acquire(resources: string | readonly string[], ttl: number): Promise<SubjectLock> {
+  async acquire(resources: Resources, ttl: number): Promise<SubjectLock> {
     const { waitTimeout = ttl, retryDelay } = this.#settings;
     const end = this.#runtime.monotonic() + waitTimeout;
     for (;;) {
@@ -38,7 +45,7 @@ class PerNodeClient implements SubjectClient {
     }
   }
 
-  async tryAcquire(resources: string | readonly string[], ttl: number): Promise<SubjectLock | null> {
+  async tryAcquire(resources: Resources, ttl: number): Promise<SubjectLock | null> {
     const name = typeof resources === "string" ? resources : resources[0]!;
     const token = [...this.#runtime.randomBytes(16)]
       .map((byte) => byte.toString(16).padStart(2, "0"))
@@ -53,14 +60,8 @@ class PerNodeClient implements SubjectClient {
     return null;
   }
 
-  async using(
-    resources: string | readonly string[],
-    ttl: number,
-    routine: (signal: AbortSignal | undefined, lock: SubjectLock) => Promise<void>,
-  ): Promise<void> {
-    const lock = await this.acquire(resources, ttl);
-    await routine(undefined, lock);
-    await lock.release();
+  using(resources: Resources, ttl: number, routine: Routine): Promise<void> {
+    return holdWhile(this, resources, ttl, routine);
   }
 
   async quit(): Promise<void> {
@@ -78,7 +79,9 @@ class PerNodeClient implements SubjectClient {
       extend: () => Promise.reject(Object.assign(new Error("never extended"), { code: "LOCK_LOST" })),
       release: async () => {
         end = Number.NEGATIVE_INFINITY;
-        await Promise.all(this.#nodes.map((node) => node.release(slots, [token])));
+        await Promise.all(
+          this.#nodes.map((node) => new Promise<void>((done) => node.release(slots, [token], () => done()))),
+        );
         return { outcome: "released" };
       },
     };
@@ -93,7 +96,8 @@ async function isLetIn(
   ttl: number,
 ): Promise<boolean> {
   for (const slot of slots) {
-    const answer = await node.vote({ resources: [slot], token, ttl, abandoned: false });
+    const claim = { resources: [slot], token, ttl, abandoned: false };
+    const answer = await new Promise<Answer>((settle) => node.vote(claim, settle));
     if (answer.vote === "yes") return true;
     if (answer.vote === "none") return false;
   }

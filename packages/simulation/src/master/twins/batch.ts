@@ -52,21 +52,24 @@ export function operationsIn(
 ): readonly Operation[] {
   let key = 0;
   let arg = 0;
-  return [...list.matchAll(/([A-Za-z])(\d+),(\d+),?(\d*),?(\d*),?(\d*);/g)].map((match): Operation => {
-    const [, kind = "", count, number = "", ticket = "", patience = "", proposal = ""] = match;
-    const from = { key, arg };
-    key += Number(count);
-    if (kind === "r" || kind === "l") arg += Number(number);
-    else if (kind === "q" || kind === "s") arg += 2;
-    else if ("vpe".includes(kind)) arg += 1;
-    return {
-      kind,
-      keys: keys.slice(from.key, key),
-      args: args.slice(from.arg, arg),
-      numbers: [number, ticket, patience],
-      proposal,
-    };
-  });
+  const entries = [...list.matchAll(/(\d*)([A-Za-z])(\d+),(\d+),?(\d*),?(\d*),?(\d*);/g)];
+  return entries
+    .flatMap((entry) => Array.from({ length: Number(entry[1] || 1) }, () => entry))
+    .map((entry): Operation => {
+      const [, , kind = "", count, number = "", ticket = "", patience = "", proposal = ""] = entry;
+      const from = { key, arg };
+      key += Number(count);
+      if (kind === "r" || kind === "l") arg += Number(number);
+      else if (kind === "q" || kind === "s") arg += 2;
+      else if ("vpe".includes(kind)) arg += 1;
+      return {
+        kind,
+        keys: keys.slice(from.key, key),
+        args: args.slice(from.arg, arg),
+        numbers: [number, ticket, patience],
+        proposal,
+      };
+    });
 }
 
 /** Those that have a reply: the restart guard only watches. */
@@ -81,7 +84,7 @@ function run(rules: Rules, call: Call, operation: Operation, guarded: Guarded | 
   const isQuarantined = inQuarantine(guarded);
   if (kind === "r" || (kind === "l" && isQuarantined && !rules.handsOverInQuarantine))
     return release(rules, call, keys, args);
-  if (kind === "l") return new Queue(rules, call).leave(keys, args);
+  if (kind === "l") return leave(rules, call, keys, args);
   if (kind === "i") {
     const [key] = keys;
     return [call("GET", key!), call("PTTL", key!), call("ZCARD", queueOf(key!))];
@@ -95,6 +98,14 @@ function run(rules: Rules, call: Call, operation: Operation, guarded: Guarded | 
   if (typeof reply !== "number" && kind === "e" && proposal !== "" && rules.writesBackAnyway) reply = 1;
   if (proposal === "" || typeof reply !== "number") return reply;
   return fenced(rules, call, keys, reply, proposal);
+}
+
+/** `letGo` where it is one key and one token, else `leave`. */
+export function leave(rules: Rules, call: Call, keys: readonly string[], tokens: readonly string[]): Reply {
+  const [key] = keys;
+  const isPlain = keys.length === 1 && call("GET", key!) === tokens.at(-1);
+  if (isPlain && call("EXISTS", queueOf(key!)) === 0) return call("DEL", key!);
+  return new Queue(rules, call).leave(keys, tokens);
 }
 
 function enrolmentIn({ args, numbers, proposal }: Operation): Enrolment {

@@ -82,14 +82,11 @@ export class Queue {
   }
 
   #forgetAll(key: string, tokens: readonly string[]): void {
-    const line = queueOf(key);
-    if (this.#call("EXISTS", line) === 0) return;
     for (const token of tokens) {
       const left = roundOf(token);
       if (!left) continue;
-      const text = this.#call("GET", `${line}:${left.waiter}`) as string | null;
-      const isLater = text !== null && Number.parseInt(text, 10) > left.round;
-      if (!isLater) this.#forget(key, left.waiter);
+      const text = this.#call("GET", `${queueOf(key)}:${left.waiter}`) as string | null;
+      if (text !== null && Number.parseInt(text, 10) <= left.round) this.#forget(key, left.waiter);
     }
   }
 

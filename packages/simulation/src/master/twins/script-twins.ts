@@ -1,13 +1,20 @@
-import { batchScript, claimScript, leaveScript, releaseScript, type Script } from "@quorlock/redlock";
-import { batch } from "./batch.ts";
+import {
+  batchScript,
+  claimScript,
+  enrolScript,
+  leaveScript,
+  releaseScript,
+  type Script,
+} from "@quorlock/redlock";
+import { batch, leave } from "./batch.ts";
 import { claim, release } from "./claims.ts";
 import { checkProposal, fenced } from "./fence.ts";
-import { Queue, queueOf } from "./queue.ts";
+import { Queue } from "./queue.ts";
 import { type Rules, rules } from "./rules.ts";
 import type { Twin } from "./twin.ts";
 
 /** Each of the client's scripts by the name that it exports it under. */
-export type ScriptName = "claimScript" | "releaseScript" | "leaveScript" | "batchScript";
+export type ScriptName = "claimScript" | "enrolScript" | "releaseScript" | "leaveScript" | "batchScript";
 
 /** A script of the client's, and what is run in its place. */
 interface TwinScript {
@@ -25,32 +32,39 @@ interface TwinScript {
  * which its twin was written from.
  */
 export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
-  claimScript: { script: claimScript, writtenFrom: "51db0b10e49c5e2fda15a8cea42afe1dbfa377ed" },
-  releaseScript: { script: releaseScript, writtenFrom: "a9251849477cd937c9e55e02c5dbf9950c786fc9" },
-  leaveScript: { script: leaveScript, writtenFrom: "b5b1a73390c357ea8a43d184cb9acaff73a3f1af" },
-  batchScript: { script: batchScript, writtenFrom: "fcf6e6a0f51e3bde823c902b5d5afe235e5f9702" },
+  claimScript: { script: claimScript, writtenFrom: "9c9924bc071fb67ffd18fc5883440a8d26ffada7" },
+  enrolScript: { script: enrolScript, writtenFrom: "e44a844454a799127c9ace9076f93f7824ad97e9" },
+  releaseScript: { script: releaseScript, writtenFrom: "ef6eb39eeb1327525518368f92b7194f0fd638f7" },
+  leaveScript: { script: leaveScript, writtenFrom: "99f7065258b7b34f414fb04d4f1552073bfe182d" },
+  batchScript: { script: batchScript, writtenFrom: "fbb064de9341a7e84b5a01e51d945bfa94b3c9a8" },
 };
 
 /** Twins of the client's scripts; with other rules, those of a mutant's. */
 export function twinsWith(changed: Partial<Rules> = {}): Readonly<Record<ScriptName, Twin>> {
   const all = { ...rules, ...changed };
   return {
-    claimScript: (call, keys, [token = "", ttl = "", flag, proposal]) => {
+    claimScript: (call, keys, [token = "", ttl = "", flag, proposal = "", previous]) => {
       const create = flag === "1";
-      if (proposal === undefined) return claim(all, call, keys, token, ttl, { create });
+      if (proposal === "") return claim(all, call, keys, token, ttl, { create, previous });
       checkProposal(proposal);
       const isSet = create && keys.length === 1 && call("SET", keys[0]!, token, "NX", "PX", ttl) !== null;
-      let granted = isSet ? Number(ttl) : claim(all, call, keys, token, ttl, { create });
+      let granted = isSet ? Number(ttl) : claim(all, call, keys, token, ttl, { create, previous });
       if (typeof granted !== "number" && !create && all.writesBackAnyway) granted = 1;
       return typeof granted === "number" ? fenced(all, call, keys, granted, proposal) : granted;
     },
-    releaseScript: (call, keys, tokens) => release(all, call, keys, tokens),
-    leaveScript: (call, keys, tokens) => {
-      const [key] = keys;
-      const isPlain = keys.length === 1 && call("GET", key!) === tokens.at(-1);
-      if (isPlain && call("EXISTS", queueOf(key!)) === 0) return call("DEL", key!);
-      return new Queue(all, call).leave(keys, tokens);
+    enrolScript: (
+      call,
+      keys,
+      [token = "", ttl = "", ticket = "", patience = "", proposal = "", inbox = ""],
+    ) => {
+      checkProposal(proposal);
+      const enrolment = { token, ttl, ticket, patience, proposal, inbox };
+      const granted = new Queue(all, call).enrol(keys, enrolment);
+      if (proposal === "" || typeof granted !== "number") return granted;
+      return fenced(all, call, keys, granted, proposal);
     },
+    releaseScript: (call, keys, tokens) => release(all, call, keys, tokens),
+    leaveScript: (call, keys, tokens) => leave(all, call, keys, tokens),
     batchScript: (call, keys, args) => batch(all, call, keys, args),
   };
 }

@@ -1,0 +1,77 @@
+import { describe, expect, test } from "vitest";
+import type { Claim, Guard } from "./node.ts";
+import { batchOf, type Operation } from "./operation.ts";
+
+const guard: Guard = { terms: "60000,11,0,1" };
+
+function operation(kind: Operation["kind"], keys: readonly string[], words: readonly string[]) {
+  return { kind, keys, words, ttl: 0, claim: undefined, isAlone: false, guard: undefined, settle: () => {} };
+}
+
+function vote(key: string, token: string, options: Partial<Claim> & { guard?: Guard } = {}): Operation {
+  const { guard, ttl = 1000, ...rest } = options;
+  const claim = { resources: [key], token, ttl, abandoned: false, ...rest };
+  return { ...operation("v", claim.resources, [token]), ttl, claim, guard };
+}
+
+function release(key: string, ...tokens: readonly string[]): Operation {
+  return operation("l", [key], tokens);
+}
+
+/** The list, and what stands before and behind it. */
+function listOf(...operations: readonly Operation[]): unknown {
+  const [count, ...args] = batchOf(operations);
+  return args[Number(count)];
+}
+
+describe("the list of a batch", () => {
+  test("tells of those that are alike but for their keys and tokens how many there are", () => {
+    const votes = Array.from({ length: 64 }, (_, index) => vote(`r${index}`, `t${index}`));
+    const args = batchOf(votes);
+    expect(args).toEqual([
+      64,
+      ...votes.map(({ keys }) => keys[0]),
+      "64v1,1000;",
+      ...votes.map(({ words }) => words[0]),
+    ]);
+  });
+
+  test("counts only what stands in a row", () => {
+    const list = listOf(
+      release("a", "t"),
+      release("b", "t"),
+      vote("c", "t"),
+      release("d", "t"),
+      release("e", "t"),
+      release("f", "t"),
+    );
+    expect(list).toBe("2l1,1;v1,1000;3l1,1;");
+  });
+
+  test.each([
+    ["a ttl", vote("a", "t"), vote("b", "t", { ttl: 1001 }), "v1,1000;v1,1001;"],
+    ["a number of keys", vote("a", "t"), vote("b", "t", { resources: ["b", "c"] }), "v1,1000;v2,1000;"],
+    ["a number of tokens", release("a", "t"), release("b", "t", "u"), "l1,1;l1,2;"],
+    ["a proposal", vote("a", "t"), vote("b", "t", { proposal: 7 }), "v1,1000;v1,1000,0,0,7;"],
+    ["a kind", release("a", "t"), operation("r", ["b"], ["t"]), "l1,1;r1,1;"],
+  ])("two that differ by %s are not alike", (_, one, other, list) => {
+    expect(listOf(one, other)).toBe(list);
+  });
+
+  test("what another guard watches over is not alike: it stands behind that", () => {
+    const other = { terms: "60000,12,0,1" };
+    const list = listOf(
+      vote("a", "t"),
+      vote("b", "t", { guard }),
+      vote("c", "t", { guard }),
+      vote("d", "t", { guard: other }),
+      vote("e", "t"),
+      vote("f", "t"),
+    );
+    expect(list).toBe("v1,1000;g0,60000,11,0,1;2v1,1000;g0,60000,12,0,1;v1,1000;g0,0;2v1,1000;");
+  });
+
+  test("of nothing is empty", () => {
+    expect(batchOf([])).toEqual([0, ""]);
+  });
+});

@@ -1,0 +1,220 @@
+import { batchScript } from "@quorlock/redlock";
+import { type Masters, startMasters } from "@quorlock/testbed";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { documentedRule } from "./permissions.ts";
+
+// Releases of one key and token each that stand in a row are done in bulk by the batch script. What comes of it has to
+// be the same as of the same releases one by one.
+
+const count = 64;
+const minute = 60_000;
+const inbox = "heard";
+
+let masters: Masters;
+let redis: Redis;
+let listener: Redis;
+/** What waiters were told, until now. */
+const heard: string[] = [];
+
+beforeAll(async () => {
+  masters = await startMasters(1, { say: () => {} });
+  redis = new Redis(masters.urls[0]!);
+  listener = redis.duplicate();
+  listener.on("message", (_, message: string) => void heard.push(message));
+  await listener.subscribe(inbox);
+});
+afterAll(async () => {
+  redis?.disconnect();
+  listener?.disconnect();
+  await masters?.stop();
+});
+
+interface Release {
+  readonly key: string;
+  readonly token: string;
+}
+
+/** `count` keys, each with a token of its own. */
+const holds: readonly Release[] = Array.from({ length: count }, (_, index) => ({
+  key: `lock:r${index}`,
+  token: `t${index}`,
+}));
+
+/** `holds` but for the one in this place. */
+function holdsWith(index: number, changed: Partial<Release>): readonly Release[] {
+  return holds.with(index, { ...holds[index]!, ...changed });
+}
+
+async function batch(list: string, releases: readonly Release[], by = redis): Promise<readonly unknown[]> {
+  const keys = releases.map(({ key }) => key);
+  const tokens = releases.map(({ token }) => token);
+  return (await by.eval(batchScript.source, keys.length, ...keys, list, ...tokens)) as unknown[];
+}
+
+/** Somebody waits for the key, who hears it when it is handed over. */
+async function wait(key: string, token = "w.1", told = inbox): Promise<void> {
+  const args = ["q1,1200000,1,600000;", token, told];
+  await redis.eval(batchScript.source, 1, key, ...args);
+}
+
+interface Outcome {
+  readonly replies: readonly unknown[];
+  /** Each key that is left with its value and its lifetime in whole minutes. */
+  readonly left: ReadonlyArray<readonly [string, unknown, number]>;
+  readonly heard: readonly string[];
+}
+
+async function outcomeOf(
+  prepare: () => Promise<unknown>,
+  release: () => Promise<readonly unknown[]>,
+): Promise<Outcome> {
+  await redis.flushall();
+  for (const { key, token } of holds) await redis.set(key, token, "PX", 10 * minute);
+  await prepare();
+  heard.length = 0;
+  const replies = await release();
+  // What was published before is on its way before the answer.
+  await listener.ping();
+  const left: Array<readonly [string, unknown, number]> = [];
+  for (const key of (await redis.keys("*")).toSorted()) {
+    const value = (await redis.type(key)) === "string" ? await redis.get(key) : await redis.type(key);
+    left.push([key, value, minutesOf(await redis.pttl(key))]);
+  }
+  return { replies, left, heard: [...heard] };
+}
+
+/** However long the test takes; -1 for a key that never expires. */
+function minutesOf(lifetime: number): number {
+  return lifetime < 0 ? -1 : Math.ceil(lifetime / minute);
+}
+
+/** Sent in a row, and one by one: each comes to the same, which is returned. `before`: what stands in front of them. */
+async function bothWays(
+  releases: readonly Release[],
+  prepare: () => Promise<unknown> = async () => {},
+  before = "",
+): Promise<Outcome> {
+  const inRow = await outcomeOf(prepare, () => batch(`${before}${releases.length}l1,1;`, releases));
+  const oneByOne = await outcomeOf(prepare, async () => {
+    const replies: unknown[] = [];
+    for (const each of releases) replies.push(...(await batch(`${before}l1,1;`, [each])));
+    return replies;
+  });
+  expect(inRow).toEqual(oneByOne);
+  return inRow;
+}
+
+/** How often the master has executed a command, in scripts as well. */
+async function calls(command: string): Promise<number> {
+  const stats = await redis.info("commandstats");
+  return Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(stats)?.[1] ?? 0);
+}
+
+const ones = Array.from({ length: count }, () => 1);
+
+describe(`${count} releases in a row`, () => {
+  it("of what is held give up all of it", async () => {
+    expect(await bothWays(holds)).toEqual({ replies: ones, left: [], heard: [] });
+  });
+
+  it("are looked at for waiters, and deleted, all at once", async () => {
+    for (const { key, token } of holds) await redis.set(key, token, "PX", 10 * minute);
+    const names = ["get", "exists", "del"];
+    const before = await Promise.all(names.map(calls));
+    expect(await batch(`${count}l1,1;`, holds)).toEqual(ones);
+    const after = await Promise.all(names.map(calls));
+    expect(after.map((number, index) => number - before[index]!)).toEqual([count, 1, 1]);
+  });
+
+  it.each([0, 31, count - 1])("of which number %i is not held", async (index) => {
+    const replies = ones.with(index, 0);
+    const foreign = await bothWays(holdsWith(index, { token: "not mine" }));
+    const [key, value] = [holds[index]!.key, holds[index]!.token];
+    expect(foreign).toEqual({ replies, left: [[key, value, 10]], heard: [] });
+    expect(await bothWays(holds, () => redis.del(key))).toEqual({ replies, left: [], heard: [] });
+  });
+
+  it.each([0, 31, count - 1])("of which number %i is waited for: it is handed over", async (index) => {
+    const { key } = holds[index]!;
+    const outcome = await bothWays(holds, () => wait(key));
+    expect(outcome).toEqual({ replies: ones, left: [[key, "w.1", 20]], heard: ["w.1"] });
+  });
+
+  it("of which one is waited for by one who is gone, or who is deaf", async () => {
+    expect(await bothWays(holds, () => wait("lock:r7", "w.1", "unheard"))).toMatchObject({
+      left: [],
+      heard: [],
+    });
+    const deaf = await bothWays(holds, () => wait("lock:r7", "w.1", "-"));
+    expect(deaf.left).toContainEqual(["lock:r7", "w.1", 10]);
+  });
+
+  it("with one key twice: the second finds it gone, whichever token it has", async () => {
+    const replies = [...ones.slice(0, -1), 0];
+    const twice = holdsWith(count - 1, holds[5]!);
+    const left = [["lock:r63", "t63", 10]];
+    expect(await bothWays(twice)).toEqual({ replies, left, heard: [] });
+    const another = holdsWith(count - 1, { key: "lock:r5" });
+    expect(await bothWays(another)).toEqual({ replies, left, heard: [] });
+  });
+
+  it("with one key twice, that is waited for by who has the second: it is given back", async () => {
+    const twice = holdsWith(count - 1, { key: "lock:r5", token: "w.1" });
+    const outcome = await bothWays(twice, () => wait("lock:r5"));
+    expect(outcome).toEqual({ replies: ones, left: [["lock:r63", "t63", 10]], heard: ["w.1"] });
+  });
+
+  it("of which one is held by an earlier round of the same waiter", async () => {
+    const outcome = await bothWays(holdsWith(9, { token: "w.2" }), () =>
+      redis.set("lock:r9", "w.1", "PX", minute),
+    );
+    expect(outcome).toEqual({ replies: ones, left: [], heard: [] });
+  });
+
+  it("of which one is no lock: that one alone fails", async () => {
+    const outcome = await bothWays(holds, async () => {
+      await redis.del("lock:r9");
+      await redis.rpush("lock:r9", "x");
+    });
+    expect(outcome.replies.with(9, 1)).toEqual(ones);
+    expect(outcome.replies[9]).toEqual([0, expect.stringContaining("WRONGTYPE")]);
+    expect(outcome.left).toEqual([["lock:r9", "list", -1]]);
+  });
+
+  it("stand between others: keys and tokens are each its own", async () => {
+    await redis.flushall();
+    const list = `v1,5000;${count}l1,1;v1,5000;`;
+    const [first, last] = [
+      { key: "first", token: "a" },
+      { key: "last", token: "b" },
+    ];
+    for (const { key, token } of holds) await redis.set(key, token, "PX", 10 * minute);
+    expect(await batch(list, [first, ...holds, last])).toEqual([5000, ...ones, 5000]);
+    expect(await redis.mget("first", "last", "lock:r0")).toEqual(["a", "b", null]);
+  });
+
+  it("in quarantine hand nothing over", async () => {
+    const quarantined = await bothWays(holds, () => wait("lock:r7"), "g0,60000,11,0,1;");
+    expect(quarantined).toMatchObject({ replies: ones, heard: [] });
+    expect(quarantined.left.filter(([key]) => key === "lock:r7")).toEqual([]);
+    expect(await redis.exists("quorlock:quarantine")).toBe(1);
+    // Declared brand-new instead, it hands over.
+    const sound = await bothWays(holds, () => wait("lock:r7"), "g0,60000,11,0,2;");
+    expect(sound).toMatchObject({ replies: ones, heard: ["w.1"] });
+    expect(sound.left).toContainEqual(["lock:r7", "w.1", 20]);
+  });
+
+  it("need no more than the rule in the README grants", async () => {
+    await redis.acl("LOG", "RESET");
+    await redis.acl("SETUSER", "locker", "reset", "on", ">secret", ...documentedRule);
+    const locker = redis.duplicate({ username: "locker", password: "secret" });
+    await redis.flushall();
+    for (const { key, token } of holds) await redis.set(key, token, "PX", 10 * minute);
+    const replies = await batch(`${count}l1,1;`, holds, locker);
+    locker.disconnect();
+    expect(replies).toEqual(ones);
+    // To be refused costs the bulk alone: the script goes on one by one.
+    expect(await redis.acl("LOG")).toEqual([]);
+  });
+});

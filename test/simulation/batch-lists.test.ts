@@ -1,0 +1,64 @@
+import { Random } from "@quorlock/simulation";
+import { describe, expect, it } from "vitest";
+// The packages have no names for these: the two have to understand each other.
+import { batchOf, type Operation } from "../../packages/redlock/src/operation.ts";
+import { operationsIn, repliedIn } from "../../packages/simulation/src/master/twins/batch.ts";
+
+function understood(list: string, keys: readonly string[], args: readonly string[]): unknown {
+  return operationsIn(list, keys, args).map(({ kind, keys, args }) => [kind, keys, args]);
+}
+
+describe("the list of a batch, as the model of a master reads it", () => {
+  it("repeats what has a number in front of it, each with keys and tokens of its own", () => {
+    const keys = ["a", "b", "c", "d", "e", "f"];
+    expect(understood("2v1,1000;2l2,1;", keys, ["t1", "t2", "t3", "t4"])).toEqual([
+      ["v", ["a"], ["t1"]],
+      ["v", ["b"], ["t2"]],
+      ["l", ["c", "d"], ["t3"]],
+      ["l", ["e", "f"], ["t4"]],
+    ]);
+  });
+
+  it("takes a number in front for what it is, whatever its length", () => {
+    const names = Array.from({ length: 128 }, (_, index) => `r${index}`);
+    expect(understood("128l1,1;", names, names)).toEqual(names.map((name) => ["l", [name], [name]]));
+    expect(understood("1i1,0;", ["a"], [])).toEqual([["i", ["a"], []]]);
+    expect(understood("0v1,5;i1,0;", ["a"], [])).toEqual([["i", ["a"], []]]);
+  });
+
+  it("is what the client has put into it, however much of that is alike", () => {
+    let runs = 0;
+    for (let seed = 0; seed < 300; seed += 1) {
+      const random = new Random(seed, "batch lists");
+      const operations = Array.from({ length: random.integer(1, 12) }, () => drawn(random));
+      const [count, ...args] = batchOf(operations).map(String);
+      const keys = args.slice(0, Number(count));
+      const [list, ...words] = args.slice(Number(count));
+      const read = repliedIn(operationsIn(list!, keys, words));
+      expect(read.map(({ kind, keys, args }) => [kind, keys, args])).toEqual(
+        operations.map(({ kind, keys, words }) => [kind, keys, words]),
+      );
+      if (/(^|;)\d+[a-z]/.test(list!)) runs += 1;
+    }
+    expect(runs).toBeGreaterThan(100);
+  });
+});
+
+/** One of few kinds, so that many are alike. */
+function drawn(random: Random): Operation {
+  const kind = random.pick(["v", "v", "l", "l", "s", "i", "c"] as const);
+  const key = () => random.pick(["a", "b", "c"]);
+  const words = { v: ["t1"], l: random.chance(0.8) ? ["t1"] : ["t1", "t2"], s: ["t1", "t2"], i: [], c: [] };
+  const keys = kind === "c" ? [] : kind === "i" || random.chance(0.8) ? [key()] : [key(), key()];
+  const guard = random.chance(0.9) ? undefined : { terms: "60000,11,0,1" };
+  return {
+    kind,
+    keys,
+    words: words[kind],
+    ttl: random.pick([1000, 2000]),
+    claim: undefined,
+    isAlone: false,
+    guard,
+    settle: () => {},
+  };
+}
