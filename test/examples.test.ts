@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { startMasters } from "@quorlock/testbed";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, type TestContext, test } from "vitest";
 
 // The examples as a user runs them: processes of their own, judged by exit code, output and what they leave.
 
@@ -138,17 +138,12 @@ function runningOf(pids: ReadonlySet<number>): readonly number[] {
   return processTable().flatMap(({ pid, state }) => (pids.has(pid) && !state.startsWith("Z") ? pid : []));
 }
 
-const running: Example[] = [];
-
-function start(script: string, environment?: NodeJS.ProcessEnv): Example {
+/** Ends with the test, also where that runs out of time. */
+function start({ onTestFinished }: TestContext, script: string, environment?: NodeJS.ProcessEnv): Example {
   const example = new Example(script, environment);
-  running.push(example);
+  onTestFinished(() => example[Symbol.asyncDispose]());
   return example;
 }
-
-afterEach(async () => {
-  for (const example of running.splice(0)) await example[Symbol.asyncDispose]();
-});
 
 /** The line of the summary, e.g. `with the lock  sold 100  oversold 0`. */
 function figures(output: string, sale: string): { sold: number; oversold: number; atOnce: number } {
@@ -164,9 +159,11 @@ function lastEvent(output: string): number {
   return Math.max(...[...output.matchAll(/^ *(\d+\.\d\d) s {2}/gm)].map(([, seconds]) => Number(seconds)));
 }
 
-describe("the sale", { timeout }, () => {
-  test("sells 100 with the lock while masters fail, and more without it", async () => {
-    const demo = start("sale/main.ts");
+// They wait far more than they work, so they are run beside each other.
+
+describe.concurrent("the sale", { timeout }, () => {
+  test("sells 100 with the lock while masters fail, and more without it", async (context) => {
+    const demo = start(context, "sale/main.ts");
     await demo.printed(" cut ");
     const code = await demo.exit();
     expect(demo.errors).toBe("");
@@ -192,8 +189,8 @@ describe("the sale", { timeout }, () => {
     expect(demo.leftovers).toEqual([]);
   });
 
-  test("takes everything down at Ctrl-C, a hung master included", async () => {
-    const demo = start("sale/main.ts");
+  test("takes everything down at Ctrl-C, a hung master included", async (context) => {
+    const demo = start(context, "sale/main.ts");
     await demo.printed(mastersAreOurs ? " hung " : " cut ");
     demo.signal("SIGINT");
     expect(await demo.exit()).toBe(130);
@@ -203,8 +200,8 @@ describe("the sale", { timeout }, () => {
     expect(demo.leftovers).toEqual([]);
   });
 
-  test("leaves nothing running when it is killed", async () => {
-    const demo = start("sale/main.ts");
+  test("leaves nothing running when it is killed", async (context) => {
+    const demo = start(context, "sale/main.ts");
     await demo.printed(mastersAreOurs ? " hung " : " cut ");
     demo.signal("SIGKILL");
     expect(await demo.exit()).toBe("SIGKILL");
@@ -213,9 +210,9 @@ describe("the sale", { timeout }, () => {
     expect(demo.leftovers).toEqual([]);
   });
 
-  test("plays with masters that are not its own", async () => {
+  test("plays with masters that are not its own", async (context) => {
     await using masters = await startMasters(5);
-    const demo = start("sale/main.ts", { REDLOCK_NODES: masters.urls.join() });
+    const demo = start(context, "sale/main.ts", { REDLOCK_NODES: masters.urls.join() });
     await demo.printed(" cut ");
     expect(await demo.exit(), demo.output + demo.errors).toBe(0);
     expect(demo.output).toContain("not ours to kill");
@@ -226,8 +223,8 @@ describe("the sale", { timeout }, () => {
   });
 });
 
-test("the lottery is drawn once", { timeout }, async () => {
-  const lottery = start("lottery/main.ts");
+test.concurrent("the lottery is drawn once", { timeout }, async (context) => {
+  const lottery = start(context, "lottery/main.ts");
   await lottery.printed(" ready ");
   const code = await lottery.exit();
   expect(lottery.errors).toBe("");
@@ -239,8 +236,10 @@ test("the lottery is drawn once", { timeout }, async () => {
   expect(lottery.leftovers).toEqual([]);
 });
 
-test("a write that comes too late is turned away by its fencing token", { timeout }, async () => {
-  const fencing = start("fencing/main.ts");
+test.concurrent("a write that comes too late is turned away by its fencing token", {
+  timeout,
+}, async (context) => {
+  const fencing = start(context, "fencing/main.ts");
   await fencing.printed(" paused ");
   const code = await fencing.exit();
   expect(fencing.errors).toBe("");
@@ -258,18 +257,19 @@ test("a write that comes too late is turned away by its fencing token", { timeou
   expect(fencing.leftovers).toEqual([]);
 });
 
-test("the quick start runs as it is printed", { timeout }, async () => {
+test.concurrent("the quick start runs as it is printed", { timeout }, async (context) => {
   await using masters = await startMasters(5);
-  const quickStart = start("quick-start.ts", { REDLOCK_NODES: masters.urls.join() });
+  const quickStart = start(context, "quick-start.ts", { REDLOCK_NODES: masters.urls.join() });
   const code = await quickStart.exit();
   expect(quickStart.errors).toBe("");
   expect(code).toBe(0);
   expect(quickStart.output).toMatch(/^invoice:42 is mine, for 4\d{3} ms\n2 invoices booked together\n$/);
 });
 
-test("a process ends by itself once it has quit", { timeout }, async () => {
+// By itself: it is told by the time that it takes.
+test("a process ends by itself once it has quit", { timeout }, async (context) => {
   await using masters = await startMasters(5);
-  const quickStart = start("quick-start.ts", { REDLOCK_NODES: masters.urls.join() });
+  const quickStart = start(context, "quick-start.ts", { REDLOCK_NODES: masters.urls.join() });
   await quickStart.exit();
   // All that comes after its last line is `redlock.quit()`.
   expect(performance.now() - quickStart.lastPrinted).toBeLessThan(1000);

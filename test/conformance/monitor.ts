@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { startMonitoring } from "@quorlock/testbed";
 import type { Redis } from "ioredis";
 
 /** The commands by which any library takes, extends or gives up a lock; looking at keys is none of them. */
@@ -12,15 +13,7 @@ export class Monitor {
   #count = 0;
 
   static async start(redis: Redis, resource: string): Promise<Monitor> {
-    const stream = redis.duplicate({ monitor: true, lazyConnect: true });
-    // Lines that come before and after the monitoring proper are errors to ioredis; nobody misses them.
-    stream.on("error", () => {});
-    const monitoring = new Promise<void>((resolve) => {
-      stream.once("monitoring", () => resolve());
-    });
-    await stream.connect();
-    await monitoring;
-    return new Monitor(redis, stream, resource);
+    return new Monitor(redis, await startMonitoring(redis), resource);
   }
 
   private constructor(redis: Redis, stream: Redis, resource: string) {

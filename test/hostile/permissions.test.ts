@@ -5,6 +5,7 @@ import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 // The package makes nodes of clients by itself and has no name for it.
 import { connectionOf } from "../../packages/redlock/src/ioredis.ts";
+import { ask } from "../contract/ask.ts";
 import { documentedRule, documentedRuleWithoutScripts } from "../contract/permissions.ts";
 
 // The rule in the README, and what breaks when a word of it is taken away: all of it is needed.
@@ -66,17 +67,17 @@ async function complaintsOfWaiting(client: Redis): Promise<readonly string[]> {
   const patience = ttl / 4;
   const claim = { resources: ["waited for"], ttl, abandoned: false, ticket: 1, patience };
   const answers = [
-    await node.vote({ ...claim, token: "holder.1" }),
-    await node.queue!.enrol({ ...claim, token: "waiter.1" }),
-    await node.queue!.swap({ ...claim, token: "another.1" }, "holder.1"),
-    await node.release(["waited for"], ["another.1"]),
+    await ask(node).vote({ ...claim, token: "holder.1" }),
+    await ask(node).enrol({ ...claim, token: "waiter.1" }),
+    await ask(node).swap({ ...claim, token: "another.1" }, "holder.1"),
+    await ask(node).release(["waited for"], ["another.1"]),
   ];
   for (const answer of answers) if (answer.vote === "none") complaints.push(answer.error.message);
   // Where nobody may be told, the key is only set aside for as long as the waiter's place lasts.
-  const holding = await node.inspect("waited for");
+  const holding = await ask(node).inspect("waited for");
   if ("vote" in holding || holding.remaining <= patience)
     complaints.push("no permission to tell the one who waits");
-  await node.release(["waited for"], ["waiter.1"]);
+  await ask(node).release(["waited for"], ["waiter.1"]);
   return complaints;
 }
 

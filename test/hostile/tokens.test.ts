@@ -1,19 +1,14 @@
 import { inspect } from "node:util";
 import { type Lock, type Redlock, systemRuntime } from "@quorlock/redlock";
 import { type Masters, startMasters } from "@quorlock/testbed";
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { newToken } from "../../packages/redlock/src/token.ts";
 import { Fleet, fresh, type Opened, rejection } from "../integration/fleet.ts";
 import { startHostileServer } from "./hostile-server.ts";
 
 // Whoever knows a token can release the lock. So none can be guessed, and none is told by anything that ends in
 // a log. Two ways to a token are public, and said so where they are declared: `lock.value` and `lock.toJSON()`.
-let fleet: Fleet;
-beforeAll(async () => {
-  fleet = await Fleet.start(3);
-});
-afterEach(() => fleet.closeAll());
-afterAll(() => fleet?.stop());
+const fleet = Fleet.forTests(3);
 
 const ttl = 20_000;
 

@@ -12,19 +12,14 @@ import {
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import type { Master } from "@quorlock/testbed";
 import { Cluster, Redis } from "ioredis";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 // The package makes nodes of clients by itself and has no name for it: one of these loses its key.
 import { connectionOf } from "../../packages/redlock/src/ioredis.ts";
 import { until } from "../contract/until.ts";
 import { Fleet, fresh, rejection } from "./fleet.ts";
 import { WireTap } from "./wire-tap.ts";
 
-let fleet: Fleet;
-beforeAll(async () => {
-  fleet = await Fleet.start(3);
-});
-afterEach(() => fleet.closeAll());
-afterAll(() => fleet?.stop());
+const fleet = Fleet.forTests(3);
 
 const ttl = 30_000;
 const hour = 3_600_000;
@@ -257,13 +252,14 @@ describe("a second round that fails", () => {
     let lost = 0;
     /** Between the rounds the key goes, as if it had expired. */
     class LosingNode extends ScriptedNode {
-      override async extend(claim: Claim, repair: boolean): Promise<Answer> {
-        if (claim.proposal !== undefined && lost < count) {
+      override extend(claim: Claim, repair: boolean, settle: (answer: Answer) => void): void {
+        const extend = () => super.extend(claim, repair, settle);
+        if (claim.proposal === undefined || lost === count) extend();
+        else {
           lost += 1;
           const index = fleet.masters.findIndex(({ host, port }) => this.name === `${host}:${port}`);
-          await fleet.admins[index]!.del(resource);
+          void fleet.admins[index]!.del(resource).then(extend);
         }
-        return super.extend(claim, repair);
       }
     }
     const { clients } = await fleet.openWarm();

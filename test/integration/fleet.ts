@@ -2,6 +2,7 @@ import {
   batchScript,
   claimScript,
   type ExecutionStats,
+  enrolScript,
   leaveScript,
   type NodeError,
   Redlock,
@@ -11,6 +12,7 @@ import {
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import { type Master, type Masters, type MastersOptions, startMasters } from "@quorlock/testbed";
 import { Redis, type RedisOptions } from "ioredis";
+import { afterAll, afterEach, beforeAll } from "vitest";
 import { until } from "../contract/until.ts";
 
 /** A Redlock under test, with clients of its own. */
@@ -35,24 +37,47 @@ const patience = 900;
 
 /** Real masters, and everything that the tests of one file open on them. */
 export class Fleet {
-  readonly masters: readonly Master[];
-  /** Connections to look at the masters, and to change them, around the Redlocks under test. */
-  readonly admins: readonly Redis[];
-  readonly #started: Masters;
+  #started: Masters | undefined;
+  #admins: readonly Redis[] = [];
   readonly #opened: Opened[] = [];
 
-  private constructor(started: Masters) {
-    this.#started = started;
-    this.masters = started.list;
-    this.admins = started.list.map(({ host, port }) => {
+  static async start(count: number, options?: MastersOptions): Promise<Fleet> {
+    const fleet = new Fleet();
+    await fleet.#start(count, options);
+    return fleet;
+  }
+
+  /**
+   * For the tests of a file, or of one `describe`: it starts before the first of them and stops after the last, and
+   * what one of them opens is closed when that one is over.
+   */
+  static forTests(count: number, options?: MastersOptions): Fleet {
+    const fleet = new Fleet();
+    beforeAll(() => fleet.#start(count, options));
+    afterEach(() => fleet.closeAll());
+    afterAll(() => fleet.stop());
+    return fleet;
+  }
+
+  private constructor() {}
+
+  async #start(count: number, options: MastersOptions = {}): Promise<void> {
+    this.#started = await startMasters(count, { say: () => {}, ...options });
+    this.#admins = this.masters.map(({ host, port }) => {
       const admin = new Redis(port, host);
       admin.on("error", () => {});
       return admin;
     });
   }
 
-  static async start(count: number, options: MastersOptions = {}): Promise<Fleet> {
-    return new Fleet(await startMasters(count, { say: () => {}, ...options }));
+  /** None before it has started. */
+  get masters(): readonly Master[] {
+    return this.#started?.list ?? [];
+  }
+
+  /** Connections to look at the masters, and to change them, around the Redlocks under test. */
+  get admins(): readonly Redis[] {
+    return this.#admins;
   }
 
   open(options: OpenOptions = {}): Opened {
@@ -101,7 +126,7 @@ export class Fleet {
   /** A master that knows the scripts needs one command where another one needs two. */
   async teachScripts(): Promise<void> {
     for (const admin of this.admins) {
-      const scripts = [batchScript, claimScript, leaveScript, releaseScript];
+      const scripts = [batchScript, claimScript, enrolScript, leaveScript, releaseScript];
       for (const { source } of scripts) await admin.script("LOAD", source);
     }
   }
@@ -142,7 +167,7 @@ export class Fleet {
   async stop(): Promise<void> {
     this.closeAll();
     for (const admin of this.admins) admin.disconnect();
-    await this.#started.stop();
+    await this.#started?.stop();
   }
 }
 

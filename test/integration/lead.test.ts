@@ -1,16 +1,10 @@
 import { ExecutionError, type Lock } from "@quorlock/redlock";
 import { type LeadOptions, lead } from "@quorlock/redlock/lead";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { until } from "../contract/until.ts";
 import { Fleet, fresh, type Opened, rejection } from "./fleet.ts";
 
-let fleet: Fleet;
-
-beforeAll(async () => {
-  fleet = await Fleet.start(3);
-});
-afterEach(() => fleet.closeAll());
-afterAll(() => fleet?.stop());
+const fleet = Fleet.forTests(3);
 
 /** One of those who stand for election, with connections of its own. */
 class Candidate {

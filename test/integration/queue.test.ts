@@ -1,20 +1,10 @@
 import { type Lock, LockLostError, ResourceLockedError } from "@quorlock/redlock";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { until } from "../contract/until.ts";
 import { Fleet, fresh, rejection, timed } from "./fleet.ts";
 import { WireTap } from "./wire-tap.ts";
 
-let fleet: Fleet;
-const taps: WireTap[] = [];
-
-beforeAll(async () => {
-  fleet = await Fleet.start(3);
-});
-afterEach(async () => {
-  for (const tap of taps.splice(0)) await tap[Symbol.asyncDispose]();
-  fleet.closeAll();
-});
-afterAll(() => fleet?.stop());
+const fleet = Fleet.forTests(3);
 
 const ttl = 30_000;
 const patient = { retryCount: -1 };
@@ -98,8 +88,7 @@ describe("those who wait for a lock", () => {
     const resource = fresh();
     await fleet.teachScripts();
     const held = await hold(resource);
-    const tap = await WireTap.on(fleet.admins[0]!);
-    taps.push(tap);
+    await using tap = await WireTap.on(fleet.admins[0]!);
     const { locks } = await waiters(1, resource);
     const { result: lock, took } = await timed(async () => {
       await held.release();
@@ -238,7 +227,9 @@ describe("those who wait in one process", () => {
       // A hold that was passed on is over: for its handle it is released, and it can do no harm to the next one.
       if (before) {
         expect(before.state).toBe("released");
-        expect(before.value).not.toBe(lock.value);
+        // While it is fresh it is passed on as it is, and nothing is sent.
+        expect(before.value).toBe(lock.value);
+        expect(lock.remaining()).toBeGreaterThan(ttl * 0.85);
         expect(await rejection(before.extend(ttl))).toBeInstanceOf(LockLostError);
         expect(await before.verify()).toBe(false);
       }
@@ -247,6 +238,45 @@ describe("those who wait in one process", () => {
     }
     expect(served).toEqual([0, 1, 2, 3, 4]);
     await fleet.untilGone(resource);
+  });
+
+  it.each([
+    [
+      "much of whose time has passed",
+      async (lock: Lock) => until("it is not fresh", () => lock.remaining() < 850),
+    ],
+    ["whose token somebody else knows", async (lock: Lock) => void lock.toJSON()],
+  ])("exchange the token of a hold %s", async (_, act) => {
+    const resource = fresh();
+    const { redlock } = fleet.open(patient);
+    const held = await hold(resource);
+    const [first, second] = [redlock.acquire(resource, 1000), redlock.acquire(resource, 1000)];
+    await untilWaiting(resource, 1);
+    await held.release();
+    const one = await first;
+    await act(one);
+    expect((await one.release()).outcome).toBe("released");
+    const two = await second;
+    expect(two.value).not.toBe(one.value);
+    expect(two.remaining()).toBeGreaterThan(950);
+    await untilHeld(two);
+    await two.release();
+    await fleet.untilGone(resource);
+  });
+
+  it("take over no hold that outlives what they ask for", async () => {
+    const resource = fresh();
+    const { redlock } = fleet.open(patient);
+    const held = await hold(resource);
+    const [first, second] = [redlock.acquire(resource, 60_000), redlock.acquire(resource, 30_000)];
+    await untilWaiting(resource, 1);
+    await held.release();
+    const one = await first;
+    await one.release();
+    const two = await second;
+    expect(two.value).not.toBe(one.value);
+    expect(two.remaining()).toBeLessThanOrEqual(30_000);
+    await two.release();
   });
 
   it("let other processes have their turn", async () => {

@@ -9,16 +9,11 @@ import {
   ResourceLockedError,
 } from "@quorlock/redlock";
 import { type Master, startProxy } from "@quorlock/testbed";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { until } from "../contract/until.ts";
 import { Fleet, fresh, type Opened, type OpenOptions, rejection, votesOf } from "./fleet.ts";
 
-let fleet: Fleet;
-beforeAll(async () => {
-  fleet = await Fleet.start(5);
-});
-afterEach(() => fleet.closeAll());
-afterAll(() => fleet?.stop());
+const fleet = Fleet.forTests(5);
 
 const ttl = 20_000;
 

@@ -1,16 +1,10 @@
 import { type Lock, LockLostError, type Redlock, ResourceLockedError } from "@quorlock/redlock";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { turn, until } from "../contract/until.ts";
 import { Fleet, fresh, rejection } from "./fleet.ts";
 import { WireTap } from "./wire-tap.ts";
 
-let fleet: Fleet;
-
-beforeAll(async () => {
-  fleet = await Fleet.start(3);
-});
-afterEach(() => fleet.closeAll());
-afterAll(() => fleet?.stop());
+const fleet = Fleet.forTests(3);
 
 const open = (): Redlock => fleet.open({ reentrant: true, retryCount: -1, retryDelay: 20 }).redlock;
 

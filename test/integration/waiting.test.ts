@@ -8,22 +8,12 @@ import {
   type Runtime,
   systemRuntime,
 } from "@quorlock/redlock";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { until } from "../contract/until.ts";
 import { Fleet, fresh, type Opened, type OpenOptions, rejection, timed } from "./fleet.ts";
 import { WireTap } from "./wire-tap.ts";
 
-let fleet: Fleet;
-const taps: WireTap[] = [];
-
-beforeAll(async () => {
-  fleet = await Fleet.start(3);
-});
-afterEach(async () => {
-  for (const tap of taps.splice(0)) await tap[Symbol.asyncDispose]();
-  fleet.closeAll();
-});
-afterAll(() => fleet?.stop());
+const fleet = Fleet.forTests(3);
 
 const ttl = 30_000;
 
@@ -36,7 +26,7 @@ const attemptsOf = (error: unknown): number => (error as ExecutionError).attempt
 /** The times between the attempts that the first master saw, ms. */
 async function attemptTimes(resource: string): Promise<() => Promise<number[]>> {
   const tap = await WireTap.on(fleet.admins[0]!);
-  taps.push(tap);
+  onTestFinished(() => tap[Symbol.asyncDispose]());
   return async () => {
     const sets = (await tap.commands()).filter(({ words }) => words[0] === "SET" && words[1] === resource);
     return sets.slice(1).map((set, index) => (set.at - sets[index]!.at) * 1000);

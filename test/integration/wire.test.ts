@@ -64,7 +64,9 @@ it("a refusal asks whose it is, and takes nothing back where nothing was set", a
 });
 
 it("each attempt has a token of its own", async () => {
-  const { redlock } = await tapped({ queue: false, retryCount: 4, retryDelay: 1, retryJitter: 0 });
+  // One master: of several, one whose answer is not needed may not even be sent its vote.
+  const on = fleet.masters.slice(0, 1);
+  const { redlock } = await tapped({ on, queue: false, retryCount: 4, retryDelay: 1, retryJitter: 0 });
   const resource = fresh();
   await fleet.occupy(resource);
   await redlock.acquire(resource, 5000).catch(() => {});

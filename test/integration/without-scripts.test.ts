@@ -9,6 +9,7 @@ import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import { type Masters, startMasters, startProxy, type Proxy as TestProxy } from "@quorlock/testbed";
 import { Cluster, Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { ask } from "../contract/ask.ts";
 import { until } from "../contract/until.ts";
 import { Fleet, fresh, rejection } from "./fleet.ts";
 import { WireTap } from "./wire-tap.ts";
@@ -17,13 +18,8 @@ const scripts = false;
 const ttl = 20_000;
 
 describe("masters that have no EVAL", () => {
-  let fleet: Fleet;
-  beforeAll(async () => {
-    const config = ["EVAL", "EVALSHA"].flatMap((command) => ["--rename-command", command, ""]);
-    fleet = await Fleet.start(3, { config });
-  });
-  afterEach(() => fleet.closeAll());
-  afterAll(() => fleet?.stop());
+  const config = ["EVAL", "EVALSHA"].flatMap((command) => ["--rename-command", command, ""]);
+  const fleet = Fleet.forTests(3, { config });
 
   it.each([[["one"]], [["several", "resources"]]])("are locked, extended and released: %j", async (names) => {
     const { redlock, errors } = fleet.open({ scripts });
@@ -125,12 +121,7 @@ describe("masters that have no EVAL", () => {
 });
 
 describe("beside a client that uses scripts", () => {
-  let fleet: Fleet;
-  beforeAll(async () => {
-    fleet = await Fleet.start(3);
-  });
-  afterEach(() => fleet.closeAll());
-  afterAll(() => fleet?.stop());
+  const fleet = Fleet.forTests(3);
 
   const patient: RedlockOptions = { retryCount: -1, retryDelay: 5, retryJitter: 4 };
 
@@ -222,12 +213,7 @@ describe("a connection that is lost in the middle of a transaction", () => {
 });
 
 describe("a master that hangs in the middle of a transaction", () => {
-  let fleet: Fleet;
-  beforeAll(async () => {
-    fleet = await Fleet.start(3);
-  });
-  afterEach(() => fleet.closeAll());
-  afterAll(() => fleet?.stop());
+  const fleet = Fleet.forTests(3);
 
   it("holds nobody up, and is written nothing of what was given up meanwhile", async () => {
     const { redlock } = await fleet.openWarm({ scripts });
@@ -286,12 +272,12 @@ describe("an own key that expires between reads and EXEC", () => {
     ])("is not created by a plain extension by which it would be %s", async (_, wanted) => {
       const node = withoutScripts([client])[0]!;
       const [expiring, lasting] = [fresh(), fresh()];
-      await node.inspect(expiring);
+      await ask(node).inspect(expiring);
       await admin.set(lasting, "mine", "PX", ttl);
       await admin.set(expiring, "mine", "PX", 300);
       proxy.hold("replies");
       const claim = { resources: [lasting, expiring], token: "mine", ttl: wanted, abandoned: false };
-      const extension = node.extend(claim, false);
+      const extension = ask(node).extend(claim, false);
       await proxy.when(({ replies }) => replies.held > 0);
       await expired(expiring, 300);
       proxy.release("replies");
@@ -303,10 +289,10 @@ describe("an own key that expires between reads and EXEC", () => {
     it("is created by a repair", async () => {
       const node = withoutScripts([client])[0]!;
       const resource = fresh();
-      await node.inspect(resource);
+      await ask(node).inspect(resource);
       await admin.set(resource, "mine", "PX", 300);
       proxy.hold("replies");
-      const repair = node.extend({ resources: [resource], token: "mine", ttl, abandoned: false }, true);
+      const repair = ask(node).extend({ resources: [resource], token: "mine", ttl, abandoned: false }, true);
       await proxy.when(({ replies }) => replies.held > 0);
       await expired(resource, 300);
       proxy.release("replies");

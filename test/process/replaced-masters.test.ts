@@ -1,16 +1,11 @@
 import type { Redlock } from "@quorlock/redlock";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { until } from "../contract/until.ts";
 import { Fleet, fresh, type Opened, rejection, timed } from "../integration/fleet.ts";
 
 // Five masters without persistence: one that is killed and started again is another process, at the same address,
 // that knows no key, no script and no connection of before.
-let fleet: Fleet;
-beforeAll(async () => {
-  fleet = await Fleet.start(5);
-});
-afterEach(() => fleet.closeAll());
-afterAll(() => fleet?.stop());
+const fleet = Fleet.forTests(5);
 
 const ttl = 60_000;
 const nodeTimeout = 500;

@@ -1,15 +1,10 @@
 import { Semaphore } from "@quorlock/redlock/semaphore";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { until } from "../contract/until.ts";
 import { Fleet, fresh, rejection } from "../integration/fleet.ts";
 import { crowd } from "./crowd.ts";
 
-let fleet: Fleet;
-beforeAll(async () => {
-  fleet = await Fleet.start(5);
-});
-afterEach(() => fleet.closeAll());
-afterAll(() => fleet?.stop());
+const fleet = Fleet.forTests(5);
 
 const ttl = 30_000;
 

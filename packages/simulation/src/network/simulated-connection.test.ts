@@ -1,67 +1,30 @@
 import { describe, expect, test } from "vitest";
-import { engineOf } from "../engine/engine-of.ts";
-import { Kernel } from "../engine/kernel.ts";
-import { Process } from "../engine/process.ts";
 import type { Persistence } from "../master/durability.ts";
-import { Master } from "../master/master.ts";
-import { Random } from "../random.ts";
 import type { Latency } from "./latency.ts";
-import { OneWay } from "./one-way.ts";
+import { ms, oneToOne } from "./one-to-one.ts";
 import { SimulatedConnection } from "./simulated-connection.ts";
 
-const ms = 1000;
-const tenMilliseconds: Latency = { shape: "constant", ms: 10 };
-
-/** One client and one master, 10 ms apart each way, connected from 20 ms on. */
-function setting(latency = tenMilliseconds, persistence: Persistence = { mode: "aof-always" }) {
-  const kernel = new Kernel(engineOf("heap"));
-  const make = (name: string, isAsynchronous: boolean): Process =>
-    new Process(kernel, {
-      name,
-      isAsynchronous,
-      wall: 0,
-      rate: 0,
-      random: new Random(1, name),
-      timerLateness: 0,
-    });
-  const client = make("client", true);
-  const master = new Master(kernel, make("master", false), persistence);
-  const way = (name: string): OneWay => new OneWay(kernel, latency, 1_000 * ms, new Random(1, name));
-  const requests = way("requests");
-  const replies = way("replies");
+/** A connection between them, that stands from 20 ms on. */
+function setting(latency?: Latency, persistence?: Persistence) {
+  const ends = oneToOne({ latency, persistence });
+  const { kernel, client, at } = ends;
   const lost: string[] = [];
   const witness = {
     sent: () => {},
     executed: () => {},
     replyLost: (command: string) => void lost.push(command),
   };
-  const options = { client, master, requests, replies, reconnectDelay: 50 };
-  const connection = new SimulatedConnection(kernel, options, witness);
+  const connection = new SimulatedConnection(kernel, { ...ends, reconnectDelay: 50 }, witness);
   const seen: string[] = [];
   const note = (what: string) => (reply: unknown) =>
     void seen.push(
       `${what}: ${reply instanceof Error ? reply.message : String(reply)} at ${kernel.now / ms}`,
     );
-  const send = (at: number, command: string, ...args: string[]): void => {
-    kernel.engine.schedule(
-      () => client.deliver(() => void connection.send(command, args).then(note(command), note(command))),
-      at * ms,
+  const send = (time: number, command: string, ...args: string[]): void =>
+    at(time, () =>
+      client.deliver(() => void connection.send(command, args).then(note(command), note(command))),
     );
-  };
-  const at = (time: number, act: () => void): void => void kernel.engine.schedule(act, time * ms);
-  return {
-    kernel,
-    client,
-    master,
-    requests,
-    replies,
-    connection,
-    seen,
-    lost,
-    send,
-    at,
-    run: () => kernel.run(5000 * ms),
-  };
+  return { ...ends, connection, seen, lost, send, run: () => kernel.run(5000 * ms) };
 }
 
 describe("a simulated connection", () => {

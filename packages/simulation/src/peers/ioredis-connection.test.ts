@@ -1,42 +1,26 @@
 import { expect, test } from "vitest";
-import { engineOf } from "../engine/engine-of.ts";
-import { Kernel } from "../engine/kernel.ts";
-import { Process } from "../engine/process.ts";
-import { Master } from "../master/master.ts";
-import { OneWay } from "../network/one-way.ts";
+import { ms, oneToOne } from "../network/one-to-one.ts";
 import { SimulatedConnection } from "../network/simulated-connection.ts";
-import { Random } from "../random.ts";
 import { IoredisConnection } from "./ioredis-connection.ts";
 import { redlock5 } from "./redlock-5.ts";
 import { redlock5Package, scriptsOf } from "./redlock-5-package.ts";
 
-const ms = 1000;
-
-/** One client and one master, 10 ms apart each way, connected from 20 ms on; redlock 5's scripts are loaded. */
+/** A connection between them, that stands from 20 ms on; redlock 5's scripts are loaded. */
 async function setting() {
   await redlock5();
   const [acquire] = scriptsOf(await redlock5Package());
-  const kernel = new Kernel(engineOf("heap"));
-  const make = (name: string, isAsynchronous: boolean): Process => {
-    const random = new Random(1, name);
-    return new Process(kernel, { name, isAsynchronous, wall: 0, rate: 0, random, timerLateness: 0 });
-  };
-  const client = make("client-0", true);
-  const master = new Master(kernel, make("master-0", false), { mode: "aof-always" });
+  const ends = oneToOne();
+  const { kernel, client, at } = ends;
   const runs: string[] = [];
-  const way = (name: string): OneWay =>
-    new OneWay(kernel, { shape: "constant", ms: 10 }, 1000 * ms, new Random(1, name));
   const witness = {
     sent: () => {},
     executed: (_: string, args: readonly (string | number)[]) =>
       void runs.push(`${args[2]} at ${kernel.now / ms}`),
     replyLost: () => {},
   };
-  const options = { client, master, requests: way("requests"), replies: way("replies"), reconnectDelay: 50 };
-  const connection = new SimulatedConnection(kernel, options, witness);
+  const connection = new SimulatedConnection(kernel, { ...ends, reconnectDelay: 50 }, witness);
   const ioredis = new IoredisConnection(connection, client);
   const seen: string[] = [];
-  const at = (time: number, act: () => void): void => void kernel.engine.schedule(act, time * ms);
   /** The key names the command. */
   const send = (time: number, key: string): void => {
     const note = (reply: unknown): void =>
@@ -47,7 +31,7 @@ async function setting() {
       client.deliver(() => void ioredis.eval(acquire!.source, 1, [key, "v", 60_000]).then(note, note)),
     );
   };
-  return { kernel, client, master, connection, ioredis, runs, seen, at, send };
+  return { ...ends, connection, ioredis, runs, seen, send };
 }
 
 test("what is sent before there is a connection waits for it", async () => {

@@ -2,7 +2,14 @@ import type { AcquireOptions, Connection, Runtime } from "@quorlock/redlock";
 import { makeKnown } from "../master/twins/script-twins.ts";
 import type { LockSettings } from "../plan/plan.ts";
 import { nameScript } from "../run/moments.ts";
-import type { Subject, SubjectClient, SubjectLock } from "../run/subject.ts";
+import {
+  holdWhile,
+  type Resources,
+  type Routine,
+  type Subject,
+  type SubjectClient,
+  type SubjectLock,
+} from "../run/subject.ts";
 import { IoredisConnection } from "./ioredis-connection.ts";
 import {
   type LoadRedlock5,
@@ -53,18 +60,14 @@ class Client implements SubjectClient {
     this.#redlock = new this.#module.default(clients, settings);
   }
 
-  async acquire(
-    resources: string | readonly string[],
-    ttl: number,
-    options: AcquireOptions = {},
-  ): Promise<SubjectLock> {
+  async acquire(resources: Resources, ttl: number, options: AcquireOptions = {}): Promise<SubjectLock> {
     const settings = this.#retries(options);
     const lock = await this.#coded(this.#redlock.acquire([resources].flat(), ttl, settings));
     return new Held(lock, this.#runtime, (result) => this.#coded(result));
   }
 
   async tryAcquire(
-    resources: string | readonly string[],
+    resources: Resources,
     ttl: number,
     options: AcquireOptions = {},
   ): Promise<SubjectLock | null> {
@@ -80,13 +83,9 @@ class Client implements SubjectClient {
    * A routine is given the signal alone. What its lock is worth is seen by standing behind `acquire` and `extend`,
    * which `using` calls on its own instance.
    */
-  async using(
-    resources: string | readonly string[],
-    ttl: number,
-    routine: (signal: AbortSignal | undefined, lock: SubjectLock) => Promise<void>,
-  ): Promise<void> {
+  async using(resources: Resources, ttl: number, routine: Routine): Promise<void> {
     // It refuses a ttl with less than 100 ms to spare; then its users have nothing but `acquire`.
-    if (ttl < 100) return this.#hold(resources, ttl, routine);
+    if (ttl < 100) return holdWhile(this, resources, ttl, routine);
     const watched = Object.create(this.#redlock) as Redlock5;
     let held: Held | undefined;
     watched.acquire = async (...args) => {
@@ -114,16 +113,6 @@ class Client implements SubjectClient {
 
   quit(): Promise<void> {
     return this.#redlock.quit();
-  }
-
-  async #hold(
-    resources: string | readonly string[],
-    ttl: number,
-    routine: (signal: AbortSignal | undefined, lock: SubjectLock) => Promise<void>,
-  ): Promise<void> {
-    const lock = await this.acquire(resources, ttl);
-    await routine(undefined, lock);
-    await lock.release();
   }
 
   /** It has no `waitTimeout`: as many tries as fit into one. */

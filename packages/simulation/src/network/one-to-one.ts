@@ -1,0 +1,46 @@
+import { engineOf } from "../engine/engine-of.ts";
+import { Kernel } from "../engine/kernel.ts";
+import { Process } from "../engine/process.ts";
+import type { Persistence } from "../master/durability.ts";
+import { Master, type MasterOptions } from "../master/master.ts";
+import { Random } from "../random.ts";
+import type { Latency } from "./latency.ts";
+import { OneWay } from "./one-way.ts";
+
+/** A millisecond of true time. */
+export const ms = 1000;
+
+/** For tests of what is between them: one client and one master, 10 ms apart each way, whose clocks are right. */
+export interface OneToOne {
+  readonly kernel: Kernel;
+  readonly client: Process;
+  readonly master: Master;
+  readonly requests: OneWay;
+  readonly replies: OneWay;
+  /** Lets something happen at a time, ms. */
+  readonly at: (time: number, act: () => void) => void;
+}
+
+export interface OneToOneOptions {
+  readonly latency?: Latency | undefined;
+  readonly persistence?: Persistence | undefined;
+  readonly master?: MasterOptions | undefined;
+}
+
+export function oneToOne(options: OneToOneOptions = {}): OneToOne {
+  const { latency = { shape: "constant", ms: 10 }, persistence = { mode: "aof-always" } } = options;
+  const kernel = new Kernel(engineOf("heap"));
+  const make = (name: string, isAsynchronous: boolean): Process => {
+    const random = new Random(1, name);
+    return new Process(kernel, { name, isAsynchronous, wall: 0, rate: 0, random, timerLateness: 0 });
+  };
+  const way = (name: string): OneWay => new OneWay(kernel, latency, 1_000 * ms, new Random(1, name));
+  return {
+    kernel,
+    client: make("client", true),
+    master: new Master(kernel, make("master", false), persistence, options.master),
+    requests: way("requests"),
+    replies: way("replies"),
+    at: (time, act) => void kernel.engine.schedule(act, time * ms),
+  };
+}
