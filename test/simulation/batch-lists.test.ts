@@ -55,7 +55,7 @@ function drawn(random: Random): Operation {
     kind,
     keys,
     words: words[kind],
-    ttl: random.pick([1000, 2000]),
+    ttl: kind === "v" || kind === "s" ? random.pick([1000, 2000]) : 0,
     claim: undefined,
     isAlone: false,
     guard,

@@ -15,7 +15,7 @@ export interface ExecutionStats {
 /** Of many attempts the last so many are kept. */
 const longestRecord = 32;
 
-type AnyRound = Round<Answer> | Round<ReleaseAnswer>;
+export type AnyRound = Round<Answer> | Round<ReleaseAnswer>;
 type Votes = ReadonlyArray<Answer | ReleaseAnswer | Fault | undefined>;
 
 const none: readonly never[] = [];

@@ -89,27 +89,38 @@ export function batchOf(operations: readonly Operation[]): Args {
   const args: (string | number)[] = [0];
   let list = "";
   let guard: Guard | undefined;
-  // Many are alike: then it is said how many.
-  let alike = "";
-  let times = 0;
-  const next = (entry: string) => {
-    if (times > 0) list += times > 1 ? `${times}${alike};` : `${alike};`;
-    alike = entry;
-    times = 1;
-  };
-  for (const operation of operations) {
-    if (operation.guard !== guard) next(`g0,${operation.guard?.terms ?? 0}`);
+  for (let index = 0; index < operations.length; ) {
+    const operation = operations[index]!;
+    if (operation.guard !== guard) list += `g0,${operation.guard?.terms ?? 0};`;
     guard = operation.guard;
-    for (const key of operation.keys) args.push(key);
-    const entry = `${operation.kind}${operation.keys.length},${numbersOf(operation)}`;
-    if (entry === alike) times += 1;
-    else next(entry);
+    // Mostly many are alike: then it is said how many.
+    let times = 0;
+    for (let next: Operation | undefined = operation; next; next = alikeIn(operations, index, operation)) {
+      for (const key of next.keys) args.push(key);
+      times += 1;
+      index += 1;
+    }
+    list += `${times > 1 ? times : ""}${operation.kind}${operation.keys.length},${numbersOf(operation)};`;
   }
-  next("");
   args[0] = args.length - 1;
   args.push(list);
   for (const { kind, words } of operations) if (kind !== "f") for (const word of words) args.push(word);
   return args;
+}
+
+/** The operation at `index`, where the script is told of it in the same words as of `other`. */
+function alikeIn(operations: readonly Operation[], index: number, other: Operation): Operation | undefined {
+  const next = operations[index];
+  const isAlike =
+    next !== undefined &&
+    next.kind === other.kind &&
+    next.keys.length === other.keys.length &&
+    next.words.length === other.words.length &&
+    next.ttl === other.ttl &&
+    next.guard === other.guard &&
+    next.claim?.proposal === other.claim?.proposal;
+  // Of an enrolment and of a floor more is told.
+  return isAlike && next.kind !== "q" && next.kind !== "f" ? next : undefined;
 }
 
 /** What a reply says; `undefined` where it is no answer to the operation. */

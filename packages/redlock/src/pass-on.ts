@@ -1,5 +1,5 @@
 import { elect, type Wish } from "./acquire.ts";
-import { Attempts } from "./attempts.ts";
+import type { Attempts } from "./attempts.ts";
 import { Cancellation } from "./cancellation.ts";
 import { RoundClaim } from "./claim.ts";
 import { Lease } from "./lease.ts";
@@ -43,7 +43,7 @@ export async function passOn(
   if (isFresh(lease, wish)) {
     const heir = new Lease(coordinator, { resources, token: lease.token, ttl, deadlines: lease.deadlines });
     heir.inherit(lease);
-    return { heir, result: new Released("released", new Attempts(nodes)) };
+    return { heir, result: new Released("released", nodes) };
   }
   const claim = new RoundClaim(resources, firstToken(runtime), ttl);
   // One more than what is passed on: those who wait on the masters propose more, by when they came (see `Waiter`).
@@ -52,9 +52,7 @@ export async function passOn(
   const { round, lease: heir } = await elect(coordinator, wish, claim, swap, new Cancellation(), attempts);
   if (heir) {
     heir.inherit(lease);
-    const given = new Attempts(nodes);
-    given.add(round);
-    return { heir, result: new Released("released", given) };
+    return { heir, result: new Released("released", nodes, round) };
   }
   claim.giveUp();
   lease.alsoUsed(claim.token);

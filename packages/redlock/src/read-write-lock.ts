@@ -197,7 +197,7 @@ export class ReadWriteLock {
       reading = this.#masters.lockOf(new Lease(coordinator, terms), attempts);
       // Once: where that is not enough, the next extension goes on with it.
       confirmed = this.#redlock.extend(reading, ttl ?? longestTtl, { retryCount: 0 });
-      return Promise.resolve(new Released("released", attempts));
+      return Promise.resolve(new Released("released", coordinator.nodes));
     });
     onDowngrade(reading);
     await confirmed.catch((error: unknown) => {

@@ -1,6 +1,6 @@
-import { Attempts, type ExecutionStats } from "./attempts.ts";
+import { type AnyRound, Attempts, type ExecutionStats } from "./attempts.ts";
 import type { Lease } from "./lease.ts";
-import type { ReleaseAnswer } from "./node.ts";
+import type { LockNode, ReleaseAnswer } from "./node.ts";
 import { quorumOf, spareOf } from "./quorum.ts";
 import { nodeTimeoutFor, type Settings } from "./settings.ts";
 
@@ -28,24 +28,27 @@ export async function takeBack(lease: Lease, settings: Settings): Promise<Releas
   const { nodes, cleanUps } = lease.coordinator;
   const leftover = { resources: lease.resources, tokens: lease.tokens, ttl: lease.longestTtl };
   const round = cleanUps.remove(leftover, nodes, nodeTimeoutFor(lease.longestTtl, settings), isDecided);
-  const attempts = new Attempts(nodes);
-  attempts.add(round);
   await round.decided;
-  return new Released(outcomeOf(round.answers), attempts);
+  return new Released(outcomeOf(round.answers), nodes, round);
 }
 
 /** The votes are told only where somebody asks. */
 export class Released implements ReleaseResult {
   readonly outcome: ReleaseResult["outcome"];
-  readonly #attempts: Attempts;
+  readonly #nodes: readonly LockNode[];
+  readonly #round: AnyRound | undefined;
 
-  constructor(outcome: ReleaseResult["outcome"], attempts: Attempts) {
+  /** `round`: in which it was given up; none where nothing had to be sent. */
+  constructor(outcome: ReleaseResult["outcome"], nodes: readonly LockNode[], round?: AnyRound) {
     this.outcome = outcome;
-    this.#attempts = attempts;
+    this.#nodes = nodes;
+    this.#round = round;
   }
 
   get attempts(): ReleaseResult["attempts"] {
-    return this.#attempts.stats;
+    const attempts = new Attempts(this.#nodes);
+    if (this.#round) attempts.add(this.#round);
+    return attempts.stats;
   }
 }
 
