@@ -7,18 +7,23 @@ import { join } from "node:path";
 // them, any other counts as one.
 
 const results = join("node_modules", ".vitest-results.json");
+const guardMutants = "packages/simulation/src/mutants/guard-mutants.test.ts";
 let passed = 0;
 let failed = 0;
 /** What could not be tried on this machine; repeated at the end, so that it is not overlooked. */
 const untried: string[] = [];
 
-function run(command: string, args: readonly string[], env: Record<string, string> = {}): boolean {
+function run(command: string, args: readonly string[], env: Record<string, string>): boolean {
   const { status } = spawnSync(command, args, { stdio: "inherit", env: { ...process.env, ...env } });
   return status === 0;
 }
 
 function pnpm(...args: string[]): boolean {
-  return run("npx", ["-y", "pnpm@12", "--silent", ...args]);
+  return pnpmWith({}, ...args);
+}
+
+function pnpmWith(env: Record<string, string>, ...args: string[]): boolean {
+  return run("npx", ["-y", "pnpm@12", "--silent", ...args], env);
 }
 
 function step(name: string, act: () => boolean): boolean {
@@ -80,6 +85,16 @@ function dockerChecks(): void {
 
 tests("pnpm test", () => pnpm("test"));
 packageChecks();
+// What `pnpm test` does with the first seeds only, or with those near the ones that show it.
+step("simulation: 2,000 seeds", () => pnpm("sim", "explore", "--seeds", "2000"));
+for (const subject of ["semaphore", "read-write-lock"]) {
+  step(`simulation: 300 seeds, ${subject}`, () =>
+    pnpm("sim", "explore", "--seeds", "300", "--subject", subject),
+  );
+}
+tests("mutants of the restart guard, from seed 1", () =>
+  pnpmWith({ GUARD_MUTANTS_FROM: "1" }, "exec", "vitest", "run", guardMutants),
+);
 step("the same hashes on other versions of Node", () => pnpm("exec", "tsx", ".ci/node-versions.ts"));
 step("models: every state", () => pnpm("models"));
 step("interop", () => pnpm("--dir", "test", "run", "interop"));

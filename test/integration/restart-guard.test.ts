@@ -2,7 +2,7 @@ import { ExecutionError, InvalidArgumentError, Redlock } from "@quorlock/redlock
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import type { Master, MastersOptions } from "@quorlock/testbed";
 import { Cluster, Redis } from "ioredis";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { until } from "../contract/until.ts";
 import { type Fleet, fresh, rejection } from "./fleet.ts";
 import { GuardedFleet, restartGuard, ttl, untilConnected } from "./guarded-fleet.ts";

