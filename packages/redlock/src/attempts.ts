@@ -16,7 +16,7 @@ export interface ExecutionStats {
 const longestRecord = 32;
 
 export type AnyRound = Round<Answer> | Round<ReleaseAnswer>;
-type Votes = ReadonlyArray<Answer | ReleaseAnswer | Fault | undefined>;
+export type Votes = ReadonlyArray<Answer | ReleaseAnswer | Fault | undefined>;
 
 const none: readonly never[] = [];
 
@@ -37,12 +37,17 @@ export class Attempts {
   }
 
   /** `goesOn`: it is of the same attempt as the one before. Whoever waits asks again and again, and needs no record of that. */
-  add(round: AnyRound, goesOn = false): void {
+  add(round: AnyRound | Votes, goesOn = false): void {
     const before = goesOn ? this.#rounds.slice(0, -1) : this.#rounds.slice(1 - longestRecord);
     this.#rounds = before.length === 0 ? [round] : [...before, round];
+    if (!("answers" in round)) return;
     round.onClosed(() => {
       this.#rounds = this.#rounds.map((other) => (other === round ? remainderOf(round) : other));
     });
+  }
+
+  get latest(): AnyRound | Votes | undefined {
+    return this.#rounds.at(-1);
   }
 
   /** Each settles once every master has answered or been given up; none rejects. */

@@ -137,9 +137,9 @@ export class CleanUps {
 
   #retryLater(): Timer {
     const timer = this.#runtime.setTimer(() => {
-      this.#timer = undefined;
+      // (What fails at once is owed again in here, and must not begin a timer of its own.)
       for (const node of [...this.#unsubscribe.keys()]) this.#settle(node);
-      if (this.#unsubscribe.size > 0) this.#timer = this.#retryLater();
+      this.#timer = this.#unsubscribe.size > 0 ? this.#retryLater() : undefined;
     }, retryInterval);
     timer.unref();
     return timer;

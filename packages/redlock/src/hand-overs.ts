@@ -92,8 +92,11 @@ export class HandOvers {
     const waiter = waiterOf(token);
     const listener = this.#listeners.get(waiter);
     const departed = this.#departed.get(waiter);
-    const { nodes, cleanUps } = this.#coordinator;
+    const { nodes, cleanUps, leases } = this.#coordinator;
     if (listener) listener.handed(index, token, counter);
+    // A hold that was passed on as it is lives under the token of one who has left (see `passOn`): it may count this vote
+    // by now, as an extension that found it.
+    else if ([...leases].some((lease) => lease.token === token)) return;
     else if (departed) cleanUps.remove({ ...departed, tokens: [token] }, [nodes[index]!], timeout);
   }
 }

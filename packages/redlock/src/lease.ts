@@ -44,7 +44,6 @@ export class Lease implements Punctual {
   /** Of the client that took it: its deadlines are in that one's lease time, and mean nothing in another's. */
   readonly coordinator: Coordinator;
   readonly resources: readonly string[];
-  readonly token: string;
   readonly fencingToken: number | undefined;
   /**
    * Another process knows the token: only the masters can tell whether the hold stands, so none is given its key
@@ -55,6 +54,9 @@ export class Lease implements Punctual {
   whyItRunsOut = "its time ran out before a quorum of masters confirmed an extension";
   /** Called at the release, before anything is sent: may pass the hold on instead, within this process. */
   passOn: ((settings: Settings) => Promise<ReleaseResult> | undefined) | undefined;
+  #token: string;
+  /** Whether the token was told to anybody outside of this client. */
+  #isTold = false;
   /** Tokens that a master may hold the key under, besides its own. */
   #otherTokens: readonly string[] = none;
   readonly #deadlines: number[];
@@ -79,7 +81,7 @@ export class Lease implements Punctual {
   constructor(coordinator: Coordinator, terms: LeaseTerms) {
     this.coordinator = coordinator;
     this.resources = terms.resources;
-    this.token = terms.token;
+    this.#token = terms.token;
     this.fencingToken = terms.fencingToken;
     this.#longestTtl = terms.ttl;
     this.#deadlines = [...terms.deadlines];
@@ -116,6 +118,25 @@ export class Lease implements Punctual {
     return this.#controller.signal;
   }
 
+  get token(): string {
+    return this.#token;
+  }
+
+  /** The token, for somebody outside of this client. */
+  tell(): string {
+    this.#isTold = true;
+    return this.#token;
+  }
+
+  /**
+   * Whether the next one in this process may go on under the same token: nobody else knows it, nothing is under way
+   * under it, and the last that was heard of the masters was good.
+   */
+  get mayBeTakenOver(): boolean {
+    const isKnown = this.#isTold || this.handedOver || this.#resumed;
+    return !isKnown && !this.#unconfirmed && this.#extending === undefined;
+  }
+
   /** The longest ttl the masters were ever asked for, ms: no key of this hold lives longer than that. */
   get longestTtl(): number {
     return this.#longestTtl;
@@ -128,7 +149,7 @@ export class Lease implements Punctual {
 
   /** All that a master may hold the key under (PROTOCOL 14.5). */
   get tokens(): readonly string[] {
-    return [...this.#otherTokens, this.token];
+    return [...this.#otherTokens, this.#token];
   }
 
   alsoUsed(token: string): void {
@@ -138,7 +159,13 @@ export class Lease implements Punctual {
   /** It was passed on from `lease`: a master that was not reached still has the key under one of that one's tokens. */
   inherit(lease: Lease): void {
     this.askedFor(lease.longestTtl);
-    this.#otherTokens = lease.tokens.slice(-longestMemory);
+    this.#otherTokens = lease.tokens.filter((token) => token !== this.#token).slice(-longestMemory);
+  }
+
+  /** Another one goes on under its token. It has ended, and what it tells from now on is `unused`, and nobody's. */
+  giveTokenUp(unused: string): void {
+    this.#token = unused;
+    this.#otherTokens = none;
   }
 
   /** May a master that has no key any more be given it again? */

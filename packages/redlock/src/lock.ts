@@ -44,11 +44,11 @@ export class Lock implements AsyncDisposable {
   }
 
   /**
-   * The token in the masters' keys. Whoever knows it can release the lock: not for logs. Those who have a lock one after
-   * the other in one process may have the same: a number of each hold's own is the {@link fencingToken}.
+   * The token in the masters' keys. Whoever knows it can release the lock: not for logs. Once asked for it stays this
+   * hold's own; else it may have been another's before, which has ended.
    */
   get value(): string {
-    return this.#lease.token;
+    return this.#lease.tell();
   }
 
   /**

@@ -6,8 +6,14 @@ import { Lease } from "./lease.ts";
 import type { Answer, LockNode, Settle } from "./node.ts";
 import { Released, type ReleaseResult, takeBack } from "./release.ts";
 import type { Settings } from "./settings.ts";
-import { firstToken } from "./token.ts";
+import { firstToken, newToken } from "./token.ts";
 import { holdDeadline } from "./validity.ts";
+
+/** One call of `acquire`. */
+export interface Caller {
+  readonly wish: Wish;
+  readonly attempts: Attempts;
+}
 
 export interface PassedOn {
   /** The hold of the next one; none where no quorum took part. */
@@ -20,36 +26,39 @@ export interface PassedOn {
 const freshFraction = 0.9;
 
 /**
- * Passes a hold on within this process (PROTOCOL 7).
+ * Passes the hold of `giver` on to `next` within this process (PROTOCOL 7). The old hold has ended before (14.5).
  *
  * Where hardly any of its time has passed the next one takes it over as it is: the same key under the same token until
  * the same deadlines, and nothing is sent. Not where somebody else may use the token, nor where the next one needs a
  * fencing token of its own.
  *
- * Else release and vote are one round, which exchanges the tokens.
- *
- * The old hold has ended before (14.5), so of its votes none counts: the new one is made of this round's alone, each
- * from the send on, as if it had been voted for. Where the exchange fails, both tokens are given up.
+ * Else release and vote are one round, which exchanges the tokens. Of the votes of the old hold none counts: the new one
+ * is made of this round's alone, each from the send on, as if it had been voted for. Where the exchange fails, both
+ * tokens are given up.
  */
 export async function passOn(
   lease: Lease,
-  wish: Wish,
-  attempts: Attempts,
+  giver: Caller,
+  next: Caller,
   settings: Settings,
 ): Promise<PassedOn> {
   const { coordinator } = lease;
   const { nodes, runtime } = coordinator;
-  const { resources, ttl } = wish;
-  if (isFresh(lease, wish)) {
+  const { resources, ttl } = next.wish;
+  if (isFresh(lease, giver.wish, next.wish)) {
     const heir = new Lease(coordinator, { resources, token: lease.token, ttl, deadlines: lease.deadlines });
     heir.inherit(lease);
-    return { heir, result: new Released("released", nodes) };
+    lease.giveTokenUp(newToken(runtime));
+    const { latest } = giver.attempts;
+    if (latest) next.attempts.add(latest);
+    return { heir, result: new Released("released", nodes, latest) };
   }
   const claim = new RoundClaim(resources, firstToken(runtime), ttl);
   // One more than what is passed on: those who wait on the masters propose more, by when they came (see `Waiter`).
   claim.proposal = lease.fencingToken === undefined ? undefined : lease.fencingToken + 1;
   const swap = (node: LockNode, settle: Settle<Answer>) => node.queue!.swap(claim, lease.token, settle);
-  const { round, lease: heir } = await elect(coordinator, wish, claim, swap, new Cancellation(), attempts);
+  const ended = new Cancellation();
+  const { round, lease: heir } = await elect(coordinator, next.wish, claim, swap, ended, next.attempts);
   if (heir) {
     heir.inherit(lease);
     return { heir, result: new Released("released", nodes, round) };
@@ -60,10 +69,11 @@ export async function passOn(
 }
 
 /** Whether the hold, which was given up a moment ago, would do for `wish`: never longer than what it asks for. */
-function isFresh(lease: Lease, { ttl, settings }: Wish): boolean {
-  if (lease.lost || lease.handedOver || lease.fencingToken !== undefined || lease.longestTtl > ttl)
-    return false;
+function isFresh(lease: Lease, before: Wish, wish: Wish): boolean {
+  if (!lease.mayBeTakenOver || lease.fencingToken !== undefined || lease.longestTtl > wish.ttl) return false;
+  // Its deadlines allow for as much drift as was asked for then.
+  if (wish.settings.driftFactor > before.settings.driftFactor) return false;
   const { clock, quorum } = lease.coordinator;
   const left = holdDeadline(lease.deadlines, quorum) - clock.now();
-  return left >= ttl * freshFraction && left > settings.minimumValidity;
+  return left >= wish.ttl * freshFraction && left > wish.settings.minimumValidity;
 }

@@ -1,4 +1,4 @@
-import { type AnyRound, Attempts, type ExecutionStats } from "./attempts.ts";
+import { type AnyRound, Attempts, type ExecutionStats, type Votes } from "./attempts.ts";
 import type { Lease } from "./lease.ts";
 import type { LockNode, ReleaseAnswer } from "./node.ts";
 import { quorumOf, spareOf } from "./quorum.ts";
@@ -6,7 +6,8 @@ import { nodeTimeoutFor, type Settings } from "./settings.ts";
 
 export interface ReleaseResult {
   /**
-   * - `released`: a quorum of masters deleted the key; the next one can have the lock.
+   * - `released`: a quorum of masters deleted the key, or gave it to the next one; or it was passed on to one in this
+   *   process. The votes may then be those that it was had by.
    * - `expired`: a majority did not hold it any more.
    * - `partial`: too few masters answered to tell. Those are cleaned when they are back, or the key expires.
    */
@@ -36,10 +37,10 @@ export async function takeBack(lease: Lease, settings: Settings): Promise<Releas
 export class Released implements ReleaseResult {
   readonly outcome: ReleaseResult["outcome"];
   readonly #nodes: readonly LockNode[];
-  readonly #round: AnyRound | undefined;
+  readonly #round: AnyRound | Votes | undefined;
 
-  /** `round`: in which it was given up; none where nothing had to be sent. */
-  constructor(outcome: ReleaseResult["outcome"], nodes: readonly LockNode[], round?: AnyRound) {
+  /** `round`: in which it was given up. */
+  constructor(outcome: ReleaseResult["outcome"], nodes: readonly LockNode[], round?: AnyRound | Votes) {
     this.outcome = outcome;
     this.#nodes = nodes;
     this.#round = round;

@@ -211,6 +211,11 @@ export class Waiter implements Listener {
   #grant(claim: EnrolmentClaim, fencingToken?: number): void {
     const { resources, token, ttl } = claim;
     const terms = { resources, token, ttl, deadlines: this.#deadlines, fencingToken };
+    // What was handed over is no answer of the round.
+    const votes = this.answers.map((answer, index) =>
+      this.#deadlines[index] === never ? answer : ({ vote: "yes", remaining: ttl } as const),
+    );
+    this.#attempts.add(votes, true);
     this.#lease = new Lease(this.#coordinator, terms);
     claim.lease = this.#lease;
     this.#settle();

@@ -5,7 +5,7 @@ import type { Cancellation } from "./cancellation.ts";
 import type { Coordinator } from "./coordinator.ts";
 import type { HandOvers } from "./hand-overs.ts";
 import type { Lease } from "./lease.ts";
-import { passOn } from "./pass-on.ts";
+import { type Caller, passOn } from "./pass-on.ts";
 import { type ReleaseResult, release } from "./release.ts";
 import type { Settings } from "./settings.ts";
 import { Waiter } from "./waiter.ts";
@@ -16,11 +16,9 @@ export interface Turn {
   readonly answers: Ballot;
 }
 
-interface Place {
-  readonly wish: Wish;
+interface Place extends Caller {
   readonly ticket: number;
   readonly ended: Cancellation;
-  readonly attempts: Attempts;
   readonly resolve: (turn: Turn) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -50,6 +48,8 @@ export class WaitingLine {
   #waiter: Waiter | undefined;
   /** The lock, while it is here. */
   #lease: Lease | undefined;
+  /** Who has it. */
+  #holder: Caller | undefined;
   /** How many can still have it without the masters' queues. */
   #turnsLeft = 0;
   /** Settles when the lock has been passed on, while it is. */
@@ -114,14 +114,15 @@ export class WaitingLine {
     this.#remove(place);
     if (lease) {
       this.#turnsLeft = Math.min(this.#places.length, longestTurn);
-      this.#hold(lease);
+      this.#hold(lease, place);
     }
     place.resolve({ lease, answers: waiter.answers });
     this.#goOn();
   }
 
-  #hold(lease: Lease): void {
+  #hold(lease: Lease, { wish, attempts }: Place): void {
     this.#lease = lease;
+    this.#holder = { wish, attempts };
     lease.passOn = (settings) => this.#released(lease, settings);
     lease.onEnd(() => {
       if (lease.lost) this.#gone(lease);
@@ -149,10 +150,10 @@ export class WaitingLine {
 
   async #passOn(lease: Lease, next: Place, settings: Settings): Promise<ReleaseResult> {
     this.#turnsLeft -= 1;
-    const { heir, result } = await passOn(lease, next.wish, next.attempts, settings);
+    const { heir, result } = await passOn(lease, this.#holder!, next, settings);
     this.#passing = undefined;
     if (heir) {
-      this.#hold(heir);
+      this.#hold(heir, next);
       if (this.#remove(next)) next.resolve({ lease: heir, answers: [] });
       // It has given up meanwhile: on to whoever is next.
       else void release(heir, settings);
