@@ -1,6 +1,8 @@
 /** Most have none or one at a time, and there is one for each call: so lists are as long as they need to be. */
 const none: readonly never[] = [];
 
+function nothing(): void {}
+
 /** Why a waiting call is to end, and the wake-up of whatever it is waiting for. */
 export class Cancellation {
   #reason: Error | undefined;
@@ -20,7 +22,10 @@ export class Cancellation {
 
   /** Called at the cancellation, or at once if that has been. Returns how to take the listener away. */
   onCancel(listener: () => void): () => void {
-    if (this.#reason) listener();
+    if (this.#reason) {
+      listener();
+      return nothing;
+    }
     this.#listeners = this.#listeners.concat(listener);
     return () => {
       this.#listeners = this.#listeners.filter((other) => other !== listener);

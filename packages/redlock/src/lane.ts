@@ -9,8 +9,14 @@ export const largestBatch = 128;
 const mostKeys = 512;
 /** With so many operations in flight a master lags behind. */
 const largestWindow = 512;
-/** A master that has not answered for so long is fed no more, ms: several times what one has by default, for slow networks. */
-export const silence = 2500;
+/**
+ * A master that has not answered for so long is fed no more, ms: several times what one has by default, and where locks
+ * are asked for that last long, part of their ttl. On a slow network one that is merely late must not be taken for dead:
+ * with a few that are, no quorum would be left to ask (simulation, seeds 588 and guarded 1688).
+ */
+const shortestSilence = 2500;
+const longestSilence = 10_000;
+const silenceFraction = 1 / 2;
 
 /** `lagging`: the master has enough to answer. `silent`: and has said nothing for so long that somebody gave up on it. */
 export type Pace = "keeping up" | "lagging" | "silent";
@@ -41,6 +47,7 @@ export class Lane implements BatchOrigin {
   #operations: Operation[] = [];
   #keys = 0;
   #pace: Pace = "keeping up";
+  #longestTtl = 0;
   /** The flush that the pace was looked at for. */
   #flush = 0;
 
@@ -76,10 +83,15 @@ export class Lane implements BatchOrigin {
   get pace(): Pace {
     if (this.#unanswered === 0) return "keeping up";
     const [oldest] = this.#inFlight as Iterable<Batch | undefined>;
-    const isOverdue = oldest && this.#origin.now() - oldest.sentAt > silence;
+    const isOverdue = oldest && this.#origin.now() - oldest.sentAt > this.silence;
     // Late alone is not enough: whoever has a longer time-out may still wait for it.
     if (isOverdue && oldest.operations.some(isOver)) return "silent";
     return this.#unanswered < largestWindow ? "keeping up" : "lagging";
+  }
+
+  /** After so long, ms. */
+  get silence(): number {
+    return Math.min(Math.max(shortestSilence, this.#longestTtl * silenceFraction), longestSilence);
   }
 
   /** Whether a claim is in flight that `cleanUp` undoes. */
@@ -95,6 +107,7 @@ export class Lane implements BatchOrigin {
     if (operation.isAlone || isWhole) this.send();
     this.#operations.push(operation);
     this.#keys += operation.keys.length;
+    this.#longestTtl = Math.max(this.#longestTtl, operation.ttl);
     if (operation.isAlone) this.send();
   }
 

@@ -182,7 +182,7 @@ export class Lease implements Punctual {
     return 0;
   }
 
-  /** Called once, when the hold is lost or released. Returns how to take the listener away again. */
+  /** Called once, when the hold is lost or released; never where it has been already. Returns how to take the listener away again. */
   onEnd(listener: () => void): () => void {
     this.#endListeners = this.#endListeners.concat(listener);
     return () => {

@@ -1,6 +1,6 @@
 import type { Connection } from "./connection.ts";
 import { abandoned, unsent } from "./fault.ts";
-import { Lane, type LaneOrigin, largestBatch, type Pace, silence } from "./lane.ts";
+import { Lane, type LaneOrigin, largestBatch, type Pace } from "./lane.ts";
 import type { Fault } from "./node.ts";
 import { isAbandoned, isCleanUp, type Operation } from "./operation.ts";
 import type { Runtime, Timer } from "./runtime.ts";
@@ -149,7 +149,7 @@ export class Outbox implements LaneOrigin {
     const isWanted = operation.isAlone && pace === "lagging";
     if (isWanted || this.#undoesClaimInFlight(operation)) lane.add(operation);
     else if (pace === "lagging" || isCleanUp(operation)) this.#kept.push(operation);
-    else this.#refuse(operation, this.#unsentFor(`it has not answered for ${silence} ms`));
+    else this.#refuse(operation, this.#unsentFor(`it has not answered for ${lane.silence} ms`));
   }
 
   /**
