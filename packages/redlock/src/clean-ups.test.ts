@@ -52,6 +52,17 @@ describe("a clean-up", () => {
     expect([cleanUps.owed, master.owner("r")]).toEqual([0, undefined]);
   });
 
+  test("has one timer, however often it is refused before it is sent", async () => {
+    const { time, machine, node, cleanUps, remove } = bed();
+    // Whoever asks a master that is cut off is answered while it asks.
+    node.cut();
+    await time.run(remove({ ...leftover, ttl: 60_000 }).closed);
+    await time.advance(8500);
+    expect([machine.timers.size, cleanUps.owed]).toEqual([1, 1]);
+    cleanUps.stop();
+    expect(machine.timers.size).toBe(0);
+  });
+
   test("does not keep the process alive", async () => {
     const { time, machine, node, remove } = bed();
     node.cut();

@@ -81,9 +81,8 @@ export interface LockQueue {
   swap(claim: Claim, previous: string, settle: Settle<Answer>): void;
   /**
    * Listens from now on, on a connection of its own, for the tokens that this master hands its keys to, and for the
-   * counter where the enrolment had a proposal. Settles when
-   * it is known whether it can. `onListening` is called whenever it begins to listen (again): what was handed over
-   * before may have been missed.
+   * counter where the enrolment had a proposal. Settles when it is known whether it can. `onListening` is called
+   * whenever it begins to listen (again): what was handed over before may have been missed.
    */
   listen(channel: string, hear: Hear, onListening: () => void): Promise<void>;
   /** Whether what is handed over is heard now. Where it is not, enrolments are told so, and find it by asking again. */

@@ -23,9 +23,9 @@ export const fencingMutants: readonly Mutant[] = [
       },
       {
         file: "scripts.ts",
-        line: "local granted = isSet and tonumber(ttl) or claim(1, #KEYS, token, ttl, create)",
+        line: "local granted = isSet and tonumber(ttl) or claim(1, #KEYS, token, ttl, create, previous)",
         instead:
-          "local granted = isSet and tonumber(ttl) or claim(1, #KEYS, token, ttl, create)\n" +
+          "local granted = isSet and tonumber(ttl) or claim(1, #KEYS, token, ttl, create, previous)\n" +
           'if type(granted) ~= "number" and not create then granted = 1 end',
       },
     ],

@@ -17,7 +17,9 @@ const noEnd: Edit = {
   instead: "",
 };
 
-const claimingSet = 'redis.call("SET", KEYS[index], token, "PX", ttl)';
+/** Both ways to renew a key: that of any number of them, and the short one of a single key. */
+const claimingSet = 'call("SET", KEYS[index], token, "PX", ttl)';
+const singleSet = 'call("SET", KEYS[1], token, "PX", ttl)';
 
 /** What is wrong with those who wait: PROTOCOL 7, 14.3, 14.4, 14.11, 14.15. */
 const queueMutants: readonly Mutant[] = [
@@ -176,7 +178,7 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: "acquire.ts",
-        line: "const token = coordinator.isQueued ? firstToken(runtime) : newToken(runtime);",
+        line: "const token = isQueued ? firstToken(runtime) : newToken(runtime);",
         instead: "const token = ((runtime as any).onlyToken ??= firstToken(runtime));",
       },
     ],
@@ -292,7 +294,10 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "a key that holds the token already is not renewed, and counts all the same",
-    edits: [{ file: "scripts.ts", line: claimingSet, instead: `if left == -2 then ${claimingSet} end` }],
+    edits: [
+      { file: "scripts.ts", line: claimingSet, instead: `if left == -2 then ${claimingSet} end` },
+      { file: "scripts.ts", line: singleSet, instead: "" },
+    ],
     rules: { isSet: (left) => left === -2 },
   },
   {
