@@ -2,7 +2,7 @@ import type { EventId } from "../engine/engine.ts";
 import type { Kernel } from "../engine/kernel.ts";
 import type { Process } from "../engine/process.ts";
 import type { Master } from "../master/master.ts";
-import type { SubjectLock } from "../run/subject.ts";
+import { type SubjectLock, tokenOf } from "../run/subject.ts";
 import type { Findings } from "./findings.ts";
 
 /** One client's hold of a lock, from the moment its code has it until it gives it up, is told, or ends. */
@@ -82,7 +82,7 @@ export class Tenures {
     };
     this.#open.add(tenure);
     for (const resource of lock.resources) this.#holdersOf(resource).add(tenure);
-    process.record("begins", tenure.number, lock.value, ...lock.resources);
+    process.record("begins", tenure.number, tokenOf(lock), ...lock.resources);
     const left = this.look(tenure);
     this.#markVotes(tenure);
     if (left > 0) {
@@ -206,7 +206,10 @@ export class Tenures {
       if (early || awake < tellingPatience) return this.#watchAgain(tenure);
       process.deliver(() => {
         if (tenure.isOver || signal.aborted) return;
-        if (this.look(tenure) > 0) this.#watch(tenure);
+        const { toldBy } = tenure;
+        if (this.look(tenure) <= 0) this.#measureMargin(tenure, 0);
+        // Also where its wall clock has leapt since it was extended: as long as the keys last it may be told of that.
+        if (this.look(tenure) > 0 || tenure.toldBy > toldBy) this.#watch(tenure);
         else
           this.#findings.violated(
             "untold",
@@ -232,7 +235,7 @@ export class Tenures {
         if (!master.isUp) return Number.POSITIVE_INFINITY;
         const entry = master.peek(resource);
         const guarded = this.#maxTtl === undefined ? 0 : master.votesFrom(this.#maxTtl);
-        const own = entry?.value === lock.value ? (entry.expiresAt ?? 0) : 0;
+        const own = entry?.value === tokenOf(lock) ? (entry.expiresAt ?? 0) : 0;
         const kept = lock.keptUntil?.((key) => master.peek(key)) ?? own;
         // Gone when now exceeds the expiry, in whole milliseconds.
         const until = Math.max(kept, guarded);
@@ -254,7 +257,7 @@ export class Tenures {
   }
 
   #markVotes({ lock }: Tenure): void {
-    const votes = this.#masters.filter((master) => master.peek(lock.resources[0]!)?.value === lock.value);
+    const votes = this.#masters.filter((master) => master.peek(lock.resources[0]!)?.value === tokenOf(lock));
     if (votes.length === this.#quorum && this.#masters.length > 1) this.#findings.reached("bare majority");
   }
 }

@@ -55,6 +55,15 @@ export interface SubjectLock {
   release(): Promise<{ readonly outcome: string }>;
 }
 
+/**
+ * The token of a lock, read without asking for it: a hold whose token is known outside of its client is not passed on to
+ * another one as it is. Of whichever copy of the client the lock is.
+ */
+export function tokenOf(lock: SubjectLock): string {
+  const { leaseOf } = lock.constructor as Partial<typeof RedlockModule.Lock>;
+  return leaseOf ? leaseOf(lock as RedlockModule.Lock).token : lock.value;
+}
+
 /** `using` of a library that has nothing but `acquire`: nobody extends, and no signal tells of a loss. */
 export async function holdWhile(
   client: SubjectClient,

@@ -10,7 +10,7 @@ import { type LockSettings, type Style, styles, type Task, type Workload } from 
 import type { Random } from "../random.ts";
 import type { Bounds } from "./bounds.ts";
 import type { Moments } from "./moments.ts";
-import type { SubjectClient, SubjectLock } from "./subject.ts";
+import { type SubjectClient, type SubjectLock, tokenOf } from "./subject.ts";
 
 interface Checkers {
   readonly findings: Findings;
@@ -206,7 +206,7 @@ export class Worker {
     if (fencingToken !== undefined) {
       for (const resource of lock.resources) fencing.granted(resource, fencingToken, askedAt, beganAt);
     }
-    this.#options.moments.granted(this.process, lock.value);
+    this.#options.moments.granted(this.process, tokenOf(lock));
     return tenure;
   }
 
