@@ -24,13 +24,9 @@ const failing = () => {
 };
 
 /** Until so many stand in the queue of every master. */
-async function untilWaiting(resource: string, count: number): Promise<void> {
+async function untilWaiting(resource: string, count: number, admins = fleet.admins): Promise<void> {
   const queue = `quorlock:queue:{${resource}}`;
-  await untilAll(
-    `${count} wait for "${resource}"`,
-    () => fleet.admins.map((admin) => admin.zcard(queue)),
-    count,
-  );
+  await untilAll(`${count} wait for "${resource}"`, () => admins.map((admin) => admin.zcard(queue)), count);
 }
 
 /** Until the key of the lock is on every master: the last ones may be set a little after the grant. */
@@ -51,8 +47,8 @@ async function hold(resource: string): Promise<Lock> {
 }
 
 /**
- * The token, once all masters have the key under the same one. (A hold that was asked for its `value` keeps its token to
- * itself; what the masters have may be asked for.)
+ * The token, once all masters have the key under the same one. (Not by the lock's `value`: a hold that was asked for it
+ * is not passed on as it is.)
  */
 async function tokenOnAll(resource: string): Promise<string> {
   let values: readonly (string | null)[] = [];
@@ -129,11 +125,14 @@ describe("those who wait for a lock", () => {
     const resource = fresh();
     await fleet.teachScripts();
     const held = await hold(resource);
+    // One master alone: of several, who answers after a quorum is asked less, or is told that the vote is given up.
+    const { redlock } = fleet.open({ ...patient, on: fleet.masters.slice(0, 1) });
     await using tap = await WireTap.on(fleet.admins[0]!);
-    const { locks } = await waiters(1, resource);
+    const waiting = redlock.acquire(resource, ttl);
+    await untilWaiting(resource, 1, fleet.admins.slice(0, 1));
     const { result: lock, took } = await timed(async () => {
       await held.release();
-      return locks[0]!;
+      return waiting;
     });
     // (No heartbeat is due within the first quarter of a second.)
     expect(took).toBeLessThan(200);
@@ -301,7 +300,8 @@ describe("those who wait in one process", () => {
     await act(one);
     expect((await one.release()).outcome).toBe("released");
     const two = await second;
-    expect(two.remaining()).toBeGreaterThan(950);
+    // All of its time again, but for what the round took.
+    expect(two.remaining()).toBeGreaterThan(850);
     expect(await tokenOnAll(resource)).not.toBe(token);
     await two.release();
     await fleet.untilGone(resource);
@@ -434,10 +434,11 @@ describe("a hold that is passed on as it is", () => {
     const { outcome, attempts } = await (await first!).release();
     const lock = await second!;
     expect(outcome).toBe("released");
+    expect(attempts).toHaveLength(1);
+    // (Before that it was refused, when the other one had it.)
     for (const all of [attempts, lock.attempts]) {
-      const [votes, ...others] = await Promise.all(all);
-      expect(votes!.votesFor.size).toBeGreaterThanOrEqual(votes!.quorumSize);
-      expect(others).toEqual([]);
+      const votes = await all.at(-1);
+      expect(votes?.votesFor.size).toBeGreaterThanOrEqual(2);
     }
     await lock.release();
   });

@@ -4,7 +4,7 @@ import type { Goal } from "../goal.ts";
 import { baseline, control, Lineup, ours, peers } from "../lineup.ts";
 import { pairwiseRatios, summaryOf } from "../statistics.ts";
 import { figure, type Table } from "../table.ts";
-import type { Scale, Workload } from "../workload.ts";
+import type { Workload } from "../workload.ts";
 
 const ttl = 10_000;
 /** Operations of one contender in a row, where they are taken in a row. */
@@ -33,7 +33,7 @@ export const oneAtATime: Workload = {
     const cycles = scale.cycles ?? (scale.quick ? 300 : 3000);
     await using lineup = await Lineup.open(everyone, scale.contenders, { urls: masters.urls, ttl });
     const { contenders } = lineup;
-    await warmUp(contenders, scale);
+    await warmUp(contenders);
     const single = await alternate(contenders, cycles, measured(1));
     const inARow = await alternate(contenders, Math.max(1, Math.round(cycles / batch)), measured(batch));
     return {
@@ -47,8 +47,8 @@ export const oneAtATime: Workload = {
 };
 
 /** Until the compiler is done with all of them: that takes some thousand cycles, and longer where there is more code. */
-async function warmUp(contenders: readonly Contender[], scale: Scale): Promise<void> {
-  await alternate(contenders, scale.quick ? 60 : 160, measured(batch));
+async function warmUp(contenders: readonly Contender[]): Promise<void> {
+  await alternate(contenders, 160, measured(batch));
 }
 
 function measured(count: number): (contender: Contender) => Promise<Sample> {

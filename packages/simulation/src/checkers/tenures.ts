@@ -206,10 +206,13 @@ export class Tenures {
       if (early || awake < tellingPatience) return this.#watchAgain(tenure);
       process.deliver(() => {
         if (tenure.isOver || signal.aborted) return;
-        const { toldBy } = tenure;
-        if (this.look(tenure) <= 0) this.#measureMargin(tenure, 0);
         // Also where its wall clock has leapt since it was extended: as long as the keys last it may be told of that.
-        if (this.look(tenure) > 0 || tenure.toldBy > toldBy) this.#watch(tenure);
+        // (Seen on the masters alone: a lock that is asked tells itself.)
+        const last = Math.max(...lock.resources.map((resource) => this.#freeIn(lock, resource)));
+        if (last > 0 && Number.isFinite(last)) {
+          tenure.toldBy = process.clocks.monotonicAt(this.#kernel.now + last);
+          this.#watch(tenure);
+        } else if (this.look(tenure) > 0) this.#watch(tenure);
         else
           this.#findings.violated(
             "untold",
@@ -231,17 +234,7 @@ export class Tenures {
     const { now } = this.#kernel;
     const { clocks } = process;
     for (const resource of lock.resources) {
-      const freeIn = this.#masters.map((master) => {
-        if (!master.isUp) return Number.POSITIVE_INFINITY;
-        const entry = master.peek(resource);
-        const guarded = this.#maxTtl === undefined ? 0 : master.votesFrom(this.#maxTtl);
-        const own = entry?.value === tokenOf(lock) ? (entry.expiresAt ?? 0) : 0;
-        const kept = lock.keptUntil?.((key) => master.peek(key)) ?? own;
-        // Gone when now exceeds the expiry, in whole milliseconds.
-        const until = Math.max(kept, guarded);
-        return until === 0 ? 0 : master.process.clocks.untilWall(now, until + 1);
-      });
-      const others = freeIn.sort((a, b) => a - b)[this.#quorum - 1] ?? 0;
+      const others = this.#freeIn(lock, resource);
       const othersCan = Number.isFinite(others) ? clocks.monotonicAt(now + others) : tenure.monotonicEnd;
       tenure.toldBy = Math.max(tenure.toldBy, othersCan);
       const margin = (others - wait - (process.now - now)) / 1000;
@@ -249,6 +242,22 @@ export class Tenures {
       process.record("margin", tenure.number, resource, inMicroseconds(margin));
       if (margin < -rounding) this.#tooLong(process, resource, margin);
     }
+  }
+
+  /** When others could win a quorum for it, as the keys are now, us from now. */
+  #freeIn(lock: SubjectLock, resource: string): number {
+    const { now } = this.#kernel;
+    const freeIn = this.#masters.map((master) => {
+      if (!master.isUp) return Number.POSITIVE_INFINITY;
+      const entry = master.peek(resource);
+      const guarded = this.#maxTtl === undefined ? 0 : master.votesFrom(this.#maxTtl);
+      const own = entry?.value === tokenOf(lock) ? (entry.expiresAt ?? 0) : 0;
+      const kept = lock.keptUntil?.((key) => master.peek(key)) ?? own;
+      // Gone when now exceeds the expiry, in whole milliseconds.
+      const until = Math.max(kept, guarded);
+      return until === 0 ? 0 : master.process.clocks.untilWall(now, until + 1);
+    });
+    return freeIn.sort((a, b) => a - b)[this.#quorum - 1] ?? 0;
   }
 
   #tooLong(process: Process, resource: string, margin: number): void {

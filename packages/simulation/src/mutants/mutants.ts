@@ -24,6 +24,16 @@ const singleSet = 'call("SET", KEYS[1], token, "PX", ttl)';
 /** What is wrong with those who wait: PROTOCOL 7, 14.3, 14.4, 14.11, 14.15. */
 const queueMutants: readonly Mutant[] = [
   {
+    name: "a hold that is passed on as it is counts from then on",
+    edits: [
+      {
+        file: "pass-on.ts",
+        line: "deadlines: lease.deadlines });",
+        instead: "deadlines: nodes.map(() => coordinator.clock.now() + ttl) });",
+      },
+    ],
+  },
+  {
     name: "a waiter uses one token in all its rounds",
     edits: [
       {
