@@ -76,11 +76,7 @@ export class ReadWriteNode implements LockNode {
   }
 
   release([resource]: readonly string[], tokens: readonly string[], settle: Settle<ReleaseAnswer>): void {
-    const read = (reply: unknown): ReleaseAnswer => {
-      if (typeof reply !== "number") throw new UnexpectedReply(reply);
-      return { vote: reply > 0 ? "yes" : "no" };
-    };
-    void this.#run<ReleaseAnswer>(readWriteScripts.release, resource!, tokens, tokens, read).then(settle);
+    void this.#run(readWriteScripts.release, resource!, tokens, tokens, releasedIn).then(settle);
   }
 
   /** No reader is kept away any more for those who waited to write. */
@@ -169,6 +165,11 @@ export class ReadWriteNode implements LockNode {
       return read(await this.#connection.send("EVAL", [source, ...args]));
     }
   }
+}
+
+function releasedIn(reply: unknown): ReleaseAnswer {
+  if (typeof reply !== "number") throw new UnexpectedReply(reply);
+  return { vote: reply > 0 ? "yes" : "no" };
 }
 
 function answerIn(reply: unknown, resource: string, ttl: number): Answer {
