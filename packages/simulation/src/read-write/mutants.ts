@@ -39,11 +39,11 @@ const readWriteMutants: readonly ReadWriteMutant[] = [
         file: "read-write-lock.ts",
         line: "void writing.releaseOnce(() => {",
         instead:
-          'const release = (): void => void writing.releaseOnce(() => Promise.resolve(new Released("released", attempts)));\n    void (() => {',
+          'const release = (): void => void writing.releaseOnce(() => Promise.resolve(new Released("released", coordinator.nodes)));\n    void (() => {',
       },
       {
         file: "read-write-lock.ts",
-        line: 'return Promise.resolve(new Released("released", attempts));\n    });',
+        line: 'return Promise.resolve(new Released("released", coordinator.nodes));\n    });',
         instead: "confirmed.then(release, release);\n    })();",
       },
     ],
