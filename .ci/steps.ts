@@ -92,6 +92,7 @@ for (const subject of ["semaphore", "read-write-lock"]) {
     pnpm("sim", "explore", "--seeds", "300", "--subject", subject),
   );
 }
+step("simulation: 200 seeds, watched clocks", () => pnpm("sim", "explore", "--seeds", "200", "--watched"));
 tests("mutants of the restart guard, from seed 1", () =>
   pnpmWith({ GUARD_MUTANTS_FROM: "1" }, "exec", "vitest", "run", guardMutants),
 );

@@ -61,7 +61,8 @@ describe("a reading", () => {
 });
 
 const reading = (at: number, ofMonotonic: number, ofWall: number) => ({
-  at,
+  sent: { monotonic: at, wall: at },
+  heard: { monotonic: at, wall: at },
   ofMonotonic,
   ofWall,
   uncertainty: 2,
@@ -82,7 +83,7 @@ describe("a step", () => {
   });
 });
 
-const at = (ofMonotonic: number) => reading(0, ofMonotonic, 0);
+const at = (ahead: number) => reading(0, ahead, ahead);
 
 test("the median of all is what a master strays from, and none of two does", () => {
   expect(strayOf(at(500), [at(0), at(10)])).toBe(490);
@@ -142,6 +143,32 @@ describe("the watch", () => {
     now.wall -= 90_000;
     read();
     expect(events).toEqual([]);
+  });
+
+  test("says nothing when this machine has slept, and the masters' clocks have run apart as they may", () => {
+    const { now, ahead, events, pass, read } = setting();
+    read();
+    pass(60_000);
+    now.monotonic -= 60_000;
+    ahead[2]! += 60_000 * driftFactor * 0.9;
+    read();
+    read();
+    expect(events).toEqual([]);
+  });
+
+  test("says nothing when this machine sleeps while an answer is on its way", () => {
+    for (const isAnswered of [false, true]) {
+      const { now, events, pass, clocks, read } = setting({}, 1);
+      read();
+      const sent = clocks[0]!.now();
+      const time = now.wall;
+      pass(60_000);
+      now.monotonic -= 60_000;
+      clocks[0]!.hear(sent, isAnswered ? time : now.wall);
+      read();
+      read();
+      expect(events).toEqual([]);
+    }
   });
 
   test("leaves out only where it is asked to, and a step for as long as a lock may live", () => {

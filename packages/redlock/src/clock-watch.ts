@@ -32,7 +32,8 @@ export interface Moment {
 
 /** A master's clock, read over the network: how far it is ahead of each of ours. */
 export interface Reading {
-  readonly at: number;
+  readonly sent: Moment;
+  readonly heard: Moment;
   readonly ofMonotonic: number;
   readonly ofWall: number;
   readonly uncertainty: number;
@@ -41,28 +42,40 @@ export interface Reading {
 /** What our wall clock hides: it is read in whole milliseconds. */
 const wallGrain = 1;
 
+/** How much time has passed, ms: by the clock that tells of more, as the other one was set back or has slept. */
+function passed(from: Moment, to: Moment): number {
+  return Math.max(to.monotonic - from.monotonic, to.wall - from.wall);
+}
+
 /** `time`: what the master's clock showed at some moment between the two, ms. */
 export function readingOf(sent: Moment, heard: Moment, time: number): Reading {
   const half = (heard.monotonic - sent.monotonic) / 2;
   return {
-    at: heard.monotonic,
+    sent,
+    heard,
     ofMonotonic: time - (sent.monotonic + half),
     ofWall: time - (sent.wall + heard.wall) / 2,
-    uncertainty: half + wallGrain,
+    uncertainty: passed(sent, heard) / 2 + wallGrain,
   };
 }
 
 /**
+ * By how much a clock differs, where it is measured by each of ours. Where only one of them tells of it, it was that one:
+ * the wall clock steps, the monotonic one sleeps.
+ */
+function agreed(byMonotonic: number, byWall: number): number {
+  if (Math.sign(byMonotonic) !== Math.sign(byWall)) return 0;
+  return Math.abs(byMonotonic) < Math.abs(byWall) ? byMonotonic : byWall;
+}
+
+/**
  * How far it has stepped between two readings, ms: 0 where its rate and the uncertainty may explain what they differ by.
- * Where only one of our clocks tells of a step it was that one: the wall clock steps, the monotonic one sleeps.
  */
 export function stepBetween(before: Reading, after: Reading, driftFactor: number): number {
-  const byMonotonic = after.ofMonotonic - before.ofMonotonic;
-  const byWall = after.ofWall - before.ofWall;
-  if (Math.sign(byMonotonic) !== Math.sign(byWall)) return 0;
-  const step = Math.abs(byMonotonic) < Math.abs(byWall) ? byMonotonic : byWall;
-  const explained = before.uncertainty + after.uncertainty + driftFactor * (after.at - before.at);
-  return Math.abs(step) > explained ? step : 0;
+  const step = agreed(after.ofMonotonic - before.ofMonotonic, after.ofWall - before.ofWall);
+  // A master so fast, or a client so slow, that the factor is just used up: (1 - factor) of a ttl here, a whole one there.
+  const drift = (driftFactor / (1 - driftFactor)) * passed(before.sent, after.heard);
+  return Math.abs(step) > before.uncertainty + after.uncertainty + drift ? step : 0;
 }
 
 /**
@@ -70,10 +83,21 @@ export function stepBetween(before: Reading, after: Reading, driftFactor: number
  * moves it half the way.) Of two masters nobody can tell which one it is: 0.
  */
 export function strayOf(own: Reading, others: readonly Reading[]): number {
-  const offsets = [own, ...others].map(({ ofMonotonic }) => ofMonotonic).sort((a, b) => a - b);
+  const all = [own, ...others];
+  const ahead = (by: "ofMonotonic" | "ofWall"): number =>
+    aheadOf(
+      own[by],
+      all.map((reading) => reading[by]),
+    );
+  return agreed(ahead("ofMonotonic"), ahead("ofWall"));
+}
+
+/** How far `own` is ahead of the median of `all`. */
+function aheadOf(own: number, all: readonly number[]): number {
+  const offsets = [...all].sort((a, b) => a - b);
   const low = offsets[Math.floor((offsets.length - 1) / 2)]!;
   const high = offsets[Math.floor(offsets.length / 2)]!;
-  return Math.max(0, own.ofMonotonic - high) + Math.min(0, own.ofMonotonic - low);
+  return Math.max(0, own - high) + Math.min(0, own - low);
 }
 
 /** The clock of one master, as far as this client knows it. */
@@ -118,7 +142,7 @@ export class MasterClock {
     const { uncertainty } = reading;
     const step = before ? stepBetween(before, reading, this.#watch.driftFactor) : 0;
     if (step !== 0) {
-      this.#steppedAt = reading.at;
+      this.#steppedAt = reading.heard.monotonic;
       this.#tell("stepped", step, uncertainty + before!.uncertainty);
     }
     const offset = strayOf(reading, this.#watch.othersThan(this));

@@ -12,6 +12,7 @@
  * - `unfair`: all was well, and somebody who waited was overtaken again and again.
  * - `stuck`: all was well again, and still nobody could lock.
  * - `invariant`: what the user said must always be true of the resource was not.
+ * - `clock`: told that a master's clock had stepped where it had not, or not told; or its votes counted all the same.
  * - `error`: a call came to an error that it never should.
  */
 export type ViolationKind =
@@ -28,6 +29,7 @@ export type ViolationKind =
   | "unfair"
   | "stuck"
   | "invariant"
+  | "clock"
   | "error";
 
 export interface Violation {
@@ -65,7 +67,10 @@ export const allMarks = [
 /** Those that only a client with fencing tokens can reach. */
 export const fencingMarks = ["fence rejected"] as const;
 
-export type Mark = (typeof allMarks)[number] | (typeof fencingMarks)[number];
+/** Those that only a client that watches the masters' clocks can reach. */
+export const watchMarks = ["step told", "granted without who stepped"] as const;
+
+export type Mark = (typeof allMarks)[number] | (typeof fencingMarks)[number] | (typeof watchMarks)[number];
 
 /** What a run has shown so far. */
 export class Findings {
@@ -78,12 +83,16 @@ export class Findings {
   /** Locks asked for by the workload. */
   attempts = 0;
   readonly #now: () => number;
+  readonly #isJudged: (kind: ViolationKind) => boolean;
 
-  constructor(now: () => number) {
+  /** `isJudged`: what a run is to be held against. Default: everything. */
+  constructor(now: () => number, isJudged: (kind: ViolationKind) => boolean = () => true) {
     this.#now = now;
+    this.#isJudged = isJudged;
   }
 
   violated(kind: ViolationKind, detail: string): void {
+    if (!this.#isJudged(kind)) return;
     this.violations.push({ kind, at: this.#now() / 1000, detail });
   }
 

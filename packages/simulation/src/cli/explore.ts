@@ -1,7 +1,7 @@
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemRuntime } from "@quorlock/redlock";
-import { beyondPlan, guardedPlan, promisedPlan } from "../plan/swarm.ts";
+import { beyondPlan, guardedPlan, promisedPlan, watchedPlan } from "../plan/swarm.ts";
 import { type Exploration, explore as exploreTrials, plansOf, type Tally } from "../search/explore.ts";
 import { guided } from "../search/guided.ts";
 import { inOrder, type Runner, type Trial } from "../search/runner.ts";
@@ -29,6 +29,7 @@ const options = {
   mode: text,
   beyond: flag,
   guarded: flag,
+  watched: flag,
   workers: text,
   engine: text,
   subject: text,
@@ -37,7 +38,7 @@ const options = {
 
 export const explore: Command = {
   usage:
-    "explore --seeds N | --attempts N [--from M] [--guarded | --beyond [--mode random|guided]] [--workers N] " +
+    "explore --seeds N | --attempts N [--from M] [--guarded | --watched | --beyond [--mode random|guided]] [--workers N] " +
     "[--subject NAME | --mutant NAME] [--engine fake-timers|heap]",
   purpose: "many runs, or as many as it takes for so many attempts to get a lock, on every core",
   async run(args) {
@@ -58,24 +59,31 @@ export const explore: Command = {
 /** Of so many violations each is told; the others are counted. */
 const mostTold = 20;
 
+/**
+ * What may happen: what is promised, or a little more. Guarded: masters may forget their votes, and the clients have the
+ * restart guard. Watched: the clients watch the masters' clocks, which may step.
+ */
+const worlds = { promised: promisedPlan, beyond: beyondPlan, guarded: guardedPlan, watched: watchedPlan };
+type World = keyof typeof worlds;
+
 interface Request {
   /** When it is enough: so many of these. */
   readonly unit: "runs" | "attempts";
   readonly count: number;
   readonly from: number;
-  readonly isBeyond: boolean;
-  /** Masters may forget their votes, and the clients have the restart guard. */
-  readonly isGuarded: boolean;
+  readonly world: World;
   readonly isGuided: boolean;
 }
 
 function requestFrom({ values }: Arguments): Request {
-  const { seeds, attempts, from, beyond, guarded, mode } = values;
-  if (beyond === true && guarded === true) throw new UsageError("--beyond and --guarded exclude each other");
+  const { seeds, attempts, from, mode } = values;
+  const asked = (["beyond", "guarded", "watched"] as const).filter((name) => values[name] === true);
+  if (asked.length > 1) throw new UsageError(`--${asked.join(" and --")} exclude each other`);
+  const [world = "promised"] = asked;
   if (seeds !== undefined && attempts !== undefined)
     throw new UsageError("--seeds and --attempts exclude each other");
   const isGuided = choice("mode", mode, ["random", "guided"], "random") === "guided";
-  if (isGuided && beyond !== true)
+  if (isGuided && world !== "beyond")
     throw new UsageError(
       "--mode guided needs --beyond: inside the promised model there is nothing to come near to",
     );
@@ -83,25 +91,25 @@ function requestFrom({ values }: Arguments): Request {
     unit: attempts === undefined ? "runs" : "attempts",
     count: attempts === undefined ? wholeNumber("seeds", seeds, 1) : wholeNumber("attempts", attempts, 1),
     from: wholeNumber("from", from ?? "1"),
-    isBeyond: beyond === true,
-    isGuarded: guarded === true,
+    world,
     isGuided,
   };
 }
 
 /** Runs what is asked for, and tells of violations as they are found. */
 async function watch(
-  { unit, count, from, isBeyond, isGuarded, isGuided }: Request,
+  { unit, count, from, world, isGuided }: Request,
   subjectName: string,
   runner: Runner,
 ): Promise<Exploration> {
-  const planOf = isGuarded ? guardedPlan : isBeyond ? beyondPlan : promisedPlan;
-  const trials = isGuided ? guided(runner, from) : inOrder(runner, plansOf(planOf, from));
+  const trials = isGuided ? guided(runner, from) : inOrder(runner, plansOf(worlds[world], from));
   const progress = new Progress(count, unit);
   const commandFor = (trial: Trial): Promise<string> | string => {
     const { seed } = trial.plan;
-    if (isGuided || isGuarded) return savedCommand(trial, subjectName);
-    return seedCommand({ seed, isBeyond, subjectName });
+    // `run` draws only these two.
+    const isDrawn = !isGuided && (world === "promised" || world === "beyond");
+    if (!isDrawn) return savedCommand(trial, subjectName);
+    return seedCommand({ seed, isBeyond: world === "beyond", subjectName });
   };
   const exploration = await exploreTrials(trials, async (trial, soFar: Tally) => {
     if (trial.outcome.verdict === "violated" && soFar.violated.length <= mostTold) {

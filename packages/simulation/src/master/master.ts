@@ -20,6 +20,14 @@ export interface MasterListener {
 /** What an ACL rule may keep from its clients. */
 export type Forbidden = "SUBSCRIBE" | "PUBLISH";
 
+/** What was done to a wall clock. */
+export interface Steps {
+  /** By how much it was set so far, ms. */
+  readonly by: number;
+  /** When it last was; true time, us. */
+  readonly at: number;
+}
+
 export interface MasterOptions {
   /** When its periodic work happens within a second, us. */
   readonly phase?: number;
@@ -45,6 +53,7 @@ export class Master {
   #listener: MasterListener | undefined;
   /** Who sent the command that is being executed. */
   #sender: Process | undefined;
+  #steps: Steps = { by: 0, at: Number.NEGATIVE_INFINITY };
   #isUp = true;
   #incarnation = 1;
   #found: Map<string, Entry> = new Map();
@@ -158,10 +167,16 @@ export class Master {
     this.#start(known);
   }
 
+  /** What its wall clock was set by: for checkers. */
+  get steps(): Steps {
+    return this.#steps;
+  }
+
   /** A step back lengthens what lives; what has expired by then is gone. */
   stepWall(by: number): void {
     this.#model.keyspace.sweep(this.process.wallNow());
     this.process.stepWall(by);
+    this.#steps = { by: this.#steps.by + by, at: this.#kernel.now };
   }
 
   #goDown(): void {

@@ -51,6 +51,8 @@ export interface Witness {
   executed(command: string, args: readonly (string | number)[], reply: unknown, age: number): void;
   /** A command was executed, and its reply will never come. */
   replyLost(command: string): void;
+  /** In a turn of the client: it hears a reply that is no error. So far the master had stepped then, ms. */
+  heard?(args: readonly (string | number)[], steppedBy: number): void;
 }
 
 /**
@@ -206,12 +208,12 @@ export class SimulatedConnection implements Connection {
       const { number, command } = request;
       trace.add(now, master.name, "runs", this.#options.client.name, number, command, textOf(reply));
       this.#witness.executed(request.command, request.args, reply, now - request.sentAt);
-      if (request.generation === this.#generation) this.#reply(request, reply);
+      if (request.generation === this.#generation) this.#reply(request, reply, master.steps.by);
       else this.#witness.replyLost(request.command);
     });
   }
 
-  #reply(request: Request, reply: unknown): void {
+  #reply(request: Request, reply: unknown, steppedBy: number): void {
     const { client, master, replies } = this.#options;
     replies.send(master.process.now, () => {
       if (request.generation !== this.#generation) return;
@@ -219,7 +221,10 @@ export class SimulatedConnection implements Connection {
         if (!this.#forget(request)) return;
         this.#kernel.trace.add(this.#kernel.now, client.name, "hears", master.name, request.number);
         if (reply instanceof ReplyError) request.reject(reply);
-        else request.resolve(reply);
+        else {
+          this.#witness.heard?.(request.args, steppedBy);
+          request.resolve(reply);
+        }
       });
     });
   }

@@ -138,6 +138,9 @@ export const planSchema: v.GenericSchema<unknown, Plan> = v.strictObject({
     fencing: v.exactOptional(v.boolean()),
     groupCommit: v.exactOptional(v.boolean()),
     restartGuard: v.exactOptional(v.strictObject({ maxTtl: whole(1) })),
+    clockWatch: v.exactOptional(
+      v.strictObject({ maxOffset: v.exactOptional(atLeast(0)), exclude: v.exactOptional(v.boolean()) }),
+    ),
   }),
   workload: v.strictObject({
     resources: whole(1),

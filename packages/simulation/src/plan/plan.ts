@@ -1,3 +1,4 @@
+import type { ClockWatchOptions } from "@quorlock/redlock";
 import type { PartsPerMillion } from "../clocks/clocks.ts";
 import type { Persistence } from "../master/durability.ts";
 import type { Forbidden } from "../master/master.ts";
@@ -64,6 +65,8 @@ export interface LockSettings {
   readonly groupCommit?: boolean;
   /** Masters may forget their votes. Default: none, they may not. */
   readonly restartGuard?: { readonly maxTtl: number };
+  /** Whether the masters' clocks are watched, and what for. Default: no. */
+  readonly clockWatch?: ClockWatchOptions;
 }
 
 /** What the clients do with their locks. */

@@ -3,7 +3,7 @@ import type { Latency } from "../network/latency.ts";
 import { Random } from "../random.ts";
 import { drawFault, drawRate, type Scale } from "./draw-fault.ts";
 import { withWaiting } from "./draw-waiting.ts";
-import type { FaultName } from "./fault.ts";
+import type { Fault, FaultName } from "./fault.ts";
 import {
   type ClientPlan,
   type LockSettings,
@@ -91,6 +91,33 @@ export function guardedPlan(seed: number): Plan {
     },
     settings: { ...plan.settings, restartGuard: { maxTtl: Math.round(ttl * random.pick([1, 1, 1.5])) } },
     masters: persistence ? plan.masters.map((master) => ({ ...master, persistence })) : plan.masters,
+  };
+}
+
+/** No two clocks of a plan are that far apart, ms: nobody is astray. */
+const farthest = 1e9;
+
+/**
+ * The plan of a seed with the masters' clocks watched; in every other one the clock of a master, or of all, is set
+ * by more than the ttl. That must be told, and nothing else.
+ */
+export function watchedPlan(seed: number): Plan {
+  const plan = promisedPlan(seed);
+  const random = new Random(seed, "plan watched");
+  const { ttl } = plan.settings;
+  const all = plan.masters.map((_, index) => index);
+  const step = (): Fault => ({
+    at: Math.round(random.between(0, plan.duration)),
+    kind: "step",
+    clients: [],
+    masters: random.chance(0.3) ? all : [random.pick(all)],
+    by: random.pick([-1, 1]) * Math.round(ttl * random.logUniform(1.1, 100)),
+  });
+  const steps = random.chance(0.5) ? Array.from({ length: random.integer(1, 6) }, step) : [];
+  return {
+    ...plan,
+    settings: { ...plan.settings, clockWatch: { maxOffset: farthest, exclude: random.chance(0.5) } },
+    faults: [...plan.faults, ...steps],
   };
 }
 

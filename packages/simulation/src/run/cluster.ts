@@ -1,4 +1,4 @@
-import { Findings, type Mark } from "../checkers/findings.ts";
+import { Findings, type Mark, type ViolationKind } from "../checkers/findings.ts";
 import type { Kernel } from "../engine/kernel.ts";
 import { Process } from "../engine/process.ts";
 import { Master } from "../master/master.ts";
@@ -11,7 +11,7 @@ import {
 import { type PushWitness, SimulatedSubscription } from "../network/simulated-subscription.ts";
 import type { ClockPlan, Plan } from "../plan/plan.ts";
 import { Random } from "../random.ts";
-import { Moments, type Place } from "./moments.ts";
+import { asksForTime, Moments, type Place } from "./moments.ts";
 
 /** What the wall clocks of an ideal machine show at the start, ms since the epoch. */
 const start = Date.UTC(2030, 0, 1);
@@ -30,6 +30,13 @@ export interface Link {
   readonly pushes: Wire & { readonly connection: SimulatedSubscription };
 }
 
+/** Where masters' clocks step no lock is safe: then it is only judged whether that is told, and calls come to an end. */
+function judgedOf({ settings, faults }: Plan): (kind: ViolationKind) => boolean {
+  const hasSteps = faults.some((fault) => fault.kind === "step" && fault.masters.length > 0);
+  const judged: readonly ViolationKind[] = ["clock", "unsettled", "error"];
+  return settings.clockWatch && hasSteps ? (kind) => judged.includes(kind) : () => true;
+}
+
 /** Clients, masters and the network between them, as a plan describes them. */
 export class Cluster {
   readonly kernel: Kernel;
@@ -39,6 +46,8 @@ export class Cluster {
   readonly clients: readonly Process[];
   /** By client, then by master. */
   readonly links: ReadonlyArray<readonly Link[]>;
+  /** For a checker: `client` hears, in its turn, what the clock of `master` showed when it had been set so far, ms. */
+  onTimeHeard: ((client: Process, master: Master, steppedBy: number) => void) | undefined;
   readonly #plan: Plan;
   readonly #random: Random;
 
@@ -46,7 +55,7 @@ export class Cluster {
     this.kernel = kernel;
     this.#plan = plan;
     this.#random = new Random(plan.seed, "cluster");
-    this.findings = new Findings(() => kernel.now);
+    this.findings = new Findings(() => kernel.now, judgedOf(plan));
     const longestLag = Math.max(0, ...plan.faults.map((fault) => (fault.kind === "promote" ? fault.lag : 0)));
     this.masters = plan.masters.map((master, index) => {
       const process = this.#process(`master-${index}`, false, master, 0);
@@ -112,7 +121,7 @@ export class Cluster {
     };
   }
 
-  #witness(place: Place): Witness {
+  #witness(place: Required<Place>): Witness {
     const { ttl, nodeTimeout = ttl / 4 } = this.#plan.settings;
     const reached = (mark: Mark): void => this.findings.reached(mark);
     return {
@@ -126,6 +135,9 @@ export class Cluster {
       },
       replyLost: (command) => {
         if (command === "SET") reached("reply lost after SET");
+      },
+      heard: (args, steppedBy) => {
+        if (this.onTimeHeard && asksForTime(args)) this.onTimeHeard(place.client, place.master, steppedBy);
       },
     };
   }

@@ -131,6 +131,13 @@ export class Moments {
   }
 }
 
+/** Whether a command asks for the master's time, beside whatever else. */
+export function asksForTime(args: Args): boolean {
+  if (!isBatch(args)) return false;
+  const list = String(args[2 + Number(args[1])]);
+  return operationsIn(list, [], []).some(({ kind }) => kind === "c");
+}
+
 function isBatch([script]: Args): boolean {
   return purposes.get(script) === "batch";
 }

@@ -1,4 +1,4 @@
-import type { AcquireOptions, Connection, Runtime } from "@quorlock/redlock";
+import type { AcquireOptions, ClockEvent, Connection, Runtime } from "@quorlock/redlock";
 import * as RedlockModule from "@quorlock/redlock";
 import type { Share } from "../checkers/shares.ts";
 import type { Entry } from "../master/keyspace.ts";
@@ -35,6 +35,8 @@ export interface SubjectClient {
   quit(): Promise<unknown>;
   /** Of a master that failed to vote. */
   on?(event: "error", listener: (error: { readonly reason: string }) => void): unknown;
+  /** With the clock watch: of a master whose clock is not as it was. */
+  on?(event: "clock", listener: (event: ClockEvent) => void): unknown;
   /** With the restart guard: the masters are new. */
   initialize?(): Promise<void>;
 }

@@ -1,4 +1,5 @@
 import type { Calls } from "../checkers/calls.ts";
+import type { ClockAlarms } from "../checkers/clock-alarms.ts";
 import type { Effects } from "../checkers/effects.ts";
 import type { Fencing } from "../checkers/fencing.ts";
 import type { Findings, Mark } from "../checkers/findings.ts";
@@ -19,6 +20,7 @@ interface Checkers {
   readonly waits: Waits;
   readonly effects: Effects;
   readonly fencing: Fencing;
+  readonly alarms: ClockAlarms;
   readonly calls: Calls;
 }
 
@@ -193,11 +195,12 @@ export class Worker {
   }
 
   #begin(lock: SubjectLock): Tenure {
-    const { tenures, shares, waits, findings, fencing } = this.#options.checkers;
+    const { tenures, shares, waits, findings, fencing, alarms } = this.#options.checkers;
     findings.reached("granted");
     const tenure = tenures.begin(this.process, lock, this.#askedAt);
     shares.began(tenure);
     waits.held(tenure);
+    alarms.granted(tenure);
     // PROTOCOL 2.5. Where this very turn was stalled the time was lost after the client had looked.
     if (lock.remaining() === 0 && !this.process.isStalled) {
       findings.violated("expired", `${this.process.name} was given a lock that had expired`);

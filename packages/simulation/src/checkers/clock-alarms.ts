@@ -1,0 +1,153 @@
+import type { ClockEvent } from "@quorlock/redlock";
+import type { Process } from "../engine/process.ts";
+import type { Master } from "../master/master.ts";
+import { type SubjectClient, tokenOf } from "../run/subject.ts";
+import type { Findings } from "./findings.ts";
+import type { Tenure } from "./tenures.ts";
+
+/** The master's time, as a client has heard it. */
+interface Heard {
+  /** By how much the clock had been set so far when it was read, ms. */
+  readonly steppedBy: number;
+  /** When the client heard of it; true time, us, and by its own clocks, ms. */
+  readonly at: number;
+  readonly monotonic: number;
+  readonly wall: number;
+}
+
+/** What one client knows of one master. */
+interface Watched {
+  /** The last three, the latest first. */
+  heard: readonly Heard[];
+  /** A step that its client has to tell of in this very turn, ms. */
+  owed: number | undefined;
+  /** When its client told of the last one. */
+  told: Heard | undefined;
+}
+
+/** How fast any clock may be. */
+const fastest = 1.06;
+/** Readings of whole milliseconds, ms. */
+const grains = 10;
+
+/**
+ * What clients tell of the masters' clocks, held against what has happened to them (PROTOCOL 11):
+ *
+ * - told of a step, and between two readings there was none: a false alarm, whatever has happened to the client;
+ * - a step far beyond what the readings are uncertain by, and not told of with the first reading after it;
+ * - a lock that was asked for after that, with the votes of who should have been left out.
+ */
+export class ClockAlarms {
+  readonly #findings: Findings;
+  readonly #masters: readonly Master[];
+  /** For how long a client that excludes leaves out who has stepped, ms by its monotonic clock; 0 where none does. */
+  readonly #exclusion: number;
+  readonly #telling = new Set<Process>();
+  readonly #watched = new Map<Process, Map<Master, Watched>>();
+
+  constructor(findings: Findings, masters: readonly Master[], exclusion: number) {
+    this.#findings = findings;
+    this.#masters = masters;
+    this.#exclusion = exclusion;
+  }
+
+  /** Only those who tell anything are judged. */
+  listenTo(client: Process, redlock: SubjectClient): void {
+    if (!("on" in redlock)) return;
+    this.#telling.add(client);
+    redlock.on?.("clock", (event) => this.#told(client, event));
+  }
+
+  /** In a turn of `client`, before it looks at what the clock of `master` has shown. */
+  heard(client: Process, master: Master, steppedBy: number): void {
+    if (!this.#telling.has(client)) return;
+    const watched = this.#watchedBy(client, master);
+    this.#judge(watched, client, master);
+    const { now, clocks } = client;
+    const latest = { steppedBy, at: now, monotonic: clocks.monotonicAt(now), wall: clocks.wallAt(now) };
+    watched.heard = [latest, ...watched.heard.slice(0, 2)];
+    const step = stepIn(watched);
+    if (Math.abs(step) > uncertaintyIn(watched)) watched.owed = step;
+  }
+
+  /** No lock that is asked for once a master is left out counts its votes. */
+  granted({ process, lock, askedAt }: Tenure): void {
+    const counting = this.#masters.filter((master) => !this.#isLeftOut(process, master, askedAt));
+    if (counting.length === this.#masters.length || lock.remaining() === 0) return;
+    this.#findings.reached("granted without who stepped");
+    const quorum = Math.floor(this.#masters.length / 2) + 1;
+    for (const resource of lock.resources) {
+      // What is down, or has stepped meanwhile, may have voted.
+      const voters = counting.filter(
+        (master) =>
+          !master.isUp || master.peek(resource)?.value === tokenOf(lock) || master.steps.at >= askedAt,
+      );
+      if (voters.length >= quorum) continue;
+      const text = `${process.name} was given "${resource}" by votes of a master whose clock had stepped`;
+      this.#findings.violated("clock", text);
+    }
+  }
+
+  /** Whoever was to tell has told. */
+  judgeTheRest(): void {
+    for (const [client, masters] of this.#watched)
+      for (const [master, watched] of masters) this.#judge(watched, client, master);
+  }
+
+  /** In the turn in which `client` has heard of it. */
+  #told(client: Process, { kind, node, offset, uncertainty }: ClockEvent): void {
+    if (kind !== "stepped") return;
+    const master = this.#masters.find(({ name }) => name === node)!;
+    const watched = this.#watchedBy(client, master);
+    const what = `${client.name} was told that ${node} has stepped by ${offset} ms`;
+    const step = stepIn(watched);
+    if (step === 0) this.#findings.violated("clock", `${what}, and it has not`);
+    else if (Math.sign(step) !== Math.sign(offset)) this.#findings.violated("clock", `${what}, not ${step}`);
+    else if (watched.owed !== undefined && Math.abs(offset - step) > uncertainty + driftIn(watched))
+      this.#findings.violated("clock", `${what} (within ${uncertainty} ms), not ${step}`);
+    watched.owed = undefined;
+    watched.told = watched.heard[0];
+    this.#findings.reached("step told");
+  }
+
+  #judge(watched: Watched, client: Process, master: Master): void {
+    if (watched.owed === undefined) return;
+    const text = `${client.name} was not told that ${master.name} has stepped by ${watched.owed} ms`;
+    this.#findings.violated("clock", text);
+    watched.owed = undefined;
+  }
+
+  #isLeftOut(client: Process, master: Master, askedAt: number): boolean {
+    const told = this.#watched.get(client)?.get(master)?.told;
+    if (!told || askedAt < told.at) return false;
+    return client.clocks.monotonicAt(client.now) < told.monotonic + this.#exclusion;
+  }
+
+  #watchedBy(client: Process, master: Master): Watched {
+    const masters = this.#watched.get(client) ?? new Map<Master, Watched>();
+    this.#watched.set(client, masters);
+    const watched = masters.get(master) ?? { heard: [], owed: undefined, told: undefined };
+    masters.set(master, watched);
+    return watched;
+  }
+}
+
+/** By how much the clock was set between the last two readings, ms. */
+function stepIn({ heard: [latest, before] }: Watched): number {
+  return latest && before ? latest.steppedBy - before.steppedBy : 0;
+}
+
+/**
+ * What the last two readings may be wrong by at most, ms: each was asked for after the one before was heard. Infinite
+ * where the client's own clocks have leapt meanwhile: then it cannot tell.
+ */
+function uncertaintyIn({ heard: [latest, , first] }: Watched): number {
+  if (!latest || !first) return Number.POSITIVE_INFINITY;
+  const hasLeapt = Math.abs(latest.wall - latest.monotonic - (first.wall - first.monotonic)) > 1;
+  return hasLeapt ? Number.POSITIVE_INFINITY : ((latest.at - first.at) / 1000) * fastest + grains;
+}
+
+/** What the clocks' rates may add to a step, ms. */
+function driftIn({ heard: [latest, , first] }: Watched): number {
+  return ((latest!.at - first!.at) / 1000) * (fastest - 1) + grains;
+}

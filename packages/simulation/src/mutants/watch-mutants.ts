@@ -1,0 +1,61 @@
+import type { Mutant } from "./mutant.ts";
+
+const agreement =
+  "if (Math.sign(byMonotonic) !== Math.sign(byWall)) return 0;\n" +
+  "  return Math.abs(byMonotonic) < Math.abs(byWall) ? byMonotonic : byWall;";
+
+/** What is wrong with the watch of the masters' clocks: PROTOCOL 11. Each is to be found where they are watched. */
+export const watchMutants: readonly Mutant[] = [
+  {
+    name: "that this machine has slept is taken for a step of every master",
+    edits: [{ file: "clock-watch.ts", line: agreement, instead: "return byMonotonic;" }],
+  },
+  {
+    name: "that our own clock was set is taken for a step of every master",
+    edits: [{ file: "clock-watch.ts", line: agreement, instead: "return byWall;" }],
+  },
+  {
+    name: "a machine that sleeps while an answer is on its way takes it for as sharp as ever",
+    edits: [
+      {
+        file: "clock-watch.ts",
+        line: "uncertainty: passed(sent, heard) / 2 + wallGrain",
+        instead: "uncertainty: half + wallGrain",
+      },
+    ],
+  },
+  {
+    name: "the masters' clocks are thought to stand still while this machine sleeps",
+    edits: [
+      {
+        file: "clock-watch.ts",
+        line: "* passed(before.sent, after.heard);",
+        instead: "* (after.heard.monotonic - before.sent.monotonic);",
+      },
+    ],
+  },
+  {
+    name: "a step is never told",
+    edits: [{ file: "clock-watch.ts", line: "if (step !== 0) {", instead: "if (false) {" }],
+  },
+  {
+    name: "the votes of a master that is left out count",
+    edits: [
+      {
+        file: "scripted-node.ts",
+        line: 'const isAstray = answer.vote === "yes" && clock.isExcluded;',
+        instead: "const isAstray = false;",
+      },
+    ],
+  },
+  {
+    name: "what a master that is left out hands over counts",
+    edits: [
+      {
+        file: "scripted-node.ts",
+        line: "void (this.#clock?.isExcluded || hear(...handed))",
+        instead: "hear(...handed)",
+      },
+    ],
+  },
+];
