@@ -307,6 +307,22 @@ describe("those who wait in one process", () => {
     await fleet.untilGone(resource);
   });
 
+  it("take over no hold whose deadlines allow for less drift than they ask for", async () => {
+    const resource = fresh();
+    const { redlock } = fleet.open(patient);
+    const held = await hold(resource);
+    const wary = { driftFactor: 0.05 };
+    const [first, second] = [redlock.acquire(resource, ttl), redlock.acquire(resource, ttl, wary)];
+    await untilWaiting(resource, 1);
+    await held.release();
+    const one = await first;
+    const token = await tokenOnAll(resource);
+    await one.release();
+    const two = await second;
+    expect(await tokenOnAll(resource)).not.toBe(token);
+    await two.release();
+  });
+
   it("take over no hold that outlives what they ask for", async () => {
     const resource = fresh();
     const { redlock } = fleet.open(patient);
@@ -361,6 +377,11 @@ async function passers(count: number, resource: string, redlock: Redlock): Promi
 
 const inJson = (lock: Lock) => JSON.parse(JSON.stringify(lock)) as SerializedLock;
 const byValue = ({ resources, value }: Lock) => ({ resources, value, ttl });
+/** How others come to know a token. */
+const disclosures = [
+  ["JSON", inJson],
+  ["value", byValue],
+] as const;
 
 describe("a hold that is passed on as it is", () => {
   it("keeps the vote of a master whose push is heard late", async () => {
@@ -388,10 +409,7 @@ describe("a hold that is passed on as it is", () => {
     await fleet.untilGone(resource);
   });
 
-  it.each([
-    ["JSON", inJson],
-    ["value", byValue],
-  ])("is not told by the old handle's %s", async (_, told) => {
+  it.each(disclosures)("is not told by the old handle's %s", async (_, told) => {
     const resource = fresh();
     const [first, second] = await passers(2, resource, fleet.open(patient).redlock);
     const token = await tokenOnAll(resource);
@@ -407,10 +425,7 @@ describe("a hold that is passed on as it is", () => {
     await fleet.untilGone(resource);
   });
 
-  it.each([
-    ["JSON", inJson],
-    ["value", byValue],
-  ])("is another one to whoever knew its %s before", async (_, told) => {
+  it.each(disclosures)("is another one to whoever knew its %s before", async (_, told) => {
     const resource = fresh();
     const [first, second] = await passers(2, resource, fleet.open(patient).redlock);
     const old = await first!;

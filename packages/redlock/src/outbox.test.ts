@@ -605,6 +605,27 @@ describe("a master that does not answer", () => {
     expect(sent()).toHaveLength(2);
   });
 
+  test.each([
+    [9000, 4500],
+    [600_000, 10_000],
+  ])(
+    "has half of the ttl where locks last long, %i ms, but no longer than 10 s: %i",
+    async (ttl, silence) => {
+      const { node, sent, time } = start();
+      const claim = { ...claimOf("t0", "r0"), ttl, abandoned: false };
+      void ask(node).vote(claim);
+      await settle();
+      claim.abandoned = true;
+      time.pass(silence - 1);
+      void ask(node).vote(claimOf("t1", "r1"));
+      time.pass(1);
+      expect(sent()).toHaveLength(2);
+      const refused = ask(node).vote(claimOf("t2", "r2"));
+      time.pass(1);
+      expect(await refused).toMatchObject(unreachable);
+    },
+  );
+
   test("gets its clean-ups at the end, late rather than never", async () => {
     const { node, sent } = await silent();
     void ask(node).release(["r1"], ["t1"]);
