@@ -18,8 +18,6 @@ const longestRecord = 32;
 export type AnyRound = Round<Answer> | Round<ReleaseAnswer>;
 export type Votes = ReadonlyArray<Answer | ReleaseAnswer | Fault | undefined>;
 
-const none: readonly never[] = [];
-
 /** What is kept of a round in which everybody said yes. */
 const unanimous: Votes = [];
 const yes: Answer = { vote: "yes", remaining: 0 };
@@ -30,7 +28,7 @@ const yes: Answer = { vote: "yes", remaining: 0 };
  */
 export class Attempts {
   readonly #nodes: readonly LockNode[];
-  #rounds: ReadonlyArray<AnyRound | Votes> = none;
+  #rounds: ReadonlyArray<AnyRound | Votes> = [];
 
   constructor(nodes: readonly LockNode[]) {
     this.#nodes = nodes;
@@ -46,6 +44,7 @@ export class Attempts {
     });
   }
 
+  /** What made the hold, where there is one. */
   get latest(): AnyRound | Votes | undefined {
     return this.#rounds.at(-1);
   }

@@ -9,7 +9,7 @@ import type { Settings } from "./settings.ts";
 import { firstToken, newToken } from "./token.ts";
 import { holdDeadline } from "./validity.ts";
 
-/** One call of `acquire`. */
+/** One call of `acquire`, and what came of it. */
 export interface Caller {
   readonly wish: Wish;
   readonly attempts: Attempts;

@@ -48,7 +48,7 @@ export class WaitingLine {
   #waiter: Waiter | undefined;
   /** The lock, while it is here. */
   #lease: Lease | undefined;
-  /** Who has it. */
+  /** Who has it, or had it last. */
   #holder: Caller | undefined;
   /** How many can still have it without the masters' queues. */
   #turnsLeft = 0;
@@ -120,8 +120,9 @@ export class WaitingLine {
     this.#goOn();
   }
 
-  #hold(lease: Lease, { wish, attempts }: Place): void {
+  #hold(lease: Lease, { wish, attempts }: Caller): void {
     this.#lease = lease;
+    // Not the whole place: what ended its wait would be kept with it.
     this.#holder = { wish, attempts };
     lease.passOn = (settings) => this.#released(lease, settings);
     lease.onEnd(() => {
