@@ -3,6 +3,8 @@ import {
   claimScript,
   type ExecutionStats,
   enrolScript,
+  guardedClaimScript,
+  guardedLeaveScript,
   leaveScript,
   type NodeError,
   Redlock,
@@ -127,6 +129,7 @@ export class Fleet {
   async teachScripts(): Promise<void> {
     for (const admin of this.admins) {
       const scripts = [batchScript, claimScript, enrolScript, leaveScript, releaseScript];
+      scripts.push(guardedClaimScript, guardedLeaveScript);
       for (const { source } of scripts) await admin.script("LOAD", source);
     }
   }

@@ -32,6 +32,8 @@ export function scriptLine(random: Random, someKeys: (random: Random) => readonl
     "enrolScript",
     "releaseScript",
     "leaveScript",
+    "guardedClaimScript",
+    "guardedLeaveScript",
     "batchScript",
     "batchScript",
   ]);
@@ -78,6 +80,19 @@ const argumentsOf: Readonly<
     keys: keys(),
     args: random.chance(0.5) ? [token(random)] : [token(random), token(random)],
   }),
+  guardedClaimScript: (random, keys) => {
+    const kind = random.pick(["v", "v", "p", "e", "s"]);
+    const proposed = random.chance(0.7) ? "" : proposal(random);
+    const previous = kind === "s" ? [token(random)] : [];
+    return {
+      keys: keys(),
+      args: [kind, token(random), lifetime(random), proposed, terms(random), ...previous],
+    };
+  },
+  guardedLeaveScript: (random, keys) => ({
+    keys: keys(),
+    args: [terms(random), token(random), ...(random.chance(0.5) ? [token(random)] : [])],
+  }),
   batchScript: (random, keys) => {
     const first = random.chance(0.25) ? heldAndGivenUp(random, keys) : [];
     const operations = [...first, ...Array.from({ length: random.integer(1, 5) }, () => run(random, keys))];
@@ -90,6 +105,17 @@ const argumentsOf: Readonly<
 
 /** Of the restart guard. */
 const epochs = [11, 12] as const;
+
+/** What it is told of a client: maxTtl, epoch, whether memory is durable, what may be done. */
+function terms(random: Random, longest: readonly number[] = [5, 40_000, 60_000, 60_000, 60_000]): string {
+  const maxTtl = random.pick(longest);
+  return `${maxTtl},${random.pick(epochs)},${random.integer(0, 1)},${random.integer(0, 2)}`;
+}
+
+/** A ttl as the client sends it: a number. */
+function lifetime(random: Random): number {
+  return random.chance(0.2) ? random.integer(0, 4) : random.integer(5, 60_000);
+}
 
 type Listed = Arguments & { readonly text: string };
 
@@ -123,7 +149,7 @@ function listed(all: readonly Arguments[], text: string): Listed {
 /** One of a batch. Whoever enrols mostly has a round. */
 function operation(random: Random, keys: readonly string[]): Listed {
   const kind = random.pick(["v", "p", "e", "r", "l", "l", "s", "i", "q", "q", "q", "q", "g", "g", "h", "f"]);
-  const lifetime = random.chance(0.2) ? random.integer(0, 4) : random.integer(5, 60_000);
+  const wished = lifetime(random);
   const own = token(random);
   const head = `${kind}${keys.length},`;
   const proposed = random.chance(0.7) ? "" : proposal(random);
@@ -134,11 +160,8 @@ function operation(random: Random, keys: readonly string[]): Listed {
       const args = random.chance(0.5) ? [own] : [own, token(random)];
       return { keys, args, text: `${head}${args.length};` };
     }
-    case "g": {
-      const maxTtl = random.pick([0, 5, 40_000, 60_000, 60_000, 60_000]);
-      const [durable, right] = [random.integer(0, 1), random.integer(0, 2)];
-      return { keys: [], args: [], text: `g0,${maxTtl},${random.pick(epochs)},${durable},${right};` };
-    }
+    case "g":
+      return { keys: [], args: [], text: `g0,${terms(random, [0, 5, 40_000, 60_000, 60_000, 60_000])};` };
     case "h":
       return { keys: [], args: [], text: "h0,0;" };
     case "f":
@@ -150,14 +173,14 @@ function operation(random: Random, keys: readonly string[]): Listed {
     case "i":
       return { keys, args: [], text: `${head}0;` };
     case "s":
-      return { keys, args: [own, token(random)], text: `${head}${lifetime}${fence};` };
+      return { keys, args: [own, token(random)], text: `${head}${wished}${fence};` };
     case "q": {
       const patience = random.chance(0.15) ? random.integer(0, 3) : random.integer(4, 60_000);
       const ticket = random.pick([1, 2, 3, 1_700_000_000_000]);
       const args = [random.chance(0.9) && !own.includes(".") ? "w3.2" : own, random.pick(inboxes)];
-      return { keys, args, text: `${head}${lifetime},${ticket},${patience},${proposed};` };
+      return { keys, args, text: `${head}${wished},${ticket},${patience},${proposed};` };
     }
     default:
-      return { keys, args: [own], text: `${head}${lifetime}${fence};` };
+      return { keys, args: [own], text: `${head}${wished}${fence};` };
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Delayed restarts (PROTOCOL 9, 14.6 to 14.8, 14.10), for what follows in a batch.
+ * Delayed restarts (PROTOCOL 9, 14.6 to 14.8, 14.10), for what a script claims behind it.
  *
  * `quorlock:guard` marks that this very process has been seen: "run id, epoch, maxTtl, state". Where it is missing, or
  * names another process, the master may have forgotten votes: from then on, for as long as any of them can live,
@@ -14,19 +14,19 @@ local function watch(maxTtl, epoch, isDurable, mark)
   guarded = nil
   if maxTtl == "0" then return end
   guarded = {why = "UNGUARDED maxTtl has not been compared with the other masters", wanted = maxTtl}
-  local runId = string.match(redis.call("INFO", "server"), "run_id:(%S+)")
-  local marker = redis.call("GET", "quorlock:guard") or ""
+  local runId = string.match(call("INFO", "server"), "run_id:(%S+)")
+  local marker = call("GET", "quorlock:guard") or ""
   local was, since, longest, state = string.match(marker, "^(%S+) (%d+) (%d+) (%d)$")
   if not was or was ~= runId and isDurable == "0" then
     if mark == "0" then return end
     if not was or tonumber(longest) < tonumber(maxTtl) then longest = maxTtl end
     since, state = epoch, (mark == "2" and not was) and "0" or "2"
-    if state == "2" then redis.call("SET", "quorlock:quarantine", "", "PX", longest) end
+    if state == "2" then call("SET", "quorlock:quarantine", "", "PX", longest) end
     was = runId
-    redis.call("SET", "quorlock:guard", was .. " " .. since .. " " .. longest .. " " .. state)
-  elseif state == "2" and redis.call("EXISTS", "quorlock:quarantine") == 0 then
+    call("SET", "quorlock:guard", was .. " " .. since .. " " .. longest .. " " .. state)
+  elseif state == "2" and call("EXISTS", "quorlock:quarantine") == 0 then
     state = "1"
-    redis.call("SET", "quorlock:guard", was .. " " .. since .. " " .. longest .. " 1")
+    call("SET", "quorlock:guard", was .. " " .. since .. " " .. longest .. " 1")
   end
   guarded.why, guarded.since, guarded.longest, guarded.state = nil, since, longest, state
   guarded.runId = was
@@ -40,15 +40,20 @@ local function bar(kind, ttl, proposal)
   end
   if proposal == "" and (kind == "e" or kind == "p") then return nil end
   if guarded.state == "2" then
-    return "QUARANTINE it may have forgotten votes, for " .. redis.call("PTTL", "quorlock:quarantine") .. " ms more"
+    return "QUARANTINE it may have forgotten votes, for " .. call("PTTL", "quorlock:quarantine") .. " ms more"
   end
   if proposal ~= "" and guarded.state == "1" then return "UNSEEDED " .. guarded.since end
 end
 
+local function inQuarantine() return guarded and (guarded.why or guarded.state == "2") end
+`;
+
+/** What clients do with it: what they compare before they begin, and how counters are brought back. */
+export const guardSteps = `
 local function findings()
-  redis.call("INFO", "server")
-  local since, longest, state = string.match(redis.call("GET", "quorlock:guard") or "", "^%S+ (%d+) (%d+) (%d)$")
-  local left, floor = redis.call("PTTL", "quorlock:quarantine"), redis.call("GET", "quorlock:floor")
+  call("INFO", "server")
+  local since, longest, state = string.match(call("GET", "quorlock:guard") or "", "^%S+ (%d+) (%d+) (%d)$")
+  local left, floor = call("PTTL", "quorlock:quarantine"), call("GET", "quorlock:floor")
   return {tonumber(longest or 0), left, since or "", tonumber(state or 2), floor or "0"}
 end
 
@@ -56,11 +61,9 @@ end
 local function seed(epoch, floor)
   if not guarded or guarded.state ~= "1" or guarded.since ~= epoch then return 0 end
   raise({}, math.max(counterOf({}), tonumber(floor)))
-  redis.call("SET", "quorlock:floor:past", floor, "PX", pastTtl)
-  redis.call("SET", "quorlock:guard", guarded.runId .. " " .. epoch .. " " .. guarded.longest .. " 0")
+  call("SET", "quorlock:floor:past", floor, "PX", pastTtl)
+  call("SET", "quorlock:guard", guarded.runId .. " " .. epoch .. " " .. guarded.longest .. " 0")
   guarded.state = "0"
   return 1
 end
-
-local function inQuarantine() return guarded and (guarded.why or guarded.state == "2") end
 `;

@@ -53,6 +53,8 @@ describe("the entry point", () => {
       "enrolScript",
       "exponentialBackoff",
       "fixedBackoff",
+      "guardedClaimScript",
+      "guardedLeaveScript",
       "leaveScript",
       "releaseScript",
       "systemRuntime",

@@ -49,7 +49,16 @@ export type { ReleaseResult } from "./release.ts";
 export type { RestartGuardOptions } from "./restart-guard.ts";
 export type { Runtime, Timer } from "./runtime.ts";
 export { ScriptedNode } from "./scripted-node.ts";
-export { batchScript, claimScript, enrolScript, leaveScript, releaseScript, type Script } from "./scripts.ts";
+export {
+  batchScript,
+  claimScript,
+  enrolScript,
+  guardedClaimScript,
+  guardedLeaveScript,
+  leaveScript,
+  releaseScript,
+  type Script,
+} from "./scripts.ts";
 export type { Settings } from "./settings.ts";
 export { systemRuntime } from "./system.ts";
 export type { RedlockAbortSignal, Routine } from "./using.ts";

@@ -8,7 +8,16 @@ import type {
   Holding,
   ReleaseAnswer,
 } from "./node.ts";
-import { batchScript, claimScript, enrolScript, leaveScript, releaseScript, type Script } from "./scripts.ts";
+import {
+  batchScript,
+  claimScript,
+  enrolScript,
+  guardedClaimScript,
+  guardedLeaveScript,
+  leaveScript,
+  releaseScript,
+  type Script,
+} from "./scripts.ts";
 
 type Args = readonly (string | number)[];
 
@@ -55,13 +64,24 @@ export function isCleanUp({ kind }: Operation): boolean {
 
 /** The script that does it alone, with its arguments. */
 export function aloneIn(operation: Operation): { script: Script; args: Args } {
-  const { kind, keys, words, ttl, claim } = operation;
+  const { kind, keys, words, ttl, claim, guard } = operation;
   if (!hasScript(operation)) return { script: batchScript, args: batchOf([operation]) };
-  if (kind === "r") return { script: releaseScript, args: [keys.length, ...keys, ...words] };
-  if (kind === "l") return { script: leaveScript, args: [keys.length, ...keys, ...words] };
+  const count = keys.length;
+  // (A release for which nobody waits takes nothing that the guard would have to look at.)
+  if (kind === "r") return { script: releaseScript, args: [count, ...keys, ...words] };
+  if (kind === "l" && guard) {
+    return { script: guardedLeaveScript, args: [count, ...keys, guard.terms, ...words] };
+  }
+  if (kind === "l") return { script: leaveScript, args: [count, ...keys, ...words] };
   const [token = "", other = ""] = words;
   const proposal = claim?.proposal ?? "";
-  const args = [keys.length, ...keys, token, Math.ceil(ttl)];
+  const wholeTtl = Math.ceil(ttl);
+  if (guard) {
+    const previous = kind === "s" ? [other] : [];
+    const args = [count, ...keys, kind, token, wholeTtl, proposal, guard.terms, ...previous];
+    return { script: guardedClaimScript, args };
+  }
+  const args = [count, ...keys, token, wholeTtl];
   if (kind === "q") {
     const { ticket, patience } = claim as Enrolment;
     args.push(Math.ceil(ticket), Math.ceil(patience), proposal, other);
@@ -79,9 +99,9 @@ export function replyAlone(operation: Operation, reply: unknown): unknown {
   return Array.isArray(reply) ? (reply as unknown[])[0] : undefined;
 }
 
-/** Whether there is a script for it alone: all that claim or give up have one. What is guarded goes through a batch. */
+/** Whether there is a script for it alone: all that claim or give up have one, but for a guarded enrolment. */
 function hasScript({ kind, guard }: Operation): boolean {
-  return !guard && "vpesqrl".includes(kind);
+  return guard ? "vpesrl".includes(kind) : "vpesqrl".includes(kind);
 }
 
 /** The arguments of the batch script for all of them. */

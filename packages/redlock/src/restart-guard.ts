@@ -40,6 +40,8 @@ export class RestartGuard {
   #problem: Error | undefined;
   #first: Promise<void> | undefined;
   #isComparing = false;
+  /** The latest. */
+  #epoch: number | undefined;
   /** Masters that wait for their fencing counters, and since when, by the monotonic clock. */
   readonly #unseeded = new Map<string, { readonly since: number; isBusy: boolean }>();
 
@@ -184,9 +186,11 @@ export class RestartGuard {
     };
   }
 
-  /** 48 random bits, as the scripts read numbers. */
+  /** Each is another: what is named by one must not be taken for what is lost later. From 48 random bits on. */
   #newEpoch(): number {
-    return this.#coordinator.runtime.randomBytes(6).reduce((number, byte) => number * 256 + byte, 0);
+    this.#epoch ??= this.#coordinator.runtime.randomBytes(6).reduce((number, byte) => number * 256 + byte, 0);
+    this.#epoch = (this.#epoch + 1) % 2 ** 48;
+    return this.#epoch;
   }
 }
 

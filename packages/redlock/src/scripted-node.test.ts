@@ -4,7 +4,15 @@ import type { Connection } from "./connection.ts";
 import type { NodeError } from "./errors.ts";
 import type { Claim } from "./node.ts";
 import { ScriptedNode } from "./scripted-node.ts";
-import { batchScript, claimScript, enrolScript, leaveScript, releaseScript } from "./scripts.ts";
+import {
+  batchScript,
+  claimScript,
+  enrolScript,
+  guardedClaimScript,
+  guardedLeaveScript,
+  leaveScript,
+  releaseScript,
+} from "./scripts.ts";
 import { ask, Gate, settle } from "./virtual-time.test.ts";
 
 class ReplyError extends Error {
@@ -239,15 +247,41 @@ describe("a queue", () => {
     ]);
   });
 
-  test("a restart guard watches over both, which takes a batch", async () => {
-    const { node, connection } = nodeWith([1000], [[1, "rival", 70]]);
+  test("a restart guard watches over both, over an enrolment in a batch", async () => {
+    const { node, connection } = nodeWith([1000], [1, "rival", 70]);
     node.guardWith({ terms: "60000,4711,0,1" });
     expect(await ask(node).enrol(enrolment)).toEqual({ vote: "yes", remaining: 1000 });
     expect(await ask(node).swap(claim, "before")).toMatchObject({ vote: "no", owner: "rival" });
     expect(connection.sent).toEqual([
       ["EVALSHA", batchScript.sha1, 1, "r", "g0,60000,4711,0,1;q1,1000,17,300;", "w.1", "-"],
-      ["EVALSHA", batchScript.sha1, 1, "r", "g0,60000,4711,0,1;s1,1000;", "t", "before"],
+      ["EVALSHA", guardedClaimScript.sha1, 1, "r", "s", "t", 1000, "", "60000,4711,0,1", "before"],
     ]);
+  });
+
+  test("a restart guard watches over what is voted for and extended alone, and over who leaves", async () => {
+    const { node, connection } = nodeWith(1000, [-2, 900], [-1, 1000, "6"], 1, 1);
+    node.guardWith({ terms: "60000,4711,0,1" });
+    expect(await ask(node).vote(claim)).toEqual({ vote: "yes", remaining: 1000 });
+    const repaired = await ask(node).extend({ ...claim, ttl: 900 }, true);
+    expect(repaired).toEqual({ vote: "yes", remaining: 900, inQuarantine: true });
+    const fenced = await ask(node).vote({ ...claim, proposal: 8 });
+    expect(fenced).toEqual({ vote: "yes", remaining: 1000, counter: 6 });
+    expect(await ask(node).release(["r"], ["t", "u"])).toEqual({ vote: "yes" });
+    const guarded = ["EVALSHA", guardedClaimScript.sha1, 1, "r"];
+    expect(connection.sent).toEqual([
+      [...guarded, "v", "t", 1000, "", "60000,4711,0,1"],
+      [...guarded, "p", "t", 900, "", "60000,4711,0,1"],
+      [...guarded, "v", "t", 1000, 8, "60000,4711,0,1"],
+      ["EVALSHA", guardedLeaveScript.sha1, 1, "r", "60000,4711,0,1", "t", "u"],
+    ]);
+  });
+
+  test("where there is no queue, the guard has nothing to look at in a release", async () => {
+    const connection = new ScriptedConnection(1);
+    const node = new ScriptedNode(connection, { queue: false, groupCommit: false, runtime: standstill });
+    node.guardWith({ terms: "60000,4711,0,1" });
+    expect(await ask(node).release(["r"], ["t"])).toEqual({ vote: "yes" });
+    expect(connection.sent).toEqual([["EVALSHA", releaseScript.sha1, 1, "r", "t"]]);
   });
 
   test("what fails is a fault with the master's word, alone and in a batch of one", async () => {
@@ -256,7 +290,7 @@ describe("a queue", () => {
     const fault = { vote: "none", sent: true, error: { reason: "WRONGTYPE" } };
     expect(await ask(node).swap(claim, "before")).toMatchObject(fault);
     node.guardWith({ terms: "60000,4711,0,1" });
-    expect(await ask(node).swap(claim, "before")).toMatchObject(fault);
+    expect(await ask(node).enrol(enrolment)).toMatchObject(fault);
   });
 });
 

@@ -1,4 +1,6 @@
-import { guard } from "./guard-script.ts";
+import { fence } from "./fence-script.ts";
+import { guard, guardSteps } from "./guard-script.ts";
+import { enrol, leave, letAllGo, letGo, queue, queueOf } from "./queue-script.ts";
 
 /** A Lua script and the digest by which a master that knows it can be asked to run it. */
 export interface Script {
@@ -85,271 +87,6 @@ end
 `;
 
 /**
- * Where the queue of a key is: a sorted set of waiters by their tickets. What a waiter wants stands beside it, in a
- * key that dies with its heartbeat. In the same slot as the key itself.
- */
-const queueOf = `
-local function queueOf(key)
-  -- (To look for a brace alone takes less time than to match.)
-  local tag = string.find(key, "{", 1, true) and string.match(key, "^[^{]*{([^}]*)}")
-  if tag and tag ~= "" then return "quorlock:queue:tagged:" .. key end
-  return "quorlock:queue:{" .. key .. "}"
-end
-`;
-
-/** Gives up a key for which nobody waits, as nearly all are: then there is nothing to hand over. */
-const letGo = `
-local function letGo(key, token)
-  return call("GET", key) == token and call("EXISTS", queueOf(key)) == 0 and call("DEL", key) == 1
-end
-`;
-
-/**
- * `letGo` for KEYS `first` to `last`, with ARGV from `from` on: two commands less for each. Where that does not do
- * for one, nothing is done, and nothing returned. (Nor where a key is there twice: the second has to see what the
- * first has done.)
- */
-const letAllGo = `
-local function letAllGo(first, last, from)
-  local queues, seen = {}, {}
-  for index = first, last do
-    local key = KEYS[index]
-    if seen[key] or call("GET", key) ~= ARGV[from + index - first] then return nil end
-    seen[key] = true
-    queues[#queues + 1] = queueOf(key)
-  end
-  if call("EXISTS", unpack(queues)) > 0 then return nil end
-  return call("DEL", unpack(KEYS, first, last))
-end
-`;
-
-/**
- * Fencing counters (PROTOCOL 8): the largest token that was stored for a key. They are forgotten when the key was not
- * wanted for a day. `quorlock:floor` is above all that were ever stored, and never expires: by up to a million, a second's
- * worth of proposals, so that it is seldom written. What it was within the last half a day is `quorlock:floor:past`, and
- * no counter counts for less. So a counter that was forgotten is not
- * missed, and those of other keys, which may be ahead of it by a clock, stay out of its way. Numbers are exact below
- * 2^53.
- */
-const fence = `
-local counterTtl, pastTtl, most = 86400000, 43200000, 2 ^ 53 - 2 ^ 20
-local tooLarge = "ERR the fencing token is too large"
-
-local function exactly(number) return string.format("%.0f", number) end
-
-local function counterOf(keys)
-  local past = call("GET", "quorlock:floor:past")
-  if not past then
-    past = call("GET", "quorlock:floor") or "0"
-    call("SET", "quorlock:floor:past", past, "PX", pastTtl)
-  end
-  local largest = tonumber(past)
-  for _, key in ipairs(keys) do
-    largest = math.max(largest, tonumber(call("GET", "quorlock:fence:" .. key) or 0))
-  end
-  return largest
-end
-
-local function raise(keys, counter)
-  for _, key in ipairs(keys) do
-    call("SET", "quorlock:fence:" .. key, exactly(counter), "PX", counterTtl)
-  end
-  if counter >= tonumber(call("GET", "quorlock:floor") or 0) then
-    call("SET", "quorlock:floor", exactly(counter + 1000000))
-  end
-  -- The clock was set back: the counter might be forgotten before the past is.
-  if call("PTTL", "quorlock:floor:past") > pastTtl then call("DEL", "quorlock:floor:past") end
-end
-
--- What is replied to a claim that is granted: with its proposal stored, the largest counter before.
-local function fenced(keys, granted, proposal)
-  local counter = counterOf(keys)
-  raise(keys, math.max(counter, tonumber(proposal)))
-  return {-1, granted, exactly(counter)}
-end
-`;
-
-/**
- * The ticket queue (PROTOCOL 7). It only ever withholds votes, or moves a key that its owner has given up.
- *
- * An entry is "round ttl inbox proposal" (nothing for none) and then, for each key that is wanted, its length, a colon
- * and its name. What is told to the inbox is the token, and for a fenced one the counter behind it.
- */
-const queue = `${queueOf}${fence}
--- The smallest ticket that is alive, and its entry. What died is swept out on the way.
-local function headOf(line)
-  while true do
-    local waiter = call("ZRANGE", line, 0, 0)[1]
-    if not waiter then return nil end
-    local entry = call("GET", line .. ":" .. waiter)
-    if entry then return waiter, entry end
-    call("ZREM", line, waiter)
-  end
-end
-
-local function forget(key, waiter)
-  local line = queueOf(key)
-  if call("ZREM", line, waiter) == 1 then call("DEL", line .. ":" .. waiter) end
-end
-
-local function keysIn(text)
-  local keys, position = {}, 1
-  while position <= #text do
-    local from, to, length = string.find(text, "^(%d+):", position)
-    keys[#keys + 1] = string.sub(text, to + 1, to + tonumber(length))
-    position = to + tonumber(length) + 1
-  end
-  return keys
-end
-
--- Whether the waiter could be granted all its keys now: each free or set aside for it, and it is the first for each.
-local function isReady(keys, given, waiter, token)
-  for _, key in ipairs(keys) do
-    if key ~= given then
-      local owner = call("GET", key)
-      if owner and not isMine(owner, token) then return false end
-      if headOf(queueOf(key)) ~= waiter then return false end
-    end
-  end
-  return true
-end
-
--- Gives a key that nobody owns any more to the first in its queue. Where that one hears it, the key is its vote at
--- once; where nobody listens for it, it is dead, and what was set aside for it is an orphan. Where it cannot be told,
--- or waits for another key as well, the key is only set aside, for as long as its heartbeat lasts: its next one finds
--- it. So it is for the one that is asking just now: it is answered.
-local function give(key, asking, orphans)
-  local line = queueOf(key)
-  while true do
-    local waiter, entry = headOf(line)
-    if not waiter then
-      call("DEL", key)
-      return
-    end
-    local round, ttl, inbox, proposal, list = string.match(entry, "^(%d+) (%d+) (%S+) (%d*) (.*)$")
-    local token, keys = waiter .. "." .. round, keysIn(list)
-    local listening, counter = -1, nil
-    if inbox ~= "-" and waiter ~= asking and isReady(keys, key, waiter, token) then
-      counter = proposal ~= "" and counterOf(keys)
-      local told = redis.pcall("PUBLISH", inbox, counter and token .. " " .. exactly(counter) or token)
-      if type(told) == "number" then listening = told end
-    end
-    if listening > 0 then
-      for _, wanted in ipairs(keys) do
-        call("SET", wanted, token, "PX", ttl)
-        forget(wanted, waiter)
-      end
-      if counter then raise(keys, math.max(counter, tonumber(proposal))) end
-      return
-    elseif listening < 0 then
-      call("SET", key, token, "PX", math.max(1, call("PTTL", line .. ":" .. waiter)))
-      return
-    end
-    for _, wanted in ipairs(keys) do
-      forget(wanted, waiter)
-      if wanted ~= key then orphans[#orphans + 1] = {wanted, token} end
-    end
-  end
-end
-
--- First the key itself, then the orphans that this has made: a key that was given already is nobody's to give again.
-local function handOver(key, asking)
-  local orphans, next = {}, 1
-  give(key, asking, orphans)
-  while orphans[next] do
-    local wanted, token = unpack(orphans[next])
-    if isMine(call("GET", wanted), token) then give(wanted, asking, orphans) end
-    next = next + 1
-  end
-end
-`;
-
-/**
- * Votes for `token` where all KEYS `first` to `last` are free or its own already and nobody waits before it. If not,
- * it has a place in each queue from now on, for `patience` ms, and what it was given before goes to whoever is first:
- * heartbeat, vote and yield in one step (PROTOCOL 7). Returns what `claim` returns; a refusal also tells the largest
- * ticket there is.
- */
-const enrol = `
-local function enrol(first, last, token, ttl, ticket, patience, proposal, inbox)
-  local waiter, round = string.match(token, "^(.+)%.(%d+)$")
-  local owners, lines, free, waited = {}, {}, true, 0
-  for index = first, last do
-    local owner = call("GET", KEYS[index])
-    owners[index], lines[index] = owner, queueOf(KEYS[index])
-    if owner and not isMine(owner, token) then free = false end
-  end
-  if free then
-    for index = first, last do waited = waited + call("EXISTS", lines[index]) end
-    if waited == 0 then return claim(first, last, token, ttl, true) end
-  end
-  local list = {round, " ", ttl, " ", inbox, " ", proposal, " "}
-  for index = first, last do
-    list[#list + 1] = #KEYS[index] .. ":" .. KEYS[index]
-  end
-  local entry = table.concat(list)
-  for index = first, last do
-    local line = lines[index]
-    call("ZADD", line, ticket, waiter)
-    call("SET", line .. ":" .. waiter, entry, "PX", patience)
-    if call("PTTL", line) < tonumber(patience) then call("PEXPIRE", line, patience) end
-  end
-  for index = first, last do
-    free = free and headOf(lines[index]) == waiter
-  end
-  if not free then
-    local refusal, given
-    for index = first, last do
-      local owner = owners[index]
-      -- (What was handed over may have taken this key along.)
-      if given then owner = call("GET", KEYS[index]) end
-      if not owner or isMine(owner, token) then
-        handOver(KEYS[index], waiter)
-        given, owner = true, call("GET", KEYS[index])
-      end
-      if not refusal and not isMine(owner, token) then
-        local latest = call("ZRANGE", lines[index], -1, -1, "WITHSCORES")[2]
-        refusal = {index - first + 1, owner, call("PTTL", KEYS[index]), latest}
-      end
-    end
-    -- (None where only dead waiters were in the way.)
-    if refusal then return refusal end
-  end
-  for index = first, last do forget(KEYS[index], waiter) end
-  return claim(first, last, token, ttl, true)
-end
-`;
-
-/**
- * As `release`, but what is given up goes to the first in the queue, and the waiters of the tokens leave it: all queues
- * before anything is given, and a place that a later round has taken stays (PROTOCOL 7).
- */
-const leave = `
-local function forgetAll(key, from, to)
-  for token = from, to do
-    local waiter, round = string.match(ARGV[token], "^(.+)%.(%d+)$")
-    -- (One that died before is swept out when it is its turn.)
-    local entry = waiter and call("GET", queueOf(key) .. ":" .. waiter)
-    if entry and tonumber(string.match(entry, "^%d+")) <= tonumber(round) then forget(key, waiter) end
-  end
-end
-
-local function leave(first, last, from, to)
-  for index = first, last do forgetAll(KEYS[index], from, to) end
-  local given = 0
-  for index = first, last do
-    local owner, mine = call("GET", KEYS[index]), false
-    for token = from, to do mine = mine or isMine(owner, ARGV[token]) end
-    if mine then
-      given = given + 1
-      handOver(KEYS[index])
-    end
-  end
-  return given
-end
-`;
-
-/**
  * `claim` of all KEYS: ARGV is token, ttl, and "1" for `create`; then a proposal, or nothing, and for a swap the previous
  * token.
  */
@@ -399,10 +136,57 @@ export const releaseScript: Script = {
 /** `leave` of all KEYS: ARGV is the tokens. */
 export const leaveScript: Script = {
   source: `${calls}${queueOf}${letGo}
-if #KEYS == 1 and letGo(KEYS[1], ARGV[#ARGV]) then return 1 end
+local given = letGo(1, #KEYS, ARGV[#ARGV])
+if given then return given end
 ${isMine}${queue}${leave}return leave(1, #KEYS, 1, #ARGV)
 `,
-  sha1: "99f7065258b7b34f414fb04d4f1552073bfe182d",
+  sha1: "7da72982f9cc9f7c96ac1ec62e104c5780b02e4c",
+};
+
+/**
+ * `claimScript`, watched over by the restart guard: ARGV is the kind as the batch script knows it ("v", "p", "e", "s"),
+ * token, ttl, a proposal or nothing, the guard's terms as in a batch, and for a swap the previous token.
+ */
+export const guardedClaimScript: Script = {
+  source: `${calls}
+local kind, token, ttl, proposal, terms, previous = unpack(ARGV)
+local maxTtl = string.match(terms, "^%d+")
+-- Nearly always the process is the one that was seen before, sound, and of one mind about maxTtl (PROTOCOL 14.6).
+local seen, longest = string.match(call("GET", "quorlock:guard") or "", "^(%S+) %d+ (%d+) 0$")
+local isSound = longest == maxTtl and tonumber(ttl) <= tonumber(maxTtl)
+  and (string.find(terms, ",1,%d$") or string.find(call("INFO", "server"), "run_id:" .. seen .. "\\r", 1, true))
+if isSound and kind == "v" and proposal == "" and #KEYS == 1
+  and call("SET", KEYS[1], token, "NX", "PX", ttl) then return tonumber(ttl) end
+${isMine}${claim}${fence}
+local isForgetful = false
+if proposal ~= "" and tonumber(proposal) >= most then return redis.error_reply(tooLarge) end
+if not isSound then
+${guard}
+  watch(string.match(terms, "^(%d+),(%d+),(%d+),(%d+)$"))
+  local why = bar(kind, ttl, proposal)
+  if why then return redis.error_reply(why) end
+  isForgetful = inQuarantine()
+end
+local granted = claim(1, #KEYS, token, ttl, kind ~= "e", previous)
+if type(granted) ~= "number" then return granted end
+if isForgetful then return {-2, granted} end
+return proposal == "" and granted or fenced(KEYS, granted, proposal)
+`,
+  sha1: "86a910dd6f19be7ce8b08e160ec6f75010cd983b",
+};
+
+/** `leaveScript`, watched over by the restart guard: ARGV is the guard's terms, as in a batch, and the tokens. */
+export const guardedLeaveScript: Script = {
+  source: `${calls}${queueOf}${letGo}
+local given = letGo(1, #KEYS, ARGV[#ARGV])
+if given then return given end
+${isMine}${release}${queue}${leave}${guard}
+watch(string.match(ARGV[1], "^(%d+),(%d+),(%d+),(%d+)$"))
+-- What may have been promised to somebody else is not handed over (PROTOCOL 14.7).
+if inQuarantine() then return release(1, #KEYS, 2, #ARGV) end
+return leave(1, #KEYS, 2, #ARGV)
+`,
+  sha1: "ce52fef3555001e30e87e173814c6b569570390c",
 };
 
 /**
@@ -430,7 +214,7 @@ ${isMine}${queue}${leave}return leave(1, #KEYS, 1, #ARGV)
  * Each operation fails for itself: {0, message} is its reply then, and the others are not touched.
  */
 export const batchScript: Script = {
-  source: `${calls}${isMine}${claim}${release}${queue}${letGo}${letAllGo}${enrol}${leave}${guard}
+  source: `${calls}${isMine}${claim}${release}${queue}${letGo}${letAllGo}${enrol}${leave}${guard}${guardSteps}
 local replies, key, arg = {}, 1, 2
 local function claimed(kind, last, number, ticket, patience, proposal)
   local token = ARGV[arg]
@@ -452,8 +236,8 @@ local function run(kind, last, number, ticket, patience, proposal)
     return release(key, last, arg, arg + tonumber(number) - 1)
   end
   if kind == "l" then
-    if key == last and number == "1" and letGo(KEYS[key], ARGV[arg]) then return 1 end
-    return leave(key, last, arg, arg + tonumber(number) - 1)
+    local lastToken = arg + tonumber(number) - 1
+    return letGo(key, last, ARGV[lastToken]) or leave(key, last, arg, lastToken)
   end
   if kind == "i" then
     return {call("GET", KEYS[key]), call("PTTL", KEYS[key]), call("ZCARD", queueOf(KEYS[key]))}
@@ -491,5 +275,5 @@ for times, kind, keys, number, ticket, patience, proposal in string.gmatch(ARGV[
 end
 return replies
 `,
-  sha1: "fbb064de9341a7e84b5a01e51d945bfa94b3c9a8",
+  sha1: "0db114e0bb1e6c5247946fac29fb4b40a20520e7",
 };

@@ -28,6 +28,13 @@ export const fencingMutants: readonly Mutant[] = [
           "local granted = isSet and tonumber(ttl) or claim(1, #KEYS, token, ttl, create, previous)\n" +
           'if type(granted) ~= "number" and not create then granted = 1 end',
       },
+      {
+        file: "scripts.ts",
+        line: 'if type(granted) ~= "number" then return granted end',
+        instead:
+          'if type(granted) ~= "number" and kind == "e" and proposal ~= "" then granted = 1 end\n' +
+          'if type(granted) ~= "number" then return granted end',
+      },
     ],
     rules: { writesBackAnyway: true },
   },
@@ -42,12 +49,12 @@ export const fencingMutants: readonly Mutant[] = [
         instead: "",
       },
       {
-        file: "scripts.ts",
+        file: "fence-script.ts",
         line: "raise(keys, math.max(counter, tonumber(proposal)))\n  return {-1",
         instead: "raise(keys, counter + 1)\n  return {-1",
       },
       {
-        file: "scripts.ts",
+        file: "queue-script.ts",
         line: "if counter then raise(keys, math.max(counter, tonumber(proposal))) end",
         instead: "if counter then raise(keys, counter + 1) end",
       },

@@ -1,10 +1,13 @@
 import type { Edit, Mutant } from "./mutant.ts";
 
-const handsOver: Edit = {
-  file: "scripts.ts",
-  line: 'if kind == "r" or kind == "l" and inQuarantine() then',
-  instead: 'if kind == "r" then',
-};
+const handsOver: readonly Edit[] = [
+  {
+    file: "scripts.ts",
+    line: 'if kind == "r" or kind == "l" and inQuarantine() then',
+    instead: 'if kind == "r" then',
+  },
+  { file: "scripts.ts", line: "if inQuarantine() then return release(1, #KEYS, 2, #ARGV) end", instead: "" },
+];
 
 /**
  * What is wrong with the restart guard: PROTOCOL 9, 14.7 to 14.10. Each is to be found where masters forget their votes.
@@ -17,8 +20,8 @@ export const guardMutants: readonly Mutant[] = [
     edits: [
       {
         file: "guard-script.ts",
-        line: 'redis.call("SET", "quorlock:quarantine", "", "PX", longest)',
-        instead: 'redis.call("SET", "quorlock:quarantine", "", "PX", math.ceil(longest / 2))',
+        line: 'call("SET", "quorlock:quarantine", "", "PX", longest)',
+        instead: 'call("SET", "quorlock:quarantine", "", "PX", math.ceil(longest / 2))',
       },
     ],
     rules: { quarantine: (maxTtl) => String(Math.ceil(Number(maxTtl) / 2)) },
@@ -59,7 +62,7 @@ export const guardMutants: readonly Mutant[] = [
   },
   {
     name: "who is refused in quarantine stands in the queue, and is handed the key",
-    edits: [handsOver],
+    edits: handsOver,
     rules: { handsOverInQuarantine: true },
   },
 ];

@@ -1,4 +1,10 @@
-import { type Connection, leaveScript, type Runtime, releaseScript } from "@quorlock/redlock";
+import {
+  type Connection,
+  guardedLeaveScript,
+  leaveScript,
+  type Runtime,
+  releaseScript,
+} from "@quorlock/redlock";
 import { roundOf } from "../master/twins/rules.ts";
 import { fencingMutants } from "./fencing-mutants.ts";
 import type { Edit, Mutant } from "./mutant.ts";
@@ -73,7 +79,7 @@ const queueMutants: readonly Mutant[] = [
   },
   {
     name: "a key is handed over without looking whether anybody listens",
-    edits: [{ file: "scripts.ts", line: "if listening > 0 then", instead: "if listening >= 0 then" }],
+    edits: [{ file: "queue-script.ts", line: "if listening > 0 then", instead: "if listening >= 0 then" }],
     rules: { isHeard: () => true },
   },
   {
@@ -95,8 +101,16 @@ const queueMutants: readonly Mutant[] = [
   {
     name: "who is granted what it waited for stays in the queue",
     edits: [
-      { file: "scripts.ts", line: "for index = first, last do forget(KEYS[index], waiter) end", instead: "" },
-      { file: "scripts.ts", line: "        forget(wanted, waiter)\n      end\n", instead: "      end\n" },
+      {
+        file: "queue-script.ts",
+        line: "for index = first, last do forget(KEYS[index], waiter) end",
+        instead: "",
+      },
+      {
+        file: "queue-script.ts",
+        line: "        forget(wanted, waiter)\n      end\n",
+        instead: "      end\n",
+      },
     ],
     rules: { grantedLeave: false },
   },
@@ -104,7 +118,7 @@ const queueMutants: readonly Mutant[] = [
     name: "a refused waiter keeps what it was given before",
     edits: [
       {
-        file: "scripts.ts",
+        file: "queue-script.ts",
         line: "if not owner or isMine(owner, token) then",
         instead: "if false then",
       },
@@ -328,7 +342,9 @@ export const mutants: readonly Mutant[] = [
 export const rareMutants: readonly Mutant[] = [
   {
     name: "a waiter is told of what its own enrolment has given to it",
-    edits: [{ file: "scripts.ts", line: "handOver(KEYS[index], waiter)", instead: "handOver(KEYS[index])" }],
+    edits: [
+      { file: "queue-script.ts", line: "handOver(KEYS[index], waiter)", instead: "handOver(KEYS[index])" },
+    ],
     rules: { pushesToItself: true },
   },
   {
@@ -405,7 +421,7 @@ function withClocks(runtime: Runtime, clocks: Partial<Pick<Runtime, "monotonic" 
 }
 
 function isRelease([script]: Args): boolean {
-  return script === releaseScript.sha1 || script === leaveScript.sha1;
+  return [releaseScript, leaveScript, guardedLeaveScript].some(({ sha1 }) => script === sha1);
 }
 
 function keysOf([, count, ...rest]: Args): Args {

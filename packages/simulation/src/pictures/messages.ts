@@ -1,4 +1,12 @@
-import { batchScript, claimScript, enrolScript, leaveScript, releaseScript } from "@quorlock/redlock";
+import {
+  batchScript,
+  claimScript,
+  enrolScript,
+  guardedClaimScript,
+  guardedLeaveScript,
+  leaveScript,
+  releaseScript,
+} from "@quorlock/redlock";
 import type { TraceValue } from "../engine/trace.ts";
 import { Numbering } from "./numbering.ts";
 import type { Message } from "./picture.ts";
@@ -95,6 +103,8 @@ const scripts = {
   enrol: enrolScript,
   release: releaseScript,
   leave: leaveScript,
+  "guarded claim": guardedClaimScript,
+  "guarded leave": guardedLeaveScript,
   batch: batchScript,
 };
 const scriptNames: ReadonlyMap<string, string> = new Map(

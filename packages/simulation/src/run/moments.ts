@@ -1,4 +1,12 @@
-import { batchScript, claimScript, enrolScript, leaveScript, releaseScript } from "@quorlock/redlock";
+import {
+  batchScript,
+  claimScript,
+  enrolScript,
+  guardedClaimScript,
+  guardedLeaveScript,
+  leaveScript,
+  releaseScript,
+} from "@quorlock/redlock";
 import type { Process } from "../engine/process.ts";
 import type { Master } from "../master/master.ts";
 import { operationsIn, repliedIn } from "../master/twins/batch.ts";
@@ -17,8 +25,8 @@ type Args = readonly (string | number)[];
 /** What an operation is for, as far as moments know it. An `enrolment` is a vote that waits where it is refused. */
 type Purpose = "vote" | "enrolment" | "extension" | "release";
 
-/** What a script is for. A `claim` is our one script for voting, extending and asking, a `batch` many of all kinds. */
-type ScriptPurpose = Purpose | "claim" | "batch";
+/** What a script is for. A `claim` is for voting, extending and asking, a `batch` many operations of all kinds. */
+type ScriptPurpose = Purpose | "claim" | "guarded claim" | "batch";
 
 /** By digest and by text: a script is sent either way. */
 const purposes = new Map<unknown, ScriptPurpose>();
@@ -37,6 +45,8 @@ nameScript(claimScript, "claim");
 nameScript(enrolScript, "enrolment");
 nameScript(releaseScript, "release");
 nameScript(leaveScript, "release");
+nameScript(guardedClaimScript, "guarded claim");
+nameScript(guardedLeaveScript, "release");
 nameScript(batchScript, "batch");
 
 /** Tells those who wait for it what moment a run has come to. Costs next to nothing where nobody waits. */
@@ -107,6 +117,10 @@ export class Moments {
     if (command === "SET") return ["vote"];
     const purpose = command.startsWith("EVAL") ? purposes.get(args[0]) : undefined;
     if (purpose === "claim") return [this.#purposeOfClaim(args)];
+    if (purpose === "guarded claim") {
+      const [kind, token, ttl] = args.slice(2 + Number(args[1])).map(String);
+      return [this.#purposeOf(kind!, token, ttl)];
+    }
     if (purpose === "batch") return this.#purposesOfBatch(args);
     return [purpose];
   }
@@ -114,12 +128,15 @@ export class Moments {
   #purposesOfBatch(args: Args): readonly (Purpose | undefined)[] {
     const [list, ...others] = args.slice(2 + Number(args[1]));
     const operations = repliedIn(operationsIn(String(list), [], others.map(String)));
-    return operations.map(({ kind, args: [token], numbers: [ttl] }) => {
-      if (kind === "r" || kind === "l") return "release";
-      if (this.#granted.has(token)) return ttl === "1" ? undefined : "extension";
-      if (kind === "q") return "enrolment";
-      return kind === "v" || kind === "p" || kind === "s" ? "vote" : undefined;
-    });
+    return operations.map(({ kind, args: [token], numbers: [ttl] }) => this.#purposeOf(kind, token, ttl));
+  }
+
+  /** `kind`: as the batch script knows it. */
+  #purposeOf(kind: string, token: string | undefined, ttl: string | undefined): Purpose | undefined {
+    if (kind === "r" || kind === "l") return "release";
+    if (this.#granted.has(token)) return ttl === "1" ? undefined : "extension";
+    if (kind === "q") return "enrolment";
+    return kind === "v" || kind === "p" || kind === "s" ? "vote" : undefined;
   }
 
   /** KEYS, then token, ttl, and whether free keys are set (or what readers and writers say). */

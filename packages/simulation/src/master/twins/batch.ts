@@ -100,12 +100,47 @@ function run(rules: Rules, call: Call, operation: Operation, guarded: Guarded | 
   return fenced(rules, call, keys, reply, proposal);
 }
 
-/** `letGo` where it is one key and one token, else `leave`. */
-export function leave(rules: Rules, call: Call, keys: readonly string[], tokens: readonly string[]): Reply {
-  const [key] = keys;
-  const isPlain = keys.length === 1 && call("GET", key!) === tokens.at(-1);
-  if (isPlain && call("EXISTS", queueOf(key!)) === 0) return call("DEL", key!);
+/** `guardedClaimScript`: one operation behind the restart guard. */
+export function guardedClaim(
+  rules: Rules,
+  call: Call,
+  keys: readonly string[],
+  [kind = "", token = "", ttl = "", proposal = "", terms = "", ...previous]: readonly string[],
+): Reply {
+  const operation = { kind, keys, args: [token, ...previous], numbers: [ttl, "", ""], proposal } as const;
+  checkProposal(proposal);
+  return run(rules, call, operation, watchBy(rules, call, terms));
+}
+
+/** `guardedLeaveScript`. */
+export function guardedLeave(
+  rules: Rules,
+  call: Call,
+  keys: readonly string[],
+  [terms = "", ...tokens]: readonly string[],
+): Reply {
+  const given = letGo(call, keys, tokens.at(-1));
+  if (given !== undefined) return given;
+  const isQuarantined = inQuarantine(watchBy(rules, call, terms));
+  if (isQuarantined && !rules.handsOverInQuarantine) return release(rules, call, keys, tokens);
   return new Queue(rules, call).leave(keys, tokens);
+}
+
+function watchBy(rules: Rules, call: Call, terms: string): Guarded | undefined {
+  const [maxTtl = "", epoch = "", isDurable = "", right = ""] = terms.split(",");
+  return watch(rules, call, maxTtl, epoch, isDurable, right);
+}
+
+/** `leaveScript`. */
+export function leave(rules: Rules, call: Call, keys: readonly string[], tokens: readonly string[]): Reply {
+  return letGo(call, keys, tokens.at(-1)) ?? new Queue(rules, call).leave(keys, tokens);
+}
+
+/** `letGo` in the scripts: where nobody waits. */
+function letGo(call: Call, keys: readonly string[], token: string | undefined): Reply | undefined {
+  const isWhole = keys.every((key) => call("GET", key) === token);
+  if (!isWhole || call("EXISTS", ...keys.map(queueOf)) !== 0) return undefined;
+  return call("DEL", ...keys);
 }
 
 function enrolmentIn({ args, numbers, proposal }: Operation): Enrolment {

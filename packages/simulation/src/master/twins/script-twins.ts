@@ -2,11 +2,13 @@ import {
   batchScript,
   claimScript,
   enrolScript,
+  guardedClaimScript,
+  guardedLeaveScript,
   leaveScript,
   releaseScript,
   type Script,
 } from "@quorlock/redlock";
-import { batch, leave } from "./batch.ts";
+import { batch, guardedClaim, guardedLeave, leave } from "./batch.ts";
 import { claim, release } from "./claims.ts";
 import { checkProposal, fenced } from "./fence.ts";
 import { Queue } from "./queue.ts";
@@ -14,7 +16,14 @@ import { type Rules, rules } from "./rules.ts";
 import type { Twin } from "./twin.ts";
 
 /** Each of the client's scripts by the name that it exports it under. */
-export type ScriptName = "claimScript" | "enrolScript" | "releaseScript" | "leaveScript" | "batchScript";
+export type ScriptName =
+  | "claimScript"
+  | "enrolScript"
+  | "releaseScript"
+  | "leaveScript"
+  | "guardedClaimScript"
+  | "guardedLeaveScript"
+  | "batchScript";
 
 /** A script of the client's, and what is run in its place. */
 interface TwinScript {
@@ -35,8 +44,10 @@ export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
   claimScript: { script: claimScript, writtenFrom: "9c9924bc071fb67ffd18fc5883440a8d26ffada7" },
   enrolScript: { script: enrolScript, writtenFrom: "e44a844454a799127c9ace9076f93f7824ad97e9" },
   releaseScript: { script: releaseScript, writtenFrom: "ef6eb39eeb1327525518368f92b7194f0fd638f7" },
-  leaveScript: { script: leaveScript, writtenFrom: "99f7065258b7b34f414fb04d4f1552073bfe182d" },
-  batchScript: { script: batchScript, writtenFrom: "fbb064de9341a7e84b5a01e51d945bfa94b3c9a8" },
+  leaveScript: { script: leaveScript, writtenFrom: "7da72982f9cc9f7c96ac1ec62e104c5780b02e4c" },
+  guardedClaimScript: { script: guardedClaimScript, writtenFrom: "86a910dd6f19be7ce8b08e160ec6f75010cd983b" },
+  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "ce52fef3555001e30e87e173814c6b569570390c" },
+  batchScript: { script: batchScript, writtenFrom: "0db114e0bb1e6c5247946fac29fb4b40a20520e7" },
 };
 
 /** Twins of the client's scripts; with other rules, those of a mutant's. */
@@ -65,6 +76,8 @@ export function twinsWith(changed: Partial<Rules> = {}): Readonly<Record<ScriptN
     },
     releaseScript: (call, keys, tokens) => release(all, call, keys, tokens),
     leaveScript: (call, keys, tokens) => leave(all, call, keys, tokens),
+    guardedClaimScript: (call, keys, args) => guardedClaim(all, call, keys, args),
+    guardedLeaveScript: (call, keys, args) => guardedLeave(all, call, keys, args),
     batchScript: (call, keys, args) => batch(all, call, keys, args),
   };
 }

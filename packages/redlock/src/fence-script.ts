@@ -1,0 +1,45 @@
+/**
+ * Fencing counters (PROTOCOL 8): the largest token that was stored for a key. They are forgotten when the key was not
+ * wanted for a day. `quorlock:floor` is above all that were ever stored, and never expires: by up to a million, a second's
+ * worth of proposals, so that it is seldom written. What it was within the last half a day is `quorlock:floor:past`, and
+ * no counter counts for less. So a counter that was forgotten is not
+ * missed, and those of other keys, which may be ahead of it by a clock, stay out of its way. Numbers are exact below
+ * 2^53.
+ */
+export const fence = `
+local counterTtl, pastTtl, most = 86400000, 43200000, 2 ^ 53 - 2 ^ 20
+local tooLarge = "ERR the fencing token is too large"
+
+local function exactly(number) return string.format("%.0f", number) end
+
+local function counterOf(keys)
+  local past = call("GET", "quorlock:floor:past")
+  if not past then
+    past = call("GET", "quorlock:floor") or "0"
+    call("SET", "quorlock:floor:past", past, "PX", pastTtl)
+  end
+  local largest = tonumber(past)
+  for _, key in ipairs(keys) do
+    largest = math.max(largest, tonumber(call("GET", "quorlock:fence:" .. key) or 0))
+  end
+  return largest
+end
+
+local function raise(keys, counter)
+  for _, key in ipairs(keys) do
+    call("SET", "quorlock:fence:" .. key, exactly(counter), "PX", counterTtl)
+  end
+  if counter >= tonumber(call("GET", "quorlock:floor") or 0) then
+    call("SET", "quorlock:floor", exactly(counter + 1000000))
+  end
+  -- The clock was set back: the counter might be forgotten before the past is.
+  if call("PTTL", "quorlock:floor:past") > pastTtl then call("DEL", "quorlock:floor:past") end
+end
+
+-- What is replied to a claim that is granted: with its proposal stored, the largest counter before.
+local function fenced(keys, granted, proposal)
+  local counter = counterOf(keys)
+  raise(keys, math.max(counter, tonumber(proposal)))
+  return {-1, granted, exactly(counter)}
+end
+`;
