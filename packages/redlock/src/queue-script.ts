@@ -26,18 +26,18 @@ end
 `;
 
 /**
- * `letGo` of many holds of one key each, with ARGV from `from` on: two commands less for each. Where that does not do
+ * `letGo` of many holds of one key each, with ARGV from `from` on: three commands for all. Where that does not do
  * for one, nothing is done, and nothing returned. (Nor where a key is there twice: the second has to see what the
  * first has done.)
  */
 export const letAllGo = `
 local function letAllGo(first, last, from)
-  local queues, seen = {}, {}
-  for index = first, last do
-    local key = KEYS[index]
-    if seen[key] or call("GET", key) ~= ARGV[from + index - first] then return nil end
+  local owners, queues, seen = call("MGET", unpack(KEYS, first, last)), {}, {}
+  for place = 1, last - first + 1 do
+    local key = KEYS[first + place - 1]
+    if seen[key] or owners[place] ~= ARGV[from + place - 1] then return nil end
     seen[key] = true
-    queues[#queues + 1] = queueOf(key)
+    queues[place] = queueOf(key)
   end
   if call("EXISTS", unpack(queues)) > 0 then return nil end
   return call("DEL", unpack(KEYS, first, last))

@@ -47,7 +47,7 @@ export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
   leaveScript: { script: leaveScript, writtenFrom: "7da72982f9cc9f7c96ac1ec62e104c5780b02e4c" },
   guardedClaimScript: { script: guardedClaimScript, writtenFrom: "86a910dd6f19be7ce8b08e160ec6f75010cd983b" },
   guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "ce52fef3555001e30e87e173814c6b569570390c" },
-  batchScript: { script: batchScript, writtenFrom: "0db114e0bb1e6c5247946fac29fb4b40a20520e7" },
+  batchScript: { script: batchScript, writtenFrom: "04f6ae3f3faf93dc8c096b9a128cdb5483a7e705" },
 };
 
 /** Twins of the client's scripts; with other rules, those of a mutant's. */

@@ -4,8 +4,8 @@ import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { documentedRule } from "./permissions.ts";
 
-// Releases of one key and token each that stand in a row are done in bulk by the batch script. What comes of it has to
-// be the same as of the same releases one by one.
+// Votes, and releases, of one key and token each that stand in a row are done in bulk by the batch script. What comes of
+// it has to be the same as of the same one by one.
 
 const count = 64;
 const minute = 60_000;
@@ -30,25 +30,28 @@ afterAll(async () => {
   await masters?.stop();
 });
 
-interface Release {
+interface Hold {
   readonly key: string;
   readonly token: string;
 }
 
+const release = "l1,1;";
+const vote = `v1,${10 * minute};`;
+
 /** `count` keys, each with a token of its own. */
-const holds: readonly Release[] = Array.from({ length: count }, (_, index) => ({
+const holds: readonly Hold[] = Array.from({ length: count }, (_, index) => ({
   key: `lock:r${index}`,
   token: `t${index}`,
 }));
 
 /** `holds` but for the one in this place. */
-function holdsWith(index: number, changed: Partial<Release>): readonly Release[] {
+function holdsWith(index: number, changed: Partial<Hold>): readonly Hold[] {
   return holds.with(index, { ...holds[index]!, ...changed });
 }
 
-async function batch(list: string, releases: readonly Release[], by = redis): Promise<readonly unknown[]> {
-  const keys = releases.map(({ key }) => key);
-  const tokens = releases.map(({ token }) => token);
+async function batch(list: string, all: readonly Hold[], by = redis): Promise<readonly unknown[]> {
+  const keys = all.map(({ key }) => key);
+  const tokens = all.map(({ token }) => token);
   return (await by.eval(batchScript.source, keys.length, ...keys, list, ...tokens)) as unknown[];
 }
 
@@ -67,13 +70,12 @@ interface Outcome {
 
 async function outcomeOf(
   prepare: () => Promise<unknown>,
-  release: () => Promise<readonly unknown[]>,
+  run: () => Promise<readonly unknown[]>,
 ): Promise<Outcome> {
   await redis.flushall();
-  for (const { key, token } of holds) await redis.set(key, token, "PX", 10 * minute);
   await prepare();
   heard.length = 0;
-  const replies = await release();
+  const replies = await run();
   // What was published before is on its way before the answer.
   await listener.ping();
   const left: Array<readonly [string, unknown, number]> = [];
@@ -91,18 +93,37 @@ function minutesOf(lifetime: number): number {
 
 /** Sent in a row, and one by one: each comes to the same, which is returned. `before`: what stands in front of them. */
 async function bothWays(
-  releases: readonly Release[],
-  prepare: () => Promise<unknown> = async () => {},
+  operation: string,
+  all: readonly Hold[],
+  prepare: () => Promise<unknown>,
   before = "",
 ): Promise<Outcome> {
-  const inRow = await outcomeOf(prepare, () => batch(`${before}${releases.length}l1,1;`, releases));
+  const inRow = await outcomeOf(prepare, () => batch(`${before}${all.length}${operation}`, all));
   const oneByOne = await outcomeOf(prepare, async () => {
     const replies: unknown[] = [];
-    for (const each of releases) replies.push(...(await batch(`${before}l1,1;`, [each])));
+    for (const each of all) replies.push(...(await batch(`${before}${operation}`, [each])));
     return replies;
   });
   expect(inRow).toEqual(oneByOne);
   return inRow;
+}
+
+/** Of releases, where all of `holds` are held. */
+function released(
+  all: readonly Hold[],
+  prepare: () => Promise<unknown> = async () => {},
+  before = "",
+): Promise<Outcome> {
+  const holdAll = async () => {
+    for (const { key, token } of holds) await redis.set(key, token, "PX", 10 * minute);
+    await prepare();
+  };
+  return bothWays(release, all, holdAll, before);
+}
+
+/** Of votes, where nothing is. */
+function voted(all: readonly Hold[], prepare: () => Promise<unknown> = async () => {}): Promise<Outcome> {
+  return bothWays(vote, all, prepare);
 }
 
 /** How often the master has executed a command, in scripts as well. */
@@ -115,38 +136,38 @@ const ones = Array.from({ length: count }, () => 1);
 
 describe(`${count} releases in a row`, () => {
   it("of what is held give up all of it", async () => {
-    expect(await bothWays(holds)).toEqual({ replies: ones, left: [], heard: [] });
+    expect(await released(holds)).toEqual({ replies: ones, left: [], heard: [] });
   });
 
   it("are looked at for waiters, and deleted, all at once", async () => {
     for (const { key, token } of holds) await redis.set(key, token, "PX", 10 * minute);
-    const names = ["get", "exists", "del"];
+    const names = ["get", "mget", "exists", "del"];
     const before = await Promise.all(names.map(calls));
     expect(await batch(`${count}l1,1;`, holds)).toEqual(ones);
     const after = await Promise.all(names.map(calls));
-    expect(after.map((number, index) => number - before[index]!)).toEqual([count, 1, 1]);
+    expect(after.map((number, index) => number - before[index]!)).toEqual([0, 1, 1, 1]);
   });
 
   it.each([0, 31, count - 1])("of which number %i is not held", async (index) => {
     const replies = ones.with(index, 0);
-    const foreign = await bothWays(holdsWith(index, { token: "not mine" }));
+    const foreign = await released(holdsWith(index, { token: "not mine" }));
     const [key, value] = [holds[index]!.key, holds[index]!.token];
     expect(foreign).toEqual({ replies, left: [[key, value, 10]], heard: [] });
-    expect(await bothWays(holds, () => redis.del(key))).toEqual({ replies, left: [], heard: [] });
+    expect(await released(holds, () => redis.del(key))).toEqual({ replies, left: [], heard: [] });
   });
 
   it.each([0, 31, count - 1])("of which number %i is waited for: it is handed over", async (index) => {
     const { key } = holds[index]!;
-    const outcome = await bothWays(holds, () => wait(key));
+    const outcome = await released(holds, () => wait(key));
     expect(outcome).toEqual({ replies: ones, left: [[key, "w.1", 20]], heard: ["w.1"] });
   });
 
   it("of which one is waited for by one who is gone, or who is deaf", async () => {
-    expect(await bothWays(holds, () => wait("lock:r7", "w.1", "unheard"))).toMatchObject({
+    expect(await released(holds, () => wait("lock:r7", "w.1", "unheard"))).toMatchObject({
       left: [],
       heard: [],
     });
-    const deaf = await bothWays(holds, () => wait("lock:r7", "w.1", "-"));
+    const deaf = await released(holds, () => wait("lock:r7", "w.1", "-"));
     expect(deaf.left).toContainEqual(["lock:r7", "w.1", 10]);
   });
 
@@ -154,26 +175,26 @@ describe(`${count} releases in a row`, () => {
     const replies = [...ones.slice(0, -1), 0];
     const twice = holdsWith(count - 1, holds[5]!);
     const left = [["lock:r63", "t63", 10]];
-    expect(await bothWays(twice)).toEqual({ replies, left, heard: [] });
+    expect(await released(twice)).toEqual({ replies, left, heard: [] });
     const another = holdsWith(count - 1, { key: "lock:r5" });
-    expect(await bothWays(another)).toEqual({ replies, left, heard: [] });
+    expect(await released(another)).toEqual({ replies, left, heard: [] });
   });
 
   it("with one key twice, that is waited for by who has the second: it is given back", async () => {
     const twice = holdsWith(count - 1, { key: "lock:r5", token: "w.1" });
-    const outcome = await bothWays(twice, () => wait("lock:r5"));
+    const outcome = await released(twice, () => wait("lock:r5"));
     expect(outcome).toEqual({ replies: ones, left: [["lock:r63", "t63", 10]], heard: ["w.1"] });
   });
 
   it("of which one is held by an earlier round of the same waiter", async () => {
-    const outcome = await bothWays(holdsWith(9, { token: "w.2" }), () =>
+    const outcome = await released(holdsWith(9, { token: "w.2" }), () =>
       redis.set("lock:r9", "w.1", "PX", minute),
     );
     expect(outcome).toEqual({ replies: ones, left: [], heard: [] });
   });
 
   it("of which one is no lock: that one alone fails", async () => {
-    const outcome = await bothWays(holds, async () => {
+    const outcome = await released(holds, async () => {
       await redis.del("lock:r9");
       await redis.rpush("lock:r9", "x");
     });
@@ -195,12 +216,12 @@ describe(`${count} releases in a row`, () => {
   });
 
   it("in quarantine hand nothing over", async () => {
-    const quarantined = await bothWays(holds, () => wait("lock:r7"), "g0,60000,11,0,1;");
+    const quarantined = await released(holds, () => wait("lock:r7"), "g0,60000,11,0,1;");
     expect(quarantined).toMatchObject({ replies: ones, heard: [] });
     expect(quarantined.left.filter(([key]) => key === "lock:r7")).toEqual([]);
     expect(await redis.exists("quorlock:quarantine")).toBe(1);
     // Declared brand-new instead, it hands over.
-    const sound = await bothWays(holds, () => wait("lock:r7"), "g0,60000,11,0,2;");
+    const sound = await released(holds, () => wait("lock:r7"), "g0,60000,11,0,2;");
     expect(sound).toMatchObject({ replies: ones, heard: ["w.1"] });
     expect(sound.left).toContainEqual(["lock:r7", "w.1", 20]);
   });
@@ -216,5 +237,55 @@ describe(`${count} releases in a row`, () => {
     expect(replies).toEqual(ones);
     // To be refused costs the bulk alone: the script goes on one by one.
     expect(await redis.acl("LOG")).toEqual([]);
+  });
+});
+
+describe(`${count} votes in a row`, () => {
+  const granted = ones.map(() => 10 * minute);
+  const held = holds
+    .toSorted((one, other) => (one.key < other.key ? -1 : 1))
+    .map(({ key, token }) => [key, token, 10]);
+
+  it("for free keys are all granted, with a command for each", async () => {
+    expect(await voted(holds)).toEqual({ replies: granted, left: held, heard: [] });
+    await redis.flushall();
+    const before = await Promise.all(["set", "get"].map(calls));
+    await batch(`${count}${vote}`, holds);
+    const after = await Promise.all(["set", "get"].map(calls));
+    expect(after.map((number, index) => number - before[index]!)).toEqual([count, 0]);
+  });
+
+  it.each([0, 31, count - 1])("of which number %i is somebody else's: it alone is refused", async (index) => {
+    const { key } = holds[index]!;
+    const outcome = await voted(holds, () => redis.set(key, "rival"));
+    expect(outcome.replies).toEqual(granted.with(index, [1, "rival", -1] as never));
+    expect(outcome.left).toContainEqual([key, "rival", -1]);
+    expect(outcome.left).toHaveLength(count);
+  });
+
+  it("of which one is held by an earlier round of the same waiter", async () => {
+    const outcome = await voted(holdsWith(9, { token: "w.2" }), () =>
+      redis.set("lock:r9", "w.1", "PX", minute),
+    );
+    expect(outcome.replies).toEqual(granted);
+    expect(outcome.left).toContainEqual(["lock:r9", "w.2", 10]);
+  });
+
+  it("with one key twice: the second is refused", async () => {
+    await redis.flushall();
+    const replies = await batch(`${count}${vote}`, holdsWith(count - 1, { key: "lock:r5" }));
+    expect(replies).toEqual([...granted.slice(0, -1), [1, "t5", expect.any(Number)]]);
+  });
+
+  it("with a ttl that is none: each fails for itself", async () => {
+    const replies = await batch(`${count}v1,0;`, holds);
+    expect(replies).toEqual(ones.map(() => [0, expect.stringContaining("invalid expire")]));
+  });
+
+  it("in quarantine are all refused", async () => {
+    await redis.flushall();
+    const replies = await batch(`g0,1200000,11,0,1;${count}${vote}`, holds);
+    expect(replies).toEqual(ones.map(() => [0, expect.stringContaining("QUARANTINE")]));
+    expect((await redis.keys("*")).toSorted()).toEqual(["quorlock:guard", "quorlock:quarantine"]);
   });
 });
