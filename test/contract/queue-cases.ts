@@ -391,6 +391,13 @@ function pushCases(context: Context): void {
     expect(await queueLength(context, resource)).toBe(0);
   });
 
+  it("two that share a connection are both heard", async () => {
+    const [first] = (await waiters(context, 1)) as [Waiter];
+    const second = await waiterAt(first.node, 1001);
+    expect(second.listening).toBe(1);
+    for (const { channel } of [first, second]) expect(await context.master.listeners(channel)).toBe(1);
+  });
+
   it("the token is that of its last round", async () => {
     const [waiter] = await waiters(context, 1);
     const [resource] = claimOf(1).resources as [string];

@@ -17,3 +17,20 @@ it.each(scripts)("%s is known by its sha1", async (name, script) => {
     client.disconnect();
   }
 });
+
+it("a guarded release that may not look at the process gives the key up, and hands it to nobody", async () => {
+  await using masters = await startMasters(1, { say: () => {} });
+  const admin = new Redis(masters.urls[0]!);
+  await admin.acl("SETUSER", "blind", "on", ">secret", "~*", "&*", "+@all", "-info");
+  const blind = admin.duplicate({ username: "blind", password: "secret", enableReadyCheck: false });
+  try {
+    await admin.set("r", "mine", "PX", 60_000);
+    await admin.eval(redlock.enrolScript.source, 1, "r", "w.1", 60_000, 1, 60_000, "", "-");
+    const { source } = redlock.guardedLeaveScript;
+    expect(await blind.eval(source, 1, "r", "60000,11,0,1", "mine")).toBe(1);
+    expect(await admin.get("r")).toBeNull();
+  } finally {
+    blind.disconnect();
+    admin.disconnect();
+  }
+});

@@ -305,6 +305,17 @@ describe.each([1, 2, 3, 5])("%i masters", (count) => {
   });
 });
 
+it("a lock of 9,000 resources is extended and given up whole", async () => {
+  const { redlock } = fleet.open({ on: fleet.masters.slice(0, 1), nodeTimeout: 20_000 });
+  const resources = Array.from({ length: 9000 }, () => fresh());
+  const lock = await redlock.acquire(resources, 60_000);
+  await lock.extend(60_000);
+  expect((await lock.release()).outcome).toBe("released");
+  for (const resource of [resources[0]!, resources.at(-1)!]) {
+    expect(await fleet.values(resource)).toEqual([null, null, null, null, null]);
+  }
+});
+
 describe("votes by client", () => {
   it("tell who was for and who was against", async () => {
     const { redlock, clients } = fleet.open({ on: fleet.masters.slice(0, 3) });

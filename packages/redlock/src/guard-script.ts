@@ -3,7 +3,7 @@
  *
  * `quorlock:guard` marks that this very process has been seen: "run id, epoch, maxTtl, state". Where it is missing, or
  * names another process, the master may have forgotten votes: from then on, for as long as any of them can live,
- * `quorlock:quarantine` lasts, and nothing is voted for. The epoch is random: it tells one loss of memory from the
+ * `quorlock:quarantine` lasts, and nothing is voted for. The epoch is another for each: it tells one loss of memory from the
  * next, where the process stays the same (FLUSHALL). State 2: in quarantine, 1: over, but its fencing counters are not
  * brought back, 0: sound.
  */

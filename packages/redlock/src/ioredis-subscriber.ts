@@ -69,12 +69,9 @@ export class IoredisSubscriber {
 
   async #ask(client: SubscribingClient, channel: string, { changed }: Subscription): Promise<void> {
     try {
-      if (!(await isOfSense(client, channel))) {
-        changed(false);
-        return;
-      }
-      await client.subscribe(channel);
-      if (client === this.#client && client.status === "ready") changed(true);
+      const isHeard = await isOfSense(client, channel);
+      if (isHeard) await client.subscribe(channel);
+      if (client === this.#client && client.status === "ready") changed(isHeard);
     } catch (error) {
       if (client !== this.#client) return;
       // Only the master's own word is a reason; that the connection was lost has been told.
@@ -88,15 +85,20 @@ export class IoredisSubscriber {
   }
 }
 
+/** What a Redis answers to a PING that it does not take just now, or from this user. */
+const refusedPing = /^(NOPERM|MISCONF|LOADING|ERR unknown command)\b/;
+
 /**
- * Whether the master says back what it is told, or has no leave to. In ioredis 5 and 6 an answer to SUBSCRIBE that is
- * none throws where nobody can catch it, and so would end the process: who answers anything at all is not asked.
+ * Whether the master says back what it is told, or why not as a Redis would. In ioredis 5 and 6 an answer to SUBSCRIBE
+ * that is none throws where nobody can catch it, and so would end the process: who answers anything at all is not asked.
  */
 async function isOfSense(client: SubscribingClient, word: string): Promise<boolean> {
   try {
-    return (await client.ping(word)) === word;
+    const said = await client.ping(word);
+    // (By RESP2, where it is subscribed to something else already, it is a list.)
+    return said === word || (Array.isArray(said) && said[1] === word);
   } catch (error) {
-    if (error instanceof Error && error.message.startsWith("NOPERM")) return true;
+    if (error instanceof Error && refusedPing.test(error.message)) return true;
     throw error;
   }
 }

@@ -16,12 +16,12 @@ end
 /** Gives up KEYS `first` to `last` where nobody waits for any, as is nearly always so: then nothing is handed over. */
 export const letGo = `
 local function letGo(first, last, token)
-  local queues = {}
   for index = first, last do
-    if call("GET", KEYS[index]) ~= token then return nil end
-    queues[#queues + 1] = queueOf(KEYS[index])
+    if call("GET", KEYS[index]) ~= token or call("EXISTS", queueOf(KEYS[index])) == 1 then return nil end
   end
-  return call("EXISTS", unpack(queues)) == 0 and call("DEL", unpack(KEYS, first, last))
+  local given = 0
+  for index = first, last do given = given + call("DEL", KEYS[index]) end
+  return given
 end
 `;
 

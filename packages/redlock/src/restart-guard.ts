@@ -24,7 +24,7 @@ const rights: readonly Right[] = ["none", "quarantine", "declare new"];
 
 /**
  * Delayed restarts, done by the clients (PROTOCOL 9, 14.6 to 14.8). A master may come back without votes that it gave.
- * So every script first looks whether the process is the one that it knows: a new one votes for nobody until all that
+ * So whatever claims first looks whether the process is the one that it knows: a new one votes for nobody until all that
  * may be forgotten has expired. Running holds are repaired there meanwhile.
  *
  * For how long that is, all have to agree. Before this client puts any master into quarantine it compares `maxTtl` with
@@ -40,7 +40,7 @@ export class RestartGuard {
   #problem: Error | undefined;
   #first: Promise<void> | undefined;
   #isComparing = false;
-  /** The latest. */
+  /** Drawn at random first, and counted up for each command. */
   #epoch: number | undefined;
   /** Masters that wait for their fencing counters, and since when, by the monotonic clock. */
   readonly #unseeded = new Map<string, { readonly since: number; isBusy: boolean }>();
@@ -186,7 +186,7 @@ export class RestartGuard {
     };
   }
 
-  /** Each is another: what is named by one must not be taken for what is lost later. From 48 random bits on. */
+  /** Never the same again: it names one loss of memory, and must not be taken for the name of a later one. 48 bits. */
   #newEpoch(): number {
     this.#epoch ??= this.#coordinator.runtime.randomBytes(6).reduce((number, byte) => number * 256 + byte, 0);
     this.#epoch = (this.#epoch + 1) % 2 ** 48;

@@ -140,7 +140,7 @@ local given = letGo(1, #KEYS, ARGV[#ARGV])
 if given then return given end
 ${isMine}${queue}${leave}return leave(1, #KEYS, 1, #ARGV)
 `,
-  sha1: "7da72982f9cc9f7c96ac1ec62e104c5780b02e4c",
+  sha1: "c6866d1e41e35fbd663c39550ba7a9234131d280",
 };
 
 /**
@@ -181,12 +181,12 @@ export const guardedLeaveScript: Script = {
 local given = letGo(1, #KEYS, ARGV[#ARGV])
 if given then return given end
 ${isMine}${release}${queue}${leave}${guard}
-watch(string.match(ARGV[1], "^(%d+),(%d+),(%d+),(%d+)$"))
+local isKnown = pcall(watch, string.match(ARGV[1], "^(%d+),(%d+),(%d+),(%d+)$"))
 -- What may have been promised to somebody else is not handed over (PROTOCOL 14.7).
-if inQuarantine() then return release(1, #KEYS, 2, #ARGV) end
+if not isKnown or inQuarantine() then return release(1, #KEYS, 2, #ARGV) end
 return leave(1, #KEYS, 2, #ARGV)
 `,
-  sha1: "ce52fef3555001e30e87e173814c6b569570390c",
+  sha1: "9e2786093377e0c45413720e143d1a76aeced54e",
 };
 
 /**
@@ -291,5 +291,5 @@ for times, kind, keys, number, ticket, patience, proposal in string.gmatch(ARGV[
 end
 return replies
 `,
-  sha1: "04f6ae3f3faf93dc8c096b9a128cdb5483a7e705",
+  sha1: "29356c1a0ed992b09d3278037ff271ef3f08c800",
 };

@@ -6,7 +6,11 @@ const handsOver: readonly Edit[] = [
     line: 'if kind == "r" or kind == "l" and inQuarantine() then',
     instead: 'if kind == "r" then',
   },
-  { file: "scripts.ts", line: "if inQuarantine() then return release(1, #KEYS, 2, #ARGV) end", instead: "" },
+  {
+    file: "scripts.ts",
+    line: "if not isKnown or inQuarantine() then return release(1, #KEYS, 2, #ARGV) end",
+    instead: "",
+  },
 ];
 
 /**

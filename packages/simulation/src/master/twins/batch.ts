@@ -121,7 +121,12 @@ export function guardedLeave(
 ): Reply {
   const given = letGo(call, keys, tokens.at(-1));
   if (given !== undefined) return given;
-  const isQuarantined = inQuarantine(watchBy(rules, call, terms));
+  let isQuarantined = true;
+  try {
+    isQuarantined = inQuarantine(watchBy(rules, call, terms));
+  } catch (error) {
+    if (!(error instanceof ReplyError)) throw error;
+  }
   if (isQuarantined && !rules.handsOverInQuarantine) return release(rules, call, keys, tokens);
   return new Queue(rules, call).leave(keys, tokens);
 }
@@ -138,9 +143,8 @@ export function leave(rules: Rules, call: Call, keys: readonly string[], tokens:
 
 /** `letGo` in the scripts: where nobody waits. */
 function letGo(call: Call, keys: readonly string[], token: string | undefined): Reply | undefined {
-  const isWhole = keys.every((key) => call("GET", key) === token);
-  if (!isWhole || call("EXISTS", ...keys.map(queueOf)) !== 0) return undefined;
-  return call("DEL", ...keys);
+  const isPlain = keys.every((key) => call("GET", key) === token && call("EXISTS", queueOf(key)) === 0);
+  return isPlain ? keys.reduce((given, key) => given + (call("DEL", key) as number), 0) : undefined;
 }
 
 function enrolmentIn({ args, numbers, proposal }: Operation): Enrolment {

@@ -44,10 +44,10 @@ export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
   claimScript: { script: claimScript, writtenFrom: "9c9924bc071fb67ffd18fc5883440a8d26ffada7" },
   enrolScript: { script: enrolScript, writtenFrom: "e44a844454a799127c9ace9076f93f7824ad97e9" },
   releaseScript: { script: releaseScript, writtenFrom: "ef6eb39eeb1327525518368f92b7194f0fd638f7" },
-  leaveScript: { script: leaveScript, writtenFrom: "7da72982f9cc9f7c96ac1ec62e104c5780b02e4c" },
+  leaveScript: { script: leaveScript, writtenFrom: "c6866d1e41e35fbd663c39550ba7a9234131d280" },
   guardedClaimScript: { script: guardedClaimScript, writtenFrom: "86a910dd6f19be7ce8b08e160ec6f75010cd983b" },
-  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "ce52fef3555001e30e87e173814c6b569570390c" },
-  batchScript: { script: batchScript, writtenFrom: "04f6ae3f3faf93dc8c096b9a128cdb5483a7e705" },
+  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "9e2786093377e0c45413720e143d1a76aeced54e" },
+  batchScript: { script: batchScript, writtenFrom: "29356c1a0ed992b09d3278037ff271ef3f08c800" },
 };
 
 /** Twins of the client's scripts; with other rules, those of a mutant's. */
