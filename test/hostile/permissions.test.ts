@@ -34,6 +34,7 @@ async function complaintsUnder(
   // A master that knows no script is sent its text.
   await admin.script("FLUSH");
   await admin.acl("SETUSER", "locks", "reset", "on", ">password", ...rule);
+  await admin.acl("LOG", "RESET");
   const complaints: string[] = [];
   vi.spyOn(console, "warn").mockImplementation((line: string) => void complaints.push(line));
   const client = new Redis(masters.urls[0]!, { username: "locks", password: "password", keyPrefix, db });
@@ -47,12 +48,24 @@ async function complaintsUnder(
     await lock?.verify().catch(() => {});
     await lock?.release();
   }
+  const together = await Promise.all(
+    ["d", "e"].map((name) => redlock.acquire(name, ttl).catch(() => undefined)),
+  );
+  await Promise.all(together.map((lock) => lock?.release()));
   const [inspection] = await redlock.inspect("a");
   if (inspection!.unreachable) complaints.push(inspection!.unreachable.message);
   if (scripts) complaints.push(...(await complaintsOfWaiting(client)));
   client.disconnect();
+  complaints.push(...(await complaintsOfScripts()));
   // (A transaction that must not be discarded stays open, and the next one tells that.)
   return complaints.filter((line) => /NOPERM|permission|inside MULTI/.test(line));
+}
+
+/** What a script was refused, though it may have found another way. */
+async function complaintsOfScripts(): Promise<readonly string[]> {
+  const entries = (await admin.acl("LOG")) as readonly unknown[];
+  const texts = entries.map((entry) => Object.values(entry as object).join(" "));
+  return texts.filter((text) => /\blua\b/.test(text)).map((text) => `no permission: ${text}`);
 }
 
 /** What is said while somebody waits in the queue, and is handed the key. */
