@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import {
   type Lock,
   LockLostError,
@@ -7,6 +9,7 @@ import {
   ScriptedNode,
   type SerializedLock,
 } from "@quorlock/redlock";
+import type { Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
 // The package makes nodes of clients by itself and has no name for it: one of these hears late.
 import { IoredisConnection } from "../../packages/redlock/src/ioredis.ts";
@@ -62,18 +65,21 @@ async function tokenOnAll(resource: string): Promise<string> {
   return values[0]!;
 }
 
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
+
 /** What masters hand over is heard when the test says so. */
 class LateConnection extends IoredisConnection {
   /** What was published meanwhile. */
   readonly held: (() => void)[] = [];
   isLate = false;
 
-  override subscribe(...[channel, hear, changed]: Parameters<IoredisConnection["subscribe"]>): void {
+  override subscribe(...[channel, hear, changed]: Parameters<IoredisConnection["subscribe"]>): unknown {
     const hearLate = (message: string) => {
       if (this.isLate) this.held.push(() => hear(message));
       else hear(message);
     };
-    super.subscribe(channel, hearLate, changed);
+    return super.subscribe(channel, hearLate, changed);
   }
 }
 
@@ -469,6 +475,36 @@ describe("a hold that is passed on as it is", () => {
     await Promise.all(votes);
     const released = (await tap.commands()).filter(({ words }) => words.includes(resource));
     expect(released.map(({ words }) => words)).toEqual([["EVALSHA", leaveScript.sha1, "1", resource, token]]);
+  });
+});
+
+describe("a Redlock that shares its clients with others", () => {
+  /** Made, made to wait, and forgotten, as by who makes one for each request. */
+  async function useOnce(clients: readonly Redis[], resource: string): Promise<void> {
+    const redlock = new Redlock(clients);
+    // (Not by a matcher: the test runner keeps what those are given.)
+    const refused = await redlock
+      .acquire(resource, ttl, { waitTimeout: 300 })
+      .catch((error: Error) => error.name);
+    expect(refused).toBe("ResourceLockedError");
+  }
+
+  it("is listened for no longer than there is anybody who has it", async () => {
+    const resource = fresh();
+    const holder = await hold(resource);
+    const { clients } = fleet.open();
+    const listening = () => fleet.admins[0]!.pubsub("CHANNELS", "quorlock:inbox:*") as Promise<string[]>;
+    const before = (await listening()).length;
+    for (let count = 0; count < 8; count += 1) await useOnce(clients, resource);
+    await until("no more are subscribed than before, and one or two", async () => {
+      collectGarbage();
+      return (await listening()).length <= before + 2;
+    });
+    // The connection is there, for the next one as well.
+    const waiting = new Redlock(clients).acquire(resource, ttl, patient);
+    await untilWaiting(resource, 1);
+    await holder.release();
+    await (await waiting).release();
   });
 });
 

@@ -23,13 +23,14 @@ export interface Connection {
   slotOf?(key: string, forced: boolean): number | undefined;
   /**
    * Listens to a channel from now on, on a connection of its own that ends with this one. `changed` is called when it
-   * is known whether that works, and whenever it changes; with the master's error where it refuses.
+   * is known whether that works, and whenever it changes; with the master's error where it refuses. What is returned has
+   * to be kept: listening may end when nobody has it any more.
    */
   subscribe?(
     channel: string,
     hear: (message: string) => void,
     changed: (isListening: boolean, error?: unknown) => void,
-  ): void;
+  ): unknown;
   /** Called whenever commands can be sent again. Returns how to take the listener away. */
   onReady(listener: () => void): () => void;
   /** Ends the connection, and the user's client, in order. */

@@ -10,6 +10,9 @@ export class Inbox {
   readonly #report: (error: unknown) => void;
   #address = nowhere;
   #hasReported = false;
+  /** Kept, or it might end. */
+  // biome-ignore lint/correctness/noUnusedPrivateClassMembers: kept for as long as this is, nothing else.
+  #subscription: unknown;
 
   /** `report`: why it cannot listen, once. */
   constructor(connection: Connection, report: (error: unknown) => void) {
@@ -42,7 +45,7 @@ export class Inbox {
         resolve();
         if (isListening) onListening();
       };
-      if (this.#connection.subscribe) this.#connection.subscribe(channel, read, changed);
+      if (this.#connection.subscribe) this.#subscription = this.#connection.subscribe(channel, read, changed);
       else resolve();
     });
   }

@@ -5,6 +5,7 @@ export interface SubscribingClient {
   disconnect(): void;
   ping(message: string): Promise<unknown>;
   subscribe(channel: string): Promise<unknown>;
+  unsubscribe(channel: string): Promise<unknown>;
   on(event: string, listener: (...args: string[]) => void): unknown;
 }
 
@@ -16,10 +17,14 @@ interface Subscription {
 /**
  * The connection on which one hears what is published, since one that listens can do little else. Made when first
  * needed. After each reconnect it subscribes anew, and says so only when the master has answered that.
+ *
+ * It lives as long as the user's client, and whoever makes a Redlock for each request never says that it was the last:
+ * so subscriptions are kept by those who made them, and end when they are gone.
  */
 export class IoredisSubscriber {
   readonly #makeClient: () => SubscribingClient | undefined;
-  readonly #subscriptions = new Map<string, Subscription>();
+  readonly #subscriptions = new Map<string, WeakRef<Subscription>>();
+  readonly #gone = new FinalizationRegistry<string>((channel) => this.#unsubscribe(channel));
   #client: SubscribingClient | undefined;
 
   /** `makeClient`: none where the user's client has ended; see {@link reopen}. */
@@ -28,7 +33,8 @@ export class IoredisSubscriber {
   }
 
   subscribe(channel: string, subscription: Subscription): void {
-    this.#subscriptions.set(channel, subscription);
+    this.#subscriptions.set(channel, new WeakRef(subscription));
+    this.#gone.register(subscription, channel);
     if (this.#client?.status === "ready") void this.#ask(this.#client, channel, subscription);
     else this.reopen();
   }
@@ -55,13 +61,15 @@ export class IoredisSubscriber {
       return;
     }
     client.on("ready", () => {
-      for (const [channel, subscription] of this.#subscriptions)
-        void this.#ask(client, channel, subscription);
+      for (const [channel, kept] of this.#subscriptions) {
+        const subscription = kept.deref();
+        if (subscription) void this.#ask(client, channel, subscription);
+      }
     });
     client.on("close", () => {
       if (client === this.#client) this.#tell(false);
     });
-    client.on("message", (channel, message) => this.#subscriptions.get(channel)?.hear(message));
+    client.on("message", (channel, message) => this.#subscriptions.get(channel)?.deref()?.hear(message));
     // Without a listener ioredis prints it. The first connection, which does the work, tells what is wrong.
     client.on("error", () => {});
     client.connect().catch(() => {});
@@ -80,8 +88,14 @@ export class IoredisSubscriber {
     }
   }
 
+  #unsubscribe(channel: string): void {
+    this.#subscriptions.delete(channel);
+    const client = this.#client;
+    if (client?.status === "ready") client.unsubscribe(channel).catch(() => {});
+  }
+
   #tell(isListening: boolean): void {
-    for (const { changed } of this.#subscriptions.values()) changed(isListening);
+    for (const kept of this.#subscriptions.values()) kept.deref()?.changed(isListening);
   }
 }
 

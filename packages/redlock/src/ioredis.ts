@@ -152,10 +152,12 @@ export class IoredisConnection implements Connection {
     channel: string,
     hear: (message: string) => void,
     changed: (isListening: boolean, error?: unknown) => void,
-  ): void {
+  ): unknown {
+    const subscription = { hear, changed };
     // Of how many have heard it, the PUBLISH of a Cluster counts those of one master alone.
     if (this.client.isCluster) changed(false);
-    else this.#subscriber.subscribe(channel, { hear, changed });
+    else this.#subscriber.subscribe(channel, subscription);
+    return subscription;
   }
 
   onReady(listener: () => void): () => void {

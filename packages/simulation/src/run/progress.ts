@@ -19,7 +19,8 @@ export const patient = {
 };
 const waitTimeout = 60_000;
 
-function patientBelow(longestTtl: number): typeof patient {
+/** As patient as who may not ask for a longer ttl can be. */
+export function patientBelow(longestTtl: number): typeof patient {
   if (longestTtl >= patient.ttl) return patient;
   return { ...patient, ttl: longestTtl, nodeTimeout: longestTtl / 3 };
 }

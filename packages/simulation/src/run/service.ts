@@ -21,14 +21,19 @@ export function termsOf(plan: Plan): WaitTerms {
   const calmAt = Math.max(plan.duration, calmFrom(plan)) + network.longestLatency + quarantine;
   // Foreign clients that ask again and again may split the votes, and come first, for as long as they like.
   // (Nor is anybody served in order whose messages are held up for longer than others hold the lock.)
-  const answersInTime = 2 * slowOf(network.latency) < 0.8 * nodeTimeout;
-  const isServed = queue && answersInTime && !clients.some(({ isForeign }) => isForeign);
+  const isServed =
+    queue && answersWithin(0.8 * nodeTimeout, network.latency) && !clients.some(({ isForeign }) => isForeign);
   const { parallel = 1 } = workload;
   return {
     calmAt: 1000 * calmAt,
     longestIdle: isServed ? 1000 * longestIdle : Number.POSITIVE_INFINITY,
     mostOvertaken: isServed ? 2 * clients.length * parallel : Number.POSITIVE_INFINITY,
   };
+}
+
+/** Whether hardly a request and its answer take longer than `time` ms. */
+export function answersWithin(time: number, latency: Latency): boolean {
+  return 2 * slowOf(latency) < time;
 }
 
 /** What hardly a message takes longer than, ms. */
