@@ -478,17 +478,17 @@ describe("a hold that is passed on as it is", () => {
   });
 });
 
-describe("a Redlock that shares its clients with others", () => {
-  /** Made, made to wait, and forgotten, as by who makes one for each request. */
-  async function useOnce(clients: readonly Redis[], resource: string): Promise<void> {
-    const redlock = new Redlock(clients);
-    // (Not by a matcher: the test runner keeps what those are given.)
-    const refused = await redlock
-      .acquire(resource, ttl, { waitTimeout: 300 })
-      .catch((error: Error) => error.name);
-    expect(refused).toBe("ResourceLockedError");
-  }
+/** Made, made to wait, and forgotten, as by who makes one for each request. */
+async function useOnce(clients: readonly Redis[], resource: string): Promise<void> {
+  const redlock = new Redlock(clients);
+  // (Not by a matcher: the test runner keeps what those are given.)
+  const refused = await redlock
+    .acquire(resource, ttl, { waitTimeout: 300 })
+    .catch((error: Error) => error.name);
+  expect(refused).toBe("ResourceLockedError");
+}
 
+describe("a Redlock that shares its clients with others", () => {
   it("is listened for no longer than there is anybody who has it", async () => {
     const resource = fresh();
     const holder = await hold(resource);

@@ -10,9 +10,8 @@ export class Inbox {
   readonly #report: (error: unknown) => void;
   #address = nowhere;
   #hasReported = false;
-  /** Kept, or it might end. */
-  // biome-ignore lint/correctness/noUnusedPrivateClassMembers: kept for as long as this is, nothing else.
-  #subscription: unknown;
+  /** Only kept: it might end when nobody has it. */
+  subscription: unknown;
 
   /** `report`: why it cannot listen, once. */
   constructor(connection: Connection, report: (error: unknown) => void) {
@@ -45,7 +44,7 @@ export class Inbox {
         resolve();
         if (isListening) onListening();
       };
-      if (this.#connection.subscribe) this.#subscription = this.#connection.subscribe(channel, read, changed);
+      if (this.#connection.subscribe) this.subscription = this.#connection.subscribe(channel, read, changed);
       else resolve();
     });
   }
