@@ -51,7 +51,7 @@ async function complaintsUnder(
   const together = await Promise.all(
     ["d", "e"].map((name) => redlock.acquire(name, ttl).catch(() => undefined)),
   );
-  await Promise.all(together.map((lock) => lock?.release()));
+  await Promise.all(together.flatMap((lock) => lock?.release() ?? []));
   const [inspection] = await redlock.inspect("a");
   if (inspection!.unreachable) complaints.push(inspection!.unreachable.message);
   if (scripts) complaints.push(...(await complaintsOfWaiting(client)));

@@ -1,5 +1,5 @@
 import { type NodeError, ResourceLockedError } from "./errors.ts";
-import type { Answer, Fault, LockNode, ReleaseAnswer } from "./node.ts";
+import type { Answer, Fault, LockNode, No, ReleaseAnswer } from "./node.ts";
 import { quorumOf } from "./quorum.ts";
 import type { Round } from "./round.ts";
 
@@ -16,7 +16,10 @@ export interface ExecutionStats {
 const longestRecord = 32;
 
 export type AnyRound = Round<Answer> | Round<ReleaseAnswer>;
-export type Votes = ReadonlyArray<Answer | ReleaseAnswer | Fault | undefined>;
+/** Of a refusal what is told. */
+type Refusal = Pick<No, "vote" | "resource" | "remaining">;
+type Vote = Answer | ReleaseAnswer | Fault | Refusal;
+export type Votes = ReadonlyArray<Vote | undefined>;
 
 /** What is kept of a round in which everybody said yes. */
 const unanimous: Votes = [];
@@ -37,7 +40,7 @@ export class Attempts {
   /** `goesOn`: it is of the same attempt as the one before. Whoever waits asks again and again, and needs no record of that. */
   add(round: AnyRound | Votes, goesOn = false): void {
     const before = goesOn ? this.#rounds.slice(0, -1) : this.#rounds.slice(1 - longestRecord);
-    this.#rounds = before.length === 0 ? [round] : [...before, round];
+    this.#rounds = before.concat([round]);
     if (!("answers" in round)) return;
     round.onClosed(() => {
       this.#rounds = this.#rounds.map((other) => (other === round ? remainderOf(round) : other));
@@ -47,6 +50,12 @@ export class Attempts {
   /** What made the hold, where there is one. */
   get latest(): AnyRound | Votes | undefined {
     return this.#rounds.at(-1);
+  }
+
+  /** What was said in the last round, by the index of the master. */
+  get latestVotes(): Votes {
+    const last = this.#rounds.at(-1);
+    return last ? votesIn(last) : [];
   }
 
   /** Each settles once every master has answered or been given up; none rejects. */
@@ -59,8 +68,7 @@ export class Attempts {
 
   /** What each master said in the last round, for a message. */
   get summary(): string {
-    const last = this.#rounds.at(-1);
-    const votes = last ? votesIn(last) : [];
+    const votes = this.latestVotes;
     const all = this.#nodes.map((node, index) => {
       const answer = voteIn(votes, index);
       const said = answer?.vote === "none" ? answer.error.reason : answer?.vote;
@@ -82,7 +90,7 @@ export class Attempts {
   }
 }
 
-function errorOf(answer: Answer | ReleaseAnswer): NodeError | ResourceLockedError {
+function errorOf(answer: Vote): NodeError | ResourceLockedError {
   if (answer.vote === "none") return answer.error;
   if ("resource" in answer) return new ResourceLockedError(answer.resource, answer.remaining);
   return new ResourceLockedError("the resource", 0);
@@ -97,5 +105,10 @@ function voteIn(votes: Votes, index: number): Votes[number] {
 }
 
 function remainderOf({ answers }: AnyRound): Votes {
-  return answers.every((answer) => answer?.vote === "yes") ? unanimous : answers;
+  if (answers.every((answer) => answer?.vote === "yes")) return unanimous;
+  return answers.map((answer) => (answer && "resource" in answer ? refusalIn(answer) : answer));
+}
+
+function refusalIn({ vote, resource, remaining }: Refusal): Refusal {
+  return { vote, resource, remaining };
 }

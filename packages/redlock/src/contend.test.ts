@@ -1,7 +1,12 @@
 import { getEventListeners } from "node:events";
+import pLimit from "p-limit";
 import { describe, expect, test } from "vitest";
+import { Cancellation } from "./cancellation.ts";
+import { contend } from "./contend.ts";
 import { AbortError, ExecutionError, InvalidArgumentError, ResourceLockedError } from "./errors.ts";
+import { Redlock } from "./redlock.ts";
 import { refusal, settle, VirtualClient, type VirtualSetting, virtualSetting } from "./virtual-time.test.ts";
+import type { WaitingRoom } from "./waiting-room.ts";
 
 const still = { retryJitter: 0 };
 
@@ -493,6 +498,30 @@ describe("acquireConcurrency", () => {
       expect(votes.filter((vote) => vote.at === at).length).toBeLessThanOrEqual(2);
     }
     await setting.time.measure(Promise.allSettled(taken));
+  });
+
+  test("what was refused to others meanwhile is not voted for, where there is a queue to wait in", async () => {
+    const setting = lockedByRival(3, { retryCount: -1 });
+    const inside = Redlock.insideOf(setting.redlock);
+    const { coordinator } = inside;
+    let isContended = false;
+    const room = {
+      isContended: () => isContended,
+      refused: () => {
+        isContended = true;
+      },
+      wait: async () => ({}),
+    } as unknown as WaitingRoom;
+    const limit = pLimit(1);
+    const wish = { resources: ["r"], ttl: 1000, settings: inside.settingsFor(undefined) };
+    const contests = Array.from({ length: 5 }, () =>
+      contend({ coordinator, wish, cancellation: new Cancellation(), limit, room }),
+    );
+    for (const contest of await setting.time.run(Promise.all(contests))) {
+      expect(contest).toMatchObject({ contended: true });
+    }
+    // The second one begins in the moment in which the first is told.
+    expect(votesAt(setting)).toHaveLength(2);
   });
 
   test("extend, verify and release never wait behind it", async () => {

@@ -1,8 +1,8 @@
 import type { LimitFunction } from "p-limit";
 import { type Attempt, attempt, type Wish } from "./acquire.ts";
 import { Attempts } from "./attempts.ts";
-import { type Ballot, contentionIn, ownersIn } from "./ballot.ts";
-import { Cancellation } from "./cancellation.ts";
+import { type Contention, contentionIn, ownersIn } from "./ballot.ts";
+import type { Cancellation } from "./cancellation.ts";
 import type { Coordinator } from "./coordinator.ts";
 import { ExecutionError, type RedlockError, ResourceLockedError } from "./errors.ts";
 import type { Lease } from "./lease.ts";
@@ -10,6 +10,7 @@ import { Patience } from "./patience.ts";
 import { release } from "./release.ts";
 import { randomFraction } from "./runtime.ts";
 import { sleep } from "./sleep.ts";
+import type { Turn } from "./waiting-line.ts";
 import type { WaitingRoom } from "./waiting-room.ts";
 
 /** What came of contending: the lease, or why there is none. */
@@ -41,33 +42,54 @@ export interface Contender {
  */
 export async function contend(contender: Contender): Promise<Contest> {
   const { coordinator, wish, cancellation } = contender;
-  const patience = new Patience(coordinator.runtime, wish.settings);
+  const patience = new Patience(coordinator.runtime, wish.settings, cancellation);
   const attempts = new Attempts(coordinator.nodes);
   const room = patience.isAny ? contender.room : undefined;
   try {
-    if (room?.isContended(wish.resources)) return await waitForTurn(room, contender, patience, attempts);
-    for (let previous: Attempt | undefined; ; ) {
-      let last = await attemptInTurn(contender, patience, attempts);
-      if (room && (last?.outcome === "locked" || last?.outcome === "split")) {
-        room.refused(wish.resources);
-        return await waitForTurn(room, contender, patience, attempts, last.round.answers);
-      }
-      if (last?.outcome === "split") last = await revote(contender, patience, attempts, last);
-      if (last?.lease) return { lease: last.lease, attempts };
-      if (cancellation.reason) {
-        // An aborted acquire leaves nothing behind: it waits for its roll-back, one nodeTimeout at most.
-        await last?.undone;
-        throw cancellation.reason;
-      }
-      if (!last) return previous ? failure(wish, failed(previous), attempts) : crowdedOut(attempts);
-      const pause = patience.pauseAfter(last);
-      if (pause === undefined) return failure(wish, failed(last), attempts);
-      previous = last;
-      await sleep(coordinator.runtime, pause, cancellation);
-      if (cancellation.reason) throw cancellation.reason;
-    }
+    const tried = await attemptUntilRefused(contender, room, patience, attempts);
+    if (!("outcome" in tried)) return tried;
+    patience.waitForTurn();
+    const turn = await room!.wait(wish, patience.ended, attempts);
+    return await contestOf(turn, contender, tried, attempts);
   } finally {
     patience.end();
+  }
+}
+
+/**
+ * The attempts before the queue, or instead of it where there is no room to wait in. With a room it comes to the refusal
+ * after which the turn is waited for. On its own, so that nothing of it is left while thousands wait.
+ */
+async function attemptUntilRefused(
+  contender: Contender,
+  room: WaitingRoom | undefined,
+  patience: Patience,
+  attempts: Attempts,
+): Promise<Contest | Failed> {
+  const { coordinator, wish, cancellation } = contender;
+  for (let previous: Failed | undefined; ; ) {
+    if (room?.isContended(wish.resources)) return notTried(wish);
+    let last = await attemptInTurn(contender, room, patience, attempts);
+    // Others were refused while it stood in line for a place.
+    if (!last && !patience.ended.reason) continue;
+    if (room && (last?.outcome === "locked" || last?.outcome === "split")) {
+      room.refused(wish.resources);
+      return failedWith(last.outcome, contentionIn(last.round.answers), wish);
+    }
+    if (last?.outcome === "split") last = await revote(contender, patience, attempts, last);
+    if (last?.lease) return { lease: last.lease, attempts };
+    if (cancellation.reason) {
+      // An aborted acquire leaves nothing behind: it waits for its roll-back, one nodeTimeout at most.
+      await last?.undone;
+      throw cancellation.reason;
+    }
+    if (!last) return previous ? failure(previous, attempts) : crowdedOut(attempts);
+    const failed = failedWith(last.outcome, contentionIn(last.round.answers), wish);
+    const pause = patience.pauseAfter(last);
+    if (pause === undefined) return failure(failed, attempts);
+    previous = failed;
+    await sleep(coordinator.runtime, pause, cancellation);
+    if (cancellation.reason) throw cancellation.reason;
   }
 }
 
@@ -81,7 +103,7 @@ async function revote(
   attempts: Attempts,
   split: Attempt,
 ): Promise<Attempt> {
-  const { coordinator, wish, cancellation } = contender;
+  const { coordinator, wish } = contender;
   const { runtime, clock } = coordinator;
   let last = split;
   for (let count = 1; count <= mostRevotes; count += 1) {
@@ -89,9 +111,9 @@ async function revote(
     // Rivals that ask again within one round trip of each other split the votes again: spread over some.
     const roundTrip = Math.max(1, clock.now() - last.round.sentAt);
     const spread = Math.min(roundTrip * 2 ** count, Math.max(wish.settings.retryDelay, 50));
-    await patience.timeUp.race(sleep(runtime, randomFraction(runtime) * spread, cancellation));
-    if (cancellation.reason || patience.timeUp.reason) return last;
-    const next = await attemptInTurn(contender, patience, attempts);
+    await sleep(runtime, randomFraction(runtime) * spread, patience.ended);
+    if (patience.ended.reason) return last;
+    const next = await attemptInTurn(contender, undefined, patience, attempts);
     if (!next) return last;
     last = next;
     if (last.outcome !== "split") return last;
@@ -100,9 +122,13 @@ async function revote(
   return last;
 }
 
-/** One attempt, as soon as a place is free; none if there is no place in time. */
+/**
+ * One attempt, as soon as a place is free; none if there is no place in time, or it would very likely be refused, and
+ * there is a room to wait in.
+ */
 function attemptInTurn(
   contender: Contender,
+  room: WaitingRoom | undefined,
   patience: Patience,
   attempts: Attempts,
 ): Promise<Attempt | undefined> {
@@ -112,54 +138,50 @@ function attemptInTurn(
   }
   let begun = false;
   const result = limit(() => {
-    if (patience.timeUp.reason || cancellation.reason) return undefined;
+    if (patience.ended.reason || room?.isContended(wish.resources)) return undefined;
     begun = true;
     return attempt(coordinator, wish, cancellation, attempts);
   });
-  return patience.timeUp.race(cancellation.race(result)).then(() => (begun ? result : undefined));
+  return patience.ended.race(result).then(() => (begun ? result : undefined));
 }
 
-/** Stands in the queue of the masters, until the lock is there or the time to wait is over. */
-async function waitForTurn(
-  room: WaitingRoom,
+/** What came of waiting, when the lock is there or the time to wait is over. */
+async function contestOf(
+  { lease, contention, error }: Turn,
   { wish, cancellation }: Contender,
-  patience: Patience,
+  before: Failed,
   attempts: Attempts,
-  before: Ballot = [],
 ): Promise<Contest> {
-  const ended = new Cancellation();
-  const forget = [cancellation, patience.timeUp].map((end) => end.onCancel(() => ended.cancel(end.reason!)));
-  patience.waitForTurn();
-  const { lease, answers } = await room.wait(wish, ended, attempts);
-  for (const one of forget) one();
+  if (error !== undefined) throw error;
   if (lease && !cancellation.reason) return { lease, attempts };
   // Granted in the moment of giving up.
   if (lease) await release(lease, wish.settings);
   if (cancellation.reason) throw cancellation.reason;
   // Where its time was over before it was its turn to ask, others were in the way.
-  const heard = answers.some(Boolean) ? answers : before;
-  const outcome = heard.length > 0 ? contentionIn(heard).kind : "locked";
-  return failure(wish, { answers: heard, outcome }, attempts);
+  return failure(contention ? failedWith(contention.kind, contention, wish) : before, attempts);
 }
 
+/** Of a ballot that was not won, what is told. */
 interface Failed {
-  readonly answers: Ballot;
   readonly outcome: Attempt["outcome"];
+  readonly resource: string;
+  readonly freeIn: number;
 }
 
-function failure(wish: Wish, last: Failed, attempts: Attempts): Contest {
-  const { resource, freeIn } = contentionIn(last.answers);
-  const contended = last.outcome === "locked" || last.outcome === "split";
-  if (contended) {
-    const error = new ResourceLockedError(resource ?? wish.resources[0]!, freeIn, attempts.stats);
-    return { contended, error };
-  }
-  const why = last.outcome === "late" ? "The votes came too late for any validity to remain" : "No quorum";
+function failedWith(outcome: Attempt["outcome"], { resource, freeIn }: Contention, wish: Wish): Failed {
+  return { outcome, resource: resource ?? wish.resources[0]!, freeIn };
+}
+
+/** Others are in the way, as far as is known. */
+function notTried({ resources }: Wish): Failed {
+  return { outcome: "locked", resource: resources[0]!, freeIn: 0 };
+}
+
+function failure({ outcome, resource, freeIn }: Failed, attempts: Attempts): Contest {
+  const contended = outcome === "locked" || outcome === "split";
+  if (contended) return { contended, error: new ResourceLockedError(resource, freeIn, attempts.stats) };
+  const why = outcome === "late" ? "The votes came too late for any validity to remain" : "No quorum";
   return { contended, error: new ExecutionError(`${why}: ${attempts.summary}`, attempts.stats) };
-}
-
-function failed({ round, outcome }: Attempt): Failed {
-  return { answers: round.answers, outcome };
 }
 
 function crowdedOut(attempts: Attempts): Contest {

@@ -23,4 +23,6 @@ export interface Coordinator {
   readonly leases: Set<Lease>;
   /** Tells the user of a master's fault. */
   readonly report: (error: NodeError) => void;
+  /** Tells the user that a hold was lost before it was released. */
+  readonly lost: (lease: Lease) => void;
 }

@@ -1,5 +1,6 @@
 import type { Coordinator } from "./coordinator.ts";
 import { LockLostError } from "./errors.ts";
+import type { Lock } from "./lock.ts";
 import type { ReleaseResult } from "./release.ts";
 import type { Appointment, Punctual } from "./schedule.ts";
 import type { Settings } from "./settings.ts";
@@ -50,6 +51,8 @@ export class Lease implements Punctual {
    * again (PROTOCOL 14.14), and nothing is extended or released on this side unless it is called for.
    */
   handedOver = false;
+  /** What its taker has of it, and is told about where it is lost. */
+  handle: Lock | undefined;
   /** The reason that is told when its time runs out. */
   whyItRunsOut = "its time ran out before a quorum of masters confirmed an extension";
   /** Called at the release, before anything is sent: may pass the hold on instead, within this process. */
@@ -60,16 +63,14 @@ export class Lease implements Punctual {
   /** Tokens that a master may hold the key under, besides its own. */
   #otherTokens: readonly string[] = none;
   readonly #deadlines: number[];
-  /** The hold's own, kept up to date with the masters'. */
-  #deadline: number;
   #longestTtl: number;
   #endListeners: ReadonlyArray<() => void> = none;
   /** Whether a quorum has ever been known to hold; not so at first for a resumed lease. */
   #established: boolean;
   #unconfirmed = false;
   readonly #resumed: boolean;
-  /** Until when it may be held at most. */
-  #cap = Number.POSITIVE_INFINITY;
+  /** Until when it may be held at most, where there is a limit. */
+  #cap: number | undefined;
   #released = false;
   #lost: LockLostError | undefined;
   #extending: Promise<unknown> | undefined;
@@ -85,7 +86,6 @@ export class Lease implements Punctual {
     this.fencingToken = terms.fencingToken;
     this.#longestTtl = terms.ttl;
     this.#deadlines = [...terms.deadlines];
-    this.#deadline = holdDeadline(this.#deadlines, coordinator.quorum);
     this.#resumed = terms.resumed === true;
     this.#established = !this.#resumed;
     if (this.#established) this.#begin();
@@ -186,15 +186,15 @@ export class Lease implements Punctual {
   onEnd(listener: () => void): () => void {
     this.#endListeners = this.#endListeners.concat(listener);
     return () => {
-      this.#endListeners = this.#endListeners.filter((other) => other !== listener);
+      const others = this.#endListeners.filter((other) => other !== listener);
+      this.#endListeners = others.length === 0 ? none : others;
     };
   }
 
   /** The hold ends at `until`, in lease time, at the latest, however far the masters may extend it. */
   cap(until: number): void {
     // The earliest counts, where several who use one hold cap it.
-    this.#cap = Math.min(this.#cap, until);
-    this.#deadline = Math.min(this.#deadline, until);
+    this.#cap = Math.min(until, this.#cap ?? until);
     this.#watch();
   }
 
@@ -211,7 +211,7 @@ export class Lease implements Punctual {
     if (this.hasEnded) return;
     if (this.#established && this.remaining() === 0) return;
     if (deadline <= this.#deadlines[index]!) return;
-    this.#setDeadline(index, deadline);
+    this.#deadlines[index] = deadline;
     if (!this.#established && this.#deadline > this.coordinator.clock.now()) {
       this.#established = true;
       this.#begin();
@@ -226,7 +226,7 @@ export class Lease implements Punctual {
 
   /** This master said that it does not hold the key. A silent one says nothing, and its deadline stands. */
   refuse(index: number): void {
-    this.#setDeadline(index, never);
+    this.#deadlines[index] = never;
     if (!this.#established || this.hasEnded) return;
     if (this.#deadline === never) this.loseToMajority();
     else this.#watch();
@@ -246,6 +246,7 @@ export class Lease implements Punctual {
     this.#lost = new LockLostError(this.resources, why);
     if (this.#controller) abortWith(this.#controller, this.#lost);
     this.#end();
+    this.coordinator.lost(this);
   }
 
   /** Runs one extension after the other: the answers of two at a time would be mixed up. */
@@ -275,14 +276,15 @@ export class Lease implements Punctual {
     return this.#releasing;
   }
 
-  #setDeadline(index: number, deadline: number): void {
-    this.#deadlines[index] = deadline;
-    this.#deadline = Math.min(this.#cap, holdDeadline(this.#deadlines, this.coordinator.quorum));
+  /** The hold's own: what a quorum of the masters' reaches. */
+  get #deadline(): number {
+    const kept = holdDeadline(this.#deadlines, this.coordinator.quorum);
+    return Math.min(kept, this.#cap ?? kept);
   }
 
-  /** When the holder is to be told, with time to spare before the deadline. */
+  /** When the holder is to be told, with time to spare before the deadline. In whole ms: small integers are no objects. */
   get #due(): number {
-    return this.#deadline - Math.min(longestNotice, this.#longestTtl / 20);
+    return Math.floor(this.#deadline - Math.min(longestNotice, this.#longestTtl / 20));
   }
 
   #begin(): void {

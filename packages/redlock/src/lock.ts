@@ -2,7 +2,6 @@ import type { Attempts, ExecutionStats } from "./attempts.ts";
 import { InvalidArgumentError } from "./errors.ts";
 import type { Lease, LockState } from "./lease.ts";
 import type { ReleaseResult } from "./release.ts";
-import type { Runtime } from "./runtime.ts";
 import type { Settings } from "./settings.ts";
 
 /** What a lock asks of the Redlock that granted it. */
@@ -27,14 +26,12 @@ export interface SerializedLock {
  */
 export class Lock implements AsyncDisposable {
   readonly #owner: LockOwner;
-  readonly #runtime: Runtime;
   readonly #lease: Lease;
   #attempts: Attempts;
 
   /** @internal Locks come from {@link Redlock.acquire}. */
-  constructor(owner: LockOwner, runtime: Runtime, lease: Lease, attempts: Attempts) {
+  constructor(owner: LockOwner, lease: Lease, attempts: Attempts) {
     this.#owner = owner;
-    this.#runtime = runtime;
     this.#lease = lease;
     this.#attempts = attempts;
   }
@@ -63,7 +60,7 @@ export class Lock implements AsyncDisposable {
   /** When the lock runs out by this machine's wall clock, ms since the epoch; 0 once lost or released. */
   get expiration(): number {
     const left = this.remaining();
-    return left > 0 ? Math.floor(this.#runtime.wall() + left) : 0;
+    return left > 0 ? Math.floor(this.#lease.coordinator.runtime.wall() + left) : 0;
   }
 
   /** The votes of the latest acquire or extension, as in redlock 5. */

@@ -12,8 +12,8 @@ const mostAsked = 100;
 
 /** How much longer to contend: by a count of retries, or by the time that `waitTimeout` allows. */
 export class Patience {
-  /** Cancelled when the time is over. */
-  readonly timeUp: Cancellation = new Cancellation();
+  /** Cancelled when the time is over, or the caller has cancelled. */
+  readonly ended: Cancellation = new Cancellation();
   readonly #runtime: Runtime;
   readonly #settings: Settings;
   readonly #begun: number;
@@ -21,10 +21,11 @@ export class Patience {
   #attempts = 0;
   #retries = 0;
 
-  constructor(runtime: Runtime, settings: Settings) {
+  constructor(runtime: Runtime, settings: Settings, cancellation: Cancellation) {
     this.#runtime = runtime;
     this.#settings = settings;
     this.#begun = runtime.monotonic();
+    cancellation.onCancel(() => this.ended.cancel(cancellation.reason!));
     if (settings.waitTimeout !== undefined) this.#endAfter(settings.waitTimeout);
   }
 
@@ -73,7 +74,7 @@ export class Patience {
     // (A longer one lasts for ever, as far as a timer can tell.)
     if (delay > longestTimer) return;
     this.#timer = this.#runtime.setTimer(
-      () => this.timeUp.cancel(new Error("the time to wait is over")),
+      () => this.ended.cancel(new Error("the time to wait is over")),
       Math.ceil(delay),
     );
   }

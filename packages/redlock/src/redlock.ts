@@ -154,6 +154,11 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   #quit: Promise<void> | undefined;
   /** Cancelled by `quit`. */
   readonly #closed = new Cancellation();
+  /** What `acquire` comes to: one function for all that wait. */
+  readonly #lockFrom = (contest: Entered): Lock => {
+    if (!contest.lease) throw contest.error;
+    return contest.lock ?? this.#lockOf(contest.lease, contest.attempts);
+  };
 
   /**
    * @param clients one for each master; the masters must not replicate to one another.
@@ -201,6 +206,9 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       leases,
       isQueued: nodes.every((node) => node.queue),
       report,
+      lost: ({ handle }) => {
+        for (const lock of handle ? handlesWith(handle) : []) this.#tell(() => void this.emit("lost", lock));
+      },
     };
     if (options?.clockWatch) this.#watchClocks(options.clockWatch === true ? {} : options.clockWatch);
     const nodeTimeout = this.#settings.nodeTimeout ?? defaultNodeTimeout;
@@ -215,10 +223,9 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
    * @throws ResourceLockedError when it stayed locked; ExecutionError when no quorum answered; AbortError;
    * InvalidArgumentError before anything is sent.
    */
-  async acquire(resources: string | readonly string[], ttl: number, options?: AcquireOptions): Promise<Lock> {
-    const contest = await this.#contend(resources, ttl, this.#settingsFor(options), options);
-    if (!contest.lease) throw contest.error;
-    return contest.lock ?? this.#lockOf(contest.lease, contest.attempts);
+  acquire(resources: string | readonly string[], ttl: number, options?: AcquireOptions): Promise<Lock> {
+    // Not awaited here: thousands may wait, and suspended functions are most of what that takes.
+    return this.#contend(resources, ttl, options).then(this.#lockFrom);
   }
 
   /**
@@ -231,7 +238,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     options?: AcquireOptions,
   ): Promise<Lock | null> {
     const once = { ...this.#settingsFor(options), retryCount: 0, waitTimeout: undefined };
-    const contest = await this.#contend(resources, ttl, once, options);
+    const contest = await this.#contend(resources, ttl, options, once);
     if (contest.lease) return contest.lock ?? this.#lockOf(contest.lease, contest.attempts);
     if (contest.contended) return null;
     throw contest.error;
@@ -350,7 +357,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       settingsFor: (options) => redlock.#settingsFor(options),
       lockOf: (lease, attempts) => redlock.#lockOf(lease, attempts),
       contend: async (resources, ttl, settings, signal) => {
-        const contest = await redlock.#contend(resources, ttl, settings, { signal });
+        const contest = await redlock.#contend(resources, ttl, { signal }, settings);
         return contest.lease ? redlock.#lockOf(contest.lease, contest.attempts) : contest.error;
       },
     };
@@ -380,9 +387,10 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   async #contend(
     resources: string | readonly string[],
     ttl: number,
-    settings: Settings,
-    { signal, within }: AcquireOptions = {},
+    options: AcquireOptions | undefined,
+    settings: Settings = this.#settingsFor(options),
   ): Promise<Entered> {
+    const { signal, within } = options ?? {};
     const wish = { resources: resourceList(resources), ttl, settings };
     checkTtl(ttl, settings);
     this.#checkTogether(wish.resources);
@@ -460,14 +468,10 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   }
 
   #lockOf(lease: Lease, attempts: Attempts): Lock {
-    const lock = this.#reentrancy
+    lease.handle = this.#reentrancy
       ? new ReentrantLock(this, lease, attempts)
-      : new Lock(this, this.#coordinator.runtime, lease, attempts);
-    lease.onEnd(() => {
-      if (!lease.lost) return;
-      for (const handle of handlesWith(lock)) this.#tell(() => void this.emit("lost", handle));
-    });
-    return lock;
+      : new Lock(this, lease, attempts);
+    return lease.handle;
   }
 
   /** A listener's mistake is an uncaught exception of its own: it stops no round and ends no hold half-way. */

@@ -25,7 +25,7 @@ export class ReentrantLock extends Lock {
 
   /** @internal */
   constructor(owner: LockOwner, lease: Lease, attempts: Attempts, entry?: Entry) {
-    super(owner, lease.coordinator.runtime, lease, attempts);
+    super(owner, lease, attempts);
     this.#entry = entry;
     this.#resources = entry?.turn.resources ?? lease.resources;
     this.#handles = entry ? entry.outer.#handles : new Set();

@@ -44,7 +44,8 @@ export class Renewal implements Punctual {
   readonly #lease: Lease;
   readonly #ttl: number;
   readonly #settings: Settings;
-  readonly #holdUntil: number;
+  /** Where `maxHoldTime` is given. */
+  readonly #holdUntil: number | undefined;
   #next: Appointment | undefined;
   #stopped = false;
 
@@ -52,9 +53,10 @@ export class Renewal implements Punctual {
     this.#lease = lease;
     this.#ttl = ttl;
     this.#settings = settings;
-    const { maxHoldTime = Number.POSITIVE_INFINITY } = settings;
-    this.#holdUntil = lease.coordinator.clock.now() + maxHoldTime;
-    lease.cap(this.#holdUntil);
+    if (settings.maxHoldTime !== undefined) {
+      this.#holdUntil = lease.coordinator.clock.now() + settings.maxHoldTime;
+      lease.cap(this.#holdUntil);
+    }
     this.#schedule();
   }
 
@@ -82,7 +84,8 @@ export class Renewal implements Punctual {
   async #renew(): Promise<void> {
     const lease = this.#lease;
     if (lease.handedOver) return;
-    const rest = Math.floor(this.#holdUntil - lease.coordinator.clock.now());
+    const holdUntil = this.#holdUntil ?? Number.POSITIVE_INFINITY;
+    const rest = Math.floor(holdUntil - lease.coordinator.clock.now());
     const ttl = Math.min(this.#ttl, rest);
     if (rest < this.#ttl)
       lease.whyItRunsOut = `it was held for maxHoldTime, ${this.#settings.maxHoldTime} ms`;

@@ -22,26 +22,20 @@ export async function hold<T>(
 ): Promise<T> {
   const lease = Lock.leaseOf(lock);
   const renewal = new Renewal(lease, ttl, settings);
-  const { signal, unlink } = callersSignal ? linked(lock.signal, callersSignal) : notLinked(lock.signal);
+  const link = callersSignal && linked(lock.signal, callersSignal);
   try {
-    return await routine(signal, lock);
+    return await routine(link?.signal ?? lock.signal, lock);
   } finally {
-    unlink();
+    link?.unlink();
     renewal.stop();
     // A lock that was handed over as JSON is for the other process to release.
     if (!lease.handedOver) await lock.release();
   }
 }
 
-function nothing(): void {}
-
 interface Linked {
   readonly signal: AbortSignal;
   readonly unlink: () => void;
-}
-
-function notLinked(signal: AbortSignal): Linked {
-  return { signal, unlink: nothing };
 }
 
 /** Aborts with whichever is first. Not `AbortSignal.any`: that stays tied to a long-lived signal. */

@@ -1,7 +1,7 @@
 import type { Wish } from "./acquire.ts";
 import type { Attempts } from "./attempts.ts";
 import { pauseBetween, pauseUntilGone } from "./backoff.ts";
-import { contentionIn, ownersIn } from "./ballot.ts";
+import { type Ballot, type Contention, contentionIn, ownersIn } from "./ballot.ts";
 import { Cancellation } from "./cancellation.ts";
 import { EnrolmentClaim } from "./claim.ts";
 import type { Coordinator } from "./coordinator.ts";
@@ -11,9 +11,8 @@ import { Lease } from "./lease.ts";
 import type { Answer } from "./node.ts";
 import { spareOf } from "./quorum.ts";
 import { Round } from "./round.ts";
-import type { Timer } from "./runtime.ts";
+import { longestTimer, type Timer } from "./runtime.ts";
 import { nodeTimeoutFor } from "./settings.ts";
-import { sleep } from "./sleep.ts";
 import { isOfWaiter, newToken } from "./token.ts";
 import { holdDeadline, never, nodeDeadline } from "./validity.ts";
 
@@ -27,11 +26,20 @@ const patienceInHeartbeats = 3;
 const leastFraction = 1 / 2;
 
 /**
+ * Told once how a stay has ended: with the lease, or without one when it has left all queues; then with the error, where
+ * the user's backoff has failed.
+ */
+export type OnOver = (lease: Lease | undefined, error?: unknown) => void;
+
+/**
  * One stay in the queues of the resources: PROTOCOL 7. It enrols with all masters, which is a vote as well, and from
  * then on waits to be handed their keys. Enrolling again is its heartbeat, and finds what a lost message has hidden.
  *
  * Each enrolment is a round of its own, with a fresh token (14.3). A vote counts only in the round that asked for it,
  * from that round's send on (14.4), whether it comes as the reply or later, as a push.
+ *
+ * It goes from one event to the next, instead of awaiting them: thousands may stand at a time, and suspended functions
+ * would be most of what each of them takes.
  */
 export class Waiter implements Listener {
   readonly #coordinator: Coordinator;
@@ -39,23 +47,28 @@ export class Waiter implements Listener {
   readonly #wish: Wish;
   readonly #ticket: number;
   readonly #attempts: Attempts;
+  readonly #onOver: OnOver;
   readonly #id: string;
   /** The fencing token that it proposes. */
   #proposal: number | undefined;
-  /** Cancelled when it is granted, or no longer wanted. */
-  readonly #settled = new Cancellation();
+  /** Granted, or no longer wanted. */
+  #isOver = false;
   #count = 0;
   /** The votes of this round; `undefined` while none may count. */
   #claim: EnrolmentClaim | undefined;
+  /** When the round was begun. */
+  #sentAt = never;
+  /** The round, until it is closed. */
   #round: Round<Answer> | undefined;
-  /** What was said in the rounds before. */
-  #before: ReadonlyArray<Answer | undefined> = [];
+  /** What the masters said in the last round that is closed. */
+  #contention: Contention | undefined;
   #deadlines: number[] = [];
   #counters: (number | undefined)[] = [];
-  /** While the fencing token is stored: then no other round may begin. */
-  #fencing: Promise<void> | undefined;
+  /** While the fencing token is stored, how to end that: then no other round may begin. */
+  #fencing: Cancellation | undefined;
   #lease: Lease | undefined;
-  #nap = new Cancellation();
+  /** Runs while the next round is waited for. */
+  #nap: Timer | undefined;
   /** Runs from the first vote of a round on. */
   #impatience: Timer | undefined;
   #hasYielded = false;
@@ -68,20 +81,22 @@ export class Waiter implements Listener {
     wish: Wish,
     ticket: number,
     attempts: Attempts,
+    onOver: OnOver,
   ) {
     this.#coordinator = coordinator;
     this.#handOvers = handOvers;
     this.#wish = wish;
     this.#ticket = ticket;
     this.#attempts = attempts;
+    this.#onOver = onOver;
     this.#id = newToken(coordinator.runtime);
     this.#propose();
   }
 
-  /** What the masters said last. */
-  get answers(): ReadonlyArray<Answer | undefined> {
-    const answers = this.#round?.answers ?? [];
-    return answers.map((answer, index) => answer ?? this.#before[index]);
+  /** What the masters said last, if anything. */
+  get contention(): Contention | undefined {
+    const heard = this.#round?.answers.some(Boolean) ? contentionIn(this.#round.answers) : undefined;
+    return this.#contention ?? heard;
   }
 
   /** Whether somebody else was in the way, on any master. */
@@ -89,33 +104,18 @@ export class Waiter implements Listener {
     return this.#wasRefused;
   }
 
-  /** Waits until the lock is granted, or `ended` is cancelled: then it has left all queues. */
-  async wait(ended: Cancellation): Promise<Lease | undefined> {
+  /** Stands in the queues from now on, until the lock is granted or it gives up. */
+  stand(): void {
     this.#handOvers.add(this.#id, this);
-    const forget = ended.onCancel(() => this.#settle());
-    try {
-      while (!this.#settled.reason) {
-        await this.#stand();
-        await this.#fencing;
-      }
-    } catch (error) {
-      // The user's backoff has failed.
-      this.#settle();
-      this.#depart();
-      await this.#leave();
-      throw error;
-    } finally {
-      forget();
-    }
-    if (this.#lease) {
-      this.#lease.onEnd(() => this.#depart());
-      if (this.#lease.hasEnded) this.#depart();
-      return this.#lease;
-    }
+    this.#enrol();
+  }
+
+  /** An acquire that was given up leaves nothing behind: it waits for that, one nodeTimeout at most. */
+  giveUp(error?: unknown): void {
+    if (this.#isOver) return;
+    this.#end();
     this.#depart();
-    // An acquire that was given up leaves nothing behind: it waits for that, one nodeTimeout at most.
-    await this.#leave();
-    return undefined;
+    this.#leave(() => this.#onOver(undefined, error));
   }
 
   #depart(): void {
@@ -131,32 +131,40 @@ export class Waiter implements Listener {
     this.#wake();
   }
 
-  /** One round, and the time until the next. */
-  async #stand(): Promise<void> {
-    const round = this.#enrol();
-    await this.#settled.race(round.closed);
-    if (this.#settled.reason) return;
+  /** All masters have answered the round, or had their time to: how long until the next one. */
+  #roundClosed(answers: Ballot): void {
+    // While its fencing token is stored nothing else is done.
+    if (this.#isOver || this.#fencing) return;
+    try {
+      this.#prepareNext(answers);
+    } catch (error) {
+      // The user's backoff has failed.
+      this.giveUp(error);
+    }
+  }
+
+  #prepareNext(answers: Ballot): void {
     const { runtime, nodes } = this.#coordinator;
-    const faults = round.answers.filter((answer) => answer?.vote === "none").length;
+    const faults = answers.filter((answer) => answer?.vote === "none").length;
     if (faults > spareOf(nodes.length)) {
       // 14.11 Half cut off it would be the first at a few masters, and keep everybody waiting: it keeps its ticket only.
-      await this.#settled.race(this.#leave());
-      await this.#sleep(pauseBetween(this.#wish.settings, runtime, this.#count));
+      const pause = pauseBetween(this.#wish.settings, runtime, this.#count);
+      this.#leave(() => this.#sleep(pause));
     } else if (this.#hasVotes && !this.#hasYielded) {
       // Some votes, but no quorum: what rivals hold of each other must come to one of them. The next round gives
       // these votes up, before it is sent, and to whoever is first, which may be this waiter again.
       this.#hasYielded = true;
+      this.#enrol();
     } else {
       this.#hasYielded = false;
-      await this.#sleep(this.#untilNext(round));
+      this.#sleep(this.#untilNext(answers));
     }
   }
 
-  #enrol(): Round<Answer> {
+  #enrol(): void {
     const { nodes, runtime, clock, report } = this.#coordinator;
     const { resources, ttl, settings } = this.#wish;
     if (this.#hasVotes) this.#propose();
-    this.#before = this.answers;
     this.#forgetVotes();
     this.#isWoken = false;
     this.#count += 1;
@@ -180,10 +188,16 @@ export class Waiter implements Listener {
         return false;
       },
     });
-    round.onClosed(() => claim.giveUp());
+    this.#sentAt = round.sentAt;
     this.#round = round;
     this.#attempts.add(round, this.#count > 1);
-    return round;
+    round.onClosed(() => {
+      claim.giveUp();
+      // What it came to is kept, and not the round: whoever waits, waits for long.
+      this.#round = undefined;
+      this.#contention = contentionIn(round.answers);
+      this.#roundClosed(round.answers);
+    });
   }
 
   /** A vote of this round: from its send on the master keeps the key for the ttl, or longer. */
@@ -191,34 +205,42 @@ export class Waiter implements Listener {
     const { quorum, clock } = this.#coordinator;
     const { ttl, settings } = this.#wish;
     const claim = this.#claim!;
-    const deadline = nodeDeadline(this.#round!.sentAt, ttl, settings.driftFactor);
+    const deadline = nodeDeadline(this.#sentAt, ttl, settings.driftFactor);
     this.#deadlines[index] = deadline;
     this.#counters[index] = counter;
     // A vote behind the quorum's still prolongs the hold.
     if (this.#lease) this.#lease.renew(index, deadline);
-    if (this.#settled.reason || this.#fencing) return;
+    if (this.#isOver || this.#fencing) return;
     const left = holdDeadline(this.#deadlines, quorum) - clock.now();
     // Long after the round the masters have set the keys anew, but only another round tells for how long.
-    const isFresh = left >= ttl * leastFraction || this.#round!.isOpen;
+    const isFresh = left >= ttl * leastFraction || this.#round !== undefined;
     if (left > settings.minimumValidity && isFresh) {
       if (claim.proposal === undefined) this.#grant(claim);
-      else this.#fencing = this.#fence(claim);
+      else void this.#fence(claim);
     } else if (left > never) this.#wake();
     // Where the others went is found out soon, and what rivals hold of each other comes to one of them.
-    else this.#impatience ??= this.#coordinator.runtime.setTimer(() => this.#wake(), this.#round!.timeout);
+    else {
+      const timeout = nodeTimeoutFor(ttl, settings);
+      this.#impatience ??= this.#coordinator.runtime.setTimer(() => this.#wake(), timeout);
+    }
   }
 
   #grant(claim: EnrolmentClaim, fencingToken?: number): void {
     const { resources, token, ttl } = claim;
     const terms = { resources, token, ttl, deadlines: this.#deadlines, fencingToken };
     // What was handed over is no answer of the round.
-    const votes = this.answers.map((answer, index) =>
-      this.#deadlines[index] === never ? answer : ({ vote: "yes", remaining: ttl } as const),
+    const { latestVotes } = this.#attempts;
+    const votes = this.#deadlines.map((deadline, index) =>
+      deadline === never ? latestVotes[index] : ({ vote: "yes", remaining: ttl } as const),
     );
     this.#attempts.add(votes, true);
-    this.#lease = new Lease(this.#coordinator, terms);
-    claim.lease = this.#lease;
-    this.#settle();
+    const lease = new Lease(this.#coordinator, terms);
+    this.#lease = lease;
+    claim.lease = lease;
+    this.#end();
+    lease.onEnd(() => this.#depart());
+    if (lease.hasEnded) this.#depart();
+    this.#onOver(lease);
   }
 
   /** With all votes that it needs, it is granted as soon as its fencing token is stored. */
@@ -226,13 +248,20 @@ export class Waiter implements Listener {
     const { quorum, clock } = this.#coordinator;
     const { settings } = this.#wish;
     const deadlines = this.#deadlines;
-    const token = await fence(this.#coordinator, claim, settings, this.#counters, deadlines, this.#settled);
+    const ended = new Cancellation();
+    this.#fencing = ended;
+    this.#endNap();
+    const token = await fence(this.#coordinator, claim, settings, this.#counters, deadlines, ended);
     this.#fencing = undefined;
     // (It may have left meanwhile.)
-    if (this.#settled.reason || claim !== this.#claim) return;
+    if (this.#isOver) return;
     if (token !== undefined && holdDeadline(deadlines, quorum) - clock.now() > settings.minimumValidity) {
       this.#grant(claim, token);
-    } else this.#wake();
+      return;
+    }
+    // Else another round, as soon as this one is over.
+    if (this.#round) this.#wake();
+    else this.#enrol();
   }
 
   /**
@@ -253,23 +282,34 @@ export class Waiter implements Listener {
   }
 
   /** Hand-overs come by themselves where all take part. Foreign holders, and masters that are not heard, are asked. */
-  #untilNext(round: Round<Answer>): number {
+  #untilNext(answers: Ballot): number {
     const { runtime } = this.#coordinator;
     if (this.#isWoken) return 0;
-    const isTold = this.#handOvers.isListening && ownersIn(round.answers).every(isOfWaiter);
+    const isTold = this.#handOvers.isListening && ownersIn(answers).every(isOfWaiter);
     const asked = isTold ? this.#heartbeat : pauseBetween(this.#wish.settings, runtime, this.#count);
-    const { freeIn } = contentionIn(round.answers);
+    const { freeIn } = this.#contention!;
     return Math.min(this.#heartbeat, asked, pauseUntilGone(freeIn, runtime));
   }
 
-  async #sleep(delay: number): Promise<void> {
-    this.#nap = new Cancellation();
-    await sleep(this.#coordinator.runtime, delay, this.#settled.reason ? this.#settled : this.#nap);
+  #sleep(delay: number): void {
+    if (this.#isOver) return;
+    this.#nap = this.#coordinator.runtime.setTimer(
+      () => this.#wake(),
+      Math.min(Math.ceil(delay), longestTimer),
+    );
   }
 
+  /** There is news, or it is time: the next round begins, as soon as this one is over. */
   #wake(): void {
     this.#isWoken = true;
-    this.#nap.cancel(new Error("there is news"));
+    if (!this.#nap) return;
+    this.#endNap();
+    this.#enrol();
+  }
+
+  #endNap(): void {
+    this.#nap?.cancel();
+    this.#nap = undefined;
   }
 
   #endImpatience(): void {
@@ -277,10 +317,11 @@ export class Waiter implements Listener {
     this.#impatience = undefined;
   }
 
-  #settle(): void {
+  #end(): void {
+    this.#isOver = true;
+    this.#endNap();
     this.#endImpatience();
-    this.#settled.cancel(new Error("it is over"));
-    this.#wake();
+    this.#fencing?.cancel(new Error("it is over"));
   }
 
   /** From here on no vote of the round counts, whatever comes in (14.4). */
@@ -293,11 +334,11 @@ export class Waiter implements Listener {
   }
 
   /** Removes the place from every queue, and passes on what it was handed, behind all that was sent before. */
-  #leave(): Promise<void> {
+  #leave(onLeft: () => void): void {
     const { nodes, cleanUps } = this.#coordinator;
     const { resources, ttl, settings } = this.#wish;
     this.#forgetVotes();
     const leftover = { resources, tokens: [`${this.#id}.${this.#count}`], ttl };
-    return cleanUps.remove(leftover, nodes, nodeTimeoutFor(ttl, settings)).closed;
+    cleanUps.remove(leftover, nodes, nodeTimeoutFor(ttl, settings)).onClosed(onLeft);
   }
 }

@@ -1,6 +1,4 @@
-import type { Wish } from "./acquire.ts";
-import type { Attempts } from "./attempts.ts";
-import type { Ballot } from "./ballot.ts";
+import type { Contention } from "./ballot.ts";
 import type { Cancellation } from "./cancellation.ts";
 import type { Coordinator } from "./coordinator.ts";
 import type { HandOvers } from "./hand-overs.ts";
@@ -8,26 +6,26 @@ import type { Lease } from "./lease.ts";
 import { type Caller, passOn } from "./pass-on.ts";
 import { type ReleaseResult, release } from "./release.ts";
 import type { Settings } from "./settings.ts";
-import { Waiter } from "./waiter.ts";
+import { type OnOver, Waiter } from "./waiter.ts";
 
-/** What came of waiting. Without a lease: what the masters said last. */
+/** What came of waiting. Without a lease: what the masters said last, if anything, or the error of the user's backoff. */
 export interface Turn {
   readonly lease?: Lease | undefined;
-  readonly answers: Ballot;
+  readonly contention?: Contention | undefined;
+  readonly error?: unknown;
 }
 
-interface Place extends Caller {
+/** One who waits. */
+export interface Place extends Caller {
   readonly ticket: number;
-  readonly ended: Cancellation;
   readonly resolve: (turn: Turn) => void;
-  readonly reject: (error: unknown) => void;
 }
 
 export interface LineEvents {
-  /** Somebody else has it. */
-  readonly refused: () => void;
-  /** Nobody stands here any more. */
-  readonly emptied: () => void;
+  /** Somebody else has one of them. */
+  refused(resources: readonly string[]): void;
+  /** Nobody stands in the line of this key any more. */
+  emptied(key: string): void;
 }
 
 /** So many are served in one turn at most, however many wait in this process. */
@@ -42,8 +40,9 @@ const longestTurn = 16;
 export class WaitingLine {
   readonly #coordinator: Coordinator;
   readonly #handOvers: HandOvers;
+  readonly #key: string;
   readonly #events: LineEvents;
-  readonly #places: Place[] = [];
+  #places: Place[] = [];
   /** Who stands in the masters' queues. */
   #waiter: Waiter | undefined;
   /** The lock, while it is here. */
@@ -54,21 +53,23 @@ export class WaitingLine {
   #turnsLeft = 0;
   /** Settles when the lock has been passed on, while it is. */
   #passing: Promise<ReleaseResult> | undefined;
-  #answers: Ballot = [];
+  /** What the masters said last to one who stood in their queues. */
+  #contention: Contention | undefined;
 
-  constructor(coordinator: Coordinator, handOvers: HandOvers, events: LineEvents) {
+  constructor(coordinator: Coordinator, handOvers: HandOvers, key: string, events: LineEvents) {
     this.#coordinator = coordinator;
     this.#handOvers = handOvers;
+    this.#key = key;
     this.#events = events;
   }
 
-  join(wish: Wish, ticket: number, ended: Cancellation, attempts: Attempts): Promise<Turn> {
-    return new Promise((resolve, reject) => {
-      const place = { wish, ticket, ended, attempts, resolve, reject };
-      this.#places.push(place);
-      ended.onCancel(() => this.#giveUp(place));
-      this.#goOn();
-    });
+  /** Until `ended` is cancelled. */
+  join(place: Place, ended: Cancellation): void {
+    // Most are alone in their line, and a list that has grown has room for many.
+    if (this.#places.length === 0) this.#places = [place];
+    else this.#places.push(place);
+    ended.onCancel(() => this.#giveUp(place));
+    this.#goOn();
   }
 
   /** Settles when the lock is not on its way from one to the next, for `quit`. */
@@ -76,12 +77,14 @@ export class WaitingLine {
     return Promise.resolve(this.#passing);
   }
 
-  /** Where it is the first, its waiter has to leave the masters' queues before. */
   #giveUp(place: Place): void {
-    if (this.#places[0] === place && this.#waiter) return;
-    if (!this.#remove(place)) return;
-    place.resolve({ answers: this.#waiter?.answers ?? this.#answers });
-    this.#goOn();
+    if (this.#places[0] === place && this.#waiter) {
+      // It is the first: its waiter has to leave the masters' queues before.
+      this.#waiter.giveUp();
+    } else if (this.#remove(place)) {
+      place.resolve({ contention: this.#waiter?.contention ?? this.#contention });
+      this.#goOn();
+    }
   }
 
   #remove(place: Place): boolean {
@@ -94,35 +97,34 @@ export class WaitingLine {
   #goOn(): void {
     if (this.#waiter || this.#passing || (this.#lease && this.#turnsLeft > 0)) return;
     const first = this.#places[0];
-    if (first) void this.#stand(first);
-    else if (!this.#lease) this.#events.emptied();
+    if (first) this.#stand(first);
+    else if (!this.#lease) this.#events.emptied(this.#key);
   }
 
-  async #stand(place: Place): Promise<void> {
-    const { wish, ticket, ended, attempts } = place;
-    const waiter = new Waiter(this.#coordinator, this.#handOvers, wish, ticket, attempts);
-    this.#waiter = waiter;
-    let lease: Lease | undefined;
-    try {
-      lease = await waiter.wait(ended);
-    } catch (error) {
-      place.reject(error);
-    }
+  #stand(place: Place): void {
+    const { wish, ticket, attempts } = place;
+    const onOver: OnOver = (lease, error) => this.#stood(place, lease, error);
+    this.#waiter = new Waiter(this.#coordinator, this.#handOvers, wish, ticket, attempts, onOver);
+    this.#waiter.stand();
+  }
+
+  #stood(place: Place, lease: Lease | undefined, error: unknown): void {
+    const { contention, wasRefused } = this.#waiter!;
     this.#waiter = undefined;
-    this.#answers = waiter.answers;
-    if (waiter.wasRefused) this.#events.refused();
+    this.#contention = contention;
+    if (wasRefused) this.#events.refused(place.wish.resources);
     this.#remove(place);
     if (lease) {
       this.#turnsLeft = Math.min(this.#places.length, longestTurn);
       this.#hold(lease, place);
     }
-    place.resolve({ lease, answers: waiter.answers });
+    place.resolve({ lease, contention, error });
     this.#goOn();
   }
 
   #hold(lease: Lease, { wish, attempts }: Caller): void {
     this.#lease = lease;
-    // Not the whole place: what ended its wait would be kept with it.
+    // Not the whole place: the promise that it waited for would be kept with it.
     this.#holder = { wish, attempts };
     lease.passOn = (settings) => this.#released(lease, settings);
     lease.onEnd(() => {
@@ -155,7 +157,7 @@ export class WaitingLine {
     this.#passing = undefined;
     if (heir) {
       this.#hold(heir, next);
-      if (this.#remove(next)) next.resolve({ lease: heir, answers: [] });
+      if (this.#remove(next)) next.resolve({ lease: heir });
       // It has given up meanwhile: on to whoever is next.
       else void release(heir, settings);
     } else this.#lease = undefined;

@@ -4,7 +4,7 @@ import type { Cancellation } from "./cancellation.ts";
 import type { Coordinator } from "./coordinator.ts";
 import { HandOvers } from "./hand-overs.ts";
 import { nodeTimeoutFor } from "./settings.ts";
-import { type Turn, WaitingLine } from "./waiting-line.ts";
+import { type LineEvents, type Turn, WaitingLine } from "./waiting-line.ts";
 
 /** So long after somebody was refused a resource counts as contended, ms: who wants it goes to the queue at once. */
 const contendedFor = 1000;
@@ -12,7 +12,7 @@ const contendedFor = 1000;
 const mostContended = 1000;
 
 /** Where the waiting of one process is done (PROTOCOL 7): a line for each list of resources. */
-export class WaitingRoom {
+export class WaitingRoom implements LineEvents {
   readonly #coordinator: Coordinator;
   readonly #handOvers: HandOvers;
   readonly #lines = new Map<string, WaitingLine>();
@@ -47,19 +47,27 @@ export class WaitingRoom {
   }
 
   /** Waits for its turn, until `ended` is cancelled. */
-  async wait(wish: Wish, ended: Cancellation, attempts: Attempts): Promise<Turn> {
+  wait(wish: Wish, ended: Cancellation, attempts: Attempts): Promise<Turn> {
     const ticket = this.#handOvers.nextTicket(this.#coordinator.runtime.wall());
-    // The first wait of all makes the connections to listen on, and gives them one round's time.
-    await ended.race(this.#handOvers.open(nodeTimeoutFor(wish.ttl, wish.settings)));
+    return new Promise((resolve) => {
+      const place = { wish, ticket, attempts, resolve };
+      // The first wait of all makes the connections to listen on, and gives them one round's time.
+      const opened = this.#handOvers.open(nodeTimeoutFor(wish.ttl, wish.settings));
+      void ended.race(opened).then(() => this.#lineFor(wish).join(place, ended));
+    });
+  }
+
+  #lineFor(wish: Wish): WaitingLine {
     const key = JSON.stringify([...wish.resources].sort());
     let line = this.#lines.get(key);
     if (!line) {
-      line = new WaitingLine(this.#coordinator, this.#handOvers, {
-        refused: () => this.refused(wish.resources),
-        emptied: () => this.#lines.delete(key),
-      });
+      line = new WaitingLine(this.#coordinator, this.#handOvers, key, this);
       this.#lines.set(key, line);
     }
-    return line.join(wish, ticket, ended, attempts);
+    return line;
+  }
+
+  emptied(key: string): void {
+    this.#lines.delete(key);
   }
 }

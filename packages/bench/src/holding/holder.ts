@@ -13,9 +13,24 @@ const warmUps = 200;
 
 const { contender: name, terms, prefix, count } = task() as HoldingTask;
 
+/** What whoever holds waits for. Exported, so that it is kept, and with it all that waits for it. */
+export const never: Promise<void> = new Promise(() => {});
+
+/** Runs routines and has a signal for each, as all do, but locks nothing: what it takes is nobody's. */
+const bare: Pick<Contender, "using"> = {
+  async using(_resource, routine) {
+    const controller = new AbortController();
+    try {
+      await routine();
+    } finally {
+      controller.abort();
+    }
+  },
+};
+
 /** Resolves when all are held; who holds them waits for `released`. */
 async function holdAll(
-  contender: Contender,
+  contender: Pick<Contender, "using">,
   resources: readonly string[],
   released: Promise<void>,
 ): Promise<void> {
@@ -46,14 +61,18 @@ const warmedUp = new Promise<void>((resolve) => {
 });
 await holdAll(contender, warmUpNames, warmedUp);
 release();
+const empty = await heapInUse();
+await holdAll(bare, resources, never);
 const before = await heapInUse();
 const begun = performance.now();
-await holdAll(contender, resources, new Promise(() => {}));
+await holdAll(contender, resources, never);
 const milliseconds = performance.now() - begun;
+const bytesEach = ((await heapInUse()) - before) / count;
 const settled: HoldingMessage = {
   kind: "settled",
   milliseconds,
-  bytesEach: ((await heapInUse()) - before) / count,
+  bytesEach,
+  bytesOfItsOwn: bytesEach - (before - empty) / count,
 };
 await tell(settled);
 

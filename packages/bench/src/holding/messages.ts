@@ -20,6 +20,8 @@ export interface Settled {
   readonly milliseconds: number;
   /** Heap in use for each. */
   readonly bytesEach: number;
+  /** Of one that holds: without what its caller's routine and an abort signal take. */
+  readonly bytesOfItsOwn?: number;
 }
 
 /** "watch": spend so many ms holding, and tell what it cost. */

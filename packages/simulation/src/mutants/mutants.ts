@@ -87,7 +87,7 @@ const queueMutants: readonly Mutant[] = [
     edits: [
       {
         file: "waiter.ts",
-        line: "const deadline = nodeDeadline(this.#round!.sentAt, ttl, settings.driftFactor);",
+        line: "const deadline = nodeDeadline(this.#sentAt, ttl, settings.driftFactor);",
         instead: "const deadline = nodeDeadline(clock.now(), ttl, settings.driftFactor);",
       },
     ],
