@@ -6,24 +6,24 @@ import { spreadOf } from "../rounds.ts";
 import { figure } from "../table.ts";
 import type { Workload } from "../workload.ts";
 
-const usualCount = 10_000;
 /** Longer than all of it takes, ms. */
 const ttl = 300_000;
 const settleLimit = 120_000;
 
+/** Each of those that stand alone asks again every second: of many more, most would be on their way at any moment. */
 const kinds = [
-  { isShared: true, name: "for one resource" },
-  { isShared: false, name: "each for one of its own" },
+  { isShared: true, name: "for one resource", usualCount: 10_000 },
+  { isShared: false, name: "each for one of its own", usualCount: 2000 },
 ] as const;
 
 /** What an `acquire` that waits takes in memory. */
 export const waiting: Workload = {
   name: "waiting",
   async run({ urls }, scale) {
-    const count = scale.cycles ?? (scale.quick ? usualCount / 10 : usualCount);
     const rows: string[][] = [];
     const goals: Goal[] = [];
-    for (const { isShared, name } of kinds) {
+    for (const { isShared, name, usualCount } of kinds) {
+      const count = scale.cycles ?? (scale.quick ? usualCount / 10 : usualCount);
       const task: WaitingTask = {
         contender: ours,
         terms: { urls, ttl, waitTimeout: ttl },
@@ -34,7 +34,11 @@ export const waiting: Workload = {
       const rounds: number[] = [];
       while (rounds.length < (scale.quick ? 1 : 5)) rounds.push(await bytesEach(task, rounds.length));
       const spread = spreadOf(rounds);
-      rows.push([name, figure(spread.median), `${figure(spread.low)}..${figure(spread.high)}`]);
+      rows.push([
+        `${count.toLocaleString("en")}, ${name}`,
+        figure(spread.median),
+        `${figure(spread.low)}..${figure(spread.high)}`,
+      ]);
       goals.push({
         name: `waiting, ${name}: heap of one`,
         measured: spread.median,
@@ -46,7 +50,7 @@ export const waiting: Workload = {
     return {
       tables: [
         {
-          title: `${count.toLocaleString("en")} that wait in one process`,
+          title: "Those who wait in one process",
           columns: ["", "bytes of heap each", "least..most"],
           rows,
           notes: [
