@@ -313,6 +313,38 @@ describe("those who wait in one process", () => {
     await fleet.untilGone(resource);
   });
 
+  it("whose time is over while one of them holds it are told that it is locked", async () => {
+    const resource = fresh();
+    const { redlock } = fleet.open(patient);
+    const held = await hold(resource);
+    const before = redlock.acquire(resource, ttl);
+    await untilWaiting(resource, 1);
+    await held.release();
+    await (await before).release();
+    // It is known to be contended: both go to the queue at once, and the first finds it free there.
+    const [first, second] = [
+      redlock.acquire(resource, ttl),
+      redlock.acquire(resource, ttl, { waitTimeout: 100 }),
+    ];
+    const lock = await first;
+    expect(await rejection(second)).toBeInstanceOf(ResourceLockedError);
+    await lock.release();
+  });
+
+  it("leave nothing behind at a master that was late for a while", async () => {
+    const resource = fresh();
+    // Each has a fencing token of its own, so that every hold is exchanged for the next.
+    const { redlock } = fleet.open({ ...patient, fencing: true });
+    await (await redlock.acquire(fresh(), ttl)).release();
+    const use = async (_: unknown, index: number): Promise<void> => {
+      const lock = await redlock.acquire(resource, ttl);
+      if (index === 3) void fleet.admins[2]!.call("CLIENT", "PAUSE", "30", "ALL");
+      await lock.release();
+    };
+    await Promise.all(Array.from({ length: 40 }, use));
+    await fleet.untilGone(resource);
+  });
+
   it("take over no hold whose deadlines allow for less drift than they ask for", async () => {
     const resource = fresh();
     const { redlock } = fleet.open(patient);

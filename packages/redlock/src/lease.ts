@@ -31,8 +31,8 @@ export interface LeaseTerms {
  */
 const longestNotice = 10;
 
-/** So many tokens of earlier holds are remembered: a master that was never reached since lets them expire. */
-const longestMemory = 2;
+/** So many tokens of earlier holds are remembered: as often as a hold may be passed on in one turn of a process. */
+const longestMemory = 16;
 
 /** Many locks are held at once, and most of their lists are empty: one serves them all. */
 const none: readonly never[] = [];

@@ -47,7 +47,8 @@ export class Waiter implements Listener {
   readonly #wish: Wish;
   readonly #ticket: number;
   readonly #attempts: Attempts;
-  readonly #onOver: OnOver;
+  /** Until it has been told. */
+  #onOver: OnOver | undefined;
   readonly #id: string;
   /** The fencing token that it proposes. */
   #proposal: number | undefined;
@@ -115,7 +116,14 @@ export class Waiter implements Listener {
     if (this.#isOver) return;
     this.#end();
     this.#depart();
-    this.#leave(() => this.#onOver(undefined, error));
+    this.#leave(() => this.#tell(undefined, error));
+  }
+
+  /** Not kept: a hold remembers its waiter, and would remember who waited for it as well. */
+  #tell(lease: Lease | undefined, error?: unknown): void {
+    const tell = this.#onOver;
+    this.#onOver = undefined;
+    tell?.(lease, error);
   }
 
   #depart(): void {
@@ -195,7 +203,7 @@ export class Waiter implements Listener {
       claim.giveUp();
       // What it came to is kept, and not the round: whoever waits, waits for long.
       this.#round = undefined;
-      this.#contention = contentionIn(round.answers);
+      if (!this.#isOver) this.#contention = contentionIn(round.answers);
       this.#roundClosed(round.answers);
     });
   }
@@ -240,7 +248,7 @@ export class Waiter implements Listener {
     this.#end();
     lease.onEnd(() => this.#depart());
     if (lease.hasEnded) this.#depart();
-    this.#onOver(lease);
+    this.#tell(lease);
   }
 
   /** With all votes that it needs, it is granted as soon as its fencing token is stored. */

@@ -82,7 +82,7 @@ export class WaitingLine {
       // It is the first: its waiter has to leave the masters' queues before.
       this.#waiter.giveUp();
     } else if (this.#remove(place)) {
-      place.resolve({ contention: this.#waiter?.contention ?? this.#contention });
+      place.resolve({ contention: this.#waiter ? this.#waiter.contention : this.#contention });
       this.#goOn();
     }
   }
@@ -111,7 +111,8 @@ export class WaitingLine {
   #stood(place: Place, lease: Lease | undefined, error: unknown): void {
     const { contention, wasRefused } = this.#waiter!;
     this.#waiter = undefined;
-    this.#contention = contention;
+    // (A ballot that was won says nothing to those who still wait.)
+    this.#contention = lease ? undefined : contention;
     if (wasRefused) this.#events.refused(place.wish.resources);
     this.#remove(place);
     if (lease) {
