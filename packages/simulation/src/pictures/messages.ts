@@ -1,13 +1,5 @@
-import {
-  batchScript,
-  claimScript,
-  enrolScript,
-  guardedClaimScript,
-  guardedLeaveScript,
-  leaveScript,
-  releaseScript,
-} from "@quorlock/redlock";
 import type { TraceValue } from "../engine/trace.ts";
+import { twinScripts } from "../master/twins/script-twins.ts";
 import { Numbering } from "./numbering.ts";
 import type { Message } from "./picture.ts";
 
@@ -98,20 +90,14 @@ function commandText(command: string, args: readonly string[]): string {
   return [command, ...args].map(shortened).join(" ");
 }
 
-const scripts = {
-  claim: claimScript,
-  enrol: enrolScript,
-  release: releaseScript,
-  leave: leaveScript,
-  "guarded claim": guardedClaimScript,
-  "guarded leave": guardedLeaveScript,
-  batch: batchScript,
-};
 const scriptNames: ReadonlyMap<string, string> = new Map(
-  Object.entries(scripts).flatMap(([name, { sha1, source }]) => [
-    [sha1, `<${name}>`],
-    [source, `<${name}>`],
-  ]),
+  Object.entries(twinScripts).flatMap(([name, { script }]) => {
+    const short = `<${name.replace("Script", "")}>`;
+    return [
+      [script.sha1, short],
+      [script.source, short],
+    ];
+  }),
 );
 
 function scriptName(script: string): string {

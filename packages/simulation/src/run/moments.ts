@@ -1,15 +1,8 @@
-import {
-  batchScript,
-  claimScript,
-  enrolScript,
-  guardedClaimScript,
-  guardedLeaveScript,
-  leaveScript,
-  releaseScript,
-} from "@quorlock/redlock";
+import type { Script } from "@quorlock/redlock";
 import type { Process } from "../engine/process.ts";
 import type { Master } from "../master/master.ts";
 import { operationsIn, repliedIn } from "../master/twins/batch.ts";
+import { type ScriptName, twinScripts } from "../master/twins/script-twins.ts";
 import type { Moment } from "../plan/fault.ts";
 
 /** Whom a moment happened to. */
@@ -32,22 +25,26 @@ type ScriptPurpose = Purpose | "claim" | "guarded claim" | "batch";
 const purposes = new Map<unknown, ScriptPurpose>();
 
 /** Tells what a client's script is for, so that triggers know it on the wire. */
-export function nameScript({ sha1, source }: typeof claimScript, purpose: ScriptPurpose): void {
+export function nameScript({ sha1, source }: Script, purpose: ScriptPurpose): void {
   purposes.set(sha1, purpose);
   purposes.set(source, purpose);
 }
 
-export function purposeOf({ sha1 }: typeof claimScript): ScriptPurpose | undefined {
+export function purposeOf({ sha1 }: Script): ScriptPurpose | undefined {
   return purposes.get(sha1);
 }
 
-nameScript(claimScript, "claim");
-nameScript(enrolScript, "enrolment");
-nameScript(releaseScript, "release");
-nameScript(leaveScript, "release");
-nameScript(guardedClaimScript, "guarded claim");
-nameScript(guardedLeaveScript, "release");
-nameScript(batchScript, "batch");
+const purposeByName: Readonly<Record<ScriptName, ScriptPurpose>> = {
+  claimScript: "claim",
+  enrolScript: "enrolment",
+  releaseScript: "release",
+  leaveScript: "release",
+  guardedClaimScript: "guarded claim",
+  guardedLeaveScript: "release",
+  batchScript: "batch",
+};
+for (const [name, purpose] of Object.entries(purposeByName))
+  nameScript(twinScripts[name as ScriptName].script, purpose);
 
 /** Tells those who wait for it what moment a run has come to. Costs next to nothing where nobody waits. */
 export class Moments {
