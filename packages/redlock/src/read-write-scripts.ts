@@ -31,7 +31,6 @@ local expiry = math.max(now + ttl, tonumber(mine or 0))
 local writer = redis.call("GET", writerKey)
 if writer == token then
   expiry = math.max(expiry, now + redis.call("PTTL", writerKey))
-  redis.call("DEL", writerKey)
 elseif writer then
   return {writer, redis.call("PTTL", writerKey)}
 elseif not mine then
@@ -42,9 +41,11 @@ elseif not mine then
 end
 redis.call("ZADD", readersKey, expiry, token)
 if redis.call("PTTL", readersKey) < expiry - now then redis.call("PEXPIRE", readersKey, expiry - now) end
+-- Last: where the new claim cannot be written the old one stands (PROTOCOL 14.13).
+if writer == token then redis.call("DEL", writerKey) end
 return expiry - now
 `,
-  sha1: "c72c33ff1664a0709a2e28de3ca327b76408587a",
+  sha1: "3b142b5d7c6bae3ccf43327946972c7c9a6bcbf9",
 };
 
 /**
@@ -66,15 +67,15 @@ if not writer then
     if patience > math.max(0, redis.call("PTTL", intentKey)) then redis.call("SET", intentKey, waiter, "PX", patience) end
     return {"readers", tonumber(last) - now}
   end
-  redis.call("DEL", intentKey)
 end
 if left < ttl then
   redis.call("SET", writerKey, token, "PX", ttl)
   left = ttl
 end
+if not writer then redis.call("DEL", intentKey) end
 return left
 `,
-  sha1: "6c555898c7feac40a08c41714b70081d1aa2501a",
+  sha1: "aa0cf317dbfbc6224facfc6fb177018582aabea5",
 };
 
 /** Gives up what ARGV, tokens, have, as a reader or as the writer. Returns how many had anything. */

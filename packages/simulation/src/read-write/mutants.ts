@@ -63,8 +63,8 @@ const readWriteMutants: readonly ReadWriteMutant[] = [
     edits: [
       {
         file: scripts,
-        line: '  redis.call("DEL", writerKey)\nelseif',
-        instead: '  redis.call("DEL", writerKey)\n  return expiry - now\nelseif',
+        line: 'redis.call("ZADD", readersKey, expiry, token)',
+        instead: 'if writer ~= token then redis.call("ZADD", readersKey, expiry, token) end',
       },
     ],
     readWriteRules: { swapMakesReader: false },

@@ -10,8 +10,8 @@ export type ReadWriteScriptName = keyof typeof readWriteScripts;
 
 /** SHA-1 of the texts that the twins were written from. */
 export const writtenFrom: Readonly<Record<ReadWriteScriptName, string>> = {
-  read: "c72c33ff1664a0709a2e28de3ca327b76408587a",
-  write: "6c555898c7feac40a08c41714b70081d1aa2501a",
+  read: "3b142b5d7c6bae3ccf43327946972c7c9a6bcbf9",
+  write: "aa0cf317dbfbc6224facfc6fb177018582aabea5",
   release: "02b8ca17ce57309bc3626a7b83b54b727ae10841",
   withdraw: "64f1f25ada857cb5db824794b0cf096883085966",
 };
@@ -62,17 +62,18 @@ function read(
   const writer = call("GET", writerKey) as string | null;
   if (writer === token) {
     expiry = Math.max(expiry, now + pttl(call, writerKey));
-    call("DEL", writerKey);
-    if (!rules.swapMakesReader) return expiry - now;
   } else if (writer !== null && rules.readerSeesWriter) return [writer, pttl(call, writerKey)];
   else if (mine === null) {
     if (how === "renew") return [null, -2];
     if (how === "vote" && rules.writerIsAwaited && call("EXISTS", intentKey) === 1)
       return ["a writer that waits", pttl(call, intentKey)];
   }
-  call("ZADD", readersKey, String(expiry), token);
-  if (!rules.readersExpireThemselves || pttl(call, readersKey) < expiry - now)
-    call("PEXPIRE", readersKey, String(expiry - now));
+  if (writer !== token || rules.swapMakesReader) {
+    call("ZADD", readersKey, String(expiry), token);
+    if (!rules.readersExpireThemselves || pttl(call, readersKey) < expiry - now)
+      call("PEXPIRE", readersKey, String(expiry - now));
+  }
+  if (writer === token) call("DEL", writerKey);
   return expiry - now;
 }
 
@@ -94,11 +95,10 @@ function write(
         call("SET", intentKey, waiter, "PX", patience);
       return ["readers", Number(last) - now];
     }
-    call("DEL", intentKey);
   }
-  if (left >= Number(ttl)) return left;
-  call("SET", writerKey, token, "PX", ttl);
-  return Number(ttl);
+  if (left < Number(ttl)) call("SET", writerKey, token, "PX", ttl);
+  if (writer === null) call("DEL", intentKey);
+  return Math.max(left, Number(ttl));
 }
 
 function release(
