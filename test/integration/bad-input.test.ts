@@ -1,4 +1,15 @@
-import { InvalidArgumentError, Redlock, RedlockError } from "@quorlock/redlock";
+import { EventEmitter } from "node:events";
+import {
+  exponentialBackoff,
+  fixedBackoff,
+  InvalidArgumentError,
+  Redlock,
+  RedlockError,
+  type SerializedLock,
+} from "@quorlock/redlock";
+import { lead } from "@quorlock/redlock/lead";
+import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
+import { Semaphore } from "@quorlock/redlock/semaphore";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Fleet, fresh, type Opened, rejection } from "./fleet.ts";
@@ -56,8 +67,31 @@ describe.each(Object.entries(calls))("%s refuses, before a byte is sent,", (_, c
     ["an object without a prototype", Object.create(null), "object"],
     ["a symbol", Symbol("s"), "symbol"],
     ["bytes", Buffer.from("a"), "object"],
+    ["a queue of the library", "quorlock:queue:{account}", '"quorlock:queue:{account}"'],
+    ["a counter of the library among others", ["a", "quorlock:fence:y"], '"quorlock:fence:y"'],
+    ["the marker of the restart guard", "quorlock:guard", '"quorlock:"'],
+    ["the key of a writer", "quorlock:rw:{report}:write", '"quorlock:"'],
+    ["the bare prefix", "quorlock:", '"quorlock:"'],
   ])("%s", async (_what, resources, message) => {
     await expectRefused(() => call(resources, 5000), "resource", message);
+  });
+
+  it.each<[string, unknown, string[]]>([
+    ["a misspelt option", { retrycount: 3 }, ['"retrycount"', '"retryCount"']],
+    ["two letters exchanged", { nodeTimoeut: 50 }, ['"nodeTimoeut"', '"nodeTimeout"']],
+    ["an option of the client", { db: 1 }, ['"db"', "retryCount"]],
+    ["an option of the constructor", { fencing: true }, ['"fencing"', "new Redlock"]],
+    ["another option of the constructor", { queue: false }, ['"queue"', "new Redlock"]],
+    ["an option of the semaphore", { permits: 2 }, ['"permits"', "Semaphore"]],
+    ["a number for options", 5, ["options", "object", "5"]],
+    ["text for options", "fast", ["options", '"fast"']],
+    ["true for options", true, ["options", "true"]],
+    ["a list for options", [{ retryCount: 3 }], ["options", "array"]],
+    ["a signal for options", new AbortController().signal, ["options", "{ signal }"]],
+    ["text for a number", { retryCount: "3" }, ["retryCount", '"3"']],
+    ["a function for a number", { retryCount: () => 3 }, ["retryCount", "a function"]],
+  ])("%s", async (_what, options, inMessage) => {
+    await expectRefused(() => call(fresh(), 5000, options as object), ...inMessage);
   });
 
   it.each<[string, unknown, string]>([
@@ -67,12 +101,14 @@ describe.each(Object.entries(calls))("%s refuses, before a byte is sent,", (_, c
     ["a fraction", 1000.5, "1000.5"],
     ["NaN", Number.NaN, "NaN"],
     ["Infinity", Number.POSITIVE_INFINITY, "Infinity"],
-    ["text", "5000", "5000"],
+    ["text", "5000", '"5000"'],
+    ["options in its place", { retryCount: 3 }, "an object"],
     ["a bigint", 5000n, "5000"],
     ["null", null, "null"],
     ["an object without a prototype", Object.create(null), "object"],
     ["above 2^53", 2 ** 53, "9007199254740992"],
     ["less than drift takes off", 1, "drift"],
+    ["seconds, perhaps", 2, "in milliseconds"],
     ["as much as drift takes off", 2, "drift"],
   ])("as ttl %s", async (_what, ttl, message) => {
     await expectRefused(() => call(fresh(), ttl), "ttl", message);
@@ -122,6 +158,143 @@ describe("using refuses, before a byte is sent,", () => {
   });
 });
 
+describe("a routine without a ttl", () => {
+  it("is told of the ttl, in each of the calls that take one", async () => {
+    const routine = () => "not reached";
+    const { redlock } = opened;
+    const semaphore = new Semaphore(redlock, fresh(), 2);
+    const report = new ReadWriteLock(redlock, fresh());
+    const without = [
+      () => redlock.using(fresh(), routine as never, undefined as never),
+      () => redlock.using(fresh(), routine as never, routine),
+      () => semaphore.using(routine as never, undefined as never),
+      () => report.usingRead(routine as never, undefined as never),
+      () => report.usingWrite(routine as never, undefined as never),
+      () => lead(redlock, fresh(), routine as never, undefined as never),
+    ];
+    for (const call of without) await expectRefused(call, "ttl", "before the routine");
+  });
+});
+
+describe("a ttl that may have been meant in seconds", () => {
+  it("is taken, and where it has failed the error says that it is in milliseconds", async () => {
+    const ping = new Redis({ lazyConnect: true, port: 1, retryStrategy: null });
+    ping.on("error", () => {});
+    const redlock = new Redlock([ping], { retryCount: 0 });
+    const error = await rejection(redlock.acquire(fresh(), 5));
+    expect(error).toMatchObject({ code: "NO_QUORUM" });
+    expect((error as Error).message).toContain("ttl is in milliseconds");
+    expect((error as Error).message).toContain("5 ms");
+    const long = await rejection(redlock.acquire(fresh(), 5000));
+    expect((long as Error).message).not.toContain("ttl is in milliseconds");
+  });
+
+  it("is named where the lock was lost", async () => {
+    const lock = await opened.redlock.acquire(fresh(), 60, { retryCount: 50, nodeTimeout: 40 });
+    await new Promise<void>((resolve) => {
+      lock.signal.addEventListener("abort", () => resolve());
+      if (lock.signal.aborted) resolve();
+    });
+    const lost = lock.signal.reason as Error;
+    expect(lost.message).toContain("ttl is in milliseconds");
+  });
+});
+
+describe("every other call refuses, before a byte is sent,", () => {
+  const reserved = "quorlock:queue:{account}";
+
+  it("names of the library's own keys", async () => {
+    const { redlock } = opened;
+    const serialized = { resources: [reserved], value: "abcdefgh", ttl: 5000 };
+    await expectRefused(() => redlock.inspect(reserved), "quorlock:");
+    await expectRefused(async () => redlock.resume(serialized), "quorlock:");
+    await expectRefused(() => lead(redlock, reserved, 5000, () => {}), "quorlock:");
+    await expectRefused(async () => new Semaphore(redlock, reserved, 2), "quorlock:");
+    await expectRefused(async () => new ReadWriteLock(redlock, reserved), "quorlock:");
+  });
+
+  it("keys that are the library's own with the client's keyPrefix", async () => {
+    for (const [keyPrefix, resource] of [
+      ["quorlock:", "fence:y"],
+      ["quor", "lock:guard"],
+    ] as const) {
+      const { redlock } = fleet.open({ client: { keyPrefix } });
+      await expectRefused(() => redlock.acquire(resource, 5000), `"quorlock:`, "keyPrefix");
+      await expectRefused(() => redlock.inspect(resource), `"quorlock:`, "keyPrefix");
+    }
+    const { redlock } = fleet.open({ client: { keyPrefix: "quor" } });
+    await (await redlock.acquire(fresh(), 5000)).release();
+  });
+
+  it("options that they do not know", async () => {
+    const { redlock } = opened;
+    const lock = await redlock.acquire(fresh(), 5000);
+    const semaphore = new Semaphore(redlock, fresh(), 2);
+    const report = new ReadWriteLock(redlock, fresh());
+    const routine = () => "not reached";
+    const calls: Array<[() => Promise<unknown>, string, string]> = [
+      [() => redlock.extend(lock, 5000, { retrycount: 1 } as object), '"retrycount"', '"retryCount"'],
+      [
+        () => redlock.extend(lock, 5000, { signal: undefined, within: lock } as object),
+        '"within"',
+        "acquire",
+      ],
+      [() => redlock.release(lock, { nodetimeout: 50 } as object), '"nodetimeout"', '"nodeTimeout"'],
+      [() => redlock.release(lock, 50 as never), "options", "50"],
+      [() => semaphore.acquire(5000, { permit: 2 } as object), '"permit"', '"permits"'],
+      [() => semaphore.tryAcquire(5000, { limit: 2 } as object), '"limit"', "permits"],
+      [() => semaphore.using(5000, { permit: 2 } as object, routine), '"permit"', '"permits"'],
+      [() => report.read(5000, { form: lock } as object), '"form"', "retryCount"],
+      [() => report.write(5000, { form: lock } as object), '"form"', '"from"'],
+      [() => report.tryWrite(5000, { From: lock } as object), '"From"', '"from"'],
+      [() => report.usingWrite(5000, { permits: 1 } as object, routine), '"permits"', "Semaphore"],
+      [() => lead(redlock, fresh(), 5000, routine, { onstart: routine } as object), '"onstart"', '"onStart"'],
+      [() => lead(redlock, fresh(), 5000, routine, { retryCount: 3 } as object), '"retryCount"', "lead"],
+      [() => lead(redlock, fresh(), 5000, routine, { onStart: 5 as never }), "onStart", "function"],
+    ];
+    for (const [call, ...inMessage] of calls) await expectRefused(call, ...inMessage);
+    expect(lock.state).toBe("held");
+    await lock.release();
+  });
+
+  it("what is no Redlock", async () => {
+    for (const redlock of [undefined, null, {}, 5, "redlock", Redlock]) {
+      await expectRefused(
+        async () => new Semaphore(redlock as never, "name", 2),
+        "redlock must be a Redlock",
+      );
+      await expectRefused(
+        async () => new ReadWriteLock(redlock as never, "name"),
+        "redlock must be a Redlock",
+      );
+      await expectRefused(() => lead(redlock as never, "name", 5000, () => {}), "redlock must be a Redlock");
+    }
+  });
+
+  it("a semaphore of more slots than can be waited for", async () => {
+    for (const limit of [1e9, 2 ** 32, Number.MAX_SAFE_INTEGER, 2 ** 60, Number.POSITIVE_INFINITY]) {
+      await expectRefused(async () => new Semaphore(opened.redlock, "name", limit), "limit", String(limit));
+    }
+    await expectRefused(async () => new Semaphore(opened.redlock, "name", "5" as never), "limit", '"5"');
+  });
+
+  it("a backoff that cannot be one", async () => {
+    const backoffs: Array<[() => unknown, string]> = [
+      [() => fixedBackoff(undefined as never), "delay"],
+      [() => fixedBackoff(-1), "delay"],
+      [() => fixedBackoff("100" as never), '"100"'],
+      [() => fixedBackoff(100, -1), "jitter"],
+      [() => fixedBackoff(100, Number.NaN), "jitter"],
+      [() => exponentialBackoff({ initial: -1 }), "initial"],
+      [() => exponentialBackoff({ maximum: Number.NaN }), "maximum"],
+      [() => exponentialBackoff({ factor: -2 }), "factor"],
+      [() => exponentialBackoff({ max: 5 } as object), '"max"'],
+      [() => exponentialBackoff(5 as never), "options"],
+    ];
+    for (const [call, inMessage] of backoffs) await expectRefused(async () => call(), inMessage);
+  });
+});
+
 describe("extend and inspect refuse", () => {
   it.each([0, -1, 1.5, Number.NaN, 2 ** 53, "1000", undefined])("a ttl of %s", async (ttl) => {
     const lock = await opened.redlock.acquire(fresh(), 5000);
@@ -142,6 +315,27 @@ describe("extend and inspect refuse", () => {
   });
 });
 
+/** What a client of ioredis-mock 8 is made of, as far as it tells the two apart. */
+class MockClient extends EventEmitter {
+  readonly options = { host: "localhost", port: 6379, db: 0, lazyConnect: false };
+  readonly data = new Map();
+  readonly keyspaceEvents = {};
+  readonly subscriberMode = false;
+  duplicate(): MockClient {
+    return new MockClient();
+  }
+  disconnect(): void {}
+  quit(): Promise<string> {
+    return Promise.resolve("OK");
+  }
+}
+
+/** What a client of `redis` 5 and 6 is made of, as far as it tells the two apart. */
+function nodeRedisClient(options: object = {}): object {
+  const methods = { duplicate: () => nodeRedisClient(), sendCommand: () => Promise.resolve(), destroy() {} };
+  return Object.assign(new EventEmitter(), { isOpen: false, isReady: false, options, ...methods });
+}
+
 function idle(): Redis {
   return new Redis({ lazyConnect: true });
 }
@@ -157,11 +351,64 @@ describe("the constructor refuses", () => {
     ["null among the clients", [idle(), null], {}, "client 1"],
     ["an acquireConcurrency of 0", [idle()], { acquireConcurrency: 0 }, "acquireConcurrency"],
     ["a negative driftFactor", [idle()], { driftFactor: -1 }, "driftFactor"],
-    ["a nodeTimeout that is text", [idle()], { nodeTimeout: "50" }, "nodeTimeout"],
+    [
+      "a nodeTimeout that is text",
+      [idle()],
+      { nodeTimeout: "50" },
+      'nodeTimeout must be milliseconds, 1 or more, but is "50"',
+    ],
+    [
+      "a misspelt option",
+      [idle()],
+      { reentrent: true },
+      'unknown option "reentrent" of new Redlock: is "reentrant" meant?',
+    ],
+    ["an option of the client", [idle()], { db: 1 }, 'unknown option "db" of new Redlock: it takes '],
+    ["a signal", [idle()], { signal: new AbortController().signal }, '"signal" is an option of acquire'],
+    ["options that are a number", [idle()], 5 as never, "options must be an object, but is 5"],
+    ["a queue that is text", [idle()], { queue: "no" }, 'queue must be true or false, but is "no"'],
+    ["a fencing that is a number", [idle()], { fencing: 1 }, "fencing must be true or false, but is 1"],
+    ["a groupCommit that is text", [idle()], { groupCommit: "off" }, "groupCommit must be true or false"],
+    [
+      "a reentrant that is another word",
+      [idle()],
+      { reentrant: "yes" },
+      'reentrant must be true, false or "handle"',
+    ],
+    ["a clockWatch that is text", [idle()], { clockWatch: "yes" }, "clockWatch must be"],
+    ["an unknown option of clockWatch", [idle()], { clockWatch: { exclud: true } }, '"exclude"'],
+    [
+      "an exclude that is text",
+      [idle()],
+      { clockWatch: { exclude: "no" } },
+      "clockWatch.exclude must be true or false",
+    ],
+    ["a restartGuard that is a number", [idle()], { restartGuard: 60_000 }, "restartGuard must be"],
+    ["an unknown option of restartGuard", [idle()], { restartGuard: { maxTTL: 1 } }, '"maxTtl"'],
+    [
+      "a durable that is text",
+      [idle()],
+      { restartGuard: { maxTtl: 9, durable: "a:1" } },
+      "restartGuard.durable must be",
+    ],
+    ["a runtime without clocks", [idle()], { runtime: {} }, "runtime must have"],
+    ["a client of ioredis-mock", [new MockClient()], {}, "client 0 is an ioredis-mock client"],
+    ["a client of node-redis", [nodeRedisClient()], {}, "client 0 is a node-redis client"],
+    ["a cluster of node-redis", [nodeRedisClient({ rootNodes: [] })], {}, "client 0 is a node-redis client"],
   ])("%s", (_, clients, options, message) => {
     const construct = () => new Redlock(clients as Redis[], options);
     expect(construct).toThrow(InvalidArgumentError);
     expect(construct).toThrow(message);
+  });
+
+  it("a URL, and does not repeat it: there may be a password in it", () => {
+    const construct = () => new Redlock(["redis://user:hunter2@localhost" as never]);
+    expect(construct).toThrow(/client 0 is a string/);
+    expect(construct).not.toThrow(/hunter2/);
+  });
+
+  it("a client in the place of the list, and says where it belongs", () => {
+    expect(() => new Redlock(idle() as never)).toThrow("new Redlock([client])");
   });
 
   it.each([undefined, null, 7, {}])("%s in the place of the clients", (clients) => {
@@ -187,9 +434,32 @@ describe("what is not refused", () => {
     await lock.release();
   });
 
-  it("an unknown setting is left alone", async () => {
-    const lock = await opened.redlock.acquire(fresh(), 5000, { somethingElse: 1 } as object);
+  it("an unknown option that is not given either", async () => {
+    const lock = await opened.redlock.acquire(fresh(), 5000, { somethingElse: undefined } as object);
     await lock.release();
+  });
+
+  it("null for options, as redlock 5's callers may pass", async () => {
+    const lock = await opened.redlock.acquire(fresh(), 5000, null as never);
+    await opened.redlock.release(lock, null as never);
+  });
+
+  it.each(["quorlock", "quorlocks:a", "QUORLOCK:a", "my:quorlock:a", " quorlock:a"])(
+    "%j, which is not in the library's own namespace",
+    async (resource) => {
+      await (await opened.redlock.acquire(resource, 5000)).release();
+    },
+  );
+
+  it("readers, writers and permits, whose keys the library makes itself", async () => {
+    const report = new ReadWriteLock(opened.redlock, fresh());
+    const reading = await report.read(5000, { retryCount: 0 });
+    const again = report.resume(JSON.parse(JSON.stringify(reading)) as SerializedLock);
+    expect(await again.verify()).toBe(true);
+    await again.release();
+    await report.usingWrite(5000, { retryCount: 0, from: undefined }, () => {});
+    const semaphore = new Semaphore(opened.redlock, fresh(), 2);
+    await (await semaphore.acquire(5000, { permits: 2 })).release();
   });
 
   it("the longest ttl there is", async () => {

@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { type Backoff, exponentialBackoff, fixedBackoff, pauseBetween } from "./backoff.ts";
 import { InvalidArgumentError } from "./errors.ts";
+import { shown } from "./ranges.ts";
 import { defaultSettings } from "./settings.ts";
 import { systemRuntime } from "./system.ts";
 
@@ -69,7 +70,7 @@ describe("the pause between two attempts", () => {
     const settings = { ...defaultSettings, backoff: () => pause as number };
     expect(() => pauseBetween(settings, runtime, 1)).toThrow(InvalidArgumentError);
     expect(() => pauseBetween(settings, runtime, 1)).toThrow(
-      `backoff must give milliseconds, 0 or more, but gave ${String(pause)}`,
+      `backoff must give milliseconds, 0 or more, but gave ${shown(pause)}`,
     );
   });
 

@@ -1,10 +1,14 @@
 import { InvalidArgumentError } from "./errors.ts";
+import { checkOptions } from "./options.ts";
+import { checkNumber, milliseconds, shown } from "./ranges.ts";
 import { type Runtime, randomFraction } from "./runtime.ts";
 import type { Settings } from "./settings.ts";
 
 /** A key is gone when its time is *over*; and those who wait for the same one should not all ask together. */
 const expiryMargin = 1;
 const expiryJitter = 5;
+
+const growth = { minimum: 1, maximum: Number.MAX_SAFE_INTEGER, what: "a number, 1 or more" };
 
 /** How long to wait before a lock that was refused is asked for again. */
 export type Backoff = (refusal: Refusal) => number;
@@ -16,8 +20,13 @@ export interface Refusal {
   readonly random: number;
 }
 
-/** `delay` ms, give or take up to `jitter` ms: what redlock 5 does with `retryDelay` and `retryJitter`. */
+/**
+ * `delay` ms, give or take up to `jitter` ms: what redlock 5 does with `retryDelay` and `retryJitter`.
+ * @throws InvalidArgumentError at once, where they are no milliseconds.
+ */
 export function fixedBackoff(delay: number, jitter = 0): Backoff {
+  checkNumber("delay", delay, milliseconds);
+  checkNumber("jitter", jitter, milliseconds);
   return ({ random }) => Math.max(0, delay + (random * 2 - 1) * jitter);
 }
 
@@ -26,13 +35,20 @@ export interface ExponentialBackoffOptions {
   readonly initial?: number;
   /** Upper bound of every wait, ms. Default 1000. */
   readonly maximum?: number;
-  /** What the bound grows by from attempt to attempt. Default 2. */
+  /** What the bound grows by from attempt to attempt, 1 or more. Default 2. */
   readonly factor?: number;
 }
 
-/** Waits a random time below a bound that grows with each attempt ("full jitter"). */
-export function exponentialBackoff(options: ExponentialBackoffOptions = {}): Backoff {
-  const { initial = 10, maximum = 1000, factor = 2 } = options;
+/**
+ * Waits a random time below a bound that grows with each attempt ("full jitter").
+ * @throws InvalidArgumentError at once, where an option is none, or no number that can be one.
+ */
+export function exponentialBackoff(options?: ExponentialBackoffOptions): Backoff {
+  checkOptions(options, "exponentialBackoff");
+  const { initial = 10, maximum = 1000, factor = 2 } = options ?? {};
+  checkNumber("initial", initial, milliseconds);
+  checkNumber("maximum", maximum, milliseconds);
+  checkNumber("factor", factor, growth);
   return ({ attempt, random }) => random * Math.min(maximum, initial * factor ** (attempt - 1));
 }
 
@@ -41,7 +57,7 @@ export function pauseBetween(settings: Settings, runtime: Runtime, attempt: numb
   const backoff = settings.backoff ?? fixedBackoff(settings.retryDelay, settings.retryJitter);
   const pause = backoff({ attempt, random: randomFraction(runtime) });
   if (typeof pause === "number" && pause >= 0) return pause;
-  throw new InvalidArgumentError(`backoff must give milliseconds, 0 or more, but gave ${String(pause)}`);
+  throw new InvalidArgumentError(`backoff must give milliseconds, 0 or more, but gave ${shown(pause)}`);
 }
 
 /** The pause until a key that lives for `freeIn` ms, unless it is extended, is gone. */

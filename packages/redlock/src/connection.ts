@@ -17,7 +17,7 @@ export interface Connection {
   send(command: string, args: readonly (string | number)[]): Promise<unknown>;
   /** Whether a rejection is the master's own answer (an error reply) and not the connection's failure. */
   isReply(error: unknown): error is Error;
-  /** Why these resources cannot be locked together here, or nothing. */
+  /** Why these resources cannot be locked here, or not together: see {@link LockNode.refuses}. Or nothing. */
   refuses?(resources: readonly string[]): string | undefined;
   /** The hash slot of a key, where those of different slots cannot be in one command; `forced`: it has been seen so. */
   slotOf?(key: string, forced: boolean): number | undefined;

@@ -9,6 +9,7 @@ import type { Lease } from "./lease.ts";
 import { Patience } from "./patience.ts";
 import { release } from "./release.ts";
 import { randomFraction } from "./runtime.ts";
+import { hintFor } from "./settings.ts";
 import { sleep } from "./sleep.ts";
 import type { Turn } from "./waiting-line.ts";
 import type { WaitingRoom } from "./waiting-room.ts";
@@ -166,22 +167,24 @@ interface Failed {
   readonly outcome: Attempt["outcome"];
   readonly resource: string;
   readonly freeIn: number;
+  readonly ttl: number;
 }
 
 function failedWith(outcome: Attempt["outcome"], { resource, freeIn }: Contention, wish: Wish): Failed {
-  return { outcome, resource: resource ?? wish.resources[0]!, freeIn };
+  return { outcome, resource: resource ?? wish.resources[0]!, freeIn, ttl: wish.ttl };
 }
 
 /** Others are in the way, as far as is known. */
-function notTried({ resources }: Wish): Failed {
-  return { outcome: "locked", resource: resources[0]!, freeIn: 0 };
+function notTried({ resources, ttl }: Wish): Failed {
+  return { outcome: "locked", resource: resources[0]!, freeIn: 0, ttl };
 }
 
-function failure({ outcome, resource, freeIn }: Failed, attempts: Attempts): Contest {
+function failure({ outcome, resource, freeIn, ttl }: Failed, attempts: Attempts): Contest {
   const contended = outcome === "locked" || outcome === "split";
   if (contended) return { contended, error: new ResourceLockedError(resource, freeIn, attempts.stats) };
   const why = outcome === "late" ? "The votes came too late for any validity to remain" : "No quorum";
-  return { contended, error: new ExecutionError(`${why}: ${attempts.summary}`, attempts.stats) };
+  const message = `${why}: ${attempts.summary}${hintFor(ttl)}`;
+  return { contended, error: new ExecutionError(message, attempts.stats) };
 }
 
 function crowdedOut(attempts: Attempts): Contest {

@@ -1,6 +1,7 @@
 import type { Connection } from "./connection.ts";
 import { hashSlot } from "./hash-slot.ts";
 import { IoredisSubscriber, type SubscribingClient } from "./ioredis-subscriber.ts";
+import { whyReserved } from "./resources.ts";
 
 /**
  * What is used of an ioredis `Redis` or `Cluster`, versions 5 and 6 alike. A description and not an import: the
@@ -138,6 +139,8 @@ export class IoredisConnection implements Connection {
   }
 
   refuses(resources: readonly string[]): string | undefined {
+    const why = whyReserved(resources, this.#keyPrefix);
+    if (why) return why;
     if (!this.client.isCluster || resources.length === 1) return undefined;
     const slots = new Set(resources.map((resource) => hashSlot(this.#keyPrefix + resource)));
     if (slots.size === 1) return undefined;

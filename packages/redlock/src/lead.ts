@@ -1,13 +1,8 @@
 import { onAbort } from "./abort.ts";
 import { Cancellation } from "./cancellation.ts";
-import {
-  ClosedError,
-  ExecutionError,
-  InvalidArgumentError,
-  LockLostError,
-  ResourceLockedError,
-} from "./errors.ts";
+import { ClosedError, ExecutionError, LockLostError, ResourceLockedError } from "./errors.ts";
 import type { Lock } from "./lock.ts";
+import { checkCallbacks, checkOptions, routineAmong } from "./options.ts";
 import { type AcquireOptions, Redlock } from "./redlock.ts";
 import { randomFraction } from "./runtime.ts";
 import { sleep } from "./sleep.ts";
@@ -53,11 +48,14 @@ export async function lead(
   routine: Routine<unknown>,
   options: LeadOptions = {},
 ): Promise<void> {
-  if (typeof routine !== "function") throw new InvalidArgumentError("lead needs a routine to run");
-  const { signal, onError } = options;
   const { closed } = Redlock.insideOf(redlock);
+  routineAmong("lead", ttl, routine);
+  checkOptions(options, "lead");
+  const { onStart, onStop, onError, ...settings } = options;
+  checkCallbacks({ onStart, onStop, onError });
+  const { signal } = settings;
   // One campaign is so long that a quorum that is missing is told of, and no master is asked more often for it.
-  const campaign = { ...options, waitTimeout: ttl };
+  const campaign = { ...settings, waitTimeout: ttl };
   const isOver = () => signal?.aborted === true || closed.reason !== undefined;
   while (!isOver()) {
     let term: Term;

@@ -3,7 +3,7 @@ import { LockLostError } from "./errors.ts";
 import type { Lock } from "./lock.ts";
 import type { ReleaseResult } from "./release.ts";
 import type { Appointment, Punctual } from "./schedule.ts";
-import type { Settings } from "./settings.ts";
+import { hintFor, type Settings } from "./settings.ts";
 import { holdDeadline, never } from "./validity.ts";
 
 /**
@@ -54,7 +54,7 @@ export class Lease implements Punctual {
   /** What its taker has of it, and is told about where it is lost. */
   handle: Lock | undefined;
   /** The reason that is told when its time runs out. */
-  whyItRunsOut = "its time ran out before a quorum of masters confirmed an extension";
+  whyItRunsOut: string;
   /** Called at the release, before anything is sent: may pass the hold on instead, within this process. */
   passOn: ((settings: Settings) => Promise<ReleaseResult> | undefined) | undefined;
   #token: string;
@@ -85,6 +85,7 @@ export class Lease implements Punctual {
     this.#token = terms.token;
     this.fencingToken = terms.fencingToken;
     this.#longestTtl = terms.ttl;
+    this.whyItRunsOut = `its time ran out before a quorum of masters confirmed an extension${hintFor(terms.ttl)}`;
     this.#deadlines = [...terms.deadlines];
     this.#resumed = terms.resumed === true;
     this.#established = !this.#resumed;

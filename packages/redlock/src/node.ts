@@ -134,7 +134,10 @@ export interface LockNode {
   readonly name: string;
   /** What the user passed for this master: the key of `votesFor` and `votesAgainst`. */
   readonly client: object;
-  /** Why these resources cannot be locked together here (Cluster slots), or nothing. */
+  /**
+   * Why these resources cannot be locked here: one is a key of this library's own, or they are not in one slot of a
+   * Cluster. Or nothing. Where there is no such method names that begin with `quorlock:` are refused.
+   */
   refuses?(resources: readonly string[]): string | undefined;
   /** Sets every key that is free or holds the token, for at least `ttl`; or none of them. */
   vote(claim: Claim, settle: Settle<Answer>): void;

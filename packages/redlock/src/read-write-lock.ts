@@ -2,11 +2,13 @@ import { Attempts } from "./attempts.ts";
 import { InvalidArgumentError, LockLostError } from "./errors.ts";
 import { Lease } from "./lease.ts";
 import { Lock, type SerializedLock } from "./lock.ts";
+import { checkOptions, routineAmong } from "./options.ts";
 import { ReadWriteMasters } from "./read-write-masters.ts";
 import { resourcesOf } from "./read-write-node.ts";
 import type { AcquireOptions, Redlock } from "./redlock.ts";
 import { Released } from "./release.ts";
 import { Renewal } from "./renewal.ts";
+import { checkName } from "./resources.ts";
 import { checkHolding, checkTtl, nodeTimeoutFor, type Settings } from "./settings.ts";
 import { hold, type RedlockAbortSignal, type Routine } from "./using.ts";
 
@@ -37,6 +39,9 @@ export type WriteLock = Lock & {
 /** As {@link Routine}, under a lock to write. */
 export type WriteRoutine<T> = (signal: RedlockAbortSignal, lock: WriteLock) => T | Promise<T>;
 
+const readers = "the readers of a ReadWriteLock";
+const writers = "the writers of a ReadWriteLock";
+
 /** Where a `backoff` decides when a writer asks again, it is taken to do so within this time, ms. */
 const usualBackoff = 1000;
 
@@ -60,10 +65,8 @@ export class ReadWriteLock {
    * @throws InvalidArgumentError for masters that are asked without scripts, or a redlock with `restartGuard`.
    */
   constructor(redlock: Redlock, name: string) {
-    if (typeof name !== "string" || name === "") {
-      throw new InvalidArgumentError("the name of a readers-writer lock must be a non-empty string");
-    }
     this.#masters = ReadWriteMasters.of(redlock);
+    checkName("readers-writer lock", name);
     this.#redlock = this.#masters.redlock;
     this.#resources = resourcesOf(name);
     this.name = name;
@@ -73,12 +76,14 @@ export class ReadWriteLock {
    * Waits until nobody writes, and keeps writers out for `ttl` ms.
    * @throws ResourceLockedError when there was a writer all the time; otherwise as {@link Redlock.acquire}.
    */
-  read(ttl: number, options?: ReadOptions): Promise<Lock> {
+  async read(ttl: number, options?: ReadOptions): Promise<Lock> {
+    checkOptions(options, readers);
     return this.#redlock.acquire(this.#resources.read, ttl, options);
   }
 
   /** The same without waiting: `null` when somebody writes, or waits to. */
-  tryRead(ttl: number, options?: ReadOptions): Promise<Lock | null> {
+  async tryRead(ttl: number, options?: ReadOptions): Promise<Lock | null> {
+    checkOptions(options, readers);
     return this.#redlock.tryAcquire(this.#resources.read, ttl, options);
   }
 
@@ -93,8 +98,7 @@ export class ReadWriteLock {
 
   /** The same without waiting: `null` when somebody else writes or reads. */
   async tryWrite(ttl: number, options: WriteOptions = {}): Promise<WriteLock | null> {
-    this.#refuseUpgrade(options);
-    const lock = await this.#redlock.tryAcquire(this.#resources.write, ttl, options);
+    const lock = await this.#redlock.tryAcquire(this.#resources.write, ttl, this.#optionsOf(options));
     return lock && this.#writeLockOf(lock);
   }
 
@@ -105,7 +109,13 @@ export class ReadWriteLock {
     ttl: number,
     ...[optionsOrRoutine, routineAfterOptions]: [ReadOptions | Routine<T> | undefined, Routine<T>?]
   ): Promise<T> {
-    const [options, routine] = argumentsOf<ReadOptions, Routine<T>>(optionsOrRoutine, routineAfterOptions);
+    const { options, routine } = routineAmong<ReadOptions, Routine<T>>(
+      "usingRead",
+      ttl,
+      optionsOrRoutine,
+      routineAfterOptions,
+    );
+    checkOptions(options, readers);
     return this.#redlock.using(this.#resources.read, ttl, options, routine);
   }
 
@@ -119,11 +129,13 @@ export class ReadWriteLock {
     ttl: number,
     ...[optionsOrRoutine, routineAfterOptions]: [WriteOptions | WriteRoutine<T> | undefined, WriteRoutine<T>?]
   ): Promise<T> {
-    const [options = {}, routine] = argumentsOf<WriteOptions, WriteRoutine<T>>(
+    const { options = {}, routine } = routineAmong<WriteOptions, WriteRoutine<T>>(
+      "usingWrite",
+      ttl,
       optionsOrRoutine,
       routineAfterOptions,
     );
-    const settings = this.#masters.settingsFor(options);
+    const settings = this.#masters.settingsFor(options, writers);
     checkHolding(ttl, settings, options.automaticExtensionThreshold);
     const lock = await this.#acquire(ttl, options);
     let reading: { readonly lock: Lock; readonly renewal: Renewal } | undefined;
@@ -149,9 +161,9 @@ export class ReadWriteLock {
     return resource === write ? this.#writeLockOf(lock) : lock;
   }
 
-  async #acquire(ttl: number, options: WriteOptions): Promise<Lock> {
-    this.#refuseUpgrade(options);
-    const settings = this.#masters.settingsFor(options);
+  async #acquire(ttl: number, given: WriteOptions): Promise<Lock> {
+    const options = this.#optionsOf(given);
+    const settings = this.#masters.settingsFor(given, writers);
     const { write } = this.#resources;
     if (!isWaiting(settings)) return this.#redlock.acquire(write, ttl, options);
     const stopWaiting = this.#masters.startWaiting(write, pauseAtMost(ttl, settings));
@@ -162,9 +174,13 @@ export class ReadWriteLock {
     }
   }
 
-  #refuseUpgrade({ from }: WriteOptions): void {
+  /** Those of `acquire`. */
+  #optionsOf(given: WriteOptions | null): AcquireOptions {
+    checkOptions(given, writers);
+    const { from, ...options } = given ?? {};
+    if (from !== undefined) Lock.leaseOf(from);
     const isReading = from?.resources.includes(this.#resources.read) && from.remaining() > 0;
-    if (!isReading) return;
+    if (!isReading) return options;
     throw new InvalidArgumentError(
       `a read lock of ${JSON.stringify(this.name)} cannot be upgraded: two readers would wait for each other; release it first`,
     );
@@ -218,14 +234,4 @@ function isWaiting({ waitTimeout, retryCount }: Settings): boolean {
 function pauseAtMost(ttl: number, settings: Settings): number {
   const { backoff, retryDelay, retryJitter } = settings;
   return 2 * (backoff ? usualBackoff : retryDelay + retryJitter) + nodeTimeoutFor(ttl, settings);
-}
-
-function argumentsOf<O extends object, R>(
-  optionsOrRoutine: O | R | undefined,
-  routineAfterOptions: R | undefined,
-): [options: O | undefined, routine: R] {
-  const isRoutine = typeof optionsOrRoutine === "function";
-  const routine = isRoutine ? optionsOrRoutine : routineAfterOptions;
-  if (typeof routine !== "function") throw new InvalidArgumentError("using needs a routine to run");
-  return [isRoutine ? undefined : (optionsOrRoutine as O | undefined), routine];
 }

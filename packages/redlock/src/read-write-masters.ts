@@ -47,8 +47,8 @@ export class ReadWriteMasters implements WaitingWriters {
     closed.onCancel(() => void this.redlock.quit());
   }
 
-  settingsFor(options: Partial<Settings> | undefined): Settings {
-    return this.#inside.settingsFor(options);
+  settingsFor(...given: Parameters<Inside["settingsFor"]>): Settings {
+    return this.#inside.settingsFor(...given);
   }
 
   lockOf(...hold: Parameters<Inside["lockOf"]>): ReturnType<Inside["lockOf"]> {

@@ -67,6 +67,11 @@ export class ReadWriteNode implements LockNode {
     this.#waiting = waiting;
   }
 
+  /** Nobody else names its keys: they are made of the lock's name. */
+  refuses(): undefined {
+    return undefined;
+  }
+
   vote(claim: Claim, settle: Settle<Answer>): void {
     void this.#claim(claim, "vote").then(settle);
   }

@@ -13,9 +13,13 @@ function construct(clients: unknown, ...more: unknown[]): Redlock {
 describe("the constructor", () => {
   test.each([
     ["no clients", [[]], "clients must "],
-    ["something that is no client", [[{}]], "client 0 is neither an ioredis client nor a LockNode"],
-    ["nothing for a client", [[threeNodes[0], null]], "client 1 is neither"],
-    ["text for a client", [["redis://localhost"]], "client 0 is neither"],
+    [
+      "something that is no client",
+      [[{}]],
+      "client 0 is an object; what is expected is a Redis or Cluster of ioredis",
+    ],
+    ["nothing for a client", [[threeNodes[0], null]], "client 1 is null"],
+    ["text for a client", [["redis://localhost"]], "client 0 is a string"],
     ["one client twice", [[threeNodes[0], threeNodes[1], threeNodes[0]]], "one client is there twice"],
     [
       "a bad setting",
@@ -55,6 +59,12 @@ describe("the constructor", () => {
 
   test("takes any iterable of clients, and an argument for scripts that are not given", () => {
     expect(new Redlock(new Set(threeNodes), {}, { acquireScript: undefined })).toBeInstanceOf(Redlock);
+  });
+
+  test("makes no exception for masters of a client library of one's own: keys of the library's own are refused", async () => {
+    const { nodes } = virtualSetting(1);
+    expect(nodes[0]).not.toHaveProperty("refuses");
+    await expect(new Redlock(nodes).acquire("quorlock:guard", 5000)).rejects.toThrow(InvalidArgumentError);
   });
 
   test("sends nothing", () => {

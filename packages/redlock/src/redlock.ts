@@ -24,10 +24,13 @@ import { connectionOf, type IoredisClient } from "./ioredis.ts";
 import { Lease } from "./lease.ts";
 import { Lock, type LockOwner, type SerializedLock } from "./lock.ts";
 import type { LockNode } from "./node.ts";
+import { checkConstructorOptions, checkOptions, type Place, routineAmong } from "./options.ts";
 import { quorumOf } from "./quorum.ts";
+import { shown } from "./ranges.ts";
 import { type Entered, enter, outerFor, type Reentrancy, reentrancyOf } from "./reentrancy.ts";
 import { handlesWith, hasLeft, ReentrantLock } from "./reentrant-lock.ts";
 import { type ReleaseResult, release } from "./release.ts";
+import { resourceList, whyReserved } from "./resources.ts";
 import { RestartGuard, type RestartGuardOptions } from "./restart-guard.ts";
 import type { Runtime } from "./runtime.ts";
 import { Schedule } from "./schedule.ts";
@@ -38,7 +41,6 @@ import {
   checkMaxOffset,
   checkTtl,
   defaultSettings,
-  resourceList,
   type Settings,
   settingsFrom,
 } from "./settings.ts";
@@ -117,7 +119,8 @@ export interface Inside {
   readonly coordinator: Coordinator;
   /** Cancelled by `quit`. */
   readonly closed: Cancellation;
-  settingsFor(options: Partial<Settings> | undefined): Settings;
+  /** `place`: which options are known there; default those of `acquire`. */
+  settingsFor(options: Partial<Settings> | null | undefined, place?: Place): Settings;
   /** A handle on a hold. */
   lockOf(lease: Lease, attempts: Attempts): Lock;
   /** As `acquire` with just these settings, but comes to the reason where there is no lock. */
@@ -166,6 +169,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
    */
   constructor(clients: Iterable<Client>, options?: RedlockOptions, scripts?: CustomScripts) {
     super();
+    checkConstructorOptions(options);
     const { acquireConcurrency = 1000, groupCommit = true, queue = true } = options ?? {};
     const { runtime = systemRuntime } = options ?? {};
     const { restartGuard } = options ?? {};
@@ -263,9 +267,12 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     optionsOrRoutine: AcquireOptions | Routine<T> | undefined,
     routineAfterOptions?: Routine<T>,
   ): Promise<T> {
-    const routine = typeof optionsOrRoutine === "function" ? optionsOrRoutine : routineAfterOptions;
-    const options = typeof optionsOrRoutine === "function" ? undefined : optionsOrRoutine;
-    if (typeof routine !== "function") throw new InvalidArgumentError("using needs a routine to run");
+    const { options, routine } = routineAmong<AcquireOptions, Routine<T>>(
+      "using",
+      ttl,
+      optionsOrRoutine,
+      routineAfterOptions,
+    );
     const settings = this.#settingsFor(options);
     checkHolding(ttl, settings, options?.automaticExtensionThreshold);
     const lock = await this.acquire(resources, ttl, options);
@@ -278,7 +285,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
    * @throws LockLostError when it is lost or was released; ExecutionError when no quorum answered.
    */
   async extend(lock: Lock, ttl: number, options?: Partial<Settings>): Promise<Lock> {
-    const settings = this.#settingsFor(options);
+    const settings = this.#settingsFor(options, "extend and release");
     checkTtl(ttl, settings);
     if (hasLeft(lock)) throw new LockLostError(lock.resources, "it was released");
     Lock.extended(lock, await extend(Lock.leaseOf(lock), ttl, settings));
@@ -294,7 +301,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   release(lock: Lock, options?: Partial<Settings>): Promise<ReleaseResult> {
     try {
       const lease = Lock.leaseOf(lock);
-      const settings = this.#settingsFor(options);
+      const settings = this.#settingsFor(options, "extend and release");
       const releaseLease = () => release(lease, settings);
       return lock instanceof ReentrantLock ? lock.leave(releaseLease) : releaseLease();
     } catch (error) {
@@ -309,6 +316,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
    */
   resume(serialized: SerializedLock): Lock {
     const resources = resourceList(serialized?.resources);
+    this.#checkKeys(resources);
     const { value: token, ttl, fencingToken } = serialized;
     if (typeof token !== "string" || token === "") {
       throw new InvalidArgumentError("a serialised lock needs its value, a non-empty string");
@@ -337,6 +345,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   async inspect(resource: string): Promise<readonly Inspection[]> {
     const [name, ...more] = resourceList(resource);
     if (more.length > 0) throw new InvalidArgumentError("inspect takes one resource");
+    this.#checkKeys([name!]);
     return inspect(this.#coordinator, name!, this.#settings.nodeTimeout ?? defaultNodeTimeout);
   }
 
@@ -351,10 +360,13 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
 
   /** @internal What primitives that are built on it work with. */
   static insideOf(redlock: Redlock): Inside {
+    if (typeof redlock !== "object" || redlock === null || !(#coordinator in redlock)) {
+      throw new InvalidArgumentError(`redlock must be a Redlock of this package, but is ${shown(redlock)}`);
+    }
     return {
       coordinator: redlock.#coordinator,
       closed: redlock.#closed,
-      settingsFor: (options) => redlock.#settingsFor(options),
+      settingsFor: (options, place) => redlock.#settingsFor(options, place),
       lockOf: (lease, attempts) => redlock.#lockOf(lease, attempts),
       contend: async (resources, ttl, settings, signal) => {
         const contest = await redlock.#contend(resources, ttl, { signal }, settings);
@@ -393,7 +405,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     const { signal, within } = options ?? {};
     const wish = { resources: resourceList(resources), ttl, settings };
     checkTtl(ttl, settings);
-    this.#checkTogether(wish.resources);
+    this.#checkKeys(wish.resources);
     if (this.#quit) throw new ClosedError();
     checkSignal(signal);
     if (signal?.aborted) throw new AbortError(signal.reason);
@@ -459,10 +471,9 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     }
   }
 
-  #checkTogether(resources: readonly string[]): void {
-    if (resources.length === 1) return;
+  #checkKeys(resources: readonly string[]): void {
     for (const node of this.#coordinator.nodes) {
-      const why = node.refuses?.(resources);
+      const why = node.refuses ? node.refuses(resources) : whyReserved(resources);
       if (why) throw new InvalidArgumentError(`${node.name}: ${why}`);
     }
   }
@@ -485,14 +496,19 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     }
   }
 
-  #settingsFor(options: Partial<Settings> | undefined): Settings {
-    return options ? settingsFrom(this.#settings, options) : this.#settings;
+  #settingsFor(
+    options: Partial<Settings> | null | undefined,
+    place: Place = "acquire, tryAcquire and using",
+  ): Settings {
+    if (options === undefined || options === null) return this.#settings;
+    checkOptions(options, place);
+    return settingsFrom(this.#settings, options);
   }
 }
 
 function checkSignal(signal: Partial<AbortSignal> | undefined): void {
   if (signal !== undefined && typeof signal?.addEventListener !== "function") {
-    throw new InvalidArgumentError("signal must be an AbortSignal");
+    throw new InvalidArgumentError(`signal must be an AbortSignal, but is ${shown(signal)}`);
   }
 }
 
@@ -500,11 +516,17 @@ function nodesOf(
   clients: Iterable<Client>,
   nodeOf: (client: IoredisClient) => LockNode,
 ): readonly LockNode[] {
-  const list = typeof clients?.[Symbol.iterator] === "function" ? [...clients] : [];
+  if (isNode(clients) || isIoredis(clients)) {
+    throw new InvalidArgumentError("clients must be a list, also for a single one: new Redlock([client])");
+  }
+  const isList = typeof clients === "object" && typeof clients?.[Symbol.iterator] === "function";
+  const list = isList ? [...clients] : [];
   if (list.length === 0) throw new InvalidArgumentError("clients must be a list of at least one client");
   for (const [index, client] of list.entries()) {
     if (!isNode(client) && !isIoredis(client)) {
-      throw new InvalidArgumentError(`client ${index} is neither an ioredis client nor a LockNode`);
+      throw new InvalidArgumentError(
+        `client ${index} is ${kindOf(client)}; what is expected is a Redis or Cluster of ioredis 5 or 6, or a LockNode`,
+      );
     }
   }
   if (new Set(list).size < list.length) {
@@ -513,11 +535,23 @@ function nodesOf(
   return list.map((client) => (isNode(client) ? client : nodeOf(client)));
 }
 
-function isNode(client: Client): client is LockNode {
-  return typeof (client as Partial<LockNode> | null)?.vote === "function";
+function isNode(client: unknown): client is LockNode {
+  return typeof (client as Partial<LockNode> | null | undefined)?.vote === "function";
 }
 
-function isIoredis(client: Client): client is IoredisClient {
-  const candidate = client as Partial<IoredisClient> | null;
+function isIoredis(client: unknown): client is IoredisClient {
+  const candidate = client as Partial<IoredisClient> | null | undefined;
   return typeof candidate?.duplicate === "function" && typeof candidate.status === "string";
+}
+
+/** What was passed for a client and is none, in words. (A URL is not repeated: there may be a password in it.) */
+function kindOf(client: unknown): string {
+  if (typeof client === "string") return 'a string: pass new Redis("redis://...")';
+  if (typeof client !== "object" || client === null) return shown(client);
+  const { isOpen, sendCommand, keyspaceEvents } = client as Readonly<Record<string, unknown>>;
+  if (typeof isOpen === "boolean" || typeof sendCommand === "function") return "a node-redis client";
+  // It has no connection of its own, and what it does without one is not what a Redis does.
+  if (keyspaceEvents !== undefined) return "an ioredis-mock client, which has no connection";
+  if (typeof (client as Partial<Promise<unknown>>).then === "function") return "a promise: await it first";
+  return shown(client);
 }

@@ -17,6 +17,7 @@ import type {
 } from "./node.ts";
 import { holdingIn, type Operation, type Time } from "./operation.ts";
 import { type Outbox, type OutboxRuntime, outboxOf } from "./outbox.ts";
+import { whyReserved } from "./resources.ts";
 import { systemRuntime } from "./system.ts";
 
 export interface ScriptedNodeOptions {
@@ -61,7 +62,7 @@ export class ScriptedNode implements LockNode {
   }
 
   refuses(resources: readonly string[]): string | undefined {
-    return this.#connection.refuses?.(resources);
+    return this.#connection.refuses?.(resources) ?? whyReserved(resources);
   }
 
   vote(claim: Claim, settle: Settle<Answer>): void {

@@ -6,7 +6,10 @@ import {
   ResourceLockedError,
 } from "./errors.ts";
 import { Lock } from "./lock.ts";
+import { routineAmong } from "./options.ts";
+import { shown } from "./ranges.ts";
 import { type AcquireOptions, type Inside, Redlock } from "./redlock.ts";
+import { checkName } from "./resources.ts";
 import { checkHolding, checkTtl, nodeTimeoutFor, type Settings } from "./settings.ts";
 import { SlotRace } from "./slot-race.ts";
 import { Slots } from "./slots.ts";
@@ -17,6 +20,9 @@ export interface SemaphoreOptions extends AcquireOptions {
   readonly permits?: number | undefined;
 }
 
+const place = "the calls of a Semaphore";
+/** The one at the head of the line waits for every slot at once. */
+const largestLimit = 10_000;
 /** So many slots does `acquire` try before it joins the line: one after the other they cost a round each. */
 const mostGuesses = 3;
 /** A process that dies at the head of the line holds up the others for this time at most, ms. */
@@ -26,7 +32,8 @@ const usualTurnstileTtl = 3000;
 interface Wish {
   readonly permits: number;
   readonly ttl: number;
-  readonly options: SemaphoreOptions;
+  /** Without those that are the semaphore's own. */
+  readonly options: AcquireOptions;
   readonly settings: Settings;
 }
 
@@ -54,15 +61,13 @@ export class Semaphore {
 
   /**
    * @param name what the permits are for. The keys are `{name}:slot:0` and so on, and `{name}:turnstile`.
-   * @param limit how many permits there are; every client has to give the same.
+   * @param limit how many permits there are, 1 to 10,000; every client has to give the same.
    * @throws InvalidArgumentError
    */
   constructor(redlock: Redlock, name: string, limit: number) {
-    if (typeof name !== "string" || name === "") {
-      throw new InvalidArgumentError("the name of a semaphore must be a non-empty string");
-    }
-    checkCount("limit", limit, Number.MAX_SAFE_INTEGER);
     this.#inside = Redlock.insideOf(redlock);
+    checkName("semaphore", name);
+    checkCount("limit", limit, largestLimit);
     this.#redlock = redlock;
     this.#slots = new Slots(name, limit, this.#inside.coordinator.runtime);
     this.#turnstile = `{${name}}:turnstile`;
@@ -114,18 +119,21 @@ export class Semaphore {
     optionsOrRoutine: SemaphoreOptions | Routine<T> | undefined,
     routineAfterOptions?: Routine<T>,
   ): Promise<T> {
-    const routine = typeof optionsOrRoutine === "function" ? optionsOrRoutine : routineAfterOptions;
-    const options = typeof optionsOrRoutine === "function" ? {} : (optionsOrRoutine ?? {});
-    if (typeof routine !== "function") throw new InvalidArgumentError("using needs a routine to run");
-    const settings = this.#inside.settingsFor(options);
+    const { options = {}, routine } = routineAmong<SemaphoreOptions, Routine<T>>(
+      "using",
+      ttl,
+      optionsOrRoutine,
+      routineAfterOptions,
+    );
+    const settings = this.#inside.settingsFor(options, place);
     checkHolding(ttl, settings, options.automaticExtensionThreshold);
     return hold(await this.acquire(ttl, options), ttl, settings, options.signal, routine);
   }
 
-  #wishOf(ttl: number, options: SemaphoreOptions): Wish {
-    const { permits = 1 } = options;
+  #wishOf(ttl: number, given: SemaphoreOptions): Wish {
+    const settings = this.#inside.settingsFor(given, place);
+    const { permits = 1, ...options } = given ?? {};
     checkCount("permits", permits, this.limit);
-    const settings = this.#inside.settingsFor(options);
     checkTtl(ttl, settings);
     return { permits, ttl, options, settings };
   }
@@ -220,5 +228,5 @@ function patienceOf({ waitTimeout, retryCount, retryDelay }: Settings): number {
 
 function checkCount(what: string, count: number, most: number): void {
   if (Number.isSafeInteger(count) && count >= 1 && count <= most) return;
-  throw new InvalidArgumentError(`${what} must be a whole number from 1 to ${most}, but is ${String(count)}`);
+  throw new InvalidArgumentError(`${what} must be a whole number from 1 to ${most}, but is ${shown(count)}`);
 }

@@ -1,12 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { InvalidArgumentError } from "./errors.ts";
+import { shown } from "./ranges.ts";
 import {
   attemptsAllowed,
   checkTtl,
   defaultSettings,
   nodeTimeoutFor,
-  resourceList,
   type Settings,
   settingsFrom,
 } from "./settings.ts";
@@ -82,7 +82,7 @@ describe("settings", () => {
     expect(base.retryDelay).toBe(200);
   });
 
-  test("take nothing that is no setting", () => {
+  test("take nothing that is no setting: whoever takes options has checked their names before", () => {
     expect(withSettings({ signal: "s", runtime: 1, quorum: 1 } as object)).toEqual(defaultSettings);
   });
 
@@ -102,9 +102,7 @@ describe("settings", () => {
     for (const value of bad) {
       const error = refusalOf(() => withSettings({ [name]: value }));
       expect(error?.message).toMatch(new RegExp(`^${name} must be .*, but is `));
-      expect(error?.message).toContain(
-        `but is ${typeof value === "object" && value ? "[object" : String(value as unknown)}`,
-      );
+      expect(error?.message).toContain(`but is ${shown(value)}`);
     }
   });
 
@@ -160,7 +158,7 @@ describe("a ttl", () => {
   ])("of %s is refused", (ttl) => {
     const error = refusalOf(() => checkTtl(ttl, defaultSettings));
     expect(error?.message).toContain("ttl must be a whole number of milliseconds from 1 to 9007199254740991");
-    expect(error?.message).toContain(`but is ${String(ttl)}`);
+    expect(error?.message).toContain(`but is ${shown(ttl)}`);
   });
 
   test("that drift eats up is refused, with both numbers", () => {
@@ -199,46 +197,6 @@ describe("a ttl", () => {
         },
       ),
     );
-  });
-});
-
-describe("resources", () => {
-  test("are one name or several, and the list is a copy", () => {
-    const given = ["a", "b"];
-    const list = resourceList(given);
-    given.push("c");
-    expect(list).toEqual(["a", "b"]);
-    expect(resourceList("invoice:42")).toEqual(["invoice:42"]);
-  });
-
-  test.each([
-    [[], "resources must name at least one resource, but is empty"],
-    ["", "a resource must be a non-empty string, but one is an empty string"],
-    [["a", ""], "a resource must be a non-empty string, but one is an empty string"],
-    [["a", 5], "a resource must be a non-empty string, but one is number 5"],
-    [undefined, "a resource must be a non-empty string, but one is undefined undefined"],
-    [["a", "b", "a"], 'each resource may be named once, but "a" is named twice'],
-    [[["a"]], "a resource must be a non-empty string"],
-  ])("%j is refused", (resources, message) => {
-    expect(refusalOf(() => resourceList(resources))?.message).toContain(message);
-  });
-
-  test("any junk is refused with what is allowed, or is a list of different names", () => {
-    fc.assert(
-      fc.property(fc.oneof(junk, fc.array(junk), fc.array(fc.string())), (resources) => {
-        refusalOf(() => {
-          const list = resourceList(resources);
-          expect(list.length).toBeGreaterThan(0);
-          expect(new Set(list).size).toBe(list.length);
-          for (const name of list) expect(name.length).toBeGreaterThan(0);
-        });
-      }),
-      { numRuns: 200 },
-    );
-  });
-
-  test("an object that cannot be turned into text is refused like any other", () => {
-    expect(refusalOf(() => resourceList(Object.create(null)))).toBeDefined();
   });
 });
 

@@ -1,5 +1,6 @@
 import type { Backoff } from "./backoff.ts";
 import { InvalidArgumentError } from "./errors.ts";
+import { checkFunction, checkNumber, milliseconds, type Range } from "./ranges.ts";
 import { validityLoss } from "./validity.ts";
 
 /** How a lock is asked for and kept. Given to the constructor, or to one call, which then overrides it. */
@@ -50,15 +51,6 @@ export const defaultSettings: Settings = Object.freeze({
   minimumValidity: 0,
 });
 
-interface Range {
-  readonly minimum: number;
-  readonly maximum: number;
-  readonly integer?: boolean;
-  readonly what: string;
-}
-
-const milliseconds: Range = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER, what: "milliseconds, 0 or more" };
-
 const ranges: ReadonlyMap<string, Range> = new Map(
   Object.entries({
     driftFactor: { minimum: 0, maximum: 0.5, what: "a number from 0 to 0.5" },
@@ -83,6 +75,9 @@ const ranges: ReadonlyMap<string, Range> = new Map(
   }),
 );
 
+/** What may be given to the constructor and to calls alike. */
+export const settingNames: readonly string[] = [...ranges.keys(), "backoff"];
+
 /** `base` with what `overrides` gives; an entry that is `undefined` is not given. Each value is checked. */
 export function settingsFrom(base: Settings, overrides: Partial<Settings>): Settings {
   const settings: Record<string, unknown> = { ...base };
@@ -90,32 +85,17 @@ export function settingsFrom(base: Settings, overrides: Partial<Settings>): Sett
     if (value === undefined) continue;
     const range = ranges.get(name);
     if (range) checkNumber(name, value, range);
-    else if (name === "backoff") checkBackoff(value);
+    else if (name === "backoff") checkFunction(name, value);
     else continue;
     settings[name] = value;
   }
   return settings as unknown as Settings;
 }
 
-function checkNumber(name: string, value: unknown, range: Range): asserts value is number {
-  const fits =
-    typeof value === "number" &&
-    value >= range.minimum &&
-    value <= range.maximum &&
-    (!range.integer || Number.isInteger(value));
-  if (!fits) throw new InvalidArgumentError(`${name} must be ${range.what}, but is ${shown(value)}`);
-}
-
 const concurrency: Range = { ...milliseconds, minimum: 1, integer: true, what: "a whole number, 1 or more" };
 
 export function checkConcurrency(value: unknown): void {
   checkNumber("acquireConcurrency", value, concurrency);
-}
-
-function checkBackoff(value: unknown): void {
-  if (typeof value !== "function") {
-    throw new InvalidArgumentError(`backoff must be a function, but is ${shown(value)}`);
-  }
 }
 
 /** The longest: Redis adds it to its clock, and JavaScript keeps whole numbers, up to 2^53. */
@@ -144,9 +124,20 @@ export function checkTtl(ttl: unknown, settings: Settings): asserts ttl is numbe
     );
   }
   const loss = validityLoss(ttl, settings.driftFactor);
-  checkBelow("what drift takes off the ttl", loss, "the ttl", ttl);
-  checkBelow("nodeTimeout", nodeTimeoutFor(ttl, settings), "the ttl less drift", ttl - loss);
-  checkBelow("minimumValidity", settings.minimumValidity, "the ttl less drift", ttl - loss);
+  const hint = hintFor(ttl);
+  checkBelow("what drift takes off the ttl", loss, "the ttl", ttl, hint);
+  checkBelow("nodeTimeout", nodeTimeoutFor(ttl, settings), "the ttl less drift", ttl - loss, hint);
+  checkBelow("minimumValidity", settings.minimumValidity, "the ttl less drift", ttl - loss, hint);
+}
+
+/** A master has less than the least that it otherwise has to answer where the ttl is below this, ms. */
+const shortTtl = 200;
+
+/** For the message of what has failed with so short a ttl that it may have been meant in seconds; "" for a longer one. */
+export function hintFor(ttl: number): string {
+  if (ttl >= shortTtl) return "";
+  const meant = `for ${ttl} s pass ${ttl * 1000}`;
+  return `; ttl is in milliseconds: with ${ttl} ms there is hardly time to ask the masters (${meant}, else ${shortTtl} or more)`;
 }
 
 /** Checks whether a hold of this ttl can be kept extended; the threshold only where the call itself gives one. */
@@ -158,11 +149,11 @@ export function checkHolding(ttl: number, settings: Settings, threshold: number 
   if (maxHoldTime !== ttl) checkBelow("ttl", ttl, "maxHoldTime", maxHoldTime);
 }
 
-function checkBelow(name: string, value: number, limitName: string, limit: number): void {
+function checkBelow(name: string, value: number, limitName: string, limit: number, hint = ""): void {
   if (value < limit) return;
   const rounded = Math.round(limit * 100) / 100;
   throw new InvalidArgumentError(
-    `${name} must be below ${limitName}, but ${value} ms is not below ${rounded} ms`,
+    `${name} must be below ${limitName}, but ${value} ms is not below ${rounded} ms${hint}`,
   );
 }
 
@@ -174,33 +165,4 @@ export function nodeTimeoutFor(ttl: number, settings: Settings): number {
 /** Attempts that `acquire` and `extend` may make. */
 export function attemptsAllowed(settings: Settings): number {
   return settings.retryCount === -1 ? Number.POSITIVE_INFINITY : settings.retryCount + 1;
-}
-
-/** Checks resource names and returns them as a list of their own. */
-export function resourceList(resources: unknown): readonly string[] {
-  const list: readonly unknown[] = Array.isArray(resources) ? [...resources] : [resources];
-  if (list.length === 0)
-    throw new InvalidArgumentError("resources must name at least one resource, but is empty");
-  for (const resource of list) {
-    if (typeof resource !== "string" || resource === "") {
-      const found = resource === "" ? "an empty string" : `${typeof resource} ${shown(resource)}`;
-      throw new InvalidArgumentError(`a resource must be a non-empty string, but one is ${found}`);
-    }
-  }
-  const twice = list.find((resource, index) => list.indexOf(resource) !== index);
-  if (twice !== undefined) {
-    throw new InvalidArgumentError(
-      `each resource may be named once, but ${JSON.stringify(twice)} is named twice`,
-    );
-  }
-  return list as readonly string[];
-}
-
-/** A value for a message, whatever it is. */
-function shown(value: unknown): string {
-  try {
-    return String(value);
-  } catch {
-    return `an ${typeof value} without a text`;
-  }
 }

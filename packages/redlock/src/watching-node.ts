@@ -2,6 +2,7 @@ import { type Call, CallLine } from "./call-line.ts";
 import type { Connection } from "./connection.ts";
 import { abandoned, fault } from "./fault.ts";
 import type { Answer, Claim, Fault, Holding, LockNode, No, ReleaseAnswer, Settle } from "./node.ts";
+import { whyReserved } from "./resources.ts";
 import { type Command, type Found, foundIn, Transaction, UnexpectedReply } from "./transaction.ts";
 
 /** So often is a transaction made in which a key was touched meanwhile. Each takes two round trips. */
@@ -29,7 +30,7 @@ export class WatchingNode implements LockNode {
   }
 
   refuses(resources: readonly string[]): string | undefined {
-    return this.#connection.refuses?.(resources);
+    return this.#connection.refuses?.(resources) ?? whyReserved(resources);
   }
 
   vote(claim: Claim, settle: Settle<Answer>): void {

@@ -1,0 +1,176 @@
+import { InvalidArgumentError } from "./errors.ts";
+import { checkBoolean, checkFunction, shown } from "./ranges.ts";
+import { settingNames } from "./settings.ts";
+
+const inCalls = [...settingNames, "signal", "within"];
+const inCampaigns = inCalls.filter((name) => name !== "retryCount" && name !== "waitTimeout");
+
+/** Where options are given, as a message names it. */
+export type Place =
+  | "new Redlock"
+  | "acquire, tryAcquire and using"
+  | "extend and release"
+  | "the calls of a Semaphore"
+  | "the readers of a ReadWriteLock"
+  | "the writers of a ReadWriteLock"
+  | "lead"
+  | "restartGuard"
+  | "clockWatch"
+  | "exponentialBackoff";
+
+const optionsOf: Readonly<Record<Place, readonly string[]>> = {
+  "new Redlock": [
+    ...settingNames,
+    "acquireConcurrency",
+    "groupCommit",
+    "queue",
+    "fencing",
+    "reentrant",
+    "restartGuard",
+    "clockWatch",
+    "runtime",
+  ],
+  "acquire, tryAcquire and using": inCalls,
+  "extend and release": settingNames,
+  "the calls of a Semaphore": [...inCalls, "permits"],
+  "the readers of a ReadWriteLock": inCalls.filter((name) => name !== "within"),
+  "the writers of a ReadWriteLock": [...inCalls.filter((name) => name !== "within"), "from"],
+  lead: [...inCampaigns, "onStart", "onStop", "onError"],
+  restartGuard: ["maxTtl", "durable"],
+  clockWatch: ["maxOffset", "exclude"],
+  exponentialBackoff: ["initial", "maximum", "factor"],
+};
+
+/**
+ * Checks that `options` are an object, or nothing, and that each is taken in this place. An entry that is `undefined` is
+ * not given. The values are checked where they are used.
+ * @throws InvalidArgumentError that names the unknown option and, where there is one like it, the one that is known.
+ */
+export function checkOptions(options: unknown, place: Place): void {
+  if (options === undefined || options === null) return;
+  if (typeof options !== "object" || Array.isArray(options)) {
+    throw new InvalidArgumentError(`options must be an object, but is ${shown(options)} (${place})`);
+  }
+  if (typeof (options as Partial<AbortSignal>).addEventListener === "function") {
+    throw new InvalidArgumentError(
+      `options must be an object: pass the AbortSignal as { signal } (${place})`,
+    );
+  }
+  const known = optionsOf[place];
+  for (const [name, value] of Object.entries(options)) {
+    if (value !== undefined && !known.includes(name)) throw unknownOption(name, known, place);
+  }
+}
+
+/** Checks the kinds of those options of the constructor that are no numbers. */
+export function checkConstructorOptions(options: object | null | undefined): void {
+  checkOptions(options, "new Redlock");
+  const { groupCommit, queue, fencing, reentrant, restartGuard, clockWatch, runtime } = (options ??
+    {}) as Record<string, unknown>;
+  checkBoolean("groupCommit", groupCommit);
+  checkBoolean("queue", queue);
+  checkBoolean("fencing", fencing);
+  if (reentrant !== "handle" && reentrant !== undefined && typeof reentrant !== "boolean") {
+    throw new InvalidArgumentError(`reentrant must be true, false or "handle", but is ${shown(reentrant)}`);
+  }
+  if (restartGuard !== undefined) {
+    const { durable } = partsOf("restartGuard", restartGuard, "an object such as { maxTtl: 60_000 }");
+    if (typeof durable !== "function") checkBoolean("restartGuard.durable", durable);
+  }
+  if (clockWatch !== undefined && typeof clockWatch !== "boolean") {
+    const { exclude } = partsOf(
+      "clockWatch",
+      clockWatch,
+      "true, false or an object such as { exclude: true }",
+    );
+    checkBoolean("clockWatch.exclude", exclude);
+  }
+  if (runtime !== undefined) checkRuntime(runtime);
+}
+
+function partsOf(
+  name: "restartGuard" | "clockWatch",
+  value: unknown,
+  what: string,
+): Readonly<Record<string, unknown>> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new InvalidArgumentError(`${name} must be ${what}, but is ${shown(value)}`);
+  }
+  checkOptions(value, name);
+  return value as Readonly<Record<string, unknown>>;
+}
+
+function checkRuntime(runtime: unknown): void {
+  for (const method of ["monotonic", "wall", "randomBytes", "setTimer"]) {
+    const value = (runtime as Record<string, unknown> | null)?.[method];
+    if (typeof value === "function") continue;
+    throw new InvalidArgumentError(
+      `runtime must have the methods monotonic, wall, randomBytes and setTimer, but its ${method} is ${shown(value)}`,
+    );
+  }
+}
+
+/** What a `using`, under whatever name, was given behind its ttl: options or none, and the routine. */
+export function routineAmong<O extends object, R>(
+  call: string,
+  ttl: unknown,
+  optionsOrRoutine: O | R | null | undefined,
+  routineAfterOptions?: R,
+): { readonly options: O | undefined; readonly routine: R } {
+  const isRoutine = typeof optionsOrRoutine === "function";
+  const routine = isRoutine ? (optionsOrRoutine as R) : routineAfterOptions;
+  if (typeof ttl === "function") {
+    throw new InvalidArgumentError(`${call} needs a ttl, in milliseconds, before the routine`);
+  }
+  if (typeof routine !== "function") throw new InvalidArgumentError(`${call} needs a routine to run`);
+  return { options: isRoutine ? undefined : ((optionsOrRoutine as O | null) ?? undefined), routine };
+}
+
+/** Checks those of `lead` that are no options of `acquire`. */
+export function checkCallbacks(callbacks: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(callbacks)) {
+    if (value !== undefined) checkFunction(name, value);
+  }
+}
+
+function unknownOption(name: string, known: readonly string[], place: Place): InvalidArgumentError {
+  const elsewhere = Object.entries(optionsOf).find(([, names]) => names.includes(name));
+  const nearest = nearestTo(name, known);
+  if (nearest !== undefined) {
+    return new InvalidArgumentError(`unknown option "${name}" of ${place}: is "${nearest}" meant?`);
+  }
+  if (elsewhere) {
+    return new InvalidArgumentError(`"${name}" is an option of ${elsewhere[0]}, not of ${place}`);
+  }
+  return new InvalidArgumentError(`unknown option ${shown(name)} of ${place}: it takes ${known.join(", ")}`);
+}
+
+/** The known name that is spelt most like it, if one is so like it that it may have been meant. */
+function nearestTo(name: string, known: readonly string[]): string | undefined {
+  const distances = known.map((other) => ({ other, distance: distance(name, other) }));
+  const [nearest] = distances.sort((a, b) => a.distance - b.distance);
+  return nearest && nearest.distance <= Math.min(3, name.length / 3) ? nearest.other : undefined;
+}
+
+/** Letters to change, insert, remove or exchange with the next one (the optimal string alignment), case aside. */
+function distance(one: string, other: string): number {
+  const [a, b] = [one.toLowerCase(), other.toLowerCase()];
+  const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, column) => column)];
+  for (let row = 1; row <= a.length; row += 1) {
+    const line = [row];
+    for (let column = 1; column <= b.length; column += 1) {
+      const cost = a[row - 1] === b[column - 1] ? 0 : 1;
+      let least = Math.min(
+        line[column - 1]! + 1,
+        rows[row - 1]![column]! + 1,
+        rows[row - 1]![column - 1]! + cost,
+      );
+      const isExchanged =
+        row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
+      if (isExchanged) least = Math.min(least, rows[row - 2]![column - 2]! + 1);
+      line.push(least);
+    }
+    rows.push(line);
+  }
+  return rows[a.length]![b.length]!;
+}

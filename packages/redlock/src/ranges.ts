@@ -1,0 +1,49 @@
+import { InvalidArgumentError } from "./errors.ts";
+
+/** Which numbers an argument may be, and in words. */
+export interface Range {
+  readonly minimum: number;
+  readonly maximum: number;
+  readonly integer?: boolean;
+  readonly what: string;
+}
+
+export const milliseconds: Range = {
+  minimum: 0,
+  maximum: Number.MAX_SAFE_INTEGER,
+  what: "milliseconds, 0 or more",
+};
+
+/** @throws InvalidArgumentError that names the argument, what it may be, and what it is. */
+export function checkNumber(name: string, value: unknown, range: Range): asserts value is number {
+  const fits =
+    typeof value === "number" &&
+    value >= range.minimum &&
+    value <= range.maximum &&
+    (!range.integer || Number.isInteger(value));
+  if (!fits) throw new InvalidArgumentError(`${name} must be ${range.what}, but is ${shown(value)}`);
+}
+
+export function checkBoolean(name: string, value: unknown): void {
+  if (value === undefined || typeof value === "boolean") return;
+  throw new InvalidArgumentError(`${name} must be true or false, but is ${shown(value)}`);
+}
+
+export function checkFunction(name: string, value: unknown): void {
+  if (typeof value === "function") return;
+  throw new InvalidArgumentError(`${name} must be a function, but is ${shown(value)}`);
+}
+
+/** Longer text is cut off in a message. */
+const longestText = 100;
+
+/** A value as a message shows it: text in quotes, so that "5" and 5 are told apart, and of an object only its kind. */
+export function shown(value: unknown): string {
+  if (typeof value === "string") {
+    return JSON.stringify(value.length > longestText ? `${value.slice(0, longestText)}…` : value);
+  }
+  if (Array.isArray(value)) return "an array";
+  if (typeof value === "function") return "a function";
+  if (typeof value === "object" && value !== null) return "an object";
+  return String(value);
+}

@@ -1,0 +1,84 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { InvalidArgumentError } from "./errors.ts";
+import { checkName, resourceList, whyReserved } from "./resources.ts";
+
+const junk = fc.oneof(
+  fc.anything({ withBigInt: true, withDate: true, withNullPrototype: true, withSparseArray: true }),
+  fc.constantFrom(Symbol("s"), Number.NaN, () => 1, Object.create(null), new Map(), new Proxy({}, {})),
+);
+
+/** What `act` throws, if anything: it may be an InvalidArgumentError that says what is allowed, nothing else. */
+function refusalOf(act: () => unknown): InvalidArgumentError | undefined {
+  try {
+    act();
+    return undefined;
+  } catch (error) {
+    expect(error).toBeInstanceOf(InvalidArgumentError);
+    expect((error as Error).message).toMatch(/ must | may be named once/);
+    return error as InvalidArgumentError;
+  }
+}
+
+describe("resources", () => {
+  test("are one name or several, and the list is a copy", () => {
+    const given = ["a", "b"];
+    const list = resourceList(given);
+    given.push("c");
+    expect(list).toEqual(["a", "b"]);
+    expect(resourceList("invoice:42")).toEqual(["invoice:42"]);
+  });
+
+  test.each([
+    [[], "resources must name at least one resource, but is empty"],
+    ["", "a resource must be a non-empty string, but one is an empty string"],
+    [["a", ""], "a resource must be a non-empty string, but one is an empty string"],
+    [["a", 5], "a resource must be a non-empty string, but one is number 5"],
+    [undefined, "a resource must be a non-empty string, but one is undefined undefined"],
+    [[["a"], "b"], "a resource must be a non-empty string, but one is object an array"],
+    [["a", "b", "a"], 'each resource may be named once, but "a" is named twice'],
+    [[["a"]], "a resource must be a non-empty string"],
+  ])("%j is refused", (resources, message) => {
+    expect(refusalOf(() => resourceList(resources))?.message).toContain(message);
+  });
+
+  test("any junk is refused with what is allowed, or is a list of different names", () => {
+    fc.assert(
+      fc.property(fc.oneof(junk, fc.array(junk), fc.array(fc.string())), (resources) => {
+        refusalOf(() => {
+          const list = resourceList(resources);
+          expect(list.length).toBeGreaterThan(0);
+          expect(new Set(list).size).toBe(list.length);
+          for (const name of list) expect(name.length).toBeGreaterThan(0);
+        });
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test("an object that cannot be turned into text is refused like any other", () => {
+    expect(refusalOf(() => resourceList(Object.create(null)))).toBeDefined();
+  });
+});
+
+describe("the library's own keys", () => {
+  test.each([
+    [["quorlock:guard"], "", true],
+    [["a", "quorlock:rw:{a}:write"], "", true],
+    [["quorlock:a"], "my:", true],
+    [["guard"], "quorlock:", true],
+    [["lock:guard"], "quor", true],
+    [["a"], "quor", false],
+    [["Quorlock:a", "quorlock", "my:quorlock:a"], "", false],
+    [["quorlock"], "my:", false],
+  ])("%j with the keyPrefix %j are refused: %s", (resources, keyPrefix, isRefused) => {
+    expect(whyReserved(resources, keyPrefix) !== undefined).toBe(isRefused);
+  });
+
+  test("are no names for what is made of several keys", () => {
+    for (const name of ["quorlock:a", "", 5, undefined, null]) {
+      expect(refusalOf(() => checkName("semaphore", name))?.message).toContain("name of a semaphore must");
+    }
+    expect(refusalOf(() => checkName("semaphore", "{quorlock:a}"))).toBeUndefined();
+  });
+});

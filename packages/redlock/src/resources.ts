@@ -1,0 +1,54 @@
+import { InvalidArgumentError, listed } from "./errors.ts";
+import { shown } from "./ranges.ts";
+
+/**
+ * Keys of this library begin so: queues, fencing counters, the marker of the restart guard, readers and writers. A lock
+ * under such a name would be one of them.
+ */
+export const ownPrefix = "quorlock:";
+
+/** Checks resource names and returns them as a list of their own. */
+export function resourceList(resources: unknown): readonly string[] {
+  const list: readonly unknown[] = Array.isArray(resources) ? [...resources] : [resources];
+  if (list.length === 0)
+    throw new InvalidArgumentError("resources must name at least one resource, but is empty");
+  for (const resource of list) {
+    if (typeof resource !== "string" || resource === "") {
+      const found = resource === "" ? "an empty string" : `${typeof resource} ${shown(resource)}`;
+      throw new InvalidArgumentError(`a resource must be a non-empty string, but one is ${found}`);
+    }
+  }
+  const twice = list.find((resource, index) => list.indexOf(resource) !== index);
+  if (twice !== undefined) {
+    throw new InvalidArgumentError(
+      `each resource may be named once, but ${JSON.stringify(twice)} is named twice`,
+    );
+  }
+  return list as readonly string[];
+}
+
+/** Why these resources cannot be locked by users, where one is a key of the library's own, with the client's prefix. */
+export function whyReserved(resources: readonly string[], keyPrefix = ""): string | undefined {
+  for (const resource of resources) {
+    if (resource.startsWith(ownPrefix)) return `${mustNot}, but one is ${listed([resource])}`;
+    if (keyPrefix !== "" && (keyPrefix + resource).startsWith(ownPrefix)) {
+      return `${mustNot}, but with the client's keyPrefix one is ${listed([keyPrefix + resource])}`;
+    }
+  }
+  return undefined;
+}
+
+const mustNot = `a resource must not begin with "${ownPrefix}", which is for this library's own keys`;
+
+/** Checks the name of what is made of several resources; `what` for the message. */
+export function checkName(what: string, name: unknown): asserts name is string {
+  if (typeof name !== "string" || name === "") {
+    const found = name === "" ? "an empty string" : shown(name);
+    throw new InvalidArgumentError(`the name of a ${what} must be a non-empty string, but is ${found}`);
+  }
+  if (name.startsWith(ownPrefix)) {
+    throw new InvalidArgumentError(
+      `the name of a ${what} must not begin with "${ownPrefix}", which is for this library's own keys, but is ${shown(name)}`,
+    );
+  }
+}
