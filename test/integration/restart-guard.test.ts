@@ -85,6 +85,35 @@ describe("with masters that keep running", () => {
     expect(rival.errors.map(({ reason }) => reason)).toContain("QUARANTINE");
   });
 
+  it("a quarantine is told once, in words that do not repeat themselves, and the next one again", async () => {
+    const holder = await guarded.openNew();
+    const rival = await guarded.openGuarded();
+    const master = fleet.masters[2]!;
+    const told = () => rival.errors.filter(({ reason }) => reason === "QUARANTINE");
+    const vote = async () => {
+      for (let round = 0; round < 5; round += 1) {
+        await (await rival.redlock.acquire(fresh("told"), ttl)).release();
+      }
+      await (await rival.redlock.acquire([fresh("told"), fresh("told")], ttl)).release();
+    };
+    await using lock = await guarded.holdByThree(holder, fresh("told"));
+    await fleet.admin(master).flushall();
+    await vote();
+    expect(told().map(({ message }) => message)).toEqual([
+      expect.stringMatching(/: QUARANTINE: it may have forgotten votes, for \d+ ms more \[NODE\]$/),
+    ]);
+    expect(told()[0]!.error.message).toMatch(/^QUARANTINE it may/);
+    // Its own extensions meet it as well, but are another client's.
+    await lock.extend(ttl);
+    expect(holder.errors.filter(({ reason }) => reason === "QUARANTINE").length).toBeLessThanOrEqual(1);
+    await until("it is over", async () => (await guarded.quarantineOf(master)) < 0);
+    await vote();
+    expect(told()).toHaveLength(1);
+    await fleet.admin(master).flushall();
+    await vote();
+    expect(told()).toHaveLength(2);
+  });
+
   it("what is released in quarantine is not handed over", async () => {
     const holder = await guarded.openNew();
     const rival = await guarded.openGuarded();

@@ -35,7 +35,11 @@ export function failed(node: string, error: unknown, isReply: boolean, tokens: r
   // Not the error itself: ioredis hangs the command on it, and with that the token.
   const cause = new Error(message);
   cause.name = error instanceof Error ? error.name : "Error";
-  return fault(node, isReply ? reasonIn(told) : "UNREACHABLE", message, true, cause);
+  if (!isReply) return fault(node, "UNREACHABLE", message, true, cause);
+  const reason = reasonIn(told);
+  // The word that an error begins with is said once.
+  const detail = message.startsWith(`${reason} `) ? message.slice(reason.length + 1) : message;
+  return fault(node, reason, detail, true, cause);
 }
 
 export function unexpected(node: string, reply: unknown): Fault {

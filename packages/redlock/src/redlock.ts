@@ -25,6 +25,7 @@ import { Lease } from "./lease.ts";
 import { Lock, type LockOwner, type SerializedLock } from "./lock.ts";
 import type { LockNode } from "./node.ts";
 import { checkConstructorOptions, checkOptions, type Place, routineAmong } from "./options.ts";
+import { QuarantineNews } from "./quarantine-news.ts";
 import { quorumOf } from "./quorum.ts";
 import { shown } from "./ranges.ts";
 import { type Entered, enter, outerFor, type Reentrancy, reentrancyOf } from "./reentrancy.ts";
@@ -180,10 +181,13 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       throw new InvalidArgumentError("custom scripts are not taken");
     }
     this.#limit = pLimit(acquireConcurrency);
+    const quarantines = new QuarantineNews(runtime, restartGuard?.maxTtl ?? 0);
     const report = (error: NodeError) => {
-      // Given up by ourselves: no fault of the master's.
       this.#guard?.hear(error);
-      if (error.reason !== "ABANDONED") this.#tell(() => void this.emit("error", error));
+      // Given up by ourselves: no fault of the master's.
+      if (error.reason === "ABANDONED") return;
+      if (error.reason !== "QUARANTINE" || quarantines.isNews(error))
+        this.#tell(() => void this.emit("error", error));
     };
     const scripted = (client: IoredisClient) =>
       new ScriptedNode(connectionOf(client), { groupCommit, queue, onFault: report, runtime });

@@ -93,7 +93,7 @@ export class RestartGuard {
   async #seed({ node: name, message }: NodeError): Promise<void> {
     const { nodes, quorum, runtime, report } = this.#coordinator;
     // The floors are asked for after the quarantine of this epoch: while it lasts they may still rise unseen.
-    const epoch = /UNSEEDED (\d+)/.exec(message)?.[1];
+    const epoch = /UNSEEDED: (\d+)/.exec(message)?.[1];
     const seeding = this.#unseeded.get(name) ?? { since: runtime.monotonic(), isBusy: false };
     if (seeding.isBusy || epoch === undefined) return;
     seeding.isBusy = true;
