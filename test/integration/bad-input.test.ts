@@ -31,8 +31,9 @@ afterAll(async () => {
 
 /** Every call that takes resources, a ttl and settings. */
 type Call = (resources: unknown, ttl: unknown, settings?: object) => Promise<unknown>;
+const routine = (): string => "not reached";
 const using: Call = (resources, ttl, settings) =>
-  opened.redlock.using(resources as string, ttl as number, settings, () => "not reached");
+  opened.redlock.using(resources as string, ttl as number, settings, routine);
 const calls: Record<string, Call> = {
   acquire: (resources, ttl, settings) => opened.redlock.acquire(resources as string, ttl as number, settings),
   tryAcquire: (resources, ttl, settings) =>
@@ -160,7 +161,6 @@ describe("using refuses, before a byte is sent,", () => {
 
 describe("a routine without a ttl", () => {
   it("is told of the ttl, in each of the calls that take one", async () => {
-    const routine = () => "not reached";
     const { redlock } = opened;
     const semaphore = new Semaphore(redlock, fresh(), 2);
     const report = new ReadWriteLock(redlock, fresh());
@@ -231,7 +231,6 @@ describe("every other call refuses, before a byte is sent,", () => {
     const lock = await redlock.acquire(fresh(), 5000);
     const semaphore = new Semaphore(redlock, fresh(), 2);
     const report = new ReadWriteLock(redlock, fresh());
-    const routine = () => "not reached";
     const calls: Array<[() => Promise<unknown>, string, string]> = [
       [() => redlock.extend(lock, 5000, { retrycount: 1 } as object), '"retrycount"', '"retryCount"'],
       [
@@ -402,9 +401,14 @@ describe("the constructor refuses", () => {
   });
 
   it("a URL, and does not repeat it: there may be a password in it", () => {
-    const construct = () => new Redlock(["redis://user:hunter2@localhost" as never]);
-    expect(construct).toThrow(/client 0 is a string/);
-    expect(construct).not.toThrow(/hunter2/);
+    let message = "";
+    try {
+      new Redlock(["redis://user:hunter2@localhost" as never]);
+    } catch (error) {
+      ({ message } = error as Error);
+    }
+    expect(message).toContain("client 0 is a string");
+    expect(message).not.toContain("hunter2");
   });
 
   it("a client in the place of the list, and says where it belongs", () => {
