@@ -3,17 +3,21 @@ import { Random } from "@quorlock/simulation";
 import type { Redis } from "ioredis";
 import { expect, test } from "vitest";
 // The package has no name for the inside of a master: this test is for just that.
+import { Channels } from "../../packages/simulation/src/master/channels.ts";
 import { type Entry, Keyspace } from "../../packages/simulation/src/master/keyspace.ts";
 import { RedisModel } from "../../packages/simulation/src/master/redis-model.ts";
 import { ReplyError } from "../../packages/simulation/src/master/reply.ts";
 import { scoreText } from "../../packages/simulation/src/master/sorted-set.ts";
 import { twinScripts } from "../../packages/simulation/src/master/twins/script-twins.ts";
+import { type WriteRefusal, writeRefusals } from "../../packages/simulation/src/master/write-refusal.ts";
 import { oneMaster } from "./one-master.ts";
 import { readWriteLine } from "./read-write-lines.ts";
-import { inboxes, scriptLine, token, ttl } from "./script-lines.ts";
+import { RefusingMaster, refusingConfig } from "./refusing-master.ts";
+import { givingUpLine, inboxes, scriptLine, token, ttl } from "./script-lines.ts";
 
 // The model against a real redis-server: random command sequences, equal replies, equal keys with equal expiry times,
-// and equal messages to those who listen. Each command goes out between two TIMEs in one packet. The model is asked
+// and equal messages to those who listen. Some servers refuse to write for a while, by each of the errors that Redis has
+// for that. Each command goes out between two TIMEs in one packet. The model is asked
 // for every millisecond that may have been the server's while it ran (nearly always one): one of them must give the
 // same reply and leave every key with the same value and absolute expiry. There is no tolerance for a wrong model to
 // hide in. Only where a new millisecond began in the middle of a script, which Redis 7.0 notices and the model does
@@ -31,7 +35,8 @@ function someKeys(random: Random): readonly string[] {
   return random.chance(0.6) ? [keys[first]!] : [keys[first]!, keys[(first + 1) % 3]!];
 }
 
-function line(random: Random, isContended: boolean): Line {
+const line: Draw = (random, isContended, held) => {
+  if (held.length > 0 && random.chance(0.5)) return givingUpLine(random, held);
   if (isContended && random.chance(0.9)) return scriptLine(random, () => ["a"]);
   const key = random.pick(keys);
   const choice = random.integer(0, 21);
@@ -55,6 +60,7 @@ function line(random: Random, isContended: boolean): Line {
     ["SCRIPT", "EXISTS", scripts[0]!.sha1, scripts[1]!.sha1.toUpperCase(), "0".repeat(40)],
     ["SCRIPT", "LOAD", random.pick(scripts).source],
     ["PUBLISH", random.pick(inboxes), token(random)],
+    ["PUBSUB", "NUMSUB", ...inboxes],
     ["PING"],
     ["INCR", key],
     ["DECR", key],
@@ -62,10 +68,10 @@ function line(random: Random, isContended: boolean): Line {
     ["NONSENSE", key, "x".repeat(random.integer(0, 150)), token(random)],
   ];
   return random.pick(rare);
-}
+};
 
-/** Draws a command. */
-type Draw = (random: Random, isContended: boolean) => Line;
+/** Draws a command. `held`: locks by key and token, where what is held is to be given up. */
+type Draw = (random: Random, isContended: boolean, held: ReadonlyArray<readonly [string, string]>) => Line;
 
 /** A queue, or a lock's key: either may be what the other should be. */
 function sortedSetLine(random: Random): Line {
@@ -174,17 +180,34 @@ interface Candidate {
 
 type Keys = ReadonlyMap<string, Entry>;
 
-/** A server of which only the first inbox is listened to. */
+/** Writes that came while the model refused to write: refused, or let through behind an earlier one of their script. */
+const writesMet = { refused: 0, "let through": 0 };
+
+/** A server of which only the first inbox is listened to, and in some sequences everything by a pattern. */
 class Model {
   #messages: string[] = [];
   readonly #model: RedisModel;
+  readonly #channels = new Channels();
 
   constructor(runId: string) {
-    this.#model = new RedisModel(new Keyspace(), runId, (channel, message) => {
-      if (channel !== inboxes[0]) return 0;
-      this.#messages.push(message);
-      return 1;
-    });
+    this.#model = new RedisModel(
+      new Keyspace(),
+      runId,
+      (channel, message) => this.#channels.publish(channel, message),
+      (channel) => this.#channels.count(channel),
+    );
+    this.#model.writes.onWrite = (isRefused) => {
+      writesMet[isRefused ? "refused" : "let through"] += 1;
+    };
+    this.#channels.subscribe(inboxes[0]!, { push: (_, message) => void this.#messages.push(message) });
+  }
+
+  refuse(refusal: WriteRefusal | undefined): void {
+    this.#model.writes.refusal = refusal;
+  }
+
+  monitor(): void {
+    this.#channels.subscribeToPattern("*", { push: () => {} });
   }
 
   /** What it makes of `line` at `now`, from these keys; scripts are kept. */
@@ -233,9 +256,52 @@ function adopted({ entries }: Candidate, { dump }: Observation): Keys {
   );
 }
 
+/** The server that the model is held against. */
+interface Real {
+  readonly redis: Redis;
+  readonly master: RefusingMaster;
+  /** A connection that listens to every channel, where it is told to. */
+  readonly monitor: Redis;
+}
+
+async function real(redis: Redis): Promise<Real> {
+  return { redis, master: await RefusingMaster.of(redis), monitor: redis.duplicate() };
+}
+
+/** For which commands of a sequence a server refuses to write, and by which error. */
+function refusalsOf(random: Random): readonly (WriteRefusal | undefined)[] {
+  // Full memory refuses least, and so it has the most ways to be got wrong.
+  const refusal = random.chance(1 / 2) ? "OOM" : random.pick(writeRefusals);
+  const begin = random.chance(1 / 2) ? random.integer(3, commandsInOne - 1) : commandsInOne;
+  const end = begin + random.integer(1, 6);
+  return Array.from({ length: commandsInOne }, (_, index) =>
+    index >= begin && index < end ? refusal : undefined,
+  );
+}
+
+function heldIn(entries: Keys): ReadonlyArray<readonly [string, string]> {
+  return keys.flatMap((key) => {
+    const value = entries.get(key)?.value;
+    return typeof value === "string" ? [[key, value] as const] : [];
+  });
+}
+
 /** What the model says was told to those who listen; nothing where the sequence was broken off. */
 async function runSequence(
-  redis: Redis,
+  server: Real,
+  random: Random,
+  label: string,
+  line: Draw,
+): Promise<string[] | undefined> {
+  try {
+    return await messagesOf(server, random, label, line);
+  } finally {
+    await server.master.refuse(undefined);
+  }
+}
+
+async function messagesOf(
+  { redis, master, monitor }: Real,
   random: Random,
   label: string,
   line: Draw,
@@ -247,9 +313,18 @@ async function runSequence(
   const messages: string[] = [];
   // In every third all want the same: what is handed over then is mostly heard.
   const isContended = random.chance(1 / 3);
-  for (let index = 0; index < commandsInOne; index += 1) {
+  const refusals = refusalsOf(random);
+  const isMonitored = random.chance(1 / 4);
+  if (isMonitored) model.monitor();
+  await (isMonitored ? monitor.psubscribe("*") : monitor.punsubscribe("*"));
+  for (const [index, refusal] of refusals.entries()) {
     if (random.chance(0.03)) await sleep(random.integer(1, 5));
-    const command = line(random, isContended);
+    if (refusal !== refusals[index - 1]) {
+      await master.refuse(refusal);
+      model.refuse(refusal);
+      story.push(refusal === undefined ? "it writes again" : `it refuses to write: ${refusal}`);
+    }
+    const command = line(random, isContended, refusal === undefined ? [] : heldIn(entries));
     const isScript = command[0].startsWith("EVAL");
     const seen = await observe(redis, command);
     const candidates: Candidate[] = [];
@@ -274,18 +349,19 @@ async function runSequence(
   return messages;
 }
 
-const redis = oneMaster();
+const redis = oneMaster(refusingConfig);
 
 test(`${sequences} sequences of ${commandsInOne} random commands: the model answers as Redis does`, async () => {
   const listener = redis().duplicate();
   const heard: string[] = [];
   listener.on("message", (_, message: string) => void heard.push(message));
   await listener.subscribe(inboxes[0]!);
+  const server = await real(redis());
   let told = 0;
   let brokenOff = 0;
   for (let sequence = 0; sequence < sequences; sequence += 1) {
     const label = `sequence ${sequence}`;
-    const messages = await runSequence(redis(), new Random(sequence, "differential"), label, line);
+    const messages = await runSequence(server, new Random(sequence, "differential"), label, line);
     // What was published before is on its way before the answer.
     await listener.ping();
     if (messages) expect([label, ...heard]).toEqual([label, ...messages]);
@@ -293,19 +369,24 @@ test(`${sequences} sequences of ${commandsInOne} random commands: the model answ
     told += heard.length;
     heard.length = 0;
   }
-  listener.disconnect();
+  for (const connection of [listener, server.monitor]) connection.disconnect();
   expect(told).toBeGreaterThan(sequences / 100);
   console.log(`${told} messages; ${brokenOff} sequences broken off by a new millisecond within a script`);
   expect(brokenOff).toBeLessThan(sequences / 10);
+  console.log(`${writesMet.refused} writes refused, ${writesMet["let through"]} let through behind others`);
+  expect(writesMet.refused).toBeGreaterThan(sequences / 4);
+  expect(writesMet["let through"]).toBeGreaterThan(sequences / 100);
 }, 300_000);
 
 test("the scripts of readers and writers answer in the model as in Redis", async () => {
   const fewer = 1000;
+  const server = await real(redis());
   let brokenOff = 0;
   for (let sequence = 0; sequence < fewer; sequence += 1) {
     const random = new Random(sequence, "differential of readers and writers");
-    if (!(await runSequence(redis(), random, `sequence ${sequence}`, readWriteLine))) brokenOff += 1;
+    if (!(await runSequence(server, random, `sequence ${sequence}`, readWriteLine))) brokenOff += 1;
   }
+  server.monitor.disconnect();
   console.log(`${brokenOff} sequences broken off by a new millisecond within a script`);
   expect(brokenOff).toBeLessThan(fewer / 10);
 }, 300_000);

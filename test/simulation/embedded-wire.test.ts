@@ -1,9 +1,11 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { claimScript, releaseScript } from "@quorlock/redlock";
-import { startEmbeddedMasters } from "@quorlock/simulation/embedded";
+import { claimScript, leaveScript, releaseScript } from "@quorlock/redlock";
+import { type EmbeddedMaster, startEmbeddedMasters, type WriteRefusal } from "@quorlock/simulation/embedded";
 import { startMasters } from "@quorlock/testbed";
+import { Redis } from "ioredis";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { RefusingMaster, refusingConfig } from "./refusing-master.ts";
 
 // What embedded masters write on a connection against what a real server writes, byte by byte.
 
@@ -92,14 +94,25 @@ const commands: readonly (readonly string[])[] = [
 
 const protocols = ["2", "3"] as const;
 const masters = new Map<string, { readonly port: number; readonly host: string }>();
-let stop: (() => Promise<unknown>)[] = [];
+let stop: (() => unknown)[] = [];
+let refusing: RefusingMaster;
+let embeddedMaster: EmbeddedMaster;
 
 beforeAll(async () => {
-  const real = await startMasters(1, { say: () => {} });
+  const real = await startMasters(1, { say: () => {}, config: refusingConfig });
   const embedded = await startEmbeddedMasters(1);
-  stop = [() => real.stop(), () => embedded.stop()];
-  masters.set("real", real.list[0]!).set("embedded", embedded.list[0]!);
+  const redis = new Redis(real.urls[0]!);
+  stop = [() => redis.disconnect(), () => real.stop(), () => embedded.stop()];
+  embeddedMaster = embedded.list[0]!;
+  refusing = await RefusingMaster.of(redis);
+  masters.set("real", real.list[0]!).set("embedded", embeddedMaster);
 });
+
+/** Both masters refuse to write from now on, or write again. */
+async function refuseWrites(why: WriteRefusal | undefined): Promise<void> {
+  await refusing.refuse(why);
+  embeddedMaster.refuseWrites(why);
+}
 
 afterAll(() => Promise.all(stop.map((end) => end())));
 
@@ -185,6 +198,37 @@ test.each(protocols)("RESP%s: in one packet and cut anywhere", async (protocol) 
   for (const pieces of [1, 2, 7, packet.length]) expect(await replies("embedded", pieces)).toBe(wanted);
 });
 
+test.each(["OOM", "MISCONF", "NOREPLICAS", "READONLY"] as const)(
+  "%s: what is refused, and what is not, is answered with the same bytes",
+  async (why) => {
+    using real = new Wire("real");
+    using embedded = new Wire("embedded");
+    const begin = [["FLUSHALL"], ["SET", "k", "v"], ["ZADD", "sorted", "2", "b", "1", "a"]];
+    const known = [claimScript, releaseScript, leaveScript].map(({ source }) => ["SCRIPT", "LOAD", source]);
+    const held = ["lock", "waited for"].map((key) => ["SET", key, "w1.1", "PX", "60000"]);
+    const dead = ["ZADD", "quorlock:queue:{waited for}", "1", "somebody who is dead"];
+    const refused = [
+      ...commands.filter(([name]) => name !== "AUTH" && name !== "HELLO"),
+      ["EVALSHA", leaveScript.sha1, "1", "waited for", "w1.1"],
+      ["PUBSUB", "NUMSUB", "a", "b"],
+    ];
+    await Promise.all(
+      [real, embedded].map((wire) => wire.ask([...begin, ...known, ...held, dead].map(framed).join(""))),
+    );
+    await refuseWrites(why);
+    try {
+      for (const words of refused) {
+        const packet = framed(words);
+        expect(await embedded.ask(packet), words.join(" ")).toBe(await real.ask(packet));
+      }
+    } finally {
+      await refuseWrites(undefined);
+    }
+    const packet = framed(["SET", "k", "v"]);
+    expect(await embedded.ask(packet)).toBe(await real.ask(packet));
+  },
+);
+
 /** What somebody who listens is told, up to the end of its own: commands in between and messages of somebody else. */
 async function listened(name: "real" | "embedded", protocol: string): Promise<string> {
   using listener = new Wire(name);
@@ -199,7 +243,26 @@ async function listened(name: "real" | "embedded", protocol: string): Promise<st
   const heard = await listener.until("second", framed(["PING", "second"]));
   const leaving = [["UNSUBSCRIBE", "a", "c"], ["UNSUBSCRIBE"], ["PUBLISH", "b", "3"], ["ECHO", "third"]];
   const ended = await listener.until("third", leaving.map(framed).join(""));
-  return [begun, ...counts, heard, ended].join("|");
+  const patterns = [
+    ["PSUBSCRIBE", "*", "a[^b]?", "a\\*"],
+    ["SUBSCRIBE", "abc"],
+    ["PING", "fourth"],
+  ];
+  const matching = await listener.until("fourth", patterns.map(framed).join(""));
+  for (const channel of ["a", "abc", "acc", "a*", "b"]) {
+    counts.push(await other.ask(framed(["PUBLISH", channel, "4"])));
+    counts.push(await other.ask(framed(["PUBSUB", "NUMSUB", channel])));
+  }
+  const last = [
+    ["PUNSUBSCRIBE", "*"],
+    ["PUNSUBSCRIBE"],
+    ["PUNSUBSCRIBE"],
+    ["UNSUBSCRIBE"],
+    ["ECHO", "fifth"],
+  ];
+  // Of several patterns that match, a server tells in the order of a hash table.
+  const matched = (await listener.until("fifth", last.map(framed).join(""))).split("pmessage").sort().join();
+  return [begun, heard, ended, matching, matched, ...counts].join("|");
 }
 
 test.each(protocols)("RESP%s: who listens is told the same", async (protocol) => {

@@ -45,6 +45,21 @@ export function scriptLine(random: Random, someKeys: (random: Random) => readonl
   return ["EVALSHA", random.chance(0.1) ? sha1.toUpperCase() : sha1, count, ...keys, ...args];
 }
 
+/** Gives up what somebody really holds, as keys and tokens; and perhaps takes it again in the same script. */
+export function givingUpLine(random: Random, held: ReadonlyArray<readonly [string, string]>): Line {
+  const [key, owner] = random.pick(held);
+  const tokens = random.chance(0.5) ? [owner] : [token(random), owner];
+  const name = random.pick(["leaveScript", "guardedLeaveScript", "batchScript", "batchScript"] as const);
+  const { source } = twinScripts[name].script;
+  if (name === "leaveScript") return ["EVAL", source, 1, key, ...tokens];
+  if (name === "guardedLeaveScript") return ["EVAL", source, 1, key, terms(random), ...tokens];
+  const given = `${random.pick(["l", "r"])}1,${tokens.length};`;
+  const taken = random.chance(0.5) ? [] : [operation(random, [key])];
+  const list = given + taken.map(({ text }) => text).join("");
+  const keys = [key, ...taken.flatMap((one) => one.keys)];
+  return ["EVAL", source, keys.length, ...keys, list, ...tokens, ...taken.flatMap(({ args }) => args)];
+}
+
 interface Arguments {
   readonly keys: readonly string[];
   readonly args: readonly (string | number)[];

@@ -62,6 +62,9 @@ export const allMarks = [
   "rival waited for expiry",
   "handed over",
   "push lost",
+  "write refused",
+  // It refuses writes, and this one comes behind another one of the same script.
+  "write let through",
 ] as const;
 
 /** Those that only a client with fencing tokens can reach. */

@@ -42,6 +42,10 @@ export class Ownership implements MasterListener {
     if (listeners === 0) this.#unheard.push(message.split(" ", 1)[0]!);
   }
 
+  writeMet(isRefused: boolean): void {
+    this.#findings.reached(isRefused ? "write refused" : "write let through");
+  }
+
   wrote(write: Write, sender: Process): void {
     this.#owners.see(write, sender);
     const { key, entry, previous } = write;

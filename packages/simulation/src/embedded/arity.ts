@@ -20,6 +20,8 @@ const arities: ReadonlyMap<string, number> = new Map([
   ["PUBSUB", -2],
   ["SUBSCRIBE", -2],
   ["UNSUBSCRIBE", -1],
+  ["PSUBSCRIBE", -2],
+  ["PUNSUBSCRIBE", -1],
   ["ZSCORE", 3],
   ["ZREMRANGEBYSCORE", 4],
   ["EVAL", -3],
@@ -46,8 +48,6 @@ const arities: ReadonlyMap<string, number> = new Map([
 /** Throws where Redis would: the model takes for granted that every argument is there. */
 export function checkArity([command, subcommand]: readonly string[], words: number): void {
   check(command!.toUpperCase(), words);
-  // The one command here that has a most, too.
-  if (command!.toUpperCase() === "PING" && words > 2) throw wrongNumber("ping");
   if (subcommand !== undefined) check(`${command}|${subcommand}`.toUpperCase(), words);
 }
 
@@ -57,6 +57,6 @@ function check(name: string, words: number): void {
   throw wrongNumber(name.toLowerCase());
 }
 
-function wrongNumber(name: string): ReplyError {
+export function wrongNumber(name: string): ReplyError {
   return new ReplyError(`ERR wrong number of arguments for '${name}' command`);
 }

@@ -1,5 +1,6 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { ReplyError } from "../master/reply.ts";
+import { type WriteRefusal, writeRefusals } from "../master/write-refusal.ts";
 import { CommandReader } from "./command-reader.ts";
 import { EmbeddedRedis } from "./embedded-redis.ts";
 import { encoded } from "./encoding.ts";
@@ -86,6 +87,17 @@ export class EmbeddedMaster {
       this.#isHung = false;
       for (const socket of this.#sockets) socket.resume();
     });
+  }
+
+  /**
+   * From now on it answers and refuses to write, with the error that Redis has for it: "OOM" (its memory is full: what
+   * may take more is refused, DEL and PEXPIRE are not), "MISCONF" (its disk is), "NOREPLICAS" or "READONLY". Of a script
+   * it refuses the first write or none, as Redis does. `undefined`: it writes again. Default: it writes.
+   */
+  refuseWrites(why: WriteRefusal | undefined): void {
+    if (why !== undefined && !writeRefusals.includes(why))
+      throw new RangeError(`a master refuses writes by ${writeRefusals.join(", ")}, not by ${String(why)}`);
+    this.#redis.writes.refusal = why;
   }
 
   /** Kills it for good: a restart that comes later fails. Idempotent. */

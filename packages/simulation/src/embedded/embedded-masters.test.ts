@@ -74,6 +74,48 @@ describe("kill", () => {
   });
 });
 
+describe("refuseWrites", () => {
+  test("by each error that Redis has for it; reads go on, and afterwards writes do", async () => {
+    const master = await startOne();
+    const client = clientOf(master);
+    await client.set("k", "v");
+    for (const why of ["OOM", "MISCONF", "NOREPLICAS", "READONLY"] as const) {
+      master.refuseWrites(why);
+      await expect(client.set("k", "w")).rejects.toThrow(new RegExp(`^${why} `));
+      expect(await client.get("k")).toBe("v");
+    }
+    master.refuseWrites(undefined);
+    expect(await client.set("k", "w")).toBe("OK");
+  });
+
+  test("full memory still shortens and deletes", async () => {
+    const master = await startOne();
+    const client = clientOf(master);
+    await client.set("k", "v");
+    master.refuseWrites("OOM");
+    expect(await client.pexpire("k", 60_000)).toBe(1);
+    expect(await client.del("k")).toBe(1);
+  });
+
+  test("not by anything else", async () => {
+    const master = await startOne();
+    expect(() => master.refuseWrites("FULL" as "OOM")).toThrow(
+      "OOM, MISCONF, NOREPLICAS, READONLY, not by FULL",
+    );
+  });
+
+  test("a lock is refused where a majority refuses to write, and granted where a minority does", async () => {
+    masters = await startEmbeddedMasters(3);
+    const ttl = 20_000;
+    const redlock = new Redlock(masters.list.map(clientOf), { retryCount: 0, nodeTimeout: ttl / 5 });
+    masters.list[0]!.refuseWrites("OOM");
+    await (await redlock.acquire("k", ttl)).release();
+    masters.list[1]!.refuseWrites("MISCONF");
+    await expect(redlock.acquire("k", ttl)).rejects.toMatchObject({ code: "NO_QUORUM" });
+    await redlock.quit();
+  });
+});
+
 function runIdOf(info: string): string | undefined {
   return /run_id:(\w{40})/.exec(info)?.[1];
 }

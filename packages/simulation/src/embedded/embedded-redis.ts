@@ -5,6 +5,7 @@ import { Channels } from "../master/channels.ts";
 import { Keyspace } from "../master/keyspace.ts";
 import { RedisModel } from "../master/redis-model.ts";
 import { type Reply, ReplyError } from "../master/reply.ts";
+import type { WriteGate } from "../master/write-refusal.ts";
 import { knowReadWriteScripts } from "../read-write/twins.ts";
 
 knowReadWriteScripts(readWriteScripts);
@@ -21,8 +22,11 @@ export class EmbeddedRedis {
   readonly channels: Channels = new Channels();
   #keyspaces: readonly Keyspace[] = emptyKeyspaces();
   #runId = newRunId();
-  readonly #model: RedisModel = new RedisModel(this.#keyspaces[0]!, this.#runId, (channel, message) =>
-    this.channels.publish(channel, message),
+  readonly #model: RedisModel = new RedisModel(
+    this.#keyspaces[0]!,
+    this.#runId,
+    (channel, message) => this.channels.publish(channel, message),
+    (channel) => this.channels.count(channel),
   );
 
   constructor(password: string | undefined) {
@@ -39,6 +43,11 @@ export class EmbeddedRedis {
     if (forgets) this.#keyspaces = emptyKeyspaces();
     this.#runId = newRunId();
     this.#model.restart(this.#keyspaces[0]!, this.#runId);
+  }
+
+  /** Whether it writes at the moment. */
+  get writes(): WriteGate {
+    return this.#model.writes;
   }
 
   hasDatabase(index: number): boolean {

@@ -1,13 +1,28 @@
 import type { Subscriber } from "../master/channels.ts";
 import { notAnInteger, ReplyError } from "../master/reply.ts";
-import { checkArity } from "./arity.ts";
+import { checkArity, wrongNumber } from "./arity.ts";
 import { type EmbeddedRedis, redisVersion } from "./embedded-redis.ts";
 import { encoded, Prose, type Protocol, Push, Status, type WireReply } from "./encoding.ts";
 
 type Command = (args: readonly string[]) => WireReply;
 
 /** All that a connection may say while it listens, before RESP3. */
-const ofListeners: ReadonlySet<string> = new Set(["SUBSCRIBE", "UNSUBSCRIBE", "PING", "QUIT"]);
+const ofListeners: ReadonlySet<string> = new Set([
+  "SUBSCRIBE",
+  "UNSUBSCRIBE",
+  "PSUBSCRIBE",
+  "PUNSUBSCRIBE",
+  "PING",
+  "QUIT",
+]);
+
+const subscriptionVerbs: ReadonlyMap<string, { readonly isEnd: boolean; readonly isOfPatterns: boolean }> =
+  new Map([
+    ["SUBSCRIBE", { isEnd: false, isOfPatterns: false }],
+    ["UNSUBSCRIBE", { isEnd: true, isOfPatterns: false }],
+    ["PSUBSCRIBE", { isEnd: false, isOfPatterns: true }],
+    ["PUNSUBSCRIBE", { isEnd: true, isOfPatterns: true }],
+  ]);
 
 const ok = new Status("OK");
 
@@ -18,6 +33,7 @@ export class Session implements Subscriber {
   readonly #port: number;
   readonly #write: (text: string) => void;
   readonly #channels = new Set<string>();
+  readonly #patterns = new Set<string>();
   #protocol: Protocol = 2;
   #database = 0;
   #name = "";
@@ -29,11 +45,10 @@ export class Session implements Subscriber {
     ["AUTH", (args) => this.#authenticate(args)],
     ["SELECT", ([index]) => this.#select(index!)],
     ["CLIENT", ([action, ...args]) => this.#client(action!, args)],
-    ["PING", ([text]) => text ?? new Status("PONG")],
+    ["PING", (args) => this.#ping(args)],
     ["ECHO", ([text]) => text!],
     ["INFO", (sections) => new Prose(this.#info(sections))],
     ["CONFIG", ([action, ...names]) => this.#config(action!, names)],
-    ["PUBSUB", ([action, ...channels]) => this.#subscribers(action!, channels)],
     // Empty: clients that ask for it use it to print help.
     ["COMMAND", () => []],
     ["FLUSHDB", () => this.#flushed(() => this.#redis.flush(this.#database))],
@@ -55,8 +70,12 @@ export class Session implements Subscriber {
     return this.#isOver;
   }
 
-  push(channel: string, message: string): void {
-    this.#write(encoded(new Push("message", channel, message), this.#protocol));
+  push(channel: string, message: string, pattern?: string): void {
+    const told =
+      pattern === undefined
+        ? new Push("message", channel, message)
+        : new Push("pmessage", pattern, channel, message);
+    this.#write(encoded(told, this.#protocol));
   }
 
   /** The connection is gone. */
@@ -85,16 +104,15 @@ export class Session implements Subscriber {
       throw new ReplyError("NOAUTH Authentication required.");
     }
     checkArity(words, words.length);
-    if (this.#channels.size > 0 && this.#protocol === 2) {
-      if (command === "PING") return ["pong", args[0] ?? ""];
-      if (!ofListeners.has(command)) {
-        throw new ReplyError(
-          `ERR Can't execute '${command.toLowerCase()}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are ` +
-            "allowed in this context",
-        );
-      }
-    }
     const own = this.#commands.get(command);
+    // (Any other command meets the gate in the model.)
+    if (own) this.#redis.writes.enter(command);
+    if (this.#isListener && !ofListeners.has(command)) {
+      throw new ReplyError(
+        `ERR Can't execute '${command.toLowerCase()}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are ` +
+          "allowed in this context",
+      );
+    }
     if (own) return own(args);
     const reply = this.#redis.execute(this.#database, name, args);
     // The model does not tell a status from a string. A string that happens to be this one can only come of GET.
@@ -102,20 +120,41 @@ export class Session implements Subscriber {
   }
 
   /** What a command that begins or ends to listen is answered; nothing for any other. */
-  #subscription([name, ...channels]: readonly string[]): readonly Push[] | undefined {
+  #subscription([name, ...names]: readonly string[]): readonly Push[] | undefined {
     const command = name!.toUpperCase();
-    if (!this.#isAuthenticated || (command !== "SUBSCRIBE" && command !== "UNSUBSCRIBE")) return undefined;
-    checkArity([name!], channels.length + 1);
-    const isEnd = command === "UNSUBSCRIBE";
-    const named = isEnd && channels.length === 0 ? [...this.#channels] : channels;
-    if (named.length === 0) return [new Push("unsubscribe", null, 0)];
-    return named.map((channel) => {
-      if (isEnd) this.#channels.delete(channel);
-      else this.#channels.add(channel);
-      if (isEnd) this.#redis.channels.unsubscribe(channel, this);
-      else this.#redis.channels.subscribe(channel, this);
-      return new Push(isEnd ? "unsubscribe" : "subscribe", channel, this.#channels.size);
+    const verb = subscriptionVerbs.get(command);
+    if (!this.#isAuthenticated || !verb) return undefined;
+    checkArity([name!], names.length + 1);
+    const { isEnd, isOfPatterns } = verb;
+    const subscribed = isOfPatterns ? this.#patterns : this.#channels;
+    const named = isEnd && names.length === 0 ? [...subscribed] : names;
+    const answer = command.toLowerCase();
+    if (named.length === 0) return [new Push(answer, null, this.#subscriptions)];
+    return named.map((one) => {
+      if (isEnd) subscribed.delete(one);
+      else subscribed.add(one);
+      const { channels } = this.#redis;
+      if (isOfPatterns) channels[isEnd ? "unsubscribeFromPattern" : "subscribeToPattern"](one, this);
+      else channels[isEnd ? "unsubscribe" : "subscribe"](one, this);
+      return new Push(answer, one, this.#subscriptions);
     });
+  }
+
+  /** Whether it may say little else. */
+  get #isListener(): boolean {
+    return this.#subscriptions > 0 && this.#protocol === 2;
+  }
+
+  #ping(args: readonly string[]): WireReply {
+    // The one command here that has a most, too; Redis looks at it last.
+    if (args.length > 1) throw wrongNumber("ping");
+    const [text] = args;
+    if (this.#isListener) return ["pong", text ?? ""];
+    return text ?? new Status("PONG");
+  }
+
+  get #subscriptions(): number {
+    return this.#channels.size + this.#patterns.size;
   }
 
   #hello([version, ...options]: readonly string[]): WireReply {
@@ -210,12 +249,6 @@ export class Session implements Subscriber {
     const known = { port: String(this.#port), requirepass: this.#redis.password ?? "" };
     const asked = names.map((name) => name.toLowerCase());
     return new Map(Object.entries(known).filter(([name]) => asked.includes(name) || asked.includes("*")));
-  }
-
-  #subscribers(action: string, channels: readonly string[]): WireReply {
-    if (action.toUpperCase() !== "NUMSUB")
-      throw new ReplyError(`ERR unknown subcommand '${action}'. Try PUBSUB HELP.`);
-    return channels.flatMap((channel) => [channel, this.#redis.channels.count(channel)]);
   }
 
   #flushed(flush: () => void): Status {

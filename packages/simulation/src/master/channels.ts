@@ -1,42 +1,73 @@
+import { matchesGlob } from "./glob.ts";
+
 /** Somebody who has subscribed: what is published goes out to it at once, in the middle of the command. */
 export interface Subscriber {
-  push(channel: string, message: string): void;
+  /** `pattern`: where it has not subscribed to the channel itself. */
+  push(channel: string, message: string, pattern?: string): void;
 }
+
+/** Subscribers by channel, or by pattern. */
+type Subscribers = Map<string, Set<Subscriber>>;
 
 /** Who listens to what on one master. Nothing of it survives the process, or is ever on a disk. */
 export class Channels {
-  readonly #subscribers = new Map<string, Set<Subscriber>>();
+  readonly #channels: Subscribers = new Map();
+  readonly #patterns: Subscribers = new Map();
 
   subscribe(channel: string, subscriber: Subscriber): void {
-    const subscribers = this.#subscribers.get(channel);
-    if (subscribers) subscribers.add(subscriber);
-    else this.#subscribers.set(channel, new Set([subscriber]));
+    add(this.#channels, channel, subscriber);
   }
 
   unsubscribe(channel: string, subscriber: Subscriber): void {
-    const subscribers = this.#subscribers.get(channel);
-    if (subscribers?.delete(subscriber) && subscribers.size === 0) this.#subscribers.delete(channel);
+    remove(this.#channels, channel, subscriber);
+  }
+
+  subscribeToPattern(pattern: string, subscriber: Subscriber): void {
+    add(this.#patterns, pattern, subscriber);
+  }
+
+  unsubscribeFromPattern(pattern: string, subscriber: Subscriber): void {
+    remove(this.#patterns, pattern, subscriber);
   }
 
   /** Its connection is gone. */
   forget(subscriber: Subscriber): void {
-    for (const channel of [...this.#subscribers.keys()]) this.unsubscribe(channel, subscriber);
+    for (const subscribers of [this.#channels, this.#patterns])
+      for (const name of [...subscribers.keys()]) remove(subscribers, name, subscriber);
   }
 
+  /** How many listen to the channel itself: PUBSUB NUMSUB counts no patterns. */
   count(channel: string): number {
-    return this.#subscribers.get(channel)?.size ?? 0;
+    return this.#channels.get(channel)?.size ?? 0;
   }
 
-  /** To how many it went. That it arrives is not said. */
+  /** To how many it went, patterns included: one who has several is counted as often. That it arrives is not said. */
   publish(channel: string, message: string): number {
-    const subscribers = this.#subscribers.get(channel);
-    if (!subscribers) return 0;
-    for (const subscriber of [...subscribers]) subscriber.push(channel, message);
-    return subscribers.size;
+    const subscribers = [...(this.#channels.get(channel) ?? [])];
+    for (const subscriber of subscribers) subscriber.push(channel, message);
+    let count = subscribers.length;
+    for (const [pattern, matched] of [...this.#patterns]) {
+      if (!matchesGlob(pattern, channel)) continue;
+      for (const subscriber of [...matched]) subscriber.push(channel, message, pattern);
+      count += matched.size;
+    }
+    return count;
   }
 
   /** The process has ended, and every connection with it. */
   clear(): void {
-    this.#subscribers.clear();
+    this.#channels.clear();
+    this.#patterns.clear();
   }
+}
+
+function add(all: Subscribers, name: string, subscriber: Subscriber): void {
+  const subscribers = all.get(name);
+  if (subscribers) subscribers.add(subscriber);
+  else all.set(name, new Set([subscriber]));
+}
+
+function remove(all: Subscribers, name: string, subscriber: Subscriber): void {
+  const subscribers = all.get(name);
+  if (subscribers?.delete(subscriber) && subscribers.size === 0) all.delete(name);
 }

@@ -6,6 +6,7 @@ import { type Entry, Keyspace, type Value, type Write } from "./keyspace.ts";
 import { RedisModel } from "./redis-model.ts";
 import { type Reply, ReplyError } from "./reply.ts";
 import { ownPrefix } from "./twins/queue.ts";
+import type { WriteRefusal } from "./write-refusal.ts";
 
 /** Sees what becomes of the commands of clients. */
 export interface MasterListener {
@@ -13,12 +14,22 @@ export interface MasterListener {
   wrote(write: Write, sender: Process): void;
   /** In the middle of a command: so many listen. */
   published(message: string, listeners: number): void;
+  /** A write came while the master refuses to write; it was let in where its script had written before. */
+  writeMet(isRefused: boolean): void;
   /** The command is over. */
   ran(command: string, args: readonly (string | number)[], reply: unknown, sender: Process): void;
 }
 
 /** What an ACL rule may keep from its clients. */
-export type Forbidden = "SUBSCRIBE" | "PUBLISH";
+export type Forbidden = "SUBSCRIBE" | "PUBLISH" | "PUBSUB";
+
+/**
+ * Somebody who listens to a master and is none of the clients:
+ *
+ * - `pattern`: to whatever is published, as a monitor does (`PSUBSCRIBE *`).
+ * - `channels`: to each channel that a client has subscribed to, and longer than that one does.
+ */
+export type ForeignListener = "pattern" | "channels";
 
 /** What was done to a wall clock. */
 export interface Steps {
@@ -34,7 +45,11 @@ export interface MasterOptions {
   /** No replica of it is further behind, us. */
   readonly longestLag?: number;
   readonly forbids?: readonly Forbidden[];
+  readonly listeners?: readonly ForeignListener[];
 }
+
+/** It does nothing with what it hears. */
+const foreigner: Subscriber = { push: () => {} };
 
 /**
  * One Redis master: the model of what it answers, in a process with clocks of its own, on a machine with a disk.
@@ -49,6 +64,9 @@ export class Master {
   /** Who listens to what it publishes. */
   readonly channels: Channels = new Channels();
   readonly #forbids: readonly Forbidden[];
+  readonly #foreign: readonly ForeignListener[];
+  /** Why it refuses to write, the latest reason last. */
+  #refusals: readonly WriteRefusal[] = [];
   readonly #downListeners: Array<() => void> = [];
   #listener: MasterListener | undefined;
   /** Who sent the command that is being executed. */
@@ -59,18 +77,28 @@ export class Master {
   #found: Map<string, Entry> = new Map();
 
   constructor(kernel: Kernel, process: Process, persistence: Persistence, options: MasterOptions = {}) {
-    const { phase = 0, longestLag = 0, forbids = [] } = options;
+    const { phase = 0, longestLag = 0, forbids = [], listeners: foreign = [] } = options;
     this.#kernel = kernel;
     this.name = process.name;
     this.process = process;
     this.#forbids = forbids;
+    this.#foreign = foreign;
     this.#durability = new Durability(persistence, phase, longestLag);
-    this.#model = new RedisModel(this.#keyspaceOf([]), this.#runId, (channel, message) => {
+    const publish = (channel: string, message: string): number => {
       if (forbids.includes("PUBLISH")) throw forbidden("publish");
       const listeners = this.channels.publish(channel, message);
       this.#listener?.published(message, listeners);
       return listeners;
-    });
+    };
+    const listeners = (channel: string): number => {
+      if (forbids.includes("PUBSUB")) throw forbidden("pubsub|numsub");
+      return this.channels.count(channel);
+    };
+    this.#model = new RedisModel(this.#keyspaceOf([]), this.#runId, publish, listeners);
+    this.#model.writes.onWrite = (isRefused) => {
+      if (this.#sender) this.#listener?.writeMet(isRefused);
+    };
+    this.#letForeignersListen();
   }
 
   get isUp(): boolean {
@@ -86,7 +114,26 @@ export class Master {
   subscribe(channel: string, subscriber: Subscriber): ReplyError | undefined {
     if (this.#forbids.includes("SUBSCRIBE")) return forbidden("subscribe");
     this.channels.subscribe(channel, subscriber);
+    if (this.#foreign.includes("channels")) this.channels.subscribe(channel, foreigner);
     return undefined;
+  }
+
+  #letForeignersListen(): void {
+    if (this.#foreign.includes("pattern")) this.channels.subscribeToPattern("*", foreigner);
+  }
+
+  /** It answers from now on, and refuses to write, until what is returned is called. */
+  refuseWrites(why: WriteRefusal): () => void {
+    // (Of two reasons at a time one is told; where one is over, the other still holds.)
+    this.#setRefusals([...this.#refusals, why]);
+    return () => this.#setRefusals(this.#refusals.toSpliced(this.#refusals.lastIndexOf(why), 1));
+  }
+
+  #setRefusals(refusals: readonly WriteRefusal[]): void {
+    this.#refusals = refusals;
+    const refusal = refusals.at(-1);
+    this.#model.writes.refusal = refusal;
+    this.process.record(refusal === undefined ? "writes again" : "refuses to write", refusal ?? "");
   }
 
   /** For those who keep connections to it: it has gone down, and all of them with it. */
@@ -191,6 +238,7 @@ export class Master {
     this.#incarnation += 1;
     this.#isUp = true;
     this.#model.restart(this.#keyspaceOf(state), this.#runId);
+    this.#letForeignersListen();
     this.process.record("comes up");
     for (const [key, entry] of state) this.#recordEntry(key, entry);
   }

@@ -2,11 +2,15 @@ import type { Keyspace } from "./keyspace.ts";
 import { notAnInteger, type Reply, ReplyError, wrongType } from "./reply.ts";
 import { boundIn, type Member, type SortedSet, scoreIn, scoreText, slice, withMember } from "./sorted-set.ts";
 import { scriptWith, twinOf } from "./twins/script-twins.ts";
+import { type ScriptRun, WriteGate } from "./write-refusal.ts";
 
 type Command = (args: readonly string[], now: number) => Reply;
 
 /** Sends a message to all who listen, and tells how many they are. An error reply is thrown. */
 export type Publish = (channel: string, message: string) => number;
+
+/** How many listen to a channel itself, and not to a pattern. An error reply is thrown. */
+export type Listeners = (channel: string) => number;
 
 /**
  * What one Redis master answers, for every command that the client and the simulation send. Commands and scripts
@@ -20,13 +24,17 @@ export class RedisModel {
   /** New with each start of the process. */
   #runId: string;
   readonly #publish: Publish;
+  readonly #listeners: Listeners;
+  /** Whether it writes at the moment. */
+  readonly writes: WriteGate = new WriteGate();
   readonly #scripts = new Set<string>();
   readonly #commands: ReadonlyMap<string, Command>;
 
-  constructor(keyspace: Keyspace, runId: string, publish: Publish = () => 0) {
+  constructor(keyspace: Keyspace, runId: string, publish: Publish = () => 0, listeners: Listeners = () => 0) {
     this.#keyspace = keyspace;
     this.#runId = runId;
     this.#publish = publish;
+    this.#listeners = listeners;
     this.#commands = new Map<string, Command>([
       ["GET", ([key], now) => this.#string(key!, now)],
       ["SET", (args, now) => this.#set(args, now)],
@@ -44,6 +52,7 @@ export class RedisModel {
       ["ZCARD", ([key], now) => this.#sorted(key!, now).length],
       ["ZRANGE", (args, now) => this.#range(args, now)],
       ["PUBLISH", ([channel, message]) => this.#publish(channel!, message!)],
+      ["PUBSUB", ([action, ...channels]) => this.#pubsub(action!, channels)],
       ["EVAL", (args, now) => this.#evaluate(args, now, () => this.#load(args[0]!))],
       ["EVALSHA", (args, now) => this.#evaluate(args, now, () => this.#loaded(args[0]!))],
       ["SCRIPT", ([action, ...args]) => this.#script(action!, args)],
@@ -76,9 +85,10 @@ export class RedisModel {
   }
 
   /** A command as it is, or as a script calls it. */
-  #run(command: string, args: readonly string[], now: number): Reply {
+  #run(command: string, args: readonly string[], now: number, script?: ScriptRun): Reply {
     const run = this.#commands.get(command) ?? this.#commands.get(command.toUpperCase());
     if (!run) throw unknownCommand(command, args);
+    this.writes.enter(command, script);
     return run(args, now);
   }
 
@@ -193,6 +203,12 @@ export class RedisModel {
     return members.flatMap(({ name, score }) => [name, scoreText(score)]);
   }
 
+  #pubsub(action: string, channels: readonly string[]): Reply {
+    if (action.toUpperCase() !== "NUMSUB")
+      throw new ReplyError(`ERR unknown subcommand '${action}'. Try PUBSUB HELP.`);
+    return channels.flatMap((channel) => [channel, this.#listeners(channel)]);
+  }
+
   #load(source: string): string {
     const script = scriptWith(source);
     if (!script) throw new Error("a script that no twin was written for: see twins/script-twins.ts");
@@ -215,7 +231,8 @@ export class RedisModel {
     const sha1 = script();
     const twin = twinOf(sha1);
     if (!twin) throw new Error(`script ${sha1} has no twin: see twins/script-twins.ts`);
-    const call = (command: string, ...args: readonly string[]): Reply => this.#run(command, args, now);
+    const run: ScriptRun = { hasWritten: false };
+    const call = (command: string, ...args: readonly string[]): Reply => this.#run(command, args, now, run);
     return twin(call, args.slice(2, 2 + keys), args.slice(2 + keys));
   }
 

@@ -1,0 +1,53 @@
+import { describe, expect, test } from "vitest";
+import { Channels } from "./channels.ts";
+import { matchesGlob } from "./glob.ts";
+
+/** A subscriber, and what it has heard. */
+function listener() {
+  const heard: string[] = [];
+  const push = (channel: string, message: string, pattern?: string): void =>
+    void heard.push([pattern ?? "-", channel, message].join(" "));
+  return { heard, push };
+}
+
+describe("who listens to a pattern", () => {
+  test("is counted by what is published, and not by who is asked for the listeners of a channel", () => {
+    const channels = new Channels();
+    const [monitor, client] = [listener(), listener()];
+    channels.subscribeToPattern("*", monitor);
+    expect([channels.publish("inbox", "1"), channels.count("inbox")]).toEqual([1, 0]);
+    channels.subscribe("inbox", client);
+    expect([channels.publish("inbox", "2"), channels.count("inbox")]).toEqual([2, 1]);
+    expect(monitor.heard).toEqual(["* inbox 1", "* inbox 2"]);
+    expect(client.heard).toEqual(["- inbox 2"]);
+  });
+
+  test("hears no more when it has left, or its connection is gone", () => {
+    const channels = new Channels();
+    const [one, other] = [listener(), listener()];
+    channels.subscribeToPattern("a*", one);
+    channels.unsubscribeFromPattern("a*", one);
+    channels.subscribeToPattern("a*", other);
+    channels.forget(other);
+    expect(channels.publish("ab", "1")).toBe(0);
+  });
+});
+
+test.each([
+  ["*", "quorlock:inbox:1", true],
+  ["*", "", true],
+  ["quorlock:*:?", "quorlock:inbox:1", true],
+  ["quorlock:*:?", "quorlock:inbox:12", false],
+  ["[a-c]x", "bx", true],
+  ["[c-a]x", "bx", true],
+  ["[^a-c]x", "bx", false],
+  ["[]x", "bx", false],
+  ["a.c", "abc", false],
+  ["a\\*", "a*", true],
+  ["a\\*", "ab", false],
+  ["a[b", "ab", true],
+  ["a", "aa", false],
+  ["*", "line\nfeed", true],
+])("%j matches %j: %s", (pattern, text, does) => {
+  expect(matchesGlob(pattern, text)).toBe(does);
+});
