@@ -96,7 +96,7 @@ export class EmbeddedMaster {
    */
   refuseWrites(why: WriteRefusal | undefined): void {
     if (why !== undefined && !writeRefusals.includes(why))
-      throw new RangeError(`a master refuses writes by ${writeRefusals.join(", ")}, not by ${String(why)}`);
+      throw new RangeError(`a master refuses writes by ${writeRefusals.join(", ")}, not by ${why}`);
     this.#redis.writes.refusal = why;
   }
 

@@ -8,7 +8,7 @@ const expressions = new Map<string, RegExp>();
 function expressionOf(pattern: string): RegExp {
   let expression = expressions.get(pattern);
   if (!expression) {
-    expression = new RegExp(`^${sourceOf(pattern)}$`, "su");
+    expression = new RegExp(`^${sourceOf(pattern)}$`, "s");
     expressions.set(pattern, expression);
   }
   return expression;
@@ -16,7 +16,7 @@ function expressionOf(pattern: string): RegExp {
 
 function sourceOf(pattern: string): string {
   let source = "";
-  const characters = [...pattern];
+  const characters = pattern.split("");
   for (let at = 0; at < characters.length; at += 1) {
     const character = characters[at]!;
     if (character === "*") source += ".*";
@@ -62,5 +62,5 @@ function setSource(characters: readonly string[]): string {
 }
 
 function literal(character: string): string {
-  return `\\u{${character.codePointAt(0)!.toString(16)}}`;
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
