@@ -5,7 +5,6 @@ import {
   InvalidArgumentError,
   Redlock,
   RedlockError,
-  type SerializedLock,
 } from "@quorlock/redlock";
 import { lead } from "@quorlock/redlock/lead";
 import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
@@ -454,7 +453,7 @@ describe("what is not refused", () => {
   it("readers, writers and permits, whose keys the library makes itself", async () => {
     const report = new ReadWriteLock(opened.redlock, fresh());
     const reading = await report.read(5000, { retryCount: 0 });
-    const again = report.resume(JSON.parse(JSON.stringify(reading)) as SerializedLock);
+    const again = report.resume(await reading.detach());
     expect(await again.verify()).toBe(true);
     await again.release();
     await report.usingWrite(5000, { retryCount: 0, from: undefined }, () => {});

@@ -217,7 +217,7 @@ describe.each([1, 2, 3, 5])("%i masters", (count) => {
     const resource = fresh();
     const given = await open().redlock.acquire([resource], ttl);
     await Promise.all(given.attempts);
-    const json = JSON.stringify(given);
+    const json = JSON.stringify(await given.detach());
     const { redlock } = open();
     const lock = redlock.resume(JSON.parse(json));
     expect(lock).toMatchObject({
@@ -240,15 +240,14 @@ describe.each([1, 2, 3, 5])("%i masters", (count) => {
     expect(await lock.verify()).toBe(false);
   });
 
-  it("neither a resumed lock nor one that was handed on is given back to masters that lost it", async () => {
+  it("a resumed lock is not given back to masters that lost it", async () => {
     const resource = fresh();
     const { redlock } = open();
     const given = await redlock.acquire(resource, ttl);
     await Promise.all(given.attempts);
-    const lock = redlock.resume(JSON.parse(JSON.stringify(given)));
+    const lock = redlock.resume(await given.detach());
     await fleet.free(resource, majority());
     expect(await rejection(lock.extend(ttl))).toBeInstanceOf(LockLostError);
-    expect(await rejection(given.extend(ttl))).toBeInstanceOf(LockLostError);
     expect(await fleet.values(resource, majority())).toEqual(majority().map(() => null));
     await lock.release();
   });
@@ -400,9 +399,9 @@ describe("resume", () => {
     ["no resources", { resources: [], value: "x", ttl: 1000 }],
     ["no ttl", { resources: ["a"], value: "x" }],
     ["a ttl that is text", { resources: ["a"], value: "x", ttl: "1000" }],
-  ])("refuses %s", (_, serialized) => {
+  ])("refuses %s", (_, detached) => {
     const { redlock } = fleet.open();
-    expect(() => redlock.resume(serialized as never)).toThrow(InvalidArgumentError);
+    expect(() => redlock.resume(detached as never)).toThrow(InvalidArgumentError);
   });
 
   it("of a token that nobody holds comes to nothing", async () => {

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { type Lock, Redlock } from "@quorlock/redlock";
+import { type DetachedLock, type Lock, Redlock } from "@quorlock/redlock";
 import { ReadWriteLock, type WriteLock } from "@quorlock/redlock/read-write-lock";
 import { Cluster } from "ioredis";
 import { describe, expect, it } from "vitest";
@@ -183,14 +183,15 @@ describe("many read or one writes, on real masters", () => {
     }
   });
 
-  it("goes on in another process with what is handed over as JSON", async () => {
+  it("goes on in another process with what was detached", async () => {
     const name = fresh("report");
     const [giver, taker] = [open(name), open(name)];
-    const reading = taker.resume(JSON.parse(JSON.stringify(await giver.read(ttl))));
+    const detached = async (lock: Lock) => JSON.parse(JSON.stringify(await lock.detach())) as DetachedLock;
+    const reading = taker.resume(await detached(await giver.read(ttl)));
     expect(reading.remaining()).toBe(0);
     expect(await reading.verify()).toBe(true);
     await reading.release();
-    const writing = taker.resume(JSON.parse(JSON.stringify(await giver.write(ttl)))) as WriteLock;
+    const writing = taker.resume(await detached(await giver.write(ttl))) as WriteLock;
     expect(await writing.verify()).toBe(true);
     const downgraded = await writing.downgrade();
     expect(await giver.tryWrite(ttl)).toBeNull();

@@ -13,7 +13,7 @@ const retryFraction = 1 / 4;
 
 /**
  * Extends a hold to at least `ttl` ms from now: PROTOCOL 4. Resolves once a quorum has confirmed, before the
- * deadline that stood; rejects with a {@link LockLostError} when the hold is lost, with an
+ * deadline that stood; rejects with a {@link LockLostError} when the hold has ended, with an
  * {@link ExecutionError} when no quorum answered in all attempts: then it still stands until its deadline.
  */
 export async function extend(lease: Lease, ttl: number, settings: Settings): Promise<Attempts> {
@@ -52,6 +52,6 @@ async function extendNow(
 }
 
 function throwIfEnded(lease: Lease, attempts: Attempts): void {
-  if (lease.lost) throw new LockLostError(lease.resources, lease.lost.why, attempts.stats);
-  if (lease.hasEnded) throw new LockLostError(lease.resources, "it was released", attempts.stats);
+  const why = lease.whyEnded;
+  if (why !== undefined) throw new LockLostError(lease.resources, why, attempts.stats);
 }

@@ -13,7 +13,7 @@ export interface Listener {
 }
 
 /** What one who has left wanted. */
-interface Departed {
+export interface Departed {
   readonly resources: readonly string[];
   readonly ttl: number;
 }
@@ -53,16 +53,25 @@ export class HandOvers {
     return this.#coordinator.nodes.every((node) => node.queue?.isListening);
   }
 
-  /** `waiter`: what its tokens begin with, before the dot. */
+  /**
+   * `waiter`: what its tokens begin with, before the dot. It is heard until {@link giveBack} or {@link forget}: for as
+   * long as it waits, and then for as long as any hold of this process has its token.
+   */
   add(waiter: string, listener: Listener): void {
     this.#listeners.set(waiter, listener);
   }
 
-  /** It has left, or its hold has ended. What it is handed all the same is given up again (PROTOCOL 7). */
-  remove(waiter: string, departed: Departed): void {
-    this.#listeners.delete(waiter);
+  /** It has left, or its hold has ended: what it is handed from now on is given up again (PROTOCOL 7). */
+  giveBack(waiter: string, departed: Departed): void {
+    // (The tokens of most holds were never in a queue, and nothing can be handed to them.)
+    if (!this.#listeners.delete(waiter)) return;
     this.#departed.set(waiter, departed);
     if (this.#departed.size > mostDeparted) this.#departed.delete(this.#departed.keys().next().value!);
+  }
+
+  /** Its hold goes on elsewhere: what it is handed is that one's, and nothing is given up here (PROTOCOL 14.14). */
+  forget(waiter: string): void {
+    this.#listeners.delete(waiter);
   }
 
   saw(ticket: number): void {
@@ -90,13 +99,9 @@ export class HandOvers {
 
   #hear(index: number, token: string, counter: number | undefined): void {
     const waiter = waiterOf(token);
-    const listener = this.#listeners.get(waiter);
     const departed = this.#departed.get(waiter);
-    const { nodes, cleanUps, leases } = this.#coordinator;
-    if (listener) listener.handed(index, token, counter);
-    // A hold that was passed on as it is lives under the token of one who has left (see `passOn`): it may count this vote
-    // by now, as an extension that found it.
-    else if ([...leases].some((lease) => lease.token === token)) return;
-    else if (departed) cleanUps.remove({ ...departed, tokens: [token] }, [nodes[index]!], timeout);
+    const { nodes, cleanUps } = this.#coordinator;
+    this.#listeners.get(waiter)?.handed(index, token, counter);
+    if (departed) cleanUps.remove({ ...departed, tokens: [token] }, [nodes[index]!], timeout);
   }
 }

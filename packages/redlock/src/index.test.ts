@@ -5,6 +5,7 @@ import * as entry from "./index.ts";
 import {
   type AcquireOptions,
   type Client,
+  type DetachedLock,
   type ExecutionError,
   type ExecutionStats,
   exponentialBackoff,
@@ -17,7 +18,6 @@ import {
   type RedlockOptions,
   type ReleaseResult,
   type Runtime,
-  type SerializedLock,
 } from "./index.ts";
 import type { Lock } from "./lock.ts";
 
@@ -95,13 +95,16 @@ describe("types", () => {
     expectTypeOf<Lock["value"]>().toEqualTypeOf<string>();
     expectTypeOf<Lock["expiration"]>().toEqualTypeOf<number>();
     expectTypeOf<Lock["state"]>().toEqualTypeOf<LockState>();
-    expectTypeOf<LockState>().toEqualTypeOf<"held" | "unknown" | "lost" | "released">();
+    expectTypeOf<LockState>().toEqualTypeOf<"held" | "unknown" | "lost" | "released" | "detached">();
     expectTypeOf<Lock["signal"]>().toEqualTypeOf<AbortSignal>();
     expectTypeOf<ReturnType<Lock["remaining"]>>().toEqualTypeOf<number>();
     expectTypeOf<ReturnType<Lock["verify"]>>().toEqualTypeOf<Promise<boolean>>();
     expectTypeOf<ReturnType<Lock["release"]>>().toEqualTypeOf<Promise<ReleaseResult>>();
-    expectTypeOf<ReleaseResult["outcome"]>().toEqualTypeOf<"released" | "expired" | "partial">();
-    expectTypeOf<ReturnType<Lock["toJSON"]>>().toEqualTypeOf<SerializedLock>();
+    expectTypeOf<ReleaseResult["outcome"]>().toEqualTypeOf<"released" | "expired" | "partial" | "detached">();
+    expectTypeOf<ReturnType<Lock["detach"]>>().toEqualTypeOf<Promise<DetachedLock>>();
+    expectTypeOf<Parameters<Redlock["resume"]>>().toEqualTypeOf<[detached: DetachedLock]>();
+    type Logged = { resources: readonly string[]; state: LockState; remaining: number; expiration: number };
+    expectTypeOf<ReturnType<Lock["toJSON"]>>().toEqualTypeOf<Readonly<Logged>>();
     expectTypeOf<Awaited<ReturnType<Redlock["tryAcquire"]>>>().toEqualTypeOf<Lock | null>();
     expectTypeOf<Lock>().toExtend<AsyncDisposable>();
   });
@@ -167,7 +170,7 @@ export async function documented(signal: AbortSignal, clients: Redis[]): Promise
   expectTypeOf(await lock.verify()).toEqualTypeOf<boolean>();
   const { outcome, attempts } = await lock.release();
   void [outcome, attempts];
-  const json = JSON.stringify(lock);
+  const json = JSON.stringify(await lock.detach());
   const same = redlock.resume(JSON.parse(json));
   void same.verify();
   for (const { node, owner, remaining, queueLength, unreachable } of await redlock.inspect("invoice:42")) {

@@ -26,7 +26,7 @@ export {
 export type { Inspection } from "./inspect.ts";
 export type { IoredisClient } from "./ioredis.ts";
 export type { LockState } from "./lease.ts";
-export { Lock, type SerializedLock } from "./lock.ts";
+export { type DetachedLock, Lock } from "./lock.ts";
 // For those who bring another client library, or another time.
 export type {
   Answer,

@@ -8,12 +8,13 @@ import { holdDeadline, never } from "./validity.ts";
 
 /**
  * - `held`: a quorum keeps the key until the deadline.
- * - `unknown`: still so as far as the clocks tell, but no quorum answered when it was last asked. A lock resumed
- *   from JSON begins here, with nothing remaining.
+ * - `unknown`: still so as far as the clocks tell, but no quorum answered when it was last asked. A resumed lock
+ *   begins here, with nothing remaining.
  * - `lost`: the deadline has passed, or a majority refused. Final.
  * - `released`: given up by its holder. Final.
+ * - `detached`: given away by {@link Lock.detach}, for another process to resume. Final here.
  */
-export type LockState = "held" | "unknown" | "lost" | "released";
+export type LockState = "held" | "unknown" | "lost" | "released" | "detached";
 
 export interface LeaseTerms {
   readonly resources: readonly string[];
@@ -46,11 +47,6 @@ export class Lease implements Punctual {
   readonly coordinator: Coordinator;
   readonly resources: readonly string[];
   readonly fencingToken: number | undefined;
-  /**
-   * Another process knows the token: only the masters can tell whether the hold stands, so none is given its key
-   * again (PROTOCOL 14.14), and nothing is extended or released on this side unless it is called for.
-   */
-  handedOver = false;
   /** What its taker has of it, and is told about where it is lost. */
   handle: Lock | undefined;
   /** The reason that is told when its time runs out. */
@@ -71,7 +67,7 @@ export class Lease implements Punctual {
   readonly #resumed: boolean;
   /** Until when it may be held at most, where there is a limit. */
   #cap: number | undefined;
-  #released = false;
+  #end: "lost" | "released" | "detached" | undefined;
   #lost: LockLostError | undefined;
   #extending: Promise<unknown> | undefined;
   #releasing: Promise<ReleaseResult> | undefined;
@@ -94,14 +90,23 @@ export class Lease implements Punctual {
 
   get state(): LockState {
     this.remaining();
-    if (this.#released) return "released";
-    if (this.#lost) return "lost";
-    return this.#unconfirmed || !this.#established ? "unknown" : "held";
+    return this.#end ?? (this.#unconfirmed || !this.#established ? "unknown" : "held");
   }
 
-  /** Lost or released, as far as was noticed: no clock is read. */
+  /** Lost, released or detached, as far as was noticed: no clock is read. */
   get hasEnded(): boolean {
-    return this.#released || this.#lost !== undefined;
+    return this.#end !== undefined;
+  }
+
+  /** Given away: it may go on elsewhere. */
+  get isDetached(): boolean {
+    return this.#end === "detached";
+  }
+
+  /** Why it stands no longer, for an error; `undefined` while it stands. The clocks are read now. */
+  get whyEnded(): string | undefined {
+    this.remaining();
+    return this.#lost?.why ?? (this.#end && `it was ${this.#end}`);
   }
 
   /** Set once the hold is lost. */
@@ -134,8 +139,7 @@ export class Lease implements Punctual {
    * under it, and the last that was heard of the masters was good.
    */
   get mayBeTakenOver(): boolean {
-    const isKnown = this.#isTold || this.handedOver || this.#resumed;
-    return !isKnown && !this.#unconfirmed && this.#extending === undefined;
+    return !this.#isTold && !this.#resumed && !this.#unconfirmed && this.#extending === undefined;
   }
 
   /** The longest ttl the masters were ever asked for, ms: no key of this hold lives longer than that. */
@@ -169,9 +173,12 @@ export class Lease implements Punctual {
     this.#otherTokens = none;
   }
 
-  /** May a master that has no key any more be given it again? */
+  /**
+   * May a master that has no key any more be given it again? Not for a resumed hold: only the masters can tell whether
+   * that one stands (PROTOCOL 14.14).
+   */
   get mayRepair(): boolean {
-    return !this.#resumed && !this.handedOver;
+    return !this.#resumed;
   }
 
   /** What is certainly left, ms; 0 when nothing is. The clocks are read now: no timer needs to have fired. */
@@ -183,7 +190,7 @@ export class Lease implements Punctual {
     return 0;
   }
 
-  /** Called once, when the hold is lost or released; never where it has been already. Returns how to take the listener away again. */
+  /** Called once, when the hold ends; never where it has ended already. Returns how to take the listener away again. */
   onEnd(listener: () => void): () => void {
     this.#endListeners = this.#endListeners.concat(listener);
     return () => {
@@ -246,7 +253,7 @@ export class Lease implements Punctual {
     if (this.hasEnded) return;
     this.#lost = new LockLostError(this.resources, why);
     if (this.#controller) abortWith(this.#controller, this.#lost);
-    this.#end();
+    this.#endAs("lost");
     this.coordinator.lost(this);
   }
 
@@ -268,13 +275,21 @@ export class Lease implements Punctual {
   releaseOnce(send: () => Promise<ReleaseResult>): Promise<ReleaseResult> {
     if (!this.#releasing) {
       this.remaining();
-      if (!this.#lost) {
-        this.#released = true;
-        this.#end();
-      }
+      if (!this.hasEnded) this.#endAs("released");
       this.#releasing = send();
     }
     return this.#releasing;
+  }
+
+  /**
+   * The holder gives it away: from here on another process may go on under its token, and this one must touch no key
+   * under it any more (PROTOCOL 14.14).
+   * @throws LockLostError when it has ended before.
+   */
+  detach(): void {
+    const why = this.whyEnded;
+    if (why !== undefined) throw new LockLostError(this.resources, why);
+    this.#endAs("detached");
   }
 
   /** The hold's own: what a quorum of the masters' reaches. */
@@ -293,7 +308,8 @@ export class Lease implements Punctual {
     this.#watch();
   }
 
-  #end(): void {
+  #endAs(end: "lost" | "released" | "detached"): void {
+    this.#end = end;
     this.coordinator.schedule.cancel(this.#appointment);
     this.coordinator.leases.delete(this);
     const listeners = this.#endListeners;

@@ -9,16 +9,31 @@ export interface LockOwner {
   extend(lock: Lock, ttl: number, settings?: Partial<Settings>): Promise<Lock>;
   verify(lock: Lock): Promise<boolean>;
   release(lock: Lock, settings?: Partial<Settings>): Promise<ReleaseResult>;
+  detach(lock: Lock, settings?: Partial<Settings>): Promise<DetachedLock>;
 }
 
-/** A lock in JSON: enough for another process to go on with it, and to release it. Keep it secret. */
-export interface SerializedLock {
+/**
+ * A lock that was given away, as plain data that can travel as JSON: enough for {@link Redlock.resume} in another
+ * process to go on with it, and to release it. Keep it secret.
+ */
+export interface DetachedLock {
   readonly resources: readonly string[];
   readonly value: string;
   /** The longest ttl it was given, ms. No clock is in it: clocks do not travel. */
   readonly ttl: number;
   readonly fencingToken?: number;
 }
+
+/** A lock in a log: nothing that would let a reader of the log use it. */
+interface LoggedLock {
+  readonly resources: readonly string[];
+  readonly state: LockState;
+  readonly remaining: number;
+  readonly expiration: number;
+}
+
+/** As `node:util` exports it; an import would keep the core out of browsers. */
+type Inspect = (value: unknown, options: object) => string;
 
 /**
  * A lock that was granted. It says at any moment what is certain: {@link remaining} and {@link state} read the
@@ -57,7 +72,7 @@ export class Lock implements AsyncDisposable {
     return this.#lease.fencingToken;
   }
 
-  /** When the lock runs out by this machine's wall clock, ms since the epoch; 0 once lost or released. */
+  /** When the lock runs out by this machine's wall clock, ms since the epoch; 0 once it has ended. */
   get expiration(): number {
     const left = this.remaining();
     return left > 0 ? Math.floor(this.#lease.coordinator.runtime.wall() + left) : 0;
@@ -74,20 +89,21 @@ export class Lock implements AsyncDisposable {
 
   /**
    * Aborts when the lock is lost, with a {@link LockLostError} as its reason: at the latest a little (10 ms, or
-   * a twentieth of a shorter ttl) before the deadline, even if no master answers any more. Not on release.
+   * a twentieth of a shorter ttl) before the deadline, even if no master answers any more. Neither on release nor
+   * when it is detached.
    */
   get signal(): AbortSignal {
     return this.#lease.signal;
   }
 
-  /** What is certainly left, ms; 0 once lost or released. Look before each act that needs the lock. */
+  /** What is certainly left, ms; 0 once it has ended. Look before each act that needs the lock. */
   remaining(): number {
     return this.#lease.remaining();
   }
 
   /**
    * Extends this lock to at least `ttl` ms from now, in place, and resolves to it.
-   * @throws LockLostError when it is lost or was released; ExecutionError when no quorum answered.
+   * @throws LockLostError when it is lost, or was released or detached; ExecutionError when no quorum answered.
    */
   async extend(ttl: number): Promise<this> {
     await this.#owner.extend(this, ttl);
@@ -112,14 +128,32 @@ export class Lock implements AsyncDisposable {
   }
 
   /**
-   * Hands the lock over, for {@link Redlock.resume} in another process. From here on this side does nothing by
-   * itself: `using` extends and releases it no more, `quit` leaves it alone, and what is extended all the same
-   * gives no master its key again. So do not write locks into logs: `JSON.stringify` calls this.
+   * Gives the lock away: what this resolves to is for {@link Redlock.resume}, in this process or another one. From the
+   * call on the lock has ended here, as by a release, but its keys stay: `state` is `detached`, nothing remains,
+   * `using` neither extends nor releases it, and `quit` leaves it alone. The keys live for what is left of them, so
+   * resume and extend it soon. Resolves when all that was sent for this lock has been answered, after one `nodeTimeout`
+   * at the latest: this process changes none of its keys after that.
+   * @throws LockLostError when it is lost, or was released or detached; InvalidArgumentError for a re-entrant handle
+   * that shares its hold with others.
    */
-  toJSON(): SerializedLock {
-    this.#lease.handedOver = true;
-    const { resources, token: value, longestTtl: ttl, fencingToken } = this.#lease;
-    return { resources, value, ttl, ...(fencingToken === undefined ? {} : { fencingToken }) };
+  detach(): Promise<DetachedLock> {
+    return this.#owner.detach(this);
+  }
+
+  /** For logs: without the token, and without any effect. To give a lock away there is {@link Lock.detach}. */
+  toJSON(): LoggedLock {
+    const { resources, state, expiration } = this;
+    return { resources, state, remaining: this.remaining(), expiration };
+  }
+
+  static {
+    // Node, Bun and Deno ask for this when a console shows a lock: it is what `toJSON` shows.
+    Object.defineProperty(Lock.prototype, Symbol.for("nodejs.util.inspect.custom"), {
+      value(this: Lock, _depth: number, options: object, inspect?: Inspect): unknown {
+        const shown = this.toJSON();
+        return inspect ? `Lock ${inspect(shown, options)}` : shown;
+      },
+    });
   }
 
   /** @internal */

@@ -9,7 +9,7 @@ const inCampaigns = inCalls.filter((name) => name !== "retryCount" && name !== "
 export type Place =
   | "new Redlock"
   | "acquire, tryAcquire and using"
-  | "extend and release"
+  | "extend, detach and release"
   | "the calls of a Semaphore"
   | "the readers of a ReadWriteLock"
   | "the writers of a ReadWriteLock"
@@ -31,7 +31,7 @@ const optionsOf: Readonly<Record<Place, readonly string[]>> = {
     "runtime",
   ],
   "acquire, tryAcquire and using": inCalls,
-  "extend and release": settingNames,
+  "extend, detach and release": settingNames,
   "the calls of a Semaphore": [...inCalls, "permits"],
   "the readers of a ReadWriteLock": inCalls.filter((name) => name !== "within"),
   "the writers of a ReadWriteLock": [...inCalls.filter((name) => name !== "within"), "from"],

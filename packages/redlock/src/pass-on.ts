@@ -25,34 +25,35 @@ export interface PassedOn {
 /** A hold that has this part of the ttl left is as good as a new one. */
 const freshFraction = 0.9;
 
+// A hold is passed on within this process (PROTOCOL 7) in one of two ways. The old hold has ended before (14.5).
+
 /**
- * Passes the hold of `giver` on to `next` within this process (PROTOCOL 7). The old hold has ended before (14.5).
- *
  * Where hardly any of its time has passed the next one takes it over as it is: the same key under the same token until
  * the same deadlines, and nothing is sent. Not where somebody else may use the token, nor where the next one needs a
- * fencing token of its own.
- *
- * Else release and vote are one round, which exchanges the tokens. Of the votes of the old hold none counts: the new one
- * is made of this round's alone, each from the send on, as if it had been voted for. Where the exchange fails, both
- * tokens are given up.
+ * fencing token of its own: then nothing is returned.
  */
-export async function passOn(
-  lease: Lease,
-  giver: Caller,
-  next: Caller,
-  settings: Settings,
-): Promise<PassedOn> {
+export function takeOver(lease: Lease, giver: Caller, next: Caller): PassedOn | undefined {
+  if (!isFresh(lease, giver.wish, next.wish)) return undefined;
   const { coordinator } = lease;
   const { nodes, runtime } = coordinator;
   const { resources, ttl } = next.wish;
-  if (isFresh(lease, giver.wish, next.wish)) {
-    const heir = new Lease(coordinator, { resources, token: lease.token, ttl, deadlines: lease.deadlines });
-    heir.inherit(lease);
-    lease.giveTokenUp(newToken(runtime));
-    const { latest } = giver.attempts;
-    if (latest) next.attempts.add(latest);
-    return { heir, result: new Released("released", nodes, latest) };
-  }
+  const heir = new Lease(coordinator, { resources, token: lease.token, ttl, deadlines: lease.deadlines });
+  heir.inherit(lease);
+  lease.giveTokenUp(newToken(runtime));
+  const { latest } = giver.attempts;
+  if (latest) next.attempts.add(latest);
+  return { heir, result: new Released("released", nodes, latest) };
+}
+
+/**
+ * Release and vote in one round, which exchanges the tokens. Of the votes of the old hold none counts: the new one is
+ * made of this round's alone, each from the send on, as if it had been voted for. Where the exchange fails, both tokens
+ * are given up.
+ */
+export async function exchange(lease: Lease, next: Caller, settings: Settings): Promise<PassedOn> {
+  const { coordinator } = lease;
+  const { nodes, runtime } = coordinator;
+  const { resources, ttl } = next.wish;
   const claim = new RoundClaim(resources, firstToken(runtime), ttl);
   // One more than what is passed on: those who wait on the masters propose more, by when they came (see `Waiter`).
   claim.proposal = lease.fencingToken === undefined ? undefined : lease.fencingToken + 1;

@@ -1,7 +1,7 @@
 import { Attempts } from "./attempts.ts";
 import { InvalidArgumentError, LockLostError } from "./errors.ts";
 import { Lease } from "./lease.ts";
-import { Lock, type SerializedLock } from "./lock.ts";
+import { type DetachedLock, Lock } from "./lock.ts";
 import { checkOptions, routineAmong } from "./options.ts";
 import { ReadWriteMasters } from "./read-write-masters.ts";
 import { resourcesOf } from "./read-write-node.ts";
@@ -31,7 +31,7 @@ export type WriteLock = Lock & {
    * the call on, so whoever looks at it writes no more. The read lock lives for at least `ttl` ms, by default the ttl of
    * this one. Where no quorum of masters confirms that, it is a read lock all the same for the time that was left, and
    * its `state` is "unknown": other readers come in where the masters know of it.
-   * @throws LockLostError when this one is lost or was released.
+   * @throws LockLostError when this one is lost, or was released or detached.
    */
   downgrade(ttl?: number): Promise<Lock>;
 };
@@ -146,18 +146,18 @@ export class ReadWriteLock {
       return await hold(lock, ttl, settings, options.signal, (signal) => routine(signal, writing));
     } finally {
       reading?.renewal.stop();
-      if (reading && !Lock.leaseOf(reading.lock).handedOver) await reading.lock.release();
+      await reading?.lock.release();
     }
   }
 
-  /** A handle on a read or write lock that another process took; see {@link Redlock.resume}. */
-  resume(serialized: SerializedLock): Lock {
-    const [resource, ...more] = serialized?.resources ?? [];
+  /** A handle on a read or write lock that another process has detached; see {@link Redlock.resume}. */
+  resume(detached: DetachedLock): Lock {
+    const [resource, ...more] = detached?.resources ?? [];
     const { read, write } = this.#resources;
     if (more.length > 0 || (resource !== read && resource !== write)) {
-      throw new InvalidArgumentError(`the serialised lock is none of ${JSON.stringify(this.name)}`);
+      throw new InvalidArgumentError(`the detached lock is none of ${JSON.stringify(this.name)}`);
     }
-    const lock = this.#redlock.resume(serialized);
+    const lock = this.#redlock.resume(detached);
     return resource === write ? this.#writeLockOf(lock) : lock;
   }
 
@@ -200,8 +200,8 @@ export class ReadWriteLock {
    */
   async #downgrade(lock: Lock, ttl: number | undefined, onDowngrade: (reading: Lock) => void): Promise<Lock> {
     const writing = Lock.leaseOf(lock);
-    if (writing.lost) throw new LockLostError(lock.resources, writing.lost.why);
-    if (writing.hasEnded) throw new LockLostError(lock.resources, "it was released");
+    const why = writing.whyEnded;
+    if (why !== undefined) throw new LockLostError(lock.resources, why);
     const { token, deadlines, longestTtl, coordinator } = writing;
     checkTtl(ttl ?? longestTtl, this.#masters.settingsFor(undefined));
     const attempts = new Attempts(coordinator.nodes);

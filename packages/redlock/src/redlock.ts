@@ -8,6 +8,7 @@ import { LeaseClock } from "./clock.ts";
 import { type ClockEvent, ClockWatch, type ClockWatchOptions } from "./clock-watch.ts";
 import { contend } from "./contend.ts";
 import type { Coordinator } from "./coordinator.ts";
+import { detach } from "./detach.ts";
 import {
   AbortError,
   ClosedError,
@@ -22,7 +23,7 @@ import { Proposals } from "./fencing.ts";
 import { type Inspection, inspect } from "./inspect.ts";
 import { connectionOf, type IoredisClient } from "./ioredis.ts";
 import { Lease } from "./lease.ts";
-import { Lock, type LockOwner, type SerializedLock } from "./lock.ts";
+import { type DetachedLock, Lock, type LockOwner } from "./lock.ts";
 import type { LockNode } from "./node.ts";
 import { checkConstructorOptions, checkOptions, type Place, routineAmong } from "./options.ts";
 import { QuarantineNews } from "./quarantine-news.ts";
@@ -286,12 +287,12 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
 
   /**
    * Extends `lock` to at least `ttl` ms from now, in place, and resolves to it.
-   * @throws LockLostError when it is lost or was released; ExecutionError when no quorum answered.
+   * @throws LockLostError when it is lost, or was released or detached; ExecutionError when no quorum answered.
    */
   async extend(lock: Lock, ttl: number, options?: Partial<Settings>): Promise<Lock> {
-    const settings = this.#settingsFor(options, "extend and release");
+    const settings = this.#settingsFor(options, "extend, detach and release");
     checkTtl(ttl, settings);
-    if (hasLeft(lock)) throw new LockLostError(lock.resources, "it was released");
+    if (hasLeft(lock)) throw new LockLostError(lock.resources, `it was ${lock.state}`);
     Lock.extended(lock, await extend(Lock.leaseOf(lock), ttl, settings));
     return lock;
   }
@@ -305,7 +306,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   release(lock: Lock, options?: Partial<Settings>): Promise<ReleaseResult> {
     try {
       const lease = Lock.leaseOf(lock);
-      const settings = this.#settingsFor(options, "extend and release");
+      const settings = this.#settingsFor(options, "extend, detach and release");
       const releaseLease = () => release(lease, settings);
       return lock instanceof ReentrantLock ? lock.leave(releaseLease) : releaseLease();
     } catch (error) {
@@ -313,22 +314,32 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     }
   }
 
+  /** Gives `lock` away; see {@link Lock.detach}. */
+  async detach(lock: Lock, options?: Partial<Settings>): Promise<DetachedLock> {
+    const lease = Lock.leaseOf(lock);
+    const settings = this.#settingsFor(options, "extend, detach and release");
+    if (hasLeft(lock)) throw new LockLostError(lock.resources, `it was ${lock.state}`);
+    if (lock instanceof ReentrantLock) lock.detachLease();
+    else lease.detach();
+    return detach(lease, settings);
+  }
+
   /**
-   * A handle on a lock that another process took and handed over as JSON. Its state is `unknown` and nothing
-   * remains of it until `verify()` or `extend()` has asked the masters. The giver must stop extending.
-   * @throws InvalidArgumentError for anything that is no serialised lock.
+   * A handle on a lock that was detached, mostly by another process. Its state is `unknown` and nothing remains of it
+   * until `verify()` or `extend()` has asked the masters.
+   * @throws InvalidArgumentError for anything that is no detached lock.
    */
-  resume(serialized: SerializedLock): Lock {
-    const resources = resourceList(serialized?.resources);
+  resume(detached: DetachedLock): Lock {
+    const resources = resourceList(detached?.resources);
     this.#checkKeys(resources);
-    const { value: token, ttl, fencingToken } = serialized;
+    const { value: token, ttl, fencingToken } = detached;
     if (typeof token !== "string" || token === "") {
-      throw new InvalidArgumentError("a serialised lock needs its value, a non-empty string");
+      throw new InvalidArgumentError("a detached lock needs its value, a non-empty string");
     }
     checkTtl(ttl, this.#settings);
     const deadlines = this.#coordinator.nodes.map(() => never);
     if (fencingToken !== undefined && !(Number.isSafeInteger(fencingToken) && fencingToken > 0)) {
-      throw new InvalidArgumentError("the fencingToken of a serialised lock must be a whole number above 0");
+      throw new InvalidArgumentError("the fencingToken of a detached lock must be a whole number above 0");
     }
     const terms = { resources, token, ttl, deadlines, resumed: true, fencingToken };
     const lease = new Lease(this.#coordinator, terms);
@@ -384,7 +395,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     const contests = [...this.#contests.values()];
     this.#closed.cancel(new ClosedError());
     for (const cancellation of this.#contests.keys()) cancellation.cancel(new ClosedError());
-    const held = [...leases].filter((lease) => !lease.handedOver);
+    const held = [...leases];
     // Who still works under one of these locks is told: it is given away.
     for (const lease of held) lease.lose("quit() has given it up");
     for (const lease of held) void release(lease, this.#settings);

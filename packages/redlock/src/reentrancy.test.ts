@@ -425,7 +425,7 @@ describe("by handle", () => {
 
   test.each([
     ["released", (lock: Lock) => lock.release()],
-    ["handed over", (lock: Lock) => Promise.resolve(lock.toJSON())],
+    ["detached", (lock: Lock) => lock.detach()],
   ])("one that is %s is not entered", async (_, end) => {
     const at = setting();
     const { time, redlock } = at;

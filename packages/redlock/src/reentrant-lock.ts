@@ -1,5 +1,5 @@
 import type { Attempts } from "./attempts.ts";
-import type { LockLostError } from "./errors.ts";
+import { InvalidArgumentError, type LockLostError, listed } from "./errors.ts";
 import { abortWith, type Lease, type LockState } from "./lease.ts";
 import { Lock, type LockOwner } from "./lock.ts";
 import type { ReleaseResult } from "./release.ts";
@@ -19,7 +19,7 @@ export class ReentrantLock extends Lock {
   readonly #entry: Entry | undefined;
   /** All on the same lease that have not left. */
   readonly #handles: Set<ReentrantLock>;
-  #endedAs: "lost" | "released" | undefined;
+  #endedAs: "lost" | "released" | "detached" | undefined;
   #leaving: Promise<ReleaseResult> | undefined;
   #controller: AbortController | undefined;
 
@@ -57,19 +57,19 @@ export class ReentrantLock extends Lock {
     return this.#endedAs ? 0 : super.remaining();
   }
 
-  /** @internal All on the same hold that were not released. */
+  /** @internal All on the same hold that have not left. */
   get handles(): readonly Lock[] {
     return [...this.#handles];
   }
 
-  /** @internal Whether this one was released, whoever else keeps the hold. */
+  /** @internal Whether this one was released or detached, whoever else keeps the hold. */
   get hasLeft(): boolean {
     return this.#endedAs !== undefined;
   }
 
   /** @internal Whether a call inside of it is inside of the hold. */
   get isOpen(): boolean {
-    return this.remaining() > 0 && !Lock.leaseOf(this).handedOver;
+    return this.remaining() > 0;
   }
 
   /** @internal Gives this handle up. The last one calls `release`, which gives the hold up. */
@@ -80,11 +80,29 @@ export class ReentrantLock extends Lock {
 
   async #leave(release: () => Promise<ReleaseResult>): Promise<ReleaseResult> {
     const lost = super.state === "lost";
-    this.#endedAs = lost ? "lost" : "released";
+    this.#endedAs ??= lost ? "lost" : "released";
     this.#handles.delete(this);
     const released = this.#handles.size === 0 ? release() : undefined;
     this.#endTurn();
     return released ?? { outcome: lost ? "expired" : "released", attempts: [] };
+  }
+
+  /**
+   * @internal Detaches the hold, and with it this handle.
+   * @throws LockLostError where it has ended; InvalidArgumentError where others would lose the hold unawares.
+   */
+  detachLease(): void {
+    const lease = Lock.leaseOf(this);
+    const others = this.#handles.size - 1;
+    if (others > 0 && !lease.hasEnded) {
+      throw new InvalidArgumentError(
+        `the lock on ${listed(this.resources)} cannot be detached: it shares its hold with ${others} more handle(s), by re-entry; release those first`,
+      );
+    }
+    lease.detach();
+    this.#endedAs = "detached";
+    this.#handles.delete(this);
+    this.#endTurn();
   }
 
   /** Its turn lasts until those inside of it have left as well. */
@@ -100,12 +118,12 @@ export class ReentrantLock extends Lock {
   }
 }
 
-/** Whether `lock` was released, though others may keep its hold. */
+/** Whether `lock` was released or detached; others may keep the hold of one that was released. */
 export function hasLeft(lock: Lock): boolean {
   return lock instanceof ReentrantLock && lock.hasLeft;
 }
 
-/** All handles on the hold of `lock` that were not released. */
+/** All handles on the hold of `lock` that have not left. */
 export function handlesWith(lock: Lock): readonly Lock[] {
   return lock instanceof ReentrantLock ? lock.handles : [lock];
 }

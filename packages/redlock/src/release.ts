@@ -10,17 +10,21 @@ export interface ReleaseResult {
    *   process. The votes may then be those that it was had by.
    * - `expired`: a majority did not hold it any more.
    * - `partial`: too few masters answered to tell. Those are cleaned when they are back, or the key expires.
+   * - `detached`: it was given away before, so nothing was sent.
    */
-  readonly outcome: "released" | "expired" | "partial";
+  readonly outcome: "released" | "expired" | "partial" | "detached";
   /** The votes, as in redlock 5. */
   readonly attempts: ReadonlyArray<Promise<ExecutionStats>>;
 }
 
 /**
  * Gives a hold up: PROTOCOL 5. Never rejects and never tries again: that a lock is gone already is an answer.
- * The first release is the only one.
+ * The first release is the only one. A detached hold is its receiver's to release.
  */
 export function release(lease: Lease, settings: Settings): Promise<ReleaseResult> {
+  if (lease.isDetached) {
+    return Promise.resolve(new Released("detached", lease.coordinator.nodes));
+  }
   return lease.releaseOnce(() => lease.passOn?.(settings) ?? takeBack(lease, settings));
 }
 

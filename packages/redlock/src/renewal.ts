@@ -39,7 +39,7 @@ export function together(due: number, ttl: number): number {
   return Math.floor(due / step) * step;
 }
 
-/** Keeps a lease extended until it is stopped, lost, handed over, or held for as long as it may. */
+/** Keeps a lease extended until it is stopped, the lease has ended, or was held for as long as it may. */
 export class Renewal implements Punctual {
   readonly #lease: Lease;
   readonly #ttl: number;
@@ -83,7 +83,7 @@ export class Renewal implements Punctual {
 
   async #renew(): Promise<void> {
     const lease = this.#lease;
-    if (lease.handedOver) return;
+    if (lease.hasEnded) return;
     const holdUntil = this.#holdUntil ?? Number.POSITIVE_INFINITY;
     const rest = Math.floor(holdUntil - lease.coordinator.clock.now());
     const ttl = Math.min(this.#ttl, rest);
@@ -98,7 +98,7 @@ export class Renewal implements Punctual {
         // Tried again until the deadline decides: `retryCount` is for those who wait for the outcome.
         await extend(lease, ttl, { ...this.#settings, retryCount: -1 });
       } catch {
-        // Lost or released: the lease has told whoever needs to know.
+        // It has ended: the lease has told whoever needs to know.
         return;
       }
     }

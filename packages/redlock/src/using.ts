@@ -20,16 +20,15 @@ export async function hold<T>(
   callersSignal: AbortSignal | undefined,
   routine: Routine<T>,
 ): Promise<T> {
-  const lease = Lock.leaseOf(lock);
-  const renewal = new Renewal(lease, ttl, settings);
+  const renewal = new Renewal(Lock.leaseOf(lock), ttl, settings);
   const link = callersSignal && linked(lock.signal, callersSignal);
   try {
     return await routine(link?.signal ?? lock.signal, lock);
   } finally {
     link?.unlink();
     renewal.stop();
-    // A lock that was handed over as JSON is for the other process to release.
-    if (!lease.handedOver) await lock.release();
+    // (Of a lock that the routine has detached this sends nothing.)
+    await lock.release();
   }
 }
 

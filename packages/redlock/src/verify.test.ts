@@ -16,7 +16,7 @@ async function held(count = 3, options: object = {}): Promise<VirtualSetting & {
 async function resumed(options: object = {}) {
   const giver = await held(3, options);
   const taker = new VirtualClient(giver.masters, { retryCount: 0, ...options }, 2);
-  const json = JSON.stringify(giver.lock);
+  const json = JSON.stringify(await giver.time.run(giver.lock.detach()));
   const lock = taker.redlock.resume(JSON.parse(json));
   return { ...giver, given: giver.lock, taker, lock, json };
 }
@@ -51,9 +51,10 @@ describe("verify", () => {
   });
 
   test("of a lock that has ended is false, and asks nobody", async () => {
-    for (const end of [(lock: Lock) => void lock.release(), () => {}]) {
+    const ends = [(lock: Lock) => lock.release(), (lock: Lock) => lock.detach(), () => Promise.resolve()];
+    for (const end of ends) {
       const { time, nodes, machine, lock } = await held();
-      end(lock);
+      await time.run<unknown>(end(lock));
       machine.block(1000);
       for (const node of nodes) node.sent.length = 0;
       expect(await time.run(lock.verify())).toBe(false);
@@ -80,7 +81,7 @@ describe("verify", () => {
   });
 });
 
-describe("a lock resumed from JSON", () => {
+describe("a lock that is resumed", () => {
   test("has its resources, token and ttl, and no clock", async () => {
     const { json, given } = await resumed();
     expect(JSON.parse(json)).toEqual({ resources: ["r"], value: given.value, ttl: 1000 });
@@ -144,8 +145,8 @@ describe("a lock resumed from JSON", () => {
 
   test("that is gone already is lost, by verify and extend alike", async () => {
     for (const ask of [(lock: Lock) => lock.verify(), (lock: Lock) => lock.extend(1000).catch(() => false)]) {
-      const { time, lock, given, taker } = await resumed();
-      await time.run(given.release());
+      const { time, lock, masters, taker } = await resumed();
+      for (const master of masters) master.forget();
       expect(await time.run<unknown>(ask(lock))).toBe(false);
       expect(lock.state).toBe("lost");
       expect(taker.lost).toEqual([lock]);
@@ -201,7 +202,7 @@ describe("a lock resumed from JSON", () => {
     { resources: ["r"], value: "t" },
     { resources: ["r"], value: "t", ttl: -1 },
     { resources: ["r"], value: "t", ttl: "1000" },
-  ])("%j is no serialised lock", (junk) => {
+  ])("%j is no detached lock", (junk) => {
     const { redlock } = virtualSetting(3);
     expect(() => redlock.resume(junk as never)).toThrow(InvalidArgumentError);
   });

@@ -1,6 +1,7 @@
 import { createClock } from "@sinonjs/fake-timers";
 import { describe, expect, test } from "vitest";
 import { NodeError } from "./errors.ts";
+import type { Lock } from "./lock.ts";
 import type {
   Answer,
   Claim,
@@ -526,6 +527,14 @@ export interface VirtualSetting {
   readonly nodes: readonly VirtualNode[];
   readonly redlock: Redlock;
   readonly client: VirtualClient;
+}
+
+/** The lock, detached and resumed by the same client: from now on no master is given its key back. */
+export async function resumedHere({ time, redlock, nodes }: VirtualSetting, lock: Lock): Promise<Lock> {
+  const resumed = redlock.resume(await time.run(lock.detach()));
+  await time.run(resumed.verify());
+  for (const node of nodes) node.sent.length = 0;
+  return resumed;
 }
 
 /** A client and its masters, 2 ms of round trip apart. The client makes one attempt unless told otherwise. */

@@ -115,7 +115,7 @@ export class Waiter implements Listener {
   giveUp(error?: unknown): void {
     if (this.#isOver) return;
     this.#end();
-    this.#depart();
+    this.#handOvers.giveBack(this.#id, this.#wish);
     this.#leave(() => this.#tell(undefined, error));
   }
 
@@ -124,10 +124,6 @@ export class Waiter implements Listener {
     const tell = this.#onOver;
     this.#onOver = undefined;
     tell?.(lease, error);
-  }
-
-  #depart(): void {
-    this.#handOvers.remove(this.#id, this.#wish);
   }
 
   handed(index: number, token: string, counter: number | undefined): void {
@@ -246,8 +242,6 @@ export class Waiter implements Listener {
     this.#lease = lease;
     claim.lease = lease;
     this.#end();
-    lease.onEnd(() => this.#depart());
-    if (lease.hasEnded) this.#depart();
     this.#tell(lease);
   }
 

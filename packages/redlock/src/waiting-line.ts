@@ -3,9 +3,10 @@ import type { Cancellation } from "./cancellation.ts";
 import type { Coordinator } from "./coordinator.ts";
 import type { HandOvers } from "./hand-overs.ts";
 import type { Lease } from "./lease.ts";
-import { type Caller, passOn } from "./pass-on.ts";
+import { type Caller, exchange, takeOver } from "./pass-on.ts";
 import { type ReleaseResult, release } from "./release.ts";
 import type { Settings } from "./settings.ts";
+import { waiterOf } from "./token.ts";
 import { type OnOver, Waiter } from "./waiter.ts";
 
 /** What came of waiting. Without a lease: what the masters said last, if anything, or the error of the user's backoff. */
@@ -34,7 +35,7 @@ const longestTurn = 16;
 /**
  * Those of one process who wait for the same resources. One of them, the first, stands in the masters' queues for
  * all. When the lock comes, all who stand here at that moment have their turn: it is passed on from one to the next
- * without being given up (`passOn`), and then released to whoever is first on the masters. So other processes wait
+ * without being given up (`pass-on.ts`), and then released to whoever is first on the masters. So other processes wait
  * for one turn of this one, and no longer.
  */
 export class WaitingLine {
@@ -128,9 +129,21 @@ export class WaitingLine {
     // Not the whole place: the promise that it waited for would be kept with it.
     this.#holder = { wish, attempts };
     lease.passOn = (settings) => this.#released(lease, settings);
-    lease.onEnd(() => {
-      if (lease.lost) this.#gone(lease);
-    });
+    lease.onEnd(() => this.#ended(lease));
+  }
+
+  #ended(lease: Lease): void {
+    // A release knows more: whether it stays in this process (see `#released`).
+    if (lease.state === "released") return;
+    // The receiver of a detached hold may count what a master still hands over to it, by an extension that found it.
+    if (lease.isDetached) this.#handOvers.forget(waiterOf(lease.token));
+    else this.#giveBack(lease);
+    this.#gone(lease);
+  }
+
+  /** What a master still hands over to it is nobody's. */
+  #giveBack({ token, resources, longestTtl }: Lease): void {
+    this.#handOvers.giveBack(waiterOf(token), { resources, ttl: longestTtl });
   }
 
   #gone(lease: Lease): void {
@@ -141,20 +154,24 @@ export class WaitingLine {
 
   /** The holder gives up: what becomes of it, where it stays in this process. */
   #released(lease: Lease, settings: Settings): Promise<ReleaseResult> | undefined {
-    if (this.#lease !== lease) return undefined;
-    const next = this.#turnsLeft > 0 ? this.#places[0] : undefined;
+    const isHere = this.#lease === lease;
+    const next = isHere && this.#turnsLeft > 0 ? this.#places[0] : undefined;
     if (next) {
       this.#passing = this.#passOn(lease, next, settings);
       return this.#passing;
     }
+    this.#giveBack(lease);
     // Behind the release: on the masters this process comes after those who stand there.
-    void Promise.resolve().then(() => this.#gone(lease));
+    if (isHere) void Promise.resolve().then(() => this.#gone(lease));
     return undefined;
   }
 
   async #passOn(lease: Lease, next: Place, settings: Settings): Promise<ReleaseResult> {
     this.#turnsLeft -= 1;
-    const { heir, result } = await passOn(lease, this.#holder!, next, settings);
+    const takenOver = takeOver(lease, this.#holder!, next);
+    // A token that was taken over lives on: what is handed to it may be counted by an extension that found it.
+    if (!takenOver) this.#giveBack(lease);
+    const { heir, result } = await (takenOver ?? exchange(lease, next, settings));
     this.#passing = undefined;
     if (heir) {
       this.#hold(heir, next);

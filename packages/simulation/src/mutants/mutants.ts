@@ -329,10 +329,10 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: "lease.ts",
-        line: "        this.#released = true;\n        this.#end();\n      }\n      this.#releasing = send();",
+        line: 'if (!this.hasEnded) this.#endAs("released");\n      this.#releasing = send();',
         instead:
-          "        this.#releasing = send();\n        void this.#releasing.then(() => { this.#released = true; this.#end(); });\n" +
-          "        return this.#releasing;\n      }\n      this.#releasing = send();",
+          "this.#releasing = send();\n" +
+          '      if (!this.hasEnded) void this.#releasing.then(() => this.#endAs("released"));',
       },
     ],
   },

@@ -1,0 +1,39 @@
+import { RoundClaim } from "./claim.ts";
+import type { Lease } from "./lease.ts";
+import type { DetachedLock } from "./lock.ts";
+import type { Answer } from "./node.ts";
+import { Round } from "./round.ts";
+import { nodeTimeoutFor, type Settings } from "./settings.ts";
+
+/**
+ * Gives a hold away: PROTOCOL 14.14. The lease has ended before, so nothing that is not sent yet will be.
+ *
+ * What was sent may still be on its way: a vote, an extension that repairs, an entry in a queue. It must not be executed
+ * after the receiver has been told of the lock: the receiver's release would come first, and a key would stand that
+ * nobody owns. Connections are FIFO, so a question behind all of it is answered after all of it. The question is an
+ * extension by 1 ms without repair, which changes nothing.
+ */
+export async function detach(lease: Lease, settings: Settings): Promise<DetachedLock> {
+  const { nodes, runtime, clock, cleanUps, report } = lease.coordinator;
+  const { resources, token: value, longestTtl: ttl, fencingToken } = lease;
+  const timeout = nodeTimeoutFor(ttl, settings);
+  // A master that was late when the hold was passed on still has the key, or a queue entry, under the predecessor's
+  // token. No vote of this hold is among them (14.5), and the receiver does not know these tokens.
+  const inherited = lease.tokens.filter((token) => token !== value);
+  if (inherited.length > 0) cleanUps.remove({ resources, tokens: inherited, ttl }, nodes, timeout);
+  const claim = new RoundClaim(resources, value, 1);
+  const round = new Round<Answer>({
+    nodes,
+    runtime,
+    clock,
+    timeout,
+    ask: (node, settle) => node.extend(claim, false, settle),
+    hear: (_, answer) => {
+      if (answer.vote === "none") report(answer.error);
+      return false;
+    },
+  });
+  await round.closed;
+  claim.giveUp();
+  return { resources, value, ttl, ...(fencingToken === undefined ? {} : { fencingToken }) };
+}
