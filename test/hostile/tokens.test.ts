@@ -72,7 +72,7 @@ async function everythingOf({ redlock, errors }: Opened, ...locks: Lock[]): Prom
     const { resources, state, expiration, signal, attempts } = lock;
     told.push(
       lock,
-      { ...lock },
+      Object.entries(lock),
       resources,
       state,
       expiration,

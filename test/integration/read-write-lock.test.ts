@@ -64,6 +64,11 @@ class Report {
   }
 }
 
+/** As it travels to another process. */
+async function detached(lock: Lock): Promise<DetachedLock> {
+  return JSON.parse(JSON.stringify(await lock.detach())) as DetachedLock;
+}
+
 describe("many read or one writes, on real masters", () => {
   it("lets readers in together, and a writer alone", async () => {
     const name = fresh("report");
@@ -186,7 +191,6 @@ describe("many read or one writes, on real masters", () => {
   it("goes on in another process with what was detached", async () => {
     const name = fresh("report");
     const [giver, taker] = [open(name), open(name)];
-    const detached = async (lock: Lock) => JSON.parse(JSON.stringify(await lock.detach())) as DetachedLock;
     const reading = taker.resume(await detached(await giver.read(ttl)));
     expect(reading.remaining()).toBe(0);
     expect(await reading.verify()).toBe(true);
