@@ -4,7 +4,7 @@ import type { Master, MastersOptions } from "@quorlock/testbed";
 import { Cluster, Redis } from "ioredis";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { until } from "../contract/until.ts";
-import { type Fleet, fresh, rejection } from "./fleet.ts";
+import { type Fleet, fresh, rejection, timed } from "./fleet.ts";
 import { GuardedFleet, restartGuard, ttl, untilConnected } from "./guarded-fleet.ts";
 
 /** Masters with this persistence, for the tests of one block; each test finds them new. */
@@ -207,9 +207,12 @@ describe("with masters that keep running", () => {
     }
     const client = { username: "uninformed", password: "password", enableReadyCheck: false };
     const { redlock } = fleet.open({ restartGuard, client });
-    const error = await rejection(redlock.acquire(fresh("uninformed"), ttl));
+    const asked = timed(() => rejection(redlock.acquire(fresh("uninformed"), ttl, { retryCount: 50 })));
+    const { result: error, took } = await asked;
     expect(error).toBeInstanceOf(InvalidArgumentError);
     expect((error as Error).message).toContain("INFO");
+    // At once: the retries that are allowed would take ten seconds.
+    expect(took).toBeLessThan(4000);
   });
 
   it("where it is missing, INFO is told to be missing by the votes as well", async () => {

@@ -56,12 +56,15 @@ function without(tokens: readonly string[], text: string): string {
   return long.reduce((rest, token) => rest.replaceAll(token, "(token)"), text);
 }
 
+/** What a permission that is missing inside a script is told by, up to Redis 7.0, and from 7.4 and Valkey 8 on. */
+const missingInScript = /user executing the script can't|ACL failure in script/;
+
 /**
  * The word a Redis error begins with. Inside a script it is not at the beginning: before version 7 an ERR quotes
- * the error, and from then on a missing permission is an ERR in words of its own.
+ * the error, and a missing permission is an ERR in words of its own.
  */
 function reasonIn(message: string): string {
-  if (message.includes("user executing the script can't")) return "NOPERM";
+  if (missingInScript.test(message)) return "NOPERM";
   const quoted = /@user_script: ?\d+: -?([A-Z]{2,})\b/.exec(message)?.[1];
   return quoted ?? /^[A-Z]+/.exec(message)?.[0] ?? "ERR";
 }

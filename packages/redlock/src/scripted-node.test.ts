@@ -507,6 +507,21 @@ describe("faults", () => {
     ["ERR Error running script (call to f_0): @user_script: 6: -OOM command not allowed", "OOM"],
     ["ERR unknown command", "ERR"],
     ["ERR ACL failure in script: user executing the script can't access the key", "NOPERM"],
+    // Inside of a script, in the words of Redis 6.2, of 7.0, of 7.4 and later, and of Valkey 8.1, and of 9.1.
+    [
+      "ERR Error running script (call to f_0): @user_script:1: @user_script: 1: The user executing the script can't run this command or subcommand",
+      "NOPERM",
+    ],
+    [
+      "ERR The user executing the script can't access at least one of the keys mentioned in the command arguments script: 0, on @user_script:1.",
+      "NOPERM",
+    ],
+    [
+      "ERR ACL failure in script: User u has no permissions to run the 'info' command script: 0, on @user_script:1.",
+      "NOPERM",
+    ],
+    ["ERR ACL failure in script: No permissions to access a key script: on @user_script:1.", "NOPERM"],
+    ["ERR ACL failure in script: No permissions to access a channel", "NOPERM"],
     ["something without a word in front", "ERR"],
   ])("the error reply %j has the reason %s", async (message, reason) => {
     const { node } = nodeWith(new ReplyError(message), new ReplyError(message));
