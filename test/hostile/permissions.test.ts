@@ -106,13 +106,13 @@ describe("the rule in the README", () => {
   ])("is accepted word for word, %s", async (_, rule) => {
     await admin.acl("DELUSER", "locks");
     expect(await admin.acl("SETUSER", "locks", "on", ">password", ...rule)).toBe("OK");
-    const [line] = ((await admin.acl("LIST")) as string[]).filter((user) => user.startsWith("user locks "));
+    const [line] = (await admin.acl("LIST")).filter((user) => user.startsWith("user locks "));
     expect(line).not.toMatch(/ &\*| allchannels| ~\*| \+@all/);
     await admin.acl("DELUSER", "locks");
     const words = rule.filter(isRight);
     // Without it, and for this default, the pattern would be refused, or all channels heard.
     const accepted = await admin.acl("SETUSER", "locks", "on", ">password", ...words).catch(() => "refused");
-    const all = ((await admin.acl("LIST")) as string[]).some((user) => /^user locks .*&\*/.test(user));
+    const all = (await admin.acl("LIST")).some((user) => /^user locks .*&\*/.test(user));
     expect(accepted === "refused" || all).toBe(true);
   });
 
