@@ -1,3 +1,5 @@
+import { outside } from "./async-context.ts";
+
 interface Waiting {
   readonly listeners: Set<() => void>;
   readonly tell: () => void;
@@ -30,4 +32,10 @@ function listenTo(signal: AbortSignal): Waiting {
   waitingFor.set(signal, waiting);
   signal.addEventListener("abort", tell);
   return waiting;
+}
+
+/** Aborts; redlock 5 puts the reason at `signal.error` too. The only place that does: its listeners are the user's. */
+export function abortWith(controller: AbortController, reason?: unknown): void {
+  Object.defineProperty(controller.signal, "error", { value: reason, configurable: true });
+  outside(() => controller.abort(reason));
 }

@@ -1,3 +1,4 @@
+import { outside } from "./async-context.ts";
 import { InvalidArgumentError } from "./errors.ts";
 import { checkOptions } from "./options.ts";
 import { checkNumber, milliseconds, shown } from "./ranges.ts";
@@ -55,7 +56,7 @@ export function exponentialBackoff(options?: ExponentialBackoffOptions): Backoff
 /** The pause after attempt number `attempt`, as the settings have it. */
 export function pauseBetween(settings: Settings, runtime: Runtime, attempt: number): number {
   const backoff = settings.backoff ?? fixedBackoff(settings.retryDelay, settings.retryJitter);
-  const pause = backoff({ attempt, random: randomFraction(runtime) });
+  const pause = outside(() => backoff({ attempt, random: randomFraction(runtime) }));
   if (typeof pause === "number" && pause >= 0) return pause;
   throw new InvalidArgumentError(`backoff must give milliseconds, 0 or more, but gave ${shown(pause)}`);
 }

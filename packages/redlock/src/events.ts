@@ -1,3 +1,5 @@
+import { outside } from "./async-context.ts";
+
 type Listener = (argument: never) => void;
 
 /**
@@ -33,10 +35,12 @@ export class Events<Signatures extends { [event in keyof Signatures]: Listener }
   /** Calls the listeners there are now, in order; whether there are any. */
   emit<E extends keyof Signatures>(event: E, argument: Parameters<Signatures[E]>[0]): boolean {
     const entries = this.#listeners.get(event) ?? [];
-    for (const { listener, once } of entries) {
-      if (once) this.off(event, listener as Signatures[E]);
-      (listener as (argument: unknown) => void)(argument);
-    }
+    outside(() => {
+      for (const { listener, once } of entries) {
+        if (once) this.off(event, listener as Signatures[E]);
+        (listener as (argument: unknown) => void)(argument);
+      }
+    });
     return entries.length > 0;
   }
 }

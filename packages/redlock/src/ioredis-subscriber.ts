@@ -1,3 +1,5 @@
+import { outside } from "./async-context.ts";
+
 /** A client that listens, made for that alone. */
 export interface SubscribingClient {
   readonly status: string;
@@ -49,7 +51,7 @@ export class IoredisSubscriber {
   end(): void {
     const client = this.#client;
     this.#client = undefined;
-    if (client && client.status !== "end") client.disconnect();
+    if (client && client.status !== "end") outside(() => client.disconnect());
     this.#tell(false);
   }
 
@@ -72,7 +74,7 @@ export class IoredisSubscriber {
     client.on("message", (channel, message) => this.#subscriptions.get(channel)?.deref()?.hear(message));
     // Without a listener ioredis prints it. The first connection, which does the work, tells what is wrong.
     client.on("error", () => {});
-    client.connect().catch(() => {});
+    outside(() => client.connect()).catch(() => {});
   }
 
   async #ask(client: SubscribingClient, channel: string, { changed }: Subscription): Promise<void> {

@@ -1,3 +1,4 @@
+import { outside } from "./async-context.ts";
 import type { Connection } from "./connection.ts";
 import { hashSlot } from "./hash-slot.ts";
 import { IoredisSubscriber, type SubscribingClient } from "./ioredis-subscriber.ts";
@@ -126,7 +127,7 @@ export class IoredisConnection implements Connection {
     });
     const connecting = this.#first;
     const own = this.#own;
-    own.connect().catch((error: unknown) => this.#failed(own, error));
+    outside(() => own.connect()).catch((error: unknown) => this.#failed(own, error));
     return connecting;
   }
 
@@ -242,7 +243,7 @@ export function connectionOf(client: IoredisClient): IoredisConnection {
 
 /** One that has ended is left alone: ioredis would begin to wait for a close that has been, 2 s long. */
 function end(client: OwnClient | IoredisClient): void {
-  if (client.status !== "end") client.disconnect();
+  if (client.status !== "end") outside(() => client.disconnect());
 }
 
 function redisOf(client: IoredisClient, database: number | undefined): OwnClient {

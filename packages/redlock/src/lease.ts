@@ -1,3 +1,4 @@
+import { abortWith } from "./abort.ts";
 import type { Coordinator } from "./coordinator.ts";
 import { LockLostError } from "./errors.ts";
 import type { Lock } from "./lock.ts";
@@ -332,10 +333,4 @@ export class Lease implements Punctual {
     if (this.coordinator.clock.now() >= this.#due) this.lose(this.whyItRunsOut);
     else this.#watch();
   }
-}
-
-/** Aborts; redlock 5 puts the reason at `signal.error` too. */
-export function abortWith(controller: AbortController, reason: unknown): void {
-  Object.defineProperty(controller.signal, "error", { value: reason, configurable: true });
-  controller.abort(reason);
 }

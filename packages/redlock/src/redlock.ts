@@ -1,6 +1,7 @@
 import pLimit, { type LimitFunction } from "p-limit";
 import { onAbort } from "./abort.ts";
 import type { Wish } from "./acquire.ts";
+import { outside } from "./async-context.ts";
 import { Attempts } from "./attempts.ts";
 import { Cancellation } from "./cancellation.ts";
 import { CleanUps } from "./clean-ups.ts";
@@ -502,13 +503,15 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
 
   /** A listener's mistake is an uncaught exception of its own: it stops no round and ends no hold half-way. */
   #tell(emit: () => void): void {
-    try {
-      emit();
-    } catch (error) {
-      this.#coordinator.runtime.setTimer(() => {
-        throw error;
-      }, 0);
-    }
+    outside(() => {
+      try {
+        emit();
+      } catch (error) {
+        this.#coordinator.runtime.setTimer(() => {
+          throw error;
+        }, 0);
+      }
+    });
   }
 
   #settingsFor(

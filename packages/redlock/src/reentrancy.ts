@@ -1,5 +1,5 @@
 import type { Wish } from "./acquire.ts";
-import { type AsyncContext, asyncContext } from "./async-context.ts";
+import { type AsyncContext, type Frame, frames } from "./async-context.ts";
 import { Attempts } from "./attempts.ts";
 import { Cancellation } from "./cancellation.ts";
 import type { Contest } from "./contend.ts";
@@ -31,12 +31,6 @@ import type { Routine } from "./using.ts";
 // handle that `acquire` returns is in no context. It would have to be put into that of its caller, whose other
 // branches would then enter a hold that is not theirs.
 
-/** The handles that a call is inside of, the innermost first. */
-interface Frame {
-  readonly lock: ReentrantLock;
-  readonly outer: Frame | undefined;
-}
-
 /** What came of asking: as of a contest, and the handle, where a hold was entered. */
 export type Entered = Contest & { readonly lock?: ReentrantLock };
 
@@ -46,10 +40,10 @@ const leastLeft = 1 / 2;
 /** Whom the calls of one Redlock are inside of. */
 export class Reentrancy {
   readonly #coordinator: Coordinator;
-  readonly #context: AsyncContext<Frame> | undefined;
+  readonly #context: AsyncContext<Frame | undefined> | undefined;
 
   /** @param context `undefined`: only handles that are named count. */
-  constructor(coordinator: Coordinator, context: AsyncContext<Frame> | undefined) {
+  constructor(coordinator: Coordinator, context: AsyncContext<Frame | undefined> | undefined) {
     this.#coordinator = coordinator;
     this.#context = context;
   }
@@ -59,15 +53,18 @@ export class Reentrancy {
     const context = this.#context;
     if (!context) return routine;
     return (signal, lock) => {
-      const frame = { lock: lock as ReentrantLock, outer: context.getStore() };
-      return context.run(frame, () => routine(signal, lock));
+      const frame = { coordinator: this.#coordinator, lock, outer: context.getStore() };
+      // Settled inside as well: a thenable may begin its work only when it is awaited.
+      return context.run(frame, async () => routine(signal, lock));
     };
   }
 
   /** The innermost handle of the context that holds `resources`. */
   inContext(resources: readonly string[]): ReentrantLock | undefined {
     for (let frame = this.#context?.getStore(); frame; frame = frame.outer) {
-      if (frame.lock.isOpen && covers(frame.lock, resources)) return frame.lock;
+      if (frame.coordinator !== this.#coordinator) continue;
+      const lock = frame.lock as ReentrantLock;
+      if (lock.isOpen && covers(lock, resources)) return lock;
     }
     return undefined;
   }
@@ -90,7 +87,7 @@ export function reentrancyOf(
   reentrant: boolean | "handle" | undefined,
 ): Reentrancy | undefined {
   if (!reentrant) return undefined;
-  const context = reentrant === "handle" ? undefined : asyncContext<Frame>();
+  const context = reentrant === "handle" ? undefined : frames();
   if (context || reentrant === "handle") return new Reentrancy(coordinator, context);
   throw new InvalidArgumentError(
     'reentrant: true needs AsyncLocalStorage, and there is none; use reentrant: "handle" and name the lock: { within }',

@@ -1,6 +1,7 @@
+import { abortWith } from "./abort.ts";
 import type { Attempts } from "./attempts.ts";
 import { InvalidArgumentError, type LockLostError, listed } from "./errors.ts";
-import { abortWith, type Lease, type LockState } from "./lease.ts";
+import type { Lease, LockState } from "./lease.ts";
 import { Lock, type LockOwner } from "./lock.ts";
 import type { ReleaseResult } from "./release.ts";
 import { type Turn, Turns } from "./turns.ts";

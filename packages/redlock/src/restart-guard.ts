@@ -1,3 +1,4 @@
+import { outside } from "./async-context.ts";
 import type { Coordinator } from "./coordinator.ts";
 import { ExecutionError, InvalidArgumentError, NodeError } from "./errors.ts";
 import type { Fault, Guard, GuardFindings, LockNode, ReleaseAnswer, Settle } from "./node.ts";
@@ -176,7 +177,7 @@ export class RestartGuard {
 
   #guardOf(node: LockNode, right?: Right): Guard {
     const { maxTtl, durable = false } = this.#options;
-    const isDurable = typeof durable === "function" ? durable(node.name) : durable;
+    const isDurable = typeof durable === "function" ? outside(() => durable(node.name)) : durable;
     const may = (): Right => right ?? (this.#isAgreed ? "quarantine" : "none");
     const epoch = () => this.#newEpoch();
     return {

@@ -1,3 +1,4 @@
+import { outside } from "./async-context.ts";
 import type { Cancellation } from "./cancellation.ts";
 import type { LeaseClock } from "./clock.ts";
 import { fault } from "./fault.ts";
@@ -51,9 +52,8 @@ export class Round<Reply> {
       this.#resolveDecided = resolve;
     });
     this.sentAt = plan.clock.now();
-    for (let index = 0; index < plan.nodes.length; index += 1) this.#ask(plan, index);
-    const delay = Math.min(plan.timeout, longestTimer);
-    this.#timer = plan.runtime.setTimer(() => this.#expire(plan, this.sentAt + delay), delay);
+    // What this arms (batches, timers, connections) serves others as well.
+    outside(() => this.#askAll(plan));
     if (this.#missing === 0) this.#close();
   }
 
@@ -77,6 +77,12 @@ export class Round<Reply> {
   decidedOr(cancellation: Cancellation): Promise<void> {
     this.#forget = cancellation.onCancel(() => this.#decide());
     return this.decided;
+  }
+
+  #askAll(plan: RoundPlan<Reply>): void {
+    for (let index = 0; index < plan.nodes.length; index += 1) this.#ask(plan, index);
+    const delay = Math.min(plan.timeout, longestTimer);
+    this.#timer = plan.runtime.setTimer(() => this.#expire(plan, this.sentAt + delay), delay);
   }
 
   #ask(plan: RoundPlan<Reply>, index: number): void {

@@ -1,3 +1,4 @@
+import { outside } from "./async-context.ts";
 import type { MasterClock } from "./clock-watch.ts";
 import type { Connection } from "./connection.ts";
 import type { NodeError } from "./errors.ts";
@@ -121,7 +122,7 @@ export class ScriptedNode implements LockNode {
 
   #makeQueue(onFault: (error: NodeError) => void): LockQueue {
     const inbox = new Inbox(this.#connection, (error) => {
-      onFault(failed(this.name, error, this.#connection.isReply(error), []).error);
+      outside(() => onFault(failed(this.name, error, this.#connection.isReply(error), []).error));
     });
     return {
       enrol: (enrolment, settle) => {

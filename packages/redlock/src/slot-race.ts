@@ -1,4 +1,4 @@
-import { onAbort } from "./abort.ts";
+import { abortWith, onAbort } from "./abort.ts";
 import { type RedlockError, ResourceLockedError } from "./errors.ts";
 import { Lock } from "./lock.ts";
 import { Renewal } from "./renewal.ts";
@@ -39,14 +39,14 @@ export class SlotRace {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    const end = () => this.#over.abort(signal.reason);
+    const end = () => abortWith(this.#over, signal.reason);
     const forget = onAbort(signal, end);
     if (signal.aborted) end();
     const contests = slots.map((slot) => this.#contest(slot).catch((error) => this.#fail(error)));
     try {
       return await decided;
     } catch (error) {
-      this.#over.abort();
+      abortWith(this.#over);
       await Promise.all([...contests, ...[...this.#held].map((lock) => lock.release())]);
       throw error;
     } finally {
@@ -68,7 +68,7 @@ export class SlotRace {
       this.#held.add(lock);
       if (this.#held.size === count) {
         this.#resolve([...this.#held]);
-        this.#over.abort();
+        abortWith(this.#over);
         return;
       }
       const renewal = new Renewal(Lock.leaseOf(lock), ttl, settings);

@@ -1,5 +1,4 @@
-import { onAbort } from "./abort.ts";
-import { abortWith } from "./lease.ts";
+import { abortWith, onAbort } from "./abort.ts";
 import { Lock } from "./lock.ts";
 import { Renewal } from "./renewal.ts";
 import type { Settings } from "./settings.ts";

@@ -1,0 +1,106 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { frames, outside } from "./async-context.ts";
+import { Redlock } from "./redlock.ts";
+import { virtualSetting } from "./virtual-time.test.ts";
+
+const shared = globalThis as { [key: symbol]: unknown };
+const name = Symbol.for("quorlock.frames");
+
+test("there is no storage until a Redlock is reentrant, and one for all that are", () => {
+  const { nodes, machine } = virtualSetting(3);
+  const make = (reentrant: boolean | "handle") => new Redlock(nodes, { runtime: machine, reentrant });
+  make(false);
+  make("handle");
+  expect(outside(() => 7)).toBe(7);
+  expect(shared[name]).toBeUndefined();
+  make(true);
+  const storage = shared[name];
+  expect(storage).toBeDefined();
+  make(true);
+  expect(shared[name]).toBe(storage);
+});
+
+test("outside of all frames, and back", () => {
+  const storage = frames()!;
+  const frame = { coordinator: {}, lock: {}, outer: undefined };
+  storage.run(frame, () => {
+    expect(outside(() => storage.getStore())).toBeUndefined();
+    expect(() =>
+      outside(() => {
+        throw new RangeError("the user's");
+      }),
+    ).toThrow("the user's");
+    expect(storage.getStore()).toBe(frame);
+  });
+});
+
+// What follows looks at the sources: a function of the user's that is called directly would run in whichever frame the
+// timer or the socket was made in.
+
+const sources = readdirSync(new URL(".", import.meta.url))
+  .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"))
+  .map((file) => ({ file, text: readFileSync(new URL(file, import.meta.url), "utf8") }));
+
+/** `file: line` of each line that matches, comments aside. */
+function linesWith(pattern: RegExp): string[] {
+  return sources.flatMap(({ file, text }) =>
+    text
+      .split("\n")
+      .filter((line) => pattern.test(line) && !/^\s*(\*|\/\*|\/\/)/.test(line))
+      .map((line) => `${file}: ${line.trim()}`),
+  );
+}
+
+/** The options that are functions, by the types that users see. */
+function callbacksIn(text: string): string[] {
+  const interfaces = text.match(/export interface \w*(Options|Settings)\b[\s\S]*?\n}/g) ?? [];
+  return interfaces.flatMap((one) =>
+    [...one.matchAll(/readonly (\w+)\??:([^;]*)/g)]
+      .filter(([, , type]) => /=>|\bBackoff\b|\bRoutine\b|\bFunction\b/.test(type!))
+      .map(([, member]) => member!),
+  );
+}
+
+test("every option that is a function is called outside, or by the call that it was given to", () => {
+  const callbacks = [...new Set(sources.flatMap(({ text }) => callbacksIn(text)))].sort();
+  // A new one belongs into this list, and its calls through `outside`.
+  expect(callbacks).toEqual(["backoff", "durable", "onError", "onFault", "onStart", "onStop"]);
+  const calls = linesWith(new RegExp(`\\b(${callbacks.join("|")})(\\?\\.)?\\(`));
+  expect(calls.filter((line) => !line.includes("outside("))).toEqual([
+    // Awaited by `lead`, in the frame of its caller or of the routine. (At a loss an abort listener calls onStop.)
+    "lead.ts: onError?.(error);",
+    "lead.ts: onStop?.(lock);",
+    "lead.ts: onStart?.(lock);",
+  ]);
+});
+
+test("signals that users listen to are aborted outside, and nothing else aborts any", () => {
+  expect(linesWith(/\.abort\(|dispatchEvent/)).toEqual([
+    "abort.ts: outside(() => controller.abort(reason));",
+  ]);
+});
+
+test("listeners of events are called outside", () => {
+  const [events] = sources.filter(({ file }) => file === "events.ts");
+  const [loop] = events!.text.match(/outside\(\(\) => \{[\s\S]*?\n {4}\}\);/) ?? [];
+  expect(loop).toContain("(listener as (argument: unknown) => void)(argument);");
+  expect(events!.text.match(/\(argument\);/g)).toHaveLength(1);
+});
+
+test("a routine runs in the frame of its own lock", () => {
+  const calls = linesWith(/\broutine\(/);
+  expect(calls).toEqual([
+    // By the call of the user's that it was given to, which awaits it.
+    "lead.ts: await routine(signal, lock);",
+    "read-write-lock.ts: return await hold(lock, ttl, settings, options.signal, (signal) => routine(signal, writing));",
+    "reentrancy.ts: return context.run(frame, async () => routine(signal, lock));",
+    "using.ts: return await routine(link?.signal ?? lock.signal, lock);",
+  ]);
+});
+
+test("connections are opened and ended outside: ioredis calls functions and listeners of the user's from there", () => {
+  const calls = linesWith(/\b(client|own)\.(connect|disconnect|reconnect)\(/);
+  expect(calls.length).toBeGreaterThan(3);
+  expect(calls.filter((line) => !line.includes("outside("))).toEqual([]);
+});
