@@ -187,16 +187,16 @@ function pushCases(context: Context): void {
     const heard: unknown[] = [];
     await node.queue!.listen(
       "quorlock:inbox:fenced",
-      (...message) => void heard.push(message),
+      (push) => void heard.push(push),
       () => {},
     );
-    const holder = fenced(2, 1000);
+    const holder = fenced(1, 1000);
     await ask(node).vote(holder);
     const waiter = fenced(holder.resources, 1200, "w2.7");
     expect(await ask(node).enrol(enrolment(waiter))).toMatchObject({ vote: "no" });
     await ask(node).release(holder.resources, [holder.token]);
     await until("it is told", () => heard.length > 0);
-    expect(heard).toEqual([["w2.7", 1000]]);
+    expect(heard).toEqual([{ kind: "grant", token: "w2.7", counter: 1000 }]);
     expect(await storedAfter(node, waiter)).toBe(1200);
   });
 }

@@ -301,24 +301,42 @@ function inspectCases(context: Context): void {
 }
 
 function wrongTypeCases(context: Context): void {
-  const calls: Record<string, (node: LockNode, claim: TestClaim) => Promise<unknown>> = {
+  const claims: Record<string, (node: LockNode, claim: TestClaim) => Promise<unknown>> = {
     "a vote": (node, claim) => ask(node).vote({ ...claim, resources: claim.resources.slice(1) }),
     "a vote for several": (node, claim) => ask(node).vote(claim),
     "an extension": (node, claim) => ask(node).extend(claim, false),
     "a repair": (node, claim) => ask(node).extend(claim, true),
-    "a release": (node, claim) => ask(node).release(claim.resources, [claim.token]),
-    inspect: (node, claim) => ask(node).inspect(claim.resources[1]!),
   };
-  for (const [what, call] of Object.entries(calls)) {
-    it(`makes ${what} a fault with the master's word for it, and no rejection`, async () => {
+  for (const [what, call] of Object.entries(claims)) {
+    it(`refuses ${what}: it is somebody's, such as the hash that Redisson locks with`, async () => {
       const claim = claimOf(2);
       await context.master.set(claim.resources[0]!, claim.token, long);
       await context.master.setList(claim.resources[1]!);
-      const answer = await call(context.node, claim);
-      expect(answer).toMatchObject({ vote: "none", sent: true, error: { reason: "WRONGTYPE" } });
-      expect((answer as Fault).error.node).toBe(context.node.name);
+      expect(await call(context.node, claim)).toEqual({
+        vote: "no",
+        resource: claim.resources[1],
+        owner: "(no string)",
+        remaining: Number.POSITIVE_INFINITY,
+      });
     });
   }
+
+  it("stays where the other keys of a lock are released", async () => {
+    const claim = claimOf(2);
+    await context.master.set(claim.resources[0]!, claim.token, long);
+    await context.master.setList(claim.resources[1]!);
+    expect(await ask(context.node).release(claim.resources, [claim.token])).toEqual({ vote: "no" });
+    expect(await context.master.get(claim.resources[0]!)).toBeNull();
+    expect(await context.master.pttl(claim.resources[1]!)).toBe(-1);
+  });
+
+  it("makes inspect a fault with the master's word for it, and no rejection", async () => {
+    const [resource] = claimOf(1).resources;
+    await context.master.setList(resource!);
+    const answer = await ask(context.node).inspect(resource!);
+    expect(answer).toMatchObject({ vote: "none", sent: true, error: { reason: "WRONGTYPE" } });
+    expect((answer as Fault).error.node).toBe(context.node.name);
+  });
 
   it("leaves the other resources of a vote unset", async () => {
     const claim = claimOf(2);

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Answer, Enrolment, LockNode, ReleaseAnswer } from "@quorlock/redlock";
+import type { Answer, Enrolment, LockNode, Push, ReleaseAnswer } from "@quorlock/redlock";
 import { describe, expect, it } from "vitest";
 import { ask } from "./ask.ts";
 import { type Context, claimOf, expectKey, long, slack } from "./contract-case.ts";
@@ -11,7 +11,7 @@ interface Waiter {
   readonly id: string;
   readonly node: LockNode;
   readonly channel: string;
-  /** The tokens that it was handed keys for. */
+  /** The tokens that it was granted keys for, and what woke it. */
   readonly heard: string[];
   /** How often it began to listen. */
   listening: number;
@@ -35,7 +35,8 @@ async function waiterAt(node: LockNode, ticket: number, listens = true): Promise
       ask(node).enrol({ ...claimOf(resources, long, token(round)), ticket, patience: long, ...options }),
     leave: (resources, round = 1) => ask(node).release(resources, [token(round)]),
   };
-  const hear = (heard: string): void => void waiter.heard.push(heard);
+  const hear = ({ kind, token }: Push): void =>
+    void waiter.heard.push(kind === "grant" ? token : `${kind} ${token}`);
   const begin = (): void => {
     waiter.listening += 1;
   };
@@ -409,20 +410,34 @@ function pushCases(context: Context): void {
     expect(await context.master.get(resource)).toBe(waiter!.token(3));
   });
 
-  it("several keys are told once, when all of them are its own", async () => {
+  it("one that waits for several is woken by the one that was in its way, and asks for all", async () => {
     const [waiter] = await waiters(context, 1);
-    const [one, other] = claimOf(2).resources as [string, string];
+    const [one, other, free] = claimOf(3).resources as [string, string, string];
     for (const resource of [one, other]) await context.master.set(resource, "somebody", long);
-    await waiter!.enrol([one, other], { patience: 20_000 });
-    await ask(context.node).release([one], ["somebody"]);
-    await expectKey(context, one, waiter!.token(1), 20_000);
+    const all = [free, one, other];
+    expect(await waiter!.enrol(all, { patience: 20_000 })).toMatchObject({ vote: "no", resource: one });
+    // Not by what is not in its way: it is set aside.
     await ask(context.node).release([other], ["somebody"]);
-    await until("it is told", () => waiter!.heard.length > 0);
-    expect(waiter!.heard).toEqual([waiter!.token(1)]);
-    for (const resource of [one, other]) {
-      await expectKey(context, resource, waiter!.token(1), long);
+    await expectKey(context, other, waiter!.token(1), 20_000);
+    await ask(context.node).release([one], ["somebody"]);
+    await until("it is woken", () => waiter!.heard.length > 0);
+    expect(waiter!.heard).toEqual([`wake ${waiter!.token(1)}`]);
+    for (const resource of all) await expectKey(context, resource, waiter!.token(1), 20_000);
+    expect(await waiter!.enrol(all, { round: 2 })).toEqual({ vote: "yes", remaining: long });
+    for (const resource of all) {
+      await expectKey(context, resource, waiter!.token(2), long);
       expect(await queueLength(context, resource)).toBe(0);
     }
+  });
+
+  it("a release writes to no other key than its own, whatever an entry says", async () => {
+    const [resource, strange] = claimOf(2).resources as [string, string];
+    const [waiter] = await waiters(context, 1);
+    await context.master.set(resource, "somebody", long);
+    await context.master.set(strange, "left alone", long);
+    await waiter!.enrol([resource, strange]);
+    expect(await ask(context.node).release([resource], ["somebody"])).toEqual({ vote: "yes" });
+    await expectKey(context, strange, "left alone", long);
   });
 
   it("no key goes past one who waits for it with a smaller ticket, though it is free for the moment", async () => {
@@ -436,7 +451,12 @@ function pushCases(context: Context): void {
     await ask(context.node).release([one], ["somebody"]);
     expect(await context.master.get(one)).toBe(wide.token(1));
     expect(await context.master.get(other)).toBeNull();
-    expect(wide.heard).toEqual([]);
+    // It asks for both then, and learns that.
+    await until("it is woken", () => wide.heard.length > 0);
+    expect(await wide.enrol([one, other], { round: 2 })).toMatchObject({
+      vote: "no",
+      owner: narrow.token(1),
+    });
     expect(await narrow.enrol([other], { round: 2 })).toMatchObject({ vote: "yes" });
   });
 

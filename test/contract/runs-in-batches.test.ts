@@ -193,13 +193,13 @@ describe(`${count} releases in a row`, () => {
     expect(outcome).toEqual({ replies: ones, left: [], heard: [] });
   });
 
-  it("of which one is no lock: that one alone fails", async () => {
+  it("of which one is no lock: that one alone is left", async () => {
     const outcome = await released(holds, async () => {
       await redis.del("lock:r9");
       await redis.rpush("lock:r9", "x");
     });
     expect(outcome.replies.with(9, 1)).toEqual(ones);
-    expect(outcome.replies[9]).toEqual([0, expect.stringContaining("WRONGTYPE")]);
+    expect(outcome.replies[9]).toBe(0);
     expect(outcome.left).toEqual([["lock:r9", "list", -1]]);
   });
 

@@ -60,7 +60,7 @@ describe("masters that have no EVAL", () => {
     expect((await tap.commands()).map(({ words }) => words)).toEqual([
       ["SET", resource, lock.value, "NX", "PX", "1000"],
       ...reads,
-      ["SET", resource, lock.value, "PX", "2000"],
+      ["PEXPIRE", resource, "2000"],
       ["EXEC"],
       ...reads,
       ["DEL", resource],

@@ -1,6 +1,6 @@
 import { Cancellation } from "./cancellation.ts";
 import type { Coordinator } from "./coordinator.ts";
-import type { Hear } from "./node.ts";
+import type { Push } from "./node.ts";
 import { sleep } from "./sleep.ts";
 import { newToken, waiterOf } from "./token.ts";
 
@@ -8,6 +8,8 @@ import { newToken, waiterOf } from "./token.ts";
 export interface Listener {
   /** Master number `index` has set the keys to `token`; `counter` is as in a yes. */
   handed(index: number, token: string, counter: number | undefined): void;
+  /** Master number `index` has set aside for `token` what was in its way. */
+  woken(index: number, token: string): void;
   /** It is heard (again): what was handed over meanwhile may have been missed. */
   listening(): void;
 }
@@ -91,17 +93,19 @@ export class HandOvers {
     };
     await Promise.all(
       this.#coordinator.nodes.map(async (node, index) => {
-        const hear: Hear = (token, counter) => this.#hear(index, token, counter);
+        const hear = (push: Push) => this.#hear(index, push);
         await node.queue?.listen(this.#channel, hear, listening);
       }),
     );
   }
 
-  #hear(index: number, token: string, counter: number | undefined): void {
+  #hear(index: number, { kind, token, counter }: Push): void {
     const waiter = waiterOf(token);
     const departed = this.#departed.get(waiter);
     const { nodes, cleanUps } = this.#coordinator;
-    this.#listeners.get(waiter)?.handed(index, token, counter);
+    const listener = this.#listeners.get(waiter);
+    if (kind === "wake") listener?.woken(index, token);
+    else listener?.handed(index, token, counter);
     if (departed) cleanUps.remove({ ...departed, tokens: [token] }, [nodes[index]!], timeout);
   }
 }

@@ -31,8 +31,9 @@ export class Inbox {
   /** Settles when it is known whether it can. */
   listen(channel: string, hear: Hear, onListening: () => void): Promise<void> {
     const read = (message: string): void => {
-      const [token, counter] = message.split(" ");
-      hear(token!, counter === undefined ? undefined : Number(counter));
+      const [first = "", second] = message.split(" ");
+      if (first === "wake" && second) hear({ kind: "wake", token: second });
+      else hear({ kind: "grant", token: first, counter: second === undefined ? undefined : Number(second) });
     };
     return new Promise((resolve) => {
       const changed = (isListening: boolean, error?: unknown): void => {

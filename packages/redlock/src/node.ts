@@ -67,8 +67,16 @@ export interface Enrolment extends Claim {
 /** Told the answer to a call, once: perhaps before the call has returned. It must not throw. */
 export type Settle<A> = (answer: A | Fault) => void;
 
-/** `counter`: as in {@link Yes}. */
-export type Hear = (token: string, counter: number | undefined) => void;
+/** What a master tells one that waits. */
+export interface Push {
+  /** `grant`: its key holds `token` now, which is its vote. `wake`: what was in its way is set aside for it. */
+  readonly kind: "grant" | "wake";
+  readonly token: string;
+  /** As in {@link Yes}. */
+  readonly counter?: number | undefined;
+}
+
+export type Hear = (push: Push) => void;
 
 /** What a master offers to those who wait (PROTOCOL 7). */
 export interface LockQueue {
@@ -80,8 +88,7 @@ export interface LockQueue {
   /** Votes for the claim where the keys hold its token, or `previous`, or nothing: a hold passed on in one step. */
   swap(claim: Claim, previous: string, settle: Settle<Answer>): void;
   /**
-   * Listens from now on, on a connection of its own, for the tokens that this master hands its keys to, and for the
-   * counter where the enrolment had a proposal. Settles when it is known whether it can. `onListening` is called
+   * Listens from now on, on a connection of its own, for what this master grants. Settles when it is known whether it can. `onListening` is called
    * whenever it begins to listen (again): what was handed over before may have been missed.
    */
   listen(channel: string, hear: Hear, onListening: () => void): Promise<void>;

@@ -1,7 +1,7 @@
 import { fence } from "./fence-script.ts";
 
 /**
- * Where the queue of a key is: a sorted set of waiters by their tickets. What a waiter wants stands beside it, in a
+ * Where the queue of a key is: a sorted set of waiters by their tickets. The entry of a waiter stands beside it, in a
  * key that dies with its heartbeat. In the same slot as the key itself.
  */
 export const queueOf = `
@@ -17,7 +17,7 @@ end
 export const letGo = `
 local function letGo(first, last, token)
   for index = first, last do
-    if call("GET", KEYS[index]) ~= token or call("EXISTS", queueOf(KEYS[index])) == 1 then return nil end
+    if redis.pcall("GET", KEYS[index]) ~= token or call("EXISTS", queueOf(KEYS[index])) == 1 then return nil end
   end
   local given = 0
   for index = first, last do given = given + call("DEL", KEYS[index]) end
@@ -47,18 +47,47 @@ end
 /**
  * The ticket queue (PROTOCOL 7). It only ever withholds votes, or moves a key that its owner has given up.
  *
- * An entry is "round ttl inbox proposal" (nothing for none) and then, for each key that is wanted, its length, a colon
- * and its name. What is told to the inbox is the token, and for a fenced one the counter behind it.
+ * An entry is "round ttl inbox proposal how": "-" is no inbox, nothing is no proposal. `how` tells what a release of
+ * the key does for this waiter: "g" grants (it waits for this key alone), "w" sets the key aside and wakes it (of all
+ * keys that it waits for, this one was in the way), "s" only sets the key aside. A grant is pushed to the inbox as the
+ * token, for a fenced one with the counter behind it; "wake" and the token wake.
+ *
+ * Two rules keep a refused write from making two holders:
+ * - A script writes before it publishes. Redis refuses (OOM, MISCONF, NOREPLICAS, READONLY) the first write of a script
+ *   or none, so behind a write that was done no other is refused, and a key says what a message says about it.
+ * - A script writes to no other lock than those it was asked for. A waiter for several keys asks for them itself.
  */
 export const queue: string = `${queueOf}${fence}
--- The smallest ticket that is alive, and its entry. What died is swept out on the way.
-local function headOf(line)
-  while true do
-    local waiter = call("ZRANGE", line, 0, 0)[1]
-    if not waiter then return nil end
-    local entry = call("GET", line .. ":" .. waiter)
-    if entry then return waiter, entry end
-    call("ZREM", line, waiter)
+-- Before Redis 5 a script may write behind a question to PUBSUB only so.
+local mayAsk = redis.replicate_commands or redis.REDIS_VERSION_NUM
+if redis.replicate_commands then redis.replicate_commands() end
+-- A script looks at no more than these; what is behind them has to wait for the next one.
+local sweeps, swept = 8, 128
+
+-- Removes the dead among the members \`from\` to \`to\` of a queue. Returns the first that lives, its entry, and how many
+-- members there were. \`asking\` lives, whether it has an entry yet or not.
+local function sweep(line, from, to, asking)
+  local waiters, names, dead = call("ZRANGE", line, from, to), {}, {}
+  if #waiters == 0 then return nil, nil, 0 end
+  for index, waiter in ipairs(waiters) do names[index] = line .. ":" .. waiter end
+  local entries, head, entry = call("MGET", unpack(names)), nil, nil
+  for index, waiter in ipairs(waiters) do
+    if not entries[index] and waiter ~= asking then dead[#dead + 1] = waiter
+    elseif not head then head, entry = waiter, entries[index] end
+  end
+  if #dead > 0 then call("ZREM", line, unpack(dead)) end
+  return head, entry, #waiters
+end
+
+-- The smallest ticket that lives, and its entry.
+local function headOf(line, asking)
+  local first = call("ZRANGE", line, 0, 0)[1]
+  if not first or first == asking then return first end
+  local entry = call("GET", line .. ":" .. first)
+  if entry then return first, entry end
+  for _ = 1, sweeps do
+    local waiter, found, count = sweep(line, 0, swept - 1, asking)
+    if waiter or count < swept then return waiter, found end
   end
 end
 
@@ -67,129 +96,103 @@ local function forget(key, waiter)
   if call("ZREM", line, waiter) == 1 then call("DEL", line .. ":" .. waiter) end
 end
 
-local function keysIn(text)
-  local keys, position = {}, 1
-  while position <= #text do
-    local from, to, length = string.find(text, "^(%d+):", position)
-    keys[#keys + 1] = string.sub(text, to + 1, to + tonumber(length))
-    position = to + tonumber(length) + 1
-  end
-  return keys
+-- Whether anybody listens to the inbox itself; nil where that may not be asked. (PUBLISH counts whoever listens to a
+-- pattern as well, a monitor of all channels, which takes no vote.)
+local function isHeard(inbox)
+  local counts = mayAsk and redis.pcall("PUBSUB", "NUMSUB", inbox)
+  if not counts or counts.err then return nil end
+  return counts[2] > 0
 end
 
--- Whether the waiter could be granted all its keys now: each free or set aside for it, and it is the first for each.
-local function isReady(keys, given, waiter, token)
-  for _, key in ipairs(keys) do
-    if key ~= given then
-      local owner = call("GET", key)
-      if owner and not isMine(owner, token) then return false end
-      if headOf(queueOf(key)) ~= waiter then return false end
-    end
-  end
-  return true
+local function push(inbox, message)
+  local told = redis.pcall("PUBLISH", inbox, message)
+  return type(told) == "number" and told or nil
 end
 
--- Gives a key that nobody owns any more to the first in its queue. Where that one hears it, the key is its vote at
--- once; where nobody listens for it, it is dead, and what was set aside for it is an orphan. Where it cannot be told,
--- or waits for another key as well, the key is only set aside, for as long as its heartbeat lasts: its next one finds
--- it. So it is for the one that is asking just now: it is answered.
-local function give(key, asking, orphans)
-  local line = queueOf(key)
+-- Gives a key that nobody owns any more to the first in its queue, or frees it. One that listens and waits for this
+-- key alone has its vote at once. For any other the key is set aside as long as its heartbeat lasts: its next
+-- one finds it. One that nobody listens for is dead.
+local function give(key)
+  -- Whatever refuses to write refuses this, before anything has been said.
+  call("DEL", key)
+  local line, isSet = queueOf(key), false
   while true do
     local waiter, entry = headOf(line)
     if not waiter then
-      call("DEL", key)
+      if isSet then call("DEL", key) end
       return
     end
-    local round, ttl, inbox, proposal, list = string.match(entry, "^(%d+) (%d+) (%S+) (%d*) (.*)$")
-    local token, keys = waiter .. "." .. round, keysIn(list)
-    local listening, counter = -1, nil
-    if inbox ~= "-" and waiter ~= asking and isReady(keys, key, waiter, token) then
-      counter = proposal ~= "" and counterOf(keys)
-      local told = redis.pcall("PUBLISH", inbox, counter and token .. " " .. exactly(counter) or token)
-      if type(told) == "number" then listening = told end
-    end
-    if listening > 0 then
-      for _, wanted in ipairs(keys) do
-        call("SET", wanted, token, "PX", ttl)
-        forget(wanted, waiter)
+    local round, ttl, inbox, proposal, how = string.match(entry, "^(%d+) (%d+) (%S+) (%d*) ([gws])$")
+    local token = waiter .. "." .. (round or "")
+    local isTold = round and inbox ~= "-"
+    if not round or isTold and isHeard(inbox) == false then
+      forget(key, waiter)
+    elseif isTold and how == "g" then
+      local counter = proposal ~= "" and counterOf({key})
+      call("SET", key, token, "PX", ttl)
+      isSet = true
+      if counter then raise({key}, math.max(counter, tonumber(proposal))) end
+      local told = push(inbox, counter and token .. " " .. exactly(counter) or token)
+      if told then forget(key, waiter) else
+        call("SET", key, token, "PX", math.max(1, call("PTTL", line .. ":" .. waiter)))
       end
-      if counter then raise(keys, math.max(counter, tonumber(proposal))) end
-      return
-    elseif listening < 0 then
+      if told ~= 0 then return end
+    else
       call("SET", key, token, "PX", math.max(1, call("PTTL", line .. ":" .. waiter)))
+      if isTold and how == "w" then push(inbox, "wake " .. token) end
       return
     end
-    for _, wanted in ipairs(keys) do
-      forget(wanted, waiter)
-      if wanted ~= key then orphans[#orphans + 1] = {wanted, token} end
-    end
-  end
-end
-
--- First the key itself, then the orphans that this has made: a key that was given already is nobody's to give again.
-local function handOver(key, asking)
-  local orphans, next = {}, 1
-  give(key, asking, orphans)
-  while orphans[next] do
-    local wanted, token = unpack(orphans[next])
-    if isMine(call("GET", wanted), token) then give(wanted, asking, orphans) end
-    next = next + 1
   end
 end
 `;
 
 /**
  * Votes for `token` where all KEYS `first` to `last` are free or its own already and nobody waits before it. If not,
- * it has a place in each queue from now on, for `patience` ms, and what it was given before goes to whoever is first:
- * heartbeat, vote and yield in one step (PROTOCOL 7). Returns what `claim` returns; a refusal also tells the largest
- * ticket there is.
+ * it has an entry in each queue from now on, for `patience` ms, and what it was given before goes to whoever is first:
+ * heartbeat, vote and yield in one step (PROTOCOL 7). What is free and has it as its first is set aside for it. Returns
+ * what `claim` returns; a refusal also tells the largest ticket there is.
  */
 export const enrol = `
 local function enrol(first, last, token, ttl, ticket, patience, proposal, inbox)
   local waiter, round = string.match(token, "^(.+)%.(%d+)$")
-  local owners, lines, free, waited = {}, {}, true, 0
+  local lines, isTaken, blocked = {}, {}, nil
   for index = first, last do
-    local owner = call("GET", KEYS[index])
-    owners[index], lines[index] = owner, queueOf(KEYS[index])
-    if owner and not isMine(owner, token) then free = false end
+    local owner = ownerOf(KEYS[index])
+    lines[index] = queueOf(KEYS[index])
+    isTaken[index] = owner and not isMine(owner, token)
+    if isTaken[index] then blocked = blocked or index end
   end
-  if free then
-    for index = first, last do waited = waited + call("EXISTS", lines[index]) end
-    if waited == 0 then return claim(first, last, token, ttl, true) end
-  end
-  local list = {round, " ", ttl, " ", inbox, " ", proposal, " "}
-  for index = first, last do
-    list[#list + 1] = #KEYS[index] .. ":" .. KEYS[index]
-  end
-  local entry = table.concat(list)
+  local waited = 0
+  for index = first, blocked and first - 1 or last do waited = waited + call("EXISTS", lines[index]) end
+  if not blocked and waited == 0 then return claim(first, last, token, ttl, true) end
+  local entry = round .. " " .. ttl .. " " .. inbox .. " " .. proposal .. " "
+  local isFirst, waitsFor = {}, nil
   for index = first, last do
     local line = lines[index]
     call("ZADD", line, ticket, waiter)
-    call("SET", line .. ":" .. waiter, entry, "PX", patience)
     if call("PTTL", line) < tonumber(patience) then call("PEXPIRE", line, patience) end
+    -- Each newcomer takes some of the dead away who stand behind a first that lives.
+    if round == "1" then sweep(line, 1, 8, waiter) end
+    isFirst[index] = not isTaken[index] and headOf(line, waiter) == waiter
+    if not isTaken[index] and not isFirst[index] then waitsFor = waitsFor or index end
   end
-  for index = first, last do
-    free = free and headOf(lines[index]) == waiter
-  end
-  if not free then
-    local refusal, given
-    for index = first, last do
-      local owner = owners[index]
-      -- (What was handed over may have taken this key along.)
-      if given then owner = call("GET", KEYS[index]) end
-      if not owner or isMine(owner, token) then
-        handOver(KEYS[index], waiter)
-        given, owner = true, call("GET", KEYS[index])
-      end
+  local inTheWay, refusal = blocked or waitsFor, nil
+  for index = first, inTheWay and last or first - 1 do
+    local how = first == last and "g" or index == inTheWay and "w" or "s"
+    call("SET", lines[index] .. ":" .. waiter, entry .. how, "PX", patience)
+    if isFirst[index] then
+      call("SET", KEYS[index], token, "PX", patience)
+    else
+      if not isTaken[index] then give(KEYS[index]) end
+      local owner = not refusal and ownerOf(KEYS[index])
       if not refusal and not isMine(owner, token) then
         local latest = call("ZRANGE", lines[index], -1, -1, "WITHSCORES")[2]
         refusal = {index - first + 1, owner, call("PTTL", KEYS[index]), latest}
       end
     end
-    -- (None where only dead waiters were in the way.)
-    if refusal then return refusal end
   end
+  -- (None where only dead waiters were in the way.)
+  if refusal then return refusal end
   for index = first, last do forget(KEYS[index], waiter) end
   return claim(first, last, token, ttl, true)
 end
@@ -197,7 +200,7 @@ end
 
 /**
  * As `release`, but what is given up goes to the first in the queue, and the waiters of the tokens leave it: all queues
- * before anything is given, and a place that a later round has taken stays (PROTOCOL 7).
+ * before anything is given, and an entry that a later round has made stays (PROTOCOL 7).
  */
 export const leave = `
 local function forgetAll(key, from, to)
@@ -205,7 +208,8 @@ local function forgetAll(key, from, to)
     local waiter, round = string.match(ARGV[token], "^(.+)%.(%d+)$")
     -- (One that died before is swept out when it is its turn.)
     local entry = waiter and call("GET", queueOf(key) .. ":" .. waiter)
-    if entry and tonumber(string.match(entry, "^%d+")) <= tonumber(round) then forget(key, waiter) end
+    local entered = entry and tonumber(string.match(entry, "^%d+"))
+    if entered and entered <= tonumber(round) then forget(key, waiter) end
   end
 end
 
@@ -213,11 +217,11 @@ local function leave(first, last, from, to)
   for index = first, last do forgetAll(KEYS[index], from, to) end
   local given = 0
   for index = first, last do
-    local owner, mine = call("GET", KEYS[index]), false
+    local owner, mine = ownerOf(KEYS[index]), false
     for token = from, to do mine = mine or isMine(owner, ARGV[token]) end
     if mine then
       given = given + 1
-      handOver(KEYS[index])
+      give(KEYS[index])
     end
   end
   return given

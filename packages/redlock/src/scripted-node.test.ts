@@ -310,7 +310,7 @@ describe("listening", () => {
     });
     const known = listener.queue!.listen(
       "inbox",
-      (token) => told.push(token),
+      ({ kind, token }) => told.push(kind === "grant" ? token : `${kind} ${token}`),
       () => told.push("listening"),
     );
     const inboxes = () => connection.sent.map((words) => words.at(-1));
@@ -328,12 +328,13 @@ describe("listening", () => {
     expect(listener.queue!.isListening).toBe(true);
     await enrol();
     publish("w.1");
+    publish("wake w.1");
     change(false);
     expect(listener.queue!.isListening).toBe(false);
     await enrol();
     change(true);
     expect(inboxes()).toEqual(["-", "inbox", "-"]);
-    expect(told).toEqual(["listening", "w.1", "listening"]);
+    expect(told).toEqual(["listening", "w.1", "wake w.1", "listening"]);
   });
 
   test("that is forbidden is told once, and settles", async () => {

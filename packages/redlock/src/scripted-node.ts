@@ -131,7 +131,7 @@ export class ScriptedNode implements LockNode {
       },
       swap: (claim, previous, settle) => this.#claim("s", claim, [claim.token, previous], settle),
       listen: (channel, hear, onListening) =>
-        inbox.listen(channel, (...handed) => void (this.#clock?.isExcluded || hear(...handed)), onListening),
+        inbox.listen(channel, (push) => void (this.#clock?.isExcluded || hear(push)), onListening),
       get isListening() {
         return inbox.isListening;
       },

@@ -14,10 +14,22 @@ const calls = `local call = redis.call
 `;
 
 /**
+ * The value of a key, false for none. A key of another type is somebody's as well: other libraries keep a lock in a
+ * hash. It belongs to no token.
+ */
+const ownerOf = `
+local function ownerOf(key)
+  local owner = redis.pcall("GET", key)
+  if type(owner) ~= "table" then return owner end
+  return string.find(owner.err, "^WRONGTYPE") and "(no string)" or call("GET", key)
+end
+`;
+
+/**
  * Whether a key with this value belongs to `token`: it holds the very token, or that of an earlier round of the same
  * waiter (PROTOCOL 14.3). A command of an old round so never touches the vote of a later one.
  */
-const isMine = `
+const isMine = `${ownerOf}
 local function isMine(owner, token)
   if owner == token then return true end
   if not owner then return false end
@@ -36,6 +48,8 @@ end
  * - A key that holds the token counts as claimed (PROTOCOL 2.7) and is renewed (14.2).
  * - No key is ever shortened (14.1).
  * - All keys are looked at before the first is written: all or none.
+ * - What a key belongs to already is renewed by PEXPIRE, which a master that is out of memory lets through, and behind
+ *   which it lets a SET through: a full master takes no lock away.
  *
  * Returns ms that the shortest key lives (-1: for ever), or {index of the first key that refuses, its value or nil,
  * its PTTL}.
@@ -45,7 +59,7 @@ local function claim(first, last, token, ttl, create, previous)
   local least = tonumber(ttl)
   local owners = {}
   for index = first, last do
-    local owner = call("GET", KEYS[index])
+    local owner = ownerOf(KEYS[index])
     owners[index] = owner
     local mine = previous and owner == previous or isMine(owner, token) or previous and isMine(owner, previous)
     if not mine and (owner or not create) then
@@ -55,14 +69,12 @@ local function claim(first, last, token, ttl, create, previous)
   local shortest
   for index = first, last do
     local left = call("PTTL", KEYS[index])
-    if left == -1 then
-      if owners[index] ~= token then call("SET", KEYS[index], token) end
-    elseif left < least then
-      call("SET", KEYS[index], token, "PX", ttl)
-      left = least
-    elseif owners[index] ~= token then
-      call("SET", KEYS[index], token, "PX", left)
-    end
+    local isShort, isOther = left ~= -1 and left < least, owners[index] ~= token or left == -2
+    local lives = isShort and ttl or left
+    if left >= 0 and (isShort or isOther) then call("PEXPIRE", KEYS[index], lives) end
+    if isOther and left == -1 then call("SET", KEYS[index], token)
+    elseif isOther then call("SET", KEYS[index], token, "PX", lives) end
+    if isShort then left = least end
     if left ~= -1 and (not shortest or left < shortest) then shortest = left end
   end
   return shortest or -1
@@ -77,7 +89,7 @@ const release = `
 local function release(first, last, from, to)
   local deleted = 0
   for index = first, last do
-    local owner = call("GET", KEYS[index])
+    local owner = ownerOf(KEYS[index])
     for token = from, to do
       if isMine(owner, ARGV[token]) then deleted = deleted + call("DEL", KEYS[index]) break end
     end
@@ -95,11 +107,12 @@ export const claimScript: Script = {
 local token, ttl, create, proposal, previous = ARGV[1], ARGV[2], ARGV[3] == "1", ARGV[4], ARGV[5]
 if (proposal or "") == "" then
   -- Mostly one key, which is renewed or swapped.
-  local owner = #KEYS == 1 and call("GET", KEYS[1])
+  local owner = #KEYS == 1 and redis.pcall("GET", KEYS[1])
   if owner and (owner == token or owner == previous) then
     local left = call("PTTL", KEYS[1])
     if left ~= -1 and left < tonumber(ttl) then
-      call("SET", KEYS[1], token, "PX", ttl)
+      local isThere = call("PEXPIRE", KEYS[1], ttl) == 1
+      if owner ~= token or not isThere then call("SET", KEYS[1], token, "PX", ttl) end
       return tonumber(ttl)
     end
   end
@@ -112,7 +125,7 @@ local isSet = create and #KEYS == 1 and call("SET", KEYS[1], token, "NX", "PX", 
 local granted = isSet and tonumber(ttl) or claim(1, #KEYS, token, ttl, create, previous)
 return type(granted) == "number" and fenced(KEYS, granted, proposal) or granted
 `,
-  sha1: "9c9924bc071fb67ffd18fc5883440a8d26ffada7",
+  sha1: "1bb551ddca4603a4aa1d7c4e29ae94d27c2010ab",
 };
 
 /** `enrol` for all KEYS: ARGV is token, ttl, ticket, patience, a proposal or nothing, and the inbox. */
@@ -123,14 +136,14 @@ if proposal ~= "" and tonumber(proposal) >= most then return redis.error_reply(t
 local granted = enrol(1, #KEYS, token, ttl, ticket, patience, proposal, inbox)
 return proposal ~= "" and type(granted) == "number" and fenced(KEYS, granted, proposal) or granted
 `,
-  sha1: "e44a844454a799127c9ace9076f93f7824ad97e9",
+  sha1: "9ef51831a786af68ce166d0fb4b5400e1706de4e",
 };
 
 /** `release` of all KEYS: ARGV is the tokens. */
 export const releaseScript: Script = {
   source: `${calls}${isMine}${release}return release(1, #KEYS, 1, #ARGV)
 `,
-  sha1: "ef6eb39eeb1327525518368f92b7194f0fd638f7",
+  sha1: "57752b4b01b4ccb17c8cdfebbe1ac4fa97b5aadc",
 };
 
 /** `leave` of all KEYS: ARGV is the tokens. */
@@ -140,7 +153,7 @@ local given = letGo(1, #KEYS, ARGV[#ARGV])
 if given then return given end
 ${isMine}${queue}${leave}return leave(1, #KEYS, 1, #ARGV)
 `,
-  sha1: "c6866d1e41e35fbd663c39550ba7a9234131d280",
+  sha1: "f6906316300576197bb38727cd1f03a061bdf629",
 };
 
 /**
@@ -172,7 +185,7 @@ if type(granted) ~= "number" then return granted end
 if isForgetful then return {-2, granted} end
 return proposal == "" and granted or fenced(KEYS, granted, proposal)
 `,
-  sha1: "86a910dd6f19be7ce8b08e160ec6f75010cd983b",
+  sha1: "780fa2b34873eec5e04a20a5b2eee1ad80445f5b",
 };
 
 /** `leaveScript`, watched over by the restart guard: ARGV is the guard's terms, as in a batch, and the tokens. */
@@ -186,7 +199,7 @@ local isKnown = pcall(watch, string.match(ARGV[1], "^(%d+),(%d+),(%d+),(%d+)$"))
 if not isKnown or inQuarantine() then return release(1, #KEYS, 2, #ARGV) end
 return leave(1, #KEYS, 2, #ARGV)
 `,
-  sha1: "9e2786093377e0c45413720e143d1a76aeced54e",
+  sha1: "67a86a4289e9c5d9df5d1bb073e9e6afa5522dd5",
 };
 
 /**
@@ -291,5 +304,5 @@ for times, kind, keys, number, ticket, patience, proposal in string.gmatch(ARGV[
 end
 return replies
 `,
-  sha1: "29356c1a0ed992b09d3278037ff271ef3f08c800",
+  sha1: "ba4f60c11d64f119cd2d91dd64c0780febb66266",
 };

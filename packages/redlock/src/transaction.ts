@@ -47,7 +47,9 @@ export class Transaction {
     ]);
     const replies = await repliesTo(connection, [["WATCH", keys], ...reads, ["MULTI", []]]);
     try {
-      const [watch, ...rest] = replies.map(valueIn);
+      const [watch, ...rest] = replies.map((reply) =>
+        isOfAnotherType(reply) ? anotherType : valueIn(reply),
+      );
       const multi = rest.pop();
       for (const reply of [watch, multi]) if (reply !== "OK") throw new UnexpectedReply(reply);
       return new Transaction(
@@ -98,6 +100,15 @@ function repliesTo(
   commands: readonly Command[],
 ): Promise<PromiseSettledResult<unknown>[]> {
   return Promise.allSettled(commands.map(([name, args]) => connection.send(name, args)));
+}
+
+/** The value of a key that is no string, as in the scripts: it is somebody's, and belongs to no token. */
+const anotherType = "(no string)";
+
+function isOfAnotherType(result: PromiseSettledResult<unknown>): boolean {
+  return (
+    result.status === "rejected" && /^WRONGTYPE\b/.test((result.reason as Error | undefined)?.message ?? "")
+  );
 }
 
 function valueIn(result: PromiseSettledResult<unknown>): unknown {

@@ -65,6 +65,8 @@ export class Waiter implements Listener {
   #contention: Contention | undefined;
   #deadlines: number[] = [];
   #counters: (number | undefined)[] = [];
+  /** The masters that have set aside, in this round, what was in the way. */
+  readonly #wokenBy = new Set<number>();
   /** While the fencing token is stored, how to end that: then no other round may begin. */
   #fencing: Cancellation | undefined;
   #lease: Lease | undefined;
@@ -129,6 +131,15 @@ export class Waiter implements Listener {
   handed(index: number, token: string, counter: number | undefined): void {
     // Of this round? A key that was handed to an earlier one is found, and counted, by the next enrolment (14.4).
     if (token === this.#claim?.token) this.#hearYes(index, counter);
+  }
+
+  woken(index: number, token: string): void {
+    if (token !== this.#claim?.token) return;
+    this.#wokenBy.add(index);
+    // With a quorum of them, and of votes, the next round may well be granted. With less it is not worth its commands.
+    const votes = this.#deadlines.filter((deadline) => deadline !== never).length;
+    if (this.#wokenBy.size + votes >= this.#coordinator.quorum) this.#wake();
+    else this.#wakeSoon();
   }
 
   listening(): void {
@@ -223,10 +234,13 @@ export class Waiter implements Listener {
       else void this.#fence(claim);
     } else if (left > never) this.#wake();
     // Where the others went is found out soon, and what rivals hold of each other comes to one of them.
-    else {
-      const timeout = nodeTimeoutFor(ttl, settings);
-      this.#impatience ??= this.#coordinator.runtime.setTimer(() => this.#wake(), timeout);
-    }
+    else this.#wakeSoon();
+  }
+
+  #wakeSoon(): void {
+    const { ttl, settings } = this.#wish;
+    const timeout = nodeTimeoutFor(ttl, settings);
+    this.#impatience ??= this.#coordinator.runtime.setTimer(() => this.#wake(), timeout);
   }
 
   #grant(claim: EnrolmentClaim, fencingToken?: number): void {
@@ -328,6 +342,7 @@ export class Waiter implements Listener {
 
   /** From here on no vote of the round counts, whatever comes in (14.4). */
   #forgetVotes(): void {
+    this.#wokenBy.clear();
     this.#claim?.giveUp();
     this.#claim = undefined;
     this.#endImpatience();

@@ -133,8 +133,8 @@ describe("a vote for one resource", () => {
     const vote = ask(node).vote(claim);
     await connection.answer(null, ...[]);
     await connection.answer(...found("t", 400));
-    expect(connection.sent.at(-2)).toBe("SET r t XX PX 1000");
-    await connection.answer("QUEUED", ["OK"]);
+    expect(connection.sent.at(-2)).toBe("PEXPIRE r 1000");
+    await connection.answer("QUEUED", [1]);
     expect(await vote).toEqual({ vote: "yes", remaining: 1000 });
   });
 });
@@ -145,8 +145,8 @@ describe("a claim", () => {
     const vote = ask(node).vote(both);
     expect(connection.sent).toEqual(["WATCH a b", "GET a", "PTTL a", "GET b", "PTTL b", "MULTI"]);
     await connection.answer("OK", "t", 3000, null, -2, "OK");
-    expect(connection.sent).toEqual(["SET a t PX 3000", "SET b t PX 1000", "EXEC"]);
-    await connection.answer(...queued.with(1, "QUEUED"), ["OK", "OK"]);
+    expect(connection.sent).toEqual(["PTTL a", "SET b t PX 1000", "EXEC"]);
+    await connection.answer(...queued.with(1, "QUEUED"), [3000, "OK"]);
     expect(await vote).toEqual({ vote: "yes", remaining: 1000 });
   });
 
@@ -221,7 +221,7 @@ describe("a claim", () => {
 
 describe("an extension of a key", () => {
   test.each([
-    ["is set for the ttl where it has less", "t", 400, "SET r t XX PX 1000"],
+    ["is renewed for the ttl where it has less", "t", 400, "PEXPIRE r 1000"],
     ["is only looked at where it has more", "t", 4000, "PTTL r"],
     ["without expiry is only looked at", "t", -1, "PTTL r"],
   ])("%s", async (_, owner, left, expected) => {

@@ -185,19 +185,20 @@ function refusalIn(found: readonly Found[], { resources, token }: Claim, create:
  * the reply tells whether there was a key.
  */
 function writeFor(key: string, { owner, left }: Found, { token, ttl }: Claim, create: boolean): Command {
-  if (!create && owner === token && left >= ttl) return ["PTTL", [key]];
+  // (A master that is out of memory lets PEXPIRE through: it takes no lock away.)
+  if (owner === token) return left >= ttl ? ["PTTL", [key]] : ["PEXPIRE", [key, Math.ceil(ttl)]];
   const expiry = Number.isFinite(left) ? ["PX", Math.ceil(Math.max(left, ttl))] : [];
   return ["SET", [key, token, ...(create ? [] : ["XX"]), ...expiry]];
 }
 
 /** Whether there was a key to write to. */
 function isDone(reply: unknown): boolean {
-  return reply === "OK" || (typeof reply === "number" && reply !== -2);
+  return reply === "OK" || (typeof reply === "number" && reply !== -2 && reply !== 0);
 }
 
 /** How long the key lives from EXEC on, ms. */
 function remainingOf({ left }: Found, reply: unknown, ttl: number): number {
-  return typeof reply === "number" && Number.isFinite(left) ? reply : Math.max(left, ttl);
+  return typeof reply === "number" && Number.isFinite(left) && left >= ttl ? reply : Math.max(left, ttl);
 }
 
 const tokenOfRound = /^(.+)\.(\d+)$/s;

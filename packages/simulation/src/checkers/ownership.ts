@@ -27,8 +27,10 @@ export class Ownership implements MasterListener {
   readonly #rounds = new Map<string, number>();
   /** In the command that is being executed: tokens whose votes were changed by their own client. */
   #changed: string[] = [];
-  /** The same: tokens that nobody was there to be told of. */
-  #unheard: string[] = [];
+  /** The same: keys that were given to somebody else. */
+  #given: { readonly key: string; readonly token: string; readonly owner: Process }[] = [];
+  /** The same: grants that were pushed, and to how many. */
+  #pushed: { readonly token: string; readonly listeners: number }[] = [];
 
   constructor(findings: Findings, master: Master, owners: TokenOwners, listener: OwnershipListener) {
     this.#findings = findings;
@@ -39,7 +41,11 @@ export class Ownership implements MasterListener {
 
   published(message: string, listeners: number): void {
     // (Behind the token there may be a fencing counter.)
-    if (listeners === 0) this.#unheard.push(message.split(" ", 1)[0]!);
+    const [token] = message.split(" ", 1) as [string];
+    if (token === "wake") return;
+    this.#pushed.push({ token, listeners });
+    if (!this.#given.some((one) => one.token === token && this.#master.peek(one.key)?.value === token))
+      this.#violated(`${token} was told of a key before the key said so`);
   }
 
   writeMet(isRefused: boolean): void {
@@ -56,8 +62,7 @@ export class Ownership implements MasterListener {
     if (typeof token !== "string" || token === before) return;
     const owner = this.#owners.of(token);
     if (owner === undefined || owner === sender) return;
-    if (this.#unheard.includes(token))
-      this.#violated(`"${key}" was given to ${owner.name}, who does not listen`);
+    this.#given.push({ key, token, owner });
     this.#findings.reached("handed over");
     this.#listener.onHandOver(owner, this.#master);
   }
@@ -68,8 +73,14 @@ export class Ownership implements MasterListener {
       if (args.some((arg) => typeof arg === "string" && rules.isMine(token, arg))) continue;
       this.#violated(`${sender.name} took its own vote ${token} by a command of an earlier round`);
     }
+    for (const { key, token, owner } of this.#given) {
+      const isUnheard = this.#pushed.some((push) => push.token === token && push.listeners === 0);
+      if (isUnheard && this.#master.peek(key)?.value === token)
+        this.#violated(`"${key}" was given to ${owner.name}, who does not listen`);
+    }
     this.#changed = [];
-    this.#unheard = [];
+    this.#given = [];
+    this.#pushed = [];
     for (const { keys, token, isGranted } of enrolmentsIn(args, reply)) {
       const stays = isGranted && keys.some((key) => this.#master.peek(`${queueOf(key)}:${waiterOf(token)}`));
       if (stays)
@@ -79,13 +90,11 @@ export class Ownership implements MasterListener {
 
   #voteChanged({ key, entry }: Write, before: string, sender: Process): void {
     const owner = this.#owners.of(before);
-    // A key that is set aside for a waiter becomes its vote when somebody else gives up the last that it lacks.
-    const isKept = typeof entry?.value === "string" && waiterOf(entry.value) === waiterOf(before);
-    // What was set aside for one that nobody hears is given to the next.
-    const isOrphan = this.#unheard.some((token) => waiterOf(token) === waiterOf(before));
-    if (isOrphan) return;
+    // What nobody was told of is given to the next.
+    const isUnheard = this.#pushed.some(({ token, listeners }) => listeners === 0 && token === before);
+    if (isUnheard) return;
     if (owner === sender) this.#changed.push(before);
-    else if (owner !== undefined && !isKept) {
+    else if (owner !== undefined) {
       const deed = entry === undefined ? "deleted" : "overwrote";
       this.#violated(`${sender.name} ${deed} the vote of ${owner.name} for "${key}"`);
     }

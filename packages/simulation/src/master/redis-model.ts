@@ -37,6 +37,7 @@ export class RedisModel {
     this.#listeners = listeners;
     this.#commands = new Map<string, Command>([
       ["GET", ([key], now) => this.#string(key!, now)],
+      ["MGET", (keys, now) => keys.map((key) => this.#stringOrNull(key, now))],
       ["SET", (args, now) => this.#set(args, now)],
       ["DEL", (keys, now) => keys.filter((key) => this.#keyspace.delete(key, now)).length],
       ["EXISTS", (keys, now) => keys.filter((key) => this.#keyspace.get(key, now)).length],
@@ -97,6 +98,11 @@ export class RedisModel {
     if (!entry) return null;
     if (typeof entry.value !== "string") throw wrongType();
     return entry.value;
+  }
+
+  #stringOrNull(key: string, now: number): string | null {
+    const value = this.#keyspace.get(key, now)?.value;
+    return typeof value === "string" ? value : null;
   }
 
   #set([key, value, ...options]: readonly string[], now: number): Reply {

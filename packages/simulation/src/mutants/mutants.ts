@@ -23,10 +23,6 @@ const noEnd: Edit = {
   instead: "",
 };
 
-/** Both ways to renew a key: that of any number of them, and the short one of a single key. */
-const claimingSet = 'call("SET", KEYS[index], token, "PX", ttl)';
-const singleSet = 'call("SET", KEYS[1], token, "PX", ttl)';
-
 /** What is wrong with those who wait: PROTOCOL 7, 14.3, 14.4, 14.11, 14.15. */
 const queueMutants: readonly Mutant[] = [
   {
@@ -79,8 +75,29 @@ const queueMutants: readonly Mutant[] = [
   },
   {
     name: "a key is handed over without looking whether anybody listens",
-    edits: [{ file: "queue-script.ts", line: "if listening > 0 then", instead: "if listening >= 0 then" }],
+    edits: [
+      { file: "queue-script.ts", line: "isTold and isHeard(inbox) == false", instead: "false" },
+      { file: "queue-script.ts", line: "if told ~= 0 then return end", instead: "do return end" },
+    ],
     rules: { isHeard: () => true },
+  },
+  {
+    name: "a grant is pushed before its key is set",
+    edits: [
+      {
+        file: "queue-script.ts",
+        line: '      call("SET", key, token, "PX", ttl)\n      isSet = true',
+        instead:
+          '      local told = push(inbox, counter and token .. " " .. exactly(counter) or token)\n' +
+          '      call("SET", key, token, "PX", ttl)\n      isSet = true',
+      },
+      {
+        file: "queue-script.ts",
+        line: '      local told = push(inbox, counter and token .. " " .. exactly(counter) or token)\n      if',
+        instead: "      if",
+      },
+    ],
+    rules: { pushesFirst: true },
   },
   {
     name: "the deadline of a hand-over counts from when it is heard",
@@ -108,8 +125,8 @@ const queueMutants: readonly Mutant[] = [
       },
       {
         file: "queue-script.ts",
-        line: "        forget(wanted, waiter)\n      end\n",
-        instead: "      end\n",
+        line: "if told then forget(key, waiter) else",
+        instead: "if not told then",
       },
     ],
     rules: { grantedLeave: false },
@@ -119,8 +136,8 @@ const queueMutants: readonly Mutant[] = [
     edits: [
       {
         file: "queue-script.ts",
-        line: "if not owner or isMine(owner, token) then",
-        instead: "if false then",
+        line: "if not isTaken[index] then give(KEYS[index]) end",
+        instead: "",
       },
     ],
     rules: { refusedYield: false },
@@ -313,16 +330,18 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "an extension may shorten a key",
-    edits: [{ file: "scripts.ts", line: "elseif left < least then", instead: "else" }],
+    edits: [
+      { file: "scripts.ts", line: "left ~= -1 and left < least, owners", instead: "left ~= -1, owners" },
+    ],
     rules: { isShort: () => true },
   },
   {
     name: "a key that holds the token already is not renewed, and counts all the same",
     edits: [
-      { file: "scripts.ts", line: claimingSet, instead: `if left == -2 then ${claimingSet} end` },
-      { file: "scripts.ts", line: singleSet, instead: "" },
+      { file: "scripts.ts", line: 'call("PEXPIRE", KEYS[index], lives)', instead: "" },
+      { file: "scripts.ts", line: 'call("PEXPIRE", KEYS[1], ttl) == 1', instead: "true" },
     ],
-    rules: { isSet: (left) => left === -2 },
+    rules: { isSet: false },
   },
   {
     name: "a hold ends when its release is answered, not before it is sent",
@@ -340,13 +359,6 @@ export const mutants: readonly Mutant[] = [
 
 /** Too rare for the budget of the others: the seed bank keeps a run that shows it. */
 export const rareMutants: readonly Mutant[] = [
-  {
-    name: "a waiter is told of what its own enrolment has given to it",
-    edits: [
-      { file: "queue-script.ts", line: "handOver(KEYS[index], waiter)", instead: "handOver(KEYS[index])" },
-    ],
-    rules: { pushesToItself: true },
-  },
   {
     name: "two milliseconds of the wall clock are forgiven after each suspension",
     edits: [

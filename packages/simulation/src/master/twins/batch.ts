@@ -1,5 +1,5 @@
 import { type Reply, ReplyError } from "../reply.ts";
-import { claim, release } from "./claims.ts";
+import { claim, ownerOf, release } from "./claims.ts";
 import { checkProposal, fenced } from "./fence.ts";
 import { bar, findings, type Guarded, inQuarantine, seed, watch } from "./guard.ts";
 import { type Enrolment, Queue, queueOf } from "./queue.ts";
@@ -143,7 +143,7 @@ export function leave(rules: Rules, call: Call, keys: readonly string[], tokens:
 
 /** `letGo` in the scripts: where nobody waits. */
 function letGo(call: Call, keys: readonly string[], token: string | undefined): Reply | undefined {
-  const isPlain = keys.every((key) => call("GET", key) === token && call("EXISTS", queueOf(key)) === 0);
+  const isPlain = keys.every((key) => ownerOf(call, key) === token && call("EXISTS", queueOf(key)) === 0);
   return isPlain ? keys.reduce((given, key) => given + (call("DEL", key) as number), 0) : undefined;
 }
 

@@ -1,4 +1,4 @@
-import type { Reply } from "../reply.ts";
+import { type Reply, ReplyError } from "../reply.ts";
 import type { Rules } from "./rules.ts";
 import { type Call, luaNumber } from "./twin.ts";
 
@@ -7,6 +7,16 @@ export interface ClaimOptions {
   readonly create: boolean;
   /** Whose keys count as the claimant's as well. */
   readonly previous?: string | undefined;
+}
+
+/** `ownerOf` in the scripts: a key of another type is somebody's as well. */
+export function ownerOf(call: Call, key: string): string | null {
+  try {
+    return call("GET", key) as string | null;
+  } catch (error) {
+    if (error instanceof ReplyError && error.message.startsWith("WRONGTYPE")) return "(no string)";
+    throw error;
+  }
 }
 
 /** `claim` in the scripts, of all `keys`. */
@@ -21,21 +31,21 @@ export function claim(
   const least = luaNumber(ttl);
   const owners: (string | null)[] = [];
   for (const [index, key] of keys.entries()) {
-    const owner = call("GET", key) as string | null;
+    const owner = ownerOf(call, key);
     owners.push(owner);
     const mine = isMine(owner, token) || (previous !== undefined && isMine(owner, previous));
     if (!mine && (owner !== null || !create)) return [index + 1, owner, call("PTTL", key)];
   }
   let shortest: number | undefined;
   for (const [index, key] of keys.entries()) {
-    const isAnothers = owners[index] !== token;
     let left = call("PTTL", key) as number;
-    if (left === -1) {
-      if (isAnothers) call("SET", key, token);
-    } else if (isShort(left, least)) {
-      if (isSet(left)) call("SET", key, token, "PX", ttl);
-      left = Number(least);
-    } else if (isAnothers) call("SET", key, token, "PX", String(left));
+    const isRenewed = left !== -1 && isShort(left, least);
+    const isOther = owners[index] !== token || left === -2;
+    const lives = isRenewed ? ttl : String(left);
+    if (left >= 0 && (isRenewed || isOther) && isSet) call("PEXPIRE", key, lives);
+    if (isOther && left === -1) call("SET", key, token);
+    else if (isOther) call("SET", key, token, "PX", lives);
+    if (isRenewed) left = Number(least);
     if (left !== -1 && (shortest === undefined || left < shortest)) shortest = left;
   }
   return Math.trunc(shortest ?? -1);
@@ -50,7 +60,7 @@ export function release(
 ): number {
   let deleted = 0;
   for (const key of keys) {
-    const owner = call("GET", key) as string | null;
+    const owner = ownerOf(call, key);
     if (tokens.some((token) => isMine(owner, token))) deleted += call("DEL", key) as number;
   }
   return deleted;

@@ -1,5 +1,5 @@
 import { type Reply, ReplyError } from "../reply.ts";
-import { claim } from "./claims.ts";
+import { claim, ownerOf } from "./claims.ts";
 import { counterOf, raise } from "./fence.ts";
 import { type Rules, roundOf } from "./rules.ts";
 import { type Call, scriptError } from "./twin.ts";
@@ -33,14 +33,12 @@ interface Entry {
   readonly ttl: string;
   readonly inbox: string;
   readonly proposal: string;
-  readonly keys: readonly string[];
+  readonly how: string;
 }
 
-/** What was set aside for a waiter that turned out to be dead. */
-interface Orphan {
-  readonly wanted: string;
-  readonly token: string;
-}
+/** As the script: it looks at no more of a queue than this. */
+const sweeps = 8;
+const swept = 128;
 
 /** The ticket queue of one master, in one call of a script: `queue` and the functions behind it, name by name. */
 export class Queue {
@@ -54,18 +52,22 @@ export class Queue {
 
   enrol(keys: readonly string[], enrolment: Enrolment): Reply {
     const { token, ttl } = enrolment;
-    const round = roundOf(token);
-    // (All are looked at, though one may tell: a key of another type is an error wherever it is.)
-    let free = keys.map((key) => this.#isFreeFor(token, key)).every(Boolean);
-    if (free && keys.every((key) => this.#call("EXISTS", queueOf(key)) === 0))
+    const isTaken = keys.map((key) => !this.#isFreeFor(token, key));
+    const blocked = isTaken.indexOf(true);
+    if (blocked < 0 && keys.map((key) => this.#call("EXISTS", queueOf(key))).every((waits) => waits === 0))
       return this.#claim(keys, token, ttl);
-    if (!round) throw scriptError("a token without a round");
-    this.#takePlace(keys, round.waiter, enrolment);
-    for (const key of keys) free = free && this.#headOf(queueOf(key))?.waiter === round.waiter;
-    // (Free of others but for dead waiters: then nobody refuses in the end.)
-    const refusal = free ? undefined : this.#refusal(keys, token);
-    if (refusal) return refusal;
-    if (this.#rules.grantedLeave) for (const key of keys) this.#forget(key, round.waiter);
+    const own = roundOf(token);
+    if (!own) throw scriptError("a token without a round");
+    const isFirst = keys.map((key, index) => {
+      this.#enter(key, own, enrolment);
+      return !isTaken[index] && this.#headOf(queueOf(key), own.waiter)?.waiter === own.waiter;
+    });
+    const waitsFor = keys.findIndex((_, index) => !isTaken[index] && !isFirst[index]);
+    const inTheWay = blocked < 0 ? waitsFor : blocked;
+    const refusal = inTheWay < 0 ? undefined : this.#refusal(keys, enrolment, isTaken, isFirst, inTheWay);
+    // (None where only dead waiters were in the way.)
+    if (refusal !== undefined) return refusal;
+    if (this.#rules.grantedLeave) for (const key of keys) this.#forget(key, own.waiter);
     return this.#claim(keys, token, ttl);
   }
 
@@ -73,10 +75,10 @@ export class Queue {
     for (const key of keys) this.#forgetAll(key, tokens);
     let given = 0;
     for (const key of keys) {
-      const owner = this.#call("GET", key) as string | null;
+      const owner = ownerOf(this.#call, key);
       if (!tokens.some((token) => this.#rules.isMine(owner, token))) continue;
       given += 1;
-      this.#handOver(key);
+      this.#give(key);
     }
     return given;
   }
@@ -95,54 +97,87 @@ export class Queue {
   }
 
   #isFreeFor(token: string, key: string): boolean {
-    const owner = this.#call("GET", key) as string | null;
+    const owner = ownerOf(this.#call, key);
     return owner === null || this.#rules.isMine(owner, token);
   }
 
   /** Only in a mutant: it stands in the queue, whatever is free. */
   stand(keys: readonly string[], enrolment: Enrolment): void {
-    this.#takePlace(keys, roundOf(enrolment.token)!.waiter, enrolment);
-  }
-
-  #takePlace(
-    keys: readonly string[],
-    waiter: string,
-    { token, ttl, ticket, patience, proposal, inbox }: Enrolment,
-  ): void {
-    const list = keys.map((key) => `${key.length}:${key}`).join("");
-    const entry = `${token.slice(waiter.length + 1)} ${ttl} ${inbox} ${proposal} ${list}`;
     for (const key of keys) {
-      const line = queueOf(key);
-      this.#call("ZADD", line, ticket, waiter);
-      this.#call("SET", `${line}:${waiter}`, entry, "PX", patience);
-      if ((this.#call("PTTL", line) as number) < Number(patience)) this.#call("PEXPIRE", line, patience);
+      this.#enter(key, roundOf(enrolment.token)!, enrolment);
+      this.#writeEntry(key, enrolment, "g");
     }
   }
 
-  /** What was given before goes to the first, and the first key that somebody else has refuses. */
-  #refusal(keys: readonly string[], token: string): Reply | undefined {
+  #enter(key: string, { waiter, round }: { waiter: string; round: number }, enrolment: Enrolment): void {
+    const { ticket, patience } = enrolment;
+    const line = queueOf(key);
+    this.#call("ZADD", line, ticket, waiter);
+    if ((this.#call("PTTL", line) as number) < Number(patience)) this.#call("PEXPIRE", line, patience);
+    if (round === 1) this.#sweep(line, 1, 8, waiter);
+  }
+
+  #writeEntry(key: string, { token, ttl, inbox, proposal, patience }: Enrolment, how: string): void {
+    const { waiter, round } = roundOf(token)!;
+    const text = `${round} ${ttl} ${inbox} ${proposal} ${how}`;
+    this.#call("SET", `${queueOf(key)}:${waiter}`, text, "PX", patience);
+  }
+
+  /** What is free goes to the first, and the first key that somebody else has refuses. */
+  #refusal(
+    keys: readonly string[],
+    enrolment: Enrolment,
+    isTaken: readonly boolean[],
+    isFirst: readonly boolean[],
+    inTheWay: number,
+  ): Reply | undefined {
+    const { token, patience } = enrolment;
     let refusal: Reply | undefined;
     for (const [index, key] of keys.entries()) {
-      let owner = this.#call("GET", key) as string | null;
-      if (this.#rules.refusedYield && (owner === null || this.#rules.isMine(owner, token))) {
-        this.#handOver(key, this.#rules.pushesToItself ? undefined : roundOf(token)!.waiter);
-        owner = this.#call("GET", key) as string | null;
+      this.#writeEntry(key, enrolment, keys.length === 1 ? "g" : index === inTheWay ? "w" : "s");
+      if (isFirst[index]) {
+        this.#call("SET", key, token, "PX", patience);
+        continue;
       }
-      if (refusal || this.#rules.isMine(owner, token)) continue;
+      if (!isTaken[index] && this.#rules.refusedYield) this.#give(key);
+      if (refusal !== undefined) continue;
+      const owner = ownerOf(this.#call, key);
+      if (this.#rules.isMine(owner, token)) continue;
       const [, latest] = this.#call("ZRANGE", queueOf(key), "-1", "-1", "WITHSCORES") as readonly Reply[];
       refusal = [index + 1, owner, this.#call("PTTL", key), ...(latest === undefined ? [] : [latest])];
     }
     return refusal;
   }
 
-  #headOf(line: string): Entry | undefined {
-    for (;;) {
-      const [waiter] = this.#call("ZRANGE", line, "0", "0") as readonly string[];
-      if (waiter === undefined) return undefined;
-      const text = this.#call("GET", `${line}:${waiter}`) as string | null;
-      if (text !== null) return entryOf(waiter, text);
-      this.#call("ZREM", line, waiter);
+  #headOf(line: string, asking?: string): Entry | undefined {
+    const [first] = this.#call("ZRANGE", line, "0", "0") as readonly string[];
+    if (first === undefined) return undefined;
+    if (first === asking) return entryOf(first, "");
+    const text = this.#call("GET", `${line}:${first}`) as string | null;
+    if (text !== null) return entryOf(first, text);
+    for (let count = 0; count < sweeps; count += 1) {
+      const { head, length } = this.#sweep(line, 0, swept - 1, asking);
+      if (head || length < swept) return head;
     }
+    return undefined;
+  }
+
+  /** The first that lives of these, and how many there are. The dead are removed. */
+  #sweep(
+    line: string,
+    from: number,
+    to: number,
+    asking?: string,
+  ): { head: Entry | undefined; length: number } {
+    const waiters = this.#call("ZRANGE", line, String(from), String(to)) as readonly string[];
+    if (waiters.length === 0) return { head: undefined, length: 0 };
+    const texts = this.#call("MGET", ...waiters.map((waiter) => `${line}:${waiter}`)) as (string | null)[];
+    const lives = waiters.map((waiter, index) => texts[index] !== null || waiter === asking);
+    const dead = waiters.filter((_, index) => !lives[index]);
+    if (dead.length > 0) this.#call("ZREM", line, ...dead);
+    const first = lives.indexOf(true);
+    const head = first < 0 ? undefined : entryOf(waiters[first]!, texts[first] ?? "");
+    return { head, length: waiters.length };
   }
 
   #forget(key: string, waiter: string): void {
@@ -150,54 +185,62 @@ export class Queue {
     if (this.#call("ZREM", line, waiter) === 1) this.#call("DEL", `${line}:${waiter}`);
   }
 
-  #isReady(given: string, { keys, waiter, token }: Entry): boolean {
-    return keys.every(
-      (key) =>
-        key === given || (this.#isFreeFor(token, key) && this.#headOf(queueOf(key))?.waiter === waiter),
-    );
-  }
-
-  #handOver(key: string, asking?: string): void {
-    const orphans: Orphan[] = [];
-    this.#give(key, asking, orphans);
-    for (const { wanted, token } of orphans) {
-      const owner = this.#call("GET", wanted) as string | null;
-      if (this.#rules.isMine(owner, token)) this.#give(wanted, asking, orphans);
-    }
-  }
-
-  #give(key: string, asking: string | undefined, orphans: Orphan[]): void {
+  #give(key: string): void {
+    this.#call("DEL", key);
     const line = queueOf(key);
+    let isSet = false;
     for (;;) {
       const head = this.#headOf(line);
       if (!head) {
-        this.#call("DEL", key);
+        if (isSet) this.#call("DEL", key);
         return;
       }
-      const isTold = head.inbox !== "-" && head.waiter !== asking && this.#isReady(key, head);
-      const counter = isTold && head.proposal !== "" ? counterOf(this.#call, head.keys) : undefined;
-      const listening = isTold ? this.#tell(head, counter) : undefined;
-      if (listening === undefined) {
-        const patience = Math.max(1, this.#call("PTTL", `${line}:${head.waiter}`) as number);
-        this.#call("SET", key, head.token, "PX", String(patience));
+      const isTold = head.how !== "" && head.inbox !== "-";
+      if (head.how === "" || (isTold && !this.#isHeard(head.inbox))) this.#forget(key, head.waiter);
+      else if (isTold && head.how === "g") {
+        const told = this.#grant(key, head);
+        const isOver = told === undefined || this.#rules.isHeard(told);
+        isSet = true;
+        if (told === undefined) this.#setAside(key, head);
+        else if (!isOver || this.#rules.grantedLeave) this.#forget(key, head.waiter);
+        if (isOver) return;
+      } else {
+        this.#setAside(key, head);
+        if (isTold && head.how === "w") this.#push(head.inbox, `wake ${head.token}`);
         return;
       }
-      const isHeard = this.#rules.isHeard(listening);
-      for (const wanted of head.keys) {
-        if (isHeard) this.#call("SET", wanted, head.token, "PX", head.ttl);
-        if (!isHeard || this.#rules.grantedLeave) this.#forget(wanted, head.waiter);
-      }
-      if (isHeard && counter !== undefined)
-        raise(this.#call, head.keys, this.#rules.stored(counter, Number(head.proposal)));
-      if (isHeard) return;
-      for (const wanted of head.keys) if (wanted !== key) orphans.push({ wanted, token: head.token });
     }
   }
 
-  /** To how many it went; nothing where it is forbidden to tell. */
-  #tell({ inbox, token }: Entry, counter: number | undefined): number | undefined {
+  /** To how many it was told; nothing where that is forbidden. */
+  #grant(key: string, { token, ttl, inbox, proposal }: Entry): number | undefined {
+    const counter = proposal === "" ? undefined : counterOf(this.#call, [key]);
+    const message = counter === undefined ? token : `${token} ${counter}`;
+    const early = this.#rules.pushesFirst ? this.#push(inbox, message) : undefined;
+    this.#call("SET", key, token, "PX", ttl);
+    if (counter !== undefined) raise(this.#call, [key], this.#rules.stored(counter, Number(proposal)));
+    return early ?? this.#push(inbox, message);
+  }
+
+  #setAside(key: string, { waiter, token }: Entry): void {
+    const patience = Math.max(1, this.#call("PTTL", `${queueOf(key)}:${waiter}`) as number);
+    this.#call("SET", key, token, "PX", String(patience));
+  }
+
+  /** Also where it may not be asked. */
+  #isHeard(inbox: string): boolean {
+    const [, listeners] = (this.#pcall("PUBSUB", "NUMSUB", inbox) ?? [inbox, 1]) as readonly [string, number];
+    return this.#rules.isHeard(listeners);
+  }
+
+  #push(inbox: string, message: string): number | undefined {
+    return this.#pcall("PUBLISH", inbox, message) as number | undefined;
+  }
+
+  /** `undefined` for an error reply. */
+  #pcall(command: string, ...args: readonly string[]): Reply | undefined {
     try {
-      return this.#call("PUBLISH", inbox, counter === undefined ? token : `${token} ${counter}`) as number;
+      return this.#call(command, ...args);
     } catch (error) {
       if (error instanceof ReplyError) return undefined;
       throw error;
@@ -205,20 +248,9 @@ export class Queue {
   }
 }
 
+/** One that is none of ours has no `how`. */
 function entryOf(waiter: string, text: string): Entry {
-  const [, round, ttl, inbox, proposal, list] = /^(\d+) (\d+) ([^\s]+) (\d*) ([\s\S]*)$/.exec(text) ?? [];
-  if (round === undefined) throw scriptError(`no entry of a queue: ${text}`);
-  const token = `${waiter}.${round}`;
-  return { waiter, token, ttl: ttl!, inbox: inbox!, proposal: proposal!, keys: keysIn(list!) };
-}
-
-function keysIn(list: string): readonly string[] {
-  const keys: string[] = [];
-  for (let position = 0; position < list.length; ) {
-    const colon = list.indexOf(":", position);
-    const end = colon + 1 + Number(list.slice(position, colon));
-    keys.push(list.slice(colon + 1, end));
-    position = end;
-  }
-  return keys;
+  const [, round, ttl = "", inbox = "", proposal = "", how = ""] =
+    /^(\d+) (\d+) ([^\s]+) (\d*) ([gws])$/.exec(text) ?? [];
+  return { waiter, token: `${waiter}.${round}`, ttl, inbox, proposal, how };
 }

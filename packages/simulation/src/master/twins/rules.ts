@@ -6,14 +6,14 @@ export interface Rules {
   readonly isMine: (owner: string | null, token: string) => boolean;
   /** Whether a key with so much left is to live longer. `least` is nothing where the script was sent no number. */
   readonly isShort: (left: number, least: number | undefined) => boolean;
-  /** Whether such a key is really set, which all it says depends on. */
-  readonly isSet: (left: number) => boolean;
+  /** Whether such a key is really renewed, which all it says depends on. */
+  readonly isSet: boolean;
   /** Whether a waiter is told that it has been given its keys, where so many have heard it. */
   readonly isHeard: (listeners: number) => boolean;
   /** Whether somebody who has been granted what it waited for leaves the queue. */
   readonly grantedLeave: boolean;
-  /** Whether a waiter that enrols is told of what its own yield has given to it. */
-  readonly pushesToItself: boolean;
+  /** Whether a waiter is told before the key is set. */
+  readonly pushesFirst: boolean;
   /** Whether a refused claim gives back what it was given before. */
   readonly refusedYield: boolean;
   /** Whether a fencing token is stored though the key is not the hold's any more. */
@@ -36,10 +36,10 @@ export interface Rules {
 export const rules: Rules = {
   isMine,
   isShort: isLess,
-  isSet: () => true,
+  isSet: true,
   isHeard: (listeners) => listeners > 0,
   grantedLeave: true,
-  pushesToItself: false,
+  pushesFirst: false,
   refusedYield: true,
   writesBackAnyway: false,
   stored: Math.max,

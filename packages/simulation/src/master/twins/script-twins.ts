@@ -41,13 +41,13 @@ interface TwinScript {
  * which its twin was written from.
  */
 export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
-  claimScript: { script: claimScript, writtenFrom: "9c9924bc071fb67ffd18fc5883440a8d26ffada7" },
-  enrolScript: { script: enrolScript, writtenFrom: "e44a844454a799127c9ace9076f93f7824ad97e9" },
-  releaseScript: { script: releaseScript, writtenFrom: "ef6eb39eeb1327525518368f92b7194f0fd638f7" },
-  leaveScript: { script: leaveScript, writtenFrom: "c6866d1e41e35fbd663c39550ba7a9234131d280" },
-  guardedClaimScript: { script: guardedClaimScript, writtenFrom: "86a910dd6f19be7ce8b08e160ec6f75010cd983b" },
-  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "9e2786093377e0c45413720e143d1a76aeced54e" },
-  batchScript: { script: batchScript, writtenFrom: "29356c1a0ed992b09d3278037ff271ef3f08c800" },
+  claimScript: { script: claimScript, writtenFrom: "1bb551ddca4603a4aa1d7c4e29ae94d27c2010ab" },
+  enrolScript: { script: enrolScript, writtenFrom: "9ef51831a786af68ce166d0fb4b5400e1706de4e" },
+  releaseScript: { script: releaseScript, writtenFrom: "57752b4b01b4ccb17c8cdfebbe1ac4fa97b5aadc" },
+  leaveScript: { script: leaveScript, writtenFrom: "f6906316300576197bb38727cd1f03a061bdf629" },
+  guardedClaimScript: { script: guardedClaimScript, writtenFrom: "780fa2b34873eec5e04a20a5b2eee1ad80445f5b" },
+  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "67a86a4289e9c5d9df5d1bb073e9e6afa5522dd5" },
+  batchScript: { script: batchScript, writtenFrom: "ba4f60c11d64f119cd2d91dd64c0780febb66266" },
 };
 
 /** Twins of the client's scripts; with other rules, those of a mutant's. */
