@@ -27,8 +27,8 @@ export class Ownership implements MasterListener {
   readonly #rounds = new Map<string, number>();
   /** In the command that is being executed: tokens whose votes were changed by their own client. */
   #changed: string[] = [];
-  /** The same: keys that were given to somebody else. */
-  #given: { readonly key: string; readonly token: string; readonly owner: Process }[] = [];
+  /** The same: votes that were cast or given. */
+  #votes: { readonly key: string; readonly token: string }[] = [];
   /** The same: grants that were pushed, and to how many. */
   #pushed: { readonly token: string; readonly listeners: number }[] = [];
 
@@ -44,7 +44,7 @@ export class Ownership implements MasterListener {
     const [token] = message.split(" ", 1) as [string];
     if (token === "wake") return;
     this.#pushed.push({ token, listeners });
-    if (!this.#given.some((one) => one.token === token && this.#master.peek(one.key)?.value === token))
+    if (!this.#votes.some((vote) => vote.token === token && this.#stands(vote)))
       this.#violated(`${token} was told of a key before the key said so`);
   }
 
@@ -60,9 +60,9 @@ export class Ownership implements MasterListener {
     const [token, before] = [entry?.value, previous?.value];
     if (typeof before === "string" && token !== before) this.#voteChanged(write, before, sender);
     if (typeof token !== "string" || token === before) return;
+    this.#votes.push({ key, token });
     const owner = this.#owners.of(token);
     if (owner === undefined || owner === sender) return;
-    this.#given.push({ key, token, owner });
     this.#findings.reached("handed over");
     this.#listener.onHandOver(owner, this.#master);
   }
@@ -73,19 +73,23 @@ export class Ownership implements MasterListener {
       if (args.some((arg) => typeof arg === "string" && rules.isMine(token, arg))) continue;
       this.#violated(`${sender.name} took its own vote ${token} by a command of an earlier round`);
     }
-    for (const { key, token, owner } of this.#given) {
-      const isUnheard = this.#pushed.some((push) => push.token === token && push.listeners === 0);
-      if (isUnheard && this.#master.peek(key)?.value === token)
-        this.#violated(`"${key}" was given to ${owner.name}, who does not listen`);
+    for (const vote of this.#votes) {
+      const isUnheard = this.#pushed.some(({ token, listeners }) => token === vote.token && listeners === 0);
+      if (isUnheard && this.#stands(vote))
+        this.#violated(`"${vote.key}" was given to ${waiterOf(vote.token)}, who does not listen`);
     }
     this.#changed = [];
-    this.#given = [];
+    this.#votes = [];
     this.#pushed = [];
     for (const { keys, token, isGranted } of enrolmentsIn(args, reply)) {
       const stays = isGranted && keys.some((key) => this.#master.peek(`${queueOf(key)}:${waiterOf(token)}`));
       if (stays)
         this.#violated(`${sender.name} was granted ${keys.join(", ")} and waits for it all the same`);
     }
+  }
+
+  #stands({ key, token }: { readonly key: string; readonly token: string }): boolean {
+    return this.#master.peek(key)?.value === token;
   }
 
   #voteChanged({ key, entry }: Write, before: string, sender: Process): void {
