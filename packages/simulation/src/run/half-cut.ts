@@ -31,7 +31,8 @@ export class HalfCut {
   begin(resource: string, ttl: number): void {
     const { redlock, bounds } = this.#worker;
     const { nodeTimeout } = bounds;
-    const options = { ...patient, nodeTimeout, waitTimeout, signal: this.#controller.signal };
+    const { ttl: _, ...settings } = patient;
+    const options = { ...settings, nodeTimeout, waitTimeout, signal: this.#controller.signal };
     const wait = async (): Promise<void> => {
       const waiting = redlock.acquire(resource, ttl, options);
       const lock = await this.#worker.call("wait, half cut off", 200_000, waiting);
