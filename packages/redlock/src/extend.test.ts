@@ -167,6 +167,21 @@ describe("repair", () => {
   });
 });
 
+describe("two extensions at a time", () => {
+  test("take turns round by round: none waits until the other gives up", async () => {
+    const { time, nodes, lock, redlock } = await held(3, 5000, { retryDelay: 100, nodeTimeout: 50 });
+    for (const node of nodes) node.hang();
+    const patient = time.measure(redlock.extend(lock, 5000, { retryCount: 10 }));
+    const hasty = await time.measure(redlock.extend(lock, 5000, { retryCount: 0 }));
+    expect(hasty.took).toBe(100);
+    expect(hasty.error).toMatchObject({ code: "NO_QUORUM" });
+    expect((await patient).took).toBeGreaterThan(1000);
+    // Never two rounds at a time.
+    const sent = extensionsAt({ nodes } as unknown as VirtualSetting);
+    for (const [index, at] of sent.slice(1).entries()) expect(at - sent[index]!).toBeGreaterThanOrEqual(50);
+  });
+});
+
 describe("refusals and silence", () => {
   test("a majority that refuses ends the hold at once", async () => {
     const { time, nodes, masters, lock, client } = await held();

@@ -9,24 +9,26 @@ import { attemptsAllowed, type Settings } from "./settings.ts";
 import { sleep } from "./sleep.ts";
 
 /** An attempt that no quorum answered is made again after this part of what is left, or sooner. */
-const retryFraction = 1 / 4;
+export const retryFraction = 1 / 4;
 
 /**
  * Extends a hold to at least `ttl` ms from now: PROTOCOL 4. Resolves once a quorum has confirmed, before the
  * deadline that stood; rejects with a {@link LockLostError} when the hold has ended, with an
  * {@link ExecutionError} when no quorum answered in all attempts: then it still stands until its deadline.
+ *
+ * Of several extensions of one hold each waits for a round of the others at most, not until they have given up.
  */
 export async function extend(lease: Lease, ttl: number, settings: Settings): Promise<Attempts> {
   const ended = new Cancellation();
   const forget = lease.onEnd(() => ended.cancel(new Error("the hold has ended")));
   try {
-    return await lease.exclusively(() => extendNow(lease, ttl, settings, ended));
+    return await attemptUntilConfirmed(lease, ttl, settings, ended);
   } finally {
     forget();
   }
 }
 
-async function extendNow(
+async function attemptUntilConfirmed(
   lease: Lease,
   ttl: number,
   settings: Settings,
@@ -35,10 +37,12 @@ async function extendNow(
   const { nodes, runtime } = lease.coordinator;
   const attempts = new Attempts(nodes);
   for (let count = 1; ; count += 1) {
-    // Looked at right before the send: a repair is allowed only while the deadline stands, when nobody else can
-    // hold. An answer that comes after it counts for nothing (Lease.renew).
-    throwIfEnded(lease, attempts);
-    const ballot = await confirm(lease, { ttl, repair: lease.mayRepair, settings }, attempts, ended);
+    const ballot = await lease.exclusively(() => {
+      // Looked at right before the send: a repair is allowed only while the deadline stands, when nobody else can
+      // hold. An answer that comes after it counts for nothing (Lease.renew).
+      throwIfEnded(lease, attempts);
+      return confirm(lease, { ttl, repair: lease.mayRepair, settings }, attempts, ended);
+    });
     throwIfEnded(lease, attempts);
     // Nothing remains where a resumed lease is confirmed too slowly to be established.
     if (verdictOf(ballot) === "won" && lease.remaining() > 0) return attempts;

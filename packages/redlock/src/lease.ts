@@ -258,10 +258,10 @@ export class Lease implements Punctual {
     this.coordinator.lost(this);
   }
 
-  /** Runs one extension after the other: the answers of two at a time would be mixed up. */
-  async exclusively<T>(extension: () => Promise<T>): Promise<T> {
+  /** Runs one round of extension after the other: the answers of two at a time would be mixed up. */
+  async exclusively<T>(round: () => Promise<T>): Promise<T> {
     while (this.#extending) await this.#extending;
-    const result = extension();
+    const result = round();
     const over = () => {
       this.#extending = undefined;
     };

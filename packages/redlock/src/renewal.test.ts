@@ -233,6 +233,37 @@ describe("a lock that is kept extended", () => {
     expect(setting.lock().remaining()).toBeGreaterThan(2500);
   });
 
+  test("does not keep an extension of the routine's own waiting for longer than one round", async () => {
+    const own = { retryCount: 0, nodeTimeout: 100 };
+    const setting = await holding(9000, { retryDelay: 200, retryJitter: 0, nodeTimeout: 250 });
+    for (const node of setting.nodes) node.hang();
+    // At any moment: between two rounds of the renewal that is tried again, and during one.
+    for (const moment of [4000, 83, 83, 83, 83, 83, 83]) {
+      await setting.time.advance(moment);
+      const { took, error } = await setting.time.measure(setting.redlock.extend(setting.lock(), 9000, own));
+      expect(error).toMatchObject({ code: "NO_QUORUM" });
+      expect(took).toBeLessThanOrEqual(250 + 100);
+    }
+    expect(setting.lock().state).toBe("unknown");
+    for (const node of setting.nodes) node.resume();
+    await setting.time.advance(1000);
+    expect(setting.lock().state).toBe("held");
+    expect(setting.lock().remaining()).toBeGreaterThan(7900);
+  });
+
+  test("goes on where the caller's backoff fails", async () => {
+    const backoff = () => {
+      throw new Error("this backoff fails");
+    };
+    const setting = await holding(3000, { backoff });
+    for (const node of setting.nodes) node.cut();
+    await setting.time.advance(2700);
+    expect(setting.lock().state).toBe("unknown");
+    for (const node of setting.nodes) node.restore();
+    await setting.time.advance(200);
+    expect(setting.lock().state).toBe("held");
+  });
+
   test("still goes on when the routine extends it for longer itself", async () => {
     const setting = await holding(1000);
     await setting.time.run(setting.lock().extend(10_000));

@@ -1,4 +1,5 @@
-import { extend } from "./extend.ts";
+import { pauseBetween } from "./backoff.ts";
+import { extend, retryFraction } from "./extend.ts";
 import type { Lease } from "./lease.ts";
 import { longestTimer, randomFraction } from "./runtime.ts";
 import type { Appointment, Punctual } from "./schedule.ts";
@@ -48,6 +49,8 @@ export class Renewal implements Punctual {
   readonly #holdUntil: number | undefined;
   #next: Appointment | undefined;
   #stopped = false;
+  /** Renewals in a row that no quorum confirmed. */
+  #failures = 0;
 
   constructor(lease: Lease, ttl: number, settings: Settings) {
     this.#lease = lease;
@@ -76,6 +79,24 @@ export class Renewal implements Punctual {
     this.#next = schedule.add(due, this);
   }
 
+  /** Until the deadline decides: `retryCount` is for those who wait for the outcome. */
+  #scheduleRetry(): void {
+    const remaining = this.#lease.remaining();
+    if (this.#stopped || remaining === 0) return;
+    this.#failures += 1;
+    const { clock, schedule } = this.#lease.coordinator;
+    this.#next = schedule.add(clock.now() + Math.min(this.#pause(), remaining * retryFraction), this);
+  }
+
+  #pause(): number {
+    try {
+      return pauseBetween(this.#settings, this.#lease.coordinator.runtime, this.#failures);
+    } catch {
+      // The user's backoff has failed, and nobody waits who could be told.
+      return Number.POSITIVE_INFINITY;
+    }
+  }
+
   /** @internal */
   onDue(): void {
     void this.#renew();
@@ -95,13 +116,14 @@ export class Renewal implements Punctual {
     // Otherwise it has more where the routine has extended it further itself.
     if (ttl > remaining) {
       try {
-        // Tried again until the deadline decides: `retryCount` is for those who wait for the outcome.
-        await extend(lease, ttl, { ...this.#settings, retryCount: -1 });
+        await extend(lease, ttl, { ...this.#settings, retryCount: 0 });
       } catch {
-        // It has ended: the lease has told whoever needs to know.
+        // Where it has ended the lease has told whoever needs to know.
+        this.#scheduleRetry();
         return;
       }
     }
+    this.#failures = 0;
     this.#schedule();
   }
 }
