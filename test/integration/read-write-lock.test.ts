@@ -156,6 +156,27 @@ describe("many read or one writes, on real masters", () => {
     expect(await rejection(next.downgrade())).toMatchObject({ code: "LOCK_LOST" });
   });
 
+  it("lets readers in at once when a Redlock quits whose writer waits, or was about to ask", async () => {
+    for (const isWaiting of [true, false]) {
+      const name = fresh("report");
+      const other = open(name);
+      const reading = await other.read(ttl);
+      const { redlock } = await fleet.openWarm();
+      const ended = rejection(
+        new ReadWriteLock(redlock, name).write(ttl, { retryCount: -1, retryDelay: 5000 }),
+      );
+      const isRefused = async () => (await other.tryRead(ttl).then((lock) => lock?.release())) === undefined;
+      if (isWaiting) await until("the writer keeps readers out", isRefused);
+      await redlock.quit();
+      expect(await ended).toMatchObject({ code: "CLOSED" });
+      const another = await other.tryRead(ttl);
+      expect(another?.state).toBe("held");
+      await another!.release();
+      await reading.release();
+      await untilNothingIsLeft(name);
+    }
+  });
+
   it("leaves nothing when the Redlock that it is made of quits", async () => {
     const name = fresh("report");
     const other = open(name);

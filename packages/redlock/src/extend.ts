@@ -9,7 +9,7 @@ import { attemptsAllowed, type Settings } from "./settings.ts";
 import { sleep } from "./sleep.ts";
 
 /** An attempt that no quorum answered is made again after this part of what is left, or sooner. */
-export const retryFraction = 1 / 4;
+export const retryFraction: number = 1 / 4;
 
 /**
  * Extends a hold to at least `ttl` ms from now: PROTOCOL 4. Resolves once a quorum has confirmed, before the

@@ -33,7 +33,7 @@ export class ReadWriteMasters implements WaitingWriters {
     if (settings.maxTtl !== undefined) {
       throw new InvalidArgumentError("restartGuard does not watch over readers and writers");
     }
-    const { coordinator, closed } = inside;
+    const { coordinator } = inside;
     const { runtime, nodes } = coordinator;
     this.name = newToken(runtime);
     this.#nodes = nodes.map((node) => {
@@ -44,7 +44,17 @@ export class ReadWriteMasters implements WaitingWriters {
     this.redlock.on("error", (error) => coordinator.report(error));
     this.redlock.on("lost", (lock) => void redlock.emit("lost", lock));
     this.#inside = Redlock.insideOf(this.redlock);
-    closed.onCancel(() => void this.redlock.quit());
+    inside.atQuit(() => this.#quit());
+  }
+
+  /** A writer that is not answered any more would keep readers away for the time that it was to ask again in. */
+  async #quit(): Promise<void> {
+    const quitting = this.redlock.quit();
+    // Behind all that the writers have sent.
+    const withdrawn = [...this.#waiting.keys()].flatMap((resource) =>
+      this.#nodes.map((node) => node.withdraw(resource)),
+    );
+    await Promise.all([quitting, ...withdrawn]);
   }
 
   settingsFor(...given: Parameters<Inside["settingsFor"]>): Settings {
@@ -68,7 +78,7 @@ export class ReadWriteMasters implements WaitingWriters {
       if (others.length > 0) this.#waiting.set(resource, others);
       else {
         this.#waiting.delete(resource);
-        for (const node of this.#nodes) void node.withdraw(resource);
+        for (const node of this.#nodes) void node.withdrawWhereAwaited(resource);
       }
     };
   }

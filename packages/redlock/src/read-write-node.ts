@@ -84,9 +84,14 @@ export class ReadWriteNode implements LockNode {
     void this.#run(readWriteScripts.release, resource!, tokens, tokens, releasedIn).then(settle);
   }
 
+  /** As `withdraw`, but only where the master is known to keep readers away. */
+  async withdrawWhereAwaited(resource: string): Promise<void> {
+    if (this.#awaited.has(resource)) await this.withdraw(resource);
+  }
+
   /** No reader is kept away any more for those who waited to write. */
   async withdraw(resource: string): Promise<void> {
-    if (!this.#awaited.delete(resource)) return;
+    this.#awaited.delete(resource);
     await this.#run(readWriteScripts.withdraw, resource, [this.#waiting.name], [], (reply) => reply);
   }
 

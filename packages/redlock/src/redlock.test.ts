@@ -308,6 +308,47 @@ describe("quit", () => {
     expect(took).toBeLessThanOrEqual(1000);
   });
 
+  test.each<[string, (redlock: Redlock, hang: () => void) => Promise<unknown>]>([
+    [
+      "an acquire",
+      async (redlock, hang) => {
+        hang();
+        void redlock.acquire("r", 60_000, { nodeTimeout: 3000 }).catch(() => {});
+      },
+    ],
+    [
+      "a release",
+      async (redlock, hang) => {
+        const lock = await redlock.acquire("r", 60_000);
+        hang();
+        void redlock.release(lock, { nodeTimeout: 3000 });
+      },
+    ],
+    [
+      "a using",
+      async (redlock, hang) => {
+        const begun = new Promise<void>((resolve) => {
+          const using = redlock.using("r", 60_000, { nodeTimeout: 3000 }, async (signal) => {
+            resolve();
+            await new Promise((done) => signal.addEventListener("abort", done));
+          });
+          using.catch(() => {});
+        });
+        await begun;
+        hang();
+      },
+    ],
+  ])("settles within its own time, whatever nodeTimeout %s was given", async (_, begin) => {
+    const { time, nodes, redlock } = virtualSetting(3, { nodeTimeout: 50 });
+    const hang = () => {
+      for (const node of nodes) node.hang();
+    };
+    await time.run(begin(redlock, hang));
+    const { took } = await time.measure(redlock.quit());
+    expect(took).toBeLessThanOrEqual(100);
+    for (const node of nodes) expect(node.closed).toEqual(["close", "disconnect"]);
+  });
+
   test("with a client that fails to close settles all the same", async () => {
     const { time, nodes, redlock } = virtualSetting(3);
     nodes[0]!.close = () => Promise.reject(new Error("Connection is closed."));

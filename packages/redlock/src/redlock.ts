@@ -122,6 +122,8 @@ export interface Inside {
   readonly coordinator: Coordinator;
   /** Cancelled by `quit`. */
   readonly closed: Cancellation;
+  /** `quit` begins this work with its own, and waits for it as well before it closes the connections. */
+  atQuit(work: () => Promise<unknown>): void;
   /** `place`: which options are known there; default those of `acquire`. */
   settingsFor(options: Partial<Settings> | null | undefined, place?: Place): Settings;
   /** A handle on a hold. */
@@ -160,6 +162,8 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   #quit: Promise<void> | undefined;
   /** Cancelled by `quit`. */
   readonly #closed = new Cancellation();
+  /** What primitives that are built on it have to do when it quits. */
+  readonly #atQuit: Array<() => Promise<unknown>> = [];
   /** What `acquire` comes to: one function for all that wait. */
   readonly #lockFrom = (contest: Entered): Lock => {
     if (!contest.lease) throw contest.error;
@@ -367,7 +371,8 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
 
   /**
    * Releases every lock that is held (its signal aborts), ends every waiting `acquire` with a {@link ClosedError}, and quits the
-   * clients, as redlock 5 does. Settles within two `nodeTimeout`s, whatever the masters do; idempotent.
+   * clients, as redlock 5 does. Settles within two `nodeTimeout`s of the constructor (default: a second), whatever the
+   * masters do and whatever was given to a call; idempotent.
    */
   quit(): Promise<void> {
     this.#quit ??= this.#quitNow();
@@ -382,6 +387,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     return {
       coordinator: redlock.#coordinator,
       closed: redlock.#closed,
+      atQuit: (work) => void redlock.#atQuit.push(work),
       settingsFor: (options, place) => redlock.#settingsFor(options, place),
       lockOf: (lease, attempts) => redlock.#lockOf(lease, attempts),
       contend: async (resources, ttl, settings, signal) => {
@@ -400,16 +406,19 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     // Who still works under one of these locks is told: it is given away.
     for (const lease of held) lease.lose("quit() has given it up");
     for (const lease of held) void release(lease, this.#settings);
-    // Each acquire that was ended rolls back first, and releases that others have begun are on their way as well.
-    await Promise.allSettled(contests);
-    await this.#room?.passed;
-    await cleanUps.answered;
+    // Each of the two steps has a time of its own, whatever time was given to the calls that are waited for.
+    const time = this.#settings.nodeTimeout ?? defaultNodeTimeout;
+    await atMost(runtime, time, this.#settled(contests));
     cleanUps.stop();
-    const timeUp = new Cancellation();
-    const closed = Promise.allSettled(nodes.map((node) => node.close()));
-    void closed.then(() => timeUp.cancel(new ClosedError()));
-    await sleep(runtime, this.#settings.nodeTimeout ?? defaultNodeTimeout, timeUp);
+    await atMost(runtime, time, Promise.allSettled(nodes.map((node) => node.close())));
     for (const node of nodes) node.disconnect();
+  }
+
+  /** Each acquire that was ended rolls back first, and releases that others have begun are on their way as well. */
+  async #settled(contests: readonly Promise<unknown>[]): Promise<void> {
+    await Promise.allSettled([...contests, ...this.#atQuit.map((work) => work())]);
+    await this.#room?.passed;
+    await this.#coordinator.cleanUps.answered;
   }
 
   async #contend(
@@ -522,6 +531,13 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     checkOptions(options, place);
     return settingsFrom(this.#settings, options);
   }
+}
+
+/** Waits for `work`, which never rejects, but no longer than `time` ms. */
+async function atMost(runtime: Runtime, time: number, work: Promise<unknown>): Promise<void> {
+  const done = new Cancellation();
+  void work.then(() => done.cancel(new ClosedError()));
+  await sleep(runtime, time, done);
 }
 
 function checkSignal(signal: Partial<AbortSignal> | undefined): void {

@@ -133,6 +133,10 @@ interface Holding extends VirtualSetting {
   readonly finish: () => void;
 }
 
+function failing(): number {
+  throw new Error("this backoff fails");
+}
+
 /** A routine that holds a lock until it is told to finish. */
 async function holding(ttl: number, options: RedlockOptions = {}, own?: AcquireOptions): Promise<Holding> {
   const setting = virtualSetting(3, { nodeTimeout: Math.min(50, ttl / 4), ...options });
@@ -252,10 +256,7 @@ describe("a lock that is kept extended", () => {
   });
 
   test("goes on where the caller's backoff fails", async () => {
-    const backoff = () => {
-      throw new Error("this backoff fails");
-    };
-    const setting = await holding(3000, { backoff });
+    const setting = await holding(3000, { backoff: failing });
     for (const node of setting.nodes) node.cut();
     await setting.time.advance(2700);
     expect(setting.lock().state).toBe("unknown");
