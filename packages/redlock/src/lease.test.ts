@@ -334,6 +334,26 @@ describe("being told", () => {
     expect(client.faults).toEqual([]);
   });
 
+  test("it has ended for whoever looks while being told", async () => {
+    const { time, masters, lock, client } = await held();
+    const seen: unknown[] = [];
+    lock.signal.addEventListener("abort", () => seen.push([lock.state, lock.remaining(), lock.expiration]));
+    // At the deadline, where nothing is left; and by refusals, where there would be.
+    for (const master of masters) master.put("r", "rival");
+    await time.run(lock.verify());
+    const other = await held();
+    other.lock.signal.addEventListener("abort", () =>
+      seen.push([other.lock.state, other.lock.remaining(), other.lock.expiration]),
+    );
+    other.machine.block(5000);
+    expect(other.lock.remaining()).toBe(0);
+    expect(seen).toEqual([
+      ["lost", 0, 0],
+      ["lost", 0, 0],
+    ]);
+    expect([client.lost, other.client.lost]).toEqual([[lock], [other.lock]]);
+  });
+
   test("nobody who asked for the signal: the event comes all the same", async () => {
     const { time, client, lock } = await held();
     await time.advance(5000);

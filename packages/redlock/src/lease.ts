@@ -252,9 +252,11 @@ export class Lease implements Punctual {
 
   lose(why: string): void {
     if (this.hasEnded) return;
+    // It has ended before anybody is told: whoever is told looks.
+    this.#end = "lost";
     this.#lost = new LockLostError(this.resources, why);
     if (this.#controller) abortWith(this.#controller, this.#lost);
-    this.#endAs("lost");
+    this.#leave();
     this.coordinator.lost(this);
   }
 
@@ -309,8 +311,12 @@ export class Lease implements Punctual {
     this.#watch();
   }
 
-  #endAs(end: "lost" | "released" | "detached"): void {
+  #endAs(end: "released" | "detached"): void {
     this.#end = end;
+    this.#leave();
+  }
+
+  #leave(): void {
     this.coordinator.schedule.cancel(this.#appointment);
     this.coordinator.leases.delete(this);
     const listeners = this.#endListeners;
