@@ -16,5 +16,9 @@ export const waitTimeout = 4500;
 
 export const hotKey = "soak:hot";
 export const coldKeys: readonly string[] = Array.from({ length: 64 }, (_, index) => `soak:cold:${index}`);
+/** Many read it or one writes. */
+export const sharedKey = "soak:shared";
+export const permitsKey = "soak:permits";
+export const permits = 3;
 /** The part of all locks that is asked for on the one hot key. */
 export const hotShare = 0.4;

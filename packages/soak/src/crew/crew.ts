@@ -5,7 +5,14 @@ import type { Chronicle } from "../history/chronicle.ts";
 import { remoteOf } from "../processes/remote.ts";
 import { endProcess, startProcess } from "../processes/start.ts";
 import type { Store } from "../store/store.ts";
-import type { ConductorSide, LingerWish, Memory, TimedCall, WorkerSide } from "../worker/protocol.ts";
+import type {
+  ConductorSide,
+  Detached,
+  LingerWish,
+  Memory,
+  TimedCall,
+  WorkerSide,
+} from "../worker/protocol.ts";
 
 interface Member {
   readonly child: ChildProcess;
@@ -57,12 +64,12 @@ export class Crew implements AsyncDisposable {
       this.#chronicle.died(name);
       if (!this.#isLeaving && signal !== "SIGKILL") this.failures.push(`${name} ended: ${signal ?? code}`);
     });
-    const remote = remoteOf<WorkerSide, ConductorSide>(child, this.#side());
+    const remote = remoteOf<WorkerSide, ConductorSide>(child, this.#side(worker));
     this.#members[worker] = { child, remote };
     await remote.start({ name, urls: this.#plan.urlsFor(worker), seed: this.#plan.seed });
   }
 
-  #side(): ConductorSide {
+  #side(worker: number): ConductorSide {
     return {
       read: (hold) => {
         this.#chronicle.heard(hold, hold.grantedAt);
@@ -74,6 +81,7 @@ export class Crew implements AsyncDisposable {
         return write.accepted;
       },
       ended: (hold) => this.#chronicle.ended(hold),
+      handOn: (detached) => this.#handOn(worker, detached),
       took: (call) => {
         const before = this.furthest.get(call.name);
         if (!before || call.beyond > before.beyond) this.furthest.set(call.name, call);
@@ -81,6 +89,12 @@ export class Crew implements AsyncDisposable {
       refused: (code) => void this.refusals.set(code, (this.refusals.get(code) ?? 0) + 1),
       failed: (what) => void this.failures.push(what),
     };
+  }
+
+  /** From one worker to the next. What comes to one that is leaving, or dies, is nobody's until its ttl is over. */
+  #handOn(from: number, detached: Detached): void {
+    if (this.#isLeaving) return;
+    void this.#members[(from + 1) % this.#members.length]?.remote.resume.asEvent(detached);
   }
 
   /** Has the next holder of this worker stay with its lock; null where that cannot be. */

@@ -4,7 +4,12 @@ import { type Overlap, overlapsAmong } from "./spans.ts";
 /** When two holders of one key both believed that they held it. The holds are those of one key. */
 export function overlapsOfBelief(holds: readonly Hold[]): Overlap[] {
   return overlapsAmong(
-    holds.map((hold) => ({ id: hold.id, from: hold.grantedAt, until: endOfBelief(hold) })),
+    holds.map((hold) => ({
+      id: hold.id,
+      from: hold.grantedAt,
+      until: endOfBelief(hold),
+      share: hold.share,
+    })),
   );
 }
 

@@ -21,9 +21,14 @@ export interface Hold {
   readonly releasedAt?: number;
   /** For so long its process did not run right before it was told, ms: nobody can be told then. */
   readonly stoodStill: number;
+  /** How much of its key it takes, in {@link wholeKey}s: less than all where others may hold as well. Default: all. */
+  readonly share?: number;
   /** By how much longer than it believes the masters certainly keep its key: drift and grain, ms. */
   readonly reserve: number;
 }
+
+/** What the shares of all who hold a key at the same time may add up to. */
+export const wholeKey = 60;
 
 /** What the store was asked to do under a lock. */
 export interface Write {

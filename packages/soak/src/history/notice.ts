@@ -1,4 +1,4 @@
-import type { Hold } from "./history.ts";
+import { type Hold, wholeKey } from "./history.ts";
 
 /** How early a holder that lost its lock was told. */
 export interface Notice {
@@ -19,11 +19,15 @@ export function noticesIn(holds: readonly Hold[]): Notice[] {
   for (const [index, hold] of inOrder.entries()) {
     const { toldAt, believedUntil, reserve, stoodStill } = hold;
     if (toldAt === undefined || stoodStill > 0) continue;
-    const next = inOrder[index + 1];
+    const next = inOrder.find((other, at) => at > index && areRivals(hold, other));
     const margin = believedUntil + reserve - toldAt;
     notices.push({ hold, margin, untilNext: next && next.grantedAt - toldAt });
   }
   return notices;
+}
+
+function areRivals({ share: one = wholeKey }: Hold, { share: other = wholeKey }: Hold): boolean {
+  return one + other > wholeKey;
 }
 
 /** Whether the lock could have been another's by then, or was. */

@@ -1,6 +1,10 @@
+import { type Hold, wholeKey } from "./history.ts";
+
 /** A stretch of time on one key; two that only touch do not overlap. */
 export interface Span {
   readonly id: string;
+  /** See {@link Hold.share}. */
+  readonly share?: number | undefined;
   readonly from: number;
   readonly until: number;
 }
@@ -14,16 +18,19 @@ export interface Overlap {
   readonly lasted: number;
 }
 
-/** Each span that begins while an earlier one lasts, with the one of those that lasts longest. */
+/** Each span that begins where earlier ones leave no room for it, with the one of those that lasts longest. */
 export function overlapsAmong(spans: readonly Span[]): Overlap[] {
   const overlaps: Overlap[] = [];
-  let longest: Span | undefined;
+  let open: Span[] = [];
   for (const span of [...spans].filter(isSome).sort((a, b) => a.from - b.from || a.until - b.until)) {
-    if (longest && span.from < longest.until) {
+    open = open.filter(({ until }) => until > span.from);
+    const taken = open.reduce((sum, { share = wholeKey }) => sum + share, 0);
+    if (open.length > 0 && taken + (span.share ?? wholeKey) > wholeKey) {
+      const longest = open.reduce((a, b) => (b.until > a.until ? b : a));
       const lasted = Math.min(longest.until, span.until) - span.from;
       overlaps.push({ earlier: longest.id, later: span.id, at: span.from, lasted });
     }
-    if (!longest || span.until > longest.until) longest = span;
+    open.push(span);
   }
   return overlaps;
 }

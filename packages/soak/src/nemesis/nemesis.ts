@@ -4,7 +4,7 @@ import type { Fault, FaultName } from "../plan/fault.ts";
 import type { Mode, PlannedFault } from "../plan/plan.ts";
 import { masterCount } from "../terms.ts";
 import { Seats } from "./seats.ts";
-import { type Battlefield, strike } from "./strike.ts";
+import { type Battlefield, isRefusal, strike } from "./strike.ts";
 
 const minority = Math.floor((masterCount - 1) / 2);
 /** Workers in a bad way at once: the others must get somewhere. */
@@ -25,6 +25,8 @@ export class Nemesis {
   readonly #field: Battlefield;
   readonly #masters: Seats;
   readonly #workers: Seats = new Seats(mostWorkers);
+  /** All may refuse to write at once, each for one reason. */
+  readonly #refusing: Seats = new Seats(masterCount);
   readonly #running = new Set<Promise<void>>();
 
   constructor(field: Battlefield, mode: Mode) {
@@ -63,17 +65,19 @@ export class Nemesis {
 
   async #takeSeats(fault: Fault): Promise<() => void> {
     const worker = "worker" in fault ? [fault.worker] : [];
-    const giveBackMasters = await this.#masters.take(mastersOf(fault));
-    const giveBackWorkers = await this.#workers.take(worker);
+    const given = [
+      await this.#masters.take(mastersOf(fault)),
+      await this.#refusing.take(isRefusal(fault) ? fault.masters : []),
+      await this.#workers.take(worker),
+    ];
     return () => {
-      giveBackMasters();
-      giveBackWorkers();
+      for (const giveBack of given) giveBack();
     };
   }
 }
 
 /** The masters that everybody misses. A worker that is cut off is the only one that misses its masters. */
 function mastersOf(fault: Fault): readonly number[] {
-  if ("worker" in fault) return [];
+  if ("worker" in fault || isRefusal(fault) || fault.name === "listener") return [];
   return "masters" in fault ? fault.masters : [fault.master];
 }

@@ -4,7 +4,7 @@ import type { Redis } from "ioredis";
 import type { Crew } from "../crew/crew.ts";
 import type { Chronicle } from "../history/chronicle.ts";
 import type { LineEnds, Lines } from "../lines/lines.ts";
-import type { Fault } from "../plan/fault.ts";
+import type { Fault, RefusalName } from "../plan/fault.ts";
 import { ttl, workerCount } from "../terms.ts";
 
 /** What can be harmed. */
@@ -26,6 +26,12 @@ export async function strike(field: Battlefield, fault: Fault): Promise<void> {
       return killMaster(field.masters[fault.master]!, fault.lasts);
     case "hang-master":
       return hangMaster(field.masters[fault.master]!, fault.lasts);
+    case "full":
+    case "no-replicas":
+    case "read-only":
+      return refuseWrites(field, fault);
+    case "listener":
+      return listen(field, fault);
     case "reply-lost":
       return onLines(field, [fault], { kind: "reply-lost" }, fault.lasts);
     case "isolate-worker":
@@ -58,6 +64,65 @@ async function hangMaster(master: Master, lasts: number): Promise<void> {
   await master.hang();
   await pause(lasts);
   await master.resume();
+}
+
+/** How a master is made to refuse, and to write again. None of it loses anything that was written. */
+const refusals: Readonly<Record<RefusalName, readonly [refuse: readonly string[], heal: readonly string[]]>> =
+  {
+    full: [
+      ["CONFIG", "SET", "maxmemory", "1"],
+      ["CONFIG", "SET", "maxmemory", "0"],
+    ],
+    "no-replicas": [
+      ["CONFIG", "SET", "min-replicas-to-write", "1"],
+      ["CONFIG", "SET", "min-replicas-to-write", "0"],
+    ],
+    // Nobody is at that port.
+    "read-only": [
+      ["REPLICAOF", "127.0.0.1", "1"],
+      ["REPLICAOF", "NO", "ONE"],
+    ],
+  };
+
+export function isRefusal(fault: Fault): fault is Extract<Fault, { name: RefusalName }> {
+  return fault.name in refusals;
+}
+
+/**
+ * A holder releases the hot lock, late in its lease, to masters that refuse: its keys stay until they expire. Whoever
+ * takes the lock to be its own meanwhile stays with it for longer than that.
+ */
+async function refuseWrites(
+  { admins, crew }: Battlefield,
+  { name, worker, masters, lasts }: Extract<Fault, { name: RefusalName }>,
+): Promise<void> {
+  const [refuse, heal] = refusals[name];
+  const onMasters = ([command, ...args]: readonly string[]) =>
+    Promise.all(masters.map((master) => admins[master]!.call(command!, ...args)));
+  const others = Array.from({ length: workerCount }, (_, other) => other).filter((other) => other !== worker);
+  const haveStay = (who: readonly number[], milliseconds: number) =>
+    Promise.all(who.map((one) => crew.linger(one, { milliseconds, hot: true, careless: false })));
+  await haveStay([worker], 0.6 * ttl);
+  await pause(0.5 * ttl);
+  await onMasters(refuse);
+  void haveStay(others, 0.6 * ttl);
+  await pause(lasts);
+  await onMasters(heal);
+  void haveStay(others, 0);
+}
+
+async function listen(
+  { admins }: Battlefield,
+  { masters, lasts }: Extract<Fault, { name: "listener" }>,
+): Promise<void> {
+  const listeners = masters.map((master) => admins[master]!.duplicate());
+  for (const listener of listeners) {
+    listener.on("error", () => {});
+    // At a master that is away nobody listens.
+    listener.psubscribe("*").catch(() => {});
+  }
+  await pause(lasts);
+  for (const listener of listeners) listener.disconnect();
 }
 
 async function onLines(

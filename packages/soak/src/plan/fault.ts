@@ -6,6 +6,16 @@ export type Fault =
   | { readonly name: "kill-master"; readonly master: number; readonly lasts: number }
   /** SIGSTOP: connected, and it never answers. */
   | { readonly name: "hang-master"; readonly master: number; readonly lasts: number }
+  /** Masters refuse to write: for want of memory, of replicas, or as replicas themselves. They forget nothing. */
+  | {
+      readonly name: RefusalName;
+      /** Who releases to them. */
+      readonly worker: number;
+      readonly masters: readonly number[];
+      readonly lasts: number;
+    }
+  /** Somebody else listens to every message of these masters. */
+  | { readonly name: "listener"; readonly masters: readonly number[]; readonly lasts: number }
   /** Something with the lines from everybody to one master. */
   | {
       readonly name: LineFaultName;
@@ -49,6 +59,7 @@ export type UnsafeFault =
   /** A holder is stopped for longer than its lease, and then writes without looking. */
   | { readonly name: "careless-writer"; readonly worker: number; readonly lasts: number };
 
+export type RefusalName = "full" | "no-replicas" | "read-only";
 export type LineFaultName =
   | "cut"
   | "cut-requests"

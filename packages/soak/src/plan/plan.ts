@@ -29,7 +29,9 @@ const lineFaults: typeof cuts = [...cuts, ["reset", { kind: "reset" }]];
 const safeKinds = [
   ...(["kill", "hang", "line", "line", "line", "slow", "reply"] as const),
   ...(["isolate", "isolate", "stop", "stop", "kill-worker"] as const),
+  ...(["refuse", "refuse", "refuse", "refuse", "refuse", "refuse", "listener"] as const),
 ];
+const refusals = ["full", "no-replicas", "read-only"] as const;
 const unsafeKinds = ["amnesia", "flush", "clock", "careless"] as const;
 
 /** The faults of a seed, without end. In the safe mode only what the protocol promises to survive. */
@@ -67,6 +69,18 @@ function safeFault(random: Random): Fault {
       const masters = someMasters(random, random.integer(3, masterCount));
       return { name: "isolate-worker", worker, masters, fault, lasts: 1.3 * ttl };
     }
+    case "refuse": {
+      // Nobody forgets anything, so it may be all of them.
+      const masters = someMasters(random, random.pick([1, 3, 4, masterCount]));
+      return {
+        name: random.pick(refusals),
+        worker,
+        masters,
+        lasts: Math.round(random.logUniform(30, ttl / 2)),
+      };
+    }
+    case "listener":
+      return { name: "listener", masters: someMasters(random, random.integer(1, masterCount)), lasts };
     case "stop":
       return { name: "stop-worker", worker, holding: random.chance(0.5), lasts };
     case "kill-worker": {

@@ -1,10 +1,24 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Lock, Redlock } from "@quorlock/redlock";
+import type { Lock, Redlock, SerializedLock } from "@quorlock/redlock";
+import type { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
+import type { Semaphore } from "@quorlock/redlock/semaphore";
 import type { Random } from "@quorlock/simulation";
-import { coldKeys, hotKey, hotShare, ttl, waitTimeout } from "../terms.ts";
-import { acquireLimit, roundLimit, tryLimit } from "./limits.ts";
+import { wholeKey } from "../history/history.ts";
+import {
+  coldKeys,
+  hotKey,
+  hotShare,
+  lanesPerWorker,
+  permits,
+  permitsKey,
+  sharedKey,
+  ttl,
+  waitTimeout,
+  workerCount,
+} from "../terms.ts";
+import { acquireLimit, permitLimit, roundLimit, tryLimit } from "./limits.ts";
 import type { Lingering } from "./lingering.ts";
-import type { ConductorSide } from "./protocol.ts";
+import type { ConductorSide, Detached } from "./protocol.ts";
 import type { Stalls } from "./stalls.ts";
 import type { Stopwatch } from "./stopwatch.ts";
 import { Tenure } from "./tenure.ts";
@@ -14,8 +28,11 @@ import { type Counters, visit } from "./visit.ts";
 export interface Desk {
   readonly name: string;
   readonly redlock: Redlock;
+  readonly shared: ReadWriteLock;
+  readonly permits: Semaphore;
   readonly counters: Counters;
   readonly ended: (...args: Parameters<ConductorSide["ended"]>) => void;
+  readonly handOn: (detached: Detached) => void;
   readonly lingering: Lingering;
   readonly stalls: Stalls;
   readonly stopwatch: Stopwatch;
@@ -24,7 +41,13 @@ export interface Desk {
 }
 
 /** The ways to work under a lock, and how often each is taken. */
-const ways = ["acquire", "acquire", "try", "try", "using", "using", "extend", "several", "long"] as const;
+const ways = [
+  ...(["acquire", "acquire", "try", "try", "using", "using", "extend", "several", "long"] as const),
+  ...(["detach", "read", "read", "write", "permit"] as const),
+];
+/** Keys of one lock at most. */
+const mostKeys = 6;
+const readersShare = wholeKey / (workerCount * lanesPerWorker + 1);
 /** How long a long one takes, in leases. */
 const long = { minimum: 0.4, maximum: 1.2 };
 
@@ -41,33 +64,43 @@ export class Lane {
   /** One lock. Rejects as the client's calls do. */
   async next(): Promise<void> {
     const way = this.#random.pick(ways);
-    const [key, another] = this.#keys();
+    const key = this.#key();
     if (way === "using") await this.#using(key, () => this.#work());
     else if (way === "try") await this.#try(key);
     else if (way === "extend") await this.#extend(key);
-    else if (way === "several" && another) await this.#acquire([key, another]);
+    else if (way === "several") await this.#acquire(this.#keys(key));
+    else if (way === "detach") await this.#detach(key);
+    else if (way === "read") await this.#read();
+    else if (way === "write") await this.#write();
+    else if (way === "permit") await this.#permit();
     // Longer than a third of a lease, so that it is renewed; a hot one would keep all others waiting.
     else if (way === "long" && key !== hotKey && this.#random.chance(0.1)) await this.#long(key);
     else await this.#acquire([key]);
   }
 
-  /** One key, and with a cold one another. */
-  #keys(): [string, string?] {
-    if (this.#random.chance(hotShare)) return [hotKey];
-    const at = this.#random.integer(0, coldKeys.length - 1);
-    return [coldKeys[at]!, coldKeys[(at + 1) % coldKeys.length]!];
+  #key(): string {
+    return this.#random.chance(hotShare) ? hotKey : this.#random.pick(coldKeys);
+  }
+
+  /** Of the first cold ones, so that those who want several meet. */
+  #keys(first: string): string[] {
+    const keys = new Set([first]);
+    const count = this.#random.integer(2, mostKeys);
+    while (keys.size < count) keys.add(coldKeys[this.#random.integer(0, 2 * mostKeys)]!);
+    return [...keys];
   }
 
   #work(): Promise<unknown> {
     return this.#random.chance(0.2) ? pause(this.#random.between(0, 3)) : Promise.resolve();
   }
 
-  async #acquire(keys: readonly string[], work: () => Promise<unknown> = () => this.#work()): Promise<void> {
+  async #acquire(keys: readonly string[]): Promise<void> {
+    await this.#visitAndRelease(await this.#acquired(keys), keys, () => this.#work());
+  }
+
+  #acquired(keys: readonly string[]): Promise<Lock> {
     const { redlock, stopwatch } = this.#desk;
-    const lock = await stopwatch.time("acquire", acquireLimit, () =>
-      redlock.acquire(keys, ttl, { waitTimeout }),
-    );
-    await this.#visitAndRelease(lock, keys, work);
+    return stopwatch.time("acquire", acquireLimit, () => redlock.acquire(keys, ttl, { waitTimeout }));
   }
 
   async #try(key: string): Promise<void> {
@@ -80,12 +113,50 @@ export class Lane {
 
   async #extend(key: string): Promise<void> {
     const { redlock, stopwatch } = this.#desk;
-    const lock = await stopwatch.time("acquire", acquireLimit, () =>
-      redlock.acquire(key, ttl, { waitTimeout }),
-    );
+    const lock = await this.#acquired([key]);
     await this.#visitAndRelease(lock, [key], () =>
       stopwatch.time("extend", roundLimit, () => redlock.extend(lock, ttl, { retryCount: 0 })),
     );
+  }
+
+  /** Works under a lock and has another worker go on with it. */
+  async #detach(key: string): Promise<void> {
+    const lock = await this.#acquired([key]);
+    await this.#visit(lock, [key], () => this.#work());
+    this.#desk.handOn({ key, lock: detached(lock) });
+  }
+
+  /** Goes on with a lock that another worker has detached. */
+  async resume({ key, lock: detached }: Detached): Promise<void> {
+    const { redlock, stopwatch } = this.#desk;
+    const lock = redlock.resume(detached);
+    try {
+      await stopwatch.time("extend", roundLimit, () => redlock.extend(lock, ttl, { retryCount: 0 }));
+      await this.#visit(lock, [key], () => this.#work());
+    } finally {
+      await stopwatch.time("release", roundLimit, () => lock.release());
+    }
+  }
+
+  async #read(): Promise<void> {
+    const { shared, stopwatch } = this.#desk;
+    const lock = await stopwatch.time("read", acquireLimit, () => shared.read(ttl, { waitTimeout }));
+    await this.#visitAndRelease(lock, [sharedKey], () => this.#work(), readersShare);
+  }
+
+  async #write(): Promise<void> {
+    const { shared, stopwatch } = this.#desk;
+    const lock = await stopwatch.time("write", acquireLimit, () => shared.write(ttl, { waitTimeout }));
+    if (this.#random.chance(0.5)) return this.#visitAndRelease(lock, [sharedKey], () => this.#work());
+    await this.#visit(lock, [sharedKey], () => this.#work());
+    const reader = await stopwatch.time("downgrade", roundLimit, () => lock.downgrade());
+    await this.#visitAndRelease(reader, [sharedKey], () => this.#work(), readersShare);
+  }
+
+  async #permit(): Promise<void> {
+    const { permits: semaphore, stopwatch } = this.#desk;
+    const lock = await stopwatch.time("permit", permitLimit, () => semaphore.acquire(ttl, { waitTimeout }));
+    await this.#visitAndRelease(lock, [permitsKey], () => this.#work(), wholeKey / permits);
   }
 
   #long(key: string): Promise<void> {
@@ -107,18 +178,29 @@ export class Lane {
     }
   }
 
-  async #visitAndRelease(lock: Lock, keys: readonly string[], work: () => Promise<unknown>): Promise<void> {
+  async #visitAndRelease(
+    lock: Lock,
+    keys: readonly string[],
+    work: () => Promise<unknown>,
+    share?: number,
+  ): Promise<void> {
     try {
-      await this.#visit(lock, keys, work);
+      await this.#visit(lock, keys, work, share);
     } finally {
       await this.#desk.stopwatch.time("release", roundLimit, () => lock.release());
     }
   }
 
   /** What the holder sees is told before the release begins: of one that is killed then nothing more is heard. */
-  async #visit(lock: Lock, keys: readonly string[], work: () => Promise<unknown>): Promise<void> {
+  async #visit(
+    lock: Lock,
+    keys: readonly string[],
+    work: () => Promise<unknown>,
+    share?: number,
+  ): Promise<void> {
     const { name, stalls, counters, lingering, ended } = this.#desk;
-    const tenure = new Tenure(lock, ttl, { name: `${name}:${this.#desk.next()}`, worker: name, stalls });
+    const of = { name: `${name}:${this.#desk.next()}`, worker: name, stalls, share };
+    const tenure = new Tenure(lock, ttl, of);
     try {
       for (const key of keys) await visit(tenure, key, counters, lingering, work);
     } finally {
@@ -126,4 +208,8 @@ export class Lane {
       for (const key of keys) ended(tenure.holdOf(key));
     }
   }
+}
+
+function detached(lock: Lock): SerializedLock {
+  return JSON.parse(JSON.stringify(lock));
 }

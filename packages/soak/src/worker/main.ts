@@ -1,8 +1,18 @@
 import { Redlock, RedlockError } from "@quorlock/redlock";
+import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
+import { Semaphore } from "@quorlock/redlock/semaphore";
 import { Random } from "@quorlock/simulation";
 import { Redis } from "ioredis";
 import { parentOf } from "../processes/remote.ts";
-import { lanesPerWorker, nodeTimeout, retryDelay, retryJitter } from "../terms.ts";
+import {
+  lanesPerWorker,
+  nodeTimeout,
+  permits,
+  permitsKey,
+  retryDelay,
+  retryJitter,
+  sharedKey,
+} from "../terms.ts";
 import { type Desk, Lane } from "./lane.ts";
 import { quitLimit } from "./limits.ts";
 import { Lingering } from "./lingering.ts";
@@ -16,6 +26,9 @@ const stalls = new Stalls();
 const lingering = new Lingering();
 let redlock: Redlock;
 let lanes: Promise<unknown> = Promise.resolve();
+let visitor: Lane;
+/** Locks of others that this worker goes on with. */
+const resumed = new Set<Promise<void>>();
 const leaving = new AbortController();
 
 const conductor = parentOf<ConductorSide, WorkerSide>({
@@ -23,10 +36,18 @@ const conductor = parentOf<ConductorSide, WorkerSide>({
     redlock = connect(urls);
     await redlock.inspect("nothing");
     const desk = deskOf(name);
-    const run = (index: number) => runLane(new Lane(desk, new Random(seed, name, `lane ${index}`)));
+    const lane = (which: string) => new Lane(desk, new Random(seed, name, which));
+    visitor = lane("resumed");
+    const run = (index: number) => runLane(lane(`lane ${index}`));
     lanes = Promise.all(Array.from({ length: lanesPerWorker }, (_, index) => run(index)));
   },
   linger: (wish) => lingering.wish(wish),
+  resume(detached) {
+    if (leaving.signal.aborted) return;
+    const going = settled(visitor.resume(detached));
+    resumed.add(going);
+    void going.then(() => resumed.delete(going));
+  },
   measure() {
     global.gc?.();
     const { rss, heapUsed } = process.memoryUsage();
@@ -35,6 +56,7 @@ const conductor = parentOf<ConductorSide, WorkerSide>({
   async leave() {
     leaving.abort();
     await lanes;
+    await Promise.all(resumed);
     await stopwatch.time("quit", quitLimit, () => redlock.quit());
   },
 });
@@ -63,6 +85,8 @@ function deskOf(name: string): Desk {
   return {
     name,
     redlock,
+    shared: new ReadWriteLock(redlock, sharedKey),
+    permits: new Semaphore(redlock, permitsKey, permits),
     stalls,
     stopwatch,
     lingering,
@@ -71,6 +95,7 @@ function deskOf(name: string): Desk {
       write: (write, deadline) => conductor.write(write, deadline),
     },
     ended: (hold) => void conductor.ended.asEvent(hold),
+    handOn: (detached) => void conductor.handOn.asEvent(detached),
     next: () => {
       locks += 1;
       return locks;
@@ -79,12 +104,15 @@ function deskOf(name: string): Desk {
 }
 
 async function runLane(lane: Lane): Promise<void> {
-  while (!leaving.signal.aborted) {
-    try {
-      await lane.next();
-    } catch (error) {
-      if (error instanceof RedlockError) void conductor.refused.asEvent(error.code);
-      else void conductor.failed.asEvent(`a call failed: ${String(error)}`);
-    }
+  while (!leaving.signal.aborted) await settled(lane.next());
+}
+
+/** An error that is an answer is counted; another should not be. */
+async function settled(work: Promise<void>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    if (error instanceof RedlockError) void conductor.refused.asEvent(error.code);
+    else void conductor.failed.asEvent(`a call failed: ${String(error)}`);
   }
 }

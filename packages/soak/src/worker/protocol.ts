@@ -1,3 +1,4 @@
+import type { SerializedLock } from "@quorlock/redlock";
 import type { Hold, Write } from "../history/history.ts";
 
 /** What the conductor offers its workers: the store, and an ear. */
@@ -8,12 +9,20 @@ export interface ConductorSide {
   write(write: Draft, deadline: number | undefined): boolean;
   /** The hold is over, or about to be released. */
   ended(hold: Hold): void;
+  /** Has another worker go on with a lock. */
+  handOn(detached: Detached): void;
   /** The call that came closest to its limit so far, or went furthest beyond it. */
   took(call: TimedCall): void;
   /** An error that is an answer: who is contended for or cut off hears such. */
   refused(code: string): void;
   /** Something that should never happen, {@link unhandledRejection} for one. */
   failed(what: string): void;
+}
+
+/** A lock that nobody holds for the moment: whoever resumes it does. */
+export interface Detached {
+  readonly key: string;
+  readonly lock: SerializedLock;
 }
 
 /** How the account of a rejection begins that nobody has handled. */
@@ -35,6 +44,8 @@ export interface WorkerSide {
   start(assignment: Assignment): Promise<void>;
   /** Has the next holder stay; resolves with its hold when it does, with null where nobody came by in time. */
   linger(wish: LingerWish): Promise<string | null>;
+  /** Goes on with what another worker has detached. */
+  resume(detached: Detached): void;
   /** After a garbage collection. */
   measure(): Memory;
   /** Ends what is under way, and its Redlock. */

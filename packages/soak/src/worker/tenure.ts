@@ -14,18 +14,24 @@ export class Tenure {
   readonly #worker: string;
   readonly #ttl: number;
   readonly #stalls: Stalls;
+  readonly #share: number | undefined;
   readonly #grantedAt: number;
   #stoodStill = 0;
   #believedUntil: number;
   #toldAt: number | undefined;
   #releasedAt: number | undefined;
 
-  constructor(lock: Lock, ttl: number, of: { name: string; worker: string; stalls: Stalls }) {
+  constructor(
+    lock: Lock,
+    ttl: number,
+    of: { name: string; worker: string; stalls: Stalls; share?: number | undefined },
+  ) {
     this.lock = lock;
     this.#ttl = ttl;
     this.#name = of.name;
     this.#worker = of.worker;
     this.#stalls = of.stalls;
+    this.#share = of.share;
     this.#grantedAt = now();
     this.#believedUntil = this.#grantedAt;
     this.look();
@@ -62,6 +68,7 @@ export class Tenure {
       believedUntil: this.#believedUntil,
       stoodStill: this.#stoodStill,
       reserve: reserveOf(this.#ttl),
+      ...(this.#share === undefined ? {} : { share: this.#share }),
       ...(this.#toldAt === undefined ? {} : { toldAt: this.#toldAt }),
       ...(this.#releasedAt === undefined ? {} : { releasedAt: this.#releasedAt }),
     };
