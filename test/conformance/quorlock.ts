@@ -1,4 +1,5 @@
 import { type Lock, Redlock, type RedlockOptions, systemRuntime } from "@quorlock/redlock";
+import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
 import { Semaphore } from "@quorlock/redlock/semaphore";
 import { Redis } from "ioredis";
 import { connected, cut } from "./clients.ts";
@@ -21,11 +22,13 @@ export const quorlock: Library = {
 };
 
 function settingsFrom(options: SubjectOptions): RedlockOptions {
-  const { retryCount, retryDelay, extensionThreshold, wallClock } = options;
+  const { retryCount, retryDelay, extensionThreshold, wallClock, clockWatch, reentrant } = options;
   return {
     ...(retryCount !== undefined && { retryCount }),
     ...(retryDelay !== undefined && { retryDelay, retryJitter: 0 }),
     ...(extensionThreshold !== undefined && { automaticExtensionThreshold: extensionThreshold }),
+    ...(clockWatch && { clockWatch: { exclude: true } }),
+    ...(reentrant !== undefined && { reentrant }),
     ...(wallClock !== undefined && { runtime: { ...systemRuntime, wall: wallClock } }),
   };
 }
@@ -43,7 +46,11 @@ class QuorlockSubject implements Subject {
     return heldOf(await this.#redlock.acquire(resource, ttl));
   }
 
-  using<T>(resource: string, ttl: number, routine: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  using<T>(
+    resource: string,
+    ttl: number,
+    routine: (signal: AbortSignal, lock?: unknown) => Promise<T>,
+  ): Promise<T> {
     return this.#redlock.using(resource, ttl, routine);
   }
 
@@ -58,6 +65,18 @@ class QuorlockSubject implements Subject {
   async permit(resource: string, limit: number, ttl: number): Promise<(() => Promise<unknown>) | undefined> {
     const lock = await new Semaphore(this.#redlock, resource, limit).tryAcquire(ttl);
     return lock ? () => lock.release() : undefined;
+  }
+
+  async detach(held: Held): Promise<string> {
+    return JSON.stringify(await (held.lock as Lock).detach());
+  }
+
+  async resume(detached: string, ttl: number): Promise<Held> {
+    return heldOf(await this.#redlock.resume(JSON.parse(detached)).extend(ttl));
+  }
+
+  async write(resource: string, ttl: number): Promise<Held> {
+    return heldOf(await new ReadWriteLock(this.#redlock, resource).write(ttl));
   }
 
   async select(database: number): Promise<void> {

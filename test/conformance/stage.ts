@@ -87,6 +87,23 @@ export class Stage implements AsyncDisposable {
     return monitor;
   }
 
+  /** Until somebody stands in the queue of each master, where the library has such; else for a while. */
+  async untilQueued(): Promise<void> {
+    const queue = `quorlock:queue:{${this.resource}}`;
+    await polled(async () => {
+      const there = await Promise.all(this.#lookers.map((redis) => redis.exists(queue)));
+      return there.every(Boolean) ? true : undefined;
+    }, 1000);
+  }
+
+  /** Until every master's key holds `token`. */
+  async untilAll(token: string): Promise<void> {
+    await polled(async () => {
+      const tokens = await this.tokens();
+      return tokens.every((one) => one === token) ? true : undefined;
+    }, 1000);
+  }
+
   /** Each master's key; `undefined` where there is none, or one that is no lock. */
   tokens(resource: string = this.resource): Promise<ReadonlyArray<string | undefined>> {
     const get = (redis: Redis) => redis.get(resource).catch(() => null);
@@ -135,6 +152,11 @@ export class Stage implements AsyncDisposable {
           .exec(),
       ),
     );
+  }
+
+  /** Has these masters execute a command. */
+  async tell(indexes: readonly number[], command: string, ...args: readonly string[]): Promise<void> {
+    await Promise.all(indexes.map((index) => this.#lookers[index]!.call(command, ...args)));
   }
 
   async remove(resource: string = this.resource): Promise<void> {

@@ -5,13 +5,26 @@
 export interface Subject {
   /** Locks `resource` for `ttl` ms, or rejects. */
   acquire(resource: string, ttl: number): Promise<Held>;
-  /** Holds `resource`, kept extended, while `routine` runs; its signal aborts when the lock is lost. */
-  using<T>(resource: string, ttl: number, routine: (signal: AbortSignal) => Promise<T>): Promise<T>;
+  /**
+   * Holds `resource`, kept extended, while `routine` runs; its signal aborts when the lock is lost. `lock` is the library's
+   * own object, where it gives one to the routine.
+   */
+  using<T>(
+    resource: string,
+    ttl: number,
+    routine: (signal: AbortSignal, lock?: unknown) => Promise<T>,
+  ): Promise<T>;
   /** `ttl` ms more from now; resolves to the lock to go on with, which in some libraries is a new one. */
   extend(held: Held, ttl: number): Promise<Held>;
   release(held: Held): Promise<unknown>;
   /** One of `limit` permits, tried for once: how to give it back, or `undefined` where none is left. */
   permit(resource: string, limit: number, ttl: number): Promise<(() => Promise<unknown>) | undefined>;
+  /** Gives a lock away, as text that travels. */
+  detach?(held: Held): Promise<string>;
+  /** Goes on, for `ttl` ms, with a lock that was given away. */
+  resume?(detached: string, ttl: number): Promise<Held>;
+  /** A lock to write, where many may read. Its key is `writeKeyOf(resource)`. */
+  write?(resource: string, ttl: number): Promise<Held>;
   /** Switches the database of the clients that the library was given, at run time. */
   select(database: number): Promise<void>;
   /** What the library reports as a fault. */
@@ -46,6 +59,10 @@ export interface SubjectOptions {
   readonly database?: number;
   /** Stands in for the wall clock of the holder's machine: ms since the epoch. */
   readonly wallClock?: () => number;
+  /** Where the library can: masters whose clocks are set are left out. */
+  readonly clockWatch?: boolean;
+  /** Where the library can: who holds a lock may take it again. */
+  readonly reentrant?: boolean;
 }
 
 export interface Library {
@@ -68,6 +85,16 @@ export const quitLimit = 2000;
 /** A library that has no such call cannot fail at it: the table says so, and why, instead of a verdict. */
 export class NotOfferedError extends Error {
   override readonly name = "NotOfferedError";
+}
+
+/** A call that only some libraries have. */
+export function offered<K extends "detach" | "resume" | "write">(
+  subject: Subject,
+  name: K,
+): NonNullable<Subject[K]> {
+  const call = subject[name];
+  if (!call) throw new NotOfferedError(`no such call: ${name}`);
+  return call.bind(subject) as NonNullable<Subject[K]>;
 }
 
 /** For a call of {@link Subject} that a library has not: rejects with the reason. */

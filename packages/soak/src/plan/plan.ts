@@ -12,7 +12,7 @@ export interface PlannedFault {
 }
 
 /** The mean time between two faults, ms. */
-const meanGap = { safe: 1800, unsafe: 1200 } as const;
+const meanGap = { safe: 1200, unsafe: 1200 } as const;
 /** These are never killed: their memory is measured from the beginning to the end. */
 export const immortalWorkers: readonly number[] = [0, 1];
 

@@ -1,0 +1,108 @@
+import { inspect } from "node:util";
+import { type Case, verdict } from "../case.ts";
+import { inWords, outcomeOf, polled } from "../outcome.ts";
+import { NotOfferedError, offered } from "../subject.ts";
+
+const patient = { retryCount: 100, retryDelay: 50 };
+const longTtl = 30_000;
+
+const givenAway: readonly Case[] = [
+  {
+    row: 24,
+    situation:
+      "a lock that was waited for is given away, and its giver lives on: what it hears late takes nothing back",
+    bound:
+      "the receiver's token stays on all three masters for a second after the giver, whose own lease is over, has heard " +
+      "of a master's late grant",
+    masters: 3,
+    async run(stage) {
+      const path = await stage.path();
+      const [holder, giver, receiver] = await Promise.all([
+        stage.open(),
+        stage.open(path, patient),
+        stage.open(),
+      ]);
+      const held = await holder!.acquire(stage.resource, longTtl);
+      const waiting = giver!.acquire(stage.resource, 800);
+      await stage.untilQueued();
+      path[2]!.hold("replies");
+      await holder!.release(held);
+      const given = await waiting;
+      const detached = await offered(giver!, "detach")(given);
+      const resumed = await offered(receiver!, "resume")(detached, longTtl);
+      await stage.untilAll(resumed.token);
+      // The giver's own lease is over.
+      await polled(async () => (given.remaining() <= 0 ? true : undefined), 2000);
+      await outcomeOf(() => new Promise(() => {}), 800);
+      path[2]!.release("replies");
+      const taken = await polled(async () => {
+        const tokens = await stage.tokens();
+        return tokens.some((token) => token !== resumed.token) ? tokens : undefined;
+      }, 1000);
+      return verdict(taken ? "a vote was taken back" : "every vote stands", {
+        "nothing taken back": taken === undefined,
+        "the receiver holds": resumed.isValid(),
+      });
+    },
+  },
+  {
+    row: 24,
+    situation: "a lock is given away while others wait in the giver's process: they have it when it is free",
+    bound:
+      "the next one is granted within 1000 ms of the receiver's release: everybody who waits stands in the masters' " +
+      "queues, or asks again soon",
+    masters: 3,
+    async run(stage) {
+      const [holder, giver, receiver] = await Promise.all([
+        stage.open(),
+        stage.open(undefined, patient),
+        stage.open(),
+      ]);
+      const held = await holder!.acquire(stage.resource, longTtl);
+      const waiting = [1, 2].map(() => giver!.acquire(stage.resource, longTtl));
+      await stage.untilQueued();
+      await holder!.release(held);
+      const detached = await offered(giver!, "detach")(await waiting[0]!);
+      const resumed = await offered(receiver!, "resume")(detached, longTtl);
+      await receiver!.release(resumed);
+      const next = await outcomeOf(() => waiting[1]!, 15_000);
+      return verdict(`the next one ${inWords(next)}`, {
+        "granted within 1000 ms": next.kind === "resolved" && next.after < 1000,
+      });
+    },
+  },
+];
+
+/** What others may do with a lock. */
+export const detached: readonly Case[] = [
+  ...givenAway,
+  {
+    row: 25,
+    situation:
+      "the lock is logged inside `using`, as JSON and as a console shows it: it goes on, and is no secret",
+    bound:
+      "held for three times its ttl of 1000 ms after that, released at the end, and its token is not in the log: " +
+      "whoever reads a log must not be able to release",
+    masters: 3,
+    mostlyWaits: true,
+    async run(stage) {
+      const subject = await stage.open();
+      let log = "";
+      let isLost = false;
+      const [token] = await subject.using(stage.resource, 1000, async (signal, lock) => {
+        if (lock === undefined) throw new NotOfferedError("the routine is not given the lock");
+        log = `${JSON.stringify({ lock })} ${inspect({ lock }, { depth: 10 })}`;
+        const tokens = await stage.tokens();
+        await outcomeOf(() => new Promise((resolve) => signal.addEventListener("abort", resolve)), 3000);
+        isLost = signal.aborted || (await stage.tokens()).filter((one) => one === tokens[0]).length < 2;
+        return tokens;
+      });
+      const gone = await stage.untilNoKeys(500);
+      return verdict(`log of ${log.length} characters, ${isLost ? "lost" : "held"}`, {
+        "goes on": !isLost,
+        released: gone !== undefined,
+        "no token in the log": token !== undefined && !log.includes(token),
+      });
+    },
+  },
+];

@@ -1,0 +1,81 @@
+import { startMasters } from "@quorlock/testbed";
+import { type Case, type Verdict, verdict } from "../case.ts";
+import { inWords, outcomeOf, polled } from "../outcome.ts";
+import { Stage } from "../stage.ts";
+
+const ttl = 1500;
+const patient = { retryCount: 100, retryDelay: 50 };
+const every = [0, 1, 2];
+
+/** Ways in which a master answers and refuses to write, and how it is well again. */
+const ways: ReadonlyArray<readonly [what: string, refuse: readonly string[], heal: readonly string[]]> = [
+  ["out of memory", ["CONFIG", "SET", "maxmemory", "1"], ["CONFIG", "SET", "maxmemory", "0"]],
+  [
+    "without replicas",
+    ["CONFIG", "SET", "min-replicas-to-write", "1"],
+    ["CONFIG", "SET", "min-replicas-to-write", "0"],
+  ],
+  ["read-only", ["REPLICAOF", "127.0.0.1", "1"], ["REPLICAOF", "NO", "ONE"]],
+];
+
+/** The keys of `token` live for less than `milliseconds`. */
+async function untilLate(stage: Stage, token: string, milliseconds: number): Promise<void> {
+  await polled(async () => {
+    const left = await stage.lifetimes(token);
+    return left.every((one) => one < milliseconds) ? true : undefined;
+  }, ttl);
+}
+
+/** Late in a lease its holder releases to masters that refuse, while another waits; then they write again. */
+async function releaseToRefusing(
+  stage: Stage,
+  [refuse, heal]: readonly [readonly string[], readonly string[]],
+): Promise<Verdict> {
+  const [holder, waiter, rival] = await Promise.all([1, 2, 3].map(() => stage.open(undefined, patient)));
+  const held = await holder!.acquire(stage.resource, ttl);
+  await untilLate(stage, held.token, 700);
+  let standing = 0;
+  const waiting = outcomeOf(async () => {
+    const granted = await waiter!.acquire(stage.resource, ttl);
+    standing = (await stage.tokens()).filter((token) => token === granted.token).length;
+    return granted;
+  }, 6000);
+  await untilLate(stage, held.token, 500);
+  await stage.tell(every, ...(refuse as [string, ...string[]]));
+  const released = await outcomeOf(() => holder!.release(held), 3000);
+  await untilLate(stage, held.token, 300);
+  await stage.tell(every, ...(heal as [string, ...string[]]));
+  const granted = await waiting;
+  if (granted.kind !== "resolved") return verdict(inWords(granted), { granted: false });
+  let isSecond = false;
+  const other = await outcomeOf(async () => {
+    await rival!.acquire(stage.resource, ttl);
+    isSecond = granted.value.isValid();
+  }, 6000);
+  const words =
+    `release ${inWords(released)}; the waiter ${inWords(granted)}, with its token on ${standing} masters; ` +
+    `another ${inWords(other)}${isSecond ? ", while the waiter held it" : ""}`;
+  return verdict(words, {
+    "its keys stood on a majority": standing >= stage.quorum,
+    "the other was granted": other.kind === "resolved",
+    "never two": !isSecond,
+  });
+}
+
+/** Masters that answer, and write nothing. */
+export const refusals: readonly Case[] = ways.map(
+  ([what, refuse, heal]): Case => ({
+    row: 23,
+    situation: `released to masters that are ${what} for a moment, before one that waits: never two holders`,
+    bound:
+      "whoever is granted the lock has its token on two of three masters then, and nobody else is granted it while it " +
+      "is valid",
+    masters: 1,
+    async run({ library }) {
+      // Of its own: nobody else is to be refused.
+      await using masters = await startMasters(3, { say: () => {} });
+      await using stage = await Stage.set(library, masters.list);
+      return await releaseToRefusing(stage, [refuse, heal]);
+    },
+  }),
+);
