@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Lock, Redlock, SerializedLock } from "@quorlock/redlock";
+import type { Lock, Redlock } from "@quorlock/redlock";
 import type { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
 import type { Semaphore } from "@quorlock/redlock/semaphore";
 import type { Random } from "@quorlock/simulation";
@@ -123,7 +123,7 @@ export class Lane {
   async #detach(key: string): Promise<void> {
     const lock = await this.#acquired([key]);
     await this.#visit(lock, [key], () => this.#work());
-    this.#desk.handOn({ key, lock: detached(lock) });
+    this.#desk.handOn({ key, lock: await lock.detach() });
   }
 
   /** Goes on with a lock that another worker has detached. */
@@ -208,8 +208,4 @@ export class Lane {
       for (const key of keys) ended(tenure.holdOf(key));
     }
   }
-}
-
-function detached(lock: Lock): SerializedLock {
-  return JSON.parse(JSON.stringify(lock));
 }

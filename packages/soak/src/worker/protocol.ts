@@ -1,4 +1,4 @@
-import type { SerializedLock } from "@quorlock/redlock";
+import type { DetachedLock } from "@quorlock/redlock";
 import type { Hold, Write } from "../history/history.ts";
 
 /** What the conductor offers its workers: the store, and an ear. */
@@ -22,7 +22,7 @@ export interface ConductorSide {
 /** A lock that nobody holds for the moment: whoever resumes it does. */
 export interface Detached {
   readonly key: string;
-  readonly lock: SerializedLock;
+  readonly lock: DetachedLock;
 }
 
 /** How the account of a rejection begins that nobody has handled. */
