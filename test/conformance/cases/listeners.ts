@@ -21,7 +21,7 @@ export const listeners: readonly Case[] = [
         inside -= 1;
       };
       let called!: (settled: Promise<unknown>) => void;
-      const intrusion = new Promise<Promise<unknown>>((resolve) => {
+      const intrusion = new Promise<unknown>((resolve) => {
         called = resolve;
       });
       subject.onFault(() => called(subject.using(stage.resource, 5000, () => work()).catch(() => {})));
@@ -32,9 +32,7 @@ export const listeners: readonly Case[] = [
       await subject.using(stage.resource, 5000, () =>
         work(async () => {
           await subject.acquire(spoilt, 5000).catch(() => {});
-          const outcome = await outcomeOf(async () => {
-            await await intrusion;
-          }, 2000);
+          const outcome = await outcomeOf(() => intrusion, 2000);
           intruded = outcome.kind === "resolved";
         }),
       );

@@ -1,9 +1,9 @@
-import { type Hold, wholeKey } from "./history.ts";
+import { wholeKey } from "./history.ts";
 
 /** A stretch of time on one key; two that only touch do not overlap. */
 export interface Span {
   readonly id: string;
-  /** See {@link Hold.share}. */
+  /** See `Hold.share`. */
   readonly share?: number | undefined;
   readonly from: number;
   readonly until: number;
