@@ -1,0 +1,169 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import * as redlock from "@quorlock/redlock";
+import { readWriteScripts } from "@quorlock/redlock/read-write-lock";
+import { describe, expect, test } from "vitest";
+import { type Command, Paths } from "./paths.ts";
+
+/** Every script of the client. One that is missing here fails the first test. */
+const scripts: Readonly<Record<string, redlock.Script>> = {
+  claim: redlock.claimScript,
+  enrol: redlock.enrolScript,
+  release: redlock.releaseScript,
+  leave: redlock.leaveScript,
+  "guarded claim": redlock.guardedClaimScript,
+  "guarded leave": redlock.guardedLeaveScript,
+  batch: redlock.batchScript,
+  read: readWriteScripts.read,
+  write: readWriteScripts.write,
+  "readers-writer release": readWriteScripts.release,
+  withdraw: readWriteScripts.withdraw,
+};
+
+/** Those that claim a key for somebody who may have a claim on it already. */
+const claims = ["claim", "guarded claim", "read", "write"] as const;
+
+const reads = ["GET", "MGET", "EXISTS", "PTTL", "TIME", "INFO", "PUBSUB", "ZCARD", "ZRANGE", "ZSCORE"];
+const sets = ["SET", "ZADD"];
+const removals = ["DEL", "ZREM"];
+const otherWrites = ["PEXPIRE", "ZREMRANGEBYSCORE"];
+const writes = [...sets, ...removals, ...otherWrites];
+
+/** What `track` makes of each script, on every path. */
+function walk<State>(
+  source: string,
+  start: State,
+  track: (state: State, command: Command, path: readonly string[]) => State,
+): void {
+  new Paths(source, { start, execute: track }).explore();
+}
+
+/** The ways to a message on which nothing was written before. */
+function messagesBeforeWrites(source: string): string[] {
+  const found = new Set<string>();
+  walk(source, { hasWritten: false }, ({ hasWritten }, { name }, path) => {
+    if (name === "PUBLISH" && !hasWritten) found.add([...path, name].join(", "));
+    return { hasWritten: hasWritten || writes.includes(name) };
+  });
+  return [...found];
+}
+
+/** The ways to a message on which no key was set for it: since the message before, and since a key was given up. */
+function messagesAboutNothing(source: string): string[] {
+  const found = new Set<string>();
+  walk(source, { isSet: false }, ({ isSet }, { name, args }, path) => {
+    if (name === "PUBLISH" && !isSet) found.add([...path, name].join(", "));
+    if (sets.includes(name)) return { isSet: true };
+    // (What is named by a text is no lock.)
+    const isGivenUp = name === "DEL" && !args[0]?.startsWith('"');
+    return { isSet: isSet && !isGivenUp && name !== "PUBLISH" };
+  });
+  return [...found];
+}
+
+/** The ways to a claim on which an older one was removed before. */
+function removalsBeforeClaims(source: string): string[] {
+  const found = new Set<string>();
+  walk(source, { hasRemoved: false }, ({ hasRemoved }, { name }, path) => {
+    if (sets.includes(name) && hasRemoved) found.add([...path, name].join(", "));
+    return { hasRemoved: hasRemoved || removals.includes(name) };
+  });
+  return [...found];
+}
+
+/** Which command can come next behind which, from "begin" on. */
+function successors(source: string): ReadonlyMap<string, ReadonlySet<string>> {
+  const next = new Map<string, Set<string>>();
+  walk(source, { last: "begin" }, ({ last }, { name }) => {
+    next.set(last, (next.get(last) ?? new Set()).add(name));
+    return { last: name };
+  });
+  return next;
+}
+
+/** The order of a script's commands, for people. */
+function listing(source: string): string {
+  const lines = [...successors(source)].map(([last, next]) => `${last} -> ${[...next].sort().join(" ")}`);
+  return ["commands, and what can come next behind them:", ...lines].join("\n");
+}
+
+test("every script of the client is listed", () => {
+  const folder = resolve(import.meta.dirname, "../../packages/redlock/src");
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  const sources = files.filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"));
+  const digests = sources.flatMap((name) => [
+    ...readFileSync(join(folder, name), "utf8").matchAll(/\b[0-9a-f]{40}\b/g),
+  ]);
+  expect(digests.map(([digest]) => digest).sort()).toEqual(
+    Object.values(scripts)
+      .map(({ sha1 }) => sha1)
+      .sort(),
+  );
+});
+
+describe.each(Object.entries(scripts))("%s", (_, { source }) => {
+  test("runs commands that are known, in an order that can be told", () => {
+    const order = successors(source);
+    for (const followers of order.values())
+      for (const command of followers) expect([...reads, ...writes, "PUBLISH"]).toContain(command);
+    expect(order.get("begin")?.size).toBeGreaterThan(0);
+  });
+
+  // Redis refuses a script's first write alone (OOM, MISCONF, NOREPLICAS, READONLY): behind one that was executed
+  // no other is. A message is no write, and goes out whatever the state of the master.
+  test("says nothing before the first write was executed", () => {
+    expect(messagesBeforeWrites(source), listing(source)).toEqual([]);
+  });
+
+  test("says of a key what the key says already", () => {
+    expect(messagesAboutNothing(source), listing(source)).toEqual([]);
+  });
+});
+
+test.each(claims)("%s removes nothing before the new claim is written", (name) => {
+  const { source } = scripts[name]!;
+  expect(removalsBeforeClaims(source), listing(source)).toEqual([]);
+});
+
+const call = "local call = redis.call\n";
+
+test.each([
+  ["straight on", 'call("SET", k, v) call("PUBLISH", c, m)', 0],
+  ["the other way round", 'call("PUBLISH", c, m) call("SET", k, v)', 1],
+  ["where a condition does not hold", 'if a then call("SET", k, v) end call("PUBLISH", c, m)', 1],
+  ["in either branch", 'if a then call("SET", k, v) else call("DEL", k) end call("PUBLISH", c, m)', 0],
+  ["behind a return", 'if a then return 1 end call("SET", k, v) call("PUBLISH", c, m)', 0],
+  ["behind an and", 'local done = a and call("SET", k, v) call("PUBLISH", c, m)', 1],
+  [
+    "behind a loop that may not run",
+    'for _, k in ipairs(ks) do call("SET", k, v) end call("PUBLISH", c, m)',
+    1,
+  ],
+  [
+    "behind a loop that is left early",
+    'while true do if a then break end call("SET", k, v) end call("PUBLISH", c, m)',
+    1,
+  ],
+  ["behind a refusal that is caught", 'redis.pcall("SET", k, v) call("PUBLISH", c, m)', 1],
+  [
+    "behind a function whose failure is caught",
+    'local function set() call("SET", k, v) end pcall(set) call("PUBLISH", c, m)',
+    1,
+  ],
+  ["behind a function", 'local function set() call("SET", k, v) end set() call("PUBLISH", c, m)', 0],
+  [
+    "inside a function, behind an error",
+    'local function say() error("no") end say() call("PUBLISH", c, m)',
+    0,
+  ],
+])("a message %s", (_, source, found) => {
+  expect(messagesBeforeWrites(call + source)).toHaveLength(found);
+});
+
+test.each([
+  ["a command without a name", "call(name, k)"],
+  ["a function that is not there", "unheard(k)"],
+  ["a function that is a value", 'local f = function() call("SET", k, v) end'],
+])("%s is not understood", (_, source) => {
+  expect(() => successors(call + source)).toThrow();
+});
