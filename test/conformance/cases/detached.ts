@@ -59,7 +59,8 @@ const givenAway: readonly Case[] = [
         stage.open(),
       ]);
       const held = await holder.acquire(stage.resource, longTtl);
-      const waiting = [1, 2].map(() => giver.acquire(stage.resource, longTtl));
+      const acquire = () => giver.acquire(stage.resource, longTtl);
+      const waiting = [acquire(), acquire()] as const;
       await stage.untilQueued();
       await holder.release(held);
       const detached = await offered(giver, "detach")(await waiting[0]);
