@@ -14,7 +14,7 @@ for (const [version, make] of [
     `ioredis ${version}, Cluster`,
     ioredisDriver({
       config,
-      pushes: false,
+      keepsQueues: false,
       keepsCounters: false,
       // The cluster tells its clients where its masters are: the proxy has to be put in between there as well.
       client: (port, master) => make(port, { [`127.0.0.1:${master.port}`]: { host: "127.0.0.1", port } }),

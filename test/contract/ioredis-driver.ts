@@ -20,6 +20,8 @@ export interface IoredisDriverOptions {
   queue?: boolean;
   /** Whether the masters can be listened to. Default true. */
   pushes?: boolean;
+  /** Whether the masters can keep queues at all. Default true. */
+  keepsQueues?: boolean;
   /** Default true. */
   scripts?: boolean;
   /** Whether its nodes store fencing tokens. Default true; never without scripts. */
@@ -32,10 +34,10 @@ export interface IoredisDriverOptions {
 
 /** Nodes of ioredis clients, each through a proxy to one master of its own. */
 export function ioredisDriver(options: IoredisDriverOptions): DriverMaker {
-  const { scripts = true, queue = true, pushes = true, keepsCounters = true } = options;
+  const { scripts = true, queue = true, pushes = true, keepsQueues = true, keepsCounters = true } = options;
   const listens = pushes ? "pushes" : "heartbeats";
   return Object.assign(() => startDriver(options), {
-    queue: scripts && queue ? listens : "none",
+    queue: scripts && queue && keepsQueues ? listens : "none",
     keepsCounters: scripts && keepsCounters,
   } as const);
 }
@@ -84,7 +86,7 @@ function viewOf(admin: Redis, keyPrefix: string): MasterView {
     },
     place: (resource, waiter) => {
       const key = keyPrefix + resource;
-      return admin.pttl(`quorlock:queue:${key.includes("{") ? `tagged:${key}` : `{${key}}`}:${waiter}`);
+      return admin.pttl(`quorlock:queue:{${key}}:${waiter}`);
     },
     async listeners(channel) {
       return Number((await admin.pubsub("NUMSUB", channel))[1]);

@@ -14,6 +14,13 @@ export interface Listener {
   listening(): void;
 }
 
+/** A place in the order of arrival. */
+export interface Ticket {
+  readonly drawn: number;
+  /** Drawn by this client's clock alone. */
+  readonly isBlind: boolean;
+}
+
 /** What one who has left wanted. */
 export interface Departed {
   readonly resources: readonly string[];
@@ -32,8 +39,12 @@ export class HandOvers {
   readonly #listeners = new Map<string, Listener>();
   readonly #departed = new Map<string, Departed>();
   #opened: Promise<void> | undefined;
-  /** The largest ticket that was seen anywhere. */
+  /** The largest ticket that was drawn, or seen anywhere. */
   #latest = 0;
+  /** Whether the queue of any resource was seen. */
+  #hasSeen = false;
+  /** Added to the tickets that were drawn before. */
+  #shift = 0;
 
   constructor(coordinator: Coordinator) {
     this.#coordinator = coordinator;
@@ -76,15 +87,31 @@ export class HandOvers {
     this.#listeners.delete(waiter);
   }
 
-  saw(ticket: number): void {
-    this.#latest = Math.max(this.#latest, ticket);
+  /**
+   * The masters' queues were seen from the place of `ticket`: `latest` is the largest ticket there, 0 for none. Returns
+   * whether the ticket counts as a larger one from now on.
+   */
+  saw(ticket: Ticket, latest: number): boolean {
+    const isAhead = ticket.isBlind && !this.#hasSeen && latest > this.valueOf(ticket);
+    if (isAhead) this.#shift = latest + 1 - ticket.drawn;
+    this.#hasSeen = true;
+    this.#latest = Math.max(this.#latest, latest);
+    return isAhead;
   }
 
-  /** The ticket of one who arrives now: behind all that were seen, or slow clocks would go first (PROTOCOL 14.15). */
-  nextTicket(wall: number): number {
-    const ticket = Math.max(Math.floor(wall), this.#latest + 1);
-    this.saw(ticket);
-    return ticket;
+  /**
+   * The ticket of one that arrives now: behind all that were seen, or slow clocks would go first (PROTOCOL 14.15). Before
+   * any was seen, a clock is all there is: what the first look at a queue shows it to lack is added to all of these.
+   */
+  nextTicket(wall: number): Ticket {
+    const drawn = Math.max(Math.floor(wall), this.#latest + 1);
+    this.#latest = drawn;
+    return { drawn, isBlind: !this.#hasSeen };
+  }
+
+  /** What a ticket counts as in the queues. */
+  valueOf({ drawn, isBlind }: Ticket): number {
+    return isBlind ? drawn + this.#shift : drawn;
   }
 
   async #listen(): Promise<void> {

@@ -24,7 +24,10 @@ import { systemRuntime } from "./system.ts";
 export interface ScriptedNodeOptions {
   /** Whether what is asked for while the master has not answered yet is sent together. Default true. */
   readonly groupCommit?: boolean;
-  /** Whether the master keeps queues for those who wait. Default true. */
+  /**
+   * Whether the master keeps queues for those who wait. Default true. A Cluster keeps none: while a slot moves, a key may
+   * be on one master and its queue on the other, and MIGRATE fails where both have one.
+   */
   readonly queue?: boolean;
   /** Told what is a fault of no round. Default: nobody. */
   readonly onFault?: (error: NodeError) => void;
@@ -54,7 +57,8 @@ export class ScriptedNode implements LockNode {
     this.keepsCounters = connection.slotOf?.("", false) === undefined;
     this.#groupCommit = options.groupCommit ?? true;
     this.#outbox = outboxOf(connection, options.runtime ?? systemRuntime);
-    if (options.queue ?? true) this.queue = this.#makeQueue(options.onFault ?? (() => {}));
+    if ((options.queue ?? true) && this.keepsCounters)
+      this.queue = this.#makeQueue(options.onFault ?? (() => {}));
   }
 
   /** For scripts of others, beside its own. */
@@ -75,11 +79,11 @@ export class ScriptedNode implements LockNode {
   }
 
   release(resources: readonly string[], tokens: readonly string[], settle: Settle<ReleaseAnswer>): void {
-    this.#post(this.#hasQueue(resources) ? "l" : "r", resources, tokens, 0, undefined, settle);
+    this.#post(this.queue ? "l" : "r", resources, tokens, 0, undefined, settle);
   }
 
   inspect(resource: string, settle: Settle<Holding>): void {
-    if (this.#hasQueue([resource])) this.#post("i", [resource], [], 0, undefined, settle);
+    if (this.queue) this.#post("i", [resource], [], 0, undefined, settle);
     else void this.#look(resource).then(settle);
   }
 
@@ -112,22 +116,13 @@ export class ScriptedNode implements LockNode {
     this.#connection.disconnect();
   }
 
-  /** On a Cluster a queue has to be in the slot of its key, and for a brace outside of a {hash tag} no name is. */
-  #hasQueue(resources: readonly string[]): boolean {
-    if (!this.queue) return false;
-    return (
-      this.keepsCounters || resources.every((name) => !name.includes("}") || /^[^{]*\{[^}]+\}/.test(name))
-    );
-  }
-
   #makeQueue(onFault: (error: NodeError) => void): LockQueue {
     const inbox = new Inbox(this.#connection, (error) => {
       outside(() => onFault(failed(this.name, error, this.#connection.isReply(error), []).error));
     });
     return {
       enrol: (enrolment, settle) => {
-        if (!this.#hasQueue(enrolment.resources)) this.#claim("v", enrolment, [enrolment.token], settle);
-        else this.#claim("q", enrolment, [enrolment.token, inbox.address], settle);
+        this.#claim("q", enrolment, [enrolment.token, inbox.address], settle);
       },
       swap: (claim, previous, settle) => this.#claim("s", claim, [claim.token, previous], settle),
       listen: (channel, hear, onListening) =>

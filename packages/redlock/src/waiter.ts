@@ -6,7 +6,7 @@ import { Cancellation } from "./cancellation.ts";
 import { EnrolmentClaim } from "./claim.ts";
 import type { Coordinator } from "./coordinator.ts";
 import { fence } from "./fencing.ts";
-import type { HandOvers, Listener } from "./hand-overs.ts";
+import type { HandOvers, Listener, Ticket } from "./hand-overs.ts";
 import { Lease } from "./lease.ts";
 import type { Answer } from "./node.ts";
 import { spareOf } from "./quorum.ts";
@@ -45,7 +45,7 @@ export class Waiter implements Listener {
   readonly #coordinator: Coordinator;
   readonly #handOvers: HandOvers;
   readonly #wish: Wish;
-  readonly #ticket: number;
+  readonly #ticket: Ticket;
   readonly #attempts: Attempts;
   /** Until it has been told. */
   #onOver: OnOver | undefined;
@@ -82,7 +82,7 @@ export class Waiter implements Listener {
     coordinator: Coordinator,
     handOvers: HandOvers,
     wish: Wish,
-    ticket: number,
+    ticket: Ticket,
     attempts: Attempts,
     onOver: OnOver,
   ) {
@@ -185,7 +185,13 @@ export class Waiter implements Listener {
     this.#count += 1;
     const patience = this.#heartbeat * patienceInHeartbeats + nodeTimeoutFor(ttl, settings);
     const token = `${this.#id}.${this.#count}`;
-    const claim = new EnrolmentClaim(resources, token, ttl, this.#ticket, Math.ceil(patience));
+    const claim = new EnrolmentClaim(
+      resources,
+      token,
+      ttl,
+      this.#handOvers.valueOf(this.#ticket),
+      Math.ceil(patience),
+    );
     claim.proposal = this.#proposal;
     this.#claim = claim;
     const round: Round<Answer> = new Round<Answer>({
@@ -198,7 +204,7 @@ export class Waiter implements Listener {
         if (answer.vote === "yes" && claim === this.#claim) this.#hearYes(index, answer.counter);
         else if (answer.vote === "no") {
           this.#wasRefused = true;
-          this.#handOvers.saw(answer.latestTicket ?? 0);
+          if (this.#handOvers.saw(this.#ticket, answer.latestTicket ?? 0)) this.#wake();
         } else if (answer.vote === "none") report(answer.error);
         return false;
       },
@@ -286,7 +292,7 @@ export class Waiter implements Listener {
    */
   #propose(): void {
     const order = Number.parseInt(this.#id.slice(0, 2), 16) / 1000;
-    this.#proposal = this.#coordinator.proposals?.at(this.#ticket + order);
+    this.#proposal = this.#coordinator.proposals?.at(this.#ticket.drawn + order);
   }
 
   get #hasVotes(): boolean {

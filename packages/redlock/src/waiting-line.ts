@@ -1,7 +1,7 @@
 import type { Contention } from "./ballot.ts";
 import type { Cancellation } from "./cancellation.ts";
 import type { Coordinator } from "./coordinator.ts";
-import type { HandOvers } from "./hand-overs.ts";
+import type { HandOvers, Ticket } from "./hand-overs.ts";
 import type { Lease } from "./lease.ts";
 import { type Caller, exchange, takeOver } from "./pass-on.ts";
 import { type ReleaseResult, release } from "./release.ts";
@@ -18,7 +18,7 @@ export interface Turn {
 
 /** One who waits. */
 export interface Place extends Caller {
-  readonly ticket: number;
+  readonly ticket: Ticket;
   readonly resolve: (turn: Turn) => void;
 }
 
