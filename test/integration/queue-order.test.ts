@@ -43,7 +43,7 @@ it("a client whose clock is slow does not jump the queue, on its first wait eith
   // Until it has seen the queue, and asked again: the largest ticket is the third's, the second largest its own.
   const [admin] = fleet.admins;
   await until("its ticket is corrected", async () => {
-    const scores = await admin!.zrange(`quorlock:queue:{${resource}}`, 0, -1, "WITHSCORES");
+    const scores = await admin!.zrange(`quorlock:queue:{${resource}}`, "0", "-1", "WITHSCORES");
     return Number(scores[3]) - Number(scores[1]) < 5000 && Number(scores[5]) >= Number(scores[3]);
   });
   await held.release();
