@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Answer, Enrolment, LockNode, Push, ReleaseAnswer } from "@quorlock/redlock";
+import type { Answer, Enrolment, Hear, LockNode, ReleaseAnswer } from "@quorlock/redlock";
 import { describe, expect, it } from "vitest";
 import { ask } from "./ask.ts";
 import { type Context, claimOf, expectKey, long, slack } from "./contract-case.ts";
@@ -35,8 +35,10 @@ async function waiterAt(node: LockNode, ticket: number, listens = true): Promise
       ask(node).enrol({ ...claimOf(resources, long, token(round)), ticket, patience: long, ...options }),
     leave: (resources, round = 1) => ask(node).release(resources, [token(round)]),
   };
-  const hear = ({ kind, token }: Push): void =>
-    void waiter.heard.push(kind === "grant" ? token : `${kind} ${token}`);
+  const hear: Hear = (push) => {
+    const { kind, token } = "reading" in push ? push.vote : push;
+    waiter.heard.push(kind === "grant" ? token : `${kind} ${token}`);
+  };
   const begin = (): void => {
     waiter.listening += 1;
   };

@@ -1,4 +1,13 @@
-import { type ClockEvent, InvalidArgumentError, Redlock } from "@quorlock/redlock";
+import { setTimeout } from "node:timers/promises";
+import {
+  type ClockEvent,
+  type ClockWatchOptions,
+  InvalidArgumentError,
+  type Lock,
+  Redlock,
+} from "@quorlock/redlock";
+import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
+import { Semaphore } from "@quorlock/redlock/semaphore";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import { type ClockedMasters, startMastersWithClocks } from "@quorlock/testbed";
 import { Redis } from "ioredis";
@@ -19,7 +28,7 @@ afterEach(() => {
 });
 afterAll(() => masters?.stop());
 
-function open(clockWatch: boolean | { exclude?: boolean; maxOffset?: number }, options = {}) {
+function open(clockWatch: boolean | ClockWatchOptions, options = {}) {
   const clients = masters.list.map(({ port, host }) => new Redis(port, host));
   opened.push(clients);
   const redlock = new Redlock(clients, { nodeTimeout, clockWatch, ...options });
@@ -97,6 +106,96 @@ describe("a master's clock is set", () => {
     expect(lock.state).toBe("held");
   });
 
+  /** Held by the votes of the second and the third master alone; then the third one's clock is set 40 s forward. */
+  async function heldAndForgotten(key: string, acquire: (redlock: Redlock) => Promise<Lock | null>) {
+    const first = new Redis(masters.urls[0]!);
+    await first.set(key, "somebody else");
+    const { redlock } = open({ exclude: true });
+    const lock = (await acquire(redlock))!;
+    expect(lock.state).toBe("held");
+    await first.del(key);
+    first.disconnect();
+    step(40_000);
+    return lock;
+  }
+
+  /** Each of some clients that have just been made, one after the other. */
+  async function takenByNewClients(acquire: (redlock: Redlock) => Promise<Lock | null>): Promise<number> {
+    let taken = 0;
+    for (let count = 0; count < 10; count += 1) {
+      const { redlock } = open({ exclude: true });
+      const lock = await acquire(redlock).catch(() => null);
+      if (lock) taken += 1;
+    }
+    return taken;
+  }
+
+  it("no client that has never seen its clock counts it in its first round", async () => {
+    const resource = fresh("new");
+    const acquire = (redlock: Redlock) => redlock.tryAcquire(resource, ttl);
+    const lock = await heldAndForgotten(resource, acquire);
+    expect(await takenByNewClients(acquire)).toBe(0);
+    expect(lock.state).toBe("held");
+  });
+
+  it("nor for a writer, nor for a reader beside one", async () => {
+    const name = fresh("written");
+    const write = (redlock: Redlock) => new ReadWriteLock(redlock, name).tryWrite(ttl);
+    const lock = await heldAndForgotten(`quorlock:rw:{${name}}:write`, write);
+    expect(await takenByNewClients(write)).toBe(0);
+    const read = (redlock: Redlock) => new ReadWriteLock(redlock, name).tryRead(ttl);
+    expect(await takenByNewClients(read)).toBe(0);
+    expect(lock.state).toBe("held");
+  });
+
+  it("nor for a permit", async () => {
+    const name = fresh("permits");
+    const permit = (redlock: Redlock) => new Semaphore(redlock, name, 1).tryAcquire(ttl);
+    const lock = await heldAndForgotten(`{${name}}:slot:0`, permit);
+    expect(await takenByNewClients(permit)).toBe(0);
+    expect(lock.state).toBe("held");
+  });
+
+  it("of two that are left nobody can tell which one it is: neither counts", async () => {
+    step(40_000);
+    const clients = masters.list.slice(1).map(({ port, host }) => new Redis(port, host));
+    opened.push(clients);
+    const redlock = new Redlock(
+      [...clients, new Redis(1, { lazyConnect: true, retryStrategy: () => null })],
+      {
+        nodeTimeout,
+        clockWatch: { exclude: true },
+      },
+    );
+    const reasons: string[] = [];
+    redlock.on("error", ({ reason, node }) => reasons.push(`${node} ${reason}`));
+    await expect(redlock.tryAcquire(fresh("two"), ttl)).rejects.toThrow("No quorum");
+    expect(reasons.filter((reason) => reason.endsWith("CLOCK")).length).toBe(2);
+  });
+
+  it("a step is remembered for the longest ttl of any client, where it is told", async () => {
+    const resource = fresh("remembered");
+    const rival = open({ exclude: true, maxTtl: ttl });
+    const forgetting = open({ exclude: true });
+    const short = ttl / 8;
+    const lockShortly = async ({ redlock }: ReturnType<typeof open>): Promise<void> => {
+      const lock = await redlock.acquire(fresh("short"), short, { nodeTimeout: short / 5 });
+      await Promise.all((await lock.release()).attempts);
+    };
+    for (const one of [rival, forgetting]) await lockShortly(one);
+    const acquire = (redlock: Redlock) => redlock.tryAcquire(resource, short, { nodeTimeout: short / 5 });
+    const lock = await heldAndForgotten(resource, (redlock) => redlock.tryAcquire(resource, ttl));
+    for (const one of [rival, forgetting]) await lockShortly(one);
+    step(-40_000);
+    for (const one of [rival, forgetting]) await lockShortly(one);
+    // The time of its own longest ttl has passed.
+    await setTimeout(1.2 * short);
+    expect(await acquire(rival.redlock).catch(() => null)).toBeNull();
+    expect(lock.state).toBe("held");
+    // That is why it has to be told.
+    expect(await acquire(forgetting.redlock).catch(() => null)).not.toBeNull();
+  });
+
   it("without watching, nothing is told, and no TIME is asked for", async () => {
     const { redlock, events, clients } = open(false);
     await lockOnce(redlock);
@@ -125,5 +224,6 @@ it("is refused where it cannot be", () => {
   const client = new Redis({ lazyConnect: true });
   expect(() => new Redlock(withoutScripts([client]), { clockWatch: true })).toThrow(InvalidArgumentError);
   expect(() => new Redlock([client], { clockWatch: { maxOffset: -1 } })).toThrow("clockWatch.maxOffset");
+  expect(() => new Redlock([client], { clockWatch: { maxTtl: 0 } })).toThrow("clockWatch.maxTtl");
   client.disconnect();
 });

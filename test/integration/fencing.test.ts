@@ -1,5 +1,4 @@
 import {
-  type Answer,
   type Claim,
   InvalidArgumentError,
   type Lock,
@@ -7,6 +6,7 @@ import {
   ResourceLockedError,
   type Runtime,
   ScriptedNode,
+  type SettleVote,
   systemRuntime,
 } from "@quorlock/redlock";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
@@ -255,7 +255,7 @@ describe("a second round that fails", () => {
     let lost = 0;
     /** Between the rounds the key goes, as if it had expired. */
     class LosingNode extends ScriptedNode {
-      override extend(claim: Claim, repair: boolean, settle: (answer: Answer) => void): void {
+      override extend(claim: Claim, repair: boolean, settle: SettleVote): void {
         const extend = () => super.extend(claim, repair, settle);
         if (claim.proposal === undefined || lost === count) extend();
         else {

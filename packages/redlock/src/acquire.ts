@@ -5,7 +5,7 @@ import { RoundClaim } from "./claim.ts";
 import type { Coordinator } from "./coordinator.ts";
 import { countersIn, fence } from "./fencing.ts";
 import { Lease } from "./lease.ts";
-import type { Answer, Claim, LockNode, Settle } from "./node.ts";
+import type { Answer, Claim, LockNode, SettleVote } from "./node.ts";
 import { Round } from "./round.ts";
 import { nodeTimeoutFor, type Settings } from "./settings.ts";
 import { firstToken, newToken } from "./token.ts";
@@ -59,7 +59,7 @@ export async function attempt(
   return { round, outcome: await reasonFor(round, cancellation), undone };
 }
 
-type Ask = (node: LockNode, settle: Settle<Answer>) => void;
+type Ask = (node: LockNode, settle: SettleVote) => void;
 
 export interface Election {
   readonly round: Round<Answer>;

@@ -36,7 +36,7 @@ export class Batch {
 
   constructor(origin: BatchOrigin, operations: readonly Operation[], session: number, sentAt: number) {
     this.#origin = origin;
-    this.operations = operations;
+    this.operations = timesLast(operations);
     this.session = session;
     this.sentAt = sentAt;
   }
@@ -108,6 +108,9 @@ export class Batch {
   ): void {
     const { connection } = this.#origin;
     this.#open += 1;
+    // Those that ask for the time are the last.
+    for (let index = operations.length - 1; operations[index]?.onSend; index -= 1)
+      operations[index]!.onSend!();
     sent(connection, command, args).then(
       (reply) => {
         read(reply);
@@ -162,6 +165,13 @@ export class Batch {
   get #name(): string {
     return this.#origin.connection.name;
   }
+}
+
+/** The time is told behind what it was asked for with, and for all together: in its order nothing else is changed. */
+function timesLast(operations: readonly Operation[]): readonly Operation[] {
+  const times = operations.filter(({ kind }) => kind === "c");
+  if (times.length === 0) return operations;
+  return [...operations.filter(({ kind }) => kind !== "c"), ...times];
 }
 
 /**

@@ -19,7 +19,11 @@ function setting(options: ClockWatchOptions = {}, masters = 3) {
   const events: ClockEvent[] = [];
   const runtime = { monotonic: () => now.monotonic, wall: () => now.wall };
   const watch = new ClockWatch(options, driftFactor, runtime, (event) => events.push(event));
-  const clocks = ahead.map((_, index) => watch.clockOf(`master-${index}`));
+  const distrusted: string[] = [];
+  const clocks = ahead.map((_, index) => {
+    const name = `master-${index}`;
+    return watch.clockOf(name, () => distrusted.push(name));
+  });
   let truth = start;
   const pass = (ms: number): void => {
     truth += ms;
@@ -36,7 +40,7 @@ function setting(options: ClockWatchOptions = {}, masters = 3) {
       clock.hear(sent, time);
     }
   };
-  return { now, ahead, events, clocks, pass, read };
+  return { now, ahead, events, clocks, distrusted, pass, read };
 }
 
 describe("a reading", () => {
@@ -171,16 +175,21 @@ describe("the watch", () => {
     }
   });
 
-  test("leaves out only where it is asked to, and a step for as long as a lock may live", () => {
+  test("remembers a step for the longest ttl that is known, and tells whoever can make the master remember", () => {
     for (const exclude of [false, true]) {
-      const { ahead, clocks, pass, read } = setting({ exclude });
-      clocks[2]!.askedFor(5000);
-      read();
-      ahead[2] = 500;
-      read();
-      expect(clocks.map((clock) => clock.isExcluded)).toEqual([false, false, exclude]);
-      pass(5001);
-      expect(clocks[2]!.isExcluded).toBe(false);
+      for (const maxTtl of [undefined, 20_000]) {
+        const { ahead, clocks, distrusted, pass, read } = setting({ exclude, maxTtl });
+        clocks[2]!.askedFor(5000);
+        read();
+        ahead[2] = 500;
+        read();
+        expect(clocks.map((clock) => clock.hasSteppedLately)).toEqual([false, false, true]);
+        expect(distrusted).toEqual(exclude ? ["master-2"] : []);
+        pass(5001);
+        expect(clocks[2]!.hasSteppedLately).toBe(maxTtl !== undefined);
+        pass(15_000);
+        expect(clocks[2]!.hasSteppedLately).toBe(false);
+      }
     }
   });
 });

@@ -4,10 +4,16 @@ export interface ClockWatchOptions {
   /** A master whose clock is further than this from the median of all is reported, ms. Default 1000. */
   readonly maxOffset?: number;
   /**
-   * Whether a master that is astray, or whose clock has stepped within the longest ttl of this client, is left out as if
-   * it were unreachable. A majority is still one of all masters. Default false: it is reported, and counts.
+   * Whether a vote counts only where the clocks that were read in its own round show that a majority of all masters
+   * agree with that master's to within `maxOffset`, and its clock has not stepped within `maxTtl`. Any other master
+   * counts as unreachable; a quorum is still one of all masters. Default false: it is reported, and counts.
    */
   readonly exclude?: boolean;
+  /**
+   * The longest ttl that any client of these masters asks for, ms: a master that has stepped stays excluded for as
+   * long. Default: the `maxTtl` of `restartGuard`; without one the longest ttl that this client has asked for.
+   */
+  readonly maxTtl?: number | undefined;
 }
 
 /**
@@ -104,18 +110,29 @@ function aheadOf(own: number, all: readonly number[]): number {
 export class MasterClock {
   readonly node: string;
   readonly #watch: ClockWatch;
+  readonly #onDistrust: () => void;
   #latest: Reading | undefined;
   #isAstray = false;
   #steppedAt = Number.NEGATIVE_INFINITY;
   #longestTtl = 0;
 
-  constructor(watch: ClockWatch, node: string) {
+  constructor(watch: ClockWatch, node: string, onDistrust: () => void) {
     this.#watch = watch;
     this.node = node;
+    this.#onDistrust = onDistrust;
   }
 
   get latest(): Reading | undefined {
     return this.#latest;
+  }
+
+  /** Whether a vote has to wait for a reading of its own. */
+  get judgesVotes(): boolean {
+    return this.#watch.options.exclude === true;
+  }
+
+  get maxOffset(): number {
+    return this.#watch.maxOffset;
   }
 
   now(): Moment {
@@ -123,21 +140,26 @@ export class MasterClock {
     return { monotonic: runtime.monotonic(), wall: runtime.wall() };
   }
 
-  /** Somebody asks for so long a lock, ms. */
+  /** Somebody asks for a lock of this ttl, ms. */
   askedFor(ttl: number): void {
     this.#longestTtl = Math.max(this.#longestTtl, ttl);
   }
 
-  /** Whether it counts as unreachable. */
-  get isExcluded(): boolean {
-    if (!this.#watch.options.exclude) return false;
-    return this.#isAstray || this.#watch.runtime.monotonic() - this.#steppedAt < this.#longestTtl;
+  /**
+   * Whether a key may have expired early since its clock stepped, and its holder still counts on it: within the
+   * longest ttl that is known (PROTOCOL 11).
+   */
+  get hasSteppedLately(): boolean {
+    const memory = Math.max(this.#longestTtl, this.#watch.options.maxTtl ?? 0);
+    return this.#watch.runtime.monotonic() - this.#steppedAt < memory;
   }
 
   /** It has shown `time`, ms, at some moment since `sent`. */
-  hear(sent: Moment, time: number): void {
+  hear(sent: Moment, time: number): Reading {
     const reading = readingOf(sent, this.now(), time);
     const before = this.#latest;
+    // Each is sent after the one before was heard: of two that overlap the longer one would hide a step.
+    if (before && sent.monotonic < before.heard.monotonic) return reading;
     this.#latest = reading;
     const { uncertainty } = reading;
     const step = before ? stepBetween(before, reading, this.#watch.driftFactor) : 0;
@@ -146,9 +168,16 @@ export class MasterClock {
       this.#tell("stepped", step, uncertainty + before!.uncertainty);
     }
     const offset = strayOf(reading, this.#watch.othersThan(this));
-    const isAstray = Math.abs(offset) - uncertainty > (this.#watch.options.maxOffset ?? 1000);
+    const isAstray = Math.abs(offset) - uncertainty > this.maxOffset;
     if (isAstray !== this.#isAstray) this.#tell(isAstray ? "astray" : "in line", offset, uncertainty);
     this.#isAstray = isAstray;
+    if (step !== 0) this.distrust();
+    return reading;
+  }
+
+  /** Its keys may have expired early: whoever can is to make the master itself remember that. */
+  distrust(): void {
+    if (this.judgesVotes) this.#onDistrust();
   }
 
   #tell(kind: ClockEvent["kind"], offset: number, uncertainty: number): void {
@@ -158,7 +187,7 @@ export class MasterClock {
 
 /**
  * Watches the clocks of the masters: keys expire by them, and the promise is that they do not step (PROTOCOL 11, 14.17).
- * They are read with the votes.
+ * They are read with the votes. Which votes count is decided for each round by its own readings; see `RoundClocks`.
  */
 export class ClockWatch {
   readonly options: ClockWatchOptions;
@@ -179,8 +208,13 @@ export class ClockWatch {
     this.tell = tell;
   }
 
-  clockOf(node: string): MasterClock {
-    const clock = new MasterClock(this, node);
+  get maxOffset(): number {
+    return this.options.maxOffset ?? 1000;
+  }
+
+  /** `onDistrust`: called where votes are judged, whenever this clock is found to have stepped, or to be astray. */
+  clockOf(node: string, onDistrust: () => void = () => {}): MasterClock {
+    const clock = new MasterClock(this, node, onDistrust);
     this.#clocks.push(clock);
     return clock;
   }

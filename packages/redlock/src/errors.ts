@@ -39,7 +39,8 @@ export class InvalidArgumentError extends RedlockError {
  * - `ABANDONED`: given up before it was sent, since nothing depended on it any more. Never emitted; nothing to do.
  * - `UNEXPECTED_REPLY`: no answer to what was asked. See what listens there; a `LockNode` of your own has thrown.
  * - `CONTENDED`: without scripts; others changed the keys during every transaction. Allow scripts, or wait longer.
- * - `CLOCK`: `clockWatch` excludes it, for its clock has stepped or is astray. Set it right; then it counts again.
+ * - `CLOCK`: `clockWatch` excludes it: its clock has stepped, or too few others agree with it. Set it right; then it
+ *   counts again.
  * - `QUARANTINE`: `restartGuard`; it may have forgotten votes. It votes again by itself when `maxTtl` is over.
  * - `UNGUARDED`: `restartGuard`; too few masters have said which `maxTtl` they know. Bring the others back.
  * - `MAXTTL`: `restartGuard`; another `maxTtl` is stored there, or the ttl is above it. Give all clients the same.

@@ -1,13 +1,13 @@
 import { Cancellation } from "./cancellation.ts";
 import type { Coordinator } from "./coordinator.ts";
-import type { Push } from "./node.ts";
+import type { Push, Timed } from "./node.ts";
 import { sleep } from "./sleep.ts";
 import { newToken, waiterOf } from "./token.ts";
 
 /** Somebody who waits, and is told when a master hands a key over. */
 export interface Listener {
-  /** Master number `index` has set the keys to `token`; `counter` is as in a yes. */
-  handed(index: number, token: string, counter: number | undefined): void;
+  /** Master number `index` has set the keys to the token of the push, which is a vote where it counts. */
+  handed(index: number, push: Push | Timed<Push>): void;
   /** Master number `index` has set aside for `token` what was in its way. */
   woken(index: number, token: string): void;
   /** It is heard (again): what was handed over meanwhile may have been missed. */
@@ -120,19 +120,25 @@ export class HandOvers {
     };
     await Promise.all(
       this.#coordinator.nodes.map(async (node, index) => {
-        const hear = (push: Push) => this.#hear(index, push);
+        const hear = (push: Push | Timed<Push>) => this.#hear(index, push);
         await node.queue?.listen(this.#channel, hear, listening);
       }),
     );
   }
 
-  #hear(index: number, { kind, token, counter }: Push): void {
+  #hear(index: number, push: Push | Timed<Push>): void {
+    const { kind, token } = pushIn(push);
     const waiter = waiterOf(token);
     const departed = this.#departed.get(waiter);
     const { nodes, cleanUps } = this.#coordinator;
     const listener = this.#listeners.get(waiter);
     if (kind === "wake") listener?.woken(index, token);
-    else listener?.handed(index, token, counter);
+    else listener?.handed(index, push);
     if (departed) cleanUps.remove({ ...departed, tokens: [token] }, [nodes[index]!], timeout);
   }
+}
+
+/** What it says, whether it counts or not. */
+export function pushIn(push: Push | Timed<Push>): Push {
+  return "reading" in push ? push.vote : push;
 }

@@ -1,5 +1,5 @@
 import type { Connection } from "./connection.ts";
-import type { Hear } from "./node.ts";
+import type { Push } from "./node.ts";
 
 /** What a waiter says instead of a channel where it listens on none. */
 const nowhere = "-";
@@ -29,7 +29,7 @@ export class Inbox {
   }
 
   /** Settles when it is known whether it can. */
-  listen(channel: string, hear: Hear, onListening: () => void): Promise<void> {
+  listen(channel: string, hear: (push: Push) => void, onListening: () => void): Promise<void> {
     const read = (message: string): void => {
       const [first = "", second] = message.split(" ");
       if (first === "wake" && second) hear({ kind: "wake", token: second });

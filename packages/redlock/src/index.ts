@@ -9,7 +9,7 @@ export {
   fixedBackoff,
   type Refusal,
 } from "./backoff.ts";
-export type { ClockEvent, ClockWatchOptions, MasterClock } from "./clock-watch.ts";
+export type { ClockEvent, ClockWatchOptions, MasterClock, Reading } from "./clock-watch.ts";
 export type { Connection } from "./connection.ts";
 export {
   AbortError,
@@ -43,6 +43,8 @@ export type {
   Push,
   ReleaseAnswer,
   Settle,
+  SettleVote,
+  Timed,
   Yes,
 } from "./node.ts";
 export type { AcquireOptions, Client, CustomScripts, RedlockEvents, RedlockOptions } from "./redlock.ts";

@@ -1,4 +1,4 @@
-import type { MasterClock } from "./clock-watch.ts";
+import type { MasterClock, Reading } from "./clock-watch.ts";
 import type { NodeError } from "./errors.ts";
 
 /** The key of every resource holds the token, and lives at least `remaining` ms from the moment of the answer. */
@@ -67,6 +67,19 @@ export interface Enrolment extends Claim {
 /** Told the answer to a call, once: perhaps before the call has returned. It must not throw. */
 export type Settle<A> = (answer: A | Fault) => void;
 
+/**
+ * A vote of a master whose clock is to be judged before it counts, with the clock as it was read behind the vote. It is
+ * no answer: nothing but the clocks of its round makes it one (PROTOCOL 11; see `RoundClocks`).
+ */
+export interface Timed<A> {
+  readonly vote: A;
+  readonly clock: MasterClock;
+  readonly reading: Reading;
+}
+
+/** Told what a master says to a claim, once; as {@link Settle}. */
+export type SettleVote = (vote: Answer | Timed<Answer>) => void;
+
 /** What a master tells one that waits. */
 export interface Push {
   /** `grant`: its key holds `token` now, which is its vote. `wake`: what was in its way is set aside for it. */
@@ -76,7 +89,7 @@ export interface Push {
   readonly counter?: number | undefined;
 }
 
-export type Hear = (push: Push) => void;
+export type Hear = (push: Push | Timed<Push>) => void;
 
 /** What a master offers to those who wait (PROTOCOL 7). */
 export interface LockQueue {
@@ -84,9 +97,9 @@ export interface LockQueue {
    * Votes where all keys are free, or hold a token of an earlier round of the same waiter, and nobody waits before
    * it. If not, it has its place, and what it was given in an earlier round goes to whoever is first.
    */
-  enrol(enrolment: Enrolment, settle: Settle<Answer>): void;
+  enrol(enrolment: Enrolment, settle: SettleVote): void;
   /** Votes for the claim where the keys hold its token, or `previous`, or nothing: a hold passed on in one step. */
-  swap(claim: Claim, previous: string, settle: Settle<Answer>): void;
+  swap(claim: Claim, previous: string, settle: SettleVote): void;
   /**
    * Listens from now on, on a connection of its own, for what this master grants. Settles when it is known whether it can. `onListening` is called
    * whenever it begins to listen (again): what was handed over before may have been missed.
@@ -147,9 +160,9 @@ export interface LockNode {
    */
   refuses?(resources: readonly string[]): string | undefined;
   /** Sets every key that is free or holds the token, for at least `ttl`; or none of them. */
-  vote(claim: Claim, settle: Settle<Answer>): void;
+  vote(claim: Claim, settle: SettleVote): void;
   /** Renews every key that holds the token, for at least `ttl`; with `repair`, free ones are set as well. */
-  extend(claim: Claim, repair: boolean, settle: Settle<Answer>): void;
+  extend(claim: Claim, repair: boolean, settle: SettleVote): void;
   /** Whether it stores what claims propose as fencing tokens. */
   readonly keepsCounters?: boolean;
   /** What makes waiting fair; where there is none, waiting is asking again. */
@@ -162,7 +175,10 @@ export interface LockNode {
   inspect(resource: string, settle: Settle<Holding>): void;
   /** From now on `guard` watches over whatever is asked (PROTOCOL 9). Missing where nothing can. */
   guardWith?(guard: Guard): void;
-  /** From now on its clock is read with the votes (PROTOCOL 11). Missing where it cannot be. */
+  /**
+   * From now on its clock is read with the votes (PROTOCOL 11), and where it judges them every vote is {@link Timed}.
+   * Missing where it cannot be.
+   */
   watchClock?(clock: MasterClock): void;
   /** What the guard knows. With `guard`, after it has been there. */
   findings?(guard: Guard | undefined, settle: Settle<GuardFindings>): void;

@@ -44,6 +44,8 @@ export interface Operation {
   readonly isAlone: boolean;
   /** What watches over it. */
   readonly guard: Guard | undefined;
+  /** Called right before it is sent, each time it is; only for the time. */
+  readonly onSend?: (() => void) | undefined;
   readonly settle: (answer: Answer | ReleaseAnswer | Holding | GuardFindings | Time | Fault) => void;
 }
 

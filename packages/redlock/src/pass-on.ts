@@ -3,7 +3,7 @@ import type { Attempts } from "./attempts.ts";
 import { Cancellation } from "./cancellation.ts";
 import { RoundClaim } from "./claim.ts";
 import { Lease } from "./lease.ts";
-import type { Answer, LockNode, Settle } from "./node.ts";
+import type { LockNode, SettleVote } from "./node.ts";
 import { Released, type ReleaseResult, takeBack } from "./release.ts";
 import type { Settings } from "./settings.ts";
 import { firstToken, newToken } from "./token.ts";
@@ -57,7 +57,7 @@ export async function exchange(lease: Lease, next: Caller, settings: Settings): 
   const claim = new RoundClaim(resources, firstToken(runtime), ttl);
   // One more than what is passed on: those who wait on the masters propose more, by when they came (see `Waiter`).
   claim.proposal = lease.fencingToken === undefined ? undefined : lease.fencingToken + 1;
-  const swap = (node: LockNode, settle: Settle<Answer>) => node.queue!.swap(claim, lease.token, settle);
+  const swap = (node: LockNode, settle: SettleVote) => node.queue!.swap(claim, lease.token, settle);
   const ended = new Cancellation();
   const { round, lease: heir } = await elect(coordinator, next.wish, claim, swap, ended, next.attempts);
   if (heir) {

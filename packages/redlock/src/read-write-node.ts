@@ -1,10 +1,6 @@
-import { type Call, CallLine } from "./call-line.ts";
-import type { Connection } from "./connection.ts";
-import { abandoned, unsent } from "./fault.ts";
-import type { Answer, Claim, Fault, Holding, LockNode, ReleaseAnswer, Settle } from "./node.ts";
+import type { Answer, Claim, Holding, LockNode, ReleaseAnswer, Settle, SettleVote } from "./node.ts";
 import { readWriteScripts } from "./read-write-scripts.ts";
 import type { ScriptedNode } from "./scripted-node.ts";
-import type { Script } from "./scripts.ts";
 import { UnexpectedReply } from "./transaction.ts";
 
 const prefix = "quorlock:rw:";
@@ -37,10 +33,6 @@ export interface WaitingWriters {
   patienceFor(resource: string): number;
 }
 
-/** So many wait for a master that does not answer; more would only pile up. */
-const mostUnanswered = 4096;
-const overflow = `${mostUnanswered} commands are unanswered`;
-
 /**
  * A master that lets many read or one write: a resource is one of {@link resourcesOf}, and to the steps of the
  * protocol the claim of a reader is a vote like any other. One resource at a time.
@@ -51,19 +43,14 @@ export class ReadWriteNode implements LockNode {
   readonly name: string;
   readonly client: object;
   readonly #node: ScriptedNode;
-  readonly #connection: Connection;
-  readonly #line: CallLine;
   readonly #waiting: WaitingWriters;
   /** What this master keeps new readers away from, as far as it has answered. */
   readonly #awaited = new Set<string>();
-  #unanswered = 0;
 
   constructor(node: ScriptedNode, waiting: WaitingWriters) {
     this.name = node.name;
     this.client = node.client;
     this.#node = node;
-    this.#connection = node.connection;
-    this.#line = new CallLine(node.connection);
     this.#waiting = waiting;
   }
 
@@ -72,16 +59,18 @@ export class ReadWriteNode implements LockNode {
     return undefined;
   }
 
-  vote(claim: Claim, settle: Settle<Answer>): void {
-    void this.#claim(claim, "vote").then(settle);
+  vote(claim: Claim, settle: SettleVote): void {
+    this.#claim(claim, "vote", settle);
   }
 
-  extend(claim: Claim, repair: boolean, settle: Settle<Answer>): void {
-    void this.#claim(claim, repair ? "repair" : "renew").then(settle);
+  extend(claim: Claim, repair: boolean, settle: SettleVote): void {
+    this.#claim(claim, repair ? "repair" : "renew", settle);
   }
 
-  release([resource]: readonly string[], tokens: readonly string[], settle: Settle<ReleaseAnswer>): void {
-    void this.#run(readWriteScripts.release, resource!, tokens, tokens, releasedIn).then(settle);
+  release(resources: readonly string[], tokens: readonly string[], settle: Settle<ReleaseAnswer>): void {
+    const keys = keysOf(resources[0]!);
+    const call = { script: readWriteScripts.release, keys, args: tokens, tokens, read: releasedIn };
+    void this.#node.runScript<ReleaseAnswer>(call).then(settle);
   }
 
   /** As `withdraw`, but only where the master is known to keep readers away. */
@@ -92,7 +81,10 @@ export class ReadWriteNode implements LockNode {
   /** No reader is kept away any more for those who waited to write. */
   async withdraw(resource: string): Promise<void> {
     this.#awaited.delete(resource);
-    await this.#run(readWriteScripts.withdraw, resource, [this.#waiting.name], [], (reply) => reply);
+    const keys = keysOf(resource);
+    const args = [this.#waiting.name];
+    const call = { script: readWriteScripts.withdraw, keys, args, tokens: [], read: Number };
+    await this.#node.runScript<number>(call);
   }
 
   inspect(resource: string, settle: Settle<Holding>): void {
@@ -110,70 +102,36 @@ export class ReadWriteNode implements LockNode {
 
   disconnect(): void {}
 
-  #claim(claim: Claim, how: "vote" | "repair" | "renew"): Promise<Answer> {
-    const resource = claim.resources[0]!;
+  #claim(claim: Claim, how: "vote" | "repair" | "renew", settle: SettleVote): void {
+    const { resources, token } = claim;
+    const resource = resources[0]!;
     const ttl = Math.ceil(claim.ttl);
-    const args = [claim.token, ttl, how];
-    const read = (reply: unknown): Answer => answerIn(reply, resource, ttl);
-    return isForWriting(resource)
-      ? this.#write(claim, resource, args, read)
-      : this.#run(readWriteScripts.read, resource, args, [claim.token], read, claim);
-  }
-
-  async #write(
-    claim: Claim,
-    resource: string,
-    args: readonly (string | number)[],
-    read: (reply: unknown) => Answer,
-  ): Promise<Answer> {
+    const args = [token, ttl, how];
+    const call = {
+      keys: keysOf(resource),
+      tokens: [token],
+      claim,
+      read: (reply: unknown): Answer => answerIn(reply, resource, ttl),
+    };
+    if (!isForWriting(resource)) {
+      this.#node.claimWith({ ...call, script: readWriteScripts.read, args }, settle);
+      return;
+    }
     const patience = Math.ceil(this.#waiting.patienceFor(resource));
+    const read = (reply: unknown): Answer => {
+      const answer = call.read(reply);
+      if (patience > 0 && answer.vote === "no") this.#await(resource);
+      return answer;
+    };
     const all = [...args, patience, this.#waiting.name];
-    const answer = await this.#run(readWriteScripts.write, resource, all, [claim.token], read, claim);
-    if (patience > 0 && answer.vote === "no") {
-      this.#awaited.add(resource);
-      // Nobody waits any more who would withdraw it.
-      if (this.#waiting.patienceFor(resource) === 0) void this.withdraw(resource);
-    }
-    return answer;
+    this.#node.claimWith({ ...call, read, script: readWriteScripts.write, args: all }, settle);
   }
 
-  async #run<A>(
-    script: Script,
-    resource: string,
-    args: readonly (string | number)[],
-    tokens: readonly string[],
-    read: (reply: unknown) => A,
-    claim?: Claim,
-  ): Promise<A | Fault> {
-    if (this.#unanswered >= mostUnanswered) return unsent(this.name, overflow);
-    this.#unanswered += 1;
-    const keys = keysOf(resource);
-    const run = (): Promise<A | Fault> =>
-      this.#evaluate(script, [keys.length, ...keys, ...args], read, claim);
-    const call: Call<A | Fault> = { claim, tokens, isAlone: false, run };
-    const answer = await this.#line.post(call);
-    this.#unanswered -= 1;
-    return answer;
-  }
-
-  /**
-   * By its digest, and by its text where the master does not know it. The text goes out behind whatever was sent
-   * meanwhile, a roll-back perhaps: so never for a claim that was given up.
-   */
-  async #evaluate<A>(
-    { sha1, source }: Script,
-    args: readonly (string | number)[],
-    read: (reply: unknown) => A,
-    claim: Claim | undefined,
-  ): Promise<A | Fault> {
-    try {
-      return read(await this.#connection.send("EVALSHA", [sha1, ...args]));
-    } catch (error) {
-      const isUnknown = this.#connection.isReply(error) && error.message.startsWith("NOSCRIPT");
-      if (!isUnknown) throw error;
-      if (claim?.abandoned) return abandoned(this.name);
-      return read(await this.#connection.send("EVAL", [source, ...args]));
-    }
+  /** The master keeps new readers away. */
+  #await(resource: string): void {
+    this.#awaited.add(resource);
+    // Nobody waits any more who would withdraw it.
+    if (this.#waiting.patienceFor(resource) === 0) void this.withdraw(resource);
   }
 }
 

@@ -39,9 +39,9 @@ import type { Runtime } from "./runtime.ts";
 import { Schedule } from "./schedule.ts";
 import { ScriptedNode } from "./scripted-node.ts";
 import {
+  checkClockWatch,
   checkConcurrency,
   checkHolding,
-  checkMaxOffset,
   checkTtl,
   defaultSettings,
   type Settings,
@@ -224,7 +224,10 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
         for (const lock of handle ? handlesWith(handle) : []) this.#tell(() => void this.emit("lost", lock));
       },
     };
-    if (options?.clockWatch) this.#watchClocks(options.clockWatch === true ? {} : options.clockWatch);
+    if (options?.clockWatch) {
+      const watching = options.clockWatch === true ? {} : options.clockWatch;
+      this.#watchClocks({ ...watching, maxTtl: watching.maxTtl ?? restartGuard?.maxTtl });
+    }
     const nodeTimeout = this.#settings.nodeTimeout ?? defaultNodeTimeout;
     this.#guard = restartGuard && new RestartGuard(this.#coordinator, restartGuard, nodeTimeout);
     this.#room = this.#coordinator.isQueued ? new WaitingRoom(this.#coordinator) : undefined;
@@ -481,7 +484,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   #watchClocks(options: ClockWatchOptions): void {
     const { nodes, runtime } = this.#coordinator;
     const { driftFactor } = this.#settings;
-    checkMaxOffset(options.maxOffset);
+    checkClockWatch(options);
     const watch = new ClockWatch(options, driftFactor, runtime, (event) =>
       this.#tell(() => void this.emit("clock", event)),
     );

@@ -2,18 +2,19 @@ import { outside } from "./async-context.ts";
 import type { Cancellation } from "./cancellation.ts";
 import type { LeaseClock } from "./clock.ts";
 import { fault } from "./fault.ts";
-import type { Fault, LockNode, Settle } from "./node.ts";
+import type { Fault, LockNode, Timed } from "./node.ts";
+import { RoundClocks } from "./round-clocks.ts";
 import { longestTimer, type Runtime, type Timer } from "./runtime.ts";
 
-export interface RoundPlan<Reply> {
+export interface RoundPlan<Reply extends object> {
   readonly nodes: readonly LockNode[];
   readonly runtime: Runtime;
   readonly clock: LeaseClock;
   /** One master's time to answer, ms. All are asked at once, so one timer serves them all. */
   readonly timeout: number;
-  ask(node: LockNode, settle: Settle<Reply>): void;
+  ask(node: LockNode, settle: (reply: Reply | Fault | Timed<Reply>) => void): void;
   /**
-   * Called with each answer as it comes; true once the answers can decide. A master whose time is up gives a
+   * Called with each answer as it comes, a timed one when the clocks of the round have judged it; true once the answers can decide. A master whose time is up gives a
    * `TIMEOUT` fault; its real answer, should that still come, is told as well, but is no vote any more.
    */
   hear(index: number, answer: Reply | Fault): boolean;
@@ -29,7 +30,7 @@ const lateTimer = 5;
  * do, nobody waits longer. `closed` settles when every master has answered or has been given up. From then on only
  * the answers are kept: a lock remembers its rounds for as long as it is held.
  */
-export class Round<Reply> {
+export class Round<Reply extends object> {
   /** When the first command went out, in lease time: read before anything is sent (PROTOCOL 2.4). */
   readonly sentAt: number;
   readonly decided: Promise<void>;
@@ -43,6 +44,7 @@ export class Round<Reply> {
   #timer: Timer | undefined;
   #onClosed: Array<() => void> | undefined;
   #forget: (() => void) | undefined;
+  #clocks: RoundClocks | undefined;
 
   constructor(plan: RoundPlan<Reply>) {
     this.timeout = plan.timeout;
@@ -60,6 +62,11 @@ export class Round<Reply> {
   /** Whether some masters have still time to answer. */
   get isOpen(): boolean {
     return this.#missing > 0;
+  }
+
+  /** Judges what else comes of the round, such as a grant; `undefined` until a timed answer has come. */
+  get clocks(): RoundClocks | undefined {
+    return this.#clocks;
   }
 
   get closed(): Promise<void> {
@@ -87,16 +94,24 @@ export class Round<Reply> {
 
   #ask(plan: RoundPlan<Reply>, index: number): void {
     const node = plan.nodes[index]!;
-    const settle = (answer: Reply | Fault): void => {
+    const settle = (reply: Reply | Fault | Timed<Reply>): void => {
       // One that answers at once is heard when all have been asked.
-      if (this.#timer || this.#missing === 0) this.#hear(plan, index, answer);
-      else void Promise.resolve().then(() => this.#hear(plan, index, answer));
+      if (this.#timer || this.#missing === 0) this.#read(plan, index, reply);
+      else void Promise.resolve().then(() => this.#read(plan, index, reply));
     };
     try {
       plan.ask(node, settle);
     } catch (error) {
       settle(faultOf(node, error));
     }
+  }
+
+  /** The one way in: whatever a master says, in this round or too late for it. */
+  #read(plan: RoundPlan<Reply>, index: number, reply: Reply | Fault | Timed<Reply>): void {
+    if (isTimed(reply)) {
+      this.#clocks ??= new RoundClocks(this.answers);
+      this.#clocks.judge(index, reply, (answer) => this.#hear(plan, index, answer));
+    } else this.#hear(plan, index, reply);
   }
 
   #hear(plan: RoundPlan<Reply>, index: number, answer: Reply | Fault): void {
@@ -109,6 +124,7 @@ export class Round<Reply> {
     if (late) return;
     if (decided) this.#decide();
     if (this.#missing === 0) this.#close();
+    this.#clocks?.review();
   }
 
   /** Timers run before sockets are read: after a stall the answers are given one turn to be seen. */
@@ -123,7 +139,8 @@ export class Round<Reply> {
   #giveUp(plan: RoundPlan<Reply>): void {
     for (const [index, node] of plan.nodes.entries()) {
       if (this.answers[index] !== undefined) continue;
-      this.#hear(plan, index, fault(node.name, "TIMEOUT", `no answer within ${this.timeout} ms`, true));
+      const silent = () => fault(node.name, "TIMEOUT", `no answer within ${this.timeout} ms`, true);
+      this.#hear(plan, index, this.#clocks?.giveUp(index) ?? silent());
     }
   }
 
@@ -145,6 +162,10 @@ export class Round<Reply> {
     this.#onClosed = undefined;
     if (listeners) for (const listener of listeners) listener();
   }
+}
+
+function isTimed<Reply extends object>(reply: Reply | Fault | Timed<Reply>): reply is Timed<Reply> {
+  return "reading" in reply;
 }
 
 /** Answers are values; a `LockNode` that throws all the same has given none. */

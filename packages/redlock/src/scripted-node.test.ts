@@ -2,7 +2,8 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Connection } from "./connection.ts";
 import type { NodeError } from "./errors.ts";
-import type { Claim } from "./node.ts";
+import { pushIn } from "./hand-overs.ts";
+import type { Claim, Push } from "./node.ts";
 import { ScriptedNode } from "./scripted-node.ts";
 import {
   batchScript,
@@ -14,6 +15,10 @@ import {
   releaseScript,
 } from "./scripts.ts";
 import { ask, Gate, settle } from "./virtual-time.test.ts";
+
+function shown({ kind, token }: Push): string {
+  return kind === "grant" ? token : `${kind} ${token}`;
+}
 
 class ReplyError extends Error {
   override name = "ReplyError";
@@ -310,7 +315,7 @@ describe("listening", () => {
     });
     const known = listener.queue!.listen(
       "inbox",
-      ({ kind, token }) => told.push(kind === "grant" ? token : `${kind} ${token}`),
+      (push) => told.push(shown(pushIn(push))),
       () => told.push("listening"),
     );
     const inboxes = () => connection.sent.map((words) => words.at(-1));

@@ -1,8 +1,8 @@
 import { outside } from "./async-context.ts";
-import type { MasterClock } from "./clock-watch.ts";
+import type { MasterClock, Reading } from "./clock-watch.ts";
 import type { Connection } from "./connection.ts";
 import type { NodeError } from "./errors.ts";
-import { failed, fault, unexpected, unsent } from "./fault.ts";
+import { failed, unexpected, unsent } from "./fault.ts";
 import { Inbox } from "./inbox.ts";
 import type {
   Answer,
@@ -10,15 +10,20 @@ import type {
   Fault,
   Guard,
   GuardFindings,
+  Hear,
   Holding,
   LockNode,
   LockQueue,
+  Push,
   ReleaseAnswer,
   Settle,
+  SettleVote,
+  Timed,
 } from "./node.ts";
 import { holdingIn, type Operation, type Time } from "./operation.ts";
 import { type Outbox, type OutboxRuntime, outboxOf } from "./outbox.ts";
 import { whyReserved } from "./resources.ts";
+import { type ScriptCall, ScriptCalls } from "./script-calls.ts";
 import { systemRuntime } from "./system.ts";
 
 export interface ScriptedNodeOptions {
@@ -45,9 +50,10 @@ export class ScriptedNode implements LockNode {
   readonly #connection: Connection;
   readonly #groupCommit: boolean;
   readonly #outbox: Outbox;
+  #calls: ScriptCalls | undefined;
   #guard: Guard | undefined;
   #clock: MasterClock | undefined;
-  /** Whether a question for the time is unanswered: one at a time is enough. */
+  /** Whether a question for the time is unanswered. */
   #isReading = false;
 
   constructor(connection: Connection, options: ScriptedNodeOptions = {}) {
@@ -61,21 +67,31 @@ export class ScriptedNode implements LockNode {
       this.queue = this.#makeQueue(options.onFault ?? (() => {}));
   }
 
-  /** For scripts of others, beside its own. */
-  get connection(): Connection {
-    return this.#connection;
-  }
-
   refuses(resources: readonly string[]): string | undefined {
     return this.#connection.refuses?.(resources) ?? whyReserved(resources);
   }
 
-  vote(claim: Claim, settle: Settle<Answer>): void {
+  vote(claim: Claim, settle: SettleVote): void {
     this.#claim("v", claim, [claim.token], settle);
   }
 
-  extend(claim: Claim, repair: boolean, settle: Settle<Answer>): void {
+  extend(claim: Claim, repair: boolean, settle: SettleVote): void {
     this.#claim(repair ? "p" : "e", claim, [claim.token], settle);
+  }
+
+  /**
+   * Another primitive's claim by a script of its own, over this connection and in the order of the calls. There is no
+   * other way to the connection, so its votes are watched as all are.
+   */
+  claimWith(call: ScriptCall<Answer>, settle: SettleVote): void {
+    this.#watched(call.claim!.ttl, settle, (answered, sent) => {
+      void this.#scriptCalls.run(call, sent).then(answered);
+    });
+  }
+
+  /** The same for what claims nothing. */
+  runScript<A extends ReleaseAnswer | number>(call: ScriptCall<A>): Promise<A | Fault> {
+    return this.#scriptCalls.run(call);
   }
 
   release(resources: readonly string[], tokens: readonly string[], settle: Settle<ReleaseAnswer>): void {
@@ -126,35 +142,89 @@ export class ScriptedNode implements LockNode {
       },
       swap: (claim, previous, settle) => this.#claim("s", claim, [claim.token, previous], settle),
       listen: (channel, hear, onListening) =>
-        inbox.listen(channel, (push) => void (this.#clock?.isExcluded || hear(push)), onListening),
+        inbox.listen(channel, (push) => this.#hearPush(push, hear), onListening),
       get isListening() {
         return inbox.isListening;
       },
     };
   }
 
-  #claim(kind: Kind, claim: Claim, words: readonly string[], settle: Settle<Answer>): void {
-    const clock = this.#clock;
-    const { resources, ttl } = claim;
-    if (!clock) this.#post(kind, resources, words, ttl, claim, settle);
-    else {
-      // The time comes in the same reply, and is looked at first.
-      this.#readTime(clock, ttl);
-      this.#post<Answer>(kind, resources, words, ttl, claim, (answer) => {
-        const isAstray = answer.vote === "yes" && clock.isExcluded;
-        settle(isAstray ? fault(this.name, "CLOCK", "its clock has stepped, or is astray", true) : answer);
-      });
-    }
+  get #scriptCalls(): ScriptCalls {
+    this.#calls ??= new ScriptCalls(this.#connection);
+    return this.#calls;
   }
 
-  #readTime(clock: MasterClock, ttl: number): void {
+  #claim(kind: Kind, claim: Claim, words: readonly string[], settle: SettleVote): void {
+    const { resources, ttl } = claim;
+    this.#watched(ttl, settle, (answered, sent) => {
+      this.#post(kind, resources, words, ttl, claim, answered);
+      sent();
+    });
+  }
+
+  /**
+   * The one way on which a vote leaves this node. Where the clock judges votes its reading goes with each of them, asked
+   * for behind the vote on the same connection (`sent`): in a batch both are one step of the master. So a clock that had
+   * stepped before the vote shows it, unless it was set right in the very moment between.
+   */
+  #watched(ttl: number, settle: SettleVote, ask: (answered: Settle<Answer>, sent: () => void) => void): void {
+    const clock = this.#clock;
+    if (!clock) {
+      ask(settle, () => {});
+      return;
+    }
     clock.askedFor(ttl);
-    if (this.#isReading) return;
+    if (!clock.judgesVotes) {
+      // One question at a time tells enough.
+      ask(settle, () => void (this.#isReading || this.#readTime(clock, () => {})));
+      return;
+    }
+    let answer: Answer | undefined;
+    let reading: Reading | Fault | undefined;
+    let readings = 0;
+    const tell = (): void => {
+      if (answer?.vote === "none") settle(answer);
+      else if (answer && reading) settle(timed(answer, clock, reading));
+    };
+    const answered = (its: Answer): void => {
+      answer = its;
+      tell();
+    };
+    // What is sent again is read again: the latest reading is the one behind it.
+    ask(answered, () => {
+      readings += 1;
+      const number = readings;
+      reading = undefined;
+      this.#readTime(clock, (its) => {
+        if (number !== readings) return;
+        reading = its;
+        if (answer?.vote !== "none") tell();
+      });
+    });
+  }
+
+  /** A grant is a vote, given at some moment since it was asked for: the clock is read behind it. */
+  #hearPush(push: Push, hear: Hear): void {
+    const clock = this.#clock;
+    if (!clock?.judgesVotes || push.kind === "wake") hear(push);
+    else this.#readTime(clock, (reading) => void ("vote" in reading || hear({ vote: push, clock, reading })));
+  }
+
+  #readTime(clock: MasterClock, heard: (reading: Reading | Fault) => void): void {
     this.#isReading = true;
-    const sent = clock.now();
-    this.#post<Time>("c", [], [], 0, undefined, (answer) => {
+    let sent = clock.now();
+    const onSend = (): void => {
+      sent = clock.now();
+    };
+    const settle = (answer: Time | Fault): void => {
       this.#isReading = false;
-      if ("time" in answer) clock.hear(sent, answer.time);
+      heard("time" in answer ? clock.hear(sent, answer.time) : answer);
+    };
+    this.#postOperation({
+      ...time,
+      onSend,
+      settle: settle as Operation["settle"],
+      isAlone: !this.#groupCommit,
     });
   }
 
@@ -185,7 +255,10 @@ export class ScriptedNode implements LockNode {
     const isAlone = !this.#groupCommit;
     // An operation is answered in its own kind.
     const ownSettle = settle as Operation["settle"];
-    const operation = { kind, keys, words, ttl, claim, isAlone, guard, settle: ownSettle };
+    this.#postOperation({ kind, keys, words, ttl, claim, isAlone, guard, settle: ownSettle });
+  }
+
+  #postOperation(operation: Operation): void {
     if (this.#connection.isReady) this.#outbox.post(operation);
     else void this.#postWhenConnected(operation);
   }
@@ -205,3 +278,12 @@ export class ScriptedNode implements LockNode {
 }
 
 type Kind = Operation["kind"];
+
+/** What is the same whenever the time is asked for. */
+const time = { kind: "c", keys: [], words: [], ttl: 0, claim: undefined, guard: undefined } as const;
+
+/** Without a reading a yes is none. */
+function timed(answer: Answer, clock: MasterClock, reading: Reading | Fault): Answer | Timed<Answer> {
+  if (!("vote" in reading)) return { vote: answer, clock, reading };
+  return answer.vote === "yes" ? { ...reading, sent: true } : answer;
+}

@@ -1,4 +1,5 @@
 import type { Backoff } from "./backoff.ts";
+import type { ClockWatchOptions } from "./clock-watch.ts";
 import { InvalidArgumentError } from "./errors.ts";
 import { checkFunction, checkNumber, milliseconds, type Range } from "./ranges.ts";
 import { validityLoss } from "./validity.ts";
@@ -106,8 +107,9 @@ const ttlRange: Range = {
   what: `a whole number of milliseconds from 1 to ${Number.MAX_SAFE_INTEGER}`,
 };
 
-export function checkMaxOffset(value: unknown): void {
-  if (value !== undefined) checkNumber("clockWatch.maxOffset", value, milliseconds);
+export function checkClockWatch({ maxOffset, maxTtl }: ClockWatchOptions): void {
+  if (maxOffset !== undefined) checkNumber("clockWatch.maxOffset", maxOffset, milliseconds);
+  if (maxTtl !== undefined) checkNumber("clockWatch.maxTtl", maxTtl, ttlRange);
 }
 
 export function checkMaxTtl(value: unknown): asserts value is number {

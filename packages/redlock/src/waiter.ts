@@ -6,11 +6,12 @@ import { Cancellation } from "./cancellation.ts";
 import { EnrolmentClaim } from "./claim.ts";
 import type { Coordinator } from "./coordinator.ts";
 import { fence } from "./fencing.ts";
-import type { HandOvers, Listener, Ticket } from "./hand-overs.ts";
+import { type HandOvers, type Listener, pushIn, type Ticket } from "./hand-overs.ts";
 import { Lease } from "./lease.ts";
-import type { Answer } from "./node.ts";
+import type { Answer, Push, Timed } from "./node.ts";
 import { spareOf } from "./quorum.ts";
 import { Round } from "./round.ts";
+import type { RoundClocks } from "./round-clocks.ts";
 import { longestTimer, type Timer } from "./runtime.ts";
 import { nodeTimeoutFor } from "./settings.ts";
 import { isOfWaiter, newToken } from "./token.ts";
@@ -61,6 +62,8 @@ export class Waiter implements Listener {
   #sentAt = never;
   /** The round, until it is closed. */
   #round: Round<Answer> | undefined;
+  /** What judges the grants of the latest round that is closed, where the masters' clocks are watched. */
+  #clocks: RoundClocks | undefined;
   /** What the masters said in the last round that is closed. */
   #contention: Contention | undefined;
   #deadlines: number[] = [];
@@ -128,9 +131,18 @@ export class Waiter implements Listener {
     tell?.(lease, error);
   }
 
-  handed(index: number, token: string, counter: number | undefined): void {
+  handed(index: number, push: Push | Timed<Push>): void {
+    const claim = this.#claim;
+    const { token, counter } = pushIn(push);
     // Of this round? A key that was handed to an earlier one is found, and counted, by the next enrolment (14.4).
-    if (token === this.#claim?.token) this.#hearYes(index, counter);
+    if (token !== claim?.token) return;
+    if (!("reading" in push)) this.#hearYes(index, counter);
+    else {
+      const clocks = this.#round ? this.#round.clocks : this.#clocks;
+      clocks?.judge(index, push, (judged) => {
+        if (!("vote" in judged) && claim === this.#claim) this.#hearYes(index, counter);
+      });
+    }
   }
 
   woken(index: number, token: string): void {
@@ -216,6 +228,7 @@ export class Waiter implements Listener {
       claim.giveUp();
       // What it came to is kept, and not the round: whoever waits, waits for long.
       this.#round = undefined;
+      this.#clocks = round.clocks;
       if (!this.#isOver) this.#contention = contentionIn(round.answers);
       this.#roundClosed(round.answers);
     });

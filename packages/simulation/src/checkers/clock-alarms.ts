@@ -59,9 +59,11 @@ export class ClockAlarms {
   }
 
   /** In a turn of `client`, before it looks at what the clock of `master` has shown. */
-  heard(client: Process, master: Master, steppedBy: number): void {
+  heard(client: Process, master: Master, steppedBy: number, sentAt: number): void {
     if (!this.#telling.has(client)) return;
     const watched = this.#watchedBy(client, master);
+    // The history of a clock goes from one reading to the next; what overlaps is read for a vote alone.
+    if (watched.heard[0] && sentAt < watched.heard[0].at) return;
     this.#judge(watched, client, master);
     const { now, clocks } = client;
     const latest = { steppedBy, at: now, monotonic: clocks.monotonicAt(now), wall: clocks.wallAt(now) };

@@ -1,9 +1,10 @@
 import { afterAll, describe, test } from "vitest";
 import { Pool } from "../cli/pool.ts";
-import { watchedPlan } from "../plan/swarm.ts";
+import { outlierPlan, watchedPlan } from "../plan/swarm.ts";
+import { scenarios } from "../scenarios/scenarios.ts";
 import { plansOf } from "../search/explore.ts";
 import { findOut } from "./find-out.ts";
-import { watchMutants } from "./watch-mutants.ts";
+import { outlierMutants, watchMutants } from "./watch-mutants.ts";
 
 /** The harness's budget for each. */
 const seeds = 100;
@@ -19,6 +20,17 @@ describe("the harness finds every mutant of the clock watch", () => {
     "$name",
     async ({ name, first }) => {
       console.log(await findOut(pool, name, plansOf(watchedPlan, first, seeds)));
+    },
+    300_000,
+  );
+
+  const newcomers = scenarios.find(({ name }) => name === "clock-jump-on-c-excluded")!;
+  const grounds = [newcomers.plan, outlierPlan];
+
+  test.concurrent.each(outlierMutants.map(({ name }, index) => ({ name, planOf: grounds[index]! })))(
+    "$name",
+    async ({ name, planOf }) => {
+      console.log(await findOut(pool, name, plansOf(planOf, 1, seeds)));
     },
     300_000,
   );

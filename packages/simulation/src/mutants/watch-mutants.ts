@@ -42,9 +42,9 @@ export const watchMutants: readonly Mutant[] = [
     name: "the votes of a master that is left out count",
     edits: [
       {
-        file: "scripted-node.ts",
-        line: 'const isAstray = answer.vote === "yes" && clock.isExcluded;',
-        instead: "const isAstray = false;",
+        file: "round-clocks.ts",
+        line: "if (clock.hasSteppedLately) return",
+        instead: "if (false) return",
       },
     ],
   },
@@ -53,8 +53,35 @@ export const watchMutants: readonly Mutant[] = [
     edits: [
       {
         file: "scripted-node.ts",
-        line: "void (this.#clock?.isExcluded || hear(...handed))",
-        instead: "hear(...handed)",
+        line: 'if (!clock?.judgesVotes || push.kind === "wake") hear(push);',
+        instead: "if (clock) hear(push);",
+      },
+    ],
+  },
+];
+
+/**
+ * Each is to be found where the clocks of a minority are set, and all clients exclude those: the first where a client
+ * asks for its first lock only then.
+ */
+export const outlierMutants: readonly Mutant[] = [
+  {
+    name: "a yes counts where nobody's clock tells against it yet",
+    edits: [
+      {
+        file: "round-clocks.ts",
+        line: 'if (agreeing + this.#missing >= quorum) return "open";',
+        instead: 'if (agreeing + this.#missing >= quorum) return "counts";',
+      },
+    ],
+  },
+  {
+    name: "a vote comes without its reading",
+    edits: [
+      {
+        file: "scripted-node.ts",
+        line: "if (!clock.judgesVotes) {",
+        instead: "if (clock) {",
       },
     ],
   },

@@ -51,8 +51,8 @@ export interface Witness {
   executed(command: string, args: readonly (string | number)[], reply: unknown, age: number): void;
   /** A command was executed, and its reply will never come. */
   replyLost(command: string): void;
-  /** In a turn of the client: it hears a reply that is no error. So far the master had stepped then, ms. */
-  heard?(args: readonly (string | number)[], steppedBy: number): void;
+  /** In a turn of the client: it hears a reply to what it sent at `sentAt`, us. So far the master had stepped then, ms. */
+  heard?(args: readonly (string | number)[], steppedBy: number, sentAt: number): void;
 }
 
 /**
@@ -222,7 +222,7 @@ export class SimulatedConnection implements Connection {
         this.#kernel.trace.add(this.#kernel.now, client.name, "hears", master.name, request.number);
         if (reply instanceof ReplyError) request.reject(reply);
         else {
-          this.#witness.heard?.(request.args, steppedBy);
+          this.#witness.heard?.(request.args, steppedBy, request.sentAt);
           request.resolve(reply);
         }
       });

@@ -1,7 +1,7 @@
 import { guardMutants } from "../mutants/guard-mutants.ts";
 import { mutants, rareMutants } from "../mutants/mutants.ts";
 import { mutatedClient } from "../mutants/mutated-client.ts";
-import { watchMutants } from "../mutants/watch-mutants.ts";
+import { outlierMutants, watchMutants } from "../mutants/watch-mutants.ts";
 import { readWriteMutant } from "../read-write/mutants.ts";
 import { theReadWriteLock } from "../read-write/read-write-client.ts";
 import { type Subject, theClient } from "../run/subject.ts";
@@ -19,7 +19,7 @@ export async function subjectNamed(name: string): Promise<Subject | undefined> {
   if (name === "redlock-5") return redlock5();
   if (name === "semaphore") return theSemaphore;
   if (name === "read-write-lock") return theReadWriteLock;
-  const all = [...mutants, ...rareMutants, ...guardMutants, ...watchMutants];
+  const all = [...mutants, ...rareMutants, ...guardMutants, ...watchMutants, ...outlierMutants];
   const mutant = all.find((candidate) => candidate.name === name);
   if (mutant) return mutatedClient(mutant);
   return (await semaphoreMutant(name)) ?? readWriteMutant(name);

@@ -104,6 +104,7 @@ const farthest = 1e9;
 export function watchedPlan(seed: number): Plan {
   const plan = promisedPlan(seed);
   const random = new Random(seed, "plan watched");
+  if (random.stream("outliers").chance(0.3)) return outlierPlan(seed);
   const { ttl } = plan.settings;
   const all = plan.masters.map((_, index) => index);
   const step = (): Fault => ({
@@ -119,6 +120,51 @@ export function watchedPlan(seed: number): Plan {
     settings: { ...plan.settings, clockWatch: { maxOffset: farthest, exclude: random.chance(0.5) } },
     faults: [...plan.faults, ...steps],
   };
+}
+
+/**
+ * The plan of a seed in which every client excludes masters by the clocks that it reads in a round, and up to as many
+ * as a quorum can do without are set once, so far that they agree with nobody any more. There locks are as safe as ever.
+ */
+export function outlierPlan(seed: number): Plan {
+  const plan = promisedPlan(seed);
+  const random = new Random(seed, "plan outliers");
+  const { ttl } = plan.settings;
+  // What the rates of all clocks come to by the end, and more.
+  const maxOffset = Math.round(plan.duration * 0.3 + 20 * ttl);
+  const isSpare = (index: number): boolean => index < Math.ceil(plan.masters.length / 2) - 1;
+  const step = (index: number): Fault => ({
+    at: Math.round(random.between(0, plan.duration)),
+    kind: "step",
+    clients: [],
+    masters: [index],
+    by: random.pick([-1, 1, 1]) * Math.round(maxOffset * random.logUniform(3, 100)),
+  });
+  return {
+    ...plan,
+    masters: plan.masters.map((master) => ({ ...master, offset: 0 })),
+    clients: plan.clients.map(({ isForeign: _, ...client }) => client),
+    settings: { ...plan.settings, clockWatch: { maxOffset, exclude: true } },
+    faults: [...plan.faults, ...plan.masters.flatMap((_, index) => (isSpare(index) ? [step(index)] : []))],
+  };
+}
+
+/**
+ * Whether the watch makes up for every step of a master: as many as a quorum can do without are set, once, and so far
+ * that they agree with nobody any more.
+ */
+export function excludesAllSteps({ settings, masters, clients, faults }: Plan): boolean {
+  const { exclude = false, maxOffset = 1000 } = settings.clockWatch ?? {};
+  const steps = faults.filter((fault) => fault.kind === "step").filter((step) => step.masters.length > 0);
+  const stepped = steps.flatMap(({ masters }) => (masters === "here" ? [] : masters));
+  return (
+    exclude &&
+    clients.every(({ isForeign }) => !isForeign) &&
+    masters.every(({ offset }) => offset === 0) &&
+    steps.every(({ by, masters }) => masters !== "here" && Math.abs(by) > 2 * maxOffset) &&
+    new Set(stepped).size === stepped.length &&
+    stepped.length < Math.ceil(masters.length / 2)
+  );
 }
 
 /** For more faults and clocks like those that {@link beyondPlan} has drawn for this plan. */

@@ -71,11 +71,28 @@ const readWriteMutants: readonly ReadWriteMutant[] = [
   },
 ];
 
+/** To be found where the masters' clocks are watched, and some of them are set. */
+const watchedMutants: readonly ReadWriteMutant[] = [
+  {
+    name: "the votes of readers and writers skip the clock watch",
+    edits: [
+      {
+        file: "scripted-node.ts",
+        line: `this.#watched(call.claim!.ttl, settle, (answered, sent) => {
+      void this.#scriptCalls.run(call, sent).then(answered);
+    });`,
+        instead: "void this.#scriptCalls.run(call).then(settle);",
+      },
+    ],
+  },
+];
+
 export const readWriteMutantNames: readonly string[] = readWriteMutants.map(({ name }) => name);
+export const watchedReadWriteMutantNames: readonly string[] = watchedMutants.map(({ name }) => name);
 
 /** The mutant of this name, if there is one. */
 export async function readWriteMutant(name: string): Promise<Subject | undefined> {
-  const mutant = readWriteMutants.find((candidate) => candidate.name === name);
+  const mutant = [...readWriteMutants, ...watchedMutants].find((candidate) => candidate.name === name);
   if (!mutant) return undefined;
   const client = await importMutated<typeof RedlockModule & typeof ReadWriteModule>(
     mutant,

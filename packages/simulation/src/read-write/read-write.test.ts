@@ -6,11 +6,11 @@ import { afterAll, describe, expect, test } from "vitest";
 import { Pool } from "../cli/pool.ts";
 import { startEmbeddedMasters } from "../embedded/start-embedded-masters.ts";
 import { findOut } from "../mutants/find-out.ts";
-import { promisedPlan } from "../plan/swarm.ts";
+import { outlierPlan, promisedPlan } from "../plan/swarm.ts";
 import { runPlan } from "../run/run-plan.ts";
 import { explore, plansOf } from "../search/explore.ts";
 import { inOrder } from "../search/runner.ts";
-import { readWriteMutantNames } from "./mutants.ts";
+import { readWriteMutantNames, watchedReadWriteMutantNames } from "./mutants.ts";
 import { theReadWriteLock } from "./read-write-client.ts";
 import { writtenFrom } from "./twins.ts";
 
@@ -28,6 +28,13 @@ test.each(Object.entries(readWriteScripts))(
 );
 
 describe("readers and writers", () => {
+  test("nor where masters whose clocks are set are excluded", async () => {
+    const trials = inOrder(pool.runner(theReadWriteLock.name), plansOf(outlierPlan, 1, 8));
+    const { violated, marks } = await explore(trials);
+    expect(violated.flatMap(({ outcome }) => outcome.violations)).toEqual([]);
+    expect(marks.get("granted")).toBeGreaterThan(100);
+  }, 240_000);
+
   test("never have a writer beside anybody inside the promised model, whatever happens", async () => {
     // (`.ci/run` goes on to 300.)
     const trials = inOrder(pool.runner(theReadWriteLock.name), plansOf(promisedPlan, 1, 50));
@@ -66,6 +73,14 @@ describe("the harness finds every mutant of them", () => {
     "%s",
     async (name) => {
       console.log(await findOut(pool, name, plansOf(promisedPlan, 1, 200)));
+    },
+    240_000,
+  );
+
+  test.concurrent.each(watchedReadWriteMutantNames)(
+    "%s",
+    async (name) => {
+      console.log(await findOut(pool, name, plansOf(outlierPlan, 68, 132)));
     },
     240_000,
   );

@@ -10,6 +10,7 @@ import {
 } from "../network/simulated-connection.ts";
 import { type PushWitness, SimulatedSubscription } from "../network/simulated-subscription.ts";
 import type { ClockPlan, Plan } from "../plan/plan.ts";
+import { excludesAllSteps } from "../plan/swarm.ts";
 import { Random } from "../random.ts";
 import { asksForTime, Moments, type Place } from "./moments.ts";
 
@@ -30,10 +31,16 @@ export interface Link {
   readonly pushes: Wire & { readonly connection: SimulatedSubscription };
 }
 
-/** Where masters' clocks step no lock is safe: then it is only judged whether that is told, and calls come to an end. */
-function judgedOf({ settings, faults }: Plan): (kind: ViolationKind) => boolean {
+/**
+ * Where masters' clocks step no lock is safe: then it is only judged whether that is told, and calls come to an end. But
+ * where all that step are excluded there must be no two holders either. (What the keys on them say is no measure.)
+ */
+function judgedOf(plan: Plan): (kind: ViolationKind) => boolean {
+  const { settings, faults } = plan;
   const hasSteps = faults.some((fault) => fault.kind === "step" && fault.masters.length > 0);
-  const judged: readonly ViolationKind[] = ["clock", "unsettled", "error"];
+  const told: readonly ViolationKind[] = ["clock", "unsettled", "error"];
+  const safe: readonly ViolationKind[] = ["belief", "effect", "fencing", "expired", "untold"];
+  const judged = excludesAllSteps(plan) ? [...told, ...safe] : told;
   return settings.clockWatch && hasSteps ? (kind) => judged.includes(kind) : () => true;
 }
 
@@ -46,8 +53,8 @@ export class Cluster {
   readonly clients: readonly Process[];
   /** By client, then by master. */
   readonly links: ReadonlyArray<readonly Link[]>;
-  /** For a checker: `client` hears, in its turn, what the clock of `master` showed when it had been set so far, ms. */
-  onTimeHeard: ((client: Process, master: Master, steppedBy: number) => void) | undefined;
+  /** For a checker: `client` hears, in its turn, what the clock of `master` showed when it had been set so far, ms. Asked at `sentAt`, us. */
+  onTimeHeard: ((client: Process, master: Master, steppedBy: number, sentAt: number) => void) | undefined;
   readonly #plan: Plan;
   readonly #random: Random;
 
@@ -136,8 +143,8 @@ export class Cluster {
       replyLost: (command) => {
         if (command === "SET") reached("reply lost after SET");
       },
-      heard: (args, steppedBy) => {
-        if (this.onTimeHeard && asksForTime(args)) this.onTimeHeard(place.client, place.master, steppedBy);
+      heard: (args, steppedBy, sentAt) => {
+        if (asksForTime(args)) this.onTimeHeard?.(place.client, place.master, steppedBy, sentAt);
       },
     };
   }

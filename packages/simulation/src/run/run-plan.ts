@@ -15,6 +15,7 @@ import type { Process } from "../engine/process.ts";
 import { Trace, type TraceValue } from "../engine/trace.ts";
 import type { Master } from "../master/master.ts";
 import type { Plan } from "../plan/plan.ts";
+import { excludesAllSteps } from "../plan/swarm.ts";
 import { Random } from "../random.ts";
 import { Bounds } from "./bounds.ts";
 import { Cluster } from "./cluster.ts";
@@ -156,8 +157,7 @@ class Run {
       });
     });
     if (plan.settings.clockWatch) {
-      this.#cluster.onTimeHeard = (client, master, steppedBy) =>
-        this.#alarms.heard(client, master, steppedBy);
+      this.#cluster.onTimeHeard = (...heard) => this.#alarms.heard(...heard);
     }
   }
 
@@ -248,6 +248,8 @@ class Run {
       settings.queue !== false && !clients[this.#cluster.clients.indexOf(process)]!.isForeign;
     const [first, ...others] = this.#living.filter(isQueueing);
     if (!first || others.length < 2 || this.#plan.masters.length < 3) return;
+    // With a minority excluded a quorum is all that is left: nobody could be beside them.
+    if (excludesAllSteps(this.#plan)) return;
     const halfCut = others.slice(0, 2).map((worker, number) => new HalfCut(this.#cluster, worker, number));
     let lock: SubjectLock | undefined;
     await this.#each([first], patience, async () => {

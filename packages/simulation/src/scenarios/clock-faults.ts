@@ -50,6 +50,28 @@ export const clockFaults: readonly Scenario[] = [
     expected: { quorlock: "overlap", "redlock-5": "overlap" },
   },
   {
+    name: "clock-jump-on-c-excluded",
+    title: "The same, where clients exclude masters by their clocks",
+    story:
+      "The clock of C jumps 20 s forward, and C's key is gone. Client 1 has never asked a master before: of the three " +
+      "clocks that it reads with its first votes, the one of C agrees with no other. Two votes are no majority, and it " +
+      "waits until it reaches the others.",
+    source: kleppmann('"Breaking Redlock with bad timings"'),
+    plan: sketched({
+      script: [[use(10, 1000, 10)], [use(300, 200, 2)]],
+      faults: [cutOff(0, [D, E], 1500), cutOff(1, [A, B], 1500), jumpOfC],
+      areMastersSynced: true,
+      settings: { clockWatch: { exclude: true } },
+    }),
+    shows: [
+      faults(3),
+      hasVotesOf(0, A, B, C),
+      onlyWith("quorlock", getsAfter(1, 0)),
+      onlyWith("redlock-5", getsWhileHeld(1, 0)),
+    ],
+    expected: { quorlock: "safe", "redlock-5": "overlap" },
+  },
+  {
     name: "clock-jump-under-all-five",
     title: "The clock of one of five voters jumps",
     story:

@@ -11,6 +11,8 @@ export interface Sketch {
   /** How many; default 5. They are called A, B, C and so on. */
   readonly masters?: number;
   readonly persistence?: Persistence;
+  /** Whether the masters' wall clocks show the same time. Default: they are anywhere. */
+  readonly areMastersSynced?: boolean;
   /** By number, in ppm; default 0. */
   readonly masterRates?: readonly number[];
   readonly clientRates?: readonly number[];
@@ -51,7 +53,7 @@ export function sketched(sketch: Sketch): (seed: number) => Plan {
       seed,
       duration,
       masters: Array.from({ length: masters }, (_, index) => ({
-        offset: offset(),
+        offset: sketch.areMastersSynced ? 0 : offset(),
         rate: masterRates[index] ?? 0,
         persistence,
       })),

@@ -97,7 +97,9 @@ async function isLetIn(
 ): Promise<boolean> {
   for (const slot of slots) {
     const claim = { resources: [slot], token, ttl, abandoned: false };
-    const answer = await new Promise<Answer>((settle) => node.vote(claim, settle));
+    const answer = await new Promise<Answer>((settle) =>
+      node.vote(claim, (vote) => settle("reading" in vote ? vote.vote : vote)),
+    );
     if (answer.vote === "yes") return true;
     if (answer.vote === "none") return false;
   }

@@ -1,0 +1,121 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { ClockWatch, type ClockWatchOptions, type MasterClock } from "./clock-watch.ts";
+import type { Answer, Fault } from "./node.ts";
+import { quorumOf } from "./quorum.ts";
+import { RoundClocks } from "./round-clocks.ts";
+
+const maxOffset = 1000;
+const yes: Answer = { vote: "yes", remaining: 5000 };
+const no: Answer = { vote: "no", resource: "r", owner: "somebody", remaining: 1 };
+
+/** One round over masters whose clocks are so far ahead; they are heard in the order of the calls of `hear`. */
+function roundOver(ahead: readonly number[], options: ClockWatchOptions = {}) {
+  const runtime = { monotonic: () => 0, wall: () => 0 };
+  const watch = new ClockWatch({ maxOffset, exclude: true, ...options }, 0.01, runtime, () => {});
+  const distrusted = new Set<number>();
+  const clocks = ahead.map((_, index) => watch.clockOf(`m${index}`, () => distrusted.add(index)));
+  const answers: (Answer | Fault | undefined)[] = ahead.map(() => undefined);
+  const round = new RoundClocks(answers);
+  const hear = (index: number, vote: Answer = yes, clock: MasterClock = clocks[index]!): void => {
+    const reading = clock.hear(clock.now(), ahead[index]!);
+    round.judge(index, { vote, clock, reading }, (judged) => {
+      answers[index] = judged;
+      round.review();
+    });
+  };
+  const votes = () => answers.map((answer) => (answer ? answer.vote : undefined));
+  return { round, answers, clocks, hear, votes, distrusted };
+}
+
+describe("a yes counts", () => {
+  test("as soon as a majority of all clocks agree with its own: no later than a lock is decided", () => {
+    const { hear, votes } = roundOver([0, 10, -10]);
+    hear(1);
+    expect(votes()).toEqual([undefined, undefined, undefined]);
+    hear(0);
+    expect(votes()).toEqual(["yes", "yes", undefined]);
+    hear(2);
+    expect(votes()).toEqual(["yes", "yes", "yes"]);
+  });
+
+  test("of the only master at once", () => {
+    const { hear, votes } = roundOver([40_000]);
+    hear(0);
+    expect(votes()).toEqual(["yes"]);
+  });
+
+  test("of neither of two that disagree, and nobody is blamed", () => {
+    const { hear, votes, distrusted } = roundOver([0, 40_000]);
+    hear(0);
+    hear(1);
+    expect(votes()).toEqual(["none", "none"]);
+    expect(distrusted.size).toBe(0);
+  });
+
+  test("not of one that is astray, also where it is heard first", () => {
+    const { hear, votes, distrusted, answers } = roundOver([0, 0, 40_000]);
+    hear(2);
+    hear(0);
+    expect(votes()).toEqual([undefined, undefined, undefined]);
+    hear(1);
+    expect(votes()).toEqual(["yes", "yes", "none"]);
+    expect([...distrusted]).toEqual([2]);
+    expect((answers[2] as Fault).error.message).toContain("only 1 of 2 clocks agree to within 1000 ms");
+  });
+
+  test("not where who could tell is silent", () => {
+    const { round, hear, votes, answers } = roundOver([0, 0, 40_000]);
+    hear(2);
+    hear(0);
+    answers[1] = round.giveUp(1) ?? ({ vote: "none", sent: true } as Fault);
+    round.review();
+    expect(votes()).toEqual(["none", "none", "none"]);
+  });
+
+  test("not before the round's time is over, where a clock is missing", () => {
+    const { round, hear } = roundOver([0, 0, 0]);
+    hear(0);
+    expect(round.giveUp(0)?.error.reason).toBe("CLOCK");
+    expect(round.giveUp(1)).toBeUndefined();
+  });
+
+  test("by the clock of one that refuses as well", () => {
+    const { hear, votes } = roundOver([0, 0, 40_000]);
+    hear(2);
+    hear(0, no);
+    expect(votes()).toEqual(["no", undefined, undefined]);
+    hear(1);
+    expect(votes()).toEqual(["no", "yes", "none"]);
+  });
+
+  test("not of one that has stepped within the longest ttl, though it is in line again", () => {
+    const { hear, votes, clocks } = roundOver([0, 0, 0], { maxTtl: 5000 });
+    clocks[2]!.hear(clocks[2]!.now(), 40_000);
+    hear(0);
+    hear(1);
+    hear(2);
+    expect(votes()).toEqual(["yes", "yes", "none"]);
+  });
+});
+
+test("whatever the clocks and the order: who counts is near the median, and of a quorum that agrees all count", () => {
+  const offset = fc.constantFrom(-40_000, -900, -400, 0, 400, 900, 40_000);
+  const aheads = fc.array(offset, { minLength: 1, maxLength: 7 });
+  const property = fc.property(aheads, fc.infiniteStream(fc.nat()), (ahead, numbers) => {
+    const { hear, votes } = roundOver(ahead);
+    const order = ahead.map((_, index) => ({ index, at: numbers.next().value! })).sort((a, b) => a.at - b.at);
+    for (const { index } of order) hear(index);
+    const sorted = ahead.toSorted((a, b) => a - b);
+    const median = sorted[Math.floor(ahead.length / 2)]!;
+    for (const [index, vote] of votes().entries()) {
+      expect(vote).toBeDefined();
+      const agreeing = ahead.filter((other) => Math.abs(other - ahead[index]!) < maxOffset).length;
+      expect(vote).toBe(agreeing >= quorumOf(ahead.length) ? "yes" : "none");
+      if (vote === "yes" && ahead.length % 2 === 1) {
+        expect(Math.abs(ahead[index]! - median)).toBeLessThan(maxOffset);
+      }
+    }
+  });
+  fc.assert(property);
+});

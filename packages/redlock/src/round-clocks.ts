@@ -1,0 +1,128 @@
+import type { MasterClock, Reading } from "./clock-watch.ts";
+import { fault } from "./fault.ts";
+import type { Fault, Timed } from "./node.ts";
+import { quorumOf } from "./quorum.ts";
+
+interface Clocked {
+  readonly clock: MasterClock;
+  readonly reading: Reading;
+}
+
+interface Pending extends Clocked {
+  readonly isYes: boolean;
+  readonly settle: (verdict: "counts" | Fault) => void;
+}
+
+/**
+ * Decides which votes of one round count, by the masters' clocks as they were read in this very round (PROTOCOL 11).
+ *
+ * A yes counts once the clocks of a majority of all masters, its own among them, agree to within `maxOffset`. While
+ * masters are missing that could make up such a majority it waits; where they cannot, it does not count. So of two
+ * clocks that disagree neither counts until a third one tells which is wrong. It costs no time: a lock takes the
+ * votes of a majority anyway.
+ *
+ * Why that excludes a master M whose clock has stepped from every later round, whatever its client has seen before: M
+ * agrees with none of the masters that did not step, and those that did are a minority. A hold from before the step
+ * keeps its keys on q - 1 other masters, a later one needs q of the N - 1 others, and (q - 1) + q > N - 1: they share
+ * one. The readings are those of the round, since a client may be new, and since of older ones nobody knows whether
+ * their clock has stepped meanwhile.
+ */
+export class RoundClocks {
+  readonly #answers: ReadonlyArray<unknown>;
+  readonly #clocked: Array<Clocked | undefined>;
+  readonly #pending: Array<Pending | undefined>;
+
+  /** `answers`: those of the round, `undefined` for a master that may still answer. */
+  constructor(answers: ReadonlyArray<unknown>) {
+    this.#answers = answers;
+    this.#clocked = answers.map(() => undefined);
+    this.#pending = answers.map(() => undefined);
+  }
+
+  /** Calls `count` with the vote, or with a fault in its place, as soon as the clocks decide. */
+  judge<V extends object>(index: number, timed: Timed<V>, count: (vote: V | Fault) => void): void {
+    const { vote, clock, reading } = timed;
+    this.#clocked[index] = { clock, reading };
+    const settle = (verdict: "counts" | Fault): void => count(verdict === "counts" ? vote : verdict);
+    this.#pending[index] = { clock, reading, isYes: isYes(vote), settle };
+    this.review();
+  }
+
+  /** Another master has answered, or has been given up. */
+  review(): void {
+    for (let index = 0; index < this.#pending.length; index += 1) {
+      const pending = this.#pending[index];
+      if (!pending) continue;
+      const verdict = pending.isYes ? this.#verdictOn(index, pending) : "counts";
+      if (verdict === "open") continue;
+      this.#pending[index] = undefined;
+      pending.settle(verdict);
+    }
+  }
+
+  /** What becomes of a vote that still waits when the time of the round is over. */
+  giveUp(index: number): Fault | undefined {
+    const pending = this.#pending[index];
+    this.#pending[index] = undefined;
+    return pending && this.#fault(pending, "too few other clocks were read in time to judge its own");
+  }
+
+  #verdictOn(index: number, pending: Pending): "counts" | "open" | Fault {
+    const { clock } = pending;
+    if (clock.hasSteppedLately) return this.#fault(pending, "its clock has stepped within the longest ttl");
+    const quorum = quorumOf(this.#answers.length);
+    const agreeing = this.#agreeingWith(index);
+    if (agreeing >= quorum) return "counts";
+    if (agreeing + this.#missing >= quorum) return "open";
+    if (this.#isAstray(index, quorum)) clock.distrust();
+    return this.#fault(pending, `only ${agreeing} of ${quorum} clocks agree to within ${clock.maxOffset} ms`);
+  }
+
+  /** Those that may still be read. */
+  get #missing(): number {
+    return this.#clocked.filter((clocked, index) => !clocked && this.#answers[index] === undefined).length;
+  }
+
+  #agreeingWith(index: number): number {
+    const own = this.#clocked[index]!;
+    return this.#clocked.filter(
+      (other) => other && (other === own || apartAtMost(own.reading, other.reading) <= own.clock.maxOffset),
+    ).length;
+  }
+
+  /** Whether it is certainly this clock that is wrong: it is far from one that a majority agrees with. */
+  #isAstray(index: number, quorum: number): boolean {
+    const { reading, clock } = this.#clocked[index]!;
+    return this.#clocked.some(
+      (other, place) =>
+        other &&
+        apartAtLeast(reading, other.reading) > clock.maxOffset &&
+        this.#agreeingWith(place) >= quorum,
+    );
+  }
+
+  #fault({ clock }: Clocked, why: string): Fault {
+    return fault(clock.node, "CLOCK", why, true);
+  }
+}
+
+/** A yes, or a grant that was pushed: anything but a refusal or a fault. */
+function isYes(vote: object): boolean {
+  return !("vote" in vote) || vote.vote === "yes";
+}
+
+/**
+ * How far two clocks are apart at most, ms. Where our own two clocks do not tell the same, one of them was set or has
+ * slept between the readings: then the larger difference counts, and the vote is asked for again.
+ */
+function apartAtMost(one: Reading, other: Reading): number {
+  return Math.max(...differences(one, other)) + one.uncertainty + other.uncertainty;
+}
+
+function apartAtLeast(one: Reading, other: Reading): number {
+  return Math.min(...differences(one, other)) - one.uncertainty - other.uncertainty;
+}
+
+function differences(one: Reading, other: Reading): readonly [number, number] {
+  return [Math.abs(one.ofMonotonic - other.ofMonotonic), Math.abs(one.ofWall - other.ofWall)];
+}

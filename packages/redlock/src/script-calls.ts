@@ -1,0 +1,69 @@
+import { type Call, CallLine } from "./call-line.ts";
+import type { Connection } from "./connection.ts";
+import { abandoned, unsent } from "./fault.ts";
+import type { Claim, Fault } from "./node.ts";
+import type { Script } from "./scripts.ts";
+
+/** A script of another primitive. */
+export interface ScriptCall<A> {
+  readonly script: Script;
+  readonly keys: readonly string[];
+  readonly args: readonly (string | number)[];
+  /** What is in `args`, and must not be told. */
+  readonly tokens: readonly string[];
+  /** Whom it is for: what was given up is not sent any more. */
+  readonly claim?: Claim;
+  /** Throws what is no answer. */
+  read(reply: unknown): A;
+}
+
+/** Calls that wait for a master that does not answer; more would only pile up. */
+const mostUnanswered = 4096;
+const overflow = `${mostUnanswered} commands are unanswered`;
+
+/** Scripts of other primitives over the connection of the locks, each a command of its own, in the order of the calls. */
+export class ScriptCalls {
+  readonly #connection: Connection;
+  readonly #line: CallLine;
+  #unanswered = 0;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+    this.#line = new CallLine(connection);
+  }
+
+  /** `sent`: called behind each command that is sent for it. */
+  async run<A>(script: ScriptCall<A>, sent: () => void = () => {}): Promise<A | Fault> {
+    if (this.#unanswered >= mostUnanswered) return unsent(this.#connection.name, overflow);
+    this.#unanswered += 1;
+    const { claim, tokens } = script;
+    const run = (): Promise<A | Fault> => this.#evaluate(script, sent);
+    const call: Call<A | Fault> = { claim, tokens, isAlone: false, run };
+    const answer = await this.#line.post(call);
+    this.#unanswered -= 1;
+    return answer;
+  }
+
+  /**
+   * By its digest, and by its text where the master does not know it. The text goes out behind whatever was sent
+   * meanwhile, a roll-back perhaps: so never for a claim that was given up.
+   */
+  async #evaluate<A>(
+    { script, keys, args, claim, read }: ScriptCall<A>,
+    sent: () => void,
+  ): Promise<A | Fault> {
+    const send = (command: string, text: string): Promise<unknown> => {
+      const reply = this.#connection.send(command, [text, keys.length, ...keys, ...args]);
+      sent();
+      return reply;
+    };
+    try {
+      return read(await send("EVALSHA", script.sha1));
+    } catch (error) {
+      const isUnknown = this.#connection.isReply(error) && error.message.startsWith("NOSCRIPT");
+      if (!isUnknown) throw error;
+      if (claim?.abandoned) return abandoned(this.#connection.name);
+      return read(await send("EVAL", script.source));
+    }
+  }
+}
