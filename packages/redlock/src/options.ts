@@ -37,7 +37,7 @@ const optionsOf: Readonly<Record<Place, readonly string[]>> = {
   "the writers of a ReadWriteLock": [...inCalls.filter((name) => name !== "within"), "from"],
   lead: [...inCampaigns, "onStart", "onStop", "onError"],
   restartGuard: ["maxTtl", "durable"],
-  clockWatch: ["maxOffset", "exclude"],
+  clockWatch: ["maxOffset", "exclude", "maxTtl"],
   exponentialBackoff: ["initial", "maximum", "factor"],
 };
 
