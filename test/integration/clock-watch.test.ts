@@ -53,6 +53,17 @@ function timesIn(commandStats: string): string | undefined {
   return /cmdstat_time:calls=(\d+)/.exec(commandStats)?.[1];
 }
 
+/** Each of some clients that have just been made, one after the other. */
+async function takenByNewClients(acquire: (redlock: Redlock) => Promise<Lock | null>): Promise<number> {
+  let taken = 0;
+  for (let count = 0; count < 10; count += 1) {
+    const { redlock } = open({ exclude: true });
+    const lock = await acquire(redlock).catch(() => null);
+    if (lock) taken += 1;
+  }
+  return taken;
+}
+
 describe("a master's clock is set", () => {
   let stepped = 0;
   beforeEach(() => {
@@ -117,17 +128,6 @@ describe("a master's clock is set", () => {
     first.disconnect();
     step(40_000);
     return lock;
-  }
-
-  /** Each of some clients that have just been made, one after the other. */
-  async function takenByNewClients(acquire: (redlock: Redlock) => Promise<Lock | null>): Promise<number> {
-    let taken = 0;
-    for (let count = 0; count < 10; count += 1) {
-      const { redlock } = open({ exclude: true });
-      const lock = await acquire(redlock).catch(() => null);
-      if (lock) taken += 1;
-    }
-    return taken;
   }
 
   it("no client that has never seen its clock counts it in its first round", async () => {

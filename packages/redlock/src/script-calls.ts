@@ -14,7 +14,7 @@ export interface ScriptCall<A> {
   /** Whom it is for: what was given up is not sent any more. */
   readonly claim?: Claim;
   /** Throws what is no answer. */
-  read(reply: unknown): A;
+  readonly read: (reply: unknown) => A;
 }
 
 /** Calls that wait for a master that does not answer; more would only pile up. */

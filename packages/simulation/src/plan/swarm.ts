@@ -143,7 +143,7 @@ export function outlierPlan(seed: number): Plan {
   return {
     ...plan,
     masters: plan.masters.map((master) => ({ ...master, offset: 0 })),
-    clients: plan.clients.map(({ isForeign: _, ...client }) => client),
+    clients: plan.clients.map((client) => ({ ...client, isForeign: false })),
     settings: { ...plan.settings, clockWatch: { maxOffset, exclude: true } },
     faults: [...plan.faults, ...plan.masters.flatMap((_, index) => (isSpare(index) ? [step(index)] : []))],
   };
