@@ -86,7 +86,7 @@ function viewOf(admin: Redis, keyPrefix: string): MasterView {
     },
     place: (resource, waiter) => {
       const key = keyPrefix + resource;
-      return admin.pttl(`quorlock:queue:{${key}}:${waiter}`);
+      return admin.pttl(`quorlock:queue:${key.includes("{") ? `tagged:${key}` : `{${key}}`}:${waiter}`);
     },
     async listeners(channel) {
       return Number((await admin.pubsub("NUMSUB", channel))[1]);

@@ -2,10 +2,15 @@ import { fence } from "./fence-script.ts";
 
 /**
  * Where the queue of a key is: a sorted set of waiters by their tickets. The entry of a waiter stands beside it, in a
- * key that dies with its heartbeat.
+ * key that dies with its heartbeat. In the same slot as the key itself, for plain clients of a Cluster's master.
  */
 export const queueOf = `
-local function queueOf(key) return "quorlock:queue:{" .. key .. "}" end
+local function queueOf(key)
+  -- (To look for a brace alone takes less time than to match.)
+  local tag = string.find(key, "{", 1, true) and string.match(key, "^[^{]*{([^}]*)}")
+  if tag and tag ~= "" then return "quorlock:queue:tagged:" .. key end
+  return "quorlock:queue:{" .. key .. "}"
+end
 `;
 
 /** Gives up KEYS `first` to `last` where nobody waits for any, as is nearly always so: then nothing is handed over. */

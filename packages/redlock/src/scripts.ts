@@ -136,7 +136,7 @@ if proposal ~= "" and tonumber(proposal) >= most then return redis.error_reply(t
 local granted = enrol(1, #KEYS, token, ttl, ticket, patience, proposal, inbox)
 return proposal ~= "" and type(granted) == "number" and fenced(KEYS, granted, proposal) or granted
 `,
-  sha1: "e791c6cc9da231515f41e0f3f41a49534d7b1d82",
+  sha1: "9ef51831a786af68ce166d0fb4b5400e1706de4e",
 };
 
 /** `release` of all KEYS: ARGV is the tokens. */
@@ -153,7 +153,7 @@ local given = letGo(1, #KEYS, ARGV[#ARGV])
 if given then return given end
 ${isMine}${queue}${leave}return leave(1, #KEYS, 1, #ARGV)
 `,
-  sha1: "e2a2c1dc5ee500ca0ab2e4dd95df2c128f88dba9",
+  sha1: "f6906316300576197bb38727cd1f03a061bdf629",
 };
 
 /**
@@ -199,7 +199,7 @@ local isKnown = pcall(watch, string.match(ARGV[1], "^(%d+),(%d+),(%d+),(%d+)$"))
 if not isKnown or inQuarantine() then return release(1, #KEYS, 2, #ARGV) end
 return leave(1, #KEYS, 2, #ARGV)
 `,
-  sha1: "d5ccb1f64a2f874dbe58380045502f167d0403e2",
+  sha1: "67a86a4289e9c5d9df5d1bb073e9e6afa5522dd5",
 };
 
 /**
@@ -304,5 +304,5 @@ for times, kind, keys, number, ticket, patience, proposal in string.gmatch(ARGV[
 end
 return replies
 `,
-  sha1: "a8178410216eb990986bd862f45c34691f928000",
+  sha1: "ba4f60c11d64f119cd2d91dd64c0780febb66266",
 };

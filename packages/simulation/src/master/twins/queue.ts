@@ -11,7 +11,7 @@ export const queuePrefix = "quorlock:queue:";
 
 /** `queueOf` in the scripts. */
 export function queueOf(key: string): string {
-  return `${queuePrefix}{${key}}`;
+  return /^[^{]*\{[^}]+\}/.test(key) ? `${queuePrefix}tagged:${key}` : `${queuePrefix}{${key}}`;
 }
 
 /** A claim that waits where it is refused. */

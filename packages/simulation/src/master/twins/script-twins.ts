@@ -42,12 +42,12 @@ interface TwinScript {
  */
 export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
   claimScript: { script: claimScript, writtenFrom: "1bb551ddca4603a4aa1d7c4e29ae94d27c2010ab" },
-  enrolScript: { script: enrolScript, writtenFrom: "e791c6cc9da231515f41e0f3f41a49534d7b1d82" },
+  enrolScript: { script: enrolScript, writtenFrom: "9ef51831a786af68ce166d0fb4b5400e1706de4e" },
   releaseScript: { script: releaseScript, writtenFrom: "57752b4b01b4ccb17c8cdfebbe1ac4fa97b5aadc" },
-  leaveScript: { script: leaveScript, writtenFrom: "e2a2c1dc5ee500ca0ab2e4dd95df2c128f88dba9" },
+  leaveScript: { script: leaveScript, writtenFrom: "f6906316300576197bb38727cd1f03a061bdf629" },
   guardedClaimScript: { script: guardedClaimScript, writtenFrom: "780fa2b34873eec5e04a20a5b2eee1ad80445f5b" },
-  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "d5ccb1f64a2f874dbe58380045502f167d0403e2" },
-  batchScript: { script: batchScript, writtenFrom: "a8178410216eb990986bd862f45c34691f928000" },
+  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "67a86a4289e9c5d9df5d1bb073e9e6afa5522dd5" },
+  batchScript: { script: batchScript, writtenFrom: "ba4f60c11d64f119cd2d91dd64c0780febb66266" },
 };
 
 /** Twins of the client's scripts; with other rules, those of a mutant's. */
