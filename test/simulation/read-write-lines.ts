@@ -58,7 +58,7 @@ function sortedSetLine(random: Random): Line {
     ["ZSCORE", random.pick([writer!, intent!]), token(random)],
     ["ZREMRANGEBYSCORE", readers!, bound(), bound()],
     ["ZREMRANGEBYSCORE", writer!, "-inf", bound()],
-    ["ZADD", readers!, random.integer(1, 3), token(random)],
+    ["ZADD", random.pick([readers!, intent!]), random.integer(1, 3), token(random)],
     ["PEXPIRE", readers!, ttl(random)],
     ["SET", random.pick([writer!, readers!]), token(random)],
   ]);

@@ -51,8 +51,8 @@ const usualBackoff = 1000;
  * these, but they have no fencing token.
  *
  * Waiting is asking again, by `retryDelay`. Where readers refuse a writer, the masters let no further reader in until it
- * has asked again, so readers who come and go do not keep it out; and behind it whoever asks first is next, so writers
- * do not keep readers out.
+ * has asked again, so readers who come and go do not keep it out. That holds for each waiting writer by name, and only
+ * readers cause it: while none is let in there are fewer and fewer, so writers do not keep readers out.
  */
 export class ReadWriteLock {
   readonly name: string;

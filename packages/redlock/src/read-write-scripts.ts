@@ -1,10 +1,10 @@
 import type { Script } from "./scripts.ts";
 
 /**
- * KEYS are the writer's, the readers' and the one that says that a writer waits. The writer's key holds its token, as
- * that of any lock. The readers' is a sorted set of tokens, each with an expiry of its own by this master's clock;
- * the key itself outlives the last of them. What they compare happens in one step, so a writer and a reader never both
- * have the vote of one master (PROTOCOL 10).
+ * KEYS are the writer's, the readers' and that of the writers that wait. The writer's key holds its token, as that of any
+ * lock. The others are sorted sets, of tokens and of the names of clients that have a writer waiting: each member has an
+ * expiry of its own by this master's clock, and the key outlives the last of them. Comparing and writing is one step, so
+ * a writer and a reader never both have the vote of one master (PROTOCOL 10).
  */
 const start = `
 -- Before Redis 5 a script that asks for the time may write only so.
@@ -35,8 +35,10 @@ elseif writer then
   return {writer, redis.call("PTTL", writerKey)}
 elseif not mine then
   if how == "renew" then return {false, -2} end
-  if how == "vote" and redis.call("EXISTS", intentKey) == 1 then
-    return {"a writer that waits", redis.call("PTTL", intentKey)}
+  if how == "vote" then
+    redis.call("ZREMRANGEBYSCORE", intentKey, "-inf", "(" .. now)
+    local waits = redis.call("ZRANGE", intentKey, -1, -1, "WITHSCORES")[2]
+    if waits then return {"a writer that waits", tonumber(waits) - now} end
   end
 end
 redis.call("ZADD", readersKey, expiry, token)
@@ -45,14 +47,16 @@ if redis.call("PTTL", readersKey) < expiry - now then redis.call("PEXPIRE", read
 if writer == token then redis.call("DEL", writerKey) end
 return expiry - now
 `,
-  sha1: "3b142b5d7c6bae3ccf43327946972c7c9a6bcbf9",
+  sha1: "51d4ad33b8c10c6b9cb25d57ac9e6f7b435553c8",
 };
 
 /**
  * A writer's claim: ARGV is token, ttl, how, for how many ms no further reader is let in where readers refuse this one
- * (0: it does not wait), and who says so. Whoever writes does not wait any more.
+ * (0: it does not wait), and the name of its client.
  *
- * Only readers make a writer say that it waits, another writer does not: so after each writer readers have their turn.
+ * A client is one member, which nobody else changes: a writer that gives up, or is granted, takes no other's place. Only
+ * a refusal by readers adds it or makes it last longer, a refusal by another writer does not. So while no reader is let
+ * in the set only shrinks, and readers have their turn when it is empty.
  */
 const writeScript: Script = {
   source: `${start}
@@ -64,7 +68,10 @@ if not writer then
   if how == "renew" then return {false, -2} end
   local last = redis.call("ZRANGE", readersKey, -1, -1, "WITHSCORES")[2]
   if last then
-    if patience > math.max(0, redis.call("PTTL", intentKey)) then redis.call("SET", intentKey, waiter, "PX", patience) end
+    if patience > 0 then
+      redis.call("ZADD", intentKey, now + patience, waiter)
+      if redis.call("PTTL", intentKey) < patience then redis.call("PEXPIRE", intentKey, patience) end
+    end
     return {"readers", tonumber(last) - now}
   end
 end
@@ -72,10 +79,9 @@ if left < ttl then
   redis.call("SET", writerKey, token, "PX", ttl)
   left = ttl
 end
-if not writer then redis.call("DEL", intentKey) end
 return left
 `,
-  sha1: "aa0cf317dbfbc6224facfc6fb177018582aabea5",
+  sha1: "88792440e22d27b14fd9c4075ce8b697272fd2cd",
 };
 
 /** Gives up what ARGV, tokens, have, as a reader or as the writer. Returns how many had anything. */
@@ -92,13 +98,12 @@ return given
   sha1: "02b8ca17ce57309bc3626a7b83b54b727ae10841",
 };
 
-/** The writer ARGV[1] waits no more. */
+/** No writer of the client ARGV[1] waits any more. */
 const withdrawScript: Script = {
   source: `
-if redis.call("GET", KEYS[3]) ~= ARGV[1] then return 0 end
-return redis.call("DEL", KEYS[3])
+return redis.call("ZREM", KEYS[3], ARGV[1])
 `,
-  sha1: "64f1f25ada857cb5db824794b0cf096883085966",
+  sha1: "49481ada24717e6c959b8c46698d18b964c8dea9",
 };
 
 export const readWriteScripts: Readonly<Record<"read" | "write" | "release" | "withdraw", Script>> = {

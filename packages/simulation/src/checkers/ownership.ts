@@ -6,6 +6,7 @@ import { rules } from "../master/twins/rules.ts";
 import { enrolmentsIn } from "./enrolments.ts";
 import type { Findings } from "./findings.ts";
 import { type TokenOwners, waiterOf } from "./token-owners.ts";
+import { WaitingWriters } from "./waiting-writers.ts";
 
 export interface OwnershipListener {
   /** The master has given a key to `client`, on behalf of somebody else who gave it up. */
@@ -23,6 +24,7 @@ export class Ownership implements MasterListener {
   readonly #master: Master;
   readonly #owners: TokenOwners;
   readonly #listener: OwnershipListener;
+  readonly #writers: WaitingWriters;
   /** Of each place in a queue, by its key. */
   readonly #rounds = new Map<string, number>();
   /** In the command that is being executed: tokens whose votes were changed by their own client. */
@@ -37,6 +39,7 @@ export class Ownership implements MasterListener {
     this.#master = master;
     this.#owners = owners;
     this.#listener = listener;
+    this.#writers = new WaitingWriters(findings, master);
   }
 
   published(message: string, listeners: number): void {
@@ -56,6 +59,7 @@ export class Ownership implements MasterListener {
     this.#owners.see(write, sender);
     const { key, entry, previous } = write;
     if (key.startsWith(queuePrefix)) this.#placeChanged(write, sender);
+    this.#writers.wrote(write, sender);
     if (key.startsWith(ownPrefix)) return;
     const [token, before] = [entry?.value, previous?.value];
     if (typeof before === "string" && token !== before) this.#voteChanged(write, before, sender);

@@ -69,6 +69,17 @@ const readWriteMutants: readonly ReadWriteMutant[] = [
     ],
     readWriteRules: { swapMakesReader: false },
   },
+  {
+    name: "a writer that gives up takes the places of all",
+    edits: [
+      {
+        file: scripts,
+        line: 'return redis.call("ZREM", KEYS[3], ARGV[1])',
+        instead: 'return redis.call("DEL", KEYS[3])',
+      },
+    ],
+    readWriteRules: { withdrawsItself: false },
+  },
 ];
 
 /** To be found where the masters' clocks are watched, and some of them are set. */

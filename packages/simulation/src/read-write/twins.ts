@@ -10,10 +10,10 @@ export type ReadWriteScriptName = keyof typeof readWriteScripts;
 
 /** SHA-1 of the texts that the twins were written from. */
 export const writtenFrom: Readonly<Record<ReadWriteScriptName, string>> = {
-  read: "3b142b5d7c6bae3ccf43327946972c7c9a6bcbf9",
-  write: "aa0cf317dbfbc6224facfc6fb177018582aabea5",
+  read: "51d4ad33b8c10c6b9cb25d57ac9e6f7b435553c8",
+  write: "88792440e22d27b14fd9c4075ce8b697272fd2cd",
   release: "02b8ca17ce57309bc3626a7b83b54b727ae10841",
-  withdraw: "64f1f25ada857cb5db824794b0cf096883085966",
+  withdraw: "49481ada24717e6c959b8c46698d18b964c8dea9",
 };
 
 /** What the scripts decide, and mutants of them decide otherwise. */
@@ -26,8 +26,8 @@ export interface ReadWriteRules {
   readonly readerSeesWriter: boolean;
   /** Whether a downgrade leaves a reader on the master. */
   readonly swapMakesReader: boolean;
-  /** Whether a writer that waits keeps further readers away. */
-  readonly writerIsAwaited: boolean;
+  /** Whether a writer that waits no more takes back what it has said itself, and nothing else. */
+  readonly withdrawsItself: boolean;
 }
 
 export const readWriteRules: ReadWriteRules = {
@@ -35,7 +35,7 @@ export const readWriteRules: ReadWriteRules = {
   writerSeesReaders: true,
   readerSeesWriter: true,
   swapMakesReader: true,
-  writerIsAwaited: true,
+  withdrawsItself: true,
 };
 
 /** As every script begins: the time, and those who are left. */
@@ -65,8 +65,11 @@ function read(
   } else if (writer !== null && rules.readerSeesWriter) return [writer, pttl(call, writerKey)];
   else if (mine === null) {
     if (how === "renew") return [null, -2];
-    if (how === "vote" && rules.writerIsAwaited && call("EXISTS", intentKey) === 1)
-      return ["a writer that waits", pttl(call, intentKey)];
+    if (how === "vote") {
+      call("ZREMRANGEBYSCORE", intentKey, "-inf", `(${now}`);
+      const [, waits] = call("ZRANGE", intentKey, "-1", "-1", "WITHSCORES") as readonly string[];
+      if (waits !== undefined) return ["a writer that waits", Number(waits) - now];
+    }
   }
   if (writer !== token || rules.swapMakesReader) {
     call("ZADD", readersKey, String(expiry), token);
@@ -91,13 +94,14 @@ function write(
     if (how === "renew") return [null, -2];
     const [, last] = call("ZRANGE", readersKey, "-1", "-1", "WITHSCORES") as readonly string[];
     if (last !== undefined && rules.writerSeesReaders) {
-      if (Number(patience) > Math.max(0, pttl(call, intentKey)))
-        call("SET", intentKey, waiter, "PX", patience);
+      if (Number(patience) > 0) {
+        call("ZADD", intentKey, String(now + Number(patience)), waiter);
+        if (pttl(call, intentKey) < Number(patience)) call("PEXPIRE", intentKey, patience);
+      }
       return ["readers", Number(last) - now];
     }
   }
   if (left < Number(ttl)) call("SET", writerKey, token, "PX", ttl);
-  if (writer === null) call("DEL", intentKey);
   return Math.max(left, Number(ttl));
 }
 
@@ -117,8 +121,13 @@ function release(
   return given;
 }
 
-function withdraw(call: Call, [, , intentKey = ""]: readonly string[], [waiter]: readonly string[]): Reply {
-  return call("GET", intentKey) === waiter ? call("DEL", intentKey) : 0;
+function withdraw(
+  rules: ReadWriteRules,
+  call: Call,
+  [, , intentKey = ""]: readonly string[],
+  [waiter = ""]: readonly string[],
+): Reply {
+  return rules.withdrawsItself ? call("ZREM", intentKey, waiter) : call("DEL", intentKey);
 }
 
 /** With other rules: those of a mutant's scripts. */
@@ -130,7 +139,7 @@ export function readWriteTwins(
     read: (call, keys, args) => read(rules, call, keys, args),
     write: (call, keys, args) => write(rules, call, keys, args),
     release: (call, keys, args) => release(rules, call, keys, args),
-    withdraw: (call, keys, args) => withdraw(call, keys, args),
+    withdraw: (call, keys, args) => withdraw(rules, call, keys, args),
   };
 }
 
