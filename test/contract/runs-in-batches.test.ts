@@ -235,8 +235,11 @@ describe(`${count} releases in a row`, () => {
     const replies = await batch(`${count}l1,1;`, holds, locker);
     locker.disconnect();
     expect(replies).toEqual(ones);
-    // To be refused costs the bulk alone: the script goes on one by one.
-    expect(await redis.acl("LOG")).toEqual([]);
+    // To be refused costs the bulk alone: the script goes on one by one. (ioredis introduces itself all the same.)
+    const refused = ((await redis.acl("LOG")) as unknown[]).map((entry) => Object.values(entry as object));
+    expect(
+      refused.filter((entry) => !entry.some((word) => /^client(\|setinfo)?$/.test(String(word)))),
+    ).toEqual([]);
   });
 });
 

@@ -2,6 +2,7 @@ import { InvalidArgumentError, type NodeError, Redlock } from "@quorlock/redlock
 import type { Master } from "@quorlock/testbed";
 import { Cluster, type Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { addSlots } from "../contract/slots.ts";
 import { until } from "../contract/until.ts";
 import { Fleet, fresh, rejection, votesOf } from "./fleet.ts";
 import { WireTap } from "./wire-tap.ts";
@@ -22,8 +23,8 @@ beforeAll(async () => {
     Fleet.start(2),
   ]);
   const [first, second] = cluster.admins;
-  await first!.cluster("ADDSLOTSRANGE", 0, 8191);
-  await second!.cluster("ADDSLOTSRANGE", 8192, 16383);
+  await addSlots(first!, 0, 8191);
+  await addSlots(second!, 8192, 16383);
   await first!.cluster("MEET", "127.0.0.1", cluster.masters[1]!.port);
   for (const admin of cluster.admins) {
     await until("the cluster is up", async () => /cluster_state:ok/.test(await admin.cluster("INFO")));

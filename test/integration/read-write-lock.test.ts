@@ -7,6 +7,7 @@ import { ReadWriteLock, type WriteLock } from "@quorlock/redlock/read-write-lock
 import { Cluster } from "ioredis";
 import { describe, expect, it } from "vitest";
 import { documentedRule, documentedRuleOfReaders } from "../contract/permissions.ts";
+import { addSlots } from "../contract/slots.ts";
 import { until } from "../contract/until.ts";
 import { Fleet, fresh, type OpenOptions, rejection, timed, votesOf } from "./fleet.ts";
 
@@ -520,7 +521,7 @@ it("has all keys of a name in one slot of a Cluster", async () => {
     config: ["--cluster-enabled", "yes", "--cluster-announce-ip", "127.0.0.1"],
   });
   const [admin] = cluster.admins;
-  await admin!.cluster("ADDSLOTSRANGE", 0, 16383);
+  await addSlots(admin!, 0, 16383);
   await until("the cluster is up", async () => /cluster_state:ok/.test(await admin!.cluster("INFO")));
   const client = new Cluster(cluster.masters.map(({ host, port }) => ({ host, port })));
   const redlock = new Redlock([client], { nodeTimeout: 900 });
