@@ -64,6 +64,11 @@ class Intruder {
   }
 }
 
+/** The masters answer every write with an error, so that there is something for `error` to tell. */
+async function refuseWrites(isOn: boolean): Promise<void> {
+  for (const admin of fleet.admins) await admin.config("SET", "min-replicas-to-write", isOn ? 1 : 0);
+}
+
 /** As the queries of query builders: begins when it is awaited. */
 function lazy<T>(begin: () => Promise<T>): Promise<T> {
   return new Proxy(Promise.resolve() as Promise<never>, {
@@ -183,11 +188,12 @@ describe("called when a master answers what a routine has sent", () => {
   it("a listener of error is not inside of that routine's lock", async () => {
     const { redlock } = open();
     const intruder = new Intruder(redlock, fresh());
-    const resource = fresh("no-lock");
-    for (const admin of fleet.admins) await admin.hset(resource, "field", "value");
     redlock.once("error", intruder.callback);
-    await intruder.whileHeld(() => redlock.tryAcquire(resource, ttl).catch(() => {}));
-    await fleet.free(resource);
+    await intruder.whileHeld(async () => {
+      await refuseWrites(true);
+      await redlock.tryAcquire(fresh(), ttl).catch(() => {});
+      await refuseWrites(false);
+    });
   });
 
   it("a listener of lost is not, where a call of somebody else's notices it", async () => {
@@ -206,11 +212,12 @@ describe("called when a master answers what a routine has sent", () => {
     const { redlock, clients } = open();
     const neighbour = new Redlock(clients, { nodeTimeout: 900 });
     const intruder = new Intruder(redlock, fresh());
-    const resource = fresh("no-lock");
-    for (const admin of fleet.admins) await admin.hset(resource, "field", "value");
     neighbour.once("error", intruder.callback);
-    await intruder.whileHeld(() => neighbour.tryAcquire(resource, ttl).catch(() => {}));
-    await fleet.free(resource);
+    await intruder.whileHeld(async () => {
+      await refuseWrites(true);
+      await neighbour.tryAcquire(fresh(), ttl).catch(() => {});
+      await refuseWrites(false);
+    });
   });
 
   it("a listener of another Redlock, whose batch the routine's Redlock has sent, is not", async () => {
@@ -218,18 +225,15 @@ describe("called when a master answers what a routine has sent", () => {
     const neighbour = new Redlock(clients, { reentrant: true, nodeTimeout: 900 });
     const intruder = new Intruder(redlock, fresh());
     const own = await redlock.acquire(fresh(), ttl);
-    const theirs = await neighbour.acquire(fresh("no-lock"), ttl);
-    const [resource] = theirs.resources;
-    await fleet.free(resource!);
-    for (const admin of fleet.admins) await admin.hset(resource!, "field", "value");
+    const theirs = await neighbour.acquire(fresh(), ttl);
     neighbour.once("error", intruder.callback);
     // Not by the routine, but in the same turn: so one batch carries both.
-    const extend = AsyncResource.bind(() => void theirs.extend(ttl).catch(() => {}));
-    await intruder.whileHeld(() => {
-      void own.release();
-      extend();
+    const release = AsyncResource.bind(() => theirs.release());
+    await intruder.whileHeld(async () => {
+      await refuseWrites(true);
+      await Promise.all([own.release(), release()]);
+      await refuseWrites(false);
     });
-    await fleet.free(resource!);
   });
 });
 

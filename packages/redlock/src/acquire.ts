@@ -5,7 +5,7 @@ import { RoundClaim } from "./claim.ts";
 import type { Coordinator } from "./coordinator.ts";
 import { countersIn, fence } from "./fencing.ts";
 import { Lease } from "./lease.ts";
-import type { Answer, Claim, LockNode, SettleVote } from "./node.ts";
+import type { Answer, LockNode, SettleVote } from "./node.ts";
 import { Round } from "./round.ts";
 import { nodeTimeoutFor, type Settings } from "./settings.ts";
 import { firstToken, newToken } from "./token.ts";
@@ -21,10 +21,11 @@ export interface Wish {
 export interface Attempt {
   readonly round: Round<Answer>;
   /**
-   * `granted` comes with the lease. `late`: a quorum said yes, but too slowly for anything to be left.
+   * `granted` comes with the lease. `late`: a quorum said yes, but too slowly for anything to be left. `moved`: a client
+   * was switched to another database meanwhile.
    * The others are told apart in {@link contentionIn}.
    */
-  readonly outcome: "granted" | "late" | "cancelled" | "locked" | "split" | "unavailable";
+  readonly outcome: "granted" | "late" | "cancelled" | "locked" | "split" | "unavailable" | "moved";
   readonly lease?: Lease;
   /** Settles when the masters have taken the votes back, or had their time to. */
   readonly undone: Promise<void>;
@@ -39,11 +40,11 @@ export async function attempt(
   cancellation: Cancellation,
   attempts: Attempts,
 ): Promise<Attempt> {
-  const { runtime, proposals, isQueued } = coordinator;
+  const { runtime, proposals, isQueued, placements } = coordinator;
 
   // 2.1 A fresh token for each attempt: a late roll-back of the one before cannot touch this one's votes.
   const token = isQueued ? firstToken(runtime) : newToken(runtime);
-  const claim = new RoundClaim(wish.resources, token, wish.ttl);
+  const claim = new RoundClaim(placements.current, wish.resources, token, wish.ttl);
   claim.proposal = proposals?.at(runtime.wall());
 
   // 2.2 to 2.5
@@ -55,6 +56,7 @@ export async function attempt(
   claim.giveUp();
   const undone = rollBack(coordinator, claim, round);
   if (cancellation.reason) return { round, outcome: "cancelled", undone };
+  if (claim.placement.whyLeft !== undefined) return { round, outcome: "moved", undone };
   if (won) return { round, outcome: "late", undone };
   return { round, outcome: await reasonFor(round, cancellation), undone };
 }
@@ -78,8 +80,9 @@ export async function elect(
   cancellation: Cancellation,
   attempts: Attempts,
 ): Promise<Election> {
-  const { nodes, quorum, runtime, clock, report } = coordinator;
-  const { resources, token } = claim;
+  const { quorum, runtime, clock, report } = coordinator;
+  const { resources, token, placement } = claim;
+  const { nodes } = placement;
 
   // 2.2 The clocks are read (in Round) before the first send; then all masters are asked in parallel.
   const deadlines = nodes.map(() => never);
@@ -103,25 +106,28 @@ export async function elect(
   attempts.add(round);
   await round.decidedOr(cancellation);
 
+  // 14.18 Votes in a database that was left count for nothing.
+  const isWanted = () => cancellation.reason === undefined && placement.whyLeft === undefined;
   // 2.4, 2.5 What remains, net of drift, from the larger of the two clocks: less than asked for is a failure.
-  const won = verdictOf(round.answers) === "won" && cancellation.reason === undefined;
+  const won = verdictOf(round.answers) === "won" && isWanted();
   const isInTime = () => holdDeadline(deadlines, quorum) - clock.now() > settings.minimumValidity;
   if (!won || !isInTime()) return { round, won };
   if (claim.proposal === undefined) {
-    claim.lease = new Lease(coordinator, { resources, token, ttl, deadlines });
+    claim.lease = new Lease(coordinator, { placement, resources, token, ttl, deadlines });
     return { round, won, lease: claim.lease };
   }
   // 8 The votes stored what was proposed; where that was too little, another round stores more.
   const counters = countersIn(round.answers);
   const fencingToken = await fence(coordinator, claim, settings, counters, deadlines, cancellation);
-  if (fencingToken === undefined || cancellation.reason !== undefined || !isInTime()) return { round, won };
-  claim.lease = new Lease(coordinator, { resources, token, ttl, deadlines, fencingToken });
+  if (fencingToken === undefined || !isWanted() || !isInTime()) return { round, won };
+  claim.lease = new Lease(coordinator, { placement, resources, token, ttl, deadlines, fencingToken });
   return { round, won, lease: claim.lease };
 }
 
-function rollBack(coordinator: Coordinator, claim: Claim, round: Round<Answer>): Promise<void> {
-  const reached = coordinator.nodes.filter((_, index) => mayHold(round.answers[index]));
-  const leftover = { resources: claim.resources, tokens: [claim.token], ttl: claim.ttl };
+function rollBack(coordinator: Coordinator, claim: RoundClaim, round: Round<Answer>): Promise<void> {
+  const { placement, resources, token, ttl } = claim;
+  const reached = placement.nodes.filter((_, index) => mayHold(round.answers[index]));
+  const leftover = { placement, resources, tokens: [token], ttl };
   return coordinator.cleanUps.remove(leftover, reached, round.timeout).closed;
 }
 

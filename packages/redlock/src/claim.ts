@@ -1,18 +1,22 @@
 import type { Lease } from "./lease.ts";
 import type { Claim, Enrolment } from "./node.ts";
+import type { Placement } from "./placement.ts";
 
 /** A claim that is given up by hand, or with the lease that it is for. */
 export class RoundClaim implements Claim {
   readonly resources: readonly string[];
   readonly token: string;
   readonly ttl: number;
+  /** Where it was begun, and whose nodes it is sent through. */
+  readonly placement: Placement;
   /** The hold that the claim has won, or is to extend. */
   lease: Lease | undefined;
   /** The fencing token that it proposes, where there are any. */
   proposal: number | undefined;
   #givenUp = false;
 
-  constructor(resources: readonly string[], token: string, ttl: number, lease?: Lease) {
+  constructor(placement: Placement, resources: readonly string[], token: string, ttl: number, lease?: Lease) {
+    this.placement = placement;
     this.resources = resources;
     this.token = token;
     this.ttl = ttl;
@@ -20,10 +24,9 @@ export class RoundClaim implements Claim {
   }
 
   get abandoned(): boolean {
+    if (this.#givenUp || this.placement.whyLeft !== undefined) return true;
     // `lost` reads the clocks: no timer needs to have fired.
-    return (
-      this.#givenUp || (this.lease !== undefined && (this.lease.hasEnded || this.lease.lost !== undefined))
-    );
+    return this.lease !== undefined && (this.lease.hasEnded || this.lease.lost !== undefined);
   }
 
   /** What was not sent by now is not sent any more: the caller has given up, or the round's time is over. */
@@ -37,8 +40,15 @@ export class EnrolmentClaim extends RoundClaim implements Enrolment {
   readonly ticket: number;
   readonly patience: number;
 
-  constructor(resources: readonly string[], token: string, ttl: number, ticket: number, patience: number) {
-    super(resources, token, ttl);
+  constructor(
+    placement: Placement,
+    resources: readonly string[],
+    token: string,
+    ttl: number,
+    ticket: number,
+    patience: number,
+  ) {
+    super(placement, resources, token, ttl);
     this.ticket = ticket;
     this.patience = patience;
   }

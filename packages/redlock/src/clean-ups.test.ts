@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { CleanUps, type Leftover } from "./clean-ups.ts";
 import { LeaseClock } from "./clock.ts";
+import { Placement } from "./placement.ts";
 import { settle, virtualSetting } from "./virtual-time.test.ts";
 
-const leftover: Leftover = { resources: ["r"], tokens: ["t"], ttl: 1000 };
+const leftover: Leftover = { placement: new Placement([]), resources: ["r"], tokens: ["t"], ttl: 1000 };
 
 function bed(count = 1) {
   const { time, machine, nodes, masters } = virtualSetting(count);

@@ -1,11 +1,13 @@
 import type { LeaseClock } from "./clock.ts";
 import type { NodeError } from "./errors.ts";
 import type { Fault, LockNode, ReleaseAnswer } from "./node.ts";
+import type { Placement } from "./placement.ts";
 import { Round } from "./round.ts";
 import type { Runtime, Timer } from "./runtime.ts";
 
 /** Keys that are to go: those of a failed attempt, or of a lock that is released. */
 export interface Leftover {
+  readonly placement: Placement;
   readonly resources: readonly string[];
   readonly tokens: readonly string[];
   /** What the keys were last set for, ms: after that a master has removed them itself. */
@@ -73,7 +75,8 @@ export class CleanUps {
       timeout,
       ask: (node, settle) => node.release(leftover.resources, leftover.tokens, settle),
       hear: (index, answer) => {
-        if (answer.vote === "none") {
+        // (Where a client was switched the way to the keys ends soon, and they expire.)
+        if (answer.vote === "none" && leftover.placement.whyLeft === undefined) {
           this.#report(answer.error);
           const until = this.#runtime.monotonic() + leftover.ttl;
           this.#owe(nodes[index]!, { leftover, until }, answer);
@@ -114,7 +117,9 @@ export class CleanUps {
     const debts = this.#debts.get(node) ?? [];
     this.#debts.delete(node);
     const now = this.#runtime.monotonic();
-    const [first, ...rest] = debts.filter((debt) => debt.until > now);
+    const [first, ...rest] = debts.filter(
+      ({ until, leftover }) => until > now && leftover.placement.whyLeft === undefined,
+    );
     if (!first) {
       this.#unsubscribe.get(node)?.();
       this.#unsubscribe.delete(node);

@@ -27,10 +27,11 @@ export async function confirm(
   attempts: Attempts,
   ended: Cancellation,
 ): Promise<Ballot> {
-  const { nodes, runtime, clock, report } = lease.coordinator;
+  const { runtime, clock, report } = lease.coordinator;
+  const { nodes } = lease.placement;
   const { ttl, repair, settings } = question;
   lease.askedFor(ttl);
-  const claim = new RoundClaim(lease.resources, lease.token, ttl, lease);
+  const claim = new RoundClaim(lease.placement, lease.resources, lease.token, ttl, lease);
   const round: Round<Answer> = new Round<Answer>({
     nodes,
     runtime,

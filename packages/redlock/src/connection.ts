@@ -31,6 +31,14 @@ export interface Connection {
     hear: (message: string) => void,
     changed: (isListening: boolean, error?: unknown) => void,
   ): unknown;
+  /** The database that commands go to, where there are several. */
+  readonly database?: number | undefined;
+  /**
+   * Calls `listener` whenever the client is switched to another database: at once, and from then on nothing is sent to
+   * the one before but through `old`, which stands for a little while. The listener is called for as long as whoever
+   * gave it keeps it.
+   */
+  onMove?(listener: (why: string, old: Connection) => void): void;
   /** Called whenever commands can be sent again. Returns how to take the listener away. */
   onReady(listener: () => void): () => void;
   /** Ends the connection, and the user's client, in order. */

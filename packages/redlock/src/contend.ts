@@ -91,6 +91,8 @@ async function attemptUntilRefused(
       await last?.undone;
       throw cancellation.reason;
     }
+    // What was asked in a database that a client has left says nothing of the one where it is now.
+    if (last?.outcome === "moved" && !patience.ended.reason) continue;
     if (!last) return previous ? failure(previous, attempts) : crowdedOut(attempts);
     const failed = failedWith(last.outcome, contentionIn(last.round.answers), wish);
     const pause = patience.pauseAfter(last);

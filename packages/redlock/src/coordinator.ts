@@ -4,12 +4,15 @@ import type { NodeError } from "./errors.ts";
 import type { Proposals } from "./fencing.ts";
 import type { Lease } from "./lease.ts";
 import type { LockNode } from "./node.ts";
+import type { Placements } from "./placement.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Schedule } from "./schedule.ts";
 
 /** What every step of the protocol works with: the masters, the time, and what this client holds or owes. */
 export interface Coordinator {
   readonly nodes: readonly LockNode[];
+  /** In which databases of theirs the keys are. */
+  readonly placements: Placements;
   readonly quorum: number;
   readonly runtime: Runtime;
   readonly clock: LeaseClock;

@@ -63,19 +63,20 @@ export class Proposals {
  * renews the keys as well, and with them `deadlines`. What is left of the hold has to be looked at afterwards.
  */
 export async function fence(
-  { nodes, quorum, runtime, clock, report, proposals }: Coordinator,
+  { quorum, runtime, clock, report, proposals }: Coordinator,
   claim: RoundClaim,
   settings: Settings,
   counters: Counters,
   deadlines: number[],
   ended: Cancellation,
 ): Promise<number | undefined> {
-  const { resources, ttl, proposal } = claim;
+  const { placement, resources, ttl, proposal } = claim;
+  const { nodes } = placement;
   const token = tokenOf(proposal!, counters, quorum);
   if (token === undefined || token === proposal) return token;
   proposals!.saw(token);
   const madeOf = [...counters];
-  const storing = new RoundClaim(resources, claim.token, ttl);
+  const storing = new RoundClaim(placement, resources, claim.token, ttl);
   storing.proposal = token;
   const verdict = (answers: Ballot): Verdict => {
     const stored = answers.filter((answer, index) => isStored(token, madeOf[index], answer)).length;

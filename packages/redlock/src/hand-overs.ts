@@ -1,6 +1,7 @@
 import { Cancellation } from "./cancellation.ts";
 import type { Coordinator } from "./coordinator.ts";
 import type { Push, Timed } from "./node.ts";
+import type { Placement } from "./placement.ts";
 import { sleep } from "./sleep.ts";
 import { newToken, waiterOf } from "./token.ts";
 
@@ -12,6 +13,8 @@ export interface Listener {
   woken(index: number, token: string): void;
   /** It is heard (again): what was handed over meanwhile may have been missed. */
   listening(): void;
+  /** A client was switched to another database: what was handed over in the one before does not count. */
+  moved(): void;
 }
 
 /** A place in the order of arrival. */
@@ -23,6 +26,7 @@ export interface Ticket {
 
 /** What one who has left wanted. */
 export interface Departed {
+  readonly placement: Placement;
   readonly resources: readonly string[];
   readonly ttl: number;
 }
@@ -48,6 +52,9 @@ export class HandOvers {
 
   constructor(coordinator: Coordinator) {
     this.#coordinator = coordinator;
+    coordinator.placements.onLeft(() => {
+      for (const listener of [...this.#listeners.values()]) listener.moved();
+    });
     this.#channel = `quorlock:inbox:${newToken(coordinator.runtime)}`;
   }
 
@@ -130,11 +137,12 @@ export class HandOvers {
     const { kind, token } = pushIn(push);
     const waiter = waiterOf(token);
     const departed = this.#departed.get(waiter);
-    const { nodes, cleanUps } = this.#coordinator;
+    const { cleanUps } = this.#coordinator;
     const listener = this.#listeners.get(waiter);
     if (kind === "wake") listener?.woken(index, token);
     else listener?.handed(index, push);
-    if (departed) cleanUps.remove({ ...departed, tokens: [token] }, [nodes[index]!], timeout);
+    if (!departed) return;
+    cleanUps.remove({ ...departed, tokens: [token] }, [departed.placement.nodes[index]!], timeout);
   }
 }
 

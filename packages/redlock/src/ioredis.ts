@@ -3,6 +3,8 @@ import type { Connection } from "./connection.ts";
 import { hashSlot } from "./hash-slot.ts";
 import { IoredisSubscriber, type SubscribingClient } from "./ioredis-subscriber.ts";
 import { whyReserved } from "./resources.ts";
+import { systemRuntime } from "./system.ts";
+import { WeakListeners } from "./weak-listeners.ts";
 
 /**
  * What is used of an ioredis `Redis` or `Cluster`, versions 5 and 6 alike. A description and not an import: the
@@ -35,6 +37,7 @@ interface IoredisOptions {
   readonly name?: string | null;
   readonly sentinels?: unknown;
   readonly keyPrefix?: string;
+  readonly db?: number;
   readonly redisOptions?: object;
   readonly retryStrategy?: ((times: number) => unknown) | null;
 }
@@ -73,6 +76,9 @@ export class IoredisConnection implements Connection {
   readonly #keyPrefix: string;
   readonly #listeners = new Set<() => void>();
   readonly #subscriber: IoredisSubscriber;
+  readonly #moves: WeakListeners<[why: string, old: Connection]> = new WeakListeners();
+  /** Those to databases that were left a moment ago. */
+  readonly #left = new Set<LeftConnection>();
   #database: number | undefined;
   #own: OwnClient;
   /** Whether it has told that it is ready: ioredis has the status a moment before. */
@@ -94,15 +100,15 @@ export class IoredisConnection implements Connection {
     client.on("end", () => {
       this.#replaceOwn();
       this.#subscriber.end();
+      this.#endLeft();
     });
-    // The locks live in the client's own database. (A switched client says so again after each reconnect.)
-    client.on("select", (database: number) => {
-      if (database === this.#database) return;
-      this.#database = database;
-      this.#replaceOwn();
-    });
+    client.on("select", (database: number) => this.#moveTo(database));
     // A client that waits for its first command says that connections are to be made late; else make it now.
     if (client.status !== "wait") void this.connectFirst();
+  }
+
+  get database(): number | undefined {
+    return this.#database;
   }
 
   get isReady(): boolean {
@@ -164,6 +170,10 @@ export class IoredisConnection implements Connection {
     return subscription;
   }
 
+  onMove(listener: (why: string, old: Connection) => void): void {
+    this.#moves.add(listener);
+  }
+
   onReady(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -184,6 +194,34 @@ export class IoredisConnection implements Connection {
   #end(): void {
     end(this.#own);
     this.#subscriber.end();
+    this.#endLeft();
+  }
+
+  #endLeft(): void {
+    for (const left of this.#left) this.#forget(left);
+  }
+
+  #forget(left: LeftConnection): void {
+    this.#left.delete(left);
+    left.disconnect();
+  }
+
+  /**
+   * New locks are in the client's own database; what was begun in the one before is only taken back there. (A switched
+   * client says so again after each reconnect.)
+   */
+  #moveTo(database: number): void {
+    if (database === this.#database) return;
+    const why = `the client of ${this.name} was switched from database ${this.#database} to ${database}`;
+    this.#database = database;
+    const old = this.#own;
+    this.#own = this.#open();
+    this.#stands = false;
+    this.#firstIsOver();
+    const left = new LeftConnection(this, old, why);
+    this.#left.add(left);
+    systemRuntime.setTimer(() => this.#forget(left), takingBack).unref();
+    this.#moves.call(why, left);
   }
 
   /** What was sent on the old connection is answered with a fault; the next call makes a new one. */
@@ -226,6 +264,55 @@ export class IoredisConnection implements Connection {
     if (own !== this.#own) return;
     this.#stands = false;
     this.#firstIsOver();
+  }
+}
+
+/** So long after a switch the connection to the database before still stands, to take back what is there, ms. */
+const takingBack = 2000;
+
+/** A connection to a database that the client has left. */
+class LeftConnection implements Connection {
+  readonly name: string;
+  readonly client: object;
+  readonly obstacle: string;
+  readonly #current: IoredisConnection;
+  readonly #own: OwnClient;
+
+  constructor(current: IoredisConnection, own: OwnClient, why: string) {
+    this.name = current.name;
+    this.client = current.client;
+    this.obstacle = why;
+    this.#current = current;
+    this.#own = own;
+  }
+
+  get isReady(): boolean {
+    return this.#own.status === "ready";
+  }
+
+  connectFirst(): undefined {
+    return undefined;
+  }
+
+  send(command: string, args: readonly (string | number)[]): Promise<unknown> {
+    return this.#own.call(command, args);
+  }
+
+  isReply(error: unknown): error is Error {
+    return this.#current.isReply(error);
+  }
+
+  onReady(): () => void {
+    return () => {};
+  }
+
+  close(): Promise<void> {
+    this.disconnect();
+    return Promise.resolve();
+  }
+
+  disconnect(): void {
+    end(this.#own);
   }
 }
 
@@ -294,9 +381,11 @@ function duplicateOf(client: IoredisClient): (...args: unknown[]) => OwnClient {
   return client.duplicate.bind(client) as (...args: unknown[]) => OwnClient;
 }
 
-/** The database the client was last switched to; the one in its options where that cannot be told. */
+/** The database that the client was last switched to, or is configured for. A Cluster has only one. */
 function currentDatabase(client: IoredisClient): number | undefined {
-  return (client as { condition?: { select?: number } | null }).condition?.select;
+  if (client.isCluster) return undefined;
+  const { condition } = client as { condition?: { select?: number } | null };
+  return condition?.select ?? (client.options as IoredisOptions).db ?? 0;
 }
 
 function nameOf(client: IoredisClient): string {

@@ -2,6 +2,7 @@ import { abortWith } from "./abort.ts";
 import type { Coordinator } from "./coordinator.ts";
 import { LockLostError } from "./errors.ts";
 import type { Lock } from "./lock.ts";
+import type { Placement } from "./placement.ts";
 import type { ReleaseResult } from "./release.ts";
 import type { Appointment, Punctual } from "./schedule.ts";
 import { hintFor, type Settings } from "./settings.ts";
@@ -18,6 +19,7 @@ import { holdDeadline, never } from "./validity.ts";
 export type LockState = "held" | "unknown" | "lost" | "released" | "detached";
 
 export interface LeaseTerms {
+  readonly placement: Placement;
   readonly resources: readonly string[];
   readonly token: string;
   readonly ttl: number;
@@ -46,6 +48,8 @@ const none: readonly never[] = [];
 export class Lease implements Punctual {
   /** Of the client that took it: its deadlines are in that one's lease time, and mean nothing in another's. */
   readonly coordinator: Coordinator;
+  /** Where its keys are. It ends when that is left. */
+  readonly placement: Placement;
   readonly resources: readonly string[];
   readonly fencingToken: number | undefined;
   /** What its taker has of it, and is told about where it is lost. */
@@ -78,6 +82,7 @@ export class Lease implements Punctual {
 
   constructor(coordinator: Coordinator, terms: LeaseTerms) {
     this.coordinator = coordinator;
+    this.placement = terms.placement;
     this.resources = terms.resources;
     this.#token = terms.token;
     this.fencingToken = terms.fencingToken;
@@ -184,6 +189,8 @@ export class Lease implements Punctual {
 
   /** What is certainly left, ms; 0 when nothing is. The clocks are read now: no timer needs to have fired. */
   remaining(): number {
+    // (Established it was lost when that happened.)
+    if (this.placement.whyLeft !== undefined) this.lose(this.placement.whyLeft);
     if (this.hasEnded || !this.#established) return 0;
     const left = this.#deadline - this.coordinator.clock.now();
     if (left > 0) return left;
@@ -217,7 +224,7 @@ export class Lease implements Punctual {
    * (PROTOCOL 14.1), and never revives: with the old deadline past, somebody else may hold (PROTOCOL 4).
    */
   renew(index: number, deadline: number): void {
-    if (this.hasEnded) return;
+    if (this.hasEnded || this.placement.whyLeft !== undefined) return;
     if (this.#established && this.remaining() === 0) return;
     if (deadline <= this.#deadlines[index]!) return;
     this.#deadlines[index] = deadline;

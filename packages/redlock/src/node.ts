@@ -184,6 +184,12 @@ export interface LockNode {
   findings?(guard: Guard | undefined, settle: Settle<GuardFindings>): void;
   /** Its counters are complete with this floor, if it has not lost its memory again since `epoch`. */
   seed?(epoch: string, floor: number, settle: Settle<ReleaseAnswer>): void;
+  /**
+   * Calls `listener` whenever its client is switched to another database: at once, before anything can be sent there.
+   * Through `old` the database that was left can be reached for a little while, to take back what is there; this node
+   * leads to the other one. The listener is called for as long as whoever gave it keeps it. Missing where that cannot be.
+   */
+  onMove?(listener: (why: string, old: LockNode) => void): void;
   /** Called whenever the master can be reached (again). Returns how to take the listener away. */
   onReady(listener: () => void): () => void;
   /** Ends the connection, and the user's client, in order. */

@@ -38,6 +38,8 @@ export class Outbox implements LaneOrigin {
   #isFlushing = false;
   #session = 0;
   #isSlotted = false;
+  /** Only kept, for as long as there is this outbox. */
+  readonly #follow: (why: string, old: Connection) => void;
   #abandoned: Fault | undefined;
   #unsent: { readonly why: string; readonly fault: Fault } | undefined;
 
@@ -49,6 +51,13 @@ export class Outbox implements LaneOrigin {
       this.#session += 1;
       this.#giveUp([...this.#kept.splice(0), ...this.#waiting.splice(0)]);
     });
+    // What takes back what is in the database that is left still goes there (PROTOCOL 14.18).
+    this.#follow = (_, old) => {
+      const unsent = [...this.#kept.splice(0), ...this.#waiting.splice(0)];
+      this.#unanswered -= unsent.length;
+      for (const operation of unsent) outboxOf(old, runtime).post(operation);
+    };
+    connection.onMove?.(this.#follow);
   }
 
   get session(): number {

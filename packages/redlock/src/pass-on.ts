@@ -34,10 +34,10 @@ const freshFraction = 0.9;
  */
 export function takeOver(lease: Lease, giver: Caller, next: Caller): PassedOn | undefined {
   if (!isFresh(lease, giver.wish, next.wish)) return undefined;
-  const { coordinator } = lease;
+  const { coordinator, placement, token, deadlines } = lease;
   const { nodes, runtime } = coordinator;
   const { resources, ttl } = next.wish;
-  const heir = new Lease(coordinator, { resources, token: lease.token, ttl, deadlines: lease.deadlines });
+  const heir = new Lease(coordinator, { placement, resources, token, ttl, deadlines });
   heir.inherit(lease);
   lease.giveTokenUp(newToken(runtime));
   const { latest } = giver.attempts;
@@ -51,10 +51,10 @@ export function takeOver(lease: Lease, giver: Caller, next: Caller): PassedOn | 
  * are given up.
  */
 export async function exchange(lease: Lease, next: Caller, settings: Settings): Promise<PassedOn> {
-  const { coordinator } = lease;
+  const { coordinator, placement } = lease;
   const { nodes, runtime } = coordinator;
   const { resources, ttl } = next.wish;
-  const claim = new RoundClaim(resources, firstToken(runtime), ttl);
+  const claim = new RoundClaim(placement, resources, firstToken(runtime), ttl);
   // One more than what is passed on: those who wait on the masters propose more, by when they came (see `Waiter`).
   claim.proposal = lease.fencingToken === undefined ? undefined : lease.fencingToken + 1;
   const swap = (node: LockNode, settle: SettleVote) => node.queue!.swap(claim, lease.token, settle);

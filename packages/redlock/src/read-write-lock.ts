@@ -202,11 +202,11 @@ export class ReadWriteLock {
     const writing = Lock.leaseOf(lock);
     const why = writing.whyEnded;
     if (why !== undefined) throw new LockLostError(lock.resources, why);
-    const { token, deadlines, longestTtl, coordinator } = writing;
+    const { placement, token, deadlines, longestTtl, coordinator } = writing;
     checkTtl(ttl ?? longestTtl, this.#masters.settingsFor(undefined));
     const attempts = new Attempts(coordinator.nodes);
     const resources = [this.#resources.read];
-    const terms = { resources, token, ttl: longestTtl, deadlines, resumed: !writing.mayRepair };
+    const terms = { placement, resources, token, ttl: longestTtl, deadlines, resumed: !writing.mayRepair };
     let reading!: Lock;
     let confirmed!: Promise<unknown>;
     void writing.releaseOnce(() => {

@@ -46,6 +46,8 @@ export class ReadWriteNode implements LockNode {
   readonly #waiting: WaitingWriters;
   /** What this master keeps new readers away from, as far as it has answered. */
   readonly #awaited = new Set<string>();
+  /** Only kept, for as long as there is this node. */
+  #follow: ((why: string, old: LockNode) => void) | undefined;
 
   constructor(node: ScriptedNode, waiting: WaitingWriters) {
     this.name = node.name;
@@ -89,6 +91,11 @@ export class ReadWriteNode implements LockNode {
 
   inspect(resource: string, settle: Settle<Holding>): void {
     this.#node.inspect(resource, settle);
+  }
+
+  onMove(listener: (why: string, old: LockNode) => void): void {
+    this.#follow = (why, old) => listener(why, new ReadWriteNode(old as ScriptedNode, this.#waiting));
+    this.#node.onMove(this.#follow);
   }
 
   onReady(listener: () => void): () => void {

@@ -27,6 +27,7 @@ import { Lease } from "./lease.ts";
 import { type DetachedLock, Lock, type LockOwner } from "./lock.ts";
 import type { LockNode } from "./node.ts";
 import { checkConstructorOptions, checkOptions, type Place, routineAmong } from "./options.ts";
+import { Placements } from "./placement.ts";
 import { QuarantineNews } from "./quarantine-news.ts";
 import { quorumOf } from "./quorum.ts";
 import { shown } from "./ranges.ts";
@@ -211,6 +212,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     const schedule: Schedule = new Schedule(runtime, clock);
     this.#coordinator = {
       nodes,
+      placements: new Placements(nodes, leases),
       quorum: quorumOf(nodes.length),
       runtime,
       clock,
@@ -349,7 +351,8 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     if (fencingToken !== undefined && !(Number.isSafeInteger(fencingToken) && fencingToken > 0)) {
       throw new InvalidArgumentError("the fencingToken of a detached lock must be a whole number above 0");
     }
-    const terms = { resources, token, ttl, deadlines, resumed: true, fencingToken };
+    const placement = this.#coordinator.placements.current;
+    const terms = { placement, resources, token, ttl, deadlines, resumed: true, fencingToken };
     const lease = new Lease(this.#coordinator, terms);
     return this.#lockOf(lease, new Attempts(this.#coordinator.nodes));
   }

@@ -30,9 +30,11 @@ export function release(lease: Lease, settings: Settings): Promise<ReleaseResult
 
 /** Gives every key up that the hold may have, under whichever of its tokens (PROTOCOL 14.5). */
 export async function takeBack(lease: Lease, settings: Settings): Promise<ReleaseResult> {
-  const { nodes, cleanUps } = lease.coordinator;
-  const leftover = { resources: lease.resources, tokens: lease.tokens, ttl: lease.longestTtl };
-  const round = cleanUps.remove(leftover, nodes, nodeTimeoutFor(lease.longestTtl, settings), isDecided);
+  const { cleanUps } = lease.coordinator;
+  const { placement, resources, tokens, longestTtl: ttl } = lease;
+  const { nodes } = placement;
+  const leftover = { placement, resources, tokens, ttl };
+  const round = cleanUps.remove(leftover, nodes, nodeTimeoutFor(ttl, settings), isDecided);
   await round.decided;
   return new Released(outcomeOf(round.answers), nodes, round);
 }

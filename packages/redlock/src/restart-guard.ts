@@ -52,6 +52,12 @@ export class RestartGuard {
     this.#options = options;
     this.#timeout = timeout;
     for (const node of coordinator.nodes) node.guardWith!(this.#guardOf(node));
+    // In another database another maxTtl may have been agreed on.
+    coordinator.placements.onLeft(() => {
+      this.#isAgreed = false;
+      this.#compared.clear();
+      this.#first = undefined;
+    });
   }
 
   /**

@@ -20,11 +20,12 @@ import type {
   SettleVote,
   Timed,
 } from "./node.ts";
-import { holdingIn, type Operation, type Time } from "./operation.ts";
+import { holdingIn, isAbandoned, type Operation, type Time } from "./operation.ts";
 import { type Outbox, type OutboxRuntime, outboxOf } from "./outbox.ts";
 import { whyReserved } from "./resources.ts";
 import { type ScriptCall, ScriptCalls } from "./script-calls.ts";
 import { systemRuntime } from "./system.ts";
+import { WeakListeners } from "./weak-listeners.ts";
 
 export interface ScriptedNodeOptions {
   /** Whether what is asked for while the master has not answered yet is sent together. Default true. */
@@ -48,9 +49,13 @@ export class ScriptedNode implements LockNode {
   readonly keepsCounters: boolean;
   readonly queue: LockQueue | undefined;
   readonly #connection: Connection;
+  readonly #runtime: OutboxRuntime;
   readonly #groupCommit: boolean;
   readonly #outbox: Outbox;
   #calls: ScriptCalls | undefined;
+  #moves: Moves | undefined;
+  /** Only kept, for as long as there is this node. */
+  #follow: ((why: string, old: Connection) => void) | undefined;
   #guard: Guard | undefined;
   #clock: MasterClock | undefined;
   /** Whether a question for the time is unanswered. */
@@ -62,7 +67,8 @@ export class ScriptedNode implements LockNode {
     this.client = connection.client;
     this.keepsCounters = connection.slotOf?.("", false) === undefined;
     this.#groupCommit = options.groupCommit ?? true;
-    this.#outbox = outboxOf(connection, options.runtime ?? systemRuntime);
+    this.#runtime = options.runtime ?? systemRuntime;
+    this.#outbox = outboxOf(connection, this.#runtime);
     if ((options.queue ?? true) && this.keepsCounters)
       this.queue = this.#makeQueue(options.onFault ?? (() => {}));
   }
@@ -119,6 +125,11 @@ export class ScriptedNode implements LockNode {
     this.#post("f", [], [epoch, `${floor}`], 0, undefined, settle);
   }
 
+  onMove(listener: (why: string, old: LockNode) => void): void {
+    this.#moves ??= this.#followMoves();
+    this.#moves.add(listener);
+  }
+
   onReady(listener: () => void): () => void {
     return this.#connection.onReady(listener);
   }
@@ -130,6 +141,19 @@ export class ScriptedNode implements LockNode {
 
   disconnect(): void {
     this.#connection.disconnect();
+  }
+
+  #followMoves(): Moves {
+    const moves: Moves = new WeakListeners();
+    const runtime = this.#runtime;
+    const options = { groupCommit: this.#groupCommit, queue: this.queue !== undefined, runtime };
+    this.#follow = (why, connection) => {
+      const old = new ScriptedNode(connection, options);
+      if (this.#guard) old.guardWith(this.#guard);
+      moves.call(why, old);
+    };
+    this.#connection.onMove?.(this.#follow);
+    return moves;
   }
 
   #makeQueue(onFault: (error: NodeError) => void): LockQueue {
@@ -266,7 +290,8 @@ export class ScriptedNode implements LockNode {
   /** Sends when the first connection stands, or not at all. */
   async #postWhenConnected(operation: Operation): Promise<void> {
     const obstacle = await this.#connected();
-    if (obstacle !== undefined) operation.settle(unsent(this.name, obstacle));
+    if (isAbandoned(operation)) operation.settle(this.#outbox.abandoned);
+    else if (obstacle !== undefined) operation.settle(unsent(this.name, obstacle));
     else this.#outbox.post(operation);
   }
 
@@ -278,6 +303,7 @@ export class ScriptedNode implements LockNode {
 }
 
 type Kind = Operation["kind"];
+type Moves = WeakListeners<[why: string, old: LockNode]>;
 
 /** What is the same whenever the time is asked for. */
 const time = { kind: "c", keys: [], words: [], ttl: 0, claim: undefined, guard: undefined } as const;

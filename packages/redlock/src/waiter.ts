@@ -9,6 +9,7 @@ import { fence } from "./fencing.ts";
 import { type HandOvers, type Listener, pushIn, type Ticket } from "./hand-overs.ts";
 import { Lease } from "./lease.ts";
 import type { Answer, Push, Timed } from "./node.ts";
+import type { Placement } from "./placement.ts";
 import { spareOf } from "./quorum.ts";
 import { Round } from "./round.ts";
 import type { RoundClocks } from "./round-clocks.ts";
@@ -51,6 +52,8 @@ export class Waiter implements Listener {
   /** Until it has been told. */
   #onOver: OnOver | undefined;
   readonly #id: string;
+  /** In whose queues it stands. */
+  #placement: Placement;
   /** The fencing token that it proposes. */
   #proposal: number | undefined;
   /** Granted, or no longer wanted. */
@@ -96,6 +99,7 @@ export class Waiter implements Listener {
     this.#attempts = attempts;
     this.#onOver = onOver;
     this.#id = newToken(coordinator.runtime);
+    this.#placement = coordinator.placements.current;
     this.#propose();
   }
 
@@ -120,7 +124,8 @@ export class Waiter implements Listener {
   giveUp(error?: unknown): void {
     if (this.#isOver) return;
     this.#end();
-    this.#handOvers.giveBack(this.#id, this.#wish);
+    const { resources, ttl } = this.#wish;
+    this.#handOvers.giveBack(this.#id, { placement: this.#placement, resources, ttl });
     this.#leave(() => this.#tell(undefined, error));
   }
 
@@ -158,6 +163,14 @@ export class Waiter implements Listener {
     this.#wake();
   }
 
+  /** 14.18 It leaves the queues in the database that was left, and stands in those of the other one. */
+  moved(): void {
+    if (this.#isOver) return;
+    this.#fencing?.cancel(new Error("a client was switched to another database"));
+    this.#leave(() => {});
+    this.#wake();
+  }
+
   /** All masters have answered the round, or had their time to: how long until the next one. */
   #roundClosed(answers: Ballot): void {
     // While its fencing token is stored nothing else is done.
@@ -171,7 +184,11 @@ export class Waiter implements Listener {
   }
 
   #prepareNext(answers: Ballot): void {
-    const { runtime, nodes } = this.#coordinator;
+    const { runtime, nodes, placements } = this.#coordinator;
+    if (this.#placement !== placements.current) {
+      this.#enrol();
+      return;
+    }
     const faults = answers.filter((answer) => answer?.vote === "none").length;
     if (faults > spareOf(nodes.length)) {
       // 14.11 Half cut off it would be the first at a few masters, and keep everybody waiting: it keeps its ticket only.
@@ -189,8 +206,10 @@ export class Waiter implements Listener {
   }
 
   #enrol(): void {
-    const { nodes, runtime, clock, report } = this.#coordinator;
+    const { placements, runtime, clock, report } = this.#coordinator;
     const { resources, ttl, settings } = this.#wish;
+    const placement = placements.current;
+    this.#placement = placement;
     if (this.#hasVotes) this.#propose();
     this.#forgetVotes();
     this.#isWoken = false;
@@ -198,6 +217,7 @@ export class Waiter implements Listener {
     const patience = this.#heartbeat * patienceInHeartbeats + nodeTimeoutFor(ttl, settings);
     const token = `${this.#id}.${this.#count}`;
     const claim = new EnrolmentClaim(
+      placement,
       resources,
       token,
       ttl,
@@ -207,7 +227,7 @@ export class Waiter implements Listener {
     claim.proposal = this.#proposal;
     this.#claim = claim;
     const round: Round<Answer> = new Round<Answer>({
-      nodes,
+      nodes: placement.nodes,
       runtime,
       clock,
       timeout: nodeTimeoutFor(ttl, settings),
@@ -263,8 +283,8 @@ export class Waiter implements Listener {
   }
 
   #grant(claim: EnrolmentClaim, fencingToken?: number): void {
-    const { resources, token, ttl } = claim;
-    const terms = { resources, token, ttl, deadlines: this.#deadlines, fencingToken };
+    const { placement, resources, token, ttl } = claim;
+    const terms = { placement, resources, token, ttl, deadlines: this.#deadlines, fencingToken };
     // What was handed over is no answer of the round.
     const { latestVotes } = this.#attempts;
     const votes = this.#deadlines.map((deadline, index) =>
@@ -290,7 +310,9 @@ export class Waiter implements Listener {
     this.#fencing = undefined;
     // (It may have left meanwhile.)
     if (this.#isOver) return;
-    if (token !== undefined && holdDeadline(deadlines, quorum) - clock.now() > settings.minimumValidity) {
+    const left = holdDeadline(deadlines, quorum) - clock.now();
+    const isWanted = claim.placement.whyLeft === undefined && left > settings.minimumValidity;
+    if (token !== undefined && isWanted) {
       this.#grant(claim, token);
       return;
     }
@@ -371,10 +393,11 @@ export class Waiter implements Listener {
 
   /** Removes the place from every queue, and passes on what it was handed, behind all that was sent before. */
   #leave(onLeft: () => void): void {
-    const { nodes, cleanUps } = this.#coordinator;
+    const { cleanUps } = this.#coordinator;
+    const placement = this.#placement;
     const { resources, ttl, settings } = this.#wish;
     this.#forgetVotes();
-    const leftover = { resources, tokens: [`${this.#id}.${this.#count}`], ttl };
-    cleanUps.remove(leftover, nodes, nodeTimeoutFor(ttl, settings)).onClosed(onLeft);
+    const leftover = { placement, resources, tokens: [`${this.#id}.${this.#count}`], ttl };
+    cleanUps.remove(leftover, placement.nodes, nodeTimeoutFor(ttl, settings)).onClosed(onLeft);
   }
 }

@@ -142,8 +142,8 @@ export class WaitingLine {
   }
 
   /** What a master still hands over to it is nobody's. */
-  #giveBack({ token, resources, longestTtl }: Lease): void {
-    this.#handOvers.giveBack(waiterOf(token), { resources, ttl: longestTtl });
+  #giveBack({ placement, token, resources, longestTtl }: Lease): void {
+    this.#handOvers.giveBack(waiterOf(token), { placement, resources, ttl: longestTtl });
   }
 
   #gone(lease: Lease): void {

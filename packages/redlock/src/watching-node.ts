@@ -4,6 +4,7 @@ import { abandoned, fault } from "./fault.ts";
 import type { Answer, Claim, Fault, Holding, LockNode, No, ReleaseAnswer, Settle } from "./node.ts";
 import { whyReserved } from "./resources.ts";
 import { type Command, type Found, foundIn, Transaction, UnexpectedReply } from "./transaction.ts";
+import { WeakListeners } from "./weak-listeners.ts";
 
 /** So often is a transaction made in which a key was touched meanwhile. Each takes two round trips. */
 const mostTransactions = 5;
@@ -20,6 +21,9 @@ export class WatchingNode implements LockNode {
   readonly client: object;
   readonly #connection: Connection;
   readonly #line: CallLine;
+  readonly #moves: WeakListeners<[why: string, old: LockNode]> = new WeakListeners();
+  /** Only kept, for as long as there is this node. */
+  readonly #follow: (why: string, old: Connection) => void;
 
   /** Nothing else may use the connection. */
   constructor(connection: Connection) {
@@ -27,6 +31,12 @@ export class WatchingNode implements LockNode {
     this.#line = new CallLine(connection);
     this.name = connection.name;
     this.client = connection.client;
+    this.#follow = (why, old) => {
+      // What was in the middle of a transaction there does not go on.
+      old.send("DISCARD", []).catch(() => {});
+      this.#moves.call(why, new WatchingNode(old));
+    };
+    connection.onMove?.(this.#follow);
   }
 
   refuses(resources: readonly string[]): string | undefined {
@@ -63,6 +73,10 @@ export class WatchingNode implements LockNode {
     const answer = await this.#claim(claim, true);
     // Rivals came and went so fast that none of them can be named.
     return answer ?? { vote: "no", resource: claim.resources[0]!, owner: undefined, remaining: 0 };
+  }
+
+  onMove(listener: (why: string, old: LockNode) => void): void {
+    this.#moves.add(listener);
   }
 
   onReady(listener: () => void): () => void {

@@ -30,8 +30,8 @@ const queueMutants: readonly Mutant[] = [
     edits: [
       {
         file: "pass-on.ts",
-        line: "deadlines: lease.deadlines });",
-        instead: "deadlines: nodes.map(() => coordinator.clock.now() + ttl) });",
+        line: "ttl, deadlines });",
+        instead: "ttl, deadlines: nodes.map(() => coordinator.clock.now() + ttl) });",
       },
     ],
   },

@@ -1,0 +1,22 @@
+/**
+ * Listeners that are called for as long as somebody else has them. Whoever makes a Redlock for each request never says
+ * that it was the last, and the client that it listens to lives on.
+ */
+export class WeakListeners<Arguments extends readonly unknown[]> {
+  readonly #listeners = new Set<WeakRef<(...args: Arguments) => void>>();
+  readonly #gone = new FinalizationRegistry<WeakRef<(...args: Arguments) => void>>((kept) =>
+    this.#listeners.delete(kept),
+  );
+
+  /** `listener` has to be kept by whoever adds it. */
+  add(listener: (...args: Arguments) => void): void {
+    const kept = new WeakRef(listener);
+    this.#listeners.add(kept);
+    this.#gone.register(listener, kept);
+  }
+
+  /** Calls those that are there now. */
+  call(...args: Arguments): void {
+    for (const kept of [...this.#listeners]) kept.deref()?.(...args);
+  }
+}
