@@ -1,3 +1,5 @@
+import { pathToFileURL } from "node:url";
+
 type Package = typeof import("@quorlock/redlock");
 
 /** The built entry file of `@quorlock/redlock`. */
@@ -9,3 +11,15 @@ export const builtEntry: string = new URL("../../redlock/dist/index.js", import.
  * make none.
  */
 export const built: Package = (await import(builtEntry)) as Package;
+
+/**
+ * The built package of another checkout, named by `QUORLOCK_BEFORE`: what this one is compared with, in one process. Nothing
+ * where none is named.
+ */
+export async function builtBefore(): Promise<Package | undefined> {
+  const folder = process.env["QUORLOCK_BEFORE"];
+  if (!folder) return undefined;
+  return (await import(
+    new URL("packages/redlock/dist/index.js", pathToFileURL(`${folder}/`)).href
+  )) as Package;
+}

@@ -1,7 +1,7 @@
 import type { ClientOptions } from "./clients.ts";
 import type { Contender, ContenderTerms, OpenContender } from "./contender.ts";
 import { bareOn } from "./contenders/bare.ts";
-import { openOurs, openOursWith } from "./contenders/ours.ts";
+import { openBefore, openOurs, openOursWith } from "./contenders/ours.ts";
 import { redisSemaphoreOn } from "./contenders/redis-semaphore.ts";
 import { redlock5On } from "./contenders/redlock-5.ts";
 import { redlockUniversalOn } from "./contenders/redlock-universal.ts";
@@ -11,6 +11,8 @@ export const baseline = "bare";
 export const ours = "ours";
 export const fenced = "ours-fenced";
 export const guarded = "ours-guarded";
+/** The client of another checkout, where one is named. */
+export const before = "ours-before";
 /** The baseline a second time: its ratio shows what the machine and the method are good for. */
 export const control = "bare-again";
 
@@ -20,6 +22,7 @@ export const pipelinedBaseline = "bare-pipelined";
 
 const openers: Readonly<Record<string, OpenContender>> = {
   [ours]: openOurs,
+  ...(process.env["QUORLOCK_BEFORE"] ? { [before]: openBefore } : {}),
   [fenced]: openOursWith({ fencing: true }),
   [guarded]: openOursWith({ restartGuard: { maxTtl: 60_000 } }),
   [baseline]: bareOn(),

@@ -31,7 +31,9 @@ export function usageOf(workloads: readonly Workload[]): string {
                             fails when a goal is missed by a factor of two
   --json FILE               writes the numbers there; a run of everything also writes docs/benchmark.*
   --cycles N                operations, where a workload counts them
-  --million                 the same as --only memory --cycles ${million}, unless these are given`;
+  --million                 the same as --only memory --cycles ${million}, unless these are given
+QUORLOCK_BEFORE=DIR         another checkout of this repository, after "pnpm build" there: its client takes part as
+                            ours-before in one-at-a-time and 64-at-once`;
 }
 
 export function optionsFrom(args: readonly string[], workloads: readonly Workload[]): Options {

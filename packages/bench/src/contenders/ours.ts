@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { RedlockOptions } from "@quorlock/redlock";
-import { built } from "../built-package.ts";
+import { built, builtBefore } from "../built-package.ts";
 import { closeClients, openClients } from "../clients.ts";
 import type { Contender, ContenderTerms, OpenContender } from "../contender.ts";
 
@@ -12,16 +12,21 @@ export function openOursWith(options: RedlockOptions): OpenContender {
   return (name, terms) => open(options, name, terms);
 }
 
+/** The client of the checkout that `QUORLOCK_BEFORE` names. */
+export const openBefore: OpenContender = async (name, terms) => {
+  const before = await builtBefore();
+  if (!before) throw new Error(`${name} needs QUORLOCK_BEFORE`);
+  return open({}, name, terms, before);
+};
+
 async function open(
   options: RedlockOptions,
   name: string,
   { urls, ttl, waitTimeout }: ContenderTerms,
+  { Redlock }: typeof built = built,
 ): Promise<Contender> {
   const clients = await openClients(urls);
-  const redlock = new built.Redlock(
-    clients,
-    waitTimeout === undefined ? options : { ...options, waitTimeout },
-  );
+  const redlock = new Redlock(clients, waitTimeout === undefined ? options : { ...options, waitTimeout });
   // Refused where a contender before was the first on these masters.
   if (options.restartGuard) await redlock.initialize().catch(() => {});
   const ready = async (): Promise<void> => {

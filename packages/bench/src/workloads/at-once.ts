@@ -1,11 +1,11 @@
 import { compareLoads, type LoadQuantity, loadColumns, loadNote } from "../compare-loads.ts";
 import { type Goal, ratioGoal } from "../goal.ts";
-import { baseline, Lineup, ours, peers, pipelinedBaseline, pipelinedPeers } from "../lineup.ts";
+import { baseline, before, Lineup, ours, peers, pipelinedBaseline, pipelinedPeers } from "../lineup.ts";
 import { bestOf, measurementsOf, type Rounds, ratioOf, tableOf, valuesOf } from "../rounds.ts";
 import type { Findings, Scale, Workload } from "../workload.ts";
 
 const ttl = 10_000;
-const everyone = [ours, baseline, pipelinedBaseline, ...peers, ...pipelinedPeers];
+const everyone = [ours, before, baseline, pipelinedBaseline, ...peers, ...pipelinedPeers];
 
 /** Many callers of one process at once, each with a lock of its own: what gathering their commands is worth. */
 export const atOnce64: Workload = {
@@ -20,6 +20,7 @@ export const atOnce64: Workload = {
         ...rateGoal("64 at once: ours", rounds, bestPeer, 6),
         ...rateGoal("64 at once: ours", rounds, bestPipelined, 3),
         ...rateGoal("64 at once: ours", rounds, pipelinedBaseline, 2.5),
+        ...rateGoal("64 at once: ours", rounds, before, 1),
         ...ratioGoal("64 at once: our client CPU", ratioOf(rounds, ours, frugalPeer, "clientCpu"), {
           limit: 1 / 6,
           unit: `x ${frugalPeer}`,

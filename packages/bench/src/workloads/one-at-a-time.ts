@@ -1,7 +1,7 @@
 import { alternate } from "../alternate.ts";
 import { acquireAndRelease, type Contender } from "../contender.ts";
 import type { Goal } from "../goal.ts";
-import { baseline, control, Lineup, ours, peers } from "../lineup.ts";
+import { baseline, before, control, Lineup, ours, peers } from "../lineup.ts";
 import { pairwiseRatios, summaryOf } from "../statistics.ts";
 import { figure, type Table } from "../table.ts";
 import type { Workload } from "../workload.ts";
@@ -9,7 +9,7 @@ import type { Workload } from "../workload.ts";
 const ttl = 10_000;
 /** Operations of one contender in a row, where they are taken in a row. */
 const batch = 25;
-const everyone = [ours, baseline, control, ...peers];
+const everyone = [ours, before, baseline, control, ...peers];
 
 interface Sample {
   readonly milliseconds: number;
@@ -63,14 +63,19 @@ function measured(count: number): (contender: Contender) => Promise<Sample> {
   };
 }
 
-function ratiosOf(samples: Samples, name: string, what: keyof Sample): number[] | undefined {
+function ratiosOf(
+  samples: Samples,
+  name: string,
+  what: keyof Sample,
+  to: string = baseline,
+): number[] | undefined {
   const valuesOf = (wanted: string): number[] | undefined => {
     for (const [contender, taken] of samples) {
       if (contender.name === wanted) return taken.map((sample) => sample[what]);
     }
     return undefined;
   };
-  const base = valuesOf(baseline);
+  const base = valuesOf(to);
   const values = valuesOf(name);
   return base && values && pairwiseRatios(values, base);
 }
@@ -104,6 +109,15 @@ function goalsOf(name: string, samples: Samples): Goal[] {
       limit: 1.15,
       unit: `x ${baseline}`,
       isJudged: true,
+    });
+  }
+  const change = ratiosOf(samples, ours, "milliseconds", before);
+  if (change) {
+    goals.push({
+      name: `${name}: ours against before`,
+      measured: summaryOf(change).median,
+      limit: 1,
+      unit: `x ${before}`,
     });
   }
   const controlRatio = ratiosOf(samples, control, "milliseconds");
