@@ -37,6 +37,7 @@ try {
     process.exitCode = exitCode.badUsage;
   } else {
     console.error(error instanceof NoMastersError ? error.message : error);
-    process.exitCode = exitCode.couldNotRun;
+    // (What was begun and not ended may keep the process.)
+    process.exit(exitCode.couldNotRun);
   }
 }

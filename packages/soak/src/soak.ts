@@ -17,7 +17,7 @@ import { gather } from "./report/gather.ts";
 import { showProgress } from "./report/progress.ts";
 import type { Report } from "./report/report.ts";
 import { Store } from "./store/store.ts";
-import { coldKeys, hotKey, nodeTimeout, ttl, waitTimeout, workerCount } from "./terms.ts";
+import { coldKeys, hotKey, leaseKey, nodeTimeout, ttl, waitTimeout, workerCount } from "./terms.ts";
 import type { Memory } from "./worker/protocol.ts";
 
 /** Before it, caches fill and code is compiled: memory is measured from here. */
@@ -31,12 +31,12 @@ export async function soak(options: Options, say: (line: string) => void): Promi
   await using masters = await mastersFor(mode, say);
   const folder = mkdtempSync(join(tmpdir(), "quorlock-soak-"));
   const watchdog = watchProcesses(folder);
-  await using lines = await Lines.lay(masters.list, workerCount);
+  await using lines = await Lines.lay(masters.list, workerCount + 1);
   if (lines.pid !== undefined) watchdog.add(lines.pid);
   const store = new Store();
   const chronicle = new Chronicle();
   const urlsFor = (worker: number) => lines.urlsFor(worker);
-  await using crew = new Crew({ count: workerCount, seed, urlsFor, watch: watchdog }, chronicle, store);
+  await using crew = new Crew({ count: workerCount + 1, seed, urlsFor, watch: watchdog }, chronicle, store);
   const admins = masters.urls.map(adminOf);
   const clocks = "clocks" in masters ? masters.clocks : undefined;
   const field = { masters: masters.list, admins, clocks, lines, crew, chronicle };
@@ -63,7 +63,8 @@ export async function soak(options: Options, say: (line: string) => void): Promi
     await crew.leave(timeToLeave);
   }
   const seconds = (now() - began) / 1000;
-  const stuck = await keysThatStayLocked(masters);
+  const left = await keysLeft(admins);
+  const stuck = [...left, ...(await keysThatStayLocked(masters))];
   for (const admin of admins) admin.disconnect();
   watchdog.dismiss();
   rmSync(folder, { recursive: true, force: true });
@@ -78,6 +79,24 @@ export interface MemoryMeasured {
 /** Of the workers that live from the beginning to the end. */
 function measured(crew: Crew): Promise<Memory[]> {
   return Promise.all(immortalWorkers.map((worker) => crew.measure(worker)));
+}
+
+/** Keys that are left of locks that were given up; and of any, when the time of each is over. */
+async function keysLeft(admins: readonly Redis[]): Promise<string[]> {
+  const matching = async (pattern: string) =>
+    (await Promise.all(admins.map((admin) => admin.keys(pattern)))).flat();
+  const leases = await matching(leaseKey("*"));
+  const until = now() + 2 * waitTimeout;
+  const own = async () => (await matching("*")).filter((key) => !/^quorlock:(floor|guard)/.test(key));
+  let others = await own();
+  while (others.length > 0 && now() < until) {
+    await pause(100);
+    others = await own();
+  }
+  return [
+    ...(leases.length > 0 ? [`${leases.length} keys of leases are left behind quit()`] : []),
+    ...(others.length > 0 ? [`${others.length} keys stay, one of them ${others[0]}`] : []),
+  ];
 }
 
 /** When all is well again everything can be locked: nothing lives longer than its lease. */

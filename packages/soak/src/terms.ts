@@ -2,6 +2,11 @@
 
 export const masterCount = 5;
 export const workerCount = 8;
+/** Behind them one more process, which no fault is aimed at: it holds many locks, kept extended to the end. */
+export const hoarder: number = workerCount;
+export const leaseCount = 2000;
+/** Longer than any fault, which may be felt for a renewal or two, ms. */
+export const leaseTtl = 8000;
 /** Locks that each worker works on at the same time. */
 export const lanesPerWorker = 3;
 
@@ -14,6 +19,7 @@ export const retryJitter = 40;
 /** Longer than a lease: whoever waits outlives a holder that died. */
 export const waitTimeout = 4500;
 
+export const leaseKey = (index: number | "*"): string => `soak:lease:${index}`;
 export const hotKey = "soak:hot";
 export const coldKeys: readonly string[] = Array.from({ length: 64 }, (_, index) => `soak:cold:${index}`);
 /** Many read it or one writes. */

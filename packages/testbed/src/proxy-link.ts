@@ -76,6 +76,11 @@ export class ProxyLink {
     });
   }
 
+  /** Lets nothing through any more, and neither side knows. */
+  freeze(): void {
+    for (const stream of [this.requests, this.replies]) stream.freeze();
+  }
+
   /** Ends both connections with a TCP reset; what is held or delayed vanishes. */
   reset(): void {
     for (const stream of [this.requests, this.replies]) stream.close();
@@ -98,8 +103,9 @@ class Stream {
   /** What has arrived from the source so far. */
   readonly frames: RespFrames = new RespFrames();
   readonly #sink: Socket;
-  readonly #flow: Flow;
   readonly #events: LinkEvents;
+  #flow: Flow;
+  #isFrozen = false;
   #queue: Item[] = [];
   #timer: NodeJS.Timeout | undefined;
   #ended = false;
@@ -114,7 +120,7 @@ class Stream {
 
   /** Whether something of it has vanished: passing on what follows would be a stream that nobody sent. */
   get torn(): boolean {
-    return this.#torn;
+    return this.#torn && !this.#isFrozen;
   }
 
   /** Chunks that are held or delayed now. */
@@ -179,6 +185,12 @@ class Stream {
     if (this.#queue.length > 0) this.#torn = true;
     for (const item of this.#queue) if ("bytes" in item) this.#events.dropped(this.direction);
     this.#queue = [];
+  }
+
+  freeze(): void {
+    this.#flow = { mode: "drop", delayMilliseconds: 0 };
+    this.#isFrozen = true;
+    this.drop();
   }
 
   /** Lets nothing through any more. */

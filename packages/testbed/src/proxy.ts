@@ -61,6 +61,10 @@ export interface Proxy extends AsyncDisposable {
   delay(milliseconds: number, direction?: Direction): void;
   /** Ends the present connections, on both sides, with a TCP reset. New ones are accepted. */
   reset(): void;
+  /** From now on nothing passes on the present connections, in neither direction, `heal` or not. New ones are well. */
+  freeze(): void;
+  /** New connections go to another server from now on. */
+  pointTo(target: { host: string; port: number }): void;
   /** New connections are refused from when this resolves; present ones stay. */
   refuse(): Promise<void>;
   /** Listens again on the same port. Throws where another process has taken it meanwhile. */
@@ -113,7 +117,7 @@ class FaultProxy implements Proxy, LinkEvents {
   readonly host = host;
   readonly port: number;
   readonly url: string;
-  readonly #target: { host: string; port: number };
+  #target: { host: string; port: number };
   readonly #flows: Record<Direction, Flow> = {
     requests: { mode: "pass", delayMilliseconds: 0 },
     replies: { mode: "pass", delayMilliseconds: 0 },
@@ -202,6 +206,15 @@ class FaultProxy implements Proxy, LinkEvents {
   reset(): void {
     for (const link of this.#links) link.reset();
     this.changed();
+  }
+
+  freeze(): void {
+    for (const link of this.#links) link.freeze();
+    this.changed();
+  }
+
+  pointTo({ host, port }: { host: string; port: number }): void {
+    this.#target = { host, port };
   }
 
   async refuse(): Promise<void> {

@@ -5,6 +5,7 @@ import type { Chronicle } from "../history/chronicle.ts";
 import { remoteOf } from "../processes/remote.ts";
 import { endProcess, startProcess } from "../processes/start.ts";
 import type { Store } from "../store/store.ts";
+import { hoarder, leaseCount } from "../terms.ts";
 import type {
   ConductorSide,
   Detached,
@@ -13,6 +14,13 @@ import type {
   TimedCall,
   WorkerSide,
 } from "../worker/protocol.ts";
+
+export interface Unreachable {
+  readonly worker: number;
+  readonly master: number;
+  readonly times: number;
+  readonly at: number;
+}
 
 interface Member {
   readonly child: ChildProcess;
@@ -30,6 +38,9 @@ export interface CrewPlan {
 /** The worker processes, as the conductor sees them: it is their store and their chronicler. */
 export class Crew implements AsyncDisposable {
   readonly failures: string[] = [];
+  /** When a worker has said that it does not reach a master. */
+  readonly unreachable: Unreachable[] = [];
+  readonly lostLeases: string[] = [];
   /** How often each error that is an answer was given. */
   readonly refusals: Map<string, number> = new Map();
   /** For each kind of call the one that went furthest. */
@@ -66,7 +77,8 @@ export class Crew implements AsyncDisposable {
     });
     const remote = remoteOf<WorkerSide, ConductorSide>(child, this.#side(worker));
     this.#members[worker] = { child, remote };
-    await remote.start({ name, urls: this.#plan.urlsFor(worker), seed: this.#plan.seed });
+    const leases = worker === hoarder ? leaseCount : 0;
+    await remote.start({ name, urls: this.#plan.urlsFor(worker), seed: this.#plan.seed, leases });
   }
 
   #side(worker: number): ConductorSide {
@@ -86,6 +98,8 @@ export class Crew implements AsyncDisposable {
         const before = this.furthest.get(call.name);
         if (!before || call.beyond > before.beyond) this.furthest.set(call.name, call);
       },
+      unreachable: (master, times) => void this.unreachable.push({ worker, master, times, at: now() }),
+      leaseLost: (why) => void this.lostLeases.push(why),
       refused: (code) => void this.refusals.set(code, (this.refusals.get(code) ?? 0) + 1),
       failed: (what) => void this.failures.push(what),
     };
@@ -94,12 +108,22 @@ export class Crew implements AsyncDisposable {
   /** From one worker to the next. What comes to one that is leaving, or dies, is nobody's until its ttl is over. */
   #handOn(from: number, detached: Detached): void {
     if (this.#isLeaving) return;
-    void this.#members[(from + 1) % this.#members.length]?.remote.resume.asEvent(detached);
+    void this.#members[(from + 1) % hoarder]?.remote.resume.asEvent(detached);
   }
 
   /** Has the next holder of this worker stay with its lock; null where that cannot be. */
   linger(worker: number, wish: LingerWish): Promise<string | null> {
     return this.#members[worker]!.remote.linger(wish).catch(() => null);
+  }
+
+  /** Tells everybody of a master's password. */
+  password(master: number, password: string | undefined): void {
+    for (const { remote } of this.#members) void remote.password.asEvent(master, password);
+  }
+
+  /** Whether the one that no fault is aimed at reaches the master, soon. */
+  reaches(master: number, limit: number): Promise<boolean> {
+    return this.#members[hoarder]!.remote.reaches(master, limit);
   }
 
   signal(worker: number, signal: "SIGSTOP" | "SIGCONT"): void {

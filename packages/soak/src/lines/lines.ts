@@ -50,6 +50,11 @@ export class Lines implements AsyncDisposable {
     };
   }
 
+  /** Everybody's new connections to a master go there from now on. */
+  pointTo(master: number, { host, port }: Pick<Master, "host" | "port">): Promise<void> {
+    return this.#remote.pointTo(master, { host, port });
+  }
+
   [Symbol.asyncDispose](): Promise<void> {
     return endProcess(this.#child);
   }

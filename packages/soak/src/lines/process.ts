@@ -10,6 +10,8 @@ export interface LinesSide {
   lay(masters: ReadonlyArray<{ host: string; port: number }>, workers: number): Promise<number[][]>;
   strike(worker: number, master: number, fault: LineFault): void;
   heal(worker: number, master: number): Promise<void>;
+  /** From now on all new connections to a master go there. */
+  pointTo(master: number, target: { host: string; port: number }): void;
 }
 
 let lines: Line[][] = [];
@@ -24,6 +26,9 @@ parentOf<Record<string, never>, LinesSide>({
   strike(worker, master, fault) {
     strike(lines[worker]![master]!, fault);
   },
+  pointTo(master, target) {
+    for (const set of lines) set[master]!.pointTo(target);
+  },
   heal(worker, master) {
     return lines[worker]![master]!.heal();
   },
@@ -33,6 +38,9 @@ function strike(line: Line, fault: LineFault): void {
   switch (fault.kind) {
     case "reset":
       line.reset();
+      break;
+    case "freeze":
+      line.freeze();
       break;
     case "reply-lost":
       // Called off where no request comes before the line is healed.

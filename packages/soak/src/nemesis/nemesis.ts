@@ -15,7 +15,10 @@ const convalescence = 300;
 /** A fault that was struck, and when. */
 export interface Stroke {
   readonly name: FaultName;
+  readonly fault: Fault;
   readonly at: number;
+  /** When it was healed. */
+  until: number;
 }
 
 /** Carries out a plan. In the safe mode never more than a minority of the masters is struck at once. */
@@ -46,8 +49,12 @@ export class Nemesis {
         giveBack();
         break;
       }
-      this.strokes.push({ name: fault.name, at: now() });
-      const running = this.#strike(fault).finally(giveBack);
+      const stroke: Stroke = { name: fault.name, fault, at: now(), until: Number.POSITIVE_INFINITY };
+      this.strokes.push(stroke);
+      const running = this.#strike(fault).finally(() => {
+        stroke.until = now();
+        giveBack();
+      });
       this.#running.add(running);
       void running.finally(() => this.#running.delete(running));
     }
@@ -67,13 +74,20 @@ export class Nemesis {
     const worker = "worker" in fault ? [fault.worker] : [];
     const given = [
       await this.#masters.take(mastersOf(fault)),
-      await this.#refusing.take(isRefusal(fault) ? fault.masters : []),
+      await this.#refusing.take(refusingIn(fault)),
       await this.#workers.take(worker),
     ];
     return () => {
       for (const giveBack of given) giveBack();
     };
   }
+}
+
+/** Masters that refuse to write meanwhile, or must not: their votes are looked at, or they are made replicas. */
+function refusingIn(fault: Fault): readonly number[] {
+  if (isRefusal(fault)) return fault.masters;
+  const isLookedAt = ["move-master", "rotate-password", "freeze"].includes(fault.name);
+  return isLookedAt && "master" in fault ? [fault.master] : [];
 }
 
 /** The masters that everybody misses. A worker that is cut off is the only one that misses its masters. */

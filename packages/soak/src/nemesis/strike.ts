@@ -1,11 +1,14 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Master, MasterClock } from "@quorlock/testbed";
-import type { Redis } from "ioredis";
+import { type Master, type MasterClock, startMasters } from "@quorlock/testbed";
+import { Redis } from "ioredis";
+import { now } from "../clock.ts";
 import type { Crew } from "../crew/crew.ts";
 import type { Chronicle } from "../history/chronicle.ts";
 import type { LineEnds, Lines } from "../lines/lines.ts";
 import type { Fault, RefusalName } from "../plan/fault.ts";
 import { ttl, workerCount } from "../terms.ts";
+
+type Address = Pick<Master, "host" | "port">;
 
 /** What can be harmed. */
 export interface Battlefield {
@@ -32,6 +35,12 @@ export async function strike(field: Battlefield, fault: Fault): Promise<void> {
       return refuseWrites(field, fault);
     case "listener":
       return listen(field, fault);
+    case "move-master":
+      return moveMaster(field, fault);
+    case "rotate-password":
+      return rotatePassword(field, fault);
+    case "freeze":
+      return freeze(field, fault.master);
     case "reply-lost":
       return onLines(field, [fault], { kind: "reply-lost" }, fault.lasts);
     case "isolate-worker":
@@ -47,11 +56,14 @@ export async function strike(field: Battlefield, fault: Fault): Promise<void> {
     case "careless-writer":
       return carelessWriter(field, fault);
     default: {
-      const { master } = fault;
-      const all = Array.from({ length: workerCount }, (_, worker) => ({ worker, master }));
-      return onLines(field, all, fault.fault, fault.lasts);
+      return onLines(field, everybodyTo(fault.master), fault.fault, fault.lasts);
     }
   }
+}
+
+/** The lines from all processes to a master. */
+function everybodyTo(master: number): LineEnds[] {
+  return Array.from({ length: workerCount + 1 }, (_, worker) => ({ worker, master }));
 }
 
 async function killMaster(master: Master, lasts: number): Promise<void> {
@@ -109,6 +121,82 @@ async function refuseWrites(
   await pause(lasts);
   await onMasters(heal);
   void haveStay(others, 0);
+}
+
+/** What a client needs at most to be back at a master that it can connect to, ms. */
+const backIn = 3000;
+
+/** The one that no other fault is aimed at has to be back at this master, which is well, though not as it was. */
+async function expectReached({ crew }: Battlefield, master: number): Promise<void> {
+  if (!(await crew.reaches(master, backIn))) throw new Error(`master ${master} is not reached any more`);
+}
+
+/** Another server takes over from a master, without losing a write, and so does that one again. */
+async function moveMaster(
+  field: Battlefield,
+  { master, lasts }: Extract<Fault, { name: "move-master" }>,
+): Promise<void> {
+  const { masters, admins, lines } = field;
+  await using spares = await startMasters(1, { say: () => {} });
+  const [there] = spares.list;
+  const home = masters[master]!;
+  const atHome = admins[master]!;
+  const away = new Redis(there!.url);
+  away.on("error", () => {});
+  try {
+    await takeOver(atHome, home, away, there!);
+    await lines.pointTo(master, there!);
+    await expectReached(field, master);
+    await pause(lasts);
+    await takeOver(away, there!, atHome, home);
+  } finally {
+    await lines.pointTo(master, home);
+    await atHome.replicaof("NO", "ONE");
+    away.disconnect();
+  }
+  await expectReached(field, master);
+}
+
+async function takeOver(from: Redis, at: Address, to: Redis, toBe: Address): Promise<void> {
+  await to.replicaof(at.host, at.port);
+  await until(async () => (await from.info("replication")).includes("state=online"));
+  await from.call("FAILOVER", "TO", toBe.host, `${toBe.port}`, "TIMEOUT", `${backIn}`);
+  await until(async () => (await to.role())[0] === "master" && (await from.role())[0] === "slave");
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  const end = now() + backIn;
+  while (!(await holds())) {
+    if (now() > end) throw new Error("a master has not taken over in time");
+    await pause(5);
+  }
+}
+
+async function rotatePassword(
+  field: Battlefield,
+  { master, lasts }: Extract<Fault, { name: "rotate-password" }>,
+): Promise<void> {
+  const { crew, admins } = field;
+  const admin = admins[master]!;
+  const password = `password-${now()}`;
+  // Until there is a password every password is right.
+  crew.password(master, password);
+  Object.assign(admin.options, { username: "default", password });
+  await pause(50);
+  await admin.call("ACL", "SETUSER", "default", "resetpass", `>${password}`);
+  for (const type of ["normal", "pubsub"]) await admin.call("CLIENT", "KILL", "TYPE", type);
+  await expectReached(field, master);
+  await pause(lasts);
+  await admin.call("ACL", "SETUSER", "default", "nopass");
+  crew.password(master, undefined);
+  Object.assign(admin.options, { username: undefined, password: undefined });
+}
+
+/** What is silent is so for good: only another connection helps. */
+async function freeze(field: Battlefield, master: number): Promise<void> {
+  const heal = await field.lines.strike(everybodyTo(master), { kind: "freeze" });
+  await heal();
+  await expectReached(field, master);
 }
 
 async function listen(

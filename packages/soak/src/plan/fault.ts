@@ -16,6 +16,10 @@ export type Fault =
     }
   /** Somebody else listens to every message of these masters. */
   | { readonly name: "listener"; readonly masters: readonly number[]; readonly lasts: number }
+  /** The address of a master leads to another server, which has taken over from it; then it is back. */
+  | { readonly name: "move-master"; readonly master: number; readonly lasts: number }
+  /** A master gets a password, which its clients are told, and all its connections are closed; then it has none. */
+  | { readonly name: "rotate-password"; readonly master: number; readonly lasts: number }
   /** Something with the lines from everybody to one master. */
   | {
       readonly name: LineFaultName;
@@ -67,5 +71,6 @@ export type LineFaultName =
   | "hold-requests"
   | "hold-replies"
   | "slow"
+  | "freeze"
   | "reset";
 export type FaultName = Fault["name"];

@@ -16,7 +16,7 @@ const meanGap = { safe: 1200, unsafe: 1200 } as const;
 /** These are never killed: their memory is measured from the beginning to the end. */
 export const immortalWorkers: readonly number[] = [0, 1];
 
-/** These last; a reset is over at once. */
+/** These last; a reset is over at once, and what is frozen stays so. */
 const cuts: ReadonlyArray<readonly [LineFaultName, LineFault]> = [
   ["cut", { kind: "cut" }],
   ["cut-requests", { kind: "cut", direction: "requests" }],
@@ -24,11 +24,12 @@ const cuts: ReadonlyArray<readonly [LineFaultName, LineFault]> = [
   ["hold-requests", { kind: "hold", direction: "requests" }],
   ["hold-replies", { kind: "hold", direction: "replies" }],
 ];
-const lineFaults: typeof cuts = [...cuts, ["reset", { kind: "reset" }]];
+const lineFaults: typeof cuts = [...cuts, ["reset", { kind: "reset" }], ["freeze", { kind: "freeze" }]];
 /** Line faults are many, and holders that lose their lock are what the notice is measured on. */
 const safeKinds = [
   ...(["kill", "hang", "line", "line", "line", "slow", "reply"] as const),
   ...(["isolate", "isolate", "stop", "stop", "kill-worker"] as const),
+  ...(["move-master", "rotate-password"] as const),
   ...(["refuse", "refuse", "refuse", "refuse", "refuse", "refuse", "listener"] as const),
 ];
 const refusals = ["full", "no-replicas", "read-only"] as const;
@@ -49,9 +50,13 @@ function safeFault(random: Random): Fault {
   const worker = random.integer(0, workerCount - 1);
   // From shorter than a node's time-out to longer than a lease.
   const lasts = Math.round(random.logUniform(50, 1.5 * ttl));
-  switch (random.pick(safeKinds)) {
+  const kind = random.pick(safeKinds);
+  switch (kind) {
     case "kill":
       return { name: "kill-master", master, lasts };
+    case "move-master":
+    case "rotate-password":
+      return { name: kind, master, lasts };
     case "hang":
       return { name: "hang-master", master, lasts };
     case "line": {

@@ -1,8 +1,9 @@
-import type { Crew } from "../crew/crew.ts";
+import type { Crew, Unreachable } from "../crew/crew.ts";
 import { check } from "../history/check.ts";
 import type { Chronicle } from "../history/chronicle.ts";
 import type { LostUpdate } from "../history/effect.ts";
 import type { Nemesis, Stroke } from "../nemesis/nemesis.ts";
+import { isRefusal } from "../nemesis/strike.ts";
 import type { Options } from "../options.ts";
 import type { MemoryMeasured } from "../soak.ts";
 import type { Store } from "../store/store.ts";
@@ -33,7 +34,11 @@ export function gather({
   stuck,
 }: Remains): Report {
   const findings = check(chronicle.history);
-  const failures = [...crew.failures, ...nemesis.failures, ...stuck];
+  const leases = Object.entries(countedBy(crew.lostLeases, (why) => why)).map(
+    ([why, count]) => `${count} leases were lost: ${why}`,
+  );
+  const unreachable = withoutReason(crew.unreachable, nemesis.strokes);
+  const failures = [...leases, ...unreachable, ...crew.failures, ...nemesis.failures, ...stuck];
   return {
     mode: options.mode,
     seed: options.seed,
@@ -51,6 +56,36 @@ export function gather({
     unhandledRejections: failures.filter((failure) => failure.startsWith(unhandledRejection)).length,
     failures,
   };
+}
+
+/** A master that has been struck is connected to again within this time, ms. */
+const reconnection = 2000;
+
+/** Masters that were said to be unreachable by a worker to which nothing was done, nor to them. */
+function withoutReason(told: readonly Unreachable[], strokes: readonly Stroke[]): string[] {
+  const falsely = told.filter((one) => !strokes.some((stroke) => isReason(stroke, one)));
+  const lines = falsely.map((one) => {
+    const latest = strokes.findLast((stroke) => stroke.at < one.at && isAbout(stroke, one));
+    const after = latest ? `, ${latest.name} was over` : "";
+    return {
+      times: one.times,
+      line: `master ${one.master} was said to be unreachable by w${one.worker + 1}${after}`,
+    };
+  });
+  const counts = new Map<string, number>();
+  for (const { times, line } of lines) counts.set(line, (counts.get(line) ?? 0) + times);
+  return [...counts].map(([line, times]) => `${line}: ${times} times`);
+}
+
+function isReason(stroke: Stroke, one: Unreachable): boolean {
+  return isAbout(stroke, one) && one.at >= stroke.at && one.at <= stroke.until + reconnection;
+}
+
+/** Whether it was about that worker, and that master, or all of them. */
+function isAbout({ fault }: Stroke, { worker, master }: Unreachable): boolean {
+  if ("worker" in fault && !isRefusal(fault) && fault.worker !== worker) return false;
+  if ("masters" in fault) return fault.masters.includes(master);
+  return !("master" in fault) || fault.master === master;
 }
 
 function countedBy<T>(items: readonly T[], nameOf: (item: T) => string): Record<string, number> {

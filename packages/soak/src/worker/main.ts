@@ -1,17 +1,22 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { Redlock, RedlockError } from "@quorlock/redlock";
 import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
 import { Semaphore } from "@quorlock/redlock/semaphore";
 import { Random } from "@quorlock/simulation";
 import { Redis } from "ioredis";
+import { now } from "../clock.ts";
 import { parentOf } from "../processes/remote.ts";
 import {
   lanesPerWorker,
+  leaseKey,
+  leaseTtl,
   nodeTimeout,
   permits,
   permitsKey,
   retryDelay,
   retryJitter,
   sharedKey,
+  ttl,
 } from "../terms.ts";
 import { type Desk, Lane } from "./lane.ts";
 import { quitLimit } from "./limits.ts";
@@ -25,6 +30,7 @@ import { Stopwatch } from "./stopwatch.ts";
 const stalls = new Stalls();
 const lingering = new Lingering();
 let redlock: Redlock;
+let clients: readonly Redis[];
 let lanes: Promise<unknown> = Promise.resolve();
 let visitor: Lane;
 /** Locks of others that this worker goes on with. */
@@ -32,9 +38,10 @@ const resumed = new Set<Promise<void>>();
 const leaving = new AbortController();
 
 const conductor = parentOf<ConductorSide, WorkerSide>({
-  async start({ name, urls, seed }) {
+  async start({ name, urls, seed, leases }) {
     redlock = connect(urls);
     await redlock.inspect("nothing");
+    if (leases > 0) return holdLeases(leases);
     const desk = deskOf(name);
     const lane = (which: string) => new Lane(desk, new Random(seed, name, which));
     visitor = lane("resumed");
@@ -47,6 +54,22 @@ const conductor = parentOf<ConductorSide, WorkerSide>({
     const going = settled(visitor.resume(detached));
     resumed.add(going);
     void going.then(() => resumed.delete(going));
+  },
+  password(master, password) {
+    // As an application does it: ioredis looks at its options whenever it connects.
+    const { options } = clients[master]!;
+    if (password === undefined) {
+      delete options.username;
+      delete options.password;
+    } else Object.assign(options, { username: "default", password });
+  },
+  async reaches(master, limit) {
+    const until = now() + limit;
+    for (let round = 0; now() < until; round += 1) {
+      if (await isVoting(master, `soak:reached:${round}`)) return true;
+      await pause(nodeTimeout);
+    }
+    return false;
   },
   measure() {
     global.gc?.();
@@ -71,13 +94,60 @@ process.on("uncaughtException", (error) => {
 });
 
 function connect(urls: Assignment["urls"]): Redlock {
-  const clients = urls.map((url) => {
-    // Masters are away for seconds at most: nobody waits longer than they do.
-    const client = new Redis(url, { retryStrategy: (times) => Math.min(times * 50, 250) });
+  clients = urls.map((url) => {
+    const client = new Redis(url, {
+      // Masters are away for seconds at most: nobody waits longer than they do.
+      retryStrategy: (times) => Math.min(times * 50, 250),
+      // As for every address that may lead to another server one day.
+      reconnectOnError: (error) => error.message.includes("READONLY"),
+    });
     client.on("error", () => {});
     return client;
   });
-  return new Redlock(clients, { nodeTimeout, retryDelay, retryJitter });
+  const made = new Redlock(clients, { nodeTimeout, retryDelay, retryJitter });
+  const unreachable = new Map<string, number>();
+  made.on("error", ({ node, reason }) => {
+    if (reason !== "UNREACHABLE") return;
+    if (unreachable.size === 0) setTimeout(tell, 50);
+    unreachable.set(node, (unreachable.get(node) ?? 0) + 1);
+  });
+  const nodes = urls.map((url) => new URL(url).host);
+  const tell = (): void => {
+    for (const [node, times] of unreachable) void conductor.unreachable.asEvent(nodes.indexOf(node), times);
+    unreachable.clear();
+  };
+  return made;
+}
+
+/** Whether this master votes. To answer is less: one that was taken over from answers. */
+async function isVoting(master: number, key: string): Promise<boolean> {
+  const lock = await redlock.tryAcquire(key, ttl).catch(() => null);
+  if (!lock) return false;
+  const [votes] = await Promise.all(lock.attempts);
+  await lock.release();
+  return votes?.votesFor.has(clients[master]!) ?? false;
+}
+
+/** Resolves when all of them are held. They are until this worker is told to leave. */
+async function holdLeases(count: number): Promise<void> {
+  const keys = Array.from({ length: count }, (_, index) => leaseKey(index)).values();
+  // Some at a time: how fast they come is no question here.
+  await Promise.all(
+    Array.from({ length: 40 }, async () => {
+      for (const key of keys) await leaseHeld(key);
+    }),
+  );
+}
+
+function leaseHeld(key: string): Promise<void> {
+  return new Promise((held, refused) => {
+    const using = redlock.using(key, leaseTtl, { retryCount: -1 }, async (signal) => {
+      held();
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      if (!leaving.signal.aborted) void conductor.leaseLost.asEvent(String(signal.reason));
+    });
+    using.catch(refused);
+  });
 }
 
 function deskOf(name: string): Desk {

@@ -13,6 +13,10 @@ export interface ConductorSide {
   handOn(detached: Detached): void;
   /** The call that came closest to its limit so far, or went furthest beyond it. */
   took(call: TimedCall): void;
+  /** A master was said to be unreachable, so many times since it was told last. */
+  unreachable(master: number, times: number): void;
+  /** A lease that was kept extended is lost. */
+  leaseLost(why: string): void;
   /** An error that is an answer: who is contended for or cut off hears such. */
   refused(code: string): void;
   /** Something that should never happen, {@link unhandledRejection} for one. */
@@ -46,6 +50,10 @@ export interface WorkerSide {
   linger(wish: LingerWish): Promise<string | null>;
   /** Goes on with what another worker has detached. */
   resume(detached: Detached): void;
+  /** This master wants a password from now on, or none. */
+  password(master: number, password: string | undefined): void;
+  /** Whether this master votes for what this worker asks, within `limit` ms. */
+  reaches(master: number, limit: number): Promise<boolean>;
   /** After a garbage collection. */
   measure(): Memory;
   /** Ends what is under way, and its Redlock. */
@@ -56,6 +64,8 @@ export interface Assignment {
   readonly name: string;
   readonly urls: readonly string[];
   readonly seed: number;
+  /** Holds so many leases to the end, and does nothing else. */
+  readonly leases: number;
 }
 
 export interface LingerWish {
