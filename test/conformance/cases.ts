@@ -10,6 +10,7 @@ import { processes } from "./cases/process.ts";
 import { refusals } from "./cases/refusals.ts";
 import { renewal } from "./cases/renewal.ts";
 import { settling } from "./cases/settling.ts";
+import { strayClocks } from "./cases/stray-clocks.ts";
 import { validity } from "./cases/validity.ts";
 
 /** Every row. The longest come first, so that the others can run beside them. */
@@ -25,5 +26,6 @@ export const cases: readonly Case[] = [
   ...refusals,
   ...detached,
   ...listeners,
+  ...strayClocks,
   ...packages,
 ];

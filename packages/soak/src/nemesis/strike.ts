@@ -146,26 +146,31 @@ async function moveMaster(
   try {
     await takeOver(atHome, home, away, there!);
     await lines.pointTo(master, there!);
-    await expectReached(field, master);
+    const isReached = await field.crew.reaches(master, backIn);
     await pause(lasts);
     await takeOver(away, there!, atHome, home);
-  } finally {
     await lines.pointTo(master, home);
-    await atHome.replicaof("NO", "ONE");
+    if (!isReached) throw new Error(`master ${master} was not reached where it had moved to`);
+  } finally {
     away.disconnect();
   }
   await expectReached(field, master);
 }
 
+/** What a replica needs at most to have everything, ms. */
+const takeOverIn = 10_000;
+
 async function takeOver(from: Redis, at: Address, to: Redis, toBe: Address): Promise<void> {
+  // Else it waits for further replicas first.
+  await from.config("SET", "repl-diskless-sync-delay", "0");
   await to.replicaof(at.host, at.port);
   await until(async () => (await from.info("replication")).includes("state=online"));
-  await from.call("FAILOVER", "TO", toBe.host, `${toBe.port}`, "TIMEOUT", `${backIn}`);
+  await from.call("FAILOVER", "TO", toBe.host, `${toBe.port}`, "TIMEOUT", `${takeOverIn}`);
   await until(async () => (await to.role())[0] === "master" && (await from.role())[0] === "slave");
 }
 
 async function until(holds: () => Promise<boolean>): Promise<void> {
-  const end = now() + backIn;
+  const end = now() + takeOverIn;
   while (!(await holds())) {
     if (now() > end) throw new Error("a master has not taken over in time");
     await pause(5);

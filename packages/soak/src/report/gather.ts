@@ -34,7 +34,7 @@ export function gather({
   stuck,
 }: Remains): Report {
   const findings = check(chronicle.history);
-  const leases = Object.entries(countedBy(crew.lostLeases, (why) => why)).map(
+  const leases = Object.entries(countedBy(crew.lostLeases, (why) => why.replace(/"[^"]*"/, "..."))).map(
     ([why, count]) => `${count} leases were lost: ${why}`,
   );
   const unreachable = withoutReason(crew.unreachable, nemesis.strokes);

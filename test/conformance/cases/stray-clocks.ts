@@ -1,0 +1,83 @@
+import { type ClockedMasters, startMastersWithClocks } from "@quorlock/testbed";
+import { type Case, verdict } from "../case.ts";
+import { outcomeOf } from "../outcome.ts";
+import { Stage } from "../stage.ts";
+import { type Held, type Library, offered, type Subject } from "../subject.ts";
+
+const ttl = 30_000;
+const options = { retryCount: 0, clockWatch: true };
+const somebody = 40;
+
+/** Three masters with clocks of their own, for one case. */
+async function withClocks<T>(
+  library: Library,
+  run: (stage: Stage, clocks: ClockedMasters["clocks"]) => Promise<T>,
+): Promise<T> {
+  await using masters = await startMastersWithClocks(3, { say: () => {} });
+  await using stage = await Stage.set(library, masters.list);
+  return await run(stage, masters.clocks);
+}
+
+/** Held by the votes of two masters, of which the clock of one is then set forward beyond the ttl. */
+async function heldByTwo(
+  stage: Stage,
+  key: string,
+  acquire: () => Promise<Held>,
+  clocks: ClockedMasters["clocks"],
+): Promise<Held> {
+  await stage.occupy([2], ttl, key);
+  const held = await acquire();
+  await stage.tell([2], "DEL", key);
+  clocks[0]!.step(2 * ttl);
+  return held;
+}
+
+/** Clocks of masters that are set. */
+export const strayClocks: readonly Case[] = [
+  {
+    row: 27,
+    situation: "a master's clock is set forward beside a lock: none of 40 new clients is a second holder",
+    bound:
+      "none is granted the lock while the first, of 30 s, is valid, with whatever the library has against masters whose " +
+      "clocks are set: the two other masters agree on the time",
+    masters: 1,
+    run: ({ library }) =>
+      withClocks(library, async (stage, clocks) => {
+        const holder = await stage.open(undefined, options);
+        const held = await heldByTwo(
+          stage,
+          stage.resource,
+          () => holder.acquire(stage.resource, ttl),
+          clocks,
+        );
+        let second = 0;
+        for (let count = 0; count < somebody; count += 1) {
+          const subject = await stage.openCold(undefined, options);
+          const outcome = await outcomeOf(() => subject.acquire(stage.resource, ttl), 2000);
+          if (outcome.kind !== "resolved") continue;
+          if (held.isValid()) second += 1;
+          await subject.release(outcome.value);
+        }
+        return verdict(`${second} of ${somebody} were a second holder`, { "never two": second === 0 });
+      }),
+  },
+  {
+    row: 27,
+    situation:
+      "a master's clock is set forward beside a writer: no second writer, and no second holder of a lock",
+    bound:
+      "what is true of an ordinary lock is true of a readers-writer lock: a client that watches the clocks is granted " +
+      "neither while the first is valid",
+    masters: 1,
+    run: ({ library }) =>
+      withClocks(library, async (stage, clocks) => {
+        const [holder, rival] = await Promise.all([1, 2].map(() => stage.open(undefined, options)));
+        const write = (subject: Subject) => offered(subject, "write")(stage.resource, ttl);
+        const key = `quorlock:rw:{${stage.resource}}:write`;
+        const held = await heldByTwo(stage, key, () => write(holder!), clocks);
+        const written = await outcomeOf(() => write(rival!), 3000);
+        const isSecond = written.kind === "resolved" && held.isValid();
+        return verdict(`a second writer is ${isSecond ? "" : "not "}let in`, { "never two": !isSecond });
+      }),
+  },
+];
