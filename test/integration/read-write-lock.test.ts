@@ -162,6 +162,19 @@ describe("many read or one writes, on real masters", () => {
     expect(await rejection(next.downgrade())).toMatchObject({ code: "LOCK_LOST" });
   });
 
+  it("bounds writing and reading on after a downgrade by one maxHoldTime", async () => {
+    const lock = open(fresh("report"), { nodeTimeout: 200 });
+    const begun = performance.now();
+    await lock.usingWrite(900, { maxHoldTime: 1500 }, async (_, writing) => {
+      await until("most of the time is over", () => performance.now() - begun > 1100);
+      const reading = await writing.downgrade();
+      expect(reading.state).toBe("held");
+      await until("the time is over", () => reading.signal.aborted);
+      expect(performance.now() - begun).toBeLessThan(1500 + 200);
+      expect(reading.signal.reason).toMatchObject({ why: "it was held for maxHoldTime, 1500 ms" });
+    });
+  });
+
   it("lets readers in at once when a Redlock quits whose writer waits, or was about to ask", async () => {
     for (const isWaiting of [true, false]) {
       const name = fresh("report");

@@ -34,6 +34,47 @@ function listenTo(signal: AbortSignal): Waiting {
   return waiting;
 }
 
+const look = Symbol("look");
+
+interface LookingSignal extends AbortSignal {
+  [look]: () => void;
+}
+
+const native = AbortSignal.prototype;
+
+/** What of a signal tells whether it has aborted. One prototype for all: accessors of its own would cost each signal. */
+const looking = Object.create(native, {
+  aborted: {
+    get(this: LookingSignal): boolean {
+      this[look]();
+      return Reflect.get(native, "aborted", this);
+    },
+  },
+  reason: {
+    get(this: LookingSignal): unknown {
+      this[look]();
+      return Reflect.get(native, "reason", this);
+    },
+  },
+  throwIfAborted: {
+    value(this: LookingSignal): void {
+      this[look]();
+      native.throwIfAborted.call(this);
+    },
+  },
+});
+
+/**
+ * A controller whose signal calls `look` whenever it is read, which may abort it: a timer that is late, since the loop
+ * was blocked or the machine suspended, has not aborted it yet. (Whoever listens is told by the timer.)
+ */
+export function lookingController(onLook: () => void): AbortController {
+  const controller = new AbortController();
+  const signal = Object.setPrototypeOf(controller.signal, looking) as LookingSignal;
+  Object.defineProperty(signal, look, { value: onLook });
+  return controller;
+}
+
 /** Aborts; redlock 5 puts the reason at `signal.error` too. The only place that does: its listeners are the user's. */
 export function abortWith(controller: AbortController, reason?: unknown): void {
   Object.defineProperty(controller.signal, "error", { value: reason, configurable: true });

@@ -3,6 +3,7 @@ import type { LeaseClock } from "./clock.ts";
 import type { NodeError } from "./errors.ts";
 import type { Proposals } from "./fencing.ts";
 import type { Lease } from "./lease.ts";
+import type { Lock } from "./lock.ts";
 import type { LockNode } from "./node.ts";
 import type { Placements } from "./placement.ts";
 import type { Runtime } from "./runtime.ts";
@@ -26,6 +27,6 @@ export interface Coordinator {
   readonly leases: Set<Lease>;
   /** Tells the user of a master's fault. */
   readonly report: (error: NodeError) => void;
-  /** Tells the user that a hold was lost before it was released. */
-  readonly lost: (lease: Lease) => void;
+  /** Tells the user that locks were lost before they were released. */
+  readonly lost: (locks: readonly Lock[]) => void;
 }

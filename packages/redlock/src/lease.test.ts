@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { LockLostError } from "./errors.ts";
 import type { Lock } from "./lock.ts";
@@ -103,13 +104,16 @@ describe("the deadline", () => {
 describe("clocks that misbehave while a lock is held", () => {
   test("a blocked event loop: remaining() knows at once, before any timer", async () => {
     const { machine, lock } = await held();
-    const { signal } = lock;
+    let told = false;
+    lock.signal.addEventListener("abort", () => {
+      told = true;
+    });
     machine.block(1000);
-    expect(signal.aborted).toBe(false);
+    expect(told).toBe(false);
     expect(lock.remaining()).toBe(0);
     expect(lock.state).toBe("lost");
     // Whoever asked has told everybody.
-    expect(signal.aborted).toBe(true);
+    expect(told).toBe(true);
   });
 
   test("a blocked event loop: what is left is what the clocks say", async () => {
@@ -314,6 +318,40 @@ describe("a deadline that comes closer", () => {
     await time.run(lock.release());
     await time.advance(5);
     expect(machine.timers.size).toBe(0);
+  });
+});
+
+describe("a signal that is read when its timer is late", () => {
+  test.each(["aborted", "reason", "throwIfAborted"] as const)(
+    "tells by %s that nothing is left",
+    async (how) => {
+      const { machine, lock, client } = await held();
+      const { signal } = lock;
+      expect([signal.aborted, signal.reason]).toEqual([false, undefined]);
+      signal.throwIfAborted();
+      // No timer has fired since.
+      machine.block(1000);
+      if (how === "aborted") expect(signal.aborted).toBe(true);
+      else if (how === "reason") expect(signal.reason).toBeInstanceOf(LockLostError);
+      else expect(() => signal.throwIfAborted()).toThrow(LockLostError);
+      expect(lock.state).toBe("lost");
+      expect(client.lost).toEqual([lock]);
+    },
+  );
+
+  test("is an AbortSignal like any other", async () => {
+    const { time, lock } = await held();
+    const { signal } = lock;
+    expect(signal).toBeInstanceOf(AbortSignal);
+    expect(inspect(signal)).toBe(inspect(new AbortController().signal));
+    const follower = AbortSignal.any([signal, new AbortController().signal]);
+    let told = 0;
+    signal.addEventListener("abort", () => {
+      told += 1;
+    });
+    await time.advance(2000);
+    expect(signal.reason).toBeInstanceOf(LockLostError);
+    expect([told, follower.aborted, follower.reason]).toEqual([1, true, signal.reason]);
   });
 });
 

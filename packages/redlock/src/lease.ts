@@ -1,6 +1,7 @@
-import { abortWith } from "./abort.ts";
+import { abortWith, lookingController } from "./abort.ts";
 import type { Coordinator } from "./coordinator.ts";
 import { LockLostError } from "./errors.ts";
+import type { HoldLimit } from "./hold-limit.ts";
 import type { Lock } from "./lock.ts";
 import type { Placement } from "./placement.ts";
 import type { ReleaseResult } from "./release.ts";
@@ -38,6 +39,8 @@ const longestNotice = 10;
 /** So many tokens of earlier holds are remembered: as often as a hold may be passed on in one turn of a process. */
 const longestMemory = 16;
 
+export const timeRanOut: string = "its time ran out before a quorum of masters confirmed an extension";
+
 /** Many locks are held at once, and most of their lists are empty: one serves them all. */
 const none: readonly never[] = [];
 
@@ -54,8 +57,6 @@ export class Lease implements Punctual {
   readonly fencingToken: number | undefined;
   /** What its taker has of it, and is told about where it is lost. */
   handle: Lock | undefined;
-  /** The reason that is told when its time runs out. */
-  whyItRunsOut: string;
   /** Called at the release, before anything is sent: may pass the hold on instead, within this process. */
   passOn: ((settings: Settings) => Promise<ReleaseResult> | undefined) | undefined;
   #token: string;
@@ -70,8 +71,7 @@ export class Lease implements Punctual {
   #established: boolean;
   #unconfirmed = false;
   readonly #resumed: boolean;
-  /** Until when it may be held at most, where there is a limit. */
-  #cap: number | undefined;
+  #limit: HoldLimit | undefined;
   #end: "lost" | "released" | "detached" | undefined;
   #lost: LockLostError | undefined;
   #extending: Promise<unknown> | undefined;
@@ -87,7 +87,6 @@ export class Lease implements Punctual {
     this.#token = terms.token;
     this.fencingToken = terms.fencingToken;
     this.#longestTtl = terms.ttl;
-    this.whyItRunsOut = `its time ran out before a quorum of masters confirmed an extension${hintFor(terms.ttl)}`;
     this.#deadlines = [...terms.deadlines];
     this.#resumed = terms.resumed === true;
     this.#established = !this.#resumed;
@@ -121,10 +120,10 @@ export class Lease implements Punctual {
     return this.#lost;
   }
 
-  /** Aborts when the hold is lost, shortly before the deadline at the latest. Made when first asked for. */
+  /** Aborts when the hold is lost, shortly before the deadline at the latest, or when it is read after it. Made when first asked for. */
   get signal(): AbortSignal {
     if (!this.#controller) {
-      this.#controller = new AbortController();
+      this.#controller = lookingController(() => void this.remaining());
       if (this.lost) abortWith(this.#controller, this.lost);
     }
     return this.#controller.signal;
@@ -207,11 +206,22 @@ export class Lease implements Punctual {
     };
   }
 
-  /** The hold ends at `until`, in lease time, at the latest, however far the masters may extend it. */
-  cap(until: number): void {
-    // The earliest counts, where several who use one hold cap it.
-    this.#cap = Math.min(until, this.#cap ?? until);
+  /** The hold ends by then, however far the masters may extend it. (Of handles that share it each has its own limit.) */
+  limitTo(limit: HoldLimit): void {
+    this.#limit = limit;
     this.#watch();
+  }
+
+  get limit(): HoldLimit | undefined {
+    return this.#limit;
+  }
+
+  /** The reason that is told when its time runs out. */
+  get whyItRunsOut(): string {
+    const limit = this.#limit;
+    return limit && (limit.isReached || limit.until <= this.#deadline)
+      ? limit.why
+      : `${timeRanOut}${hintFor(this.#longestTtl)}`;
   }
 
   /** The masters are about to be asked to keep the key for `ttl` ms. */
@@ -263,8 +273,9 @@ export class Lease implements Punctual {
     this.#end = "lost";
     this.#lost = new LockLostError(this.resources, why);
     if (this.#controller) abortWith(this.#controller, this.#lost);
+    const handles = this.handle?.lostWith(this.#lost) ?? [];
     this.#leave();
-    this.coordinator.lost(this);
+    this.coordinator.lost(handles);
   }
 
   /** Runs one round of extension after the other: the answers of two at a time would be mixed up. */
@@ -305,12 +316,16 @@ export class Lease implements Punctual {
   /** The hold's own: what a quorum of the masters' reaches. */
   get #deadline(): number {
     const kept = holdDeadline(this.#deadlines, this.coordinator.quorum);
-    return Math.min(kept, this.#cap ?? kept);
+    return Math.min(kept, this.#limit?.until ?? kept);
   }
 
-  /** When the holder is to be told, with time to spare before the deadline. In whole ms: small integers are no objects. */
   get #due(): number {
-    return Math.floor(this.#deadline - Math.min(longestNotice, this.#longestTtl / 20));
+    return this.noticeOf(this.#deadline);
+  }
+
+  /** When the holder is to be told of a deadline, with time to spare. In whole ms: small integers are no objects. */
+  noticeOf(deadline: number): number {
+    return Math.floor(deadline - Math.min(longestNotice, this.#longestTtl / 20));
   }
 
   #begin(): void {

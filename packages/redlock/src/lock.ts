@@ -1,5 +1,6 @@
 import type { Attempts, ExecutionStats } from "./attempts.ts";
-import { InvalidArgumentError } from "./errors.ts";
+import { InvalidArgumentError, type LockLostError } from "./errors.ts";
+import type { HoldLimit } from "./hold-limit.ts";
 import type { Lease, LockState } from "./lease.ts";
 import type { ReleaseResult } from "./release.ts";
 import type { Settings } from "./settings.ts";
@@ -90,7 +91,8 @@ export class Lock implements AsyncDisposable {
   /**
    * Aborts when the lock is lost, with a {@link LockLostError} as its reason: at the latest a little (10 ms, or
    * a twentieth of a shorter ttl) before the deadline, even if no master answers any more. Neither on release nor
-   * when it is detached.
+   * when it is detached. Reading `aborted` looks at the clocks, so it is right where timers are late, too: after the
+   * event loop was blocked or the machine suspended. What follows the signal (`AbortSignal.any`) hears by the timer.
    */
   get signal(): AbortSignal {
     return this.#lease.signal;
@@ -154,6 +156,26 @@ export class Lock implements AsyncDisposable {
         return inspect ? `Lock ${inspect(shown, options)}` : shown;
       },
     });
+  }
+
+  /** @internal Why it stands no longer, for an error; `undefined` while it stands. The clocks are read now. */
+  get whyEnded(): string | undefined {
+    return this.#lease.whyEnded;
+  }
+
+  /** @internal It ends by then, at the latest. */
+  limitTo(limit: HoldLimit): void {
+    this.#lease.limitTo(limit);
+  }
+
+  /** @internal */
+  get limit(): HoldLimit | undefined {
+    return this.#lease.limit;
+  }
+
+  /** @internal The hold is lost: all handles that are lost with it, and were not before. */
+  lostWith(_lost: LockLostError): readonly Lock[] {
+    return [this];
   }
 
   /** @internal */

@@ -140,7 +140,7 @@ export class ReadWriteLock {
     const lock = await this.#acquire(ttl, options);
     let reading: { readonly lock: Lock; readonly renewal: Renewal } | undefined;
     const writing = this.#writeLockOf(lock, (read) => {
-      reading = { lock: read, renewal: new Renewal(Lock.leaseOf(read), ttl, settings) };
+      reading = { lock: read, renewal: new Renewal(read, ttl, settings) };
     });
     try {
       return await hold(lock, ttl, settings, options.signal, (signal) => routine(signal, writing));
@@ -211,6 +211,8 @@ export class ReadWriteLock {
     let confirmed!: Promise<unknown>;
     void writing.releaseOnce(() => {
       reading = this.#masters.lockOf(new Lease(coordinator, terms), attempts);
+      // One `maxHoldTime` for both, from the beginning.
+      if (lock.limit) reading.limitTo(lock.limit);
       // Once: where that is not enough, the next extension goes on with it.
       confirmed = this.#redlock.extend(reading, ttl ?? longestTtl, { retryCount: 0 });
       return Promise.resolve(new Released("released", coordinator.nodes));

@@ -32,7 +32,7 @@ import { QuarantineNews } from "./quarantine-news.ts";
 import { quorumOf } from "./quorum.ts";
 import { shown } from "./ranges.ts";
 import { type Entered, enter, outerFor, type Reentrancy, reentrancyOf } from "./reentrancy.ts";
-import { handlesWith, hasLeft, ReentrantLock } from "./reentrant-lock.ts";
+import { ReentrantLock } from "./reentrant-lock.ts";
 import { type ReleaseResult, release } from "./release.ts";
 import { resourceList, whyReserved } from "./resources.ts";
 import { RestartGuard, type RestartGuardOptions } from "./restart-guard.ts";
@@ -222,8 +222,8 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       leases,
       isQueued: nodes.every((node) => node.queue),
       report,
-      lost: ({ handle }) => {
-        for (const lock of handle ? handlesWith(handle) : []) this.#tell(() => void this.emit("lost", lock));
+      lost: (locks) => {
+        for (const lock of locks) this.#tell(() => void this.emit("lost", lock));
       },
     };
     if (options?.clockWatch) {
@@ -302,14 +302,16 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   async extend(lock: Lock, ttl: number, options?: Partial<Settings>): Promise<Lock> {
     const settings = this.#settingsFor(options, "extend, detach and release");
     checkTtl(ttl, settings);
-    if (hasLeft(lock)) throw new LockLostError(lock.resources, `it was ${lock.state}`);
-    Lock.extended(lock, await extend(Lock.leaseOf(lock), ttl, settings));
+    const lease = Lock.leaseOf(lock);
+    throwIfEnded(lock);
+    Lock.extended(lock, await extend(lease, ttl, settings));
     return lock;
   }
 
   /** Whether a majority of masters holds `lock` for us, asked now; see {@link Lock.verify}. */
   async verify(lock: Lock): Promise<boolean> {
-    return !hasLeft(lock) && verify(Lock.leaseOf(lock), this.#settings);
+    const lease = Lock.leaseOf(lock);
+    return lock.whyEnded === undefined && verify(lease, this.#settings);
   }
 
   /** Gives `lock` up; see {@link Lock.release}. */
@@ -328,7 +330,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   async detach(lock: Lock, options?: Partial<Settings>): Promise<DetachedLock> {
     const lease = Lock.leaseOf(lock);
     const settings = this.#settingsFor(options, "extend, detach and release");
-    if (hasLeft(lock)) throw new LockLostError(lock.resources, `it was ${lock.state}`);
+    throwIfEnded(lock);
     if (lock instanceof ReentrantLock) lock.detachLease();
     else lease.detach();
     return detach(lease, settings);
@@ -544,6 +546,11 @@ async function atMost(runtime: Runtime, time: number, work: Promise<unknown>): P
   const done = new Cancellation();
   void work.then(() => done.cancel(new ClosedError()));
   await sleep(runtime, time, done);
+}
+
+function throwIfEnded(lock: Lock): void {
+  const why = lock.whyEnded;
+  if (why !== undefined) throw new LockLostError(lock.resources, why);
 }
 
 function checkSignal(signal: Partial<AbortSignal> | undefined): void {

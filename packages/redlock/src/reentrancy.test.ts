@@ -453,6 +453,113 @@ describe("by handle", () => {
   });
 });
 
+function wait({ time }: VirtualSetting, delay: number): Promise<void> {
+  return new Promise((resolve) => void time.schedule(resolve, delay));
+}
+
+describe("maxHoldTime of a nested using", () => {
+  test("ends with it: the outer one is held on", async () => {
+    const at = setting();
+    const { time, redlock, client } = at;
+    await time.run(
+      redlock.using("r", 300, async (signal, outer) => {
+        await redlock.using("r", 300, { maxHoldTime: 400 }, () => wait(at, 100));
+        await wait(at, 2000);
+        expect([signal.aborted, outer.state]).toEqual([false, "held"]);
+      }),
+    );
+    await time.advance(5);
+    expect([client.lost, owners(at)]).toEqual([[], free]);
+  });
+
+  test("ends its own handle, those inside of it, and no other", async () => {
+    const at = setting();
+    const { time, redlock, client } = at;
+    const lost: Lock[] = [];
+    await time.run(
+      redlock.using("r", 300, async (outerSignal, outer) => {
+        const begun = time.now();
+        await redlock.using("r", 300, { maxHoldTime: 900 }, async (signal, middle) => {
+          await redlock.using("r", 300, async (innerSignal, inner) => {
+            await new Promise((resolve) => innerSignal.addEventListener("abort", resolve));
+            expect(time.now() - begun).toBeLessThanOrEqual(900);
+            expect(time.now() - begun).toBeGreaterThan(870);
+            for (const one of [signal, innerSignal]) {
+              expect(one.aborted).toBe(true);
+              expect(one.reason).toMatchObject({ why: "it was held for maxHoldTime, 900 ms" });
+            }
+            for (const lock of [middle, inner]) {
+              expect([lock.state, lock.remaining(), lock.expiration]).toEqual(["lost", 0, 0]);
+              const why = "it was held for maxHoldTime, 900 ms";
+              await expect(lock.extend(300)).rejects.toMatchObject({ code: "LOCK_LOST", why });
+              expect(await lock.verify()).toBe(false);
+              await expect(redlock.acquire("r", 300, { within: lock })).rejects.toThrow(LockLostError);
+            }
+            lost.push(middle, inner);
+            expect([outerSignal.aborted, outer.state]).toEqual([false, "held"]);
+            await wait(at, 500);
+          });
+        });
+        // Its turn is over when it has left: another one may come in.
+        await redlock.using("r", 300, () => wait(at, 1000));
+        expect([outerSignal.aborted, outer.state]).toEqual([false, "held"]);
+      }),
+    );
+    await time.advance(5);
+    expect(new Set(client.lost)).toEqual(new Set(lost));
+    expect([client.lost.length, claims(at), owners(at)]).toEqual([2, 1, free]);
+  });
+
+  test("is not needed to be noticed by a timer", async () => {
+    const at = setting();
+    const { time, redlock, machine } = at;
+    await time.run(
+      redlock.using("r", 30_000, async (_, outer) => {
+        await redlock.using("r", 1000, { maxHoldTime: 2000 }, async (signal, inner) => {
+          machine.block(3000);
+          expect([signal.aborted, inner.remaining(), inner.state]).toEqual([true, 0, "lost"]);
+        });
+        expect(outer.state).toBe("held");
+      }),
+    );
+  });
+
+  test("of an outer one that has ended does not bound what was nested in it and works on", async () => {
+    const at = setting();
+    const { time, redlock } = at;
+    let inner: Promise<unknown> | undefined;
+    await time.run(
+      redlock.using("r", 300, { maxHoldTime: 900 }, async () => {
+        inner = redlock.using("r", 300, async (signal, lock) => {
+          await wait(at, 3000);
+          expect([signal.aborted, lock.state]).toEqual([false, "held"]);
+        });
+        await wait(at, 870);
+      }),
+    );
+    await time.run(inner!);
+    await time.advance(5);
+    expect(owners(at)).toEqual(free);
+  });
+
+  test("is no reason where the masters were silent", async () => {
+    const at = setting({ nodeTimeout: 50 });
+    const { time, redlock, nodes } = at;
+    await time.run(
+      redlock.using("r", 1000, async (signal) => {
+        await redlock.using("r", 1000, { maxHoldTime: 5000 }, async (innerSignal) => {
+          await wait(at, 3950);
+          for (const node of nodes) node.cut();
+          await new Promise((resolve) => innerSignal.addEventListener("abort", resolve));
+          for (const one of [signal, innerSignal]) {
+            expect((one.reason as LockLostError).why).toContain("its time ran out");
+          }
+        });
+      }),
+    );
+  });
+});
+
 describe("without asking for it", () => {
   test("nothing is entered", async () => {
     const { time, redlock } = virtualSetting(3);

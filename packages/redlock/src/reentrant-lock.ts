@@ -1,9 +1,11 @@
-import { abortWith } from "./abort.ts";
+import { abortWith, lookingController } from "./abort.ts";
 import type { Attempts } from "./attempts.ts";
-import { InvalidArgumentError, type LockLostError, listed } from "./errors.ts";
-import type { Lease, LockState } from "./lease.ts";
+import { InvalidArgumentError, LockLostError, listed } from "./errors.ts";
+import type { HoldLimit } from "./hold-limit.ts";
+import { type Lease, type LockState, timeRanOut } from "./lease.ts";
 import { Lock, type LockOwner } from "./lock.ts";
 import type { ReleaseResult } from "./release.ts";
+import type { Appointment, Punctual } from "./schedule.ts";
 import { type Turn, Turns } from "./turns.ts";
 
 /** How an inner handle came to be. */
@@ -13,14 +15,20 @@ export interface Entry {
 }
 
 /** A handle on a hold that it may share with others, with an end of its own. */
-export class ReentrantLock extends Lock {
+export class ReentrantLock extends Lock implements Punctual {
   /** @internal Those inside of this handle, one after the other. */
   readonly inside: Turns = new Turns();
   readonly #resources: readonly string[];
   readonly #entry: Entry | undefined;
   /** All on the same lease that have not left. */
   readonly #handles: Set<ReentrantLock>;
+  /** How it has left. */
   #endedAs: "lost" | "released" | "detached" | undefined;
+  /** Lost, with the hold or by a limit. */
+  #lost: LockLostError | undefined;
+  #limit: HoldLimit | undefined;
+  /** To look whether the limit has come. */
+  #appointment: Appointment | undefined;
   #leaving: Promise<ReleaseResult> | undefined;
   #controller: AbortController | undefined;
 
@@ -31,10 +39,6 @@ export class ReentrantLock extends Lock {
     this.#resources = entry?.turn.resources ?? lease.resources;
     this.#handles = entry ? entry.outer.#handles : new Set();
     this.#handles.add(this);
-    if (entry) return;
-    lease.onEnd(() => {
-      for (const handle of lease.lost ? this.#handles : []) handle.#tell(lease.lost!);
-    });
   }
 
   /** What was asked for: of an inner handle, maybe only a part of what is held. */
@@ -43,29 +47,71 @@ export class ReentrantLock extends Lock {
   }
 
   override get state(): LockState {
-    return this.#endedAs ?? super.state;
+    this.remaining();
+    return this.#endedAs ?? (this.#lost ? "lost" : super.state);
   }
 
   override get signal(): AbortSignal {
     if (!this.#controller) {
-      this.#controller = new AbortController();
-      if (this.state === "lost") abortWith(this.#controller, Lock.leaseOf(this).lost);
+      this.#controller = lookingController(() => void this.remaining());
+      this.remaining();
+      if (this.#lost) abortWith(this.#controller, this.#lost);
     }
     return this.#controller.signal;
   }
 
   override remaining(): number {
-    return this.#endedAs ? 0 : super.remaining();
+    if (this.#endedAs || this.#lost) return 0;
+    const left = super.remaining();
+    const { limit } = this;
+    if (!limit || left === 0) return left;
+    const rest = limit.until - Lock.leaseOf(this).coordinator.clock.now();
+    if (rest > 0) return Math.min(left, rest);
+    this.#loseBy(limit);
+    return 0;
   }
 
-  /** @internal All on the same hold that have not left. */
-  get handles(): readonly Lock[] {
-    return [...this.#handles];
+  override get whyEnded(): string | undefined {
+    this.remaining();
+    return this.#lost?.why ?? (this.#endedAs ? `it was ${this.#endedAs}` : super.whyEnded);
   }
 
-  /** @internal Whether this one was released or detached, whoever else keeps the hold. */
-  get hasLeft(): boolean {
-    return this.#endedAs !== undefined;
+  /** @internal It ends by then, and those inside of it: not the hold, which others may be on. */
+  override limitTo(limit: HoldLimit): void {
+    this.#limit = limit;
+    const lease = Lock.leaseOf(this);
+    this.#appointment = lease.coordinator.schedule.add(lease.noticeOf(limit.until), this);
+  }
+
+  /** @internal Its own, or that of a handle that it is inside of. A limit is over when its handle has left. */
+  override get limit(): HoldLimit | undefined {
+    const own = this.#endedAs ? undefined : this.#limit;
+    const outer = this.#entry?.outer.limit;
+    return own && outer && outer.until < own.until ? outer : (own ?? outer);
+  }
+
+  /** @internal */
+  onDue(): void {
+    if (this.#limit) this.#loseBy(this.#limit);
+  }
+
+  #loseBy(limit: HoldLimit): void {
+    const lease = Lock.leaseOf(this);
+    const bounded = [...this.#handles].filter((handle) => !handle.#lost && handle.limit === limit);
+    for (const handle of bounded) handle.#lose(new LockLostError(handle.resources, limit.why));
+    // Where nobody is left who has the hold, it is lost as well.
+    if ([...this.#handles].every((handle) => handle.#lost)) lease.lose(limit.why);
+    lease.coordinator.lost(bounded);
+  }
+
+  override lostWith(lost: LockLostError): readonly Lock[] {
+    const handles = [...this.#handles].filter((handle) => !handle.#lost);
+    for (const handle of handles) {
+      const { limit } = handle;
+      const isLimit = lost.why.startsWith(timeRanOut) && limit?.isReached;
+      handle.#lose(isLimit ? new LockLostError(handle.resources, limit.why) : lost);
+    }
+    return handles;
   }
 
   /** @internal Whether a call inside of it is inside of the hold. */
@@ -80,12 +126,11 @@ export class ReentrantLock extends Lock {
   }
 
   async #leave(release: () => Promise<ReleaseResult>): Promise<ReleaseResult> {
-    const lost = super.state === "lost";
-    this.#endedAs ??= lost ? "lost" : "released";
-    this.#handles.delete(this);
+    this.remaining();
+    this.#end(this.#lost ? "lost" : "released");
     const released = this.#handles.size === 0 ? release() : undefined;
     this.#endTurn();
-    return released ?? { outcome: lost ? "expired" : "released", attempts: [] };
+    return released ?? { outcome: this.#lost ? "expired" : "released", attempts: [] };
   }
 
   /**
@@ -101,30 +146,26 @@ export class ReentrantLock extends Lock {
       );
     }
     lease.detach();
-    this.#endedAs = "detached";
-    this.#handles.delete(this);
+    this.#end("detached");
     this.#endTurn();
+  }
+
+  #end(how: "lost" | "released" | "detached"): void {
+    this.#endedAs ??= how;
+    this.#handles.delete(this);
+    Lock.leaseOf(this).coordinator.schedule.cancel(this.#appointment);
   }
 
   /** Its turn lasts until those inside of it have left as well. */
   #endTurn(): void {
-    if (!this.#entry || !this.hasLeft || !this.inside.isEmpty) return;
+    if (!this.#entry || !this.#endedAs || !this.inside.isEmpty) return;
     const { outer, turn } = this.#entry;
     outer.inside.end(turn);
     outer.#endTurn();
   }
 
-  #tell(lost: LockLostError): void {
-    if (this.#controller && !this.#controller.signal.aborted) abortWith(this.#controller, lost);
+  #lose(lost: LockLostError): void {
+    this.#lost = lost;
+    if (this.#controller) abortWith(this.#controller, lost);
   }
-}
-
-/** Whether `lock` was released or detached; others may keep the hold of one that was released. */
-export function hasLeft(lock: Lock): boolean {
-  return lock instanceof ReentrantLock && lock.hasLeft;
-}
-
-/** All handles on the hold of `lock` that have not left. */
-export function handlesWith(lock: Lock): readonly Lock[] {
-  return lock instanceof ReentrantLock ? lock.handles : [lock];
 }

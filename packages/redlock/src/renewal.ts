@@ -1,6 +1,7 @@
 import { pauseBetween } from "./backoff.ts";
 import { extend, retryFraction } from "./extend.ts";
 import type { Lease } from "./lease.ts";
+import { Lock } from "./lock.ts";
 import { longestTimer, randomFraction } from "./runtime.ts";
 import type { Appointment, Punctual } from "./schedule.ts";
 import type { Settings } from "./settings.ts";
@@ -40,27 +41,25 @@ export function together(due: number, ttl: number): number {
   return Math.floor(due / step) * step;
 }
 
-/** Keeps a lease extended until it is stopped, the lease has ended, or was held for as long as it may. */
+/** Keeps a lock extended until it is stopped, has ended, or was held for as long as it may. */
 export class Renewal implements Punctual {
-  readonly #lease: Lease;
+  readonly #lock: Lock;
   readonly #ttl: number;
   readonly #settings: Settings;
-  /** Where `maxHoldTime` is given. */
-  readonly #holdUntil: number | undefined;
   #next: Appointment | undefined;
   #stopped = false;
   /** Renewals in a row that no quorum confirmed. */
   #failures = 0;
 
-  constructor(lease: Lease, ttl: number, settings: Settings) {
-    this.#lease = lease;
+  constructor(lock: Lock, ttl: number, settings: Settings) {
+    this.#lock = lock;
     this.#ttl = ttl;
     this.#settings = settings;
-    if (settings.maxHoldTime !== undefined) {
-      this.#holdUntil = lease.coordinator.clock.now() + settings.maxHoldTime;
-      lease.cap(this.#holdUntil);
-    }
     this.#schedule();
+  }
+
+  get #lease(): Lease {
+    return Lock.leaseOf(this.#lock);
   }
 
   /** No further renewal begins. */
@@ -70,19 +69,21 @@ export class Renewal implements Punctual {
   }
 
   #schedule(): void {
+    if (this.#stopped || this.#lock.remaining() === 0) return;
     const remaining = this.#lease.remaining();
-    if (this.#stopped || remaining === 0) return;
     const { runtime, clock, schedule } = this.#lease.coordinator;
     const { automaticExtensionThreshold } = this.#settings;
     const delay = renewalDelay(this.#ttl, remaining, automaticExtensionThreshold, randomFraction(runtime));
-    const due = together(clock.now() + delay, this.#ttl);
+    const now = clock.now();
+    // (After now in any case: where the time to hold it is nearly over nothing is sent that would take time.)
+    const due = Math.max(together(now + delay, this.#ttl), now + 1);
     this.#next = schedule.add(due, this);
   }
 
   /** Until the deadline decides: `retryCount` is for those who wait for the outcome. */
   #scheduleRetry(): void {
+    if (this.#stopped || this.#lock.remaining() === 0) return;
     const remaining = this.#lease.remaining();
-    if (this.#stopped || remaining === 0) return;
     this.#failures += 1;
     const { clock, schedule } = this.#lease.coordinator;
     this.#next = schedule.add(clock.now() + Math.min(this.#pause(), remaining * retryFraction), this);
@@ -104,19 +105,15 @@ export class Renewal implements Punctual {
 
   async #renew(): Promise<void> {
     const lease = this.#lease;
-    if (lease.hasEnded) return;
-    const holdUntil = this.#holdUntil ?? Number.POSITIVE_INFINITY;
-    const rest = Math.floor(holdUntil - lease.coordinator.clock.now());
+    if (this.#lock.remaining() === 0) return;
+    const { limit } = this.#lock;
+    const rest = limit ? Math.floor(limit.until - lease.coordinator.clock.now()) : this.#ttl;
     const ttl = Math.min(this.#ttl, rest);
-    if (rest < this.#ttl)
-      lease.whyItRunsOut = `it was held for maxHoldTime, ${this.#settings.maxHoldTime} ms`;
-    const remaining = lease.remaining();
-    // The holding time is over with what it has.
-    if (rest <= remaining) return;
-    // Otherwise it has more where the routine has extended it further itself.
-    if (ttl > remaining) {
+    // It has more where the routine has extended it further itself, or where the time to hold it is nearly over.
+    if (ttl > lease.remaining()) {
       try {
         await extend(lease, ttl, { ...this.#settings, retryCount: 0 });
+        if (limit) limit.isReached = ttl < this.#ttl;
       } catch {
         // Where it has ended the lease has told whoever needs to know.
         this.#scheduleRetry();

@@ -37,7 +37,10 @@ export interface Settings {
   readonly backoff?: Backoff | undefined;
   /** `acquire` counts a lock that comes with less than this left as failed, ms. Default 0: any time at all. */
   readonly minimumValidity: number;
-  /** `using` lets the lock run out after this time in all, ms, and tells the routine. Default: none. */
+  /**
+   * `using` lets the lock run out after this time in all, ms, and tells the routine. Of a nested `using` (`reentrant`)
+   * only the inner handle ends, and those inside of it. Default: none.
+   */
   readonly maxHoldTime?: number | undefined;
   /** @internal No ttl is longer: set by `restartGuard`. */
   readonly maxTtl?: number;

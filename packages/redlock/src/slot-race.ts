@@ -71,7 +71,7 @@ export class SlotRace {
         abortWith(this.#over);
         return;
       }
-      const renewal = new Renewal(Lock.leaseOf(lock), ttl, settings);
+      const renewal = new Renewal(lock, ttl, settings);
       await abortOf(lock.signal, over);
       renewal.stop();
       if (over.aborted) return;

@@ -122,6 +122,23 @@ describe("a lock that the routine detaches", () => {
 });
 
 describe("the routine's signal", () => {
+  test.each([
+    ["alone", undefined],
+    ["with the caller's", new AbortController().signal],
+  ])("tells when it is read, %s, that the loop was blocked for too long", async (_, signal) => {
+    const { time, machine, redlock } = virtualSetting(3);
+    await time.run(
+      redlock.using("r", 1000, { signal }, async (given, lock) => {
+        expect(given.aborted).toBe(false);
+        machine.block(1000);
+        expect(given.aborted).toBe(true);
+        expect(given.reason).toMatchObject({ code: "LOCK_LOST" });
+        expect(given.error).toBe(given.reason);
+        expect(lock.state).toBe("lost");
+      }),
+    );
+  });
+
   test("aborts when the lock is lost, with the reason where redlock 5 has it", async () => {
     const { time, nodes, redlock } = virtualSetting(3);
     const told = await time.run(

@@ -1,4 +1,5 @@
-import { abortWith, onAbort } from "./abort.ts";
+import { abortWith, lookingController, onAbort } from "./abort.ts";
+import { holdLimit } from "./hold-limit.ts";
 import { Lock } from "./lock.ts";
 import { Renewal } from "./renewal.ts";
 import type { Settings } from "./settings.ts";
@@ -19,8 +20,10 @@ export async function hold<T>(
   callersSignal: AbortSignal | undefined,
   routine: Routine<T>,
 ): Promise<T> {
-  const renewal = new Renewal(Lock.leaseOf(lock), ttl, settings);
-  const link = callersSignal && linked(lock.signal, callersSignal);
+  const limit = holdLimit(Lock.leaseOf(lock).coordinator.clock.now(), settings.maxHoldTime);
+  if (limit) lock.limitTo(limit);
+  const renewal = new Renewal(lock, ttl, settings);
+  const link = callersSignal && linked(lock, callersSignal);
   try {
     return await routine(link?.signal ?? lock.signal, lock);
   } finally {
@@ -37,8 +40,9 @@ interface Linked {
 }
 
 /** Aborts with whichever is first. Not `AbortSignal.any`: that stays tied to a long-lived signal. */
-function linked(...signals: readonly AbortSignal[]): Linked {
-  const controller = new AbortController();
+function linked(lock: Lock, callersSignal: AbortSignal): Linked {
+  const signals = [lock.signal, callersSignal];
+  const controller = lookingController(() => void lock.remaining());
   const follow = () => {
     const aborted = signals.find((signal) => signal.aborted);
     if (aborted && !controller.signal.aborted) abortWith(controller, aborted.reason);
