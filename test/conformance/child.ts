@@ -66,6 +66,12 @@ export class Child {
     });
   }
 
+  /** SIGKILL. */
+  async kill(): Promise<void> {
+    this.#process.kill("SIGKILL");
+    await this.ended;
+  }
+
   /** Asks the holder to end. */
   end(): void {
     this.#process.send({ kind: "end" });

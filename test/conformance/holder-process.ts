@@ -16,6 +16,7 @@ export interface HolderTask {
 
 /** What it says to its parent. */
 export type HolderMessage =
+  | { readonly kind: "asking" }
   | { readonly kind: "held" }
   | { readonly kind: "ending"; readonly told: boolean }
   | { readonly kind: "ended" };
@@ -28,6 +29,7 @@ const subject = await library.open(task.urls, task.options);
 const asked = new Promise<void>((resolve) => {
   process.once("message", () => resolve());
 });
+say({ kind: "asking" });
 try {
   await subject.using(task.resource, task.ttl, async (signal) => {
     const told = new Promise<void>((resolve) => {

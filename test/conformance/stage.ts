@@ -96,6 +96,13 @@ export class Stage implements AsyncDisposable {
     }, 1000);
   }
 
+  /** Somebody else listens to every message of the masters, as a monitor does, until the case is over. */
+  async listenIn(): Promise<void> {
+    const listeners = this.#lookers.map((redis) => redis.duplicate());
+    this.onDispose(() => cut(listeners));
+    await Promise.all(listeners.map((redis) => redis.psubscribe("*")));
+  }
+
   /** Until every master's key holds `token`. */
   async untilAll(token: string): Promise<void> {
     await polled(async () => {

@@ -22,14 +22,16 @@ const givenAway: readonly Case[] = [
         stage.open(path, patient),
         stage.open(),
       ]);
+      const detach = offered(giver, "detach");
+      const resume = offered(receiver, "resume");
       const held = await holder.acquire(stage.resource, longTtl);
       const waiting = giver.acquire(stage.resource, 800);
       await stage.untilQueued();
       path[2]!.hold("replies");
       await holder.release(held);
       const given = await waiting;
-      const detached = await offered(giver, "detach")(given);
-      const resumed = await offered(receiver, "resume")(detached, longTtl);
+      const detached = await detach(given);
+      const resumed = await resume(detached, longTtl);
       await stage.untilAll(resumed.token);
       // The giver's own lease is over.
       await polled(async () => (given.remaining() <= 0 ? true : undefined), 2000);
@@ -58,13 +60,15 @@ const givenAway: readonly Case[] = [
         stage.open(undefined, patient),
         stage.open(),
       ]);
+      const detach = offered(giver, "detach");
+      const resume = offered(receiver, "resume");
       const held = await holder.acquire(stage.resource, longTtl);
       const acquire = () => giver.acquire(stage.resource, longTtl);
       const waiting = [acquire(), acquire()] as const;
       await stage.untilQueued();
       await holder.release(held);
-      const detached = await offered(giver, "detach")(await waiting[0]);
-      const resumed = await offered(receiver, "resume")(detached, longTtl);
+      const detached = await detach(await waiting[0]);
+      const resumed = await resume(detached, longTtl);
       await receiver.release(resumed);
       const next = await outcomeOf(() => waiting[1], 15_000);
       return verdict(`the next one ${inWords(next)}`, {

@@ -1,7 +1,7 @@
 import type { Proxy as FaultProxy } from "@quorlock/testbed";
 import { type Case, type Verdict, verdict } from "../case.ts";
 import { Child, endingInWords, endingOf } from "../child.ts";
-import { outcomeOf } from "../outcome.ts";
+import { inWords, outcomeOf } from "../outcome.ts";
 import type { Stage } from "../stage.ts";
 
 /** Until a process has started, loaded TypeScript and taken a lock, ms. No case is about that. */
@@ -109,5 +109,37 @@ const refreshes: readonly Case[] = [
   },
 ];
 
+const deadWaiter: Case = {
+  row: 30,
+  situation:
+    "a process that waited first was killed, and a monitor listens to every channel: the next one has the lock",
+  bound:
+    "granted within 3000 ms of the release, for a ttl of 15,000 ms: nobody but the one that waited can take what is meant " +
+    "for it, so others wait for the heartbeat of one that died at most, not for its lease",
+  masters: 3,
+  mostlyWaits: true,
+  async run(stage) {
+    await stage.listenIn();
+    const holder = await stage.open();
+    const waiter = await stage.open(undefined, { retryCount: 200, retryDelay: 100 });
+    const held = await holder.acquire(stage.resource, 60_000);
+    const dead = Child.holder(stage, { urls: stage.urls(), options: { retryCount: 200 }, ttl: 15_000 });
+    await dead.message("asking", startLimit);
+    await stage.untilQueued();
+    await dead.kill();
+    const granted = outcomeOf(() => waiter.acquire(stage.resource, 15_000), 20_000);
+    await stage.untilQueued();
+    await holder.release(held);
+    const released = performance.now();
+    const outcome = await granted;
+    const after = performance.now() - released;
+    if (outcome.kind === "resolved") await waiter.release(outcome.value);
+    return verdict(`${inWords(outcome)}, ${Math.round(after)} ms after the release`, {
+      granted: outcome.kind === "resolved",
+      "within 3000 ms": after < 3000,
+    });
+  },
+};
+
 /** What only a process of its own can show. */
-export const processes: readonly Case[] = [...endings, ...refreshes];
+export const processes: readonly Case[] = [...endings, ...refreshes, deadWaiter];
