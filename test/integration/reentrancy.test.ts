@@ -163,3 +163,19 @@ describe("a promise that outlives its hold", () => {
     await fleet.untilGone(resource);
   });
 });
+
+describe("without reentrant", () => {
+  it("a nested call that has waited for itself in the queue is told so", async () => {
+    const { redlock } = fleet.open();
+    const resource = fresh();
+    const nested = redlock.using(resource, 30_000, () =>
+      redlock.acquire(resource, 30_000, { waitTimeout: 300 }),
+    );
+    expect(String(await rejection(nested))).toContain(`"${resource}" is locked by this same Redlock`);
+    // Nor is anybody else told so.
+    await using held = await redlock.acquire(resource, 30_000);
+    expect(held.state).toBe("held");
+    const other = fleet.open().redlock.acquire(resource, 30_000, { waitTimeout: 300 });
+    expect(String(await rejection(other))).toContain(`"${resource}" is locked by someone else`);
+  });
+});

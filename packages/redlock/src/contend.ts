@@ -96,7 +96,7 @@ async function attemptUntilRefused(
     if (!last) return previous ? failure(previous, attempts) : crowdedOut(attempts);
     const failed = failedWith(last.outcome, contentionIn(last.round.answers), wish);
     const pause = patience.pauseAfter(last);
-    if (pause === undefined) return failure(failed, attempts);
+    if (pause === undefined) return failure(failed, attempts, patience.isAny ? contender : undefined);
     previous = failed;
     await sleep(coordinator.runtime, pause, cancellation);
     if (cancellation.reason) throw cancellation.reason;
@@ -158,17 +158,19 @@ function attemptInTurn(
 /** What came of waiting, when the lock is there or the time to wait is over. */
 async function contestOf(
   { lease, contention, error }: Turn,
-  { wish, cancellation }: Contender,
+  contender: Contender,
   before: Failed,
   attempts: Attempts,
 ): Promise<Contest> {
+  const { wish, cancellation } = contender;
   if (error !== undefined) throw error;
   if (lease && !cancellation.reason) return { lease, attempts };
   // Granted in the moment of giving up.
   if (lease) await release(lease, wish.settings);
   if (cancellation.reason) throw cancellation.reason;
   // Where its time was over before it was its turn to ask, others were in the way.
-  return failure(contention ? failedWith(contention.kind, contention, wish) : before, attempts);
+  const failed = contention ? failedWith(contention.kind, contention, wish) : before;
+  return failure(failed, attempts, contender);
 }
 
 /** Of a ballot that was not won, what is told. */
@@ -188,12 +190,31 @@ function notTried({ resources, ttl }: Wish): Failed {
   return { outcome: "locked", resource: resources[0]!, freeIn: 0, ttl };
 }
 
-function failure({ outcome, resource, freeIn, ttl }: Failed, attempts: Attempts): Contest {
+/** `waited`: who has waited in vain. */
+function failure(
+  { outcome, resource, freeIn, ttl }: Failed,
+  attempts: Attempts,
+  waited?: Contender,
+): Contest {
   const contended = outcome === "locked" || outcome === "split";
-  if (contended) return { contended, error: new ResourceLockedError(resource, freeIn, attempts.stats) };
+  if (contended) {
+    const owner = waited && isOwn(resource, waited) ? ownLock : undefined;
+    return { contended, error: new ResourceLockedError(resource, freeIn, attempts.stats, owner) };
+  }
   const why = outcome === "late" ? "The votes came too late for any validity to remain" : "No quorum";
   const message = `${why}: ${attempts.summary}${hintFor(ttl)}`;
   return { contended, error: new ExecutionError(message, attempts.stats) };
+}
+
+const ownLock =
+  "this same Redlock (a call from inside of that lock waits for itself; the option reentrant lets it in)";
+
+/** Whether a lock of this Redlock was in the way. Looks at all that are held: only for those who have waited in vain. */
+function isOwn(refused: string, { coordinator, wish }: Contender): boolean {
+  // (Readers and writers are told the name of what they have locked, which is no resource.)
+  const resource = wish.resources.includes(refused) ? refused : wish.resources[0]!;
+  for (const lease of coordinator.leases) if (lease.resources.includes(resource)) return true;
+  return false;
 }
 
 function crowdedOut(attempts: Attempts): Contest {

@@ -9,6 +9,12 @@ const untilAborted = (signal: AbortSignal): Promise<void> =>
 
 const failing = (): Promise<never> => Promise.reject(new TypeError("mine"));
 
+const throwing = (): never => {
+  throw new TypeError("mine");
+};
+
+const failingWithLoss = (): Promise<never> => Promise.reject(new LockLostError(["r"], "mine"));
+
 async function failingToStop(signal: AbortSignal): Promise<never> {
   await untilAborted(signal);
   throw new TypeError("while stopping");
@@ -62,6 +68,87 @@ describe("a leader", () => {
       new TypeError("mine"),
     );
     expect(told.map(([what]) => what)).toEqual(["start", "stop"]);
+    await time.advance(5);
+    expect(masters[0]!.owner("r")).toBeUndefined();
+  });
+
+  test.each<[string, (setting: VirtualSetting) => LeadOptions]>([
+    ["onStart", () => ({ onStart: throwing })],
+    ["onStart, later", () => ({ onStart: failing })],
+    ["onStop, when the routine has ended", () => ({ onStop: throwing })],
+    ["onStop, later", () => ({ onStop: failing })],
+    [
+      "onStop, when the caller's signal has aborted",
+      () => ({ onStop: throwing, signal: AbortSignal.abort() }),
+    ],
+  ])("ends with what a callback throws, and nothing is left: %s", async (_, optionsOf) => {
+    const setting = virtualSetting(3);
+    const { time, masters, redlock } = setting;
+    const { signal: aborted, ...options } = optionsOf(setting);
+    const controller = new AbortController();
+    const routine = async () => {
+      await new Promise<void>((resolve) => void time.schedule(resolve, 100));
+      if (aborted) controller.abort();
+    };
+    const leading = time.run(lead(redlock, "r", 1000, routine, { ...options, signal: controller.signal }));
+    await expect(leading).rejects.toThrow(new TypeError("mine"));
+    await time.advance(5);
+    expect(masters.map((master) => master.owner("r"))).toEqual([undefined, undefined, undefined]);
+  });
+
+  test.each([throwing, failing, failingWithLoss])(
+    "ends with what onStop throws when the lock is lost, once its routine has ended (%#)",
+    async (onStop) => {
+      const { time, nodes, redlock } = virtualSetting(3);
+      const routine = new Gate();
+      let stopped = 0;
+      const options = {
+        onStop: () => {
+          stopped += 1;
+          return onStop();
+        },
+      };
+      const leading = lead(redlock, "r", 1000, () => routine.opened, options);
+      let ended: unknown;
+      leading.catch((error: unknown) => {
+        ended = error;
+      });
+      await time.advance(10);
+      for (const node of nodes) node.cut();
+      await time.advance(1500);
+      expect([stopped, ended]).toEqual([1, undefined]);
+      for (const node of nodes) node.restore();
+      routine.open();
+      await expect(time.run(leading)).rejects.toThrow("mine");
+      expect(stopped).toBe(1);
+    },
+  );
+
+  test.each([throwing, failing, failingWithLoss])("ends with what onError throws (%#)", async (onError) => {
+    const { time, nodes, redlock } = virtualSetting(3, { nodeTimeout: 50 });
+    for (const node of nodes) node.hang();
+    await expect(time.run(lead(redlock, "r", 1000, untilAborted, { onError }))).rejects.toThrow("mine");
+  });
+
+  test("ends with the routine's error, where onStop throws after it", async () => {
+    const { time, redlock } = virtualSetting(3);
+    await expect(
+      time.run(lead(redlock, "r", 1000, failing, { onStop: failingWithLoss })),
+    ).rejects.toBeInstanceOf(TypeError);
+  });
+
+  test("waits for a promise of onStop before it gives the lock up", async () => {
+    const { time, masters, redlock } = virtualSetting(3);
+    const gate = new Gate();
+    const controller = new AbortController();
+    const options = { onStop: () => gate.opened, signal: controller.signal };
+    const leading = lead(redlock, "r", 1000, untilAborted, options);
+    await time.advance(10);
+    controller.abort();
+    await time.advance(5000);
+    expect(masters[0]!.owner("r")).toBeDefined();
+    gate.open();
+    await time.run(leading);
     await time.advance(5);
     expect(masters[0]!.owner("r")).toBeUndefined();
   });

@@ -11,15 +11,19 @@ import type { RedlockAbortSignal, Routine } from "./using.ts";
 export interface LeadOptions extends Omit<AcquireOptions, "retryCount" | "waitTimeout"> {
   /** Ends the candidature: the routine's signal aborts if it leads, and `lead` resolves. */
   readonly signal?: AbortSignal | undefined;
-  /** We lead from now on; called before the routine. What it throws counts as thrown by the routine. */
-  readonly onStart?: ((lock: Lock) => void) | undefined;
+  /**
+   * We lead from now on; called before the routine. Of this and the other two: a promise is waited for, and what is
+   * thrown, or rejected with, counts as thrown by the routine: `lead` rejects with it once the routine has ended and the
+   * lock is released.
+   */
+  readonly onStart?: ((lock: Lock) => unknown) | undefined;
   /**
    * We do not lead any more: at once when the lock is lost, whatever the routine still does (`lock.signal.reason`
    * tells why), otherwise when the routine has ended and before the lock is released.
    */
-  readonly onStop?: ((lock: Lock) => void) | undefined;
+  readonly onStop?: ((lock: Lock) => unknown) | undefined;
   /** No quorum of masters answered for a whole ttl, so nobody can be elected; the next campaign follows. */
-  readonly onError?: ((error: ExecutionError) => void) | undefined;
+  readonly onError?: ((error: ExecutionError) => unknown) | undefined;
 }
 
 /** A routine that returns at once is not to keep masters and rivals busy: so much of the ttl is between two terms. */
@@ -38,8 +42,8 @@ type Term = { readonly error: unknown } | undefined;
  * when the routine has returned, which steps down and lets others come first. (To do something once under a lock,
  * there is {@link Redlock.using}.) Resolves when `options.signal` aborts or `redlock.quit()` is called, and the
  * routine has ended; `quit` has by then released the lock, so that another leads at once.
- * @throws what the routine throws, once its lock is released; not, though, what it throws because its signal has
- * aborted. InvalidArgumentError, before anything is sent.
+ * @throws what the routine throws, or `onStart`, `onStop` or `onError`, once its lock is released; not, though, what the
+ * routine throws because its signal has aborted. InvalidArgumentError, before anything is sent.
  */
 export async function lead(
   redlock: Redlock,
@@ -68,7 +72,7 @@ export async function lead(
       if (!(error instanceof ExecutionError)) throw error;
       // Somebody else leads: nothing to tell.
       if (error instanceof ResourceLockedError) continue;
-      onError?.(error);
+      await onError?.(error);
     }
     if (term) throw term.error;
     await pauseBetweenTerms(redlock, ttl, signal);
@@ -82,23 +86,28 @@ async function serve(
   signal: RedlockAbortSignal,
   lock: Lock,
 ): Promise<Term> {
-  let leading = true;
-  const stop = () => {
-    if (!leading) return;
-    leading = false;
-    onStop?.(lock);
+  // The first error counts.
+  let term: Term;
+  let stopped: Promise<void> | undefined;
+  const stop = async (): Promise<void> => {
+    try {
+      await onStop?.(lock);
+    } catch (error) {
+      term ??= { error };
+    }
   };
-  const forget = onAbort(lock.signal, stop);
+  const forget = onAbort(lock.signal, () => {
+    stopped ??= stop();
+  });
   try {
-    onStart?.(lock);
+    await onStart?.(lock);
     await routine(signal, lock);
   } catch (error) {
-    if (!isInterruption(error, signal)) return { error };
-  } finally {
-    forget();
-    stop();
+    if (!isInterruption(error, signal)) term ??= { error };
   }
-  return undefined;
+  forget();
+  await (stopped ?? stop());
+  return term;
 }
 
 /** Whether `error` only tells that the signal has aborted: what it rejects with, or what follows from a lock that is gone. */

@@ -118,6 +118,37 @@ describe("inside of the routine of using", () => {
     expect(nodes[0]!.kinds).toEqual(["vote", "extend", "release"]);
   });
 
+  test("a hold with no more than minimumValidity left is extended before it is entered", async () => {
+    const { time, redlock, nodes } = setting();
+    const outer = await time.run(redlock.acquire("r", 1000));
+    await time.advance(600);
+    expect(outer.remaining()).toBeLessThan(400);
+    const options = { within: outer, minimumValidity: 450 };
+    for (const enter of ["acquire", "tryAcquire"] as const) {
+      const inner = await time.run(redlock[enter]("r", 500, options));
+      expect(inner!.remaining()).toBeGreaterThan(450);
+      await inner!.release();
+      await time.advance(100);
+    }
+    expect(nodes[0]!.kinds).toEqual(["vote", "extend", "extend"]);
+  });
+
+  test("a hold that cannot be given minimumValidity is not entered", async () => {
+    const at = setting();
+    const { time, redlock } = at;
+    await time.run(
+      redlock.using("r", 500, { maxHoldTime: 1000 }, async () => {
+        await wait(at, 700);
+        const refused = redlock.acquire("r", 600, { minimumValidity: 400 });
+        await expect(refused).rejects.toMatchObject({ code: "NO_QUORUM" });
+        await expect(refused).rejects.toThrow(/minimumValidity is 400 ms/);
+        // What was refused is not in the way.
+        await (await redlock.acquire("r", 200)).release();
+      }),
+    );
+    expect(owners(at)).toEqual(free);
+  });
+
   test("an outer using that may hold only for so long caps those inside, and they do not lift it", async () => {
     const { time, redlock } = setting();
     await time.run(
@@ -561,6 +592,22 @@ describe("maxHoldTime of a nested using", () => {
 });
 
 describe("without asking for it", () => {
+  test.each([{ waitTimeout: 300 }, { retryCount: 3, retryDelay: 50 }])(
+    "a nested call that has waited for itself is told so",
+    async (options) => {
+      const { time, redlock, masters } = virtualSetting(3);
+      const nested = redlock.using(["q", "r"], 1000, () => redlock.acquire("r", 1000, options));
+      await expect(time.run(nested)).rejects.toThrow(ResourceLockedError);
+      await expect(nested).rejects.toThrow(/"r" is locked by this same Redlock .*reentrant/);
+      // Not where another one has it.
+      masters.forEach((master) => {
+        master.put("s", "another");
+      });
+      const other = redlock.using("r", 1000, () => redlock.acquire("s", 1000, options));
+      await expect(time.run(other)).rejects.toThrow('"s" is locked by someone else');
+    },
+  );
+
   test("nothing is entered", async () => {
     const { time, redlock } = virtualSetting(3);
     const inner = await time.run(redlock.using("r", 1000, () => redlock.tryAcquire("r", 1000)));

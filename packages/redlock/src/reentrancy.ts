@@ -4,7 +4,13 @@ import { Attempts } from "./attempts.ts";
 import { Cancellation } from "./cancellation.ts";
 import type { Contest } from "./contend.ts";
 import type { Coordinator } from "./coordinator.ts";
-import { InvalidArgumentError, LockLostError, listed, ResourceLockedError } from "./errors.ts";
+import {
+  ExecutionError,
+  InvalidArgumentError,
+  LockLostError,
+  listed,
+  ResourceLockedError,
+} from "./errors.ts";
 import { extend } from "./extend.ts";
 import { Lock, type LockOwner } from "./lock.ts";
 import { ReentrantLock } from "./reentrant-lock.ts";
@@ -149,16 +155,25 @@ async function enterNow({ owner, outer, wish, cancellation }: Caller, turn: Turn
   const lease = Lock.leaseOf(outer);
   const attempts = new Attempts(lease.coordinator.nodes);
   const lock = new ReentrantLock(owner, lease, attempts, { outer, turn });
+  const { minimumValidity } = wish.settings;
   try {
-    if (lease.remaining() < wish.ttl * leastLeft) {
+    if (lease.remaining() < wish.ttl * leastLeft || lock.remaining() <= minimumValidity) {
       await cancellation.race(extend(lease, wish.ttl, wish.settings));
       if (cancellation.reason) throw cancellation.reason;
+      checkValidity(lock, minimumValidity);
     }
     return { lease, attempts, lock };
   } catch (error) {
     await lock.leave(() => release(lease, wish.settings));
     throw error;
   }
+}
+
+function checkValidity(lock: Lock, minimumValidity: number): void {
+  const left = lock.remaining();
+  if (left > minimumValidity) return;
+  const why = `The hold on ${listed(lock.resources)} has ${Math.floor(left)} ms left, and minimumValidity is ${minimumValidity} ms`;
+  throw new ExecutionError(`${why}: ask for a longer ttl, or raise maxHoldTime of the outer call`, []);
 }
 
 /** Waits until the turn begins, at most for as long as the settings let a call wait for others. */
