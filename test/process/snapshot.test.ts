@@ -1,0 +1,44 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { build } from "esbuild";
+import { expect, it } from "vitest";
+
+const run = promisify(execFile);
+
+/** Draws a token, and another one in each process that is started from the snapshot of it. */
+const program = `
+  import { newToken } from "./token.ts";
+  import { systemRuntime } from "./system.ts";
+  newToken(systemRuntime);
+  require("node:v8").startupSnapshot.setDeserializeMainFunction(() => console.log(newToken(systemRuntime)));
+`;
+
+it("processes that are started from a snapshot of a warm one draw tokens of their own", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "quorlock-snapshot-"));
+  try {
+    const [entry, blob] = ["entry.cjs", "snapshot.blob"].map((name) => join(directory, name)) as [
+      string,
+      string,
+    ];
+    const resolveDir = fileURLToPath(new URL("../../packages/redlock/src/", import.meta.url));
+    await build({
+      stdin: { contents: program, resolveDir, loader: "ts" },
+      bundle: true,
+      platform: "node",
+      format: "cjs",
+      outfile: entry,
+      logLevel: "silent",
+    });
+    await run(process.execPath, ["--snapshot-blob", blob, "--build-snapshot", entry]);
+    const start = async () => (await run(process.execPath, ["--snapshot-blob", blob])).stdout.trim();
+    const tokens = [await start(), await start(), await start()];
+    expect(tokens.every((token) => /^[0-9a-f]{32}$/.test(token))).toBe(true);
+    expect(new Set(tokens).size).toBe(3);
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+});
