@@ -3,6 +3,7 @@ import { cleanUp } from "./cases/clean-up.ts";
 import { contention } from "./cases/contention.ts";
 import { database } from "./cases/database.ts";
 import { detached } from "./cases/detached.ts";
+import { forgotten } from "./cases/forgotten.ts";
 import { listeners } from "./cases/listeners.ts";
 import { loss } from "./cases/loss.ts";
 import { packages } from "./cases/package.ts";
@@ -26,6 +27,7 @@ export const cases: readonly Case[] = [
   ...refusals,
   ...detached,
   ...listeners,
+  ...forgotten,
   ...strayClocks,
   ...packages,
 ];

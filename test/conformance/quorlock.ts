@@ -17,17 +17,21 @@ export const quorlock: Library = {
     const redlock = new Redlock(clients, settingsFrom(options));
     // It makes connections of its own; a look at any resource waits for all of them.
     await redlock.inspect("connected");
+    // As for masters that nobody has used before; of several clients the first has done it.
+    if (options.restartGuard !== undefined) await redlock.initialize().catch(() => {});
     return new QuorlockSubject(clients, redlock);
   },
 };
 
 function settingsFrom(options: SubjectOptions): RedlockOptions {
-  const { retryCount, retryDelay, extensionThreshold, wallClock, clockWatch, reentrant } = options;
+  const { retryCount, retryDelay, extensionThreshold, wallClock, clockWatch, reentrant, restartGuard } =
+    options;
   return {
     ...(retryCount !== undefined && { retryCount }),
     ...(retryDelay !== undefined && { retryDelay, retryJitter: 0 }),
     ...(extensionThreshold !== undefined && { automaticExtensionThreshold: extensionThreshold }),
     ...(clockWatch && { clockWatch: { exclude: true } }),
+    ...(restartGuard !== undefined && { restartGuard: { maxTtl: restartGuard } }),
     ...(reentrant !== undefined && { reentrant }),
     ...(wallClock !== undefined && { runtime: { ...systemRuntime, wall: wallClock } }),
   };

@@ -61,6 +61,8 @@ export interface SubjectOptions {
   readonly wallClock?: () => number;
   /** Where the library can: masters whose clocks are set are left out. */
   readonly clockWatch?: boolean;
+  /** Where the library can: masters that may have forgotten votes give none for this time, ms. */
+  readonly restartGuard?: number;
   /** Where the library can: who holds a lock may take it again. */
   readonly reentrant?: boolean;
 }
