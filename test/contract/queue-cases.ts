@@ -40,7 +40,7 @@ async function waiterAt(node: LockNode, ticket: number, listens = true): Promise
     waiter.heard.push(kind === "grant" ? token : `${kind} ${token}`);
   };
   const begin = (): void => {
-    waiter.listening += 1;
+    if (node.queue!.isListening) waiter.listening += 1;
   };
   if (listens) await node.queue!.listen(waiter.channel, hear, begin);
   return waiter;

@@ -29,7 +29,7 @@ export class Inbox {
   }
 
   /** Settles when it is known whether it can. */
-  listen(channel: string, hear: (push: Push) => void, onListening: () => void): Promise<void> {
+  listen(channel: string, hear: (push: Push) => void, onChange: () => void): Promise<void> {
     const read = (message: string): void => {
       const [first = "", second] = message.split(" ");
       if (first === "wake" && second) hear({ kind: "wake", token: second });
@@ -37,13 +37,14 @@ export class Inbox {
     };
     return new Promise((resolve) => {
       const changed = (isListening: boolean, error?: unknown): void => {
+        const listened = this.isListening;
         this.#address = isListening ? channel : nowhere;
         if (error !== undefined && !this.#hasReported) {
           this.#hasReported = true;
           this.#report(error);
         }
         resolve();
-        if (isListening) onListening();
+        if (isListening || listened) onChange();
       };
       if (this.#connection.subscribe) this.subscription = this.#connection.subscribe(channel, read, changed);
       else resolve();

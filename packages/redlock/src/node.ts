@@ -101,10 +101,11 @@ export interface LockQueue {
   /** Votes for the claim where the keys hold its token, or `previous`, or nothing: a hold passed on in one step. */
   swap(claim: Claim, previous: string, settle: SettleVote): void;
   /**
-   * Listens from now on, on a connection of its own, for what this master grants. Settles when it is known whether it can. `onListening` is called
-   * whenever it begins to listen (again): what was handed over before may have been missed.
+   * Listens from now on, on a connection of its own, for what this master grants. Settles when it is known whether it can.
+   * `onChange` is called whenever it begins or ceases to listen: what was granted meanwhile may have been missed, and a
+   * queue entry names an inbox that nobody hears.
    */
-  listen(channel: string, hear: Hear, onListening: () => void): Promise<void>;
+  listen(channel: string, hear: Hear, onChange: () => void): Promise<void>;
   /** Whether what is handed over is heard now. Where it is not, enrolments are told so, and find it by asking again. */
   readonly isListening: boolean;
 }

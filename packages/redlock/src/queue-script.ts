@@ -104,6 +104,11 @@ local function isHeard(inbox)
   return counts[2] > 0
 end
 
+-- For as long as the waiter's heartbeat lasts, and never longer than it asks for the lock.
+local function setAside(key, token, lives, ttl)
+  call("SET", key, token, "PX", math.max(1, math.min(lives, tonumber(ttl))))
+end
+
 local function push(inbox, message)
   local told = redis.pcall("PUBLISH", inbox, message)
   return type(told) == "number" and told or nil
@@ -133,12 +138,10 @@ local function give(key)
       isSet = true
       if counter then raise({key}, math.max(counter, tonumber(proposal))) end
       local told = push(inbox, counter and token .. " " .. exactly(counter) or token)
-      if told then forget(key, waiter) else
-        call("SET", key, token, "PX", math.max(1, call("PTTL", line .. ":" .. waiter)))
-      end
+      if told then forget(key, waiter) else setAside(key, token, call("PTTL", line .. ":" .. waiter), ttl) end
       if told ~= 0 then return end
     else
-      call("SET", key, token, "PX", math.max(1, call("PTTL", line .. ":" .. waiter)))
+      setAside(key, token, call("PTTL", line .. ":" .. waiter), ttl)
       if isTold and how == "w" then push(inbox, "wake " .. token) end
       return
     end
@@ -181,7 +184,7 @@ local function enrol(first, last, token, ttl, ticket, patience, proposal, inbox)
     local how = first == last and "g" or index == inTheWay and "w" or "s"
     call("SET", lines[index] .. ":" .. waiter, entry .. how, "PX", patience)
     if isFirst[index] then
-      call("SET", KEYS[index], token, "PX", patience)
+      setAside(KEYS[index], token, tonumber(patience), ttl)
     else
       if not isTaken[index] then give(KEYS[index]) end
       local owner = not refusal and ownerOf(KEYS[index])

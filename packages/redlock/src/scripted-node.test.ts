@@ -339,7 +339,7 @@ describe("listening", () => {
     await enrol();
     change(true);
     expect(inboxes()).toEqual(["-", "inbox", "-"]);
-    expect(told).toEqual(["listening", "w.1", "wake w.1", "listening"]);
+    expect(told).toEqual(["listening", "w.1", "wake w.1", "listening", "listening"]);
   });
 
   test("that is forbidden is told once, and settles", async () => {

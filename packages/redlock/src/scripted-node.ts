@@ -165,8 +165,8 @@ export class ScriptedNode implements LockNode {
         this.#claim("q", enrolment, [enrolment.token, inbox.address], settle);
       },
       swap: (claim, previous, settle) => this.#claim("s", claim, [claim.token, previous], settle),
-      listen: (channel, hear, onListening) =>
-        inbox.listen(channel, (push) => this.#hearPush(push, hear), onListening),
+      listen: (channel, hear, onChange) =>
+        inbox.listen(channel, (push) => this.#hearPush(push, hear), onChange),
       get isListening() {
         return inbox.isListening;
       },

@@ -136,7 +136,7 @@ if proposal ~= "" and tonumber(proposal) >= most then return redis.error_reply(t
 local granted = enrol(1, #KEYS, token, ttl, ticket, patience, proposal, inbox)
 return proposal ~= "" and type(granted) == "number" and fenced(KEYS, granted, proposal) or granted
 `,
-  sha1: "9ef51831a786af68ce166d0fb4b5400e1706de4e",
+  sha1: "eb456d019ef051b91f4cb846b6cd20133a2a3474",
 };
 
 /** `release` of all KEYS: ARGV is the tokens. */
@@ -153,7 +153,7 @@ local given = letGo(1, #KEYS, ARGV[#ARGV])
 if given then return given end
 ${isMine}${queue}${leave}return leave(1, #KEYS, 1, #ARGV)
 `,
-  sha1: "f6906316300576197bb38727cd1f03a061bdf629",
+  sha1: "c902636c03e0e3e3afe88d5f9e82563850b532a7",
 };
 
 /**
@@ -199,7 +199,7 @@ local isKnown = pcall(watch, string.match(ARGV[1], "^(%d+),(%d+),(%d+),(%d+)$"))
 if not isKnown or inQuarantine() then return release(1, #KEYS, 2, #ARGV) end
 return leave(1, #KEYS, 2, #ARGV)
 `,
-  sha1: "67a86a4289e9c5d9df5d1bb073e9e6afa5522dd5",
+  sha1: "862c88f5099f5e9a4e1a7ac044cd69621b09f066",
 };
 
 /**
@@ -304,5 +304,5 @@ for times, kind, keys, number, ticket, patience, proposal in string.gmatch(ARGV[
 end
 return replies
 `,
-  sha1: "ba4f60c11d64f119cd2d91dd64c0780febb66266",
+  sha1: "8f93195c4c70736c025842e9454c50dc2fbf5383",
 };

@@ -117,7 +117,7 @@ export class WaitingLine {
     if (wasRefused) this.#events.refused(place.wish.resources);
     this.#remove(place);
     if (lease) {
-      this.#turnsLeft = Math.min(this.#places.length, longestTurn);
+      this.#turnsLeft = Math.min(this.#places.length, longestTurn - 1);
       this.#hold(lease, place);
     }
     place.resolve({ lease, contention, error });

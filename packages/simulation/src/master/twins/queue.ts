@@ -136,7 +136,7 @@ export class Queue {
     for (const [index, key] of keys.entries()) {
       this.#writeEntry(key, enrolment, keys.length === 1 ? "g" : index === inTheWay ? "w" : "s");
       if (isFirst[index]) {
-        this.#call("SET", key, token, "PX", patience);
+        this.#setAside(key, token, Number(patience), enrolment.ttl);
         continue;
       }
       if (!isTaken[index] && this.#rules.refusedYield) this.#give(key);
@@ -201,11 +201,11 @@ export class Queue {
         const told = this.#grant(key, head);
         const isOver = told === undefined || this.#rules.isHeard(told);
         isSet = true;
-        if (told === undefined) this.#setAside(key, head);
+        if (told === undefined) this.#setAsideFor(key, head);
         else if (!isOver || this.#rules.grantedLeave) this.#forget(key, head.waiter);
         if (isOver) return;
       } else {
-        this.#setAside(key, head);
+        this.#setAsideFor(key, head);
         if (isTold && head.how === "w") this.#push(head.inbox, `wake ${head.token}`);
         return;
       }
@@ -222,9 +222,12 @@ export class Queue {
     return early ?? this.#push(inbox, message);
   }
 
-  #setAside(key: string, { waiter, token }: Entry): void {
-    const patience = Math.max(1, this.#call("PTTL", `${queueOf(key)}:${waiter}`) as number);
-    this.#call("SET", key, token, "PX", String(patience));
+  #setAsideFor(key: string, { waiter, token, ttl }: Entry): void {
+    this.#setAside(key, token, this.#call("PTTL", `${queueOf(key)}:${waiter}`) as number, ttl);
+  }
+
+  #setAside(key: string, token: string, lives: number, ttl: string): void {
+    this.#call("SET", key, token, "PX", String(Math.max(1, Math.min(lives, Number(ttl)))));
   }
 
   /** Also where it may not be asked. */

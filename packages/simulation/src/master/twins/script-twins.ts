@@ -42,12 +42,12 @@ interface TwinScript {
  */
 export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
   claimScript: { script: claimScript, writtenFrom: "1bb551ddca4603a4aa1d7c4e29ae94d27c2010ab" },
-  enrolScript: { script: enrolScript, writtenFrom: "9ef51831a786af68ce166d0fb4b5400e1706de4e" },
+  enrolScript: { script: enrolScript, writtenFrom: "eb456d019ef051b91f4cb846b6cd20133a2a3474" },
   releaseScript: { script: releaseScript, writtenFrom: "57752b4b01b4ccb17c8cdfebbe1ac4fa97b5aadc" },
-  leaveScript: { script: leaveScript, writtenFrom: "f6906316300576197bb38727cd1f03a061bdf629" },
+  leaveScript: { script: leaveScript, writtenFrom: "c902636c03e0e3e3afe88d5f9e82563850b532a7" },
   guardedClaimScript: { script: guardedClaimScript, writtenFrom: "780fa2b34873eec5e04a20a5b2eee1ad80445f5b" },
-  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "67a86a4289e9c5d9df5d1bb073e9e6afa5522dd5" },
-  batchScript: { script: batchScript, writtenFrom: "ba4f60c11d64f119cd2d91dd64c0780febb66266" },
+  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "862c88f5099f5e9a4e1a7ac044cd69621b09f066" },
+  batchScript: { script: batchScript, writtenFrom: "8f93195c4c70736c025842e9454c50dc2fbf5383" },
 };
 
 /** Twins of the client's scripts; with other rules, those of a mutant's. */
