@@ -78,23 +78,24 @@ async function hangMaster(master: Master, lasts: number): Promise<void> {
   await master.resume();
 }
 
+type Words = readonly [string, ...string[]];
+
 /** How a master is made to refuse, and to write again. None of it loses anything that was written. */
-const refusals: Readonly<Record<RefusalName, readonly [refuse: readonly string[], heal: readonly string[]]>> =
-  {
-    full: [
-      ["CONFIG", "SET", "maxmemory", "1"],
-      ["CONFIG", "SET", "maxmemory", "0"],
-    ],
-    "no-replicas": [
-      ["CONFIG", "SET", "min-replicas-to-write", "1"],
-      ["CONFIG", "SET", "min-replicas-to-write", "0"],
-    ],
-    // Nobody is at that port.
-    "read-only": [
-      ["REPLICAOF", "127.0.0.1", "1"],
-      ["REPLICAOF", "NO", "ONE"],
-    ],
-  };
+const refusals: Readonly<Record<RefusalName, readonly [refuse: Words, heal: Words]>> = {
+  full: [
+    ["CONFIG", "SET", "maxmemory", "1"],
+    ["CONFIG", "SET", "maxmemory", "0"],
+  ],
+  "no-replicas": [
+    ["CONFIG", "SET", "min-replicas-to-write", "1"],
+    ["CONFIG", "SET", "min-replicas-to-write", "0"],
+  ],
+  // Nobody is at that port.
+  "read-only": [
+    ["REPLICAOF", "127.0.0.1", "1"],
+    ["REPLICAOF", "NO", "ONE"],
+  ],
+};
 
 export function isRefusal(fault: Fault): fault is Extract<Fault, { name: RefusalName }> {
   return fault.name in refusals;
@@ -109,17 +110,19 @@ async function refuseWrites(
   { name, worker, masters, lasts }: Extract<Fault, { name: RefusalName }>,
 ): Promise<void> {
   const [refuse, heal] = refusals[name];
-  const onMasters = ([command, ...args]: readonly string[]) =>
-    Promise.all(masters.map((master) => admins[master]!.call(command!, ...args)));
+  // Each for itself: one that is away just now does so when it is back, and keeps no other from its healing.
+  const refuseAt = async (admin: Redis) => {
+    await admin.call(...refuse);
+    await pause(lasts);
+    await admin.call(...heal);
+  };
   const others = Array.from({ length: workerCount }, (_, other) => other).filter((other) => other !== worker);
   const haveStay = (who: readonly number[], milliseconds: number) =>
     Promise.all(who.map((one) => crew.linger(one, { milliseconds, hot: true, careless: false })));
   await haveStay([worker], 0.6 * ttl);
   await pause(0.5 * ttl);
-  await onMasters(refuse);
   void haveStay(others, 0.6 * ttl);
-  await pause(lasts);
-  await onMasters(heal);
+  await Promise.all(masters.map((master) => refuseAt(admins[master]!)));
   void haveStay(others, 0);
 }
 
