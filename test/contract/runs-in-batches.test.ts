@@ -49,10 +49,16 @@ function holdsWith(index: number, changed: Partial<Hold>): readonly Hold[] {
   return holds.with(index, { ...holds[index]!, ...changed });
 }
 
-async function batch(list: string, all: readonly Hold[], by = redis): Promise<readonly unknown[]> {
+async function batch(
+  list: string,
+  all: readonly Hold[],
+  by = redis,
+  guard: string | undefined = undefined,
+): Promise<readonly unknown[]> {
   const keys = all.map(({ key }) => key);
   const tokens = all.map(({ token }) => token);
-  return (await by.eval(batchScript.source, keys.length, ...keys, list, ...tokens)) as unknown[];
+  const args = guard === undefined ? [list, ...tokens] : [`g0,0;${list}`, guard, ...tokens];
+  return (await by.eval(batchScript.source, keys.length, ...keys, ...args)) as unknown[];
 }
 
 /** Somebody waits for the key, who hears it when it is handed over. */
@@ -91,17 +97,17 @@ function minutesOf(lifetime: number): number {
   return lifetime < 0 ? -1 : Math.ceil(lifetime / minute);
 }
 
-/** Sent in a row, and one by one: each comes to the same, which is returned. `before`: what stands in front of them. */
+/** Sent in a row, and one by one: each comes to the same, which is returned. `guard`: the terms of a restart guard. */
 async function bothWays(
   operation: string,
   all: readonly Hold[],
   prepare: () => Promise<unknown>,
-  before = "",
+  guard?: string,
 ): Promise<Outcome> {
-  const inRow = await outcomeOf(prepare, () => batch(`${before}${all.length}${operation}`, all));
+  const inRow = await outcomeOf(prepare, () => batch(`${all.length}${operation}`, all, redis, guard));
   const oneByOne = await outcomeOf(prepare, async () => {
     const replies: unknown[] = [];
-    for (const each of all) replies.push(...(await batch(`${before}${operation}`, [each])));
+    for (const each of all) replies.push(...(await batch(operation, [each], redis, guard)));
     return replies;
   });
   expect(inRow).toEqual(oneByOne);
@@ -112,13 +118,13 @@ async function bothWays(
 function released(
   all: readonly Hold[],
   prepare: () => Promise<unknown> = async () => {},
-  before = "",
+  guard?: string,
 ): Promise<Outcome> {
   const holdAll = async () => {
     for (const { key, token } of holds) await redis.set(key, token, "PX", 10 * minute);
     await prepare();
   };
-  return bothWays(release, all, holdAll, before);
+  return bothWays(release, all, holdAll, guard);
 }
 
 /** Of votes, where nothing is. */
@@ -216,12 +222,16 @@ describe(`${count} releases in a row`, () => {
   });
 
   it("in quarantine hand nothing over", async () => {
-    const quarantined = await released(holds, () => wait("lock:r7"), "g0,60000,11,0,1;");
+    const quarantined = await released(holds, () => wait("lock:r7"), "60000,11,0,1,1700000000000,0,0");
     expect(quarantined).toMatchObject({ replies: ones, heard: [] });
     expect(quarantined.left.filter(([key]) => key === "lock:r7")).toEqual([]);
     expect(await redis.exists("quorlock:quarantine")).toBe(1);
     // Declared brand-new instead, it hands over.
-    const sound = await released(holds, () => wait("lock:r7"), "g0,60000,11,0,2;");
+    const declare = async () => {
+      await redis.set("quorlock:guard:new", "11");
+      await wait("lock:r7");
+    };
+    const sound = await released(holds, declare, "60000,11,0,2,1700000000000,0,0");
     expect(sound).toMatchObject({ replies: ones, heard: ["w.1"] });
     expect(sound.left).toContainEqual(["lock:r7", "w.1", 20]);
   });
@@ -287,7 +297,7 @@ describe(`${count} votes in a row`, () => {
 
   it("in quarantine are all refused", async () => {
     await redis.flushall();
-    const replies = await batch(`g0,1200000,11,0,1;${count}${vote}`, holds);
+    const replies = await batch(`${count}${vote}`, holds, redis, "1200000,11,0,1,1700000000000,0,0");
     expect(replies).toEqual(ones.map(() => [0, expect.stringContaining("QUARANTINE")]));
     expect((await redis.keys("*")).toSorted()).toEqual(["quorlock:guard", "quorlock:quarantine"]);
   });

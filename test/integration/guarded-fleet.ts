@@ -21,8 +21,8 @@ export class GuardedFleet implements AsyncDisposable {
     return new GuardedFleet(Fleet.forTests(5, { persistence }));
   }
 
-  static async start(persistence: MastersOptions["persistence"] = "none"): Promise<GuardedFleet> {
-    return new GuardedFleet(await Fleet.start(5, { persistence }));
+  static async start(persistence: MastersOptions["persistence"] = "none", count = 5): Promise<GuardedFleet> {
+    return new GuardedFleet(await Fleet.start(count, { persistence }));
   }
 
   /** All masters have been declared new, and vote. */
@@ -44,7 +44,7 @@ export class GuardedFleet implements AsyncDisposable {
   async #warmUp({ redlock }: Opened): Promise<void> {
     await this.fleet.teachScripts();
     const lock = await redlock.acquire(fresh("warm-up"), ttl);
-    expect((await lock.attempts[0]!).votesFor.size).toBe(5);
+    expect((await lock.attempts[0]!).votesFor.size).toBe(this.fleet.masters.length);
     await Promise.all((await lock.release()).attempts);
   }
 

@@ -50,7 +50,7 @@ function drawn(random: Random): Operation {
   const key = () => random.pick(["a", "b", "c"]);
   const words = { v: ["t1"], l: random.chance(0.8) ? ["t1"] : ["t1", "t2"], s: ["t1", "t2"], i: [], c: [] };
   const keys = kind === "c" ? [] : kind === "i" || random.chance(0.8) ? [key()] : [key(), key()];
-  const guard = random.chance(0.9) ? undefined : { terms: "60000,11,0,1" };
+  const guard = random.chance(0.9) ? undefined : { terms: "60000,11,0,1,1,0,0", refused: () => {} };
   return {
     kind,
     keys,

@@ -120,10 +120,14 @@ const argumentsOf: Readonly<
 /** Of the restart guard. */
 const epochs = [11, 12] as const;
 
-/** What it is told of a client: maxTtl, epoch, whether memory is durable, what may be done. */
-function terms(random: Random, longest: readonly number[] = [5, 40_000, 60_000, 60_000, 60_000]): string {
-  const maxTtl = random.pick(longest);
-  return `${maxTtl},${random.pick(epochs)},${random.integer(0, 1)},${random.integer(0, 2)}`;
+/** What it is told of a client; see the guard's script. */
+function terms(random: Random): string {
+  const maxTtl = random.pick([5, 40_000, 60_000, 60_000, 60_000]);
+  const now = random.pick([1_700_000_000_000, 1_700_000_000_001, 1_700_000_000_900, 1_699_000_000_000]);
+  const right = random.pick([0, 1, 1, 1, 2, 3, 4]);
+  const database = random.pick([0, 0, 0, 7]);
+  const after = random.pick([0, 0, 0, 11, 13]);
+  return `${maxTtl},${random.pick(epochs)},${random.integer(0, 1)},${right},${now},${database},${after}`;
 }
 
 /** A ttl as the client sends it: a number. */
@@ -175,7 +179,7 @@ function operation(random: Random, keys: readonly string[]): Listed {
       return { keys, args, text: `${head}${args.length};` };
     }
     case "g":
-      return { keys: [], args: [], text: `g0,${terms(random, [0, 5, 40_000, 60_000, 60_000, 60_000])};` };
+      return { keys: [], args: [random.chance(0.1) ? "0" : terms(random)], text: "g0,0;" };
     case "h":
       return { keys: [], args: [], text: "h0,0;" };
     case "f":

@@ -1,35 +1,71 @@
 /**
  * Delayed restarts (PROTOCOL 9, 14.6 to 14.8, 14.10), for what a script claims behind it.
  *
- * `quorlock:guard` marks that this very process has been seen: "run id, epoch, maxTtl, state". Where it is missing, or
- * names another process, the master may have forgotten votes: from then on, for as long as any of them can live,
- * `quorlock:quarantine` lasts, and nothing is voted for. The epoch is another for each: it tells one loss of memory from the
- * next, where the process stays the same (FLUSHALL). State 2: in quarantine, 1: over, but its fencing counters are not
- * brought back, 0: sound.
+ * `quorlock:guard` marks that this very process has been seen in this database: "run id, epoch, end, maxTtl, database,
+ * state". Where it is missing, names another process or another database, or is older than what the client has seen at
+ * this address, the master may have forgotten votes: from then on, for as long as any of them can live, it is in
+ * quarantine, and nothing is voted for. The epoch names one loss of memory, also where the process stays the same
+ * (FLUSHALL), and grows from one to the next. State 2: in quarantine, 1: over, but its fencing counters are not brought
+ * back, 0: sound.
+ *
+ * The quarantine ends when `quorlock:quarantine` has expired *and* `end` has passed by the wall clock of the client that
+ * asks: a master that boots with a slow clock and is set forward expires the key at once.
+ *
+ * The terms of a client are "maxTtl,epoch,durable,right,now,database,after", see `RestartGuard`; "0" for no guard.
  */
 export const guard = `
 local guarded
 
-local function watch(maxTtl, epoch, isDurable, mark)
+local function mark(state, ends, length)
+  -- First the key: where only that is written the master is still unknown.
+  if length then call("SET", "quorlock:quarantine", "", "PX", exactly(length)) end
+  local words = {guarded.runId, guarded.since, exactly(ends), guarded.longest, guarded.database, state}
+  call("SET", "quorlock:guard", table.concat(words, " "))
+  guarded.state, guarded.ends = state, ends
+end
+
+local function watch(terms)
   guarded = nil
-  if maxTtl == "0" then return end
-  guarded = {why = "UNGUARDED maxTtl has not been compared with the other masters", wanted = maxTtl}
+  local maxTtl, epoch, durable, right, now, database, after =
+    string.match(terms, "^(%d+),(%d+),(%d),(%d),(%d+),(%d+),(%d+)$")
+  if not maxTtl then return end
+  now = tonumber(now)
+  guarded = {why = "UNGUARDED maxTtl has not been compared with the other masters", wanted = maxTtl, now = now}
   local runId = string.match(call("INFO", "server"), "run_id:(%S+)")
-  local marker = call("GET", "quorlock:guard") or ""
-  local was, since, longest, state = string.match(marker, "^(%S+) (%d+) (%d+) (%d)$")
-  if not was or was ~= runId and isDurable == "0" then
-    if mark == "0" then return end
-    if not was or tonumber(longest) < tonumber(maxTtl) then longest = maxTtl end
-    since, state = epoch, (mark == "2" and not was) and "0" or "2"
-    if state == "2" then call("SET", "quorlock:quarantine", "", "PX", longest) end
-    was = runId
-    call("SET", "quorlock:guard", was .. " " .. since .. " " .. longest .. " " .. state)
-  elseif state == "2" and call("EXISTS", "quorlock:quarantine") == 0 then
-    state = "1"
-    call("SET", "quorlock:guard", was .. " " .. since .. " " .. longest .. " 1")
+  local was, since, ends, longest, place, state =
+    string.match(call("GET", "quorlock:guard") or "", "^(%S+) (%d+) (%d+) (%d+) (%d+) (%d)$")
+  local isKnown = was and (was == runId or durable == "1") and place == database and tonumber(since) >= tonumber(after)
+  if isKnown then
+    guarded.runId, guarded.since, guarded.longest, guarded.database = was, since, longest, place
+    guarded.state, guarded.ends, guarded.isKnown = state, tonumber(ends), true
+  elseif right == "0" then
+    return
+  elseif right == "3" then
+    -- Asked whether it is new: what is to declare it so finds that in the same memory, or does not count.
+    if not was then call("SET", "quorlock:guard:new", epoch, "PX", 60000) end
+    return
   end
-  guarded.why, guarded.since, guarded.longest, guarded.state = nil, since, longest, state
-  guarded.runId = was
+  if isKnown and right ~= "4" then
+    if state == "2" then
+      local left = call("PTTL", "quorlock:quarantine")
+      -- By a clock that was far ahead of this client's. (Where nothing can be written the quarantine goes on.)
+      local isFar = guarded.ends > now + math.max(tonumber(longest), left)
+      if isFar then pcall(mark, "2", now + (left == -2 and tonumber(longest) or left)) end
+      if left == -2 and guarded.ends <= now then pcall(mark, "1", 0) end
+    end
+  else
+    local length = math.max(tonumber(longest or 0), tonumber(maxTtl))
+    guarded.since = exactly(math.max(tonumber(since or 0) + 1, tonumber(epoch)))
+    guarded.runId, guarded.database, guarded.longest = runId, database, isKnown and longest or maxTtl
+    if right ~= "2" or was then mark("2", now + length, length)
+    elseif call("GET", "quorlock:guard:new") == epoch then mark("0", 0)
+    else
+      guarded.why = "UNGUARDED it was emptied since it was asked whether it is new"
+      return
+    end
+    guarded.isKnown = true
+  end
+  guarded.why = nil
 end
 
 -- Why a claim is refused, if it is. Extensions of running holds are not, unless they store a fencing token.
@@ -40,7 +76,8 @@ local function bar(kind, ttl, proposal)
   end
   if proposal == "" and (kind == "e" or kind == "p") then return nil end
   if guarded.state == "2" then
-    return "QUARANTINE it may have forgotten votes, for " .. call("PTTL", "quorlock:quarantine") .. " ms more"
+    local left = math.max(call("PTTL", "quorlock:quarantine"), guarded.ends - guarded.now)
+    return "QUARANTINE it may have forgotten votes, for " .. exactly(left) .. " ms more"
   end
   if proposal ~= "" and guarded.state == "1" then return "UNSEEDED " .. guarded.since end
 end
@@ -52,18 +89,19 @@ local function inQuarantine() return guarded and (guarded.why or guarded.state =
 export const guardSteps = `
 local function findings()
   call("INFO", "server")
-  local since, longest, state = string.match(call("GET", "quorlock:guard") or "", "^%S+ (%d+) (%d+) (%d)$")
+  local since, ends, longest, state =
+    string.match(call("GET", "quorlock:guard") or "", "^%S+ (%d+) (%d+) (%d+) %d+ (%d)$")
   local left, floor = call("PTTL", "quorlock:quarantine"), call("GET", "quorlock:floor")
-  return {tonumber(longest or 0), left, since or "", tonumber(state or 2), floor or "0"}
+  local isKnown = guarded and guarded.isKnown and 1 or 0
+  return {tonumber(longest or 0), left, since or "0", tonumber(state or 2), floor or "0", isKnown}
 end
 
 -- Brings the fencing counters back, unless memory was lost again since the floor was asked for.
 local function seed(epoch, floor)
-  if not guarded or guarded.state ~= "1" or guarded.since ~= epoch then return 0 end
+  if not guarded or guarded.why or guarded.state ~= "1" or guarded.since ~= epoch then return 0 end
   raise({}, math.max(counterOf({}), tonumber(floor)))
   call("SET", "quorlock:floor:past", floor, "PX", pastTtl)
-  call("SET", "quorlock:guard", guarded.runId .. " " .. epoch .. " " .. guarded.longest .. " 0")
-  guarded.state = "0"
+  mark("0", 0)
   return 1
 end
 `;

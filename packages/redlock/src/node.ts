@@ -110,21 +110,25 @@ export interface LockQueue {
   readonly isListening: boolean;
 }
 
-/** The restart guard of one client at one master; see {@link RestartGuard}. */
+/** The restart guard of one client at one master; see `MasterGuard`. */
 export interface Guard {
-  /** As the batch script takes them. */
+  /** As the scripts take them. */
   readonly terms: string;
+  /** The master gave no vote to a claim, or was not asked. */
+  refused(error: NodeError): void;
 }
 
 /** What the restart guard of a master knows. */
 export interface GuardFindings {
-  /** The longest ttl that was agreed on, ms; 0 where the master is new, or has forgotten it. */
+  /** The longest ttl that was agreed on, ms; 0 where the master is new, or was emptied. */
   readonly maxTtl: number;
   /** How long it votes for nobody, ms. */
   readonly quarantine: number;
-  /** Names its latest loss of memory. */
-  readonly epoch: string;
-  /** Whether its fencing counters are complete. */
+  /** Names its latest loss of memory, and is larger than those before. */
+  readonly epoch: number;
+  /** Whether `maxTtl` and the epoch are of the memory that it has now: this process, this database, nothing forgotten. */
+  readonly isCurrent: boolean;
+  /** Whether its fencing counters are complete, and of this memory. */
   readonly isSound: boolean;
   /** No fencing token that it stored is larger. */
   readonly floor: number;
@@ -155,6 +159,8 @@ export interface LockNode {
   readonly name: string;
   /** What the user passed for this master: the key of `votesFor` and `votesAgainst`. */
   readonly client: object;
+  /** The number of the database that its keys are in. Default 0. */
+  readonly database?: number | undefined;
   /**
    * Why these resources cannot be locked here: one is a key of this library's own, or they are not in one slot of a
    * Cluster. Or nothing. Where there is no such method names that begin with `quorlock:` are refused.

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Claim, Guard } from "./node.ts";
 import { batchOf, type Operation } from "./operation.ts";
 
-const guard: Guard = { terms: "60000,11,0,1" };
+const guard: Guard = { terms: "60000,11,0,1,1,0,0", refused: () => {} };
 
 function operation(kind: Operation["kind"], keys: readonly string[], words: readonly string[]) {
   return { kind, keys, words, ttl: 0, claim: undefined, isAlone: false, guard: undefined, settle: () => {} };
@@ -59,16 +59,18 @@ describe("the list of a batch", () => {
   });
 
   test("what another guard watches over is not alike: it stands behind that", () => {
-    const other = { terms: "60000,12,0,1" };
-    const list = listOf(
+    const other = { ...guard, terms: "60000,12,0,1,1,0,0" };
+    const operations = [
       vote("a", "t"),
       vote("b", "t", { guard }),
       vote("c", "t", { guard }),
       vote("d", "t", { guard: other }),
       vote("e", "t"),
       vote("f", "t"),
-    );
-    expect(list).toBe("v1,1000;g0,60000,11,0,1;2v1,1000;g0,60000,12,0,1;v1,1000;g0,0;2v1,1000;");
+    ];
+    expect(listOf(...operations)).toBe("v1,1000;g0,0;2v1,1000;g0,0;v1,1000;g0,0;2v1,1000;");
+    const words = batchOf(operations).slice(-9);
+    expect(words).toEqual(["t", guard.terms, "t", "t", other.terms, "t", "0", "t", "t"]);
   });
 
   test("of nothing is empty", () => {

@@ -109,16 +109,21 @@ function hasScript({ kind, guard }: Operation): boolean {
 /** The arguments of the batch script for all of them. */
 export function batchOf(operations: readonly Operation[]): Args {
   const args: (string | number)[] = [0];
+  const words: string[] = [];
   let list = "";
   let guard: Guard | undefined;
   for (let index = 0; index < operations.length; ) {
     const operation = operations[index]!;
-    if (operation.guard !== guard) list += `g0,${operation.guard?.terms ?? 0};`;
+    if (operation.guard !== guard) {
+      list += "g0,0;";
+      words.push(operation.guard?.terms ?? "0");
+    }
     guard = operation.guard;
     // Mostly many are alike: then it is said how many.
     let times = 0;
     for (let next: Operation | undefined = operation; next; next = alikeIn(operations, index, operation)) {
       for (const key of next.keys) args.push(key);
+      if (next.kind !== "f") for (const word of next.words) words.push(word);
       times += 1;
       index += 1;
     }
@@ -126,7 +131,7 @@ export function batchOf(operations: readonly Operation[]): Args {
   }
   args[0] = args.length - 1;
   args.push(list);
-  for (const { kind, words } of operations) if (kind !== "f") for (const word of words) args.push(word);
+  for (const word of words) args.push(word);
   return args;
 }
 
@@ -198,12 +203,19 @@ function refusalIn(keys: readonly string[], reply: readonly unknown[]): Answer |
   return { vote: "no", resource, owner, remaining: lifetime(pttl), latestTicket };
 }
 
-function findingsIn([maxTtl, quarantine, epoch, state, floor]: readonly unknown[]):
-  | GuardFindings
-  | undefined {
+function findingsIn(reply: readonly unknown[]): GuardFindings | undefined {
+  const [maxTtl, quarantine, epoch, state, floor, known] = reply;
   if (typeof maxTtl !== "number" || typeof quarantine !== "number") return undefined;
-  const isSound = state === 0;
-  return { maxTtl, quarantine: lifetime(quarantine), epoch: String(epoch), isSound, floor: Number(floor) };
+  const isCurrent = known === 1;
+  return {
+    maxTtl,
+    quarantine: lifetime(quarantine),
+    epoch: Number(epoch),
+    isCurrent,
+    // What another memory has said is no longer true.
+    isSound: isCurrent && state === 0,
+    floor: Number(floor),
+  };
 }
 
 function fencedIn([, pttl, counter]: readonly unknown[]): Answer | undefined {

@@ -28,7 +28,6 @@ import { type DetachedLock, Lock, type LockOwner } from "./lock.ts";
 import type { LockNode } from "./node.ts";
 import { checkConstructorOptions, checkOptions, type Place, routineAmong } from "./options.ts";
 import { Placements } from "./placement.ts";
-import { QuarantineNews } from "./quarantine-news.ts";
 import { quorumOf } from "./quorum.ts";
 import { shown } from "./ranges.ts";
 import { type Entered, enter, outerFor, type Reentrancy, reentrancyOf } from "./reentrancy.ts";
@@ -188,12 +187,10 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       throw new InvalidArgumentError("custom scripts are not taken");
     }
     this.#limit = pLimit(acquireConcurrency);
-    const quarantines = new QuarantineNews(runtime, restartGuard?.maxTtl ?? 0);
     const report = (error: NodeError) => {
-      this.#guard?.hear(error);
       // Given up by ourselves: no fault of the master's.
       if (error.reason === "ABANDONED") return;
-      if (error.reason !== "QUARANTINE" || quarantines.isNews(error))
+      if (error.reason !== "QUARANTINE" || !this.#guard?.hasTold(error))
         this.#tell(() => void this.emit("error", error));
     };
     const scripted = (client: IoredisClient) =>
@@ -493,14 +490,14 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     const watch = new ClockWatch(options, driftFactor, runtime, (event) =>
       this.#tell(() => void this.emit("clock", event)),
     );
-    for (const node of nodes) {
+    for (const [index, node] of nodes.entries()) {
       // (A Cluster is many masters, with a clock each.)
       if (!node.keepsCounters || !node.watchClock) {
         throw new InvalidArgumentError(
           "clockWatch: neither a Redis Cluster nor nodes without scripts can be watched",
         );
       }
-      node.watchClock(watch.clockOf(node.name));
+      node.watchClock(watch.clockOf(node.name, () => this.#guard?.distrust(index)));
     }
   }
 

@@ -1,7 +1,8 @@
 import { outside } from "./async-context.ts";
 import type { Coordinator } from "./coordinator.ts";
 import { ExecutionError, InvalidArgumentError, NodeError } from "./errors.ts";
-import type { Fault, Guard, GuardFindings, LockNode, ReleaseAnswer, Settle } from "./node.ts";
+import { type Guarded, isFindings, MasterGuard } from "./master-guard.ts";
+import type { Fault, Guard, GuardFindings, LockNode, ReleaseAnswer } from "./node.ts";
 import { Round } from "./round.ts";
 import { checkMaxTtl } from "./settings.ts";
 
@@ -19,10 +20,6 @@ export interface RestartGuardOptions {
   readonly durable?: boolean | ((node: string) => boolean);
 }
 
-/** What may be done to a master without a mark, or with that of another process. */
-type Right = "none" | "quarantine" | "declare new";
-const rights: readonly Right[] = ["none", "quarantine", "declare new"];
-
 /**
  * Delayed restarts, done by the clients (PROTOCOL 9, 14.6 to 14.8). A master may come back without votes that it gave.
  * So whatever claims first looks whether the process is the one that it knows: a new one votes for nobody until all that
@@ -33,30 +30,37 @@ const rights: readonly Right[] = ["none", "quarantine", "declare new"];
  */
 export class RestartGuard {
   readonly #coordinator: Coordinator;
-  readonly #options: RestartGuardOptions;
+  readonly #maxTtl: number;
   readonly #timeout: number;
+  /** By the index of the master. */
+  readonly #guards: readonly MasterGuard[];
   #isAgreed = false;
   /** The masters that have been heard. */
   readonly #compared = new Set<number>();
   #problem: Error | undefined;
   #first: Promise<void> | undefined;
   #isComparing = false;
-  /** Drawn at random first, and counted up for each command. */
-  #epoch: number | undefined;
-  /** Masters that wait for their fencing counters, and since when, by the monotonic clock. */
-  readonly #unseeded = new Map<string, { readonly since: number; isBusy: boolean }>();
 
   constructor(coordinator: Coordinator, options: RestartGuardOptions, timeout: number) {
     checkOptions(options, coordinator.nodes);
     this.#coordinator = coordinator;
-    this.#options = options;
+    this.#maxTtl = options.maxTtl;
     this.#timeout = timeout;
-    for (const node of coordinator.nodes) node.guardWith!(this.#guardOf(node));
+    const { durable = false } = options;
+    const guarded = this.#guarded();
+    this.#guards = coordinator.nodes.map((node) => {
+      const isDurable = typeof durable === "function" ? outside(() => durable(node.name)) : durable;
+      const guard = new MasterGuard(node, guarded, isDurable);
+      node.guardWith!(guard);
+      this.#askWhenBack(guard);
+      return guard;
+    });
     // In another database another maxTtl may have been agreed on.
     coordinator.placements.onLeft(() => {
       this.#isAgreed = false;
       this.#compared.clear();
       this.#first = undefined;
+      for (const guard of this.#guards) guard.forget();
     });
   }
 
@@ -73,23 +77,60 @@ export class RestartGuard {
     if (this.#problem) throw this.#problem;
   }
 
-  /** Every master votes from now on, without quarantine: each is new, and says so. */
+  /**
+   * Every master votes from now on, without quarantine: each is new, and says so. It is declared new only in the memory
+   * in which it has said so: a command that was held up until the master had been emptied again changes nothing.
+   */
   async initialize(): Promise<void> {
-    const before = await this.#ask((node, settle) => node.findings!(undefined, settle));
+    const declaring = this.#guards.map((guard) => guard.renewing());
+    const before = await this.#ask((index) => declaring[index]!.ask);
     this.#check(before, (found, name) =>
       found.maxTtl === 0 ? undefined : new InvalidArgumentError(`initialize: ${name} is not new`),
     );
-    const after = await this.#ask((node, settle) =>
-      node.findings!(this.#guardOf(node, "declare new"), settle),
-    );
+    const after = await this.#ask((index) => declaring[index]!.declare);
     this.#check(after, (found, name) => this.#differs(found, name));
     this.#isAgreed = true;
   }
 
-  /** A master did not vote. Where it waits for something that this client can do, that is done. */
-  hear(error: NodeError): void {
-    if (error.reason === "UNSEEDED") void this.#seed(error);
-    else if (error.reason === "UNGUARDED") void this.#compare();
+  /** Whether the user has been told of the quarantine that this fault is about. */
+  hasTold(error: NodeError): boolean {
+    return this.#guards.some((guard) => guard.hasTold(error));
+  }
+
+  /** The clock of this master has stepped, so it may have forgotten votes: it is to remember that for all clients. */
+  distrust(index: number): void {
+    this.#guards[index]!.distrust();
+  }
+
+  #guarded(): Guarded {
+    const guard = this;
+    return {
+      runtime: this.#coordinator.runtime,
+      maxTtl: this.#maxTtl,
+      get isAgreed() {
+        return guard.#isAgreed;
+      },
+      compare: () => void this.#compare(),
+      seed: (guard, epoch, since) => this.#seed(guard, epoch, since),
+    };
+  }
+
+  /**
+   * What is at an address may have changed while there was no connection. A hold that is not extended just then sends
+   * nothing by which that would be noticed: so it is asked for. (A Redlock that nobody has any more is not kept for it.)
+   */
+  #askWhenBack(guard: MasterGuard): void {
+    const self = new WeakRef<RestartGuard>(this);
+    const forget = guard.node.onReady(() => {
+      const client = self.deref();
+      if (client) client.#isBack(guard);
+    });
+    forgetting.register(this, forget);
+  }
+
+  #isBack(guard: MasterGuard): void {
+    // Before the first vote all are asked.
+    if (this.#isAgreed) outside(() => guard.ask(guard, () => {}));
   }
 
   /**
@@ -97,28 +138,19 @@ export class RestartGuard {
    * floor of so many others that every quorum has one of them. Where these stay away for another `maxTtl` the clock
    * has to do, and the user is told.
    */
-  async #seed({ node: name, message }: NodeError): Promise<void> {
+  async #seed({ node }: MasterGuard, epoch: string, since: number): Promise<boolean> {
     const { nodes, quorum, runtime, report } = this.#coordinator;
-    // The floors are asked for after the quarantine of this epoch: while it lasts they may still rise unseen.
-    const epoch = /UNSEEDED: (\d+)/.exec(message)?.[1];
-    const seeding = this.#unseeded.get(name) ?? { since: runtime.monotonic(), isBusy: false };
-    if (seeding.isBusy || epoch === undefined) return;
-    seeding.isBusy = true;
-    this.#unseeded.set(name, seeding);
-    const found = (await this.#ask((node, settle) => node.findings!(undefined, settle))).filter(isFindings);
+    const found = (await this.#ask()).filter(isFindings);
     const sound = found.filter(({ isSound }) => isSound);
     const enough = nodes.length - quorum + 1;
     const isCertain = sound.length >= enough;
-    if (isCertain || runtime.monotonic() - seeding.since >= this.#options.maxTtl) {
-      const floors = (isCertain ? sound : found).map(({ floor }) => floor);
-      const floor = Math.max(isCertain ? 0 : Math.floor(runtime.wall() * 1000), ...floors);
-      // Told before any token is made of it.
-      if (!isCertain) report(uncertain(name, sound.length, enough));
-      const node = nodes.find((node) => node.name === name)!;
-      const answer = await new Promise<ReleaseAnswer>((settle) => node.seed!(epoch, floor, settle));
-      if (answer.vote !== "none") this.#unseeded.delete(name);
-    }
-    seeding.isBusy = false;
+    if (!isCertain && runtime.monotonic() - since < this.#maxTtl) return false;
+    const floors = (isCertain ? sound : found).map(({ floor }) => floor);
+    const floor = Math.max(isCertain ? 0 : Math.floor(runtime.wall() * 1000), ...floors);
+    // Told before any token is made of it.
+    if (!isCertain) report(uncertain(node.name, sound.length, enough));
+    const answer = await new Promise<ReleaseAnswer>((settle) => node.seed!(epoch, floor, settle));
+    return answer.vote !== "none";
   }
 
   async #compare(): Promise<void> {
@@ -127,10 +159,7 @@ export class RestartGuard {
     // Begun anew: what has not been heard again must not outweigh it.
     if (this.#problem) this.#compared.clear();
     this.#problem = undefined;
-    await this.#ask(
-      (node, settle) => node.findings!(undefined, settle),
-      (index, answer) => this.#learn(index, answer),
-    );
+    await this.#ask(undefined, (index, answer) => this.#learn(index, answer));
     this.#isComparing = false;
   }
 
@@ -139,7 +168,8 @@ export class RestartGuard {
     const { nodes, quorum } = this.#coordinator;
     const { name } = nodes[index]!;
     if (isFindings(answer)) {
-      this.#problem ??= this.#differs(answer, name);
+      // What it remembers from another life, it may have been told otherwise since: as good as nothing.
+      if (answer.isCurrent) this.#problem ??= this.#differs(answer, name);
       this.#compared.add(index);
     } else if (answer.error.reason === "NOPERM") this.#problem ??= forbidden(name, answer);
     // Any quorum of clients with another maxTtl has one of these, besides a master that has forgotten it.
@@ -149,8 +179,8 @@ export class RestartGuard {
   }
 
   #differs({ maxTtl }: GuardFindings, name: string): InvalidArgumentError | undefined {
-    if (maxTtl === 0 || maxTtl === this.#options.maxTtl) return undefined;
-    const both = `${this.#options.maxTtl} ms here, and ${maxTtl} ms at ${name}`;
+    if (maxTtl === 0 || maxTtl === this.#maxTtl) return undefined;
+    const both = `${this.#maxTtl} ms here, and ${maxTtl} ms at ${name}`;
     return new InvalidArgumentError(`restartGuard: maxTtl must be the same for all clients, but is ${both}`);
   }
 
@@ -163,9 +193,9 @@ export class RestartGuard {
     }
   }
 
-  /** Asks all, and waits until `hear` has heard enough, or their time is up. */
+  /** Asks all, each in the terms of its guard or in others, and waits until `hear` has heard enough, or their time is up. */
   async #ask(
-    ask: (node: LockNode, settle: Settle<GuardFindings>) => void,
+    termsFor: (index: number) => Guard = (index) => this.#guards[index]!,
     hear: (index: number, answer: GuardFindings | Fault) => boolean = () => false,
   ): Promise<Answers> {
     const { nodes, runtime, clock } = this.#coordinator;
@@ -174,38 +204,21 @@ export class RestartGuard {
       runtime,
       clock,
       timeout: this.#timeout,
-      ask,
+      ask: (node, settle) => {
+        const index = nodes.indexOf(node);
+        this.#guards[index]!.ask(termsFor(index), settle);
+      },
       hear,
     });
     await round.decided;
     return round.answers;
   }
-
-  #guardOf(node: LockNode, right?: Right): Guard {
-    const { maxTtl, durable = false } = this.#options;
-    const isDurable = typeof durable === "function" ? outside(() => durable(node.name)) : durable;
-    const may = (): Right => right ?? (this.#isAgreed ? "quarantine" : "none");
-    const epoch = () => this.#newEpoch();
-    return {
-      get terms() {
-        return `${maxTtl},${epoch()},${isDurable ? 1 : 0},${rights.indexOf(may())}`;
-      },
-    };
-  }
-
-  /** Never the same again: it names one loss of memory, and must not be taken for the name of a later one. 48 bits. */
-  #newEpoch(): number {
-    this.#epoch ??= this.#coordinator.runtime.randomBytes(6).reduce((number, byte) => number * 256 + byte, 0);
-    this.#epoch = (this.#epoch + 1) % 2 ** 48;
-    return this.#epoch;
-  }
 }
+
+/** The listeners of guards that are gone. */
+const forgetting = new FinalizationRegistry<() => void>((forget) => forget());
 
 type Answers = ReadonlyArray<GuardFindings | Fault | undefined>;
-
-function isFindings(answer: GuardFindings | Fault | undefined): answer is GuardFindings {
-  return answer !== undefined && "maxTtl" in answer;
-}
 
 function forbidden(name: string, { error }: Fault): InvalidArgumentError {
   return new InvalidArgumentError(

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Connection } from "./connection.ts";
 import type { NodeError } from "./errors.ts";
 import { pushIn } from "./hand-overs.ts";
-import type { Claim, Push } from "./node.ts";
+import type { Claim, Guard, Push } from "./node.ts";
 import { ScriptedNode } from "./scripted-node.ts";
 import {
   batchScript,
@@ -15,6 +15,8 @@ import {
   releaseScript,
 } from "./scripts.ts";
 import { ask, Gate, settle } from "./virtual-time.test.ts";
+
+const guard: Guard = { terms: "60000,4711,0,1,1700000000000,0,0", refused: () => {} };
 
 function shown({ kind, token }: Push): string {
   return kind === "grant" ? token : `${kind} ${token}`;
@@ -254,18 +256,18 @@ describe("a queue", () => {
 
   test("a restart guard watches over both, over an enrolment in a batch", async () => {
     const { node, connection } = nodeWith([1000], [1, "rival", 70]);
-    node.guardWith({ terms: "60000,4711,0,1" });
+    node.guardWith(guard);
     expect(await ask(node).enrol(enrolment)).toEqual({ vote: "yes", remaining: 1000 });
     expect(await ask(node).swap(claim, "before")).toMatchObject({ vote: "no", owner: "rival" });
     expect(connection.sent).toEqual([
-      ["EVALSHA", batchScript.sha1, 1, "r", "g0,60000,4711,0,1;q1,1000,17,300;", "w.1", "-"],
-      ["EVALSHA", guardedClaimScript.sha1, 1, "r", "s", "t", 1000, "", "60000,4711,0,1", "before"],
+      ["EVALSHA", batchScript.sha1, 1, "r", "g0,0;q1,1000,17,300;", guard.terms, "w.1", "-"],
+      ["EVALSHA", guardedClaimScript.sha1, 1, "r", "s", "t", 1000, "", guard.terms, "before"],
     ]);
   });
 
   test("a restart guard watches over what is voted for and extended alone, and over who leaves", async () => {
     const { node, connection } = nodeWith(1000, [-2, 900], [-1, 1000, "6"], 1, 1);
-    node.guardWith({ terms: "60000,4711,0,1" });
+    node.guardWith(guard);
     expect(await ask(node).vote(claim)).toEqual({ vote: "yes", remaining: 1000 });
     const repaired = await ask(node).extend({ ...claim, ttl: 900 }, true);
     expect(repaired).toEqual({ vote: "yes", remaining: 900, inQuarantine: true });
@@ -274,17 +276,17 @@ describe("a queue", () => {
     expect(await ask(node).release(["r"], ["t", "u"])).toEqual({ vote: "yes" });
     const guarded = ["EVALSHA", guardedClaimScript.sha1, 1, "r"];
     expect(connection.sent).toEqual([
-      [...guarded, "v", "t", 1000, "", "60000,4711,0,1"],
-      [...guarded, "p", "t", 900, "", "60000,4711,0,1"],
-      [...guarded, "v", "t", 1000, 8, "60000,4711,0,1"],
-      ["EVALSHA", guardedLeaveScript.sha1, 1, "r", "60000,4711,0,1", "t", "u"],
+      [...guarded, "v", "t", 1000, "", guard.terms],
+      [...guarded, "p", "t", 900, "", guard.terms],
+      [...guarded, "v", "t", 1000, 8, guard.terms],
+      ["EVALSHA", guardedLeaveScript.sha1, 1, "r", guard.terms, "t", "u"],
     ]);
   });
 
   test("where there is no queue, the guard has nothing to look at in a release", async () => {
     const connection = new ScriptedConnection(1);
     const node = new ScriptedNode(connection, { queue: false, groupCommit: false, runtime: standstill });
-    node.guardWith({ terms: "60000,4711,0,1" });
+    node.guardWith(guard);
     expect(await ask(node).release(["r"], ["t"])).toEqual({ vote: "yes" });
     expect(connection.sent).toEqual([["EVALSHA", releaseScript.sha1, 1, "r", "t"]]);
   });
@@ -294,7 +296,7 @@ describe("a queue", () => {
     const { node } = nodeWith(new ReplyError(wrong), [[0, wrong]]);
     const fault = { vote: "none", sent: true, error: { reason: "WRONGTYPE" } };
     expect(await ask(node).swap(claim, "before")).toMatchObject(fault);
-    node.guardWith({ terms: "60000,4711,0,1" });
+    node.guardWith(guard);
     expect(await ask(node).enrol(enrolment)).toMatchObject(fault);
   });
 });

@@ -109,6 +109,10 @@ export class ScriptedNode implements LockNode {
     else void this.#look(resource).then(settle);
   }
 
+  get database(): number {
+    return this.#connection.database ?? 0;
+  }
+
   guardWith(guard: Guard): void {
     this.#guard = guard;
   }
@@ -194,13 +198,16 @@ export class ScriptedNode implements LockNode {
   #watched(ttl: number, settle: SettleVote, ask: (answered: Settle<Answer>, sent: () => void) => void): void {
     const clock = this.#clock;
     if (!clock) {
-      ask(settle, () => {});
+      ask(this.#guard ? (answer) => settle(this.#guarded(answer)) : settle, () => {});
       return;
     }
     clock.askedFor(ttl);
     if (!clock.judgesVotes) {
       // One question at a time tells enough.
-      ask(settle, () => void (this.#isReading || this.#readTime(clock, () => {})));
+      ask(
+        (answer) => settle(this.#guarded(answer)),
+        () => void (this.#isReading || this.#readTime(clock, () => {})),
+      );
       return;
     }
     let answer: Answer | undefined;
@@ -211,7 +218,7 @@ export class ScriptedNode implements LockNode {
       else if (answer && reading) settle(timed(answer, clock, reading));
     };
     const answered = (its: Answer): void => {
-      answer = its;
+      answer = this.#guarded(its);
       tell();
     };
     // What is sent again is read again: the latest reading is the one behind it.
@@ -225,6 +232,12 @@ export class ScriptedNode implements LockNode {
         if (answer?.vote !== "none") tell();
       });
     });
+  }
+
+  /** Of a vote that was refused the guard is told. */
+  #guarded(answer: Answer): Answer {
+    if (answer.vote === "none") this.#guard?.refused(answer.error);
+    return answer;
   }
 
   /** A grant is a vote, given at some moment since it was asked for: the clock is read behind it. */

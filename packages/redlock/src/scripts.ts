@@ -163,11 +163,14 @@ ${isMine}${queue}${leave}return leave(1, #KEYS, 1, #ARGV)
 export const guardedClaimScript: Script = {
   source: `${calls}
 local kind, token, ttl, proposal, terms, previous = unpack(ARGV)
-local maxTtl = string.match(terms, "^%d+")
+local maxTtl, durable, database, after = string.match(terms, "^(%d+),%d+,(%d),%d,%d+,(%d+),(%d+)$")
 -- Nearly always the process is the one that was seen before, sound, and of one mind about maxTtl (PROTOCOL 14.6).
-local seen, longest = string.match(call("GET", "quorlock:guard") or "", "^(%S+) %d+ (%d+) 0$")
-local isSound = longest == maxTtl and tonumber(ttl) <= tonumber(maxTtl)
-  and (string.find(terms, ",1,%d$") or string.find(call("INFO", "server"), "run_id:" .. seen .. "\\r", 1, true))
+-- (Where no fencing token is stored, none need be brought back.)
+local seen, since, longest, place, state =
+  string.match(call("GET", "quorlock:guard") or "", "^(%S+) (%d+) %d+ (%d+) (%d+) (%d)$")
+local isSound = longest == maxTtl and place == database and (state == "0" or state == "1" and proposal == "")
+  and tonumber(since) >= tonumber(after) and tonumber(ttl) <= tonumber(maxTtl)
+  and (durable == "1" or string.find(call("INFO", "server"), "run_id:" .. seen .. "\\r", 1, true))
 if isSound and kind == "v" and proposal == "" and #KEYS == 1
   and call("SET", KEYS[1], token, "NX", "PX", ttl) then return tonumber(ttl) end
 ${isMine}${claim}${fence}
@@ -175,7 +178,7 @@ local isForgetful = false
 if proposal ~= "" and tonumber(proposal) >= most then return redis.error_reply(tooLarge) end
 if not isSound then
 ${guard}
-  watch(string.match(terms, "^(%d+),(%d+),(%d+),(%d+)$"))
+  watch(terms)
   local why = bar(kind, ttl, proposal)
   if why then return redis.error_reply(why) end
   isForgetful = inQuarantine()
@@ -185,7 +188,7 @@ if type(granted) ~= "number" then return granted end
 if isForgetful then return {-2, granted} end
 return proposal == "" and granted or fenced(KEYS, granted, proposal)
 `,
-  sha1: "780fa2b34873eec5e04a20a5b2eee1ad80445f5b",
+  sha1: "526b6241462a2b6d87ddb894cd366cd41b2734d5",
 };
 
 /** `leaveScript`, watched over by the restart guard: ARGV is the guard's terms, as in a batch, and the tokens. */
@@ -194,12 +197,12 @@ export const guardedLeaveScript: Script = {
 local given = letGo(1, #KEYS, ARGV[#ARGV])
 if given then return given end
 ${isMine}${release}${queue}${leave}${guard}
-local isKnown = pcall(watch, string.match(ARGV[1], "^(%d+),(%d+),(%d+),(%d+)$"))
+local isKnown = pcall(watch, ARGV[1])
 -- What may have been promised to somebody else is not handed over (PROTOCOL 14.7).
 if not isKnown or inQuarantine() then return release(1, #KEYS, 2, #ARGV) end
 return leave(1, #KEYS, 2, #ARGV)
 `,
-  sha1: "862c88f5099f5e9a4e1a7ac044cd69621b09f066",
+  sha1: "4c82539ae1bcc4649f5d5bf17a3b85bd2b7ebd1b",
 };
 
 /**
@@ -216,10 +219,9 @@ return leave(1, #KEYS, 2, #ARGV)
  * is granted the counters of its keys are raised to it, and the reply is {-1, ms that the shortest key lives, the
  * largest counter before}. An extension that proposes stores a token where the keys are still mine.
  *
- * "g0,60000,4711,0,1;" replies nothing: the restart guard watches over what follows it. Its numbers are maxTtl (0: no
- * guard), an epoch, 1 where memory is durable, and what it may do where a mark is missing: 0 nothing, 1 quarantine,
- * 2 declare the master brand-new. An extension in quarantine replies {-2, ms that the shortest key lives}. "h0,0;"
- * replies {maxTtl here, 0 for none; how long the quarantine lasts, as PTTL; epoch; state; floor of the counters}.
+ * "g0,0;" replies nothing: the restart guard watches over what follows it, by the terms that are its word in ARGV. An
+ * extension in quarantine replies {-2, ms that the shortest key lives}. "h0,0;" replies {maxTtl here, 0 for none; how long
+ * the quarantine lasts, as PTTL; epoch; state; floor of the counters; 1 where all that is of this very memory}.
  * "f0,4711,1700000000000000;" raises that floor, in this epoch alone, after which the master is sound: 1, or 0.
  *
  * "c0,0;" replies the TIME.
@@ -262,7 +264,7 @@ local function inBulk(kind, count, number, proposal)
   return key - from
 end
 local function run(kind, last, number, ticket, patience, proposal)
-  if kind == "g" then return watch(number, ticket, patience, proposal) end
+  if kind == "g" then return watch(ARGV[arg]) end
   if kind == "h" then return findings() end
   if kind == "f" then return seed(number, ticket) end
   if kind == "c" then return call("TIME") end
@@ -290,7 +292,7 @@ for times, kind, keys, number, ticket, patience, proposal in string.gmatch(ARGV[
   local keyCount, argCount = tonumber(keys), 0
   if kind == "r" or kind == "l" then argCount = tonumber(number)
   elseif kind == "q" or kind == "s" then argCount = 2
-  elseif kind == "v" or kind == "p" or kind == "e" then argCount = 1 end
+  elseif kind == "v" or kind == "p" or kind == "e" or kind == "g" then argCount = 1 end
   local count = tonumber(times) or 1
   if count > 1 and keys == "1" then count = count - inBulk(kind, count, number, proposal) end
   for _ = 1, count do
@@ -304,5 +306,5 @@ for times, kind, keys, number, ticket, patience, proposal in string.gmatch(ARGV[
 end
 return replies
 `,
-  sha1: "8f93195c4c70736c025842e9454c50dc2fbf5383",
+  sha1: "97257b9d3797715c3d714cf5cae2a6b1ca2d4084",
 };

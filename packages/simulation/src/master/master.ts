@@ -177,7 +177,9 @@ export class Master {
     const mark = this.#model.keyspace.get("quorlock:guard", this.process.wallNow())?.value;
     const isSeen = typeof mark === "string" && mark.startsWith(`${this.#runId} `);
     if (!isSeen) return this.process.wallNow() + maxTtl;
-    return this.peek("quorlock:quarantine")?.expiresAt ?? 0;
+    const byItsKey = this.peek("quorlock:quarantine")?.expiresAt ?? 0;
+    // The clients' clocks show what its own would if it had not been set.
+    return this.steps.at < 0 ? byItsKey : Math.max(byItsKey, Number(mark.split(" ")[2]) + this.steps.by);
   }
 
   /** How long the keys that begin so have left, ms: infinite for one that does not expire. */

@@ -2,9 +2,10 @@ import { afterAll, describe, test } from "vitest";
 import { Pool } from "../cli/pool.ts";
 import type { Plan } from "../plan/plan.ts";
 import { guardedPlan } from "../plan/swarm.ts";
+import { scenarios } from "../scenarios/scenarios.ts";
 import { plansOf } from "../search/explore.ts";
 import { findOut } from "./find-out.ts";
-import { guardMutants } from "./guard-mutants.ts";
+import { guardMutants, slowBootMutants } from "./guard-mutants.ts";
 
 /** The harness's budget for each. */
 const seeds = 300;
@@ -55,5 +56,14 @@ describe("the harness finds every mutant of the restart guard", () => {
       console.log(await findOut(pool, name, plansOf(planOf, from, seeds)));
     },
     600_000,
+  );
+
+  test.each(slowBootMutants)(
+    "$name",
+    async ({ name }) => {
+      const { plan } = scenarios.find((scenario) => scenario.name === "slow-boot-guarded")!;
+      console.log(await findOut(pool, name, plansOf(plan, 1, 10)));
+    },
+    120_000,
   );
 });

@@ -24,8 +24,8 @@ export const guardMutants: readonly Mutant[] = [
     edits: [
       {
         file: "guard-script.ts",
-        line: 'call("SET", "quorlock:quarantine", "", "PX", longest)',
-        instead: 'call("SET", "quorlock:quarantine", "", "PX", math.ceil(longest / 2))',
+        line: 'mark("2", now + length, length)',
+        instead: 'mark("2", now + math.ceil(length / 2), math.ceil(length / 2))',
       },
     ],
     rules: { quarantine: (maxTtl) => String(Math.ceil(Number(maxTtl) / 2)) },
@@ -35,8 +35,8 @@ export const guardMutants: readonly Mutant[] = [
     edits: [
       {
         file: "guard-script.ts",
-        line: 'if guarded.state == "2" then\n    return',
-        instead: "if false then\n    return",
+        line: 'if guarded.state == "2" then\n    local left',
+        instead: "if false then\n    local left",
       },
     ],
     rules: { votesInQuarantine: true },
@@ -46,7 +46,7 @@ export const guardMutants: readonly Mutant[] = [
     edits: [
       { file: "guard-script.ts", line: 'guarded.state ~= "1" or', instead: 'guarded.state == "0" or' },
       {
-        file: "restart-guard.ts",
+        file: "master-guard.ts",
         line: 'if (error.reason === "UNSEEDED")',
         instead: 'if (error.message.includes("UNSEEDED"))',
       },
@@ -68,5 +68,20 @@ export const guardMutants: readonly Mutant[] = [
     name: "who is refused in quarantine stands in the queue, and is handed the key",
     edits: handsOver,
     rules: { handsOverInQuarantine: true },
+  },
+];
+
+/** To be found where a master boots with a slow clock that is set later. */
+export const slowBootMutants: readonly Mutant[] = [
+  {
+    name: "the quarantine is over with its key, by the master's own clock",
+    edits: [
+      {
+        file: "guard-script.ts",
+        line: "if left == -2 and guarded.ends <= now then",
+        instead: "if left == -2 then",
+      },
+    ],
+    rules: { endsByTheKey: true },
   },
 ];

@@ -1,4 +1,4 @@
-import { guardMutants } from "../mutants/guard-mutants.ts";
+import { guardMutants, slowBootMutants } from "../mutants/guard-mutants.ts";
 import { mutants, rareMutants } from "../mutants/mutants.ts";
 import { mutatedClient } from "../mutants/mutated-client.ts";
 import { outlierMutants, watchMutants } from "../mutants/watch-mutants.ts";
@@ -19,7 +19,14 @@ export async function subjectNamed(name: string): Promise<Subject | undefined> {
   if (name === "redlock-5") return redlock5();
   if (name === "semaphore") return theSemaphore;
   if (name === "read-write-lock") return theReadWriteLock;
-  const all = [...mutants, ...rareMutants, ...guardMutants, ...watchMutants, ...outlierMutants];
+  const all = [
+    ...mutants,
+    ...rareMutants,
+    ...guardMutants,
+    ...slowBootMutants,
+    ...watchMutants,
+    ...outlierMutants,
+  ];
   const mutant = all.find((candidate) => candidate.name === name);
   if (mutant) return mutatedClient(mutant);
   return (await semaphoreMutant(name)) ?? readWriteMutant(name);

@@ -60,7 +60,7 @@ export const clockFaults: readonly Scenario[] = [
     plan: sketched({
       script: [[use(10, 1000, 10)], [use(300, 200, 2)]],
       faults: [cutOff(0, [D, E], 1500), cutOff(1, [A, B], 1500), jumpOfC],
-      areMastersSynced: true,
+      areClocksSynced: true,
       settings: { clockWatch: { exclude: true } },
     }),
     shows: [
@@ -70,6 +70,7 @@ export const clockFaults: readonly Scenario[] = [
       onlyWith("redlock-5", getsWhileHeld(1, 0)),
     ],
     expected: { quorlock: "safe", "redlock-5": "overlap" },
+    with: "masters excluded by their clocks",
   },
   {
     name: "clock-jump-under-all-five",

@@ -90,6 +90,37 @@ export const memoryLoss: readonly Scenario[] = [
     with: "the restart guard",
   },
   {
+    name: "slow-boot-guarded",
+    title: "The same, and its clock is slow until NTP sets it right",
+    story:
+      "Client 0 holds by the votes of A, B and C. C comes back with no key and a clock that is an hour slow, and is put " +
+      "into quarantine. Its clock is set, and the key that measures the quarantine is gone at once. By the clocks of the " +
+      "clients it is not over: C votes for nobody.",
+    source: kleppmann('"Breaking Redlock with bad timings"'),
+    plan: sketched({
+      ...betweenTwo(crash("process", 10), { mode: "none" }),
+      faults: [
+        cutOff(0, [D, E], 1500),
+        cutOff(1, [A, B], 1500),
+        crash("process", 10),
+        soonAfter({ kind: "step", clients: [], masters: [C], by: -3_600_000 }),
+        { ...soonAfter({ kind: "step", clients: [], masters: [C], by: 3_600_000 }), after: 500 },
+      ],
+      areClocksSynced: true,
+      ...restartGuard,
+    }),
+    shows: [
+      faults(5),
+      struckWhileHolding(0),
+      hasVotesOf(0, A, B, C),
+      onlyWith("redlock-5", hasVotesOf(1, C, D, E)),
+      onlyWith("redlock-5", getsWhileHeld(1, 0)),
+      onlyWith("quorlock", getsAfter(1, 0)),
+    ],
+    expected: guarded,
+    with: "the restart guard",
+  },
+  {
     name: "power-loss-with-aof-everysec",
     title: "A voter loses power before its log is on disk",
     story:

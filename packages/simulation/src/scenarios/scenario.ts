@@ -24,7 +24,7 @@ export interface Scenario {
   /** What makes ours safe, and is not switched on here. */
   readonly safeWith?: "fencing tokens" | "the restart guard";
   /** What ours is run with, besides the defaults. */
-  readonly with?: "fencing tokens" | "the restart guard";
+  readonly with?: "fencing tokens" | "the restart guard" | "masters excluded by their clocks";
 }
 
 /** Where the story is from: a text, a part of it, and its address. */

@@ -11,8 +11,8 @@ export interface Sketch {
   /** How many; default 5. They are called A, B, C and so on. */
   readonly masters?: number;
   readonly persistence?: Persistence;
-  /** Whether the masters' wall clocks show the same time. Default: they are anywhere. */
-  readonly areMastersSynced?: boolean;
+  /** Whether all wall clocks show the same time. Default: they are anywhere. */
+  readonly areClocksSynced?: boolean;
   /** By number, in ppm; default 0. */
   readonly masterRates?: readonly number[];
   readonly clientRates?: readonly number[];
@@ -47,13 +47,13 @@ export function sketched(sketch: Sketch): (seed: number) => Plan {
     const random = new Random(seed, "scenario");
     const { script, faults, masters = 5, duration = 5000, settings } = sketch;
     const { persistence = { mode: "aof-always" }, masterRates = [], clientRates = [] } = sketch;
-    const offset = (): number => Math.round(random.between(-100_000, 100_000));
+    const offset = (): number => (sketch.areClocksSynced ? 0 : Math.round(random.between(-100_000, 100_000)));
     return {
       version: 1,
       seed,
       duration,
       masters: Array.from({ length: masters }, (_, index) => ({
-        offset: sketch.areMastersSynced ? 0 : offset(),
+        offset: offset(),
         rate: masterRates[index] ?? 0,
         persistence,
       })),

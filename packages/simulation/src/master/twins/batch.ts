@@ -27,9 +27,9 @@ export function batch(
   let guarded: Guarded | undefined;
   const replies: Reply[] = [];
   for (const operation of operationsIn(list, keys, args)) {
-    const { kind, numbers, proposal } = operation;
+    const { kind, numbers } = operation;
     try {
-      if (kind === "g") guarded = watch(rules, call, ...numbers, proposal);
+      if (kind === "g") guarded = watch(rules, call, operation.args[0] ?? "");
       else if (kind === "f") {
         const seeded = seed(rules, call, guarded, numbers[0], numbers[1]);
         guarded = seeded ?? guarded;
@@ -37,7 +37,7 @@ export function batch(
       } else replies.push(run(rules, call, operation, guarded));
     } catch (error) {
       if (!(error instanceof ReplyError)) throw error;
-      if (kind === "g") guarded = { wanted: numbers[0], why: error.message };
+      if (kind === "g") guarded = { wanted: "", now: 0, why: error.message };
       else replies.push([0, error.message]);
     }
   }
@@ -61,7 +61,7 @@ export function operationsIn(
       key += Number(count);
       if (kind === "r" || kind === "l") arg += Number(number);
       else if (kind === "q" || kind === "s") arg += 2;
-      else if ("vpe".includes(kind)) arg += 1;
+      else if ("vpeg".includes(kind)) arg += 1;
       return {
         kind,
         keys: keys.slice(from.key, key),
@@ -79,7 +79,7 @@ export function repliedIn(operations: readonly Operation[]): readonly Operation[
 
 function run(rules: Rules, call: Call, operation: Operation, guarded: Guarded | undefined): Reply {
   const { kind, keys, args, proposal } = operation;
-  if (kind === "h") return findings(call);
+  if (kind === "h") return findings(rules, call, guarded);
   if (kind === "c") return call("TIME");
   const isQuarantined = inQuarantine(guarded);
   if (kind === "r" || (kind === "l" && isQuarantined && !rules.handsOverInQuarantine))
@@ -109,7 +109,7 @@ export function guardedClaim(
 ): Reply {
   const operation = { kind, keys, args: [token, ...previous], numbers: [ttl, "", ""], proposal } as const;
   checkProposal(proposal);
-  return run(rules, call, operation, watchBy(rules, call, terms));
+  return run(rules, call, operation, watch(rules, call, terms));
 }
 
 /** `guardedLeaveScript`. */
@@ -123,17 +123,12 @@ export function guardedLeave(
   if (given !== undefined) return given;
   let isQuarantined = true;
   try {
-    isQuarantined = inQuarantine(watchBy(rules, call, terms));
+    isQuarantined = inQuarantine(watch(rules, call, terms));
   } catch (error) {
     if (!(error instanceof ReplyError)) throw error;
   }
   if (isQuarantined && !rules.handsOverInQuarantine) return release(rules, call, keys, tokens);
   return new Queue(rules, call).leave(keys, tokens);
-}
-
-function watchBy(rules: Rules, call: Call, terms: string): Guarded | undefined {
-  const [maxTtl = "", epoch = "", isDurable = "", right = ""] = terms.split(",");
-  return watch(rules, call, maxTtl, epoch, isDurable, right);
 }
 
 /** `leaveScript`. */

@@ -6,10 +6,14 @@ import type { Call } from "./twin.ts";
 const marker = "quorlock:guard";
 const quarantine = "quorlock:quarantine";
 
+const declared = "quorlock:guard:new";
+
 /** What is known of a master to the operations behind `g`: `guarded` in the scripts. */
 export interface Guarded {
   /** The maxTtl of the client. */
   readonly wanted: string;
+  /** What the client's wall clock shows, ms. */
+  readonly now: number;
   /** Why nothing is claimed here at all. */
   readonly why?: string;
   readonly mark?: Mark;
@@ -18,54 +22,76 @@ export interface Guarded {
 interface Mark {
   readonly runId: string;
   readonly since: string;
+  /** By the wall clocks of clients, ms; 0 where it is not in quarantine. */
+  readonly ends: number;
   readonly longest: string;
+  readonly database: string;
   readonly state: string;
 }
 
 /** `watch` in the scripts. */
-export function watch(
-  rules: Rules,
-  call: Call,
-  maxTtl: string,
-  epoch: string,
-  isDurable: string,
-  right: string,
-): Guarded | undefined {
-  if (maxTtl === "0") return undefined;
+export function watch(rules: Rules, call: Call, terms: string): Guarded | undefined {
+  const [, ...words] = /^(\d+),(\d+),(\d),(\d),(\d+),(\d+),(\d+)$/.exec(terms) ?? [];
+  const [maxTtl, epoch = "", durable, right, wall = "", database = "", after] = words;
+  if (maxTtl === undefined) return undefined;
+  const now = Number(wall);
+  const guarded = { wanted: maxTtl, now };
   const runId = /run_id:(\S+)/.exec(call("INFO", "server") as string)![1]!;
   const before = markIn(call);
-  const isKnown = before && (before.runId === runId || isDurable !== "0");
-  if (!isKnown && right === "0") {
-    return { wanted: maxTtl, why: "UNGUARDED maxTtl has not been compared with the other masters" };
+  const isThis =
+    before &&
+    (before.runId === runId || durable === "1") &&
+    (before.database === database || rules.sharesMarkers);
+  const isKnown = isThis && (Number(before.since) >= Number(after) || rules.trustsOldMarkers);
+  if (!isKnown && right === "0")
+    return { ...guarded, why: "UNGUARDED maxTtl has not been compared with the other masters" };
+  if (!isKnown && right === "3") {
+    if (!before) call("SET", declared, epoch, "PX", "60000");
+    return { ...guarded, why: "UNGUARDED maxTtl has not been compared with the other masters" };
   }
-  let mark = before!;
-  if (!isKnown) {
-    const longest = before && Number(before.longest) >= Number(maxTtl) ? before.longest : maxTtl;
-    mark = { runId, since: epoch, longest, state: right === "2" && !before ? "0" : "2" };
-    if (mark.state === "2") call("SET", quarantine, "", "PX", rules.quarantine(longest));
-    keep(call, mark);
-  } else if (mark.state === "2" && call("EXISTS", quarantine) === 0) {
-    mark = { ...mark, state: "1" };
-    keep(call, mark);
+  if (isKnown && right !== "4") {
+    return { ...guarded, mark: before.state === "2" ? quarantined(rules, call, before, now) : before };
   }
-  return { wanted: maxTtl, mark };
+  const longest = isKnown ? before.longest : maxTtl;
+  const since = String(Math.max(Number(before?.since ?? 0) + 1, Number(epoch)));
+  const fresh = { runId, since, ends: 0, longest, database, state: "0" };
+  if (right !== "2" || before) {
+    const length = Number(rules.quarantine(String(Math.max(Number(before?.longest ?? 0), Number(maxTtl)))));
+    call("SET", quarantine, "", "PX", String(length));
+    return { ...guarded, mark: keep(call, { ...fresh, ends: now + length, state: "2" }) };
+  }
+  if (call("GET", declared) !== epoch && !rules.declaresUnasked)
+    return { ...guarded, why: "UNGUARDED it was emptied since it was asked whether it is new" };
+  return { ...guarded, mark: keep(call, fresh) };
+}
+
+/** One that is in quarantine: until its key has expired, and its end has passed by the client's clock. */
+function quarantined(rules: Rules, call: Call, mark: Mark, now: number): Mark {
+  const left = call("PTTL", quarantine) as number;
+  const longest = Number(mark.longest);
+  let its = mark;
+  if (its.ends > now + Math.max(longest, left)) {
+    its = keepIfItCan(call, its, { ...its, ends: now + (left === -2 ? longest : left) });
+  }
+  const isOver = left === -2 && (its.ends <= now || rules.endsByTheKey);
+  return isOver ? keepIfItCan(call, its, { ...its, ends: 0, state: "1" }) : its;
 }
 
 /** `bar` in the scripts: an error reply for a claim that is refused. */
 export function bar(
   rules: Rules,
   call: Call,
-  { why, wanted, mark }: Guarded,
+  { why, wanted, now, mark }: Guarded,
   { kind, ttl, proposal }: { readonly kind: string; readonly ttl: string; readonly proposal: string },
 ): void {
   if (why !== undefined) throw new ReplyError(why);
-  const { longest, state, since } = mark!;
+  const { longest, state, since, ends } = mark!;
   if (longest !== wanted || Number(ttl) > Number(longest)) {
     throw new ReplyError(`MAXTTL the longest ttl is ${longest} ms here`);
   }
   if (proposal === "" && (kind === "e" || kind === "p")) return;
   if (state === "2" && !rules.votesInQuarantine) {
-    const left = call("PTTL", quarantine) as number;
+    const left = Math.max(call("PTTL", quarantine) as number, ends - now);
     const seeds = rules.seedsInQuarantine ? ` UNSEEDED ${since}` : "";
     throw new ReplyError(`QUARANTINE it may have forgotten votes, for ${left} ms more${seeds}`);
   }
@@ -73,12 +99,12 @@ export function bar(
 }
 
 /** `findings` in the scripts. */
-export function findings(call: Call): Reply {
+export function findings(rules: Rules, call: Call, guarded: Guarded | undefined): Reply {
   call("INFO", "server");
-  const mark = markIn(call);
+  const { longest = "0", since = "0", state = "2" } = markIn(call) ?? {};
   const left = call("PTTL", quarantine);
-  const its = mark ?? { longest: "0", since: "", state: "2" };
-  return [Number(its.longest), left, its.since, Number(its.state), call("GET", floor) ?? "0"];
+  const isKnown = (guarded?.mark && guarded.why === undefined) || rules.believesOldFindings ? 1 : 0;
+  return [Number(longest), left, since, Number(state), call("GET", floor) ?? "0", isKnown];
 }
 
 /** `seed` in the scripts; what is guarded afterwards, where it has worked. */
@@ -94,8 +120,7 @@ export function seed(
   if (!isIts || mark.since !== epoch) return undefined;
   raise(call, [], Math.max(counterOf(call, []), Number(atLeast)));
   keepPast(call, atLeast);
-  const sound = { ...mark, state: "0" };
-  keep(call, sound);
+  const sound = keep(call, { ...mark, ends: 0, state: "0" });
   return { ...guarded!, mark: sound };
 }
 
@@ -106,10 +131,23 @@ export function inQuarantine(guarded: Guarded | undefined): boolean {
 
 function markIn(call: Call): Mark | undefined {
   const text = (call("GET", marker) as string | null) ?? "";
-  const [, runId, since, longest, state] = /^(\S+) (\d+) (\d+) (\d)$/.exec(text) ?? [];
-  return runId === undefined ? undefined : { runId, since: since!, longest: longest!, state: state! };
+  const [whole, runId = "", since = "", ends, longest = "", database = "", state = ""] =
+    /^(\S+) (\d+) (\d+) (\d+) (\d+) (\d)$/.exec(text) ?? [];
+  return whole === undefined ? undefined : { runId, since, ends: Number(ends), longest, database, state };
 }
 
-function keep(call: Call, { runId, since, longest, state }: Mark): void {
-  call("SET", marker, `${runId} ${since} ${longest} ${state}`);
+function keep(call: Call, mark: Mark): Mark {
+  const { runId, since, ends, longest, database, state } = mark;
+  call("SET", marker, `${runId} ${since} ${ends} ${longest} ${database} ${state}`);
+  return mark;
+}
+
+/** Where the master refuses to write it, what is there stays true. */
+function keepIfItCan(call: Call, before: Mark, mark: Mark): Mark {
+  try {
+    return keep(call, mark);
+  } catch (error) {
+    if (!(error instanceof ReplyError)) throw error;
+    return before;
+  }
 }

@@ -45,9 +45,9 @@ export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
   enrolScript: { script: enrolScript, writtenFrom: "eb456d019ef051b91f4cb846b6cd20133a2a3474" },
   releaseScript: { script: releaseScript, writtenFrom: "57752b4b01b4ccb17c8cdfebbe1ac4fa97b5aadc" },
   leaveScript: { script: leaveScript, writtenFrom: "c902636c03e0e3e3afe88d5f9e82563850b532a7" },
-  guardedClaimScript: { script: guardedClaimScript, writtenFrom: "780fa2b34873eec5e04a20a5b2eee1ad80445f5b" },
-  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "862c88f5099f5e9a4e1a7ac044cd69621b09f066" },
-  batchScript: { script: batchScript, writtenFrom: "8f93195c4c70736c025842e9454c50dc2fbf5383" },
+  guardedClaimScript: { script: guardedClaimScript, writtenFrom: "526b6241462a2b6d87ddb894cd366cd41b2734d5" },
+  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "4c82539ae1bcc4649f5d5bf17a3b85bd2b7ebd1b" },
+  batchScript: { script: batchScript, writtenFrom: "97257b9d3797715c3d714cf5cae2a6b1ca2d4084" },
 };
 
 /** Twins of the client's scripts; with other rules, those of a mutant's. */
