@@ -68,6 +68,7 @@ describe.concurrent("what is believed of a guarded master", () => {
     const clients = fleet.masters.map(({ port, host }) => new Redis(port, host));
     const nodes = clients.map((client) => new ScriptedNode(named(connectionOf(client), "mymaster")));
     const redlock = new Redlock(nodes, { restartGuard, fencing: true, nodeTimeout: 900 });
+    await untilConnected({ redlock });
     await redlock.initialize();
     expect(await fencedBy(redlock, "fenced")).toBe(3);
     await fleet.admins[2]!.flushall();
@@ -113,6 +114,7 @@ describe.concurrent("what is believed of a guarded master", () => {
     const { fleet } = guarded;
     const { redlock } = await guarded.openNew();
     const other = fleet.open({ restartGuard, client: { db: 1 } });
+    await untilConnected(other);
     await other.redlock.initialize();
     const rival = await guarded.openGuarded();
     const resource = fresh("swapped");
@@ -129,6 +131,7 @@ describe.concurrent("what is believed of a guarded master", () => {
     const { fleet } = guarded;
     await using proxy = await startProxy(fleet.masters[2]!);
     const late = fleet.open({ restartGuard, on: [...fleet.masters.slice(0, 2), proxy] });
+    await untilConnected(late);
     // The third is asked whether it is new, and what comes after that is held up.
     const looked = proxy.nextReply((bytes) => /^\*1\r\n\*/.test(bytes.toString()));
     void looked.then(() => proxy.hold("requests"));
@@ -180,6 +183,7 @@ describe.concurrent("what is believed of a guarded master", () => {
     const endpoints = await Promise.all(old.fleet.masters.map((master) => Endpoint.to(master)));
     try {
       const holder = old.fleet.open({ restartGuard, on: endpoints });
+      await untilConnected(holder);
       await holder.redlock.initialize();
       const rival = old.fleet.open({ restartGuard, on: endpoints });
       for (const { redlock } of [holder, rival]) expect(await fencedBy(redlock, fresh("warm-up"))).toBe(3);

@@ -28,6 +28,7 @@ export class GuardedFleet implements AsyncDisposable {
   /** All masters have been declared new, and vote. */
   async openNew(options: OpenOptions = {}): Promise<Opened> {
     const opened = this.fleet.open({ restartGuard, ...options });
+    await untilConnected(opened);
     await opened.redlock.initialize();
     await this.#warmUp(opened);
     return opened;
@@ -79,7 +80,7 @@ export class GuardedFleet implements AsyncDisposable {
 }
 
 /** Until the clients of the Redlock are connected to every master again. */
-export function untilConnected(opened: Opened): Promise<void> {
+export function untilConnected(opened: Pick<Opened, "redlock">): Promise<void> {
   return until("every master answers", async () =>
     (await opened.redlock.inspect("nothing")).every(({ unreachable }) => unreachable === undefined),
   );

@@ -4,6 +4,7 @@ import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../contract/until.ts";
 import { fresh } from "./fleet.ts";
+import { untilConnected } from "./guarded-fleet.ts";
 
 const ttl = 6000;
 const restartGuard = { maxTtl: ttl };
@@ -39,6 +40,7 @@ function open(options: Partial<RedlockOptions> = {}) {
 async function openAll(count: number, options?: Partial<RedlockOptions>) {
   for (const admin of admins) await admin.flushall();
   const all = Array.from({ length: count }, () => open(options));
+  for (const opened of all) await untilConnected(opened);
   await all[0]!.redlock.initialize();
   for (const { redlock } of all) expect(await votesFor(redlock)).toBe(3);
   return all;
