@@ -53,7 +53,7 @@ async function batch(
   list: string,
   all: readonly Hold[],
   by = redis,
-  guard: string | undefined = undefined,
+  guard?: string,
 ): Promise<readonly unknown[]> {
   const keys = all.map(({ key }) => key);
   const tokens = all.map(({ token }) => token);

@@ -19,7 +19,7 @@ export interface Guarded {
   readonly runtime: Runtime;
   readonly maxTtl: number;
   /** Whether `maxTtl` has been compared. */
-  readonly isAgreed: boolean;
+  isAgreed(): boolean;
   /** The master has refused for want of that. */
   compare(): void;
   /** The master of `guard` waits for its fencing counters, in this epoch. Resolves to whether it has got them. */
@@ -58,7 +58,7 @@ export class MasterGuard implements Guard {
   }
 
   get terms(): string {
-    return this.#termsFor(this.#guarded.isAgreed ? "quarantine" : "nothing", this.#newEpoch());
+    return this.#termsFor(this.#guarded.isAgreed() ? "quarantine" : "nothing", this.#newEpoch());
   }
 
   refused(error: NodeError): void {
@@ -109,9 +109,9 @@ export class MasterGuard implements Guard {
    * of `maxTtl` is enough: until it is over the master votes for nobody.
    */
   distrust(): void {
-    const { runtime, maxTtl, isAgreed } = this.#guarded;
+    const { runtime, maxTtl } = this.#guarded;
     const now = runtime.monotonic();
-    if (!isAgreed || now - this.#distrustedAt < maxTtl / 2) return;
+    if (!this.#guarded.isAgreed() || now - this.#distrustedAt < maxTtl / 2) return;
     this.#distrustedAt = now;
     this.ask(this.#with("distrust", this.#newEpoch()), (answer) => {
       if (!isFindings(answer)) this.#distrustedAt = Number.NEGATIVE_INFINITY;

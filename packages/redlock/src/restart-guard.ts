@@ -103,13 +103,10 @@ export class RestartGuard {
   }
 
   #guarded(): Guarded {
-    const guard = this;
     return {
       runtime: this.#coordinator.runtime,
       maxTtl: this.#maxTtl,
-      get isAgreed() {
-        return guard.#isAgreed;
-      },
+      isAgreed: () => this.#isAgreed,
       compare: () => void this.#compare(),
       seed: (guard, epoch, since) => this.#seed(guard, epoch, since),
     };
