@@ -329,6 +329,35 @@ describe("resetting and refusing", () => {
   });
 });
 
+describe("freezing and pointing elsewhere", () => {
+  test("what is frozen stays silent, healed or not, and new connections are well", async () => {
+    const frozen = await connected();
+    proxy.freeze();
+    frozen.send("SET k lost");
+    await proxy.when(({ requests }) => requests.dropped > 0);
+    await proxy.heal();
+    frozen.send("SET k lost");
+    await proxy.when(({ requests }) => requests.dropped > 1);
+    const other = await connected();
+    other.send("SET k new");
+    await other.receives("+OK\r\n");
+    expect(await direct.get("k")).toBe("new");
+    expect(frozen.received).toBe("");
+  });
+
+  test("new connections go to the other server, present ones stay", async () => {
+    await using others = await startMasters(1, { source: "local-binary", say: () => {} });
+    const before = await connected();
+    proxy.pointTo(others.list[0]!);
+    const after = await connected();
+    after.send("SET k there");
+    await after.receives("+OK\r\n");
+    before.send("SET k here");
+    await before.receives("+OK\r\n");
+    expect(await direct.get("k")).toBe("here");
+  });
+});
+
 describe("resetAfterRequest: applied, reply lost", () => {
   test("happens once, to the first match, when the server has done it", async () => {
     const connection = await connected();

@@ -69,6 +69,28 @@ describe("overlap of belief", () => {
   });
 });
 
+describe("a key that is shared", () => {
+  const third = { share: 20 };
+
+  test("has room for as many as its shares are, and for no more", () => {
+    const three = [hold("a", 0, 10, third), hold("b", 1, 10, third), hold("c", 2, 10, third)];
+    expect(checked({ holds: three }).overlapsOfBelief).toEqual([]);
+    const { overlapsOfBelief } = checked({ holds: [...three, hold("d", 9, 12, third)] });
+    expect(overlapsOfBelief).toEqual([{ earlier: "a", later: "d", at: 9, lasted: 1 }]);
+    expect(checked({ holds: [...three, hold("d", 10, 12, third)] }).overlapsOfBelief).toEqual([]);
+  });
+
+  test("has none for one that takes all of it beside another", () => {
+    expect(checked({ holds: [hold("a", 0, 10, third), hold("b", 9, 20)] }).overlapsOfBelief).toHaveLength(1);
+    expect(checked({ holds: [hold("b", 0, 10), hold("a", 9, 20, third)] }).overlapsOfBelief).toHaveLength(1);
+  });
+
+  test("one that has room beside a lost one is no reason to have been told earlier", () => {
+    const { notices } = checked({ holds: [lost(90, third), hold("b", 50, 95, third), hold("c", 95, 99)] });
+    expect(notices.map(({ untilNext }) => untilNext)).toEqual([5]);
+  });
+});
+
 describe("overlap of effect", () => {
   test("there, when one reads before the other has written", () => {
     const writes = [write("a", 0, 0, 10), write("b", 0, 9, 20)];
