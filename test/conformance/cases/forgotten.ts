@@ -10,6 +10,7 @@ const options = { retryCount: 0, restartGuard: ttl };
 const ways: ReadonlyArray<readonly [string, (stage: Stage, masters: Masters) => Promise<unknown>]> = [
   ["is emptied", (stage) => stage.tell([2], "FLUSHALL")],
   ["is restarted with nothing", (_, masters) => masters.list[2]!.restart()],
+  ["exchanges two databases, both in use", (stage) => stage.tell([2], "SWAPDB", "0", "1")],
 ];
 
 /** Masters that forget. */
