@@ -117,8 +117,8 @@ export async function elect(
     return { round, won, lease: claim.lease };
   }
   // 8 The votes stored what was proposed; where that was too little, another round stores more.
-  const counters = countersIn(round.answers);
-  const fencingToken = await fence(coordinator, claim, settings, counters, deadlines, cancellation);
+  const told = { counters: () => countersIn(round.answers), all: () => round.closed };
+  const fencingToken = await fence(coordinator, claim, settings, told, deadlines, cancellation);
   if (fencingToken === undefined || !isWanted() || !isInTime()) return { round, won };
   claim.lease = new Lease(coordinator, { placement, resources, token, ttl, deadlines, fencingToken });
   return { round, won, lease: claim.lease };

@@ -148,7 +148,10 @@ export class Batch {
 
   #readAll(operations: readonly Operation[], reply: unknown): void {
     const replies: readonly unknown[] = Array.isArray(reply) ? reply : [];
-    for (let index = 0; index < operations.length; index += 1) this.#read(operations[index]!, replies[index]);
+    // With a reply too few or too many nobody knows whose is whose.
+    const isInStep = replies.length === operations.length;
+    for (let index = 0; index < operations.length; index += 1)
+      this.#read(operations[index]!, isInStep ? replies[index] : undefined);
   }
 
   #read(operation: Operation, reply: unknown): void {
@@ -175,10 +178,10 @@ function timesLast(operations: readonly Operation[]): readonly Operation[] {
 }
 
 /**
- * Errors by which a master refuses a batch for one of its keys, before any of it is done: each operation may be sent
- * again by itself.
+ * Errors by which a master refuses a batch for one of its keys, or for a list that does not fit its arguments, before any
+ * of it is done: each operation may be sent again by itself.
  */
-const isBeforeAll = /^(NOPERM|CROSSSLOT)\b/;
+const isBeforeAll = /^(NOPERM|CROSSSLOT|BATCH)\b/;
 
 /** A client library that throws is a connection that fails. */
 function sent(connection: Connection, command: string, args: Args): Promise<unknown> {

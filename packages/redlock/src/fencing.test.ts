@@ -14,12 +14,14 @@ describe("the token", () => {
   test.each([
     ["all had less", [1, 2, 99], 2, 100],
     ["a quorum had less, and one had more", [1, 2, 500], 2, 100],
-    ["too few had less", [1, 500, 400], 2, 501],
+    ["too few had less", [1, 500, 400], 2, 401],
+    ["one says what nobody else does", [1, 9e15, 99], 2, 100],
+    ["one says what nobody else does, of a quorum", [1, 9e15, undefined], 2, 9e15 + 1],
     ["one had just as much: it may be somebody's token", [1, 100], 2, 101],
     ["one is missing", [1, undefined, 99], 2, 100],
     ["a quorum is missing", [1, undefined, undefined], 2, undefined],
     ["of five", [1, undefined, 100, 2, 3], 3, 100],
-    ["of five, two of them ahead", [1, undefined, 100, 102, 3], 3, 103],
+    ["of five, two of them ahead", [1, undefined, 100, 102, 3], 3, 101],
     ["of one", [99], 1, 100],
   ] as const)("%s: %j", (_, counters, quorum, token) => {
     expect(tokenOf(100, counters, quorum)).toBe(token);
@@ -46,6 +48,7 @@ describe("an acknowledgement of the second round", () => {
   test.each([
     ["where the token was made of what was there", 7, yes(7), true],
     ["there, whatever is there now", 7, yes(99), true],
+    ["there, where it was not made of that", 100, yes(500), false],
     ["elsewhere, with less", undefined, yes(99), true],
     ["elsewhere, with just as much", undefined, yes(100), false],
     ["elsewhere, with more", undefined, yes(101), false],

@@ -26,56 +26,81 @@ export function countersIn(ballot: Ballot): Counters {
   return ballot.map((answer) => (answer?.vote === "yes" ? answer.counter : undefined));
 }
 
-/** The token of a hold that a quorum has voted for, which is the proposal or has to be stored; none without a quorum. */
+/**
+ * The token of a hold that a quorum has voted for, which is the proposal or has to be stored; none without a quorum. It is
+ * above the counters of a quorum: those that have the smallest, as any quorum will do.
+ */
 export function tokenOf(proposal: number, counters: Counters, quorum: number): number | undefined {
-  const known = counters.filter((counter) => counter !== undefined);
-  if (known.length < quorum) return undefined;
-  if (known.filter((counter) => counter < proposal).length >= quorum) return proposal;
-  return Math.max(...known) + 1;
+  const known = counters.filter((counter) => counter !== undefined).sort((a, b) => a - b);
+  const largest = known[quorum - 1];
+  return largest === undefined ? undefined : Math.max(proposal, largest + 1);
 }
 
 /**
  * Whether an answer of the second round counts. Where the token was not made of what the master had (`counter` is
- * nothing), it may have a larger one: a later hold that is told of that one must not come to a smaller token.
+ * nothing, or not below it), it may have a larger one: a later hold that is told of that one must not come to a smaller
+ * token.
  */
 export function isStored(token: number, counter: number | undefined, answer: Answer | undefined): boolean {
   if (answer?.vote !== "yes" || answer.counter === undefined) return false;
-  return counter !== undefined || answer.counter < token;
+  return (counter !== undefined && counter < token) || answer.counter < token;
 }
+
+/** The masters store no token above this: their floors are ahead of it, and numbers are exact below 2^53. */
+const largestProposal = 2 ** 53 - 2 ** 20 - 1;
 
 /** What this client proposes: more than it has seen, and where its clock tells more, that. */
 export class Proposals {
   #largest = 0;
 
   saw(token: number): void {
-    this.#largest = Math.max(this.#largest, token);
+    this.#largest = Math.min(Math.max(this.#largest, token), largestProposal);
   }
 
   /** `time`: ms since the epoch; in microseconds it is far below what is exact, 2^53. */
   at(time: number): number {
-    this.saw(Math.max(this.#largest + 1, Math.floor(time * 1000)));
+    const byClock = Math.floor(time * 1000);
+    this.saw(byClock > this.#largest ? byClock : this.#largest + 1);
     return this.#largest;
   }
+}
+
+/** A token further ahead of the proposal than this is no matter of clocks that differ: an hour, in microseconds. */
+const farAhead = 3_600_000_000;
+
+/** What the masters have told with their votes. */
+export interface Told {
+  readonly counters: () => Counters;
+  /** Settles when no other master will tell anything. */
+  readonly all: () => Promise<void>;
 }
 
 /**
  * The token of the hold that `claim` has won, once a quorum has it stored; `undefined` where that fails. A second round
  * renews the keys as well, and with them `deadlines`. What is left of the hold has to be looked at afterwards.
+ *
+ * A counter that is far ahead may be nobody's: then it is waited for the others, of which a quorum may know nothing of it.
+ * Stored, it would be told by honest masters from then on. Only a number that two masters have told is remembered.
  */
 export async function fence(
   { quorum, runtime, clock, report, proposals }: Coordinator,
   claim: RoundClaim,
   settings: Settings,
-  counters: Counters,
+  told: Told,
   deadlines: number[],
   ended: Cancellation,
 ): Promise<number | undefined> {
   const { placement, resources, ttl, proposal } = claim;
   const { nodes } = placement;
-  const token = tokenOf(proposal!, counters, quorum);
+  let token = tokenOf(proposal!, told.counters(), quorum);
+  if (token !== undefined && token > proposal! + farAhead) {
+    await ended.race(told.all());
+    token = tokenOf(proposal!, told.counters(), quorum);
+  }
   if (token === undefined || token === proposal) return token;
-  proposals!.saw(token);
-  const madeOf = [...counters];
+  const madeOf = [...told.counters()];
+  const isVouchedFor = madeOf.filter((counter) => counter !== undefined).length > quorum;
+  if (isVouchedFor || token <= proposal! + farAhead) proposals!.saw(token);
   const storing = new RoundClaim(placement, resources, claim.token, ttl);
   storing.proposal = token;
   const verdict = (answers: Ballot): Verdict => {

@@ -8,6 +8,7 @@ import type {
   Holding,
   ReleaseAnswer,
 } from "./node.ts";
+import { claimedTimeIn, counterIn, countIn, epochIn, ticketIn, timeIn, timeLeftIn } from "./reply-numbers.ts";
 import {
   batchScript,
   claimScript,
@@ -98,7 +99,7 @@ export function aloneIn(operation: Operation): { script: Script; args: Args } {
 /** What comes back from {@link aloneIn}, as it would in a batch. */
 export function replyAlone(operation: Operation, reply: unknown): unknown {
   if (hasScript(operation)) return reply;
-  return Array.isArray(reply) ? (reply as unknown[])[0] : undefined;
+  return Array.isArray(reply) && reply.length === 1 ? (reply as unknown[])[0] : undefined;
 }
 
 /** Whether there is a script for it alone: all that claim or give up have one, but for a guarded enrolment. */
@@ -152,25 +153,42 @@ function alikeIn(operations: readonly Operation[], index: number, other: Operati
 
 /** What a reply says; `undefined` where it is no answer to the operation. */
 export function answerIn(
-  { kind, keys, ttl }: Operation,
+  operation: Operation,
   reply: unknown,
 ): Answer | ReleaseAnswer | Holding | GuardFindings | Time | undefined {
+  const { kind, keys } = operation;
   if (kind === "r" || kind === "l") {
-    if (typeof reply !== "number") return undefined;
-    return reply === keys.length ? releasedAll : releasedLess;
+    const released = countIn(reply, keys.length);
+    if (released === undefined) return undefined;
+    return released === keys.length ? releasedAll : releasedLess;
   }
-  if (kind === "f") return reply === 1 ? releasedAll : releasedLess;
-  if (kind !== "i" && typeof reply === "number") {
-    // A yes means at least the ttl (PROTOCOL 14.2). (The parser of ioredis 6 reads the largest one as 2^53.)
-    const isYes = reply === -1 || (reply >= ttl && reply <= 2 ** 53);
-    return isYes ? { vote: "yes", remaining: lifetime(reply) } : undefined;
+  if (kind === "f") {
+    const seeded = countIn(reply, 1);
+    if (seeded === undefined) return undefined;
+    return seeded === 1 ? releasedAll : releasedLess;
   }
-  if (!Array.isArray(reply)) return undefined;
-  if (kind === "i") return holdingIn(reply);
-  if (kind === "h") return findingsIn(reply);
-  if (kind === "c") return { time: Number(reply[0]) * 1000 + Number(reply[1]) / 1000 };
-  if (reply[0] === -2) return { vote: "yes", remaining: lifetime(Number(reply[1])), inQuarantine: true };
-  return reply[0] === -1 ? fencedIn(reply) : refusalIn(keys, reply);
+  if (kind === "c") {
+    const time = timeIn(reply);
+    return time === undefined ? undefined : { time };
+  }
+  if (kind === "i") return Array.isArray(reply) ? holdingIn(reply) : undefined;
+  if (kind === "h") return Array.isArray(reply) ? findingsIn(reply) : undefined;
+  return claimAnswerIn(operation, reply);
+}
+
+/** What a claim of whatever kind is answered. */
+function claimAnswerIn({ keys, ttl }: Operation, reply: unknown): Answer | undefined {
+  if (!Array.isArray(reply)) {
+    const remaining = claimedTimeIn(reply, ttl);
+    return remaining === undefined ? undefined : { vote: "yes", remaining };
+  }
+  const [kind, time, counted] = reply as readonly unknown[];
+  if (kind !== -1 && kind !== -2) return refusalIn(keys, reply);
+  const remaining = claimedTimeIn(time, ttl);
+  if (remaining === undefined) return undefined;
+  if (kind === -2) return { vote: "yes", remaining, inQuarantine: true };
+  const counter = counterIn(counted);
+  return counter === undefined ? undefined : { vote: "yes", remaining, counter };
 }
 
 /** The error in a reply of the batch script, if it is one. */
@@ -179,16 +197,12 @@ export function errorIn(reply: unknown): string | undefined {
   return typeof reply[1] === "string" ? reply[1] : undefined;
 }
 
-/** PTTL in words: -2 is no key, -1 a key without expiry. */
-function lifetime(pttl: number): number {
-  if (pttl === -1) return Number.POSITIVE_INFINITY;
-  return Math.max(0, pttl);
-}
-
 /** What is in a key: value, PTTL, and how many wait for it. */
-export function holdingIn([value, pttl, queueLength]: readonly unknown[]): Holding | undefined {
-  if (typeof pttl !== "number" || typeof queueLength !== "number") return undefined;
-  return { owner: typeof value === "string" ? value : undefined, remaining: lifetime(pttl), queueLength };
+export function holdingIn([value, pttl, waiting]: readonly unknown[]): Holding | undefined {
+  const remaining = timeLeftIn(pttl);
+  const queueLength = countIn(waiting);
+  if (remaining === undefined || queueLength === undefined) return undefined;
+  return { owner: typeof value === "string" ? value : undefined, remaining, queueLength };
 }
 
 const releasedAll: ReleaseAnswer = { vote: "yes" };
@@ -197,30 +211,25 @@ const releasedLess: ReleaseAnswer = { vote: "no" };
 function refusalIn(keys: readonly string[], reply: readonly unknown[]): Answer | undefined {
   const [index, value, pttl, ticket] = reply;
   const resource = typeof index === "number" ? keys[index - 1] : undefined;
-  if (resource === undefined || typeof pttl !== "number") return undefined;
+  const remaining = timeLeftIn(pttl);
+  if (resource === undefined || remaining === undefined) return undefined;
   const owner = typeof value === "string" ? value : undefined;
-  const latestTicket = ticket === undefined || ticket === null ? undefined : Number(ticket);
-  return { vote: "no", resource, owner, remaining: lifetime(pttl), latestTicket };
+  if (ticket === undefined || ticket === null) return { vote: "no", resource, owner, remaining };
+  const latestTicket = ticketIn(ticket);
+  return latestTicket === undefined ? undefined : { vote: "no", resource, owner, remaining, latestTicket };
 }
 
 function findingsIn(reply: readonly unknown[]): GuardFindings | undefined {
-  const [maxTtl, quarantine, epoch, state, floor, known] = reply;
-  if (typeof maxTtl !== "number" || typeof quarantine !== "number") return undefined;
-  const isCurrent = known === 1;
-  return {
-    maxTtl,
-    quarantine: lifetime(quarantine),
-    epoch: Number(epoch),
-    isCurrent,
-    // What another memory has said is no longer true.
-    isSound: isCurrent && state === 0,
-    floor: Number(floor),
-  };
-}
-
-function fencedIn([, pttl, counter]: readonly unknown[]): Answer | undefined {
-  if (typeof pttl !== "number" || typeof counter !== "string") return undefined;
-  return { vote: "yes", remaining: lifetime(pttl), counter: Number(counter) };
+  const maxTtl = countIn(reply[0]);
+  const quarantine = timeLeftIn(reply[1]);
+  const epoch = epochIn(reply[2]);
+  const state = countIn(reply[3], 2);
+  const floor = counterIn(reply[4]);
+  if (maxTtl === undefined || quarantine === undefined || epoch === undefined) return undefined;
+  if (state === undefined || floor === undefined) return undefined;
+  // What another memory has said is no longer true.
+  const isCurrent = reply[5] === 1;
+  return { maxTtl, quarantine, epoch: Number(epoch), isCurrent, isSound: isCurrent && state === 0, floor };
 }
 
 /** Whole ones: the list is read digit by digit. */

@@ -1,5 +1,6 @@
 import type { Answer, Claim, Holding, LockNode, ReleaseAnswer, Settle, SettleVote } from "./node.ts";
 import { readWriteScripts } from "./read-write-scripts.ts";
+import { claimedTimeIn, countIn, timeLeftIn } from "./reply-numbers.ts";
 import type { ScriptedNode } from "./scripted-node.ts";
 import { UnexpectedReply } from "./transaction.ts";
 
@@ -85,7 +86,7 @@ export class ReadWriteNode implements LockNode {
     this.#awaited.delete(resource);
     const keys = keysOf(resource);
     const args = [this.#waiting.name];
-    const call = { script: readWriteScripts.withdraw, keys, args, tokens: [], read: Number };
+    const call = { script: readWriteScripts.withdraw, keys, args, tokens: [], read: withdrawnIn };
     await this.#node.runScript<number>(call);
   }
 
@@ -142,18 +143,25 @@ export class ReadWriteNode implements LockNode {
   }
 }
 
+function withdrawnIn(reply: unknown): number {
+  const withdrawn = countIn(reply);
+  if (withdrawn === undefined) throw new UnexpectedReply(reply);
+  return withdrawn;
+}
+
 function releasedIn(reply: unknown): ReleaseAnswer {
-  if (typeof reply !== "number") throw new UnexpectedReply(reply);
-  return { vote: reply > 0 ? "yes" : "no" };
+  const given = countIn(reply);
+  if (given === undefined) throw new UnexpectedReply(reply);
+  return { vote: given > 0 ? "yes" : "no" };
 }
 
 function answerIn(reply: unknown, resource: string, ttl: number): Answer {
-  // A yes means at least the ttl (PROTOCOL 14.2).
-  if (typeof reply === "number" && reply >= ttl) return { vote: "yes", remaining: reply };
+  const granted = claimedTimeIn(reply, ttl);
+  if (granted !== undefined) return { vote: "yes", remaining: granted };
   if (!Array.isArray(reply)) throw new UnexpectedReply(reply);
   const [owner, pttl] = reply as unknown[];
-  if (typeof pttl !== "number") throw new UnexpectedReply(reply);
-  const remaining = pttl === -1 ? Number.POSITIVE_INFINITY : Math.max(0, pttl);
+  const remaining = timeLeftIn(pttl);
+  if (remaining === undefined) throw new UnexpectedReply(reply);
   // Told to the caller: as it was named.
   return {
     vote: "no",

@@ -25,6 +25,7 @@ import { type Outbox, type OutboxRuntime, outboxOf } from "./outbox.ts";
 import { whyReserved } from "./resources.ts";
 import { type ScriptCall, ScriptCalls } from "./script-calls.ts";
 import { systemRuntime } from "./system.ts";
+import { UnexpectedReply } from "./transaction.ts";
 import { WeakListeners } from "./weak-listeners.ts";
 
 export interface ScriptedNodeOptions {
@@ -162,7 +163,11 @@ export class ScriptedNode implements LockNode {
 
   #makeQueue(onFault: (error: NodeError) => void): LockQueue {
     const inbox = new Inbox(this.#connection, (error) => {
-      outside(() => onFault(failed(this.name, error, this.#connection.isReply(error), []).error));
+      const what =
+        error instanceof UnexpectedReply
+          ? unexpected(this.name, error.reply)
+          : failed(this.name, error, this.#connection.isReply(error), []);
+      outside(() => onFault(what.error));
     });
     return {
       enrol: (enrolment, settle) => {

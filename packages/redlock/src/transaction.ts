@@ -1,4 +1,5 @@
 import type { Connection } from "./connection.ts";
+import { timeLeftIn } from "./reply-numbers.ts";
 
 export type Command = readonly [name: string, args: readonly (string | number)[]];
 
@@ -118,9 +119,10 @@ function valueIn(result: PromiseSettledResult<unknown>): unknown {
 
 /** The replies to GET and PTTL. */
 export function foundIn(owner: unknown, pttl: unknown): Found {
-  if (typeof pttl !== "number") throw new UnexpectedReply(pttl);
+  const left = timeLeftIn(pttl);
+  if (left === undefined) throw new UnexpectedReply(pttl);
   if (owner !== null && typeof owner !== "string") throw new UnexpectedReply(owner);
   // It may have come or gone between the two questions. Where that matters, EXEC will do nothing.
   if (owner === null || pttl === -2) return { owner: undefined, left: 0 };
-  return { owner, left: pttl === -1 ? Number.POSITIVE_INFINITY : pttl };
+  return { owner, left };
 }

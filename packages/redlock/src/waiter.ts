@@ -15,6 +15,7 @@ import { Round } from "./round.ts";
 import type { RoundClocks } from "./round-clocks.ts";
 import { longestTimer, type Timer } from "./runtime.ts";
 import { nodeTimeoutFor } from "./settings.ts";
+import { sleep } from "./sleep.ts";
 import { isOfWaiter, newToken } from "./token.ts";
 import { holdDeadline, never, nodeDeadline } from "./validity.ts";
 
@@ -236,7 +237,7 @@ export class Waiter implements Listener {
         if (answer.vote === "yes" && claim === this.#claim) this.#hearYes(index, answer.counter);
         else if (answer.vote === "no") {
           this.#wasRefused = true;
-          if (this.#handOvers.saw(this.#ticket, answer.latestTicket ?? 0)) this.#wake();
+          this.#sawTickets(round.answers);
         } else if (answer.vote === "none") report(answer.error);
         return false;
       },
@@ -252,6 +253,13 @@ export class Waiter implements Listener {
       if (!this.#isOver) this.#contention = contentionIn(round.answers);
       this.#roundClosed(round.answers);
     });
+  }
+
+  /** A ticket that fewer masters than a quorum tell of may be nobody's, and would be drawn above for good. */
+  #sawTickets(answers: Ballot): void {
+    const tickets = answers.flatMap((answer) => (answer?.vote === "no" ? [answer.latestTicket ?? 0] : []));
+    const latest = tickets.sort((a, b) => b - a)[this.#coordinator.quorum - 1];
+    if (latest !== undefined && this.#handOvers.saw(this.#ticket, latest)) this.#wake();
   }
 
   /** A vote of this round: from its send on the master keeps the key for the ttl, or longer. */
@@ -300,13 +308,18 @@ export class Waiter implements Listener {
 
   /** With all votes that it needs, it is granted as soon as its fencing token is stored. */
   async #fence(claim: EnrolmentClaim): Promise<void> {
-    const { quorum, clock } = this.#coordinator;
-    const { settings } = this.#wish;
+    const { quorum, clock, runtime } = this.#coordinator;
+    const { settings, ttl } = this.#wish;
     const deadlines = this.#deadlines;
     const ended = new Cancellation();
     this.#fencing = ended;
     this.#endNap();
-    const token = await fence(this.#coordinator, claim, settings, this.#counters, deadlines, ended);
+    const told = {
+      counters: () => this.#counters,
+      // What is granted later is told by pushes.
+      all: () => this.#round?.closed ?? sleep(runtime, nodeTimeoutFor(ttl, settings), ended),
+    };
+    const token = await fence(this.#coordinator, claim, settings, told, deadlines, ended);
     this.#fencing = undefined;
     // (It may have left meanwhile.)
     if (this.#isOver) return;

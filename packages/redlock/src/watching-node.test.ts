@@ -248,7 +248,7 @@ describe("an extension of a key", () => {
 
   // Masters before Redis 6.2 execute the transaction all the same.
   test.each([
-    ["SET", 400, null],
+    ["PEXPIRE", 400, 0],
     ["PTTL", 4000, -2],
   ])("that expired before %s was executed looks again", async (_, left, reply) => {
     const { connection, answer } = await extension("t", left);

@@ -2,6 +2,7 @@ import { type Call, CallLine } from "./call-line.ts";
 import type { Connection } from "./connection.ts";
 import { abandoned, fault } from "./fault.ts";
 import type { Answer, Claim, Fault, Holding, LockNode, No, ReleaseAnswer, Settle } from "./node.ts";
+import { countIn, timeLeftIn } from "./reply-numbers.ts";
 import { whyReserved } from "./resources.ts";
 import { type Command, type Found, foundIn, Transaction, UnexpectedReply } from "./transaction.ts";
 import { WeakListeners } from "./weak-listeners.ts";
@@ -129,9 +130,9 @@ export class WatchingNode implements LockNode {
           writeFor(claim.resources[index]!, found, claim, create),
         );
         const replies = await transaction.commit(writes);
-        if (replies?.every(isDone)) {
+        if (replies?.every((reply, index) => isDone(writes[index]!, reply))) {
           const lives = transaction.found.map((found, index) =>
-            remainingOf(found, replies[index], claim.ttl),
+            remainingOf(writes[index]!, replies[index], found, claim.ttl),
           );
           return { vote: "yes", remaining: Math.min(...lives) };
         }
@@ -176,8 +177,8 @@ async function deleteIfEqual(
     }
     const replies = await transaction.commit(mine.map((key) => ["DEL", [key]]));
     // One that expired meanwhile is deleted by nobody: before Redis 6.0.9 that is not to be touched.
-    if (replies)
-      return { vote: replies.filter((reply) => reply === 1).length === keys.length ? "yes" : "no" };
+    const gone = replies?.filter((reply, index) => isDone(["DEL", [mine[index]!]], reply));
+    if (gone) return { vote: gone.length === keys.length ? "yes" : "no" };
   }
   return undefined;
 }
@@ -205,14 +206,20 @@ function writeFor(key: string, { owner, left }: Found, { token, ttl }: Claim, cr
   return ["SET", [key, token, ...(create ? [] : ["XX"]), ...expiry]];
 }
 
-/** Whether there was a key to write to. */
-function isDone(reply: unknown): boolean {
-  return reply === "OK" || (typeof reply === "number" && reply !== -2 && reply !== 0);
+/** Whether there was a key to write to. Throws what is no reply to the command. */
+function isDone([name]: Command, reply: unknown): boolean {
+  if (name === "SET") {
+    if (reply !== "OK" && reply !== null) throw new UnexpectedReply(reply);
+    return reply === "OK";
+  }
+  const told = name === "PTTL" ? timeLeftIn(reply) : countIn(reply, 1);
+  if (told === undefined) throw new UnexpectedReply(reply);
+  return name === "PTTL" ? reply !== -2 : told === 1;
 }
 
 /** How long the key lives from EXEC on, ms. */
-function remainingOf({ left }: Found, reply: unknown, ttl: number): number {
-  return typeof reply === "number" && Number.isFinite(left) && left >= ttl ? reply : Math.max(left, ttl);
+function remainingOf([name]: Command, reply: unknown, { left }: Found, ttl: number): number {
+  return name === "PTTL" ? timeLeftIn(reply)! : Math.max(left, ttl);
 }
 
 const tokenOfRound = /^(.+)\.(\d+)$/s;

@@ -45,8 +45,8 @@ export const fencingMutants: readonly Mutant[] = [
       noSecondRound,
       {
         file: "fencing.ts",
-        line: "if (known.filter((counter) => counter < proposal).length >= quorum) return proposal;",
-        instead: "",
+        line: "Math.max(proposal, largest + 1)",
+        instead: "largest + 1",
       },
       {
         file: "fence-script.ts",
@@ -66,8 +66,8 @@ export const fencingMutants: readonly Mutant[] = [
     edits: [
       {
         file: "fencing.ts",
-        line: "return Math.max(...known) + 1;",
-        instead: "return proposal;",
+        line: "Math.max(proposal, largest + 1)",
+        instead: "proposal",
       },
     ],
   },
