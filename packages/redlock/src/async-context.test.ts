@@ -69,9 +69,9 @@ test("every option that is a function is called outside, or by the call that it 
   const calls = linesWith(new RegExp(`\\b(${callbacks.join("|")})(\\?\\.)?\\(`));
   expect(calls.filter((line) => !line.includes("outside("))).toEqual([
     // Awaited by `lead`, in the frame of its caller or of the routine. (At a loss an abort listener calls onStop.)
-    "lead.ts: onError?.(error);",
-    "lead.ts: onStop?.(lock);",
-    "lead.ts: onStart?.(lock);",
+    "lead.ts: await onError?.(error);",
+    "lead.ts: await onStop?.(lock);",
+    "lead.ts: await onStart?.(lock);",
   ]);
 });
 

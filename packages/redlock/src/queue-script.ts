@@ -61,6 +61,8 @@ export const queue: string = `${queueOf}${fence}
 -- Before Redis 5 a script may write behind a question to PUBSUB only so.
 local mayAsk = redis.replicate_commands or redis.REDIS_VERSION_NUM
 if redis.replicate_commands then redis.replicate_commands() end
+-- Whether the master has its fencing counters: without them it gives nobody a fenced vote (PROTOCOL 14.10).
+local isSeeded = true
 -- A script looks at no more than these; what is behind them has to wait for the next one.
 local sweeps, swept = 8, 128
 
@@ -132,7 +134,7 @@ local function give(key)
     local isTold = round and inbox ~= "-"
     if not round or isTold and isHeard(inbox) == false then
       forget(key, waiter)
-    elseif isTold and how == "g" then
+    elseif isTold and how == "g" and (isSeeded or proposal == "") then
       local counter = proposal ~= "" and counterOf({key})
       call("SET", key, token, "PX", ttl)
       isSet = true

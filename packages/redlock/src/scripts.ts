@@ -136,7 +136,7 @@ if proposal ~= "" and tonumber(proposal) >= most then return redis.error_reply(t
 local granted = enrol(1, #KEYS, token, ttl, ticket, patience, proposal, inbox)
 return proposal ~= "" and type(granted) == "number" and fenced(KEYS, granted, proposal) or granted
 `,
-  sha1: "eb456d019ef051b91f4cb846b6cd20133a2a3474",
+  sha1: "8612a3c8ffaeb14b8be550a3334b796aa4add593",
 };
 
 /** `release` of all KEYS: ARGV is the tokens. */
@@ -153,7 +153,7 @@ local given = letGo(1, #KEYS, ARGV[#ARGV])
 if given then return given end
 ${isMine}${queue}${leave}return leave(1, #KEYS, 1, #ARGV)
 `,
-  sha1: "c902636c03e0e3e3afe88d5f9e82563850b532a7",
+  sha1: "2161dec71b86eb38eec3afc14ad2f64330b4e271",
 };
 
 /**
@@ -200,9 +200,10 @@ ${isMine}${release}${queue}${leave}${guard}
 local isKnown = pcall(watch, ARGV[1])
 -- What may have been promised to somebody else is not handed over (PROTOCOL 14.7).
 if not isKnown or inQuarantine() then return release(1, #KEYS, 2, #ARGV) end
+isSeeded = not guarded or guarded.state ~= "1"
 return leave(1, #KEYS, 2, #ARGV)
 `,
-  sha1: "4c82539ae1bcc4649f5d5bf17a3b85bd2b7ebd1b",
+  sha1: "3985a254e11533bf7c7e624e99debd9041d322aa",
 };
 
 /**
@@ -264,9 +265,17 @@ local function inBulk(kind, count, number, proposal)
   return key - from
 end
 local function run(kind, last, number, ticket, patience, proposal)
-  if kind == "g" then return watch(ARGV[arg]) end
+  if kind == "g" then
+    watch(ARGV[arg])
+    isSeeded = not guarded or guarded.state ~= "1"
+    return
+  end
   if kind == "h" then return findings() end
-  if kind == "f" then return seed(number, ticket) end
+  if kind == "f" then
+    local seeded = seed(number, ticket)
+    isSeeded = isSeeded or seeded == 1
+    return seeded
+  end
   if kind == "c" then return call("TIME") end
   -- What may have been promised to somebody else is not handed over.
   if kind == "r" or kind == "l" and inQuarantine() then
@@ -306,5 +315,5 @@ for times, kind, keys, number, ticket, patience, proposal in string.gmatch(ARGV[
 end
 return replies
 `,
-  sha1: "97257b9d3797715c3d714cf5cae2a6b1ca2d4084",
+  sha1: "86cf5a4bea03ea1465118e296ce7bd0b2b68e526",
 };

@@ -84,7 +84,7 @@ function run(rules: Rules, call: Call, operation: Operation, guarded: Guarded | 
   const isQuarantined = inQuarantine(guarded);
   if (kind === "r" || (kind === "l" && isQuarantined && !rules.handsOverInQuarantine))
     return release(rules, call, keys, args);
-  if (kind === "l") return leave(rules, call, keys, args);
+  if (kind === "l") return leave(rules, call, keys, args, isSeeded(guarded));
   if (kind === "i") {
     const [key] = keys;
     return [call("GET", key!), call("PTTL", key!), call("ZCARD", queueOf(key!))];
@@ -93,7 +93,7 @@ function run(rules: Rules, call: Call, operation: Operation, guarded: Guarded | 
   if (kind === "q" && isQuarantined && rules.handsOverInQuarantine)
     new Queue(rules, call).stand(keys, enrolmentIn(operation));
   if (guarded) bar(rules, call, guarded, { kind, ttl: operation.numbers[0], proposal });
-  let reply = claimed(rules, call, operation);
+  let reply = claimed(rules, call, operation, isSeeded(guarded));
   if (isQuarantined && typeof reply === "number" && !rules.votesInQuarantine) return [-2, reply];
   if (typeof reply !== "number" && kind === "e" && proposal !== "" && rules.writesBackAnyway) reply = 1;
   if (proposal === "" || typeof reply !== "number") return reply;
@@ -122,18 +122,26 @@ export function guardedLeave(
   const given = letGo(call, keys, tokens.at(-1));
   if (given !== undefined) return given;
   let isQuarantined = true;
+  let guarded: Guarded | undefined;
   try {
-    isQuarantined = inQuarantine(watch(rules, call, terms));
+    guarded = watch(rules, call, terms);
+    isQuarantined = inQuarantine(guarded);
   } catch (error) {
     if (!(error instanceof ReplyError)) throw error;
   }
   if (isQuarantined && !rules.handsOverInQuarantine) return release(rules, call, keys, tokens);
-  return new Queue(rules, call).leave(keys, tokens);
+  return new Queue(rules, call, isSeeded(guarded)).leave(keys, tokens);
 }
 
 /** `leaveScript`. */
-export function leave(rules: Rules, call: Call, keys: readonly string[], tokens: readonly string[]): Reply {
-  return letGo(call, keys, tokens.at(-1)) ?? new Queue(rules, call).leave(keys, tokens);
+export function leave(
+  rules: Rules,
+  call: Call,
+  keys: readonly string[],
+  tokens: readonly string[],
+  hasCounters = true,
+): Reply {
+  return letGo(call, keys, tokens.at(-1)) ?? new Queue(rules, call, hasCounters).leave(keys, tokens);
 }
 
 /** `letGo` in the scripts: where nobody waits. */
@@ -142,19 +150,24 @@ function letGo(call: Call, keys: readonly string[], token: string | undefined): 
   return isPlain ? keys.reduce((given, key) => given + (call("DEL", key) as number), 0) : undefined;
 }
 
+/** Whether fenced votes may be given. */
+function isSeeded(guarded: Guarded | undefined): boolean {
+  return guarded?.mark?.state !== "1";
+}
+
 function enrolmentIn({ args, numbers, proposal }: Operation): Enrolment {
   const [token = "", inbox = ""] = args;
   const [ttl, ticket, patience] = numbers;
   return { token, ttl, ticket, patience, proposal, inbox };
 }
 
-function claimed(rules: Rules, call: Call, operation: Operation): Reply {
+function claimed(rules: Rules, call: Call, operation: Operation, hasCounters: boolean): Reply {
   const { kind, keys, args, numbers } = operation;
   const [number] = numbers;
   const [token = "", second = ""] = args;
   if (kind === "v" && keys.length === 1 && call("SET", keys[0]!, token, "NX", "PX", number))
     return Number(number);
-  if (kind === "q") return new Queue(rules, call).enrol(keys, enrolmentIn(operation));
+  if (kind === "q") return new Queue(rules, call, hasCounters).enrol(keys, enrolmentIn(operation));
   return claim(rules, call, keys, token, number, {
     create: kind !== "e",
     previous: kind === "s" ? second : undefined,

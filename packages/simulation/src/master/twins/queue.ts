@@ -45,9 +45,13 @@ export class Queue {
   readonly #rules: Rules;
   readonly #call: Call;
 
-  constructor(rules: Rules, call: Call) {
+  /** Whether the master has its fencing counters. */
+  readonly #isSeeded: boolean;
+
+  constructor(rules: Rules, call: Call, isSeeded = true) {
     this.#rules = rules;
     this.#call = call;
+    this.#isSeeded = isSeeded;
   }
 
   enrol(keys: readonly string[], enrolment: Enrolment): Reply {
@@ -197,7 +201,7 @@ export class Queue {
       }
       const isTold = head.how !== "" && head.inbox !== "-";
       if (head.how === "" || (isTold && !this.#isHeard(head.inbox))) this.#forget(key, head.waiter);
-      else if (isTold && head.how === "g") {
+      else if (isTold && head.how === "g" && (this.#isSeeded || head.proposal === "")) {
         const told = this.#grant(key, head);
         const isOver = told === undefined || this.#rules.isHeard(told);
         isSet = true;
