@@ -11,6 +11,7 @@
  * - `forgotten`: all was well again, and a lock was free for long while somebody waited for it.
  * - `unfair`: all was well, and somebody who waited was overtaken again and again.
  * - `stuck`: all was well again, and still nobody could lock.
+ * - `unrenewed`: the masters had no memory left, and a holder could not keep the keys that it had.
  * - `invariant`: what the user said must always be true of the resource was not.
  * - `clock`: told that a master's clock had stepped where it had not, or not told; or its votes counted all the same.
  * - `error`: a call came to an error that it never should.
@@ -28,6 +29,7 @@ export type ViolationKind =
   | "forgotten"
   | "unfair"
   | "stuck"
+  | "unrenewed"
   | "invariant"
   | "clock"
   | "error";
@@ -67,13 +69,20 @@ export const allMarks = [
   "write let through",
 ] as const;
 
+/** Those that only a client whose locks can be given away can reach. */
+export const detachMarks = ["detached", "resumed"] as const;
+
 /** Those that only a client with fencing tokens can reach. */
 export const fencingMarks = ["fence rejected"] as const;
 
 /** Those that only a client that watches the masters' clocks can reach. */
 export const watchMarks = ["step told", "granted without who stepped"] as const;
 
-export type Mark = (typeof allMarks)[number] | (typeof fencingMarks)[number] | (typeof watchMarks)[number];
+export type Mark =
+  | (typeof allMarks)[number]
+  | (typeof detachMarks)[number]
+  | (typeof fencingMarks)[number]
+  | (typeof watchMarks)[number];
 
 /** What a run has shown so far. */
 export class Findings {

@@ -102,7 +102,7 @@ export class Ownership implements MasterListener {
     const isUnheard = this.#pushed.some(({ token, listeners }) => listeners === 0 && token === before);
     if (isUnheard) return;
     if (owner === sender) this.#changed.push(before);
-    else if (owner !== undefined) {
+    else if (owner !== undefined && !isOfOne(before, entry?.value)) {
       const deed = entry === undefined ? "deleted" : "overwrote";
       this.#violated(`${sender.name} ${deed} the vote of ${owner.name} for "${key}"`);
     }
@@ -119,4 +119,9 @@ export class Ownership implements MasterListener {
   #violated(what: string): void {
     this.#findings.violated("ownership", `${what}, on ${this.#master.name}`);
   }
+}
+
+/** The vote stays with one lock, which was given away meanwhile: an earlier round's becomes that of a later one. */
+function isOfOne(before: string, after: unknown): boolean {
+  return typeof after === "string" && waiterOf(after) === waiterOf(before);
 }

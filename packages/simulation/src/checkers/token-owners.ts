@@ -17,6 +17,11 @@ export class TokenOwners {
       this.#byToken.set(entry.value, this.of(entry.value) ?? sender);
   }
 
+  /** Its lock was given away. (What has the token of an earlier round of the same waiter is still the giver's to remove.) */
+  giveTo(receiver: Process, token: string): void {
+    this.#byToken.set(token, receiver);
+  }
+
   of(token: string): Process | undefined {
     const owner = this.#byToken.get(token);
     if (owner !== undefined || this.#byWaiter.size === 0) return owner;

@@ -62,9 +62,12 @@ export class Waits {
   }
 
   held(tenure: Tenure): void {
-    for (const resource of waitedFor(tenure)) {
-      this.#useOf(resource).holders.add(tenure);
-      for (const wait of this.#open) this.#overtake(wait, resource, tenure);
+    const resources = waitedFor(tenure);
+    for (const resource of resources) this.#useOf(resource).holders.add(tenure);
+    for (const wait of this.#open) {
+      // Once, however many they share.
+      const shared = wait.resources.find((resource) => resources.includes(resource));
+      if (shared !== undefined) this.#overtake(wait, shared, tenure);
     }
   }
 
@@ -93,8 +96,7 @@ export class Waits {
     // Where so many are let in at a time, so many more are served meanwhile.
     const mostOvertaken = this.#terms.mostOvertaken * (lock.share?.limit ?? 1);
     const isLater = askedAt > wait.begunAt && this.#kernel.now > calmAt;
-    if (wait.process === process || wait.process.isDead) return;
-    if (!isLater || !wait.resources.includes(resource)) return;
+    if (wait.process === process || wait.process.isDead || !isLater) return;
     wait.overtaken += 1;
     if (!Number.isFinite(mostOvertaken)) return;
     this.#mostOvertaken = Math.max(this.#mostOvertaken, wait.overtaken / mostOvertaken);

@@ -150,7 +150,7 @@ describe("shrink", () => {
   test("tells the least story, and saves it as a run that violates the same", async () => {
     const out = join(folder, "shrunk.json");
     const mutant = "only the monotonic clock counts";
-    const { code, lines } = await said(shrink, "--seed", "53", "--mutant", mutant, "--out", out);
+    const { code, lines } = await said(shrink, "--seed", "99", "--mutant", mutant, "--out", out);
     expect(code).toBe(1);
     expect(lines).toContainEqual(expect.stringMatching(/fault: .*suspended/));
     expect(lines).toContainEqual(expect.stringMatching(/ms {2}belief: /));

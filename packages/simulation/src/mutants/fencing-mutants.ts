@@ -55,8 +55,8 @@ export const fencingMutants: readonly Mutant[] = [
       },
       {
         file: "queue-script.ts",
-        line: "if counter then raise(keys, math.max(counter, tonumber(proposal))) end",
-        instead: "if counter then raise(keys, counter + 1) end",
+        line: "if counter then raise({key}, math.max(counter, tonumber(proposal))) end",
+        instead: "if counter then raise({key}, counter + 1) end",
       },
     ],
     rules: { stored: (counter) => counter + 1 },

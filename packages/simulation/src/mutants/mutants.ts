@@ -48,7 +48,7 @@ const queueMutants: readonly Mutant[] = [
   {
     name: "a hand-over counts in whichever round it is heard",
     edits: [
-      { file: "waiter.ts", line: "if (token === this.#claim?.token) this", instead: "if (this.#claim) this" },
+      { file: "waiter.ts", line: "if (token !== claim?.token) return;", instead: "if (!claim) return;" },
     ],
   },
   {

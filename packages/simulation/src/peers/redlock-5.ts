@@ -37,6 +37,7 @@ export async function redlock5(): Promise<Subject> {
   return {
     name: "redlock 5",
     isUnbounded: true,
+    losesKeysWhileFull: true,
     create: (connections, runtime, settings) => new Client(load, connections, runtime, settings),
   };
 }

@@ -32,6 +32,8 @@ function deed(fault: Fault): string {
       return `${fault.how === "power" ? "lost power" : "crashed"}, down for ${ms(fault.downFor)}`;
     case "flush":
       return "emptied (FLUSHALL)";
+    case "refuse":
+      return `refuses to write (${fault.why}) for ${ms(fault.duration)}`;
     case "promote":
       return `replaced by a replica that lacks the last ${ms(fault.lag)}`;
     case "kill":

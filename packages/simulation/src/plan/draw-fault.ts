@@ -1,3 +1,4 @@
+import { writeRefusals } from "../master/write-refusal.ts";
 import type { InFlight } from "../network/simulated-connection.ts";
 import type { Random } from "../random.ts";
 import {
@@ -111,6 +112,8 @@ function drawKind(scale: Scale, kind: FaultName): FaultKind {
       return { kind, masters, how: random.pick(["process", "power"]), downFor: duration };
     case "flush":
       return { kind, masters: [oneOf(random, scale.masters)] };
+    case "refuse":
+      return { kind, masters, why: random.pick(writeRefusals), duration };
     case "promote":
       return { kind, masters: [oneOf(random, scale.masters)], lag: Math.round(random.logUniform(1, ttl)) };
     case "kill":

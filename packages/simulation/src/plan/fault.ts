@@ -1,5 +1,6 @@
 import type { PartsPerMillion } from "../clocks/clocks.ts";
 import type { CrashKind } from "../master/durability.ts";
+import type { WriteRefusal } from "../master/write-refusal.ts";
 import type { InFlight } from "../network/simulated-connection.ts";
 
 /** Processes by number, from 0; or, of a fault with a trigger, the one the moment happened to. */
@@ -60,6 +61,13 @@ export type FaultKind =
   /** Down for so long; comes back with what its persistence kept. */
   | { readonly kind: "crash"; readonly masters: Targets; readonly how: CrashKind; readonly downFor: number }
   | { readonly kind: "flush"; readonly masters: Targets }
+  /** Answers, and refuses to write. */
+  | {
+      readonly kind: "refuse";
+      readonly masters: Targets;
+      readonly why: WriteRefusal;
+      readonly duration: number;
+    }
   /** Replaced at once by a replica that lacks the last `lag` ms of writes. */
   | { readonly kind: "promote"; readonly masters: Targets; readonly lag: number }
   /** The client process ends, whatever it holds. */

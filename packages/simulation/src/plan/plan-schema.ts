@@ -1,6 +1,7 @@
 import * as v from "valibot";
+import { writeRefusals } from "../master/write-refusal.ts";
 import { type Fault, moments } from "./fault.ts";
-import { type Plan, styles } from "./plan.ts";
+import { type Plan, type Style, styles } from "./plan.ts";
 
 // The shape of a plan, field by field, for plans that come from files. Unknown fields are refused as well: a
 // misspelt one would silently do nothing.
@@ -37,14 +38,17 @@ const persistence = v.variant("mode", [
   v.strictObject({ mode: v.literal("aof-always") }),
 ]);
 
-const forbids = v.exactOptional(v.array(v.picklist(["SUBSCRIBE", "PUBLISH"])));
+const forbids = v.exactOptional(v.array(v.picklist(["SUBSCRIBE", "PUBLISH", "PUBSUB"])));
+const listeners = v.exactOptional(v.array(v.picklist(["pattern", "channels"])));
 
 const weights = v.pipe(
-  v.strictObject(Object.fromEntries(styles.map((style) => [style, atLeast(0)])) as StyleEntries),
+  v.strictObject(
+    Object.fromEntries(styles.map((style) => [style, v.exactOptional(atLeast(0))])) as StyleEntries,
+  ),
   v.check((weights) => Object.values(weights).some((weight) => weight > 0), "all styles have weight 0"),
 );
 
-type StyleEntries = Record<(typeof styles)[number], ReturnType<typeof atLeast>>;
+type StyleEntries = Record<Style, v.ExactOptionalSchema<ReturnType<typeof atLeast>, undefined>>;
 
 const task = v.strictObject({
   do: v.picklist(styles),
@@ -110,6 +114,12 @@ function faultsWith(when: typeof at | typeof on) {
       downFor: positive,
     }),
     v.strictObject({ kind: v.literal("flush"), ...masters }),
+    v.strictObject({
+      kind: v.literal("refuse"),
+      ...masters,
+      why: v.picklist(writeRefusals),
+      duration: positive,
+    }),
     v.strictObject({ kind: v.literal("promote"), ...masters, lag: span }),
     v.strictObject({ kind: v.literal("kill"), ...clients }),
   ]);
@@ -119,9 +129,16 @@ export const planSchema: v.GenericSchema<unknown, Plan> = v.strictObject({
   version: v.literal(1),
   seed: whole(0),
   duration: positive,
-  masters: v.pipe(v.array(v.strictObject({ ...clock, persistence, forbids })), v.minLength(1)),
+  masters: v.pipe(v.array(v.strictObject({ ...clock, persistence, forbids, listeners })), v.minLength(1)),
   clients: v.pipe(
-    v.array(v.strictObject({ ...clock, timerLateness: span, isForeign: v.exactOptional(v.boolean()) })),
+    v.array(
+      v.strictObject({
+        ...clock,
+        timerLateness: span,
+        isForeign: v.exactOptional(v.boolean()),
+        startsAt: v.exactOptional(span),
+      }),
+    ),
     v.minLength(1),
   ),
   network: v.strictObject({ latency, longestLatency: positive, reconnectDelay: span }),
@@ -147,6 +164,7 @@ export const planSchema: v.GenericSchema<unknown, Plan> = v.strictObject({
     hold: span,
     think: span,
     parallel: v.exactOptional(v.pipe(whole(1), v.maxValue(64))),
+    several: v.exactOptional(v.pipe(whole(2), v.maxValue(1000))),
     styles: weights,
     script: v.exactOptional(v.array(v.array(task))),
   }),

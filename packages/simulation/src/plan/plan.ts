@@ -1,7 +1,7 @@
 import type { ClockWatchOptions } from "@quorlock/redlock";
 import type { PartsPerMillion } from "../clocks/clocks.ts";
 import type { Persistence } from "../master/durability.ts";
-import type { Forbidden } from "../master/master.ts";
+import type { Forbidden, ForeignListener } from "../master/master.ts";
 import type { Latency } from "../network/latency.ts";
 import type { Fault } from "./fault.ts";
 
@@ -30,6 +30,8 @@ export interface MasterPlan extends ClockPlan {
   readonly persistence: Persistence;
   /** Commands that its users have no right to. */
   readonly forbids?: readonly Forbidden[];
+  /** Who else listens to it. */
+  readonly listeners?: readonly ForeignListener[];
 }
 
 export interface ClientPlan extends ClockPlan {
@@ -37,6 +39,8 @@ export interface ClientPlan extends ClockPlan {
   readonly timerLateness: number;
   /** Whether it is a client of another kind, that knows no queue: it votes, asks again, and deletes. */
   readonly isForeign?: boolean;
+  /** It begins to use locks only then, ms from the start by its own timers. Default 0. */
+  readonly startsAt?: number;
 }
 
 export interface NetworkPlan {
@@ -77,8 +81,10 @@ export interface Workload {
   readonly think: number;
   /** How many in each process use its locks at the same time. Default 1. */
   readonly parallel?: number;
-  /** How often each way of using a lock is taken, as weights. */
-  readonly styles: Readonly<Record<Style, number>>;
+  /** How many resources `several` locks at once. Default 2. */
+  readonly several?: number;
+  /** How often each way of using a lock is taken, as weights; what is missing is not taken. */
+  readonly styles: Readonly<Partial<Record<Style, number>>>;
   /** What each client does instead of drawing its work, by client: one task after the other. */
   readonly script?: ReadonlyArray<readonly ScriptedTask[]>;
 }
@@ -106,8 +112,30 @@ export interface ScriptedTask extends Task {
  * - `using`: kept extended by the client.
  * - `abandon`: never released; it runs out.
  * - `abort`: the waiting is aborted now and then.
- * - `several`: two resources at once.
+ * - `several`: several resources at once.
+ * - `detach`: given away while it is held, to be extended and released by another client.
  */
-export type Style = "acquire" | "try" | "extend" | "using" | "abandon" | "abort" | "several";
+export type Style = (typeof styles)[number];
 
-export const styles: readonly Style[] = ["acquire", "try", "extend", "using", "abandon", "abort", "several"];
+export const styles = ["acquire", "try", "extend", "using", "abandon", "abort", "several", "detach"] as const;
+
+/** How often a way of using locks is taken. */
+export function weightOf({ styles: weights }: Pick<Workload, "styles">, style: Style): number {
+  return weights[style] ?? 0;
+}
+
+/** The names of all resources that the clients of a plan may lock. */
+export function resourcesIn({ resources, several = 2 }: Workload): readonly string[] {
+  return Array.from({ length: resources + several - 1 }, (_, index) => resourceName(index));
+}
+
+/** Those that a task locks; where it locks several, the first and those that follow. */
+export function resourcesOf({ do: style, resource }: Task, workload: Workload): readonly string[] {
+  if (style !== "several") return [resourceName(resource)];
+  const all = resourcesIn(workload);
+  return Array.from({ length: workload.several ?? 2 }, (_, index) => all[(resource + index) % all.length]!);
+}
+
+function resourceName(index: number): string {
+  return `resource-${index}`;
+}

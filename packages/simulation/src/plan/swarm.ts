@@ -34,7 +34,7 @@ interface Model {
 
 /** PROTOCOL.md 1. */
 const promised: Model = {
-  kinds: ["freeze", "suspend", "stall", "rate", "step", "cut", "reset", "slow", "crash", "kill"],
+  kinds: ["freeze", "suspend", "stall", "rate", "step", "cut", "reset", "slow", "crash", "refuse", "kill"],
   rareKinds: [],
   shareOfDrift: 0.49,
   hasExtremeRates: true,

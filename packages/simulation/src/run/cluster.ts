@@ -67,8 +67,9 @@ export class Cluster {
     this.masters = plan.masters.map((master, index) => {
       const process = this.#process(`master-${index}`, false, master, 0);
       const phase = this.#random.stream(`disk ${index}`).integer(0, 1_000_000);
-      const { persistence, forbids = [] } = master;
-      return new Master(kernel, process, persistence, { phase, longestLag: longestLag * 1000, forbids });
+      const { persistence, forbids = [], listeners = [] } = master;
+      const options = { phase, longestLag: longestLag * 1000, forbids, listeners };
+      return new Master(kernel, process, persistence, options);
     });
     this.clients = plan.clients.map((client, index) =>
       this.#process(`client-${index}`, true, client, client.timerLateness),

@@ -56,6 +56,27 @@ export function lockForLong(worker: Worker, resource: string): Promise<SubjectLo
   );
 }
 
+/** Full memory takes no new lock, and takes none away: a key that is there can live longer. */
+export async function extendWhileFull(
+  worker: Worker,
+  lock: SubjectLock,
+  masters: readonly Master[],
+  findings: Findings,
+): Promise<void> {
+  const { ttl } = patientBelow(worker.longestTtl);
+  const endings = masters.map((master) => master.refuseWrites("OOM"));
+  for (let times = 0; times < 3; times += 1) {
+    await worker.pause(ttl / 2);
+    await worker.call("last extend", 200_000, lock.extend(ttl));
+  }
+  if (lock.remaining() === 0)
+    findings.violated(
+      "unrenewed",
+      `${worker.process.name} could not extend its lock while masters were full`,
+    );
+  for (const end of endings) end();
+}
+
 /** Tries each once, and gives it back: with rivals that do the same, most attempts fail. */
 export async function tryEach(worker: Worker, resources: readonly string[]): Promise<void> {
   const { ttl, ...options } = patientBelow(worker.longestTtl);

@@ -14,14 +14,17 @@ import { Kernel } from "../engine/kernel.ts";
 import type { Process } from "../engine/process.ts";
 import { Trace, type TraceValue } from "../engine/trace.ts";
 import type { Master } from "../master/master.ts";
-import type { Plan } from "../plan/plan.ts";
+import { writeRefusals } from "../master/write-refusal.ts";
+import { type Plan, resourcesIn } from "../plan/plan.ts";
 import { excludesAllSteps } from "../plan/swarm.ts";
 import { Random } from "../random.ts";
 import { Bounds } from "./bounds.ts";
 import { Cluster } from "./cluster.ts";
 import { HalfCut } from "./half-cut.ts";
 import { calmFrom, inject } from "./injection.ts";
+import { Post } from "./post.ts";
 import {
+  extendWhileFull,
   judgeLeftovers,
   judgePlaces,
   lockEach,
@@ -100,6 +103,7 @@ class Run {
   readonly #waits: Waits;
   readonly #calls: Calls;
   readonly #alarms: ClockAlarms;
+  readonly #post: Post;
   #isCutShort = false;
 
   constructor(plan: Plan, options: RunOptions) {
@@ -113,6 +117,7 @@ class Run {
     this.#alarms = new ClockAlarms(findings, masters, exclusionIn(plan));
     this.#waits = new Waits(this.#kernel, findings, termsOf(plan));
     this.#tenures.onOver = (tenure) => this.#waits.over(tenure);
+    this.#post = new Post(this.#kernel, new Random(plan.seed, "post"));
     const owners = new TokenOwners();
     const onHandOver = (client: Process, master: Master): void =>
       this.#cluster.moments.handedOver({ client, master });
@@ -126,6 +131,7 @@ class Run {
       effects: new Effects(this.#kernel, findings),
       fencing: new Fencing(findings),
       alarms: this.#alarms,
+      owners,
     };
     const random = new Random(plan.seed, "work");
     const { settings, workload } = plan;
@@ -147,6 +153,8 @@ class Run {
         workload,
         checkers,
         moments: this.#cluster.moments,
+        post: this.#post,
+        startsAt: plan.clients[index]!.startsAt ?? 0,
       };
       return Array.from({ length: workload.parallel ?? 1 }, (_, number) => {
         const name = number === 0 ? process.name : `${process.name} ${number}`;
@@ -189,7 +197,8 @@ class Run {
     // A cycle under way: waiting for a lock, working under it, giving it up.
     const { bounds } = this.#workers[0]!;
     const cycle = bounds.acquire + 30 * settings.ttl + 8 * bounds.extend + bounds.release;
-    await this.#run(this.#now + 2 * cycle, () => this.#workers.every((worker) => worker.isDone));
+    const isOver = (): boolean => this.#post.isEmpty && this.#workers.every((worker) => worker.isDone);
+    await this.#run(this.#now + 2 * cycle, isOver);
     this.#waits.judgeTheRest();
   }
 
@@ -199,7 +208,8 @@ class Run {
     const { findings, masters } = this.#cluster;
     const [first] = this.#living;
     await this.#run(this.#now + 1.2 * settings.ttl + 3 * network.longestLatency + 100);
-    const resources = Array.from({ length: workload.resources + 1 }, (_, index) => `resource-${index}`);
+    const all = resourcesIn(workload);
+    const resources = all.slice(0, workload.resources + 1);
     const patience = patienceFor(resources.length);
     if (settings.restartGuard) {
       // A master that has restarted since is noticed only now.
@@ -210,7 +220,7 @@ class Run {
     await this.#each(this.#living, patience, (worker) => tryEach(worker, resources));
     await this.#run(this.#now + 3 * network.longestLatency);
     const { keysOf = (resource: string) => [resource] } = this.#options.subject ?? theClient;
-    if (first) judgeLeftovers(masters, resources.flatMap(keysOf), findings);
+    if (first) judgeLeftovers(masters, all.flatMap(keysOf), findings);
     const lasting = longestPlace(masters);
     if (lasting > longestPatience) findings.violated("leftover", `a place in a queue lasts ${lasting} ms`);
     await this.#run(this.#now + 1.1 * Math.min(lasting, longestPatience) + 100);
@@ -225,11 +235,11 @@ class Run {
 
   /** Everyone is served: one after the other, without a minority of the masters, and beside waiters that are half cut off. */
   async #serve(resources: readonly string[], patience: number): Promise<void> {
-    const { findings, masters } = this.#cluster;
+    const { findings } = this.#cluster;
     for (const worker of this.#living) {
       await this.#each([worker], patience, () => lockEach(worker, resources, findings, "when all was well"));
     }
-    const spare = masters.slice(0, Math.floor((masters.length - 1) / 2));
+    const spare = this.#spare;
     const [first] = this.#living;
     if (first && spare.length > 0) {
       for (const { process } of spare) process.freeze(patience * 1000);
@@ -238,7 +248,33 @@ class Run {
       await this.#each([first], patience, () => lockEach(first, resources.slice(0, 1), findings, when));
       await this.#run(thaw + 3 * this.#plan.network.longestLatency);
     }
+    await this.#serveWhileWritesAreRefused(resources[0]!, patience);
     await this.#serveBesideHalfCut(resources[0]!, patience);
+  }
+
+  /** By a minority of the masters, for whatever reason; and by all of them, when their memory is full. */
+  async #serveWhileWritesAreRefused(resource: string, patience: number): Promise<void> {
+    const { findings, masters } = this.#cluster;
+    const [first] = this.#living;
+    if (!first) return;
+    const why = writeRefusals[this.#plan.seed % writeRefusals.length]!;
+    const endings = this.#spare.map((master) => master.refuseWrites(why));
+    const when = `while a minority of the masters refused to write (${why})`;
+    await this.#each([first], patience, () => lockEach(first, [resource], findings, when));
+    for (const end of endings) end();
+    if (this.#options.subject?.losesKeysWhileFull) return;
+    await this.#each([first], patience, async () => {
+      const lock = await lockForLong(first, resource);
+      if (!lock) return;
+      await extendWhileFull(first, lock, masters, findings);
+      await first.call("last release", 2 * patient.nodeTimeout, lock.release());
+    });
+  }
+
+  /** As many as may fail, and a quorum is left. */
+  get #spare(): readonly Master[] {
+    const { masters } = this.#cluster;
+    return masters.slice(0, Math.floor((masters.length - 1) / 2));
   }
 
   async #serveBesideHalfCut(resource: string, patience: number): Promise<void> {

@@ -10,12 +10,14 @@ const patienceInHeartbeats = 3;
 
 /** What those who wait can demand of the masters and of each other, by the settings of a plan. */
 export function termsOf(plan: Plan): WaitTerms {
-  const { settings, workload, clients, network } = plan;
+  const { settings, workload, clients, masters, network } = plan;
   const { ttl, queue = true, retryDelay, retryJitter } = settings;
   const { nodeTimeout } = new Bounds(settings);
   const patience = patienceInHeartbeats * heartbeatOf(ttl) + nodeTimeout;
   // A dead holder's keys run out, and so do the places of dead waiters behind it. Then the next asks again, or is told.
-  const longestIdle = 1.2 * ttl + patience + 4 * (nodeTimeout + retryDelay + retryJitter);
+  // Where somebody else listens to the inbox of a dead waiter, that one counts as alive: it is granted the key as well.
+  const listened = masters.some(({ listeners = [] }) => listeners.includes("channels")) ? 1.2 * ttl : 0;
+  const longestIdle = 1.2 * ttl + listened + patience + 4 * (nodeTimeout + retryDelay + retryJitter);
   // Who has forgotten is noticed by the first who asks there, and votes again when the quarantine is over.
   const quarantine = 1.2 * (settings.restartGuard?.maxTtl ?? 0);
   const calmAt = Math.max(plan.duration, calmFrom(plan)) + network.longestLatency + quarantine;

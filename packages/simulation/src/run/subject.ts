@@ -13,6 +13,8 @@ export interface Subject {
    * well.
    */
   readonly isUnbounded?: boolean;
+  /** It extends by writing the key anew, which full memory refuses: nothing is asked of it there. */
+  readonly losesKeysWhileFull?: boolean;
   /** How long its calls may take, where that is not what a lock's may. */
   readonly boundsFor?: (settings: LockSettings) => Bounds;
   /** The keys of a resource, where there are others than the one of its name. */
@@ -33,6 +35,8 @@ export interface SubjectClient {
   tryAcquire(resources: Resources, ttl: number, options?: AcquireOptions): Promise<SubjectLock | null>;
   using(resources: Resources, ttl: number, routine: Routine): Promise<void>;
   quit(): Promise<unknown>;
+  /** A handle on a lock that another client has detached; missing where locks cannot be given away. */
+  resume?(detached: unknown): SubjectLock;
   /** Of a master that failed to vote. */
   on?(event: "error", listener: (error: { readonly reason: string }) => void): unknown;
   /** With the clock watch: of a master whose clock is not as it was. */
@@ -55,6 +59,8 @@ export interface SubjectLock {
   remaining(): number;
   extend(ttl: number): Promise<unknown>;
   release(): Promise<{ readonly outcome: string }>;
+  /** Gives the lock away, as data that travels; missing where it cannot be given away. */
+  detach?(): Promise<unknown>;
 }
 
 /**

@@ -5,12 +5,22 @@ import type { Fencing } from "../checkers/fencing.ts";
 import type { Findings, Mark } from "../checkers/findings.ts";
 import type { Shares } from "../checkers/shares.ts";
 import type { Tenure, Tenures } from "../checkers/tenures.ts";
+import type { TokenOwners } from "../checkers/token-owners.ts";
 import type { Waits } from "../checkers/waits.ts";
 import type { Process } from "../engine/process.ts";
-import { type LockSettings, type Style, styles, type Task, type Workload } from "../plan/plan.ts";
+import {
+  type LockSettings,
+  resourcesOf,
+  type Style,
+  styles,
+  type Task,
+  type Workload,
+  weightOf,
+} from "../plan/plan.ts";
 import type { Random } from "../random.ts";
 import type { Bounds } from "./bounds.ts";
 import type { Moments } from "./moments.ts";
+import type { Parcel, Post, Receiver } from "./post.ts";
 import { type SubjectClient, type SubjectLock, tokenOf } from "./subject.ts";
 
 interface Checkers {
@@ -22,6 +32,7 @@ interface Checkers {
   readonly fencing: Fencing;
   readonly alarms: ClockAlarms;
   readonly calls: Calls;
+  readonly owners: TokenOwners;
 }
 
 export interface WorkerOptions {
@@ -35,17 +46,23 @@ export interface WorkerOptions {
   readonly workload: Workload;
   readonly checkers: Checkers;
   readonly moments: Moments;
+  /** Takes locks to other clients. */
+  readonly post: Post;
+  /** When it begins to use locks, ms by the timers of its process. */
+  readonly startsAt: number;
 }
 
 /** Looks at the lock and writes so often while it holds it. */
 const usualLooks = 4;
 
 /** What one client process does all day: takes locks, works under them, gives them up, in one style or another. */
-export class Worker {
+export class Worker implements Receiver {
   readonly #options: WorkerOptions;
   readonly bounds: Bounds;
   #isStopping = false;
   #isDone = false;
+  /** How many locks it goes on with that others have given away. */
+  #resumed = 0;
   /** When the lock of this cycle was asked for, or a little earlier; true time, us. */
   #askedAt = 0;
 
@@ -69,7 +86,7 @@ export class Worker {
 
   /** Nothing of it is under way any more. */
   get isDone(): boolean {
-    return this.#isDone || this.process.isDead;
+    return (this.#isDone && this.#resumed === 0) || this.process.isDead;
   }
 
   /** What is under way is finished, and nothing new begun. */
@@ -78,6 +95,9 @@ export class Worker {
   }
 
   async work(): Promise<void> {
+    const { redlock, post, startsAt } = this.#options;
+    if (redlock.resume) post.add(this);
+    if (startsAt > 0) await this.pause(startsAt);
     await this.performAll();
     this.#isDone = true;
   }
@@ -118,7 +138,8 @@ export class Worker {
   /** One use of a lock, from asking for it to giving it up. */
   async perform(task: Task): Promise<void> {
     const { redlock, settings, random, workload } = this.#options;
-    const resource = `resource-${task.resource}`;
+    const all = resourcesOf(task, workload);
+    const resource = all[0]!;
     this.#askedAt = this.process.now;
     this.#options.checkers.findings.attempts += 1;
     const { ttl } = settings;
@@ -129,10 +150,11 @@ export class Worker {
         const trying = redlock.tryAcquire(resource, ttl);
         return this.#hold((await this.call("tryAcquire", this.bounds.tryAcquire, trying)) ?? undefined, task);
       }
-      case "several": {
-        const all = [resource, `resource-${(task.resource + 1) % (workload.resources + 1)}`];
+      case "several":
         return this.#hold(await this.#waitFor(all, redlock.acquire(all, ttl)), task);
-      }
+      case "detach":
+        if (random.chance(0.3)) return this.#using(resource, task);
+        return this.#hold(await this.#waitFor([resource], redlock.acquire(resource, ttl)), task);
       case "abort": {
         const controller = new AbortController();
         this.process.setTimer(() => controller.abort(), random.exponential(ttl / 4));
@@ -158,13 +180,16 @@ export class Worker {
   async #hold(lock: SubjectLock | undefined, task: Task): Promise<void> {
     if (!lock) return;
     const tenure = this.#begin(lock);
-    const { tenures, findings } = this.#options.checkers;
     lock.signal?.addEventListener("abort", () => this.#told(tenure));
     await this.#work(tenure, task);
-    if (task.do === "abandon") {
-      await this.#outlive(lock);
-      return;
-    }
+    if (task.do === "abandon") return this.#outlive(lock);
+    if (task.do === "detach" && (await this.#giveAway(tenure))) return;
+    await this.#release(tenure);
+  }
+
+  async #release(tenure: Tenure): Promise<void> {
+    const { tenures, findings } = this.#options.checkers;
+    const { lock } = tenure;
     tenures.end(tenure);
     const releasing = lock.release();
     // PROTOCOL 14.5: over before the first byte of the release is sent, not when the masters have answered.
@@ -172,6 +197,51 @@ export class Worker {
     const result = await this.call("release", this.bounds.release, releasing);
     if (result?.outcome === "expired") findings.reached("expired at release");
     if (result?.outcome === "partial") findings.reached("partial release");
+  }
+
+  /** Whether it has been given away: not where it cannot be, or has run out. */
+  async #giveAway(tenure: Tenure): Promise<boolean> {
+    const { redlock, settings, checkers, post } = this.#options;
+    const { lock, askedAt } = tenure;
+    if (!lock.detach || !redlock.resume || lock.remaining() === 0) return false;
+    checkers.tenures.end(tenure);
+    const detaching = lock.detach();
+    // PROTOCOL 14.14: over at the call, as by a release.
+    if (lock.remaining() > 0)
+      checkers.findings.violated("belief", `${this.process.name} holds what it has given away`);
+    const detached = await this.call("detach", this.bounds.release, detaching);
+    if (detached === undefined) return true;
+    checkers.findings.reached("detached");
+    // It travels as text.
+    post.send({ detached: JSON.parse(JSON.stringify(detached)), askedAt }, settings.ttl / 20);
+    return true;
+  }
+
+  receive(parcel: Parcel): void {
+    this.#resumed += 1;
+    void this.#goOn(parcel).finally(() => {
+      this.#resumed -= 1;
+    });
+  }
+
+  /** Nothing remains of a lock that is resumed until its masters have extended it. */
+  async #goOn({ detached, askedAt }: Parcel): Promise<void> {
+    const { redlock, settings, checkers } = this.#options;
+    const lock = redlock.resume!(detached);
+    checkers.owners.giveTo(this.process, tokenOf(lock));
+    if (lock.remaining() > 0)
+      checkers.findings.violated("belief", `${this.process.name} holds what it has only been told of`);
+    const extended = await this.call("extend", this.bounds.extend, lock.extend(settings.ttl));
+    // (That very turn may have been stalled.)
+    if (!extended || lock.remaining() === 0) {
+      await this.call("release", this.bounds.release, lock.release());
+      return;
+    }
+    checkers.findings.reached("resumed");
+    const tenure = this.#begin(lock, askedAt);
+    lock.signal?.addEventListener("abort", () => this.#told(tenure));
+    await this.#work(tenure, { do: "acquire", resource: 0 });
+    await this.#release(tenure);
   }
 
   async #using(resource: string, task: Task): Promise<void> {
@@ -185,6 +255,7 @@ export class Worker {
       const tenure = this.#begin(lock);
       signal?.addEventListener("abort", () => this.#told(tenure));
       await this.#work(tenure, task);
+      if (task.do === "detach") await this.#giveAway(tenure);
       tenures.end(tenure);
       endRoutine();
     });
@@ -194,10 +265,12 @@ export class Worker {
     await this.call("using, after", this.bounds.release, using);
   }
 
-  #begin(lock: SubjectLock): Tenure {
+  /** `resumedFrom`: when the lock was asked for that somebody else has given away. */
+  #begin(lock: SubjectLock, resumedFrom?: number): Tenure {
     const { tenures, shares, waits, findings, fencing, alarms } = this.#options.checkers;
-    findings.reached("granted");
-    const tenure = tenures.begin(this.process, lock, this.#askedAt);
+    const isGranted = resumedFrom === undefined;
+    if (isGranted) findings.reached("granted");
+    const tenure = tenures.begin(this.process, lock, resumedFrom ?? this.#askedAt);
     shares.began(tenure);
     waits.held(tenure);
     alarms.granted(tenure);
@@ -206,7 +279,8 @@ export class Worker {
       findings.violated("expired", `${this.process.name} was given a lock that had expired`);
     }
     const { fencingToken, askedAt, beganAt } = tenure;
-    if (fencingToken !== undefined) {
+    // (Given away, a lock keeps its fencing token.)
+    if (fencingToken !== undefined && isGranted) {
       for (const resource of lock.resources) fencing.granted(resource, fencingToken, askedAt, beganAt);
     }
     this.#options.moments.granted(this.process, tokenOf(lock));
@@ -252,10 +326,10 @@ export class Worker {
 
   #pickStyle(): Style {
     const { random, workload } = this.#options;
-    const total = styles.reduce((sum, style) => sum + workload.styles[style], 0);
+    const total = styles.reduce((sum, style) => sum + weightOf(workload, style), 0);
     let left = random.fraction() * total;
     for (const style of styles) {
-      left -= workload.styles[style];
+      left -= weightOf(workload, style);
       if (left < 0) return style;
     }
     return "acquire";

@@ -1,7 +1,7 @@
 import type { ViolationKind } from "../checkers/findings.ts";
 import type { Latency } from "../network/latency.ts";
 import type { Fault, Targets } from "../plan/fault.ts";
-import { type Plan, styles } from "../plan/plan.ts";
+import { type Plan, styles, weightOf } from "../plan/plan.ts";
 import type { Outcome } from "../run/run-plan.ts";
 
 /** Plans that are simpler than `plan` in one respect, the boldest first. */
@@ -14,7 +14,9 @@ export const simplifications: readonly Simplification[] = [
   fewerResources,
   shorter,
   fewerStyles,
+  fewerAtOnce,
   idealClocks,
+  usualParties,
   plainNetwork,
   usualSettings,
   fewerTargets,
@@ -65,14 +67,34 @@ function* shorter(plan: Plan): Generator<Plan> {
 
 function* fewerStyles(plan: Plan): Generator<Plan> {
   const { workload } = plan;
-  const used = styles.filter((style) => workload.styles[style] > 0);
+  const used = styles.filter((style) => weightOf(workload, style) > 0);
   if (used.length === 1) return;
   for (const only of used) {
     const weights = Object.fromEntries(styles.map((style) => [style, style === only ? 1 : 0]));
-    yield { ...plan, workload: { ...workload, styles: weights as typeof workload.styles } };
+    yield { ...plan, workload: { ...workload, styles: weights } };
   }
   for (const gone of used)
     yield { ...plan, workload: { ...workload, styles: { ...workload.styles, [gone]: 0 } } };
+}
+
+/** Half as many resources in one lock, and one user of locks in each process. */
+function* fewerAtOnce(plan: Plan): Generator<Plan> {
+  const { several = 2, parallel = 1, ...workload } = plan.workload;
+  const together = several === 2 ? {} : { several };
+  const beside = parallel === 1 ? {} : { parallel };
+  const fewer = Math.max(2, Math.floor(several / 2));
+  if (several > 2) yield { ...plan, workload: { ...workload, ...beside, several: fewer } };
+  if (parallel > 1) yield { ...plan, workload: { ...workload, ...together } };
+}
+
+/** Nobody else listens, everybody may do everything, and nobody comes late or is foreign. */
+function* usualParties(plan: Plan): Generator<Plan> {
+  for (const [index, { forbids, listeners, ...usual }] of plan.masters.entries()) {
+    if (forbids || listeners) yield { ...plan, masters: plan.masters.with(index, usual) };
+  }
+  for (const [index, { isForeign, startsAt, ...usual }] of plan.clients.entries()) {
+    if (isForeign || startsAt !== undefined) yield { ...plan, clients: plan.clients.with(index, usual) };
+  }
 }
 
 function* idealClocks(plan: Plan): Generator<Plan> {

@@ -1,7 +1,7 @@
 import type { TraceValue } from "../engine/trace.ts";
 import { tellFault } from "../pictures/fault-words.ts";
 import type { Fault } from "../plan/fault.ts";
-import { type Plan, styles } from "../plan/plan.ts";
+import { type Plan, styles, weightOf } from "../plan/plan.ts";
 import { type RunOptions, runPlan } from "../run/run-plan.ts";
 import { mostTelling } from "./telling.ts";
 
@@ -19,7 +19,7 @@ export async function tell(
 }
 
 function cast({ masters, clients, settings, workload, network }: Plan): string[] {
-  const used = styles.filter((style) => workload.styles[style] > 0);
+  const used = styles.filter((style) => weightOf(workload, style) > 0);
   const does = workload.script ? "by a script" : `by ${used.join(", ")}`;
   const { ttl, driftFactor } = settings;
   const off = [
