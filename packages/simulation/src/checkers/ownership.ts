@@ -101,7 +101,7 @@ export class Ownership implements MasterListener {
     // What nobody was told of is given to the next.
     const isUnheard = this.#pushed.some(({ token, listeners }) => listeners === 0 && token === before);
     if (isUnheard) return;
-    if (owner === sender) this.#changed.push(before);
+    if (owner === sender || this.#owners.hasReceived(sender, before)) this.#changed.push(before);
     else if (owner !== undefined && !isOfOne(before, entry?.value)) {
       const deed = entry === undefined ? "deleted" : "overwrote";
       this.#violated(`${sender.name} ${deed} the vote of ${owner.name} for "${key}"`);

@@ -8,6 +8,8 @@ export class TokenOwners {
   /** Of those who have had a place in a queue. */
   readonly #byWaiter = new Map<string, Process>();
   readonly #byToken = new Map<string, Process>();
+  /** To whom the lock of a stay was given. */
+  readonly #received = new Map<string, Process>();
 
   /** Whoever writes a token first has drawn it, unless it is one of a waiter's. */
   see({ key, entry }: Write, sender: Process): void {
@@ -20,6 +22,12 @@ export class TokenOwners {
   /** Its lock was given away. (What has the token of an earlier round of the same waiter is still the giver's to remove.) */
   giveTo(receiver: Process, token: string): void {
     this.#byToken.set(token, receiver);
+    this.#received.set(waiterOf(token), receiver);
+  }
+
+  /** Whether a lock of the same stay was given to `client`: its release also removes votes of earlier rounds (PROTOCOL 14.3). */
+  hasReceived(client: Process, token: string): boolean {
+    return this.#received.get(waiterOf(token)) === client;
   }
 
   of(token: string): Process | undefined {
