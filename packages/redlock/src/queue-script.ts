@@ -160,12 +160,18 @@ end
 export const enrol = `
 local function enrol(first, last, token, ttl, ticket, patience, proposal, inbox)
   local waiter, round = string.match(token, "^(.+)%.(%d+)$")
-  local lines, isTaken, blocked = {}, {}, nil
+  local lines, isTaken, blocked, isHeld = {}, {}, nil, false
   for index = first, last do
     local owner = ownerOf(KEYS[index])
+    isHeld = isHeld or owner == token
     lines[index] = queueOf(KEYS[index])
     isTaken[index] = owner and not isMine(owner, token)
     if isTaken[index] then blocked = blocked or index end
+  end
+  -- A hold that was given away has this key: an entry that comes late gives nothing of it to others (PROTOCOL 14.14).
+  if isHeld then
+    for index = first, last do forget(KEYS[index], waiter) end
+    return claim(first, last, token, ttl, false)
   end
   local waited = 0
   for index = first, blocked and first - 1 or last do waited = waited + call("EXISTS", lines[index]) end

@@ -72,6 +72,9 @@ export const allMarks = [
 /** Those that only a client whose locks can be given away can reach. */
 export const detachMarks = ["detached", "resumed"] as const;
 
+/** Those that only a client that is switched to another database can reach. */
+const databaseMarks = ["locked elsewhere"] as const;
+
 /** Those that only a client with fencing tokens can reach. */
 export const fencingMarks = ["fence rejected"] as const;
 
@@ -79,6 +82,7 @@ export const fencingMarks = ["fence rejected"] as const;
 export const watchMarks = ["step told", "granted without who stepped"] as const;
 
 export type Mark =
+  | (typeof databaseMarks)[number]
   | (typeof allMarks)[number]
   | (typeof detachMarks)[number]
   | (typeof fencingMarks)[number]

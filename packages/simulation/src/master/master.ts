@@ -75,6 +75,9 @@ export class Master {
   #isUp = true;
   #incarnation = 1;
   #found: Map<string, Entry> = new Map();
+  /** The other databases, until it restarts: no lock of the plan is in them. */
+  readonly #others = new Map<number, Keyspace>();
+  #isElsewhere = false;
 
   constructor(kernel: Kernel, process: Process, persistence: Persistence, options: MasterOptions = {}) {
     const { phase = 0, longestLag = 0, forbids = [], listeners: foreign = [] } = options;
@@ -87,7 +90,7 @@ export class Master {
     const publish = (channel: string, message: string): number => {
       if (forbids.includes("PUBLISH")) throw forbidden("publish");
       const listeners = this.channels.publish(channel, message);
-      this.#listener?.published(message, listeners);
+      if (!this.#isElsewhere) this.#listener?.published(message, listeners);
       return listeners;
     };
     const listeners = (channel: string): number => {
@@ -150,6 +153,19 @@ export class Master {
   execute(command: string, args: readonly (string | number)[], sender?: Process): Reply | ReplyError {
     const reply = this.#execute(command, args, sender);
     if (sender) this.#listener?.ran(command, args, reply, sender);
+    return reply;
+  }
+
+  /** The same in another database, which no checker looks at. */
+  executeIn(database: number, command: string, args: readonly (string | number)[]): Reply | ReplyError {
+    const own = this.#model.keyspace;
+    const other = this.#others.get(database) ?? new Keyspace();
+    this.#others.set(database, other);
+    this.#model.replaceKeyspace(other);
+    this.#isElsewhere = true;
+    const reply = this.#execute(command, args);
+    this.#isElsewhere = false;
+    this.#model.replaceKeyspace(own);
     return reply;
   }
 
@@ -239,6 +255,7 @@ export class Master {
     this.#durability.restartWith(state, this.#kernel.now);
     this.#incarnation += 1;
     this.#isUp = true;
+    this.#others.clear();
     this.#model.restart(this.#keyspaceOf(state), this.#runId);
     this.#letForeignersListen();
     this.process.record("comes up");

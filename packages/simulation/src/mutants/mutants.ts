@@ -150,9 +150,63 @@ function isOfOneWaiter(owner: string | null, token: string): boolean {
   return own !== undefined && own.waiter === asked?.waiter;
 }
 
+/** What is wrong with locks that are switched to another database, given away, or renewed (PROTOCOL 14.2, 14.14, 14.18). */
+const holdMutants: readonly Mutant[] = [
+  {
+    name: "a lease is repaired in another database than its votes are in",
+    edits: [
+      {
+        file: "placement.ts",
+        line:
+          "this.#whyLeft ??= why;\n" +
+          "    this.#nodes = this.#nodes.map((other) => (other === node ? old : other));",
+        instead: "void [why, node, old];",
+      },
+      {
+        file: "placement.ts",
+        line: "for (const lease of [...this.#leases]) if (lease.placement !== this.#current) lease.lose(why);",
+        instead: "",
+      },
+    ],
+  },
+  {
+    name: "a giver takes back what it is handed under the token that it gave away",
+    edits: [{ file: "waiting-line.ts", line: "if (lease.isDetached)", instead: "if (false)" }],
+  },
+  {
+    name: "a queue entry that comes late gives away what a detached hold has",
+    edits: [
+      {
+        file: "queue-script.ts",
+        line: "isHeld = isHeld or owner == token",
+        instead: "",
+      },
+    ],
+    rules: { heldStay: false },
+  },
+  {
+    name: "a lease is renewed by setting its key anew",
+    edits: [
+      {
+        file: "scripts.ts",
+        line: 'if left >= 0 and (isShort or isOther) then call("PEXPIRE", KEYS[index], lives) end',
+        instead:
+          'if left >= 0 and (isShort or isOther) then call("SET", KEYS[index], token, "PX", lives) end',
+      },
+      {
+        file: "scripts.ts",
+        line: 'local isThere = call("PEXPIRE", KEYS[1], ttl) == 1',
+        instead: "local isThere = false",
+      },
+    ],
+    rules: { renewsBySet: true },
+  },
+];
+
 /** Each must be found by the harness; one that survives is a failing test. */
 export const mutants: readonly Mutant[] = [
   ...queueMutants,
+  ...holdMutants,
   ...fencingMutants,
   {
     name: "half of the masters are a quorum",

@@ -17,6 +17,7 @@ interface Request {
   readonly number: number;
   readonly command: string;
   readonly args: readonly (string | number)[];
+  readonly database: number;
   readonly resolve: (reply: unknown) => void;
   readonly reject: (error: Error) => void;
   readonly sentAt: number;
@@ -72,6 +73,9 @@ export class SimulatedConnection implements Connection {
   #subscription: SimulatedSubscription | undefined;
   readonly obstacle: string = "the connection was lost";
   readonly #readyListeners = new Set<() => void>();
+  /** As a client keeps them: those who have to hear of it are kept elsewhere. */
+  readonly #moveListeners: Array<(why: string, old: Connection) => void> = [];
+  #database = 0;
   #state: "first" | "ready" | "lost" | "closed" = "first";
   #first: { readonly promise: Promise<void>; readonly resolve: () => void };
   /** Changes with each connection: what belongs to an older one is void. */
@@ -106,11 +110,36 @@ export class SimulatedConnection implements Connection {
     return this.#state === "ready";
   }
 
+  get database(): number {
+    return this.#database;
+  }
+
+  onMove(listener: (why: string, old: Connection) => void): void {
+    this.#moveListeners.push(listener);
+  }
+
+  /** The client's user switches it to another database. What was sent before is for the one that is left. */
+  select(database: number): void {
+    this.#tellClient(() => {
+      const left = this.#database;
+      if (this.#state === "closed" || database === left) return;
+      this.#database = database;
+      this.#kernel.trace.add(this.#kernel.now, this.#options.client.name, "selects", this.name, database);
+      const why = `switched from database ${left} to ${database}`;
+      const old = new LeftConnection(this, why, (command, args) => this.#sendTo(left, command, args));
+      for (const listener of this.#moveListeners) listener(why, old);
+    }, shortestDelay);
+  }
+
   connectFirst(): Promise<void> | undefined {
     return this.#state === "first" ? this.#first.promise : undefined;
   }
 
   send(command: string, args: readonly (string | number)[]): Promise<unknown> {
+    return this.#sendTo(this.#database, command, args);
+  }
+
+  #sendTo(database: number, command: string, args: readonly (string | number)[]): Promise<unknown> {
     if (this.#state !== "ready") return Promise.reject(new ConnectionError("not connected"));
     const { client, master, requests } = this.#options;
     this.#sent += 1;
@@ -125,6 +154,7 @@ export class SimulatedConnection implements Connection {
         number,
         command,
         args,
+        database,
         resolve,
         reject,
         sentAt,
@@ -203,14 +233,20 @@ export class SimulatedConnection implements Connection {
     request.hasArrived = true;
     master.process.deliver(() => {
       if (!master.isUp || master.incarnation !== incarnation) return;
-      const reply = master.execute(request.command, request.args, this.#options.client);
+      const reply = this.#execute(request);
       const { now, trace } = this.#kernel;
       const { number, command } = request;
       trace.add(now, master.name, "runs", this.#options.client.name, number, command, textOf(reply));
-      this.#witness.executed(request.command, request.args, reply, now - request.sentAt);
+      if (request.database === 0)
+        this.#witness.executed(request.command, request.args, reply, now - request.sentAt);
       if (request.generation === this.#generation) this.#reply(request, reply, master.steps.by);
       else this.#witness.replyLost(request.command);
     });
+  }
+
+  #execute({ command, args, database }: Request): unknown {
+    const { master, client } = this.#options;
+    return database === 0 ? master.execute(command, args, client) : master.executeIn(database, command, args);
   }
 
   #reply(request: Request, reply: unknown, steppedBy: number): void {
@@ -298,6 +334,45 @@ export class SimulatedConnection implements Connection {
   #tellClient(act: () => void, delay: number): void {
     this.#kernel.engine.schedule(() => this.#options.client.deliver(act), delay);
   }
+}
+
+/** The way to a database that was left: over the same connection, in the same order. */
+class LeftConnection implements Connection {
+  readonly name: string;
+  readonly client: object;
+  readonly obstacle: string;
+  readonly send: Connection["send"];
+  readonly #current: SimulatedConnection;
+
+  constructor(current: SimulatedConnection, why: string, send: Connection["send"]) {
+    this.name = current.name;
+    this.client = current.client;
+    this.obstacle = why;
+    this.send = send;
+    this.#current = current;
+  }
+
+  get isReady(): boolean {
+    return this.#current.isReady;
+  }
+
+  connectFirst(): undefined {
+    return undefined;
+  }
+
+  isReply(error: unknown): error is Error {
+    return this.#current.isReply(error);
+  }
+
+  onReady(): () => void {
+    return () => {};
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  disconnect(): void {}
 }
 
 function deferred(): { promise: Promise<void>; resolve: () => void } {

@@ -116,6 +116,8 @@ function drawKind(scale: Scale, kind: FaultName): FaultKind {
       return { kind, masters, why: random.pick(writeRefusals), duration };
     case "promote":
       return { kind, masters: [oneOf(random, scale.masters)], lag: Math.round(random.logUniform(1, ttl)) };
+    case "select":
+      return { kind, clients, masters, duration };
     case "kill":
       return { kind, clients: [oneOf(random, scale.clients)] };
   }

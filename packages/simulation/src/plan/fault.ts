@@ -70,6 +70,13 @@ export type FaultKind =
     }
   /** Replaced at once by a replica that lacks the last `lag` ms of writes. */
   | { readonly kind: "promote"; readonly masters: Targets; readonly lag: number }
+  /** Their connections lead to another database, where nothing of the plan is locked; then back to the first. */
+  | {
+      readonly kind: "select";
+      readonly clients: Targets;
+      readonly masters: Targets;
+      readonly duration: number;
+    }
   /** The client process ends, whatever it holds. */
   | { readonly kind: "kill"; readonly clients: Targets };
 

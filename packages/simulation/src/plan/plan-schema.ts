@@ -121,6 +121,7 @@ function faultsWith(when: typeof at | typeof on) {
       duration: positive,
     }),
     v.strictObject({ kind: v.literal("promote"), ...masters, lag: span }),
+    v.strictObject({ kind: v.literal("select"), ...both, duration: positive }),
     v.strictObject({ kind: v.literal("kill"), ...clients }),
   ]);
 }

@@ -239,7 +239,15 @@ function planFrom(seed: number, random: Random, model: Model, given: Partial<Giv
   const clocked =
     model.hasExtremeRates && random.chance(rarely) ? withWorstClocks(plan, Math.floor(scale.rate)) : plan;
   if (given.settings) return clocked;
-  return withFencing(withWaiting(clocked, random.stream("waiting")), random.stream("fencing"));
+  const waiting = withWaiting(clocked, random.stream("waiting"));
+  return withFencing(withSelects(waiting, scale, random.stream("database")), random.stream("fencing"));
+}
+
+/** In one of eight a client is switched to another database, while it holds something or waits. */
+function withSelects(plan: Plan, scale: Scale, random: Random): Plan {
+  if (!random.chance(1 / 8)) return plan;
+  const draw = (): Fault => drawFault({ ...scale, random, kinds: ["select"] });
+  return { ...plan, faults: [...plan.faults, ...Array.from({ length: random.integer(1, 4) }, draw)] };
 }
 
 /** Every other one. */

@@ -79,6 +79,12 @@ export class Cluster {
     );
   }
 
+  /** Whether it would lock in another database than the others do, on any master. */
+  isElsewhere(client: Process): boolean {
+    const row = this.links[this.clients.indexOf(client)]!;
+    return row.some(({ commands }) => commands.connection.database !== 0);
+  }
+
   #process(name: string, isAsynchronous: boolean, clock: ClockPlan, timerLateness: number): Process {
     const random = this.#random.stream(name);
     const wall = start + clock.offset;

@@ -83,6 +83,9 @@ function happen(cluster: Cluster, fault: Fault, place: Place | undefined, listen
     case "slow":
       for (const link of linksBetween(cluster, clients, masters)) disturb(cluster, link, fault);
       return;
+    case "select":
+      for (const link of linksBetween(cluster, clients, masters)) select(cluster, link, fault.duration);
+      return;
     case "kill":
       for (const client of clients) {
         client.kill();
@@ -134,6 +137,12 @@ function disturb({ kernel }: Cluster, link: Link, fault: LinkFault): void {
     if (fault.ending === "reset") for (const { connection } of wires) connection.reset("lost");
     for (const way of cut) way.heal();
   }, microseconds(fault.duration));
+}
+
+/** To another database than that of the plan's locks, and back. */
+function select({ kernel }: Cluster, { commands: { connection } }: Link, duration: number): void {
+  connection.select(1);
+  kernel.engine.schedule(() => connection.select(0), microseconds(duration));
 }
 
 /**

@@ -141,12 +141,13 @@ class Run {
       const connections = this.#cluster.links[index]!.map(({ commands }) => commands.connection);
       const redlock = itsSubject.create(connections, process, settings);
       redlock.on?.("error", ({ reason }) => {
-        if (reason === "UNCERTAIN_FLOOR") checkers.fencing.stop();
+        if (reason === "UNCERTAIN_FLOOR" && !this.#cluster.isElsewhere(process)) checkers.fencing.stop();
       });
       this.#alarms.listenTo(process, redlock);
       const workerOptions = {
         process,
         redlock,
+        isElsewhere: () => this.#cluster.isElsewhere(process),
         isBounded: itsSubject.isUnbounded !== true,
         bounds: itsSubject.boundsFor?.(settings) ?? new Bounds(settings),
         settings,

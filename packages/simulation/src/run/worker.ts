@@ -38,6 +38,8 @@ interface Checkers {
 export interface WorkerOptions {
   readonly process: Process;
   readonly redlock: SubjectClient;
+  /** Whether what it locks now is in another database than what the others lock. */
+  readonly isElsewhere: () => boolean;
   /** Its calls are to settle within their own time-outs. */
   readonly isBounded: boolean;
   readonly bounds: Bounds;
@@ -178,13 +180,21 @@ export class Worker implements Receiver {
   }
 
   async #hold(lock: SubjectLock | undefined, task: Task): Promise<void> {
-    if (!lock) return;
+    if (!lock || (await this.#givesBackElsewhere(lock))) return;
     const tenure = this.#begin(lock);
     lock.signal?.addEventListener("abort", () => this.#told(tenure));
     await this.#work(tenure, task);
     if (task.do === "abandon") return this.#outlive(lock);
     if (task.do === "detach" && (await this.#giveAway(tenure))) return;
     await this.#release(tenure);
+  }
+
+  /** A lock in another database protects nothing of the plan's. */
+  async #givesBackElsewhere(lock: SubjectLock): Promise<boolean> {
+    if (!this.#options.isElsewhere()) return false;
+    this.#options.checkers.findings.reached("locked elsewhere");
+    await this.call("release", this.bounds.release, lock.release());
+    return true;
   }
 
   async #release(tenure: Tenure): Promise<void> {
@@ -233,7 +243,7 @@ export class Worker implements Receiver {
       checkers.findings.violated("belief", `${this.process.name} holds what it has only been told of`);
     const extended = await this.call("extend", this.bounds.extend, lock.extend(settings.ttl));
     // (That very turn may have been stalled.)
-    if (!extended || lock.remaining() === 0) {
+    if (!extended || lock.remaining() === 0 || this.#options.isElsewhere()) {
       await this.call("release", this.bounds.release, lock.release());
       return;
     }
@@ -252,6 +262,7 @@ export class Worker implements Receiver {
       endRoutine = resolve;
     });
     const using = redlock.using(resource, settings.ttl, async (signal, lock) => {
+      if (this.#options.isElsewhere()) return endRoutine();
       const tenure = this.#begin(lock);
       signal?.addEventListener("abort", () => this.#told(tenure));
       await this.#work(tenure, task);

@@ -21,7 +21,7 @@ export function ownerOf(call: Call, key: string): string | null {
 
 /** `claim` in the scripts, of all `keys`. */
 export function claim(
-  { isMine, isShort, isSet }: Rules,
+  { isMine, isShort, isSet, renewsBySet }: Rules,
   call: Call,
   keys: readonly string[],
   token: string,
@@ -42,7 +42,9 @@ export function claim(
     const isRenewed = left !== -1 && isShort(left, least);
     const isOther = owners[index] !== token || left === -2;
     const lives = isRenewed ? ttl : String(left);
-    if (left >= 0 && (isRenewed || isOther) && isSet) call("PEXPIRE", key, lives);
+    const isDue = left >= 0 && (isRenewed || isOther) && isSet;
+    if (isDue && renewsBySet) call("SET", key, token, "PX", lives);
+    else if (isDue) call("PEXPIRE", key, lives);
     if (isOther && left === -1) call("SET", key, token);
     else if (isOther) call("SET", key, token, "PX", lives);
     if (isRenewed) left = Number(least);

@@ -56,6 +56,10 @@ export class Queue {
 
   enrol(keys: readonly string[], enrolment: Enrolment): Reply {
     const { token, ttl } = enrolment;
+    if (this.#rules.heldStay && keys.some((key) => ownerOf(this.#call, key) === token)) {
+      for (const key of keys) this.#forget(key, roundOf(token)?.waiter ?? "");
+      return claim(this.#rules, this.#call, keys, token, ttl, { create: false });
+    }
     const isTaken = keys.map((key) => !this.#isFreeFor(token, key));
     const blocked = isTaken.indexOf(true);
     if (blocked < 0 && keys.map((key) => this.#call("EXISTS", queueOf(key))).every((waits) => waits === 0))

@@ -8,10 +8,14 @@ export interface Rules {
   readonly isShort: (left: number, least: number | undefined) => boolean;
   /** Whether such a key is really renewed, which all it says depends on. */
   readonly isSet: boolean;
+  /** Whether a key that lives is renewed by SET, which a full master refuses. */
+  readonly renewsBySet: boolean;
   /** Whether a waiter is told that it has been given its keys, where so many have heard it. */
   readonly isHeard: (listeners: number) => boolean;
   /** Whether somebody who has been granted what it waited for leaves the queue. */
   readonly grantedLeave: boolean;
+  /** Whether an entry that comes late leaves a key alone that a hold of its own round has. */
+  readonly heldStay: boolean;
   /** Whether a waiter is told before the key is set. */
   readonly pushesFirst: boolean;
   /** Whether a refused claim gives back what it was given before. */
@@ -47,8 +51,10 @@ export const rules: Rules = {
   isMine,
   isShort: isLess,
   isSet: true,
+  renewsBySet: false,
   isHeard: (listeners) => listeners > 0,
   grantedLeave: true,
+  heldStay: true,
   pushesFirst: false,
   refusedYield: true,
   writesBackAnyway: false,
