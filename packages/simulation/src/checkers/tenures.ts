@@ -193,8 +193,7 @@ export class Tenures {
   #watch(tenure: Tenure): void {
     const { process, lock } = tenure;
     // Made now: without it nobody waits to be told. Some libraries have none to make.
-    const { signal } = lock;
-    if (!signal) return;
+    if (!lock.signal) return;
     const grace = 2 + 20 * process.timerLateness;
     const wait = process.clocks.untilMonotonic(this.#kernel.now, tenure.toldBy + grace);
     const delay = Number.isFinite(wait) ? Math.max(1, Math.ceil(wait)) : tellingPatience;
@@ -205,7 +204,8 @@ export class Tenures {
       const early = process.clocks.monotonicAt(this.#kernel.now) < tenure.toldBy + grace;
       if (early || awake < tellingPatience) return this.#watchAgain(tenure);
       process.deliver(() => {
-        if (tenure.isOver || signal.aborted) return;
+        // (Not by the signal itself: one that is asked looks at the clocks, and tells itself. Who is told gives up.)
+        if (tenure.isOver) return;
         // Also where its wall clock has leapt since it was extended: as long as the keys last it may be told of that.
         // (Seen on the masters alone: a lock that is asked tells itself.)
         const last = Math.max(...lock.resources.map((resource) => this.#freeIn(lock, resource)));
