@@ -30,6 +30,8 @@ export interface OpenOptions extends RedlockOptions {
   /** The masters to use. Default: all. */
   readonly on?: readonly Pick<Master, "host" | "port">[];
   readonly client?: RedisOptions;
+  /** Of another version of ioredis. */
+  readonly Client?: typeof Redis;
   /** `false`: the masters are asked without scripts. */
   readonly scripts?: boolean;
 }
@@ -83,13 +85,19 @@ export class Fleet {
   }
 
   open(options: OpenOptions = {}): Opened {
-    const { on = this.masters, client: clientOptions = {}, scripts = true, ...redlockOptions } = options;
-    const clients = on.map(({ host, port }) => new Redis(port, host, clientOptions as object));
+    const {
+      on = this.masters,
+      client: clientOptions = {},
+      Client = Redis,
+      scripts = true,
+      ...rest
+    } = options;
+    const clients = on.map(({ host, port }) => new Client(port, host, clientOptions as object));
     // Without a listener ioredis prints what some tests are about.
     for (const client of clients) client.on("error", () => {});
     const redlock = new Redlock(scripts ? clients : withoutScripts(clients), {
       nodeTimeout: patience,
-      ...redlockOptions,
+      ...rest,
     });
     const errors: NodeError[] = [];
     redlock.on("error", (error) => errors.push(error));

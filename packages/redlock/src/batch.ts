@@ -133,6 +133,7 @@ export class Batch {
     } else {
       const words = operations.flatMap((operation) => operation.words);
       const fault = failed(this.#name, error, isReply, words);
+      if (isReply) this.#complain(fault);
       for (const operation of operations) operation.settle(fault);
     }
   }
@@ -156,8 +157,15 @@ export class Batch {
 
   #read(operation: Operation, reply: unknown): void {
     const error = errorIn(reply);
-    if (error !== undefined) operation.settle(failed(this.#name, error, true, operation.words));
-    else operation.settle(answerIn(operation, reply) ?? unexpected(this.#name, reply));
+    if (error !== undefined) {
+      const fault = failed(this.#name, error, true, operation.words);
+      this.#complain(fault);
+      operation.settle(fault);
+    } else operation.settle(answerIn(operation, reply) ?? unexpected(this.#name, reply));
+  }
+
+  #complain({ error }: Fault): void {
+    if (this.#origin.stands(this)) this.#origin.connection.complain?.(error.error);
   }
 
   #close(): void {

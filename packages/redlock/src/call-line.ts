@@ -112,6 +112,9 @@ export class CallLine {
 
   #faultOf(error: unknown, { tokens }: Waiting): Fault {
     if (error instanceof UnexpectedReply) return unexpected(this.#connection.name, error.reply);
-    return failed(this.#connection.name, error, this.#connection.isReply(error), tokens);
+    const isReply = this.#connection.isReply(error);
+    const fault = failed(this.#connection.name, error, isReply, tokens);
+    if (isReply) this.#connection.complain?.(fault.error.error);
+    return fault;
   }
 }

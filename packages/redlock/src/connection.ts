@@ -15,6 +15,11 @@ export interface Connection {
   connectFirst(): Promise<void> | undefined;
   /** Sends at once. Resolves to the reply, rejects with the master's error or the connection's. */
   send(command: string, args: readonly (string | number)[]): Promise<unknown>;
+  /**
+   * The master has answered with this error. Where it says that the server is the wrong one, or the user's client would
+   * connect again because of it, the connection is replaced; nothing is sent again.
+   */
+  complain?(error: Error): void;
   /** Whether a rejection is the master's own answer (an error reply) and not the connection's failure. */
   isReply(error: unknown): error is Error;
   /** Why these resources cannot be locked here, or not together: see {@link LockNode.refuses}. Or nothing. */

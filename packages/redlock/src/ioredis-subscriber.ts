@@ -1,20 +1,26 @@
-import { outside } from "./async-context.ts";
+import type { Duplicate, OwnClient } from "./ioredis-duplicate.ts";
+import type { Runtime, Timer } from "./runtime.ts";
 
 /** A client that listens, made for that alone. */
-export interface SubscribingClient {
-  readonly status: string;
-  connect(): Promise<unknown>;
-  disconnect(): void;
+export interface SubscribingClient extends OwnClient {
   ping(message: string): Promise<unknown>;
   subscribe(channel: string): Promise<unknown>;
   unsubscribe(channel: string): Promise<unknown>;
-  on(event: string, listener: (...args: string[]) => void): unknown;
 }
+
+type SubscriberRuntime = Pick<Runtime, "setTimer" | "monotonic">;
+type Subscriber = Pick<Duplicate<SubscribingClient>, "client" | "connect" | "cut" | "end">;
 
 interface Subscription {
   readonly hear: (message: string) => void;
   readonly changed: (isListening: boolean, error?: unknown) => void;
 }
+
+/**
+ * A subscriber hears nothing for as long as nobody publishes, and cannot tell that from a connection that leads nowhere.
+ * So it asks after so long, ms. Where the answer does not come within the same time, the connection is replaced.
+ */
+const askedEvery = 10_000;
 
 /**
  * The connection on which one hears what is published, since one that listens can do little else. Made when first
@@ -24,66 +30,106 @@ interface Subscription {
  * so subscriptions are kept by those who made them, and end when they are gone.
  */
 export class IoredisSubscriber {
-  readonly #makeClient: () => SubscribingClient | undefined;
+  readonly #make: () => Subscriber | undefined;
+  readonly #runtime: SubscriberRuntime;
   readonly #subscriptions = new Map<string, WeakRef<Subscription>>();
   readonly #gone = new FinalizationRegistry<string>((channel) => this.#unsubscribe(channel));
-  #client: SubscribingClient | undefined;
+  #current: Subscriber | undefined;
+  /** When it was ready, by the monotonic clock. */
+  #readyAt = 0;
+  /** To ask whether the master is still there. */
+  #timer: Timer | undefined;
 
-  /** `makeClient`: none where the user's client has ended; see {@link reopen}. */
-  constructor(makeClient: () => SubscribingClient | undefined) {
-    this.#makeClient = makeClient;
+  /** `make`: none where the user's client has ended; see {@link reopen}. */
+  constructor(make: () => Subscriber | undefined, runtime: SubscriberRuntime) {
+    this.#make = make;
+    this.#runtime = runtime;
   }
 
   subscribe(channel: string, subscription: Subscription): void {
     this.#subscriptions.set(channel, new WeakRef(subscription));
     this.#gone.register(subscription, channel);
-    if (this.#client?.status === "ready") void this.#ask(this.#client, channel, subscription);
+    const { client } = this.#current ?? {};
+    if (client?.status === "ready") void this.#ask(client, channel, subscription);
     else this.reopen();
   }
 
-  /** The user's client is back: so is this one, where it was used. */
-  reopen(): void {
-    const isOver = !this.#client || this.#client.status === "end";
-    if (this.#subscriptions.size > 0 && isOver) this.#open();
+  /**
+   * The connection that carries commands is back: so is this one, where it was used. One that stands since before that
+   * one was lost, at `lostAt`, may lead to the server before, or nowhere: it is replaced.
+   */
+  reopen(lostAt: number = Number.NEGATIVE_INFINITY): void {
+    const { client } = this.#current ?? {};
+    const isOver = !client || client.status === "end";
+    if (isOver && this.#subscriptions.size > 0) this.#open();
+    else if (client?.status === "ready" && this.#readyAt <= lostAt) this.#current?.cut();
   }
 
   /** For as long as it is not opened again. */
   end(): void {
-    const client = this.#client;
-    this.#client = undefined;
-    if (client && client.status !== "end") outside(() => client.disconnect());
+    const current = this.#current;
+    this.#current = undefined;
+    this.#timer?.cancel();
+    current?.end();
     this.#tell(false);
   }
 
   #open(): void {
-    const client = this.#makeClient();
-    this.#client = client;
-    if (!client) {
+    const current = this.#make();
+    this.#current = current;
+    if (!current) {
       this.#tell(false);
       return;
     }
+    const { client } = current;
     client.on("ready", () => {
       for (const [channel, kept] of this.#subscriptions) {
         const subscription = kept.deref();
         if (subscription) void this.#ask(client, channel, subscription);
       }
+      if (current !== this.#current) return;
+      this.#readyAt = this.#runtime.monotonic();
+      this.#watch(current);
     });
     client.on("close", () => {
-      if (client === this.#client) this.#tell(false);
+      if (current !== this.#current) return;
+      this.#timer?.cancel();
+      this.#tell(false);
     });
-    client.on("message", (channel, message) => this.#subscriptions.get(channel)?.deref()?.hear(message));
+    client.on("message", (channel: string, message: string) =>
+      this.#subscriptions.get(channel)?.deref()?.hear(message),
+    );
     // Without a listener ioredis prints it. The first connection, which does the work, tells what is wrong.
     client.on("error", () => {});
-    outside(() => client.connect()).catch(() => {});
+    current.connect().catch(() => {});
+  }
+
+  /** Whatever it answers, it is there. */
+  #watch(current: Subscriber): void {
+    this.#timer?.cancel();
+    this.#timer = this.#runtime.setTimer(() => {
+      let isAnswered = false;
+      const answered = (): void => {
+        isAnswered = true;
+      };
+      current.client.ping("still there?").then(answered, answered);
+      this.#timer = this.#runtime.setTimer(() => {
+        if (isAnswered) this.#watch(current);
+        else current.cut();
+      }, askedEvery);
+      this.#timer.unref();
+    }, askedEvery);
+    this.#timer.unref();
   }
 
   async #ask(client: SubscribingClient, channel: string, { changed }: Subscription): Promise<void> {
+    const isCurrent = (): boolean => client === this.#current?.client;
     try {
       const isHeard = await isOfSense(client, channel);
       if (isHeard) await client.subscribe(channel);
-      if (client === this.#client && client.status === "ready") changed(isHeard);
+      if (isCurrent() && client.status === "ready") changed(isHeard);
     } catch (error) {
-      if (client !== this.#client) return;
+      if (!isCurrent()) return;
       // Only the master's own word is a reason; that the connection was lost has been told.
       const isReply = error instanceof Error && error.name === "ReplyError";
       changed(false, isReply ? error : undefined);
@@ -92,7 +138,7 @@ export class IoredisSubscriber {
 
   #unsubscribe(channel: string): void {
     this.#subscriptions.delete(channel);
-    const client = this.#client;
+    const { client } = this.#current ?? {};
     if (client?.status === "ready") client.unsubscribe(channel).catch(() => {});
   }
 

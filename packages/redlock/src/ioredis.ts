@@ -1,64 +1,32 @@
 import { outside } from "./async-context.ts";
 import type { Connection } from "./connection.ts";
 import { hashSlot } from "./hash-slot.ts";
+import {
+  ClusterDuplicate,
+  Duplicate,
+  end,
+  type IoredisClient,
+  type IoredisOptions,
+  type OwnClient,
+  serverOf,
+} from "./ioredis-duplicate.ts";
 import { IoredisSubscriber, type SubscribingClient } from "./ioredis-subscriber.ts";
 import { whyReserved } from "./resources.ts";
+import { SilenceWatch } from "./silence-watch.ts";
 import { systemRuntime } from "./system.ts";
 import { WeakListeners } from "./weak-listeners.ts";
 
-/**
- * What is used of an ioredis `Redis` or `Cluster`, versions 5 and 6 alike. A description and not an import: the
- * core never loads ioredis.
- */
-export interface IoredisClient {
-  readonly status: string;
-  readonly isCluster?: boolean;
-  readonly options: object;
-  duplicate(...args: never[]): unknown;
-  disconnect(): void;
-  quit(): Promise<unknown>;
-  // biome-ignore lint/suspicious/noExplicitAny: ioredis declares each event with arguments of its own.
-  on(event: string, listener: (...args: any[]) => void): unknown;
-}
+export type { IoredisClient } from "./ioredis-duplicate.ts";
 
-/** A client that this file made. */
-interface OwnClient {
-  readonly status: string;
-  connect(): Promise<unknown>;
-  disconnect(): void;
+/** A client that carries commands. */
+interface CommandClient extends OwnClient {
   call(command: string, args: readonly (string | number)[]): Promise<unknown>;
-  on(event: string, listener: (argument: unknown) => void): unknown;
 }
 
-interface IoredisOptions {
-  readonly host?: string;
-  readonly port?: number;
-  readonly path?: string;
-  readonly name?: string | null;
-  readonly sentinels?: unknown;
-  readonly keyPrefix?: string;
-  readonly db?: number;
-  readonly redisOptions?: object;
-  readonly retryStrategy?: ((times: number) => unknown) | null;
-}
+type Own = Duplicate<CommandClient> | ClusterDuplicate<CommandClient>;
 
-/** What makes a connection send now or not at all; ioredis documents each of these. */
-const sendNowOrNever = {
-  lazyConnect: true,
-  enableOfflineQueue: false,
-  autoResendUnfulfilledCommands: false,
-  // Rejects what is unanswered when the connection is lost. (Only switching the resending off would leave it
-  // unsettled.)
-  maxRetriesPerRequest: 0,
-  reconnectOnError: null,
-  enableAutoPipelining: false,
-  // Our own time-out decides; a late answer still counts for something.
-  commandTimeout: undefined,
-  stringNumbers: false,
-  replyMapping: "legacy",
-  monitor: false,
-  readOnly: false,
-};
+/** A connection younger than this is not replaced because of an error reply, ms: a replica stays one for a while. */
+const leastAge = 1000;
 
 /**
  * A connection of our own, with the address, credentials and options of the client that the user passed.
@@ -68,7 +36,10 @@ const sendNowOrNever = {
  * Both can only be turned off for a whole connection, and the user's other commands may count on them. Nor may
  * a lock wait behind a BLPOP.
  *
- * It lives as long as the user's client: it ends when that ends and comes back when that comes back.
+ * It lives as long as the user's client: it ends when that ends and comes back when that comes back. It follows where
+ * that goes: to another database, to another server, with other credentials. It is replaced where the server says that it
+ * is a replica, and where it is silent and a connection beside it is not. What was sent on the old one is rejected then,
+ * and never sent again (PROTOCOL 2.2).
  */
 export class IoredisConnection implements Connection {
   readonly name: string;
@@ -80,7 +51,13 @@ export class IoredisConnection implements Connection {
   /** Those to databases that were left a moment ago. */
   readonly #left = new Set<LeftConnection>();
   #database: number | undefined;
-  #own: OwnClient;
+  readonly #silence: SilenceWatch;
+  #own: Own;
+  /** It is made beside a silent one: only where the server greets it, the silent one is known to lead nowhere. */
+  #another: Own | undefined;
+  /** When it was ready, by the monotonic clock, and when the one before was lost. */
+  #readyAt = 0;
+  #lostAt = Number.NEGATIVE_INFINITY;
   /** Whether it has told that it is ready: ioredis has the status a moment before. */
   #stands = false;
   /** Stands while a first connection is being made. */
@@ -94,8 +71,16 @@ export class IoredisConnection implements Connection {
     this.#keyPrefix = (client.options as IoredisOptions).keyPrefix ?? "";
     this.#database = currentDatabase(client);
     this.#own = this.#open();
-    this.#subscriber = new IoredisSubscriber(() =>
-      client.status === "end" ? undefined : subscriberOf(client, this.#database),
+    this.#silence = new SilenceWatch(systemRuntime, {
+      silent: () => this.#tryAnother(),
+      heard: () => this.#endAnother(),
+      isReply: (error) => this.isReply(error),
+    });
+    // It subscribes by itself, when it stands, and not before the master has answered.
+    const listening = (): object => ({ ...this.#fixed, autoResubscribe: false });
+    this.#subscriber = new IoredisSubscriber(
+      () => (client.status === "end" ? undefined : new Duplicate<SubscribingClient>(client, listening())),
+      systemRuntime,
     );
     client.on("end", () => {
       this.#replaceOwn();
@@ -103,6 +88,7 @@ export class IoredisConnection implements Connection {
       this.#endLeft();
     });
     client.on("select", (database: number) => this.#moveTo(database));
+    client.on("ready", () => this.#followServer());
     // A client that waits for its first command says that connections are to be made late; else make it now.
     if (client.status !== "wait") void this.connectFirst();
   }
@@ -112,7 +98,7 @@ export class IoredisConnection implements Connection {
   }
 
   get isReady(): boolean {
-    return this.#stands && this.#own.status === "ready";
+    return this.#stands && this.#own.client.status === "ready";
   }
 
   get obstacle(): string {
@@ -121,10 +107,11 @@ export class IoredisConnection implements Connection {
 
   connectFirst(): Promise<void> | undefined {
     if (this.#first) return this.#first;
-    const { status } = this.#own;
+    const { status } = this.#own.client;
     // "end": whoever decides about reconnecting has given up. As long as the user's client lives, so does ours.
     const unused = (status === "wait" || status === "end") && this.client.status !== "end";
     if (!unused) return undefined;
+    if (status === "end") this.#own = this.#open();
     this.#first = new Promise<void>((resolve) => {
       this.#firstIsOver = () => {
         this.#first = undefined;
@@ -133,12 +120,20 @@ export class IoredisConnection implements Connection {
     });
     const connecting = this.#first;
     const own = this.#own;
-    outside(() => own.connect()).catch((error: unknown) => this.#failed(own, error));
+    own.connect().catch((error: unknown) => this.#failed(own, error));
     return connecting;
   }
 
   send(command: string, args: readonly (string | number)[]): Promise<unknown> {
-    return this.#own.call(command, args);
+    const reply = this.#own.client.call(command, args);
+    // A Cluster has many connections. Which of them is silent, `socketTimeout` finds out.
+    if (!this.client.isCluster) this.#silence.sent(reply);
+    return reply;
+  }
+
+  complain(error: Error): void {
+    const isOld = systemRuntime.monotonic() - this.#readyAt >= leastAge;
+    if (isOld && (isWrongServer(error) || this.#reconnectsOn(error))) this.#replace(error.message);
   }
 
   isReply(error: unknown): error is Error {
@@ -192,7 +187,10 @@ export class IoredisConnection implements Connection {
   }
 
   #end(): void {
-    end(this.#own);
+    // (To ioredis it is ready until it is closed.)
+    this.#over(this.#own);
+    this.#own.end();
+    this.#endAnother();
     this.#subscriber.end();
     this.#endLeft();
   }
@@ -215,6 +213,7 @@ export class IoredisConnection implements Connection {
     const why = `the client of ${this.name} was switched from database ${this.#database} to ${database}`;
     this.#database = database;
     const old = this.#own;
+    this.#endAnother();
     this.#own = this.#open();
     this.#stands = false;
     this.#firstIsOver();
@@ -227,31 +226,108 @@ export class IoredisConnection implements Connection {
   /** What was sent on the old connection is answered with a fault; the next call makes a new one. */
   #replaceOwn(): void {
     const old = this.#own;
+    this.#endAnother();
     this.#own = this.#open();
-    this.#stands = false;
-    this.#firstIsOver();
-    end(old);
+    this.#over(this.#own);
+    old.end();
   }
 
-  #open(): OwnClient {
-    const own = this.client.isCluster ? clusterOf(this.client) : redisOf(this.client, this.#database);
-    own.on("ready", () => {
-      if (own !== this.#own) return;
-      this.#stands = true;
-      this.#firstIsOver();
-      this.#subscriber.reopen();
-      for (const listener of this.#listeners) listener();
+  /** Ends the connection, which leads to the wrong server; ioredis makes another. */
+  #replace(why: string): void {
+    if (!this.isReady || this.client.isCluster) return;
+    this.#over(this.#own);
+    this.#reason = why;
+    this.#own.cut();
+  }
+
+  /**
+   * The connection is silent: the server is slow, or the way to it is cut. A server that is slow greets no sooner than it
+   * answers what was sent before, so the new connection shows which it is; no time-out tells them apart.
+   */
+  #tryAnother(): void {
+    if (!this.isReady || this.#another) return;
+    this.#another = this.#open();
+    this.#another.connect().catch(() => {});
+  }
+
+  #endAnother(): void {
+    this.#another?.drop();
+    this.#another = undefined;
+  }
+
+  /** What was sent on the silent connection is rejected before anything is sent on the other one. */
+  #changeTo(another: Own): void {
+    const silent = this.#own;
+    this.#over(silent);
+    this.#reason = "the connection was silent, and is replaced";
+    this.#own = another;
+    this.#another = undefined;
+    silent.client.on("end", () => {
+      if (another.client.status === "ready") this.#begin(another);
     });
-    own.on("close", () => this.#over(own));
-    own.on("end", () => this.#over(own));
-    own.on("error", (error) => {
+    silent.drop();
+  }
+
+  /** What does not change with the user's options. */
+  get #fixed(): object {
+    return { db: this.#database, keyPrefix: this.#keyPrefix };
+  }
+
+  #open(): Own {
+    const own = this.client.isCluster
+      ? new ClusterDuplicate<CommandClient>(this.client)
+      : new Duplicate<CommandClient>(this.client, this.#fixed);
+    const { client } = own;
+    client.on("ready", () => {
+      if (own === this.#another) this.#changeTo(own);
+      else this.#begin(own);
+    });
+    client.on("close", () => this.#over(own));
+    client.on("end", () => {
+      if (own === this.#another) this.#another = undefined;
+      this.#over(own);
+    });
+    client.on("error", (error: unknown) => {
       if (own === this.#own)
         this.#reason = error instanceof Error ? error.message || error.name : String(error);
+    });
+    // Of one node of a Cluster.
+    client.on("node error", () => {
+      if (own === this.#own && own.isOutdated) this.#replaceOwn();
     });
     return own;
   }
 
-  #failed(own: OwnClient, error: unknown): void {
+  #begin(own: Own): void {
+    if (own !== this.#own) return;
+    this.#stands = true;
+    this.#readyAt = systemRuntime.monotonic();
+    this.#firstIsOver();
+    this.#subscriber.reopen(this.#lostAt);
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** The user's client was led to another server: so is ours, which may be at one that serves on, for others. */
+  #followServer(): void {
+    const [theirs, ours] = [this.client, this.#own.client].map(serverOf);
+    if (theirs && ours && theirs !== ours) this.#replace(`its client is connected to ${theirs} now`);
+  }
+
+  /** What the user's client does on this error, except that nothing is sent again. */
+  #reconnectsOn(error: Error): boolean {
+    const { reconnectOnError } = this.client.options as IoredisOptions;
+    try {
+      return Boolean(outside(() => reconnectOnError?.(error)));
+    } catch (mistake) {
+      // The user's own, and told as such: nothing here is to stop half-way.
+      systemRuntime.setTimer(() => {
+        throw mistake;
+      }, 0);
+      return false;
+    }
+  }
+
+  #failed(own: Own, error: unknown): void {
     const message = error instanceof Error ? error.message : "";
     // That it is closed says nothing: why, an "error" event has told before.
     const tells = message !== "" && message !== "Connection is closed.";
@@ -260,8 +336,9 @@ export class IoredisConnection implements Connection {
   }
 
   /** A connection that was replaced has no say any more. */
-  #over(own: OwnClient): void {
+  #over(own: Own): void {
     if (own !== this.#own) return;
+    if (this.#stands) this.#lostAt = systemRuntime.monotonic();
     this.#stands = false;
     this.#firstIsOver();
   }
@@ -276,9 +353,9 @@ class LeftConnection implements Connection {
   readonly client: object;
   readonly obstacle: string;
   readonly #current: IoredisConnection;
-  readonly #own: OwnClient;
+  readonly #own: Own;
 
-  constructor(current: IoredisConnection, own: OwnClient, why: string) {
+  constructor(current: IoredisConnection, own: Own, why: string) {
     this.name = current.name;
     this.client = current.client;
     this.obstacle = why;
@@ -287,7 +364,7 @@ class LeftConnection implements Connection {
   }
 
   get isReady(): boolean {
-    return this.#own.status === "ready";
+    return this.#own.client.status === "ready";
   }
 
   connectFirst(): undefined {
@@ -295,7 +372,7 @@ class LeftConnection implements Connection {
   }
 
   send(command: string, args: readonly (string | number)[]): Promise<unknown> {
-    return this.#own.call(command, args);
+    return this.#own.client.call(command, args);
   }
 
   isReply(error: unknown): error is Error {
@@ -312,8 +389,13 @@ class LeftConnection implements Connection {
   }
 
   disconnect(): void {
-    end(this.#own);
+    this.#own.end();
   }
+}
+
+/** It is a replica by now, or no longer knows who we are. A script quotes the error. */
+function isWrongServer({ message }: Error): boolean {
+  return /\b(READONLY|NOAUTH)\b/.test(message);
 }
 
 /** One connection for each client of the user's, however many Redlocks share it. */
@@ -326,59 +408,6 @@ export function connectionOf(client: IoredisClient): IoredisConnection {
     connections.set(client, connection);
   }
   return connection;
-}
-
-/** One that has ended is left alone: ioredis would begin to wait for a close that has been, 2 s long. */
-function end(client: OwnClient | IoredisClient): void {
-  if (client.status !== "end") outside(() => client.disconnect());
-}
-
-function redisOf(client: IoredisClient, database: number | undefined): OwnClient {
-  return duplicateOf(client)(optionsFor(client, database));
-}
-
-/** Subscribes by itself, when it stands, and not before the master has answered. */
-function subscriberOf(client: IoredisClient, database: number | undefined): SubscribingClient {
-  const options = { ...optionsFor(client, database), autoResubscribe: false };
-  return duplicateOf(client)(options) as unknown as SubscribingClient;
-}
-
-function optionsFor(client: IoredisClient, database: number | undefined): object {
-  const { retryStrategy } = client.options as IoredisOptions;
-  return {
-    ...sendNowOrNever,
-    ...(database === undefined ? {} : { db: database }),
-    // Connecting again is over with the user's client. (One that is disconnected between two attempts to connect
-    // has no "end" to tell, in ioredis 5 and 6: it only keeps in mind that it was closed by hand.)
-    retryStrategy: (times: number) =>
-      client.status === "end" || (client as { manuallyClosing?: boolean }).manuallyClosing
-        ? null
-        : retryStrategy?.(times),
-  };
-}
-
-/**
- * A Cluster connects to its masters one by one, when the first command for a slot comes. Commands wait for that
- * in the order in which they were given, so its queue stays on: a roll-back is behind its SET there as well.
- * What ioredis would send again after a failure is switched off. A TRYAGAIN, while a slot with several of the
- * keys moves, it sends again all the same, 100 ms later and in order: such a vote may come too late to count.
- */
-function clusterOf(client: IoredisClient): OwnClient {
-  const { redisOptions } = client.options as IoredisOptions;
-  return duplicateOf(client)([], {
-    lazyConnect: true,
-    enableOfflineQueue: true,
-    enableAutoPipelining: false,
-    retryDelayOnMoved: 0,
-    retryDelayOnFailover: 0,
-    retryDelayOnClusterDown: 0,
-    scaleReads: "master",
-    redisOptions: { ...redisOptions, ...sendNowOrNever, enableOfflineQueue: true },
-  });
-}
-
-function duplicateOf(client: IoredisClient): (...args: unknown[]) => OwnClient {
-  return client.duplicate.bind(client) as (...args: unknown[]) => OwnClient;
 }
 
 /** The database that the client was last switched to, or is configured for. A Cluster has only one. */
