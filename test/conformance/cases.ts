@@ -6,6 +6,7 @@ import { detached } from "./cases/detached.ts";
 import { forgotten } from "./cases/forgotten.ts";
 import { listeners } from "./cases/listeners.ts";
 import { loss } from "./cases/loss.ts";
+import { moves } from "./cases/moves.ts";
 import { packages } from "./cases/package.ts";
 import { processes } from "./cases/process.ts";
 import { refusals } from "./cases/refusals.ts";
@@ -28,6 +29,7 @@ export const cases: readonly Case[] = [
   ...detached,
   ...listeners,
   ...forgotten,
+  ...moves,
   ...strayClocks,
   ...packages,
 ];

@@ -1,3 +1,5 @@
+import type { SubjectOptions } from "./subject.ts";
+
 /** What the two generations of ioredis have in common, as far as it is used here. */
 interface Connecting {
   readonly status: string;
@@ -25,4 +27,15 @@ export async function connected<C extends Connecting>(clients: readonly C[]): Pr
 /** Ends what is still connected: for a closed client ioredis would start a timer that outlives it by 2 s. */
 export function cut(clients: readonly Connecting[]): void {
   for (const client of clients) if (client.status !== "end") client.disconnect();
+}
+
+/** What a service connects with; both generations of ioredis take these. */
+export function clientOptions({ database = 0, reconnectOnReadonly = false }: SubjectOptions): {
+  readonly db: number;
+  reconnectOnError(error: Error): boolean;
+} {
+  return {
+    db: database,
+    reconnectOnError: ({ message }) => reconnectOnReadonly && message.includes("READONLY"),
+  };
 }

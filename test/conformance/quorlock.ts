@@ -2,7 +2,7 @@ import { type Lock, Redlock, type RedlockOptions, systemRuntime } from "@quorloc
 import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
 import { Semaphore } from "@quorlock/redlock/semaphore";
 import { Redis } from "ioredis";
-import { connected, cut } from "./clients.ts";
+import { clientOptions, connected, cut } from "./clients.ts";
 import { redlockProgram } from "./redlock-program.ts";
 import type { Held, Library, Subject, SubjectOptions } from "./subject.ts";
 
@@ -12,8 +12,7 @@ export const quorlock: Library = {
   packageName: "@quorlock/redlock",
   program: redlockProgram,
   async open(urls, options) {
-    const { database = 0 } = options;
-    const clients = await connected(urls.map((url) => new Redis(url, { db: database })));
+    const clients = await connected(urls.map((url) => new Redis(url, clientOptions(options))));
     const redlock = new Redlock(clients, settingsFrom(options));
     // It makes connections of its own; a look at any resource waits for all of them.
     await redlock.inspect("connected");
@@ -38,11 +37,11 @@ function settingsFrom(options: SubjectOptions): RedlockOptions {
 }
 
 class QuorlockSubject implements Subject {
-  readonly #clients: readonly Redis[];
+  readonly clients: readonly Redis[];
   readonly #redlock: Redlock;
 
   constructor(clients: readonly Redis[], redlock: Redlock) {
-    this.#clients = clients;
+    this.clients = clients;
     this.#redlock = redlock;
   }
 
@@ -84,7 +83,7 @@ class QuorlockSubject implements Subject {
   }
 
   async select(database: number): Promise<void> {
-    await Promise.all(this.#clients.map((client) => client.select(database)));
+    await Promise.all(this.clients.map((client) => client.select(database)));
   }
 
   onFault(listener: (error: unknown) => void): void {
@@ -96,7 +95,7 @@ class QuorlockSubject implements Subject {
   }
 
   disconnect(): void {
-    cut(this.#clients);
+    cut(this.clients);
   }
 }
 

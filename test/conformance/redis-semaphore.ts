@@ -1,6 +1,6 @@
 import { Redis } from "ioredis-5";
 import { RedlockMutex, RedlockSemaphore } from "redis-semaphore";
-import { connected, cut } from "./clients.ts";
+import { clientOptions, connected, cut } from "./clients.ts";
 import { type WallClock, wallClockOf } from "./process-clock.ts";
 import {
   type Held,
@@ -32,22 +32,21 @@ mutex
   .then(() => console.log("locked and released"));
 `,
   async open(urls, options) {
-    const { database = 0 } = options;
-    const clients = await connected(urls.map((url) => new Redis(url, { db: database })));
+    const clients = await connected(urls.map((url) => new Redis(url, clientOptions(options))));
     return new RedisSemaphoreSubject(clients, options);
   },
 };
 
 /** A mutex keeps itself extended from the moment it is acquired, unless it is told not to. */
 class RedisSemaphoreSubject implements Subject {
-  readonly #clients: readonly Redis[];
+  readonly clients: readonly Redis[];
   /** It was made for both generations of ioredis, and declares its clients by one of them. */
   readonly #taken: Clients;
   readonly #options: SubjectOptions;
   readonly #wallClock: WallClock;
 
   constructor(clients: readonly Redis[], options: SubjectOptions) {
-    this.#clients = clients;
+    this.clients = clients;
     this.#taken = [...clients] as unknown as Clients;
     this.#options = options;
     this.#wallClock = wallClockOf(options.wallClock);
@@ -88,19 +87,19 @@ class RedisSemaphoreSubject implements Subject {
   }
 
   async select(database: number): Promise<void> {
-    await Promise.all(this.#clients.map((client) => client.select(database)));
+    await Promise.all(this.clients.map((client) => client.select(database)));
   }
 
   /** It has no such event. */
   onFault(): void {}
 
   async quit(): Promise<void> {
-    await Promise.all(this.#clients.map((client) => client.quit()));
+    await Promise.all(this.clients.map((client) => client.quit()));
   }
 
   disconnect(): void {
     this.#wallClock.restore();
-    cut(this.#clients);
+    cut(this.clients);
   }
 
   #mutex(resource: string, ttl: number, options: ConstructorParameters<typeof RedlockMutex>[2]): Mutex {

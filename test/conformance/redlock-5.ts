@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 // The version of ioredis that redlock 5 was used with.
 import { Redis } from "ioredis-5";
-import { connected, cut } from "./clients.ts";
+import { clientOptions, connected, cut } from "./clients.ts";
 import { type WallClock, wallClockOf } from "./process-clock.ts";
 import { redlockProgram } from "./redlock-program.ts";
 import { type Held, type Library, notOffered, type Subject, type SubjectOptions } from "./subject.ts";
@@ -36,8 +36,7 @@ export const redlock5: Library = {
   packageName: "redlock",
   program: redlockProgram,
   async open(urls, options) {
-    const { database = 0 } = options;
-    const clients = await connected(urls.map((url) => new Redis(url, { db: database })));
+    const clients = await connected(urls.map((url) => new Redis(url, clientOptions(options))));
     return new Redlock5Subject(clients, new Redlock(clients, settingsFrom(options)), options.wallClock);
   },
 };
@@ -57,12 +56,12 @@ function thresholdFor(ttl: number): Record<string, number> {
 }
 
 class Redlock5Subject implements Subject {
-  readonly #clients: readonly Redis[];
+  readonly clients: readonly Redis[];
   readonly #redlock: Redlock5;
   readonly #wallClock: WallClock;
 
   constructor(clients: readonly Redis[], redlock: Redlock5, wallClock: (() => number) | undefined) {
-    this.#clients = clients;
+    this.clients = clients;
     this.#redlock = redlock;
     this.#wallClock = wallClockOf(wallClock);
   }
@@ -86,7 +85,7 @@ class Redlock5Subject implements Subject {
   permit = notOffered("no semaphore");
 
   async select(database: number): Promise<void> {
-    await Promise.all(this.#clients.map((client) => client.select(database)));
+    await Promise.all(this.clients.map((client) => client.select(database)));
   }
 
   onFault(listener: (error: unknown) => void): void {
@@ -99,7 +98,7 @@ class Redlock5Subject implements Subject {
 
   disconnect(): void {
     this.#wallClock.restore();
-    cut(this.#clients);
+    cut(this.clients);
   }
 }
 

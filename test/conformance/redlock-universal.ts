@@ -1,6 +1,6 @@
 import { Redis } from "ioredis-5";
 import { createRedlock, IoredisAdapter, type Lock, type LockHandle } from "redlock-universal";
-import { connected, cut } from "./clients.ts";
+import { clientOptions, connected, cut } from "./clients.ts";
 import { type WallClock, wallClockOf } from "./process-clock.ts";
 import { type Held, type Library, notOffered, type Subject, type SubjectOptions } from "./subject.ts";
 
@@ -24,21 +24,20 @@ redlock
   .then(() => console.log("locked and released"));
 `,
   async open(urls, options) {
-    const { database = 0 } = options;
-    const clients = await connected(urls.map((url) => new Redis(url, { db: database })));
+    const clients = await connected(urls.map((url) => new Redis(url, clientOptions(options))));
     return new RedlockUniversalSubject(clients, options);
   },
 };
 
 /** It makes an object for each resource and ttl. */
 class RedlockUniversalSubject implements Subject {
-  readonly #clients: readonly Redis[];
+  readonly clients: readonly Redis[];
   readonly #adapters: readonly IoredisAdapter[];
   readonly #options: SubjectOptions;
   readonly #wallClock: WallClock;
 
   constructor(clients: readonly Redis[], options: SubjectOptions) {
-    this.#clients = clients;
+    this.clients = clients;
     // It was made for both generations of ioredis, and declares its client by one of them.
     this.#adapters = clients.map((client) => new IoredisAdapter(client as never));
     this.#options = options;
@@ -70,19 +69,19 @@ class RedlockUniversalSubject implements Subject {
   permit = notOffered("no semaphore");
 
   async select(database: number): Promise<void> {
-    await Promise.all(this.#clients.map((client) => client.select(database)));
+    await Promise.all(this.clients.map((client) => client.select(database)));
   }
 
   /** It has no such event. */
   onFault(): void {}
 
   async quit(): Promise<void> {
-    await Promise.all(this.#clients.map((client) => client.quit()));
+    await Promise.all(this.clients.map((client) => client.quit()));
   }
 
   disconnect(): void {
     this.#wallClock.restore();
-    cut(this.#clients);
+    cut(this.clients);
   }
 
   #redlock(key: string, ttl: number): Lock {

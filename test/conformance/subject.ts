@@ -3,6 +3,8 @@
  * it runs on this client and on its peers alike.
  */
 export interface Subject {
+  /** The application's own, whose options ioredis looks at whenever it connects. */
+  readonly clients: readonly { readonly options: object }[];
   /** Locks `resource` for `ttl` ms, or rejects. */
   acquire(resource: string, ttl: number): Promise<Held>;
   /**
@@ -57,6 +59,8 @@ export interface SubjectOptions {
   readonly extensionThreshold?: number;
   /** The database that the clients are configured for. */
   readonly database?: number;
+  /** The clients connect again where a server says that it is a replica. */
+  readonly reconnectOnReadonly?: boolean;
   /** Stands in for the wall clock of the holder's machine: ms since the epoch. */
   readonly wallClock?: () => number;
   /** Where the library can: masters whose clocks are set are left out. */
