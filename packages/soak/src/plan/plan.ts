@@ -24,13 +24,11 @@ const cuts: ReadonlyArray<readonly [LineFaultName, LineFault]> = [
   ["hold-requests", { kind: "hold", direction: "requests" }],
   ["hold-replies", { kind: "hold", direction: "replies" }],
 ];
-const lineFaults: typeof cuts = [...cuts, ["reset", { kind: "reset" }]];
+const lineFaults: typeof cuts = [...cuts, ["reset", { kind: "reset" }], ["freeze", { kind: "freeze" }]];
 /** Line faults are many, and holders that lose their lock are what the notice is measured on. */
 const safeKinds = [
-  ...(["kill", "hang", "line", "line", "line", "slow", "reply"] as const),
+  ...(["kill", "hang", "line", "line", "line", "slow", "reply", "move-master", "rotate-password"] as const),
   ...(["isolate", "isolate", "stop", "stop", "kill-worker"] as const),
-  // (Not drawn yet: "move-master", "rotate-password", and "freeze" among the line faults. The client does not follow.)
-  ...([] as readonly ("move-master" | "rotate-password")[]),
   ...(["refuse", "refuse", "refuse", "refuse", "refuse", "refuse", "listener"] as const),
 ];
 const refusals = ["full", "no-replicas", "read-only"] as const;
