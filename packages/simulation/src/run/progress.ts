@@ -65,8 +65,10 @@ export async function extendWhileFull(
 ): Promise<void> {
   const { ttl } = patientBelow(worker.longestTtl);
   const endings = masters.map((master) => master.refuseWrites("OOM"));
-  for (let times = 0; times < 3; times += 1) {
-    await worker.pause(ttl / 2);
+  // On a slow network the answers alone take part of the ttl: early enough, and twice as long as it lasts in all.
+  const pause = lock.remaining() / 4;
+  for (let times = 0; times < 8; times += 1) {
+    await worker.pause(pause);
     await worker.call("last extend", 200_000, lock.extend(ttl));
   }
   if (lock.remaining() === 0)

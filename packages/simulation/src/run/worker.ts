@@ -182,7 +182,7 @@ export class Worker implements Receiver {
   async #hold(lock: SubjectLock | undefined, task: Task): Promise<void> {
     if (!lock || (await this.#givesBackElsewhere(lock))) return;
     const tenure = this.#begin(lock);
-    lock.signal?.addEventListener("abort", () => this.#told(tenure));
+    this.#listenTo(lock.signal, tenure);
     await this.#work(tenure, task);
     if (task.do === "abandon") return this.#outlive(lock);
     if (task.do === "detach" && (await this.#giveAway(tenure))) return;
@@ -249,7 +249,7 @@ export class Worker implements Receiver {
     }
     checkers.findings.reached("resumed");
     const tenure = this.#begin(lock, askedAt);
-    lock.signal?.addEventListener("abort", () => this.#told(tenure));
+    this.#listenTo(lock.signal, tenure);
     await this.#work(tenure, { do: "acquire", resource: 0 });
     await this.#release(tenure);
   }
@@ -264,7 +264,7 @@ export class Worker implements Receiver {
     const using = redlock.using(resource, settings.ttl, async (signal, lock) => {
       if (this.#options.isElsewhere()) return endRoutine();
       const tenure = this.#begin(lock);
-      signal?.addEventListener("abort", () => this.#told(tenure));
+      this.#listenTo(signal, tenure);
       await this.#work(tenure, task);
       if (task.do === "detach") await this.#giveAway(tenure);
       tenures.end(tenure);
@@ -327,6 +327,12 @@ export class Worker implements Receiver {
   async #outlive(lock: SubjectLock): Promise<void> {
     while (lock.signal ? !lock.signal.aborted : lock.remaining() > 0)
       await this.pause(Math.max(1, lock.remaining()));
+  }
+
+  /** (A turn may be stalled before anybody listens: then the signal has aborted.) */
+  #listenTo(signal: AbortSignal | undefined, tenure: Tenure): void {
+    signal?.addEventListener("abort", () => this.#told(tenure));
+    if (signal?.aborted) this.#told(tenure);
   }
 
   #told(tenure: Tenure): void {
