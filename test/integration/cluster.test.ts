@@ -56,6 +56,26 @@ async function valueIn(resource: string): Promise<string | null> {
 }
 
 describe("a Cluster", () => {
+  it("that is there twice, by other startup nodes, votes once", async () => {
+    const { host, port } = cluster.masters[1]!;
+    const second = new Cluster([{ host: "localhost", port }]);
+    clusters.push(second);
+    expect(host).toBe("127.0.0.1");
+    const single = fleet.open().clients[0]!;
+    const redlock = new Redlock([clusterClient(), second, single], { nodeTimeout });
+    const errors: NodeError[] = [];
+    redlock.on("error", (error) => errors.push(error));
+    for (let time = 0; time < 3; time += 1) {
+      const lock = await redlock.acquire(fresh(), 5000);
+      const stats = await lock.attempts[0]!;
+      expect(stats.votesFor.size).toBe(2);
+      expect(stats.votesFor).toContain(single);
+      await lock.release();
+    }
+    expect(errors.map(({ reason }) => reason)).toEqual(["SAME_SERVER"]);
+    expect(errors[0]!.message).toMatch(/one server, 127\.0\.0\.1:\d+;/);
+  });
+
   it("alone is a quorum of one", async () => {
     const redlock = new Redlock([clusterClient()], { nodeTimeout });
     for (let round = 0; round < 20; round += 1) {

@@ -7,6 +7,8 @@ import { UnexpectedReply } from "./transaction.ts";
 export interface Call<A> {
   /** Whom it is for: what was given up is not sent any more. `undefined` where it has to be sent in any case. */
   readonly claim?: Pick<Claim, "abandoned"> | undefined;
+  /** Looked at when its turn comes: what it is answered instead of being sent. */
+  readonly refusal?: (() => Fault | undefined) | undefined;
   /** What is sent, and must not be told. */
   readonly tokens: readonly string[];
   /** Whether nothing else may be sent until it is answered. */
@@ -95,6 +97,11 @@ export class CallLine {
   #send(call: Waiting): void {
     if (call.claim?.abandoned) {
       call.settle(abandoned(this.#connection.name));
+      return;
+    }
+    const refusal = call.refusal?.();
+    if (refusal) {
+      call.settle(refusal);
       return;
     }
     const answer = call.run().catch((error: unknown) => this.#faultOf(error, call));

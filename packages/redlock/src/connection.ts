@@ -39,6 +39,11 @@ export interface Connection {
   /** The database that commands go to, where there are several. */
   readonly database?: number | undefined;
   /**
+   * What names the server that the present connection leads to, or the servers of a Cluster: known before `onReady` is told,
+   * and so before anything is sent. Missing or empty where it cannot be told.
+   */
+  readonly serverIds?: readonly string[];
+  /**
    * Calls `listener` whenever the client is switched to another database: at once, and from then on nothing is sent to
    * the one before but through `old`, which stands for a little while. The listener is called for as long as whoever
    * gave it keeps it.

@@ -1,5 +1,6 @@
 import type { CleanUps } from "./clean-ups.ts";
 import type { LeaseClock } from "./clock.ts";
+import type { DistinctMasters } from "./distinct-masters.ts";
 import type { NodeError } from "./errors.ts";
 import type { Proposals } from "./fencing.ts";
 import type { Lease } from "./lease.ts";
@@ -15,6 +16,8 @@ export interface Coordinator {
   /** In which databases of theirs the keys are. */
   readonly placements: Placements;
   readonly quorum: number;
+  /** Which of them may vote: a server does once. */
+  readonly distinct: DistinctMasters;
   readonly runtime: Runtime;
   readonly clock: LeaseClock;
   readonly schedule: Schedule;

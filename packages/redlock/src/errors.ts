@@ -41,6 +41,8 @@ export class InvalidArgumentError extends RedlockError {
  * - `CONTENDED`: without scripts; others changed the keys during every transaction. Allow scripts, or wait longer.
  * - `CLOCK`: `clockWatch` excludes it: its clock has stepped, or too few others agree with it. Set it right; then it
  *   counts again.
+ * - `SAME_SERVER`: another master of the same Redlock leads to the same server, which votes once, through that one. Emitted
+ *   once for each change. Give each master a server of its own: two databases or addresses of one server fail together.
  * - `QUARANTINE`: `restartGuard`; it may have forgotten votes. It votes again by itself when `maxTtl` is over.
  * - `UNGUARDED`: `restartGuard`; too few masters have said which `maxTtl` they know. Bring the others back.
  * - `MAXTTL`: `restartGuard`; another `maxTtl` is stored there, or the ttl is above it. Give all clients the same.
@@ -57,6 +59,7 @@ export type NodeErrorReason =
   | "UNEXPECTED_REPLY"
   | "CONTENDED"
   | "CLOCK"
+  | "SAME_SERVER"
   | "QUARANTINE"
   | "UNGUARDED"
   | "MAXTTL"

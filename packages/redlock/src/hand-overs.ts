@@ -36,7 +36,7 @@ const mostDeparted = 1000;
 /** What a master has to take a key back, ms. */
 const timeout = 500;
 
-/** What the masters hand over to those who wait in this process: one channel on each master, from the first wait on. */
+/** What the masters hand over to those who wait in this process: a channel on each master, from the first wait on. */
 export class HandOvers {
   readonly #coordinator: Coordinator;
   readonly #channel: string;
@@ -128,7 +128,8 @@ export class HandOvers {
     await Promise.all(
       this.#coordinator.nodes.map(async (node, index) => {
         const hear = (push: Push | Timed<Push>) => this.#hear(index, push);
-        await node.queue?.listen(this.#channel, hear, listening);
+        // Of its own for each master: where two are one server, what it grants through one is no vote of the other (PROTOCOL 2.8).
+        await node.queue?.listen(`${this.#channel}.${index}`, hear, listening);
       }),
     );
   }

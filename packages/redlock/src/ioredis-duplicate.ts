@@ -38,6 +38,7 @@ export interface IoredisOptions {
   readonly username?: string | null;
   readonly password?: string | null;
   readonly connectTimeout?: number;
+  readonly enableReadyCheck?: boolean;
   readonly redisOptions?: IoredisOptions;
   readonly retryStrategy?: ((times: number) => unknown) | null;
   readonly reconnectOnError?: ((error: Error) => unknown) | null;

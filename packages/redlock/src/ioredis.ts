@@ -12,6 +12,7 @@ import {
 } from "./ioredis-duplicate.ts";
 import { IoredisSubscriber, type SubscribingClient } from "./ioredis-subscriber.ts";
 import { whyReserved } from "./resources.ts";
+import { serverIdsOf } from "./server-ids.ts";
 import { SilenceWatch } from "./silence-watch.ts";
 import { systemRuntime } from "./system.ts";
 import { WeakListeners } from "./weak-listeners.ts";
@@ -21,6 +22,7 @@ export type { IoredisClient } from "./ioredis-duplicate.ts";
 /** A client that carries commands. */
 interface CommandClient extends OwnClient {
   call(command: string, args: readonly (string | number)[]): Promise<unknown>;
+  nodes?(role: "all"): ReadonlyArray<{ readonly options: IoredisOptions }>;
 }
 
 type Own = Duplicate<CommandClient> | ClusterDuplicate<CommandClient>;
@@ -50,6 +52,7 @@ export class IoredisConnection implements Connection {
   readonly #moves: WeakListeners<[why: string, old: Connection]> = new WeakListeners();
   /** Those to databases that were left a moment ago. */
   readonly #left = new Set<LeftConnection>();
+  serverIds: readonly string[] = [];
   #database: number | undefined;
   readonly #silence: SilenceWatch;
   #own: Own;
@@ -245,7 +248,7 @@ export class IoredisConnection implements Connection {
    * answers what was sent before, so the new connection shows which it is; no time-out tells them apart.
    */
   #tryAnother(): void {
-    if (!this.isReady || this.#another) return;
+    if (this.#own.client.status !== "ready" || this.#another) return;
     this.#another = this.#open();
     this.#another.connect().catch(() => {});
   }
@@ -263,7 +266,7 @@ export class IoredisConnection implements Connection {
     this.#own = another;
     this.#another = undefined;
     silent.client.on("end", () => {
-      if (another.client.status === "ready") this.#begin(another);
+      if (another.client.status === "ready") void this.#begin(another);
     });
     silent.drop();
   }
@@ -280,7 +283,7 @@ export class IoredisConnection implements Connection {
     const { client } = own;
     client.on("ready", () => {
       if (own === this.#another) this.#changeTo(own);
-      else this.#begin(own);
+      else void this.#begin(own);
     });
     client.on("close", () => this.#over(own));
     client.on("end", () => {
@@ -298,8 +301,14 @@ export class IoredisConnection implements Connection {
     return own;
   }
 
-  #begin(own: Own): void {
+  /** Before anything else is sent it is known which server this is. */
+  async #begin(own: Own): Promise<void> {
     if (own !== this.#own) return;
+    const { enableReadyCheck = true } = this.client.options as IoredisOptions;
+    const ask = enableReadyCheck ? () => this.send("INFO", ["server"]) : undefined;
+    const serverIds = await outside(() => serverIdsOf(own.client, ask));
+    if (own !== this.#own || own.client.status !== "ready") return;
+    this.serverIds = serverIds;
     this.#stands = true;
     this.#readyAt = systemRuntime.monotonic();
     this.#firstIsOver();

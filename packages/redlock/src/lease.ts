@@ -41,6 +41,13 @@ const longestMemory = 16;
 
 export const timeRanOut: string = "its time ran out before a quorum of masters confirmed an extension";
 
+/** A server that has voted through master `before`, until `deadline`, votes through `index`. */
+interface Move {
+  readonly before: number;
+  readonly index: number;
+  readonly deadline: number;
+}
+
 /** Many locks are held at once, and most of their lists are empty: one serves them all. */
 const none: readonly never[] = [];
 
@@ -65,6 +72,8 @@ export class Lease implements Punctual {
   /** Tokens that a master may hold the key under, besides its own. */
   #otherTokens: readonly string[] = none;
   readonly #deadlines: number[];
+  /** Until a vote takes the place of the one that it would be counted beside. */
+  #moves: readonly Move[] = none;
   #longestTtl: number;
   #endListeners: ReadonlyArray<() => void> = none;
   /** Whether a quorum has ever been known to hold; not so at first for a resumed lease. */
@@ -238,11 +247,31 @@ export class Lease implements Punctual {
     if (this.#established && this.remaining() === 0) return;
     if (deadline <= this.#deadlines[index]!) return;
     this.#deadlines[index] = deadline;
+    if (this.#moves.length > 0) this.#replaceMoved(index);
     if (!this.#established && this.#deadline > this.coordinator.clock.now()) {
       this.#established = true;
       this.#begin();
     }
     this.#watch();
+  }
+
+  /**
+   * The server that has voted through master `before` votes through `index` from now on: its next vote is counted in place of
+   * that one, and not beside it (PROTOCOL 2.8).
+   */
+  voteMoves(before: number, index: number): void {
+    const stands = ({ before: master, deadline }: Move): boolean => this.#deadlines[master] === deadline;
+    const moves = this.#moves.filter(stands);
+    // What has come to `before` and is not replaced yet goes on from there.
+    const goOn = moves.filter((move) => move.index === before).map((move) => ({ ...move, index }));
+    this.#moves = [...moves, ...goOn, { before, index, deadline: this.#deadlines[before]! }];
+  }
+
+  #replaceMoved(index: number): void {
+    for (const { before, index: after, deadline } of this.#moves)
+      if (after === index && before !== index && this.#deadlines[before] === deadline)
+        this.#deadlines[before] = never;
+    this.#moves = this.#moves.filter((move) => move.index !== index);
   }
 
   /** Whether this master certainly had the key until now, so that it cannot have voted for a rival and forgotten it. */

@@ -187,6 +187,16 @@ export interface LockNode {
    * Missing where it cannot be.
    */
   watchClock?(clock: MasterClock): void;
+  /**
+   * What names the server that it leads to at present, or the servers of a Cluster: the same for all addresses and databases
+   * of one server. Known before anything is sent on the connection. Missing or empty where it cannot be told.
+   */
+  readonly serverIds?: readonly string[];
+  /**
+   * From now on, until it is `undefined`, whatever is asked is answered with `refusal`, unsent, but for what takes keys away: the
+   * server votes through another node (PROTOCOL 2.8). Missing where servers are not compared.
+   */
+  refuseVotes?(refusal: Fault | undefined): void;
   /** What the guard knows. With `guard`, after it has been there. */
   findings?(guard: Guard | undefined, settle: Settle<GuardFindings>): void;
   /** Its counters are complete with this floor, if it has not lost its memory again since `epoch`. */

@@ -10,6 +10,7 @@ import { type ClockEvent, ClockWatch, type ClockWatchOptions } from "./clock-wat
 import { contend } from "./contend.ts";
 import type { Coordinator } from "./coordinator.ts";
 import { detach } from "./detach.ts";
+import { DistinctMasters } from "./distinct-masters.ts";
 import {
   AbortError,
   ClosedError,
@@ -171,8 +172,9 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   };
 
   /**
-   * @param clients one for each master; the masters must not replicate to one another.
-   * @throws InvalidArgumentError for no clients, one master twice, or settings that cannot hold.
+   * @param clients one for each master; the masters must not replicate to one another. Each has to be a server of its own: of
+   * two that are found to be one when they are connected one votes, and an `error` event with reason `SAME_SERVER` tells.
+   * @throws InvalidArgumentError for no clients, one client twice, or settings that cannot hold.
    */
   constructor(clients: Iterable<Client>, options?: RedlockOptions, scripts?: CustomScripts) {
     super();
@@ -190,6 +192,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     const report = (error: NodeError) => {
       // Given up by ourselves: no fault of the master's.
       if (error.reason === "ABANDONED") return;
+      if (error.reason === "SAME_SERVER" && !this.#coordinator.distinct.isNews(error)) return;
       if (error.reason !== "QUARANTINE" || !this.#guard?.hasTold(error))
         this.#tell(() => void this.emit("error", error));
     };
@@ -211,6 +214,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       nodes,
       placements: new Placements(nodes, leases),
       quorum: quorumOf(nodes.length),
+      distinct: new DistinctMasters(nodes, leases, report),
       runtime,
       clock,
       schedule,
@@ -573,7 +577,8 @@ function nodesOf(
       );
     }
   }
-  if (new Set(list).size < list.length) {
+  const passed = list.map((client) => (isNode(client) ? client.client : client));
+  if (new Set(passed).size < list.length) {
     throw new InvalidArgumentError("each master may be named once, but one client is there twice");
   }
   return list.map((client) => (isNode(client) ? client : nodeOf(client)));

@@ -5,6 +5,7 @@ import { type Guarded, isFindings, MasterGuard } from "./master-guard.ts";
 import type { Fault, Guard, GuardFindings, LockNode, ReleaseAnswer } from "./node.ts";
 import { Round } from "./round.ts";
 import { checkMaxTtl } from "./settings.ts";
+import { onReadyWhileKept } from "./weak-listeners.ts";
 
 export interface RestartGuardOptions {
   /**
@@ -117,12 +118,7 @@ export class RestartGuard {
    * nothing by which that would be noticed: so it is asked for. (A Redlock that nobody has any more is not kept for it.)
    */
   #askWhenBack(guard: MasterGuard): void {
-    const self = new WeakRef<RestartGuard>(this);
-    const forget = guard.node.onReady(() => {
-      const client = self.deref();
-      if (client) client.#isBack(guard);
-    });
-    forgetting.register(this, forget);
+    onReadyWhileKept(this, guard.node, (self) => self.#isBack(guard));
   }
 
   #isBack(guard: MasterGuard): void {
@@ -211,9 +207,6 @@ export class RestartGuard {
     return round.answers;
   }
 }
-
-/** The listeners of guards that are gone. */
-const forgetting = new FinalizationRegistry<() => void>((forget) => forget());
 
 type Answers = ReadonlyArray<GuardFindings | Fault | undefined>;
 

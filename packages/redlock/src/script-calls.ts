@@ -24,11 +24,14 @@ const overflow = `${mostUnanswered} commands are unanswered`;
 /** Scripts of other primitives over the connection of the locks, each a command of its own, in the order of the calls. */
 export class ScriptCalls {
   readonly #connection: Connection;
+  readonly #refusal: () => Fault | undefined;
   readonly #line: CallLine;
   #unanswered = 0;
 
-  constructor(connection: Connection) {
+  /** `refusal`: what claims are answered instead of being sent, if anything. */
+  constructor(connection: Connection, refusal: () => Fault | undefined) {
     this.#connection = connection;
+    this.#refusal = refusal;
     this.#line = new CallLine(connection);
   }
 
@@ -38,7 +41,8 @@ export class ScriptCalls {
     this.#unanswered += 1;
     const { claim, tokens } = script;
     const run = (): Promise<A | Fault> => this.#evaluate(script, sent);
-    const call: Call<A | Fault> = { claim, tokens, isAlone: false, run };
+    const refusal = claim && this.#refusal;
+    const call: Call<A | Fault> = { claim, refusal, tokens, isAlone: false, run };
     const answer = await this.#line.post(call);
     this.#unanswered -= 1;
     return answer;

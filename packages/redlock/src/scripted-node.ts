@@ -20,7 +20,7 @@ import type {
   SettleVote,
   Timed,
 } from "./node.ts";
-import { holdingIn, isAbandoned, type Operation, type Time } from "./operation.ts";
+import { holdingIn, isAbandoned, isCleanUp, type Operation, type Time } from "./operation.ts";
 import { type Outbox, type OutboxRuntime, outboxOf } from "./outbox.ts";
 import { whyReserved } from "./resources.ts";
 import { type ScriptCall, ScriptCalls } from "./script-calls.ts";
@@ -54,6 +54,8 @@ export class ScriptedNode implements LockNode {
   readonly #groupCommit: boolean;
   readonly #outbox: Outbox;
   #calls: ScriptCalls | undefined;
+  /** While the server votes through another node. */
+  #refusal: Fault | undefined;
   #moves: Moves | undefined;
   /** Only kept, for as long as there is this node. */
   #follow: ((why: string, old: Connection) => void) | undefined;
@@ -116,6 +118,14 @@ export class ScriptedNode implements LockNode {
 
   guardWith(guard: Guard): void {
     this.#guard = guard;
+  }
+
+  get serverIds(): readonly string[] {
+    return this.#connection.serverIds ?? [];
+  }
+
+  refuseVotes(refusal: Fault | undefined): void {
+    this.#refusal = refusal;
   }
 
   watchClock(clock: MasterClock): void {
@@ -183,7 +193,7 @@ export class ScriptedNode implements LockNode {
   }
 
   get #scriptCalls(): ScriptCalls {
-    this.#calls ??= new ScriptCalls(this.#connection);
+    this.#calls ??= new ScriptCalls(this.#connection, () => this.#refusal);
     return this.#calls;
   }
 
@@ -301,7 +311,7 @@ export class ScriptedNode implements LockNode {
   }
 
   #postOperation(operation: Operation): void {
-    if (this.#connection.isReady) this.#outbox.post(operation);
+    if (this.#connection.isReady) this.#postIfWanted(operation);
     else void this.#postWhenConnected(operation);
   }
 
@@ -310,6 +320,12 @@ export class ScriptedNode implements LockNode {
     const obstacle = await this.#connected();
     if (isAbandoned(operation)) operation.settle(this.#outbox.abandoned);
     else if (obstacle !== undefined) operation.settle(unsent(this.name, obstacle));
+    else this.#postIfWanted(operation);
+  }
+
+  /** Where it leads is known from here on, and whether that server has its vote through another node. */
+  #postIfWanted(operation: Operation): void {
+    if (this.#refusal && !isCleanUp(operation)) operation.settle(this.#refusal);
     else this.#outbox.post(operation);
   }
 

@@ -26,10 +26,13 @@ export class WatchingNode implements LockNode {
   /** Only kept, for as long as there is this node. */
   readonly #follow: (why: string, old: Connection) => void;
 
-  /** Nothing else may use the connection. */
-  constructor(connection: Connection) {
+  /** While the server votes through another node. */
+  #refusal: Fault | undefined;
+
+  /** Nothing else may use the connection but by `line`. */
+  constructor(connection: Connection, line: CallLine = new CallLine(connection)) {
     this.#connection = connection;
-    this.#line = new CallLine(connection);
+    this.#line = line;
     this.name = connection.name;
     this.client = connection.client;
     this.#follow = (why, old) => {
@@ -78,6 +81,14 @@ export class WatchingNode implements LockNode {
 
   onMove(listener: (why: string, old: LockNode) => void): void {
     this.#moves.add(listener);
+  }
+
+  get serverIds(): readonly string[] {
+    return this.#connection.serverIds ?? [];
+  }
+
+  refuseVotes(refusal: Fault | undefined): void {
+    this.#refusal = refusal;
   }
 
   onReady(listener: () => void): () => void {
@@ -143,7 +154,8 @@ export class WatchingNode implements LockNode {
   }
 
   #post<A>(call: Call<A>, first?: boolean): Promise<A | Fault> {
-    return this.#line.post(call, first);
+    const refusal = call.claim && (() => this.#refusal);
+    return this.#line.post({ ...call, refusal }, first);
   }
 
   /** Nothing was set or deleted. */

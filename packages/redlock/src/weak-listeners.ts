@@ -1,3 +1,22 @@
+import type { LockNode } from "./node.ts";
+
+/** How to take a listener away whose owner is gone. */
+const forgetting = new FinalizationRegistry<() => void>((forget) => forget());
+
+/** Calls `act` whenever `node` can be reached (again), for as long as `owner` is kept. */
+export function onReadyWhileKept<Owner extends object>(
+  owner: Owner,
+  node: LockNode,
+  act: (owner: Owner) => void,
+): void {
+  const kept = new WeakRef(owner);
+  const forget = node.onReady(() => {
+    const present = kept.deref();
+    if (present) act(present);
+  });
+  forgetting.register(owner, forget);
+}
+
 /**
  * Listeners that are called for as long as somebody else has them. Whoever makes a Redlock for each request never says
  * that it was the last, and the client that it listens to lives on.

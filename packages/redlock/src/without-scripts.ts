@@ -1,3 +1,4 @@
+import { CallLine } from "./call-line.ts";
 import { InvalidArgumentError } from "./errors.ts";
 import { type IoredisClient, IoredisConnection } from "./ioredis.ts";
 import type { LockNode } from "./node.ts";
@@ -7,7 +8,10 @@ import { WatchingNode } from "./watching-node.ts";
  * One for each client, however many Redlocks share it, on a connection that nothing else uses: what WATCH and MULTI
  * begin is a matter of the whole connection.
  */
-const nodes = new WeakMap<IoredisClient, WatchingNode>();
+const lines = new WeakMap<
+  IoredisClient,
+  { readonly connection: IoredisConnection; readonly line: CallLine }
+>();
 
 /**
  * The masters behind these clients, to be asked without Lua scripts: for servers and users to whom they are forbidden.
@@ -23,11 +27,12 @@ export function withoutScripts(clients: Iterable<IoredisClient>): readonly LockN
         "a Cluster cannot be asked without scripts: WATCH is for one connection",
       );
     }
-    let node = nodes.get(client);
-    if (!node) {
-      node = new WatchingNode(new IoredisConnection(client));
-      nodes.set(client, node);
+    let way = lines.get(client);
+    if (!way) {
+      const connection = new IoredisConnection(client);
+      way = { connection, line: new CallLine(connection) };
+      lines.set(client, way);
     }
-    return node;
+    return new WatchingNode(way.connection, way.line);
   });
 }

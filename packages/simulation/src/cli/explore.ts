@@ -1,7 +1,7 @@
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemRuntime } from "@quorlock/redlock";
-import { beyondPlan, guardedPlan, promisedPlan, watchedPlan } from "../plan/swarm.ts";
+import { beyondPlan, guardedPlan, promisedPlan, sharedServerPlan, watchedPlan } from "../plan/swarm.ts";
 import { type Exploration, explore as exploreTrials, plansOf, type Tally } from "../search/explore.ts";
 import { guided } from "../search/guided.ts";
 import { inOrder, type Runner, type Trial } from "../search/runner.ts";
@@ -30,6 +30,7 @@ const options = {
   beyond: flag,
   guarded: flag,
   watched: flag,
+  shared: flag,
   workers: text,
   engine: text,
   subject: text,
@@ -38,7 +39,7 @@ const options = {
 
 export const explore: Command = {
   usage:
-    "explore --seeds N | --attempts N [--from M] [--guarded | --watched | --beyond [--mode random|guided]] [--workers N] " +
+    "explore --seeds N | --attempts N [--from M] [--guarded | --watched | --shared | --beyond [--mode random|guided]] [--workers N] " +
     "[--subject NAME | --mutant NAME] [--engine fake-timers|heap]",
   purpose: "many runs, or as many as it takes for so many attempts to get a lock, on every core",
   async run(args) {
@@ -61,9 +62,15 @@ const mostTold = 20;
 
 /**
  * What may happen: what is promised, or a little more. Guarded: masters may forget their votes, and the clients have the
- * restart guard. Watched: the clients watch the masters' clocks, which may step.
+ * restart guard. Watched: the clients watch the masters' clocks, which may step. Shared: two of three masters are one server.
  */
-const worlds = { promised: promisedPlan, beyond: beyondPlan, guarded: guardedPlan, watched: watchedPlan };
+const worlds = {
+  promised: promisedPlan,
+  beyond: beyondPlan,
+  guarded: guardedPlan,
+  watched: watchedPlan,
+  shared: sharedServerPlan,
+};
 type World = keyof typeof worlds;
 
 interface Request {
@@ -77,7 +84,7 @@ interface Request {
 
 function requestFrom({ values }: Arguments): Request {
   const { seeds, attempts, from, mode } = values;
-  const asked = (["beyond", "guarded", "watched"] as const).filter((name) => values[name] === true);
+  const asked = (["beyond", "guarded", "watched", "shared"] as const).filter((name) => values[name] === true);
   if (asked.length > 1) throw new UsageError(`--${asked.join(" and --")} exclude each other`);
   const [world = "promised"] = asked;
   if (seeds !== undefined && attempts !== undefined)

@@ -97,7 +97,7 @@ export class Master {
       if (forbids.includes("PUBSUB")) throw forbidden("pubsub|numsub");
       return this.channels.count(channel);
     };
-    this.#model = new RedisModel(this.#keyspaceOf([]), this.#runId, publish, listeners);
+    this.#model = new RedisModel(this.#keyspaceOf([]), this.runId, publish, listeners);
     this.#model.writes.onWrite = (isRefused) => {
       if (this.#sender) this.#listener?.writeMet(isRefused);
     };
@@ -191,7 +191,7 @@ export class Master {
   /** Until when the restart guard keeps it from voting, by its wall clock; the quarantine may have to begin yet. */
   votesFrom(maxTtl: number): number {
     const mark = this.#model.keyspace.get("quorlock:guard", this.process.wallNow())?.value;
-    const isSeen = typeof mark === "string" && mark.startsWith(`${this.#runId} `);
+    const isSeen = typeof mark === "string" && mark.startsWith(`${this.runId} `);
     if (!isSeen) return this.process.wallNow() + maxTtl;
     const byItsKey = this.peek("quorlock:quarantine")?.expiresAt ?? 0;
     // The clients' clocks show what its own would if it had not been set.
@@ -256,7 +256,7 @@ export class Master {
     this.#incarnation += 1;
     this.#isUp = true;
     this.#others.clear();
-    this.#model.restart(this.#keyspaceOf(state), this.#runId);
+    this.#model.restart(this.#keyspaceOf(state), this.runId);
     this.#letForeignersListen();
     this.process.record("comes up");
     for (const [key, entry] of state) this.#recordEntry(key, entry);
@@ -280,7 +280,8 @@ export class Master {
     });
   }
 
-  get #runId(): string {
+  /** Of the process that runs at present. */
+  get runId(): string {
     return `${this.name}-${this.#incarnation}`.padEnd(40, "0");
   }
 }

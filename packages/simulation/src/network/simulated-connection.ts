@@ -69,6 +69,7 @@ export class SimulatedConnection implements Connection {
   readonly #kernel: Kernel;
   readonly #options: ConnectionOptions;
   readonly #witness: Witness;
+  serverIds: readonly string[] = [];
   readonly #listen: (() => SimulatedSubscription) | undefined;
   #subscription: SimulatedSubscription | undefined;
   readonly obstacle: string = "the connection was lost";
@@ -313,6 +314,7 @@ export class SimulatedConnection implements Connection {
     this.#state = "ready";
     this.#standing = this.#generation;
     this.#incarnation = this.#options.master.incarnation;
+    this.serverIds = [this.#options.master.runId];
     this.#first.resolve();
     for (const listener of [...this.#readyListeners]) listener();
   }

@@ -1,6 +1,7 @@
 import { guardMutants, slowBootMutants } from "../mutants/guard-mutants.ts";
 import { mutants, rareMutants } from "../mutants/mutants.ts";
 import { mutatedClient } from "../mutants/mutated-client.ts";
+import { sharedServerMutants } from "../mutants/shared-server-mutants.ts";
 import { outlierMutants, watchMutants } from "../mutants/watch-mutants.ts";
 import { readWriteMutant } from "../read-write/mutants.ts";
 import { theReadWriteLock } from "../read-write/read-write-client.ts";
@@ -26,6 +27,7 @@ export async function subjectNamed(name: string): Promise<Subject | undefined> {
     ...slowBootMutants,
     ...watchMutants,
     ...outlierMutants,
+    ...sharedServerMutants,
   ];
   const mutant = all.find((candidate) => candidate.name === name);
   if (mutant) return mutatedClient(mutant);

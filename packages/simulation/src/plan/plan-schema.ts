@@ -39,6 +39,7 @@ const persistence = v.variant("mode", [
 ]);
 
 const forbids = v.exactOptional(v.array(v.picklist(["SUBSCRIBE", "PUBLISH", "PUBSUB"])));
+const sameAs = v.exactOptional(whole(0));
 const listeners = v.exactOptional(v.array(v.picklist(["pattern", "channels"])));
 
 const weights = v.pipe(
@@ -130,7 +131,10 @@ export const planSchema: v.GenericSchema<unknown, Plan> = v.strictObject({
   version: v.literal(1),
   seed: whole(0),
   duration: positive,
-  masters: v.pipe(v.array(v.strictObject({ ...clock, persistence, forbids, listeners })), v.minLength(1)),
+  masters: v.pipe(
+    v.array(v.strictObject({ ...clock, persistence, forbids, listeners, sameAs })),
+    v.minLength(1),
+  ),
   clients: v.pipe(
     v.array(
       v.strictObject({

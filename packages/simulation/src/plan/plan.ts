@@ -30,6 +30,8 @@ export interface MasterPlan extends ClockPlan {
   readonly persistence: Persistence;
   /** Commands that its users have no right to. */
   readonly forbids?: readonly Forbidden[];
+  /** The number of the master that it is, under another address: whatever is sent to it is sent there. Default: its own. */
+  readonly sameAs?: number;
   /** Who else listens to it. */
   readonly listeners?: readonly ForeignListener[];
 }

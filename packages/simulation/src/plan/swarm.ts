@@ -3,7 +3,7 @@ import type { Latency } from "../network/latency.ts";
 import { Random } from "../random.ts";
 import { drawFault, drawRate, type Scale } from "./draw-fault.ts";
 import { withWaiting } from "./draw-waiting.ts";
-import type { Fault, FaultName } from "./fault.ts";
+import type { Fault, FaultName, Targets } from "./fault.ts";
 import {
   type ClientPlan,
   type LockSettings,
@@ -92,6 +92,20 @@ export function guardedPlan(seed: number): Plan {
     settings: { ...plan.settings, restartGuard: { maxTtl: Math.round(ttl * random.pick([1, 1, 1.5])) } },
     masters: persistence ? plan.masters.map((master) => ({ ...master, persistence })) : plan.masters,
   };
+}
+
+/**
+ * The plan of a seed in which two of three masters are one server. A quorum is both servers, and never the one by itself:
+ * nothing may be violated.
+ */
+export function sharedServerPlan(seed: number): Plan {
+  const plan = promisedPlan(seed);
+  const [first, second = first, third = first] = plan.masters as [MasterPlan, ...MasterPlan[]];
+  const known = (aim: Targets): Targets => (aim === "here" ? aim : aim.filter((number) => number < 3));
+  const faults = plan.faults
+    .filter((fault) => !("master" in fault))
+    .map((fault) => ("masters" in fault ? { ...fault, masters: known(fault.masters) } : fault));
+  return { ...plan, masters: [{ ...first, sameAs: 1 }, second, third], faults };
 }
 
 /** No two clocks of a plan are that far apart, ms: nobody is astray. */

@@ -17,6 +17,9 @@ export function validPlan(input: unknown): Plan {
   plan.faults.forEach((fault, index) => {
     checkAim(plan, fault, `plan.faults[${index}]`);
   });
+  plan.masters.forEach(({ sameAs = 0 }, index) => {
+    checkNumber(sameAs, plan.masters.length, "master", `plan.masters[${index}].sameAs`);
+  });
   plan.workload.script?.forEach((tasks, client) => {
     const where = `plan.workload.script[${client}]`;
     if (client >= plan.clients.length) throw new PlanError(`${where}: there is no client ${client}`);

@@ -97,7 +97,7 @@ export class Cluster {
       const random = this.#random.stream(`${direction} ${row} ${column}`);
       return new OneWay(this.kernel, latency, longestLatency * 1000, random);
     };
-    const master = this.masters[column]!;
+    const master = this.masters[this.#plan.masters[column]!.sameAs ?? column]!;
     const ends = { client, master, reconnectDelay };
     const commands = { requests: oneWay("requests"), replies: oneWay("replies") };
     let pushes: Link["pushes"] | undefined;

@@ -1,0 +1,185 @@
+import { describe, expect, test } from "vitest";
+import { DistinctMasters } from "./distinct-masters.ts";
+import type { NodeError } from "./errors.ts";
+import type { Lease } from "./lease.ts";
+import { Lock } from "./lock.ts";
+import type { Fault, LockNode } from "./node.ts";
+import { virtualSetting } from "./virtual-time.test.ts";
+
+// PROTOCOL 2.8: a server votes once, through whichever master of the list.
+
+/** Masters that lead to servers, as far as these have a name. */
+function leading(...servers: readonly (string | undefined)[]) {
+  const present = [...servers];
+  const listeners: Array<() => void> = [];
+  const refused: (Fault | undefined)[] = [];
+  const errors: NodeError[] = [];
+  const moves: string[] = [];
+  const nodes = servers.map((_, index) => ({
+    name: `master-${index}`,
+    get serverIds() {
+      return present[index]?.split("+") ?? [];
+    },
+    refuseVotes: (refusal: Fault | undefined) => {
+      refused[index] = refusal;
+    },
+    onReady: (listener: () => void) => {
+      listeners[index] = listener;
+      return () => {};
+    },
+  }));
+  const lease = { voteMoves: (before: number, index: number) => moves.push(`${before}>${index}`) };
+  const leases = new Set([lease]) as unknown as ReadonlySet<Lease>;
+  const distinct = new DistinctMasters(nodes as unknown as LockNode[], leases, (error) => {
+    if (distinct.isNews(error)) errors.push(error);
+  });
+  return {
+    distinct,
+    errors,
+    moves,
+    /** The masters that vote. */
+    get voters() {
+      return nodes.flatMap((_, index) => (refused[index] ? [] : [index]));
+    },
+    connect(index: number, server: string | undefined) {
+      present[index] = server;
+      listeners[index]!();
+    },
+  };
+}
+
+const told = (errors: readonly NodeError[]) =>
+  errors.map(({ message }) =>
+    /(master \d).+ and (master \d).+ one server, (\w+)/.exec(message)?.slice(1).join(),
+  );
+/** What is told is told in a later turn. */
+const later = () => Promise.resolve();
+
+describe("masters that are one server", () => {
+  test("from the beginning: the first of them votes, and it is told once", async () => {
+    const masters = leading("a", "b", "a");
+    expect(masters.errors).toEqual([]);
+    await later();
+    expect(masters.voters).toEqual([0, 1]);
+    expect(told(masters.errors)).toEqual(["master 2,master 0,a"]);
+    masters.connect(2, "a");
+    masters.connect(0, "a");
+    await later();
+    expect(masters.voters).toEqual([0, 1]);
+    expect(masters.errors).toHaveLength(1);
+  });
+
+  test("all of them: one votes", async () => {
+    const masters = leading("a", "a", "a");
+    await later();
+    expect(masters.voters).toEqual([0]);
+    expect(told(masters.errors)).toEqual(["master 1,master 0,a", "master 2,master 0,a"]);
+  });
+
+  test("the one that has been there for longer goes on voting, in whichever order they are listed", async () => {
+    const masters = leading(undefined, "b", "c");
+    masters.connect(0, "b");
+    await later();
+    expect(masters.voters).toEqual([1, 2]);
+    // While it is away its server is still its own: it may be connected again before it is found out.
+    masters.connect(1, "b");
+    await later();
+    expect(masters.voters).toEqual([1, 2]);
+    expect(masters.errors).toHaveLength(1);
+  });
+
+  test("when one of them leads elsewhere both vote, and a vote that was given moves", async () => {
+    const masters = leading("a", "a", "c");
+    masters.connect(0, "d");
+    expect(masters.voters).toEqual([0, 1, 2]);
+    expect(masters.moves).toEqual(["0>1"]);
+    masters.connect(0, "a");
+    await later();
+    expect(masters.voters).toEqual([1, 2]);
+    expect(told(masters.errors)).toEqual(["master 0,master 1,a"]);
+  });
+
+  test("one that comes to a server that another one has left takes its vote over", () => {
+    const masters = leading("a", "b", "c");
+    masters.connect(0, "d");
+    expect(masters.moves).toEqual([]);
+    masters.connect(1, "a");
+    expect(masters.voters).toEqual([0, 1, 2]);
+    expect(masters.moves).toEqual(["0>1"]);
+  });
+
+  test("two that exchange their servers vote both in the end", () => {
+    const masters = leading("a", "b", "c");
+    masters.connect(0, "b");
+    expect(masters.voters).toEqual([1, 2]);
+    masters.connect(1, "a");
+    expect(masters.voters).toEqual([0, 1, 2]);
+    expect(masters.moves.toSorted()).toEqual(["0>1", "1>0"]);
+  });
+
+  test("where it cannot be told they vote", async () => {
+    const masters = leading(undefined, undefined, "c");
+    masters.connect(0, undefined);
+    await later();
+    expect(masters.voters).toEqual([0, 1, 2]);
+    expect(masters.errors).toEqual([]);
+  });
+
+  test("of two Clusters one common server is enough", async () => {
+    const masters = leading("h:1+h:2", "h:3+h:2", "c");
+    await later();
+    expect(masters.voters).toEqual([0, 2]);
+    expect(masters.errors[0]!.message).toContain("h:2");
+  });
+
+  test("another server is another event", async () => {
+    const masters = leading("a", "a", "c");
+    await later();
+    masters.connect(1, "c");
+    await later();
+    expect(told(masters.errors)).toEqual(["master 1,master 0,a", "master 1,master 2,c"]);
+  });
+});
+
+describe("a lease", () => {
+  async function held() {
+    const { redlock, time } = virtualSetting(3);
+    const lock = await time.run(redlock.acquire("r", 1000));
+    await time.advance(100);
+    return { lock, lease: Lock.leaseOf(lock), now: time.now() };
+  }
+
+  test("counts the vote of a server once that has another way", async () => {
+    const { lock, lease } = await held();
+    const before = lock.remaining();
+    lease.voteMoves(0, 1);
+    expect(lock.remaining()).toBe(before);
+    const [, until] = lease.deadlines;
+    // With the old vote beside it, two of three would stand for longer.
+    lease.renew(0, until! + 100);
+    lease.voteMoves(0, 1);
+    lease.renew(1, until! + 500);
+    expect(lease.deadlines).toEqual([Number.NEGATIVE_INFINITY, until! + 500, until]);
+    expect(lock.remaining()).toBe(before);
+  });
+
+  test("goes on when two masters have exchanged their servers and have both said yes again", async () => {
+    const { lock, lease } = await held();
+    const [, until] = lease.deadlines;
+    lease.voteMoves(0, 1);
+    lease.voteMoves(1, 0);
+    lease.renew(1, until! + 500);
+    lease.renew(0, until! + 500);
+    expect(lease.deadlines).toEqual([until! + 500, until! + 500, until]);
+    expect(lock.state).toBe("held");
+  });
+
+  test("counts it once also where it has moved twice before it was asked again", async () => {
+    const { lease } = await held();
+    const [, until] = lease.deadlines;
+    lease.voteMoves(0, 1);
+    lease.voteMoves(1, 2);
+    lease.renew(2, until! + 500);
+    expect(lease.deadlines.slice(0, 2)).toEqual([Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY]);
+  });
+});
