@@ -117,12 +117,17 @@ describe("one server as two masters votes once, and an event says so", () => {
   });
 });
 
-describe("a failover that makes two masters one", () => {
-  const comesTo = (way: Opened, voters: readonly number[]): Promise<void> =>
-    until(`${voters} vote`, async () => `${await votersOf(way).catch(() => [])}` === `${voters}`);
-  const isTold = (way: Opened, times: number): Promise<void> =>
-    until(`it is told ${times} times`, () => Promise.resolve(sharing(way.errors).length === times));
+/** Until just these vote. */
+function comesTo(way: Opened, voters: readonly number[]): Promise<void> {
+  const wanted = voters.join();
+  return until(`${wanted} vote`, async () => (await votersOf(way).catch(() => [])).join() === wanted);
+}
 
+function isTold({ errors }: Opened, times: number): Promise<void> {
+  return until(`it is told ${times} times`, () => Promise.resolve(sharing(errors).length === times));
+}
+
+describe("a failover that makes two masters one", () => {
   test("is noticed when the connection is made anew, told once, and over when it leads elsewhere", async () => {
     const [first, second, third] = fleet.masters as [Master, Master, Master];
     const moving = await endpointTo(first);

@@ -141,14 +141,14 @@ describe("masters that are one server", () => {
   });
 });
 
-describe("a lease", () => {
-  async function held() {
-    const { redlock, time } = virtualSetting(3);
-    const lock = await time.run(redlock.acquire("r", 1000));
-    await time.advance(100);
-    return { lock, lease: Lock.leaseOf(lock), now: time.now() };
-  }
+async function held() {
+  const { redlock, time } = virtualSetting(3);
+  const lock = await time.run(redlock.acquire("r", 1000));
+  await time.advance(100);
+  return { lock, lease: Lock.leaseOf(lock), now: time.now() };
+}
 
+describe("a lease", () => {
   test("counts the vote of a server once that has another way", async () => {
     const { lock, lease } = await held();
     const before = lock.remaining();

@@ -94,6 +94,10 @@ export function guardedPlan(seed: number): Plan {
   };
 }
 
+function amongThree(aim: Targets): Targets {
+  return aim === "here" ? aim : aim.filter((number) => number < 3);
+}
+
 /**
  * The plan of a seed in which two of three masters are one server. A quorum is both servers, and never the one by itself:
  * nothing may be violated.
@@ -101,10 +105,9 @@ export function guardedPlan(seed: number): Plan {
 export function sharedServerPlan(seed: number): Plan {
   const plan = promisedPlan(seed);
   const [first, second = first, third = first] = plan.masters as [MasterPlan, ...MasterPlan[]];
-  const known = (aim: Targets): Targets => (aim === "here" ? aim : aim.filter((number) => number < 3));
   const faults = plan.faults
     .filter((fault) => !("master" in fault))
-    .map((fault) => ("masters" in fault ? { ...fault, masters: known(fault.masters) } : fault));
+    .map((fault) => ("masters" in fault ? { ...fault, masters: amongThree(fault.masters) } : fault));
   return { ...plan, masters: [{ ...first, sameAs: 1 }, second, third], faults };
 }
 
