@@ -1,6 +1,8 @@
 /** What is used of a connection of ioredis to a Cluster. */
 interface Connected {
-  nodes?(role: "all"): ReadonlyArray<{ readonly options: { readonly host?: string; readonly port?: number } }>;
+  nodes?(
+    role: "all",
+  ): ReadonlyArray<{ readonly options: { readonly host?: string; readonly port?: number } }>;
 }
 
 /** A run id. (Some proxies make one up, of zeros.) */
