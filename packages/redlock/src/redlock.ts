@@ -87,7 +87,9 @@ export interface RedlockOptions extends Partial<Settings> {
   readonly reentrant?: boolean | "handle";
   /**
    * Keeps the lock safe where a master comes back without votes that it gave: after a crash, a failover or a FLUSHALL it
-   * votes for nobody until all that it may have forgotten has expired. See the README. Default: none.
+   * votes for nobody until all that it may have forgotten has expired. Not where an old primary gets its clients back that was neither
+   * restarted nor resynchronised, unless one of them was there in between; nor where SWAPDB went there and back with no vote
+   * between the two. See the README. Default: none.
    */
   readonly restartGuard?: RestartGuardOptions;
   /**
