@@ -12,6 +12,7 @@ import { distantMasters } from "./workloads/distant-masters.ts";
 import { failingMasters } from "./workloads/failing-masters.ts";
 import { fencingAndGuard } from "./workloads/fencing-and-guard.ts";
 import { hotKeys } from "./workloads/hot-key.ts";
+import { load } from "./workloads/load.ts";
 import { mastersCount } from "./workloads/masters-count.ts";
 import { memory } from "./workloads/memory.ts";
 import { noQuorum } from "./workloads/no-quorum.ts";
@@ -33,6 +34,7 @@ const workloads: readonly Workload[] = [
   distantMasters,
   fencingAndGuard,
   renewals,
+  load,
   waiting,
   memory,
   sizeAndImport,

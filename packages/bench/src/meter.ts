@@ -75,6 +75,17 @@ export class Meter implements AsyncDisposable {
     return new Set(keys.map((key) => /\d+$/.exec(key)?.[0])).size;
   }
 
+  /** How many keys with this prefix all masters have together; and there are none any more. */
+  async takeAway(prefix: string): Promise<number> {
+    const taken = this.#clients.map(async (client) => {
+      const keys = await client.keys(`${prefix}*`);
+      for (let first = 0; first < keys.length; first += 1000)
+        await client.del(keys.slice(first, first + 1000));
+      return keys.length;
+    });
+    return (await Promise.all(taken)).reduce((sum, keys) => sum + keys, 0);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     closeClients(this.#clients);
   }

@@ -33,7 +33,7 @@ export function usageOf(workloads: readonly Workload[]): string {
   --cycles N                operations, where a workload counts them
   --million                 the same as --only memory --cycles ${million}, unless these are given
 QUORLOCK_BEFORE=DIR         another checkout of this repository, after "pnpm build" there: its client takes part as
-                            ours-before in one-at-a-time and 64-at-once`;
+                            ours-before in one-at-a-time, 64-at-once and load`;
 }
 
 export function optionsFrom(args: readonly string[], workloads: readonly Workload[]): Options {

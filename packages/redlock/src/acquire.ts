@@ -93,6 +93,8 @@ export async function elect(
     timeout: nodeTimeoutFor(ttl, settings),
     ask,
     hear: (index, answer) => {
+      if (round.answers[index] !== answer && answer.vote !== "none")
+        coordinator.admission.cameLate(round.timeout);
       // 3 Each master's deadline counts from the send. A yes behind the quorum's still prolongs the hold.
       if (answer.vote === "yes") {
         deadlines[index] = nodeDeadline(round.sentAt, ttl, settings.driftFactor);

@@ -1,10 +1,15 @@
 import type { Connection } from "./connection.ts";
-import { abandoned, failed, unexpected, unsent } from "./fault.ts";
+import { abandoned, crowdedOut, failed, unexpected, unsent } from "./fault.ts";
+import { Fifo } from "./fifo.ts";
 import type { Claim, Fault } from "./node.ts";
+import type { Purpose } from "./operation.ts";
+import type { Runtime } from "./runtime.ts";
+import { systemRuntime } from "./system.ts";
 import { UnexpectedReply } from "./transaction.ts";
 
 /** Something that a master is asked. */
 export interface Call<A> {
+  readonly purpose: Purpose;
   /** Whom it is for: what was given up is not sent any more. `undefined` where it has to be sent in any case. */
   readonly claim?: Pick<Claim, "abandoned"> | undefined;
   /** Looked at when its turn comes: what it is answered instead of being sent. */
@@ -21,61 +26,111 @@ interface Waiting extends Call<unknown> {
   readonly settle: (answer: unknown) => void;
 }
 
-/** So many wait for a master that does not answer; more would only pile up. */
-const mostWaiting = 4096;
-const silent = `${mostWaiting} calls wait for an answer`;
+/** Requests that are unanswered, at most: a master that hangs must not fill the memory. */
+const mostRequests = 4096;
+/** Calls of any kind, once the master has said nothing for so long, ms: what is refused now is owed until it expires. */
+const mostUnanswered = 4096;
+const silence = 2500;
+/** Where more calls than this are unanswered, one of them stands in line behind others. */
+const fewCalls = 512;
 
 /**
- * The calls to one master, each sent in its turn: in the order in which they were made, and one transaction at a time,
- * since WATCH and MULTI are matters of the whole connection.
+ * The calls to one master, each sent in its turn, and one transaction at a time, since WATCH and MULTI are matters of the
+ * whole connection. Of those that have to wait, those go first that keep a lease (PROTOCOL 14.16).
  */
 export class CallLine {
   readonly #connection: Connection;
-  #waiting: Waiting[] = [];
+  readonly #runtime: Pick<Runtime, "monotonic">;
+  /** Goes on with a call that has been answered: before all others. */
+  readonly #first = new Fifo<Waiting>();
+  readonly #keeping = new Fifo<Waiting>();
+  /** In the order in which they were made: a release is behind the claim that it undoes. */
+  readonly #others = new Fifo<Waiting>();
+  readonly #unanswered = new Set<Waiting>();
+  #requests = 0;
+  /** When it last answered, or was first asked after it had answered everything. */
+  #heardAt = 0;
+  #drainedAt = Number.NEGATIVE_INFINITY;
   #isTaken = false;
-  #latest: Promise<unknown> = Promise.resolve();
+  #onAnswered: Array<() => void> = [];
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, runtime: Pick<Runtime, "monotonic"> = systemRuntime) {
     this.#connection = connection;
+    this.#runtime = runtime;
   }
 
-  /** Settles when all that has been called until now is answered. */
+  /** As in {@link LockNode.drainedAt}. */
+  get drainedAt(): number {
+    return this.#drainedAt;
+  }
+
+  /** Settles when all calls are answered. */
   get answered(): Promise<void> {
-    return this.#latest.then(() => {});
+    if (this.#unanswered.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#onAnswered.push(resolve));
   }
 
   /** `first`: before all that waits. Never rejects: what goes wrong is a fault. */
   post<A>(call: Call<A>, first = false): Promise<A | Fault> {
-    const answer = new Promise<A | Fault>((resolve) => {
-      // A call is answered in its own kind.
-      const waiting: Waiting = { ...call, settle: resolve as Waiting["settle"] };
-      if (first) this.#waiting.unshift(waiting);
-      else if (this.#hasRoom()) this.#waiting.push(waiting);
-      else resolve(unsent(this.#connection.name, silent));
+    const refusal = first ? undefined : this.#refusalOf(call);
+    if (refusal) return Promise.resolve(refusal);
+    return new Promise<A | Fault>((resolve) => {
+      const waiting: Waiting = {
+        ...call,
+        settle: (answer) => {
+          this.#settled(waiting);
+          // A call is answered in its own kind.
+          resolve(answer as A | Fault);
+        },
+      };
+      if (this.#unanswered.size === 0) this.#heardAt = this.#runtime.monotonic();
+      this.#unanswered.add(waiting);
+      if (call.purpose === "request") this.#requests += 1;
+      const queue = call.purpose === "keep" ? this.#keeping : this.#others;
+      (first ? this.#first : queue).push(waiting);
+      this.#goOn();
     });
-    this.#latest = answer;
-    this.#goOn();
-    return answer;
   }
 
-  #hasRoom(): boolean {
-    if (this.#waiting.length < mostWaiting) return true;
-    const all = this.#waiting;
-    this.#waiting = all.filter(({ claim }) => !claim?.abandoned);
-    for (const call of all) if (call.claim?.abandoned) call.settle(abandoned(this.#connection.name));
-    return this.#waiting.length < mostWaiting;
+  #refusalOf({ purpose }: Call<unknown>): Fault | undefined {
+    const { name } = this.#connection;
+    const isFull = this.#unanswered.size >= mostUnanswered;
+    if (isFull && this.#runtime.monotonic() - this.#heardAt > silence) {
+      return unsent(name, `it has not answered for ${silence} ms`);
+    }
+    if (purpose !== "request" || this.#requests < mostRequests) return undefined;
+    this.#dropAbandoned();
+    return this.#requests < mostRequests ? undefined : crowdedOut(name, mostRequests);
+  }
+
+  #dropAbandoned(): void {
+    for (const call of this.#others.drain()) {
+      if (call.claim?.abandoned) call.settle(abandoned(this.#connection.name));
+      else this.#others.push(call);
+    }
+  }
+
+  #settled(call: Waiting): void {
+    this.#unanswered.delete(call);
+    if (call.purpose === "request") this.#requests -= 1;
+    if (this.#unanswered.size === 0) for (const resolve of this.#onAnswered.splice(0)) resolve();
+  }
+
+  #shift(): Waiting | undefined {
+    return this.#first.shift() ?? this.#keeping.shift() ?? this.#others.shift();
+  }
+
+  get #isEmpty(): boolean {
+    return this.#first.length + this.#keeping.length + this.#others.length === 0;
   }
 
   #goOn(): void {
-    while (!this.#isTaken) {
-      const call = this.#waiting[0];
-      if (!call) return;
+    while (!this.#isTaken && !this.#isEmpty) {
       if (!this.#connection.isReady) {
         this.#connect();
         return;
       }
-      this.#waiting.shift();
-      this.#send(call);
+      this.#send(this.#shift()!);
     }
   }
 
@@ -91,7 +146,9 @@ export class CallLine {
 
   #giveUpAll(): void {
     const { name, obstacle } = this.#connection;
-    for (const call of this.#waiting.splice(0)) call.settle(unsent(name, obstacle));
+    for (const queue of [this.#first, this.#keeping, this.#others]) {
+      for (const call of queue.drain()) call.settle(unsent(name, obstacle));
+    }
   }
 
   #send(call: Waiting): void {
@@ -105,7 +162,11 @@ export class CallLine {
       return;
     }
     const answer = call.run().catch((error: unknown) => this.#faultOf(error, call));
-    void answer.then((settled) => call.settle(settled));
+    void answer.then((settled) => {
+      this.#heardAt = this.#runtime.monotonic();
+      if (this.#unanswered.size > fewCalls) this.#drainedAt = this.#heardAt;
+      call.settle(settled);
+    });
     if (call.isAlone) this.#takeUntil(answer);
   }
 

@@ -22,8 +22,11 @@ interface Debt {
 
 /** Where a master cannot be reached it is tried again when it is back, and this often, ms. */
 const retryInterval = 1000;
-/** So many are remembered for one master; of more, the oldest are left to expire. */
-const mostDebts = 10_000;
+/**
+ * So many are remembered for one master, some 50 bytes each: what a process gives back in seconds while a master hangs.
+ * Of more, the oldest are left to expire.
+ */
+const mostDebts = 100_000;
 
 /**
  * Takes keys away again (PROTOCOL 2.6, 5), and remembers what could not be taken away: a master that was cut
@@ -33,6 +36,7 @@ export class CleanUps {
   readonly #runtime: Runtime;
   readonly #clock: LeaseClock;
   readonly #report: (error: NodeError) => void;
+  readonly #most: number;
   readonly #open = new Set<Round<ReleaseAnswer>>();
   readonly #debts = new Map<LockNode, Debt[]>();
   /** How to stop listening for the masters that something is owed to. */
@@ -40,7 +44,13 @@ export class CleanUps {
   #timer: Timer | undefined;
   #stopped = false;
 
-  constructor(runtime: Runtime, clock: LeaseClock, report: (error: NodeError) => void) {
+  constructor(
+    runtime: Runtime,
+    clock: LeaseClock,
+    report: (error: NodeError) => void,
+    most: number = mostDebts,
+  ) {
+    this.#most = most;
     this.#runtime = runtime;
     this.#clock = clock;
     this.#report = report;
@@ -73,6 +83,7 @@ export class CleanUps {
       runtime: this.#runtime,
       clock: this.#clock,
       timeout,
+      longest: leftover.ttl,
       ask: (node, settle) => node.release(leftover.resources, leftover.tokens, settle),
       hear: (index, answer) => {
         // (Where a client was switched the way to the keys ends soon, and they expire.)
@@ -100,16 +111,24 @@ export class CleanUps {
 
   #owe(node: LockNode, debt: Debt, fault: Fault): void {
     // Only slow: the command is on its way, and its real answer is still heard.
-    if (this.#stopped || fault.error.reason === "TIMEOUT") return;
+    const { reason } = fault.error;
+    if (this.#stopped || reason === "TIMEOUT" || (reason === "ABANDONED" && fault.sent)) return;
     const debts = this.#debts.get(node) ?? [];
     this.#debts.set(node, debts);
     debts.push(debt);
-    if (debts.length > mostDebts) debts.shift();
+    if (debts.length > this.#most) this.#debts.set(node, this.#latest(debts));
     if (!this.#unsubscribe.has(node)) {
       const unsubscribe = node.onReady(() => this.#settle(node));
       this.#unsubscribe.set(node, unsubscribe);
     }
     this.#timer ??= this.#retryLater();
+  }
+
+  /** Without those whose keys have expired; if there are still too many, the latest half. */
+  #latest(debts: Debt[]): Debt[] {
+    const now = this.#runtime.monotonic();
+    const standing = debts.filter(({ until }) => until > now);
+    return standing.length > this.#most ? standing.slice(-this.#most / 2) : standing;
   }
 
   /** Pays one debt to see whether the master is there, then the rest at once. */
@@ -128,7 +147,7 @@ export class CleanUps {
     this.#pay(node, first, (isPaid) => {
       if (isPaid) for (const debt of rest) this.#pay(node, debt);
       else if (!this.#stopped) {
-        this.#debts.set(node, [...rest, ...(this.#debts.get(node) ?? [])].slice(-mostDebts));
+        this.#debts.set(node, this.#latest([...rest, ...(this.#debts.get(node) ?? [])]));
       }
     });
   }

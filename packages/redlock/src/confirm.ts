@@ -15,6 +15,8 @@ export interface Question {
   /** Whether a master that has no key any more is given it again. */
   readonly repair: boolean;
   readonly settings: Settings;
+  /** For an extension: when it was to begin, in lease time. */
+  readonly due?: number | undefined;
 }
 
 /**
@@ -27,9 +29,9 @@ export async function confirm(
   attempts: Attempts,
   ended: Cancellation,
 ): Promise<Ballot> {
-  const { runtime, clock, report } = lease.coordinator;
+  const { runtime, clock, report, admission } = lease.coordinator;
   const { nodes } = lease.placement;
-  const { ttl, repair, settings } = question;
+  const { ttl, repair, settings, due } = question;
   lease.askedFor(ttl);
   const claim = new RoundClaim(lease.placement, lease.resources, lease.token, ttl, lease);
   const round: Round<Answer> = new Round<Answer>({
@@ -37,6 +39,7 @@ export async function confirm(
     runtime,
     clock,
     timeout: nodeTimeoutFor(lease.longestTtl, settings),
+    longest: lease.longestTtl,
     ask: (node, settle) => node.extend(claim, repair, settle),
     hear: (index, answer) => {
       if (answer.vote === "yes" && answer.inQuarantine && !lease.isKeptBy(index)) {
@@ -53,7 +56,10 @@ export async function confirm(
   });
   round.onClosed(() => claim.giveUp());
   attempts.add(round);
+  const extension = due === undefined ? undefined : { due, ttl };
+  if (extension) admission.began(extension);
   await round.decidedOr(ended);
+  if (extension) admission.ended(extension, verdictOf(round.answers) === "won");
   // Refusals and silence together rule a quorum out, but only refusals tell that the hold is lost: hear the rest.
   if (verdictOf(round.answers) === "failed" && !isRefused(round.answers)) await ended.race(round.closed);
   lease.confirm(verdictOf(round.answers) === "won");

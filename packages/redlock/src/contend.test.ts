@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
-import pLimit from "p-limit";
 import { describe, expect, test } from "vitest";
+import { Admission } from "./admission.ts";
 import { Cancellation } from "./cancellation.ts";
 import { contend } from "./contend.ts";
 import { AbortError, ExecutionError, InvalidArgumentError, ResourceLockedError } from "./errors.ts";
@@ -503,7 +503,8 @@ describe("acquireConcurrency", () => {
   test("what was refused to others meanwhile is not voted for, where there is a queue to wait in", async () => {
     const setting = lockedByRival(3, { retryCount: -1 });
     const inside = Redlock.insideOf(setting.redlock);
-    const { coordinator } = inside;
+    const { runtime, clock, schedule } = inside.coordinator;
+    const coordinator = { ...inside.coordinator, admission: new Admission(runtime, clock, schedule, 1) };
     let isContended = false;
     const room = {
       isContended: () => isContended,
@@ -512,10 +513,9 @@ describe("acquireConcurrency", () => {
       },
       wait: async () => ({}),
     } as unknown as WaitingRoom;
-    const limit = pLimit(1);
     const wish = { resources: ["r"], ttl: 1000, settings: inside.settingsFor(undefined) };
     const contests = Array.from({ length: 5 }, () =>
-      contend({ coordinator, wish, cancellation: new Cancellation(), limit, room }),
+      contend({ coordinator, wish, cancellation: new Cancellation(), room }),
     );
     for (const contest of await setting.time.run(Promise.all(contests))) {
       expect(contest).toMatchObject({ contended: true });

@@ -1,4 +1,3 @@
-import type { LimitFunction } from "p-limit";
 import { type Attempt, attempt, type Wish } from "./acquire.ts";
 import { Attempts } from "./attempts.ts";
 import { type Contention, contentionIn, ownersIn } from "./ballot.ts";
@@ -34,8 +33,6 @@ export interface Contender {
   readonly wish: Wish;
   /** Ended by the caller's signal or by `quit`. */
   readonly cancellation: Cancellation;
-  /** One for each round in flight. */
-  readonly limit: LimitFunction;
   /** Where waiting is done; `undefined` where it is asking again. */
   readonly room: WaitingRoom | undefined;
 }
@@ -93,7 +90,10 @@ async function attemptUntilRefused(
     }
     // What was asked in a database that a client has left says nothing of the one where it is now.
     if (last?.outcome === "moved" && !patience.ended.reason) continue;
-    if (!last) return previous ? failure(previous, attempts) : crowdedOut(attempts);
+    if (!last)
+      return previous && !patience.lateness
+        ? failure(previous, attempts)
+        : crowdedOut(contender, patience, attempts);
     const failed = failedWith(last.outcome, contentionIn(last.round.answers), wish);
     const pause = patience.pauseAfter(last);
     if (pause === undefined) return failure(failed, attempts, patience.isAny ? contender : undefined);
@@ -136,23 +136,27 @@ async function revote(
  * One attempt, as soon as a place is free; none if there is no place in time, or it would very likely be refused, and
  * there is a room to wait in.
  */
-function attemptInTurn(
-  contender: Contender,
+async function attemptInTurn(
+  { coordinator, wish, cancellation }: Contender,
   room: WaitingRoom | undefined,
   patience: Patience,
   attempts: Attempts,
 ): Promise<Attempt | undefined> {
-  const { coordinator, wish, cancellation, limit } = contender;
-  if (limit.activeCount + limit.pendingCount < limit.concurrency) {
-    return limit(attempt, coordinator, wish, cancellation, attempts);
+  const { admission, clock } = coordinator;
+  const isFirst = admission.enter();
+  if (!isFirst && !(await admission.wait(patience))) return undefined;
+  try {
+    // Others were refused while it stood in line.
+    if (!isFirst && (patience.ended.reason || room?.isContended(wish.resources))) return undefined;
+    const last = await attempt(coordinator, wish, cancellation, attempts);
+    const { round, outcome } = last;
+    if (outcome !== "unavailable" && outcome !== "cancelled") {
+      admission.took(clock.now() - round.sentAt, round.timeout);
+    }
+    return last;
+  } finally {
+    admission.leave();
   }
-  let begun = false;
-  const result = limit(() => {
-    if (patience.ended.reason || room?.isContended(wish.resources)) return undefined;
-    begun = true;
-    return attempt(coordinator, wish, cancellation, attempts);
-  });
-  return patience.ended.race(result).then(() => (begun ? result : undefined));
 }
 
 /** What came of waiting, when the lock is there or the time to wait is over. */
@@ -217,7 +221,13 @@ function isOwn(refused: string, { coordinator, wish }: Contender): boolean {
   return false;
 }
 
-function crowdedOut(attempts: Attempts): Contest {
-  const why = "acquireConcurrency left no place for a round within waitTimeout";
+/** No round could begin while it was worth waiting for one. */
+function crowdedOut({ coordinator }: Contender, { lateness }: Patience, attempts: Attempts): Contest {
+  const { admission, leases } = coordinator;
+  const why = lateness
+    ? `No new lock: ${leases.size} are held, and their extensions come ${Math.ceil(lateness.by)} ms late, ` +
+      `more than ${Math.floor(lateness.allowed)} ms. Hold fewer in one process, or for a longer ttl`
+    : `Timed out while waiting for one of ${admission.limit} rounds at a time (acquireConcurrency, or fewer where ` +
+      "masters are slow)";
   return { contended: false, error: new ExecutionError(why, attempts.stats) };
 }

@@ -1,3 +1,4 @@
+import type { Admission } from "./admission.ts";
 import type { CleanUps } from "./clean-ups.ts";
 import type { LeaseClock } from "./clock.ts";
 import type { DistinctMasters } from "./distinct-masters.ts";
@@ -22,6 +23,8 @@ export interface Coordinator {
   readonly clock: LeaseClock;
   readonly schedule: Schedule;
   readonly cleanUps: CleanUps;
+  /** Lets rounds of votes begin. */
+  readonly admission: Admission;
   /** Whether those who wait stand in the masters' queues, and who gives up hands over (PROTOCOL 7). */
   readonly isQueued: boolean;
   /** Where holds have fencing tokens (PROTOCOL 8). */

@@ -36,7 +36,8 @@ export class InvalidArgumentError extends RedlockError {
  *
  * - `TIMEOUT`: no answer within `nodeTimeout`. Where it happens again and again the master is too slow for that time.
  * - `UNREACHABLE`: no connection, or lost before the answer. It is asked again as soon as there is one.
- * - `ABANDONED`: given up before it was sent, since nothing depended on it any more. Never emitted; nothing to do.
+ * - `ABANDONED`: given up by this client, because nothing depended on it any more, or because it had more to send than the
+ *   master may be sent at a time. Never emitted; where it stands in an error, ask for fewer locks at a time.
  * - `UNEXPECTED_REPLY`: no answer to what was asked. See what listens there; a `LockNode` of your own has thrown.
  * - `CONTENDED`: without scripts; others changed the keys during every transaction. Allow scripts, or wait longer.
  * - `CLOCK`: `clockWatch` excludes it: its clock has stepped, or too few others agree with it. Set it right; then it

@@ -15,14 +15,20 @@ export const retryFraction: number = 1 / 4;
  * Extends a hold to at least `ttl` ms from now: PROTOCOL 4. Resolves once a quorum has confirmed, before the
  * deadline that stood; rejects with a {@link LockLostError} when the hold has ended, with an
  * {@link ExecutionError} when no quorum answered in all attempts: then it still stands until its deadline.
+ * `due` is when it was to begin, in lease time.
  *
  * Of several extensions of one hold each waits for a round of the others at most, not until they have given up.
  */
-export async function extend(lease: Lease, ttl: number, settings: Settings): Promise<Attempts> {
+export async function extend(
+  lease: Lease,
+  ttl: number,
+  settings: Settings,
+  due: number = lease.coordinator.clock.now(),
+): Promise<Attempts> {
   const ended = new Cancellation();
   const forget = lease.onEnd(() => ended.cancel(new Error("the hold has ended")));
   try {
-    return await attemptUntilConfirmed(lease, ttl, settings, ended);
+    return await attemptUntilConfirmed(lease, ttl, settings, due, ended);
   } finally {
     forget();
   }
@@ -32,16 +38,19 @@ async function attemptUntilConfirmed(
   lease: Lease,
   ttl: number,
   settings: Settings,
+  due: number,
   ended: Cancellation,
 ): Promise<Attempts> {
-  const { nodes, runtime } = lease.coordinator;
+  const { nodes, runtime, clock } = lease.coordinator;
   const attempts = new Attempts(nodes);
+  let dueAt = due;
   for (let count = 1; ; count += 1) {
     const ballot = await lease.exclusively(() => {
       // Looked at right before the send: a repair is allowed only while the deadline stands, when nobody else can
       // hold. An answer that comes after it counts for nothing (Lease.renew).
       throwIfEnded(lease, attempts);
-      return confirm(lease, { ttl, repair: lease.mayRepair, settings }, attempts, ended);
+      const question = { ttl, repair: lease.mayRepair, settings, due: dueAt };
+      return confirm(lease, question, attempts, ended);
     });
     throwIfEnded(lease, attempts);
     // Nothing remains where a resumed lease is confirmed too slowly to be established.
@@ -52,6 +61,7 @@ async function attemptUntilConfirmed(
     // A resumed lease has nothing left to be in time for.
     const left = lease.remaining() || Number.POSITIVE_INFINITY;
     await sleep(runtime, Math.min(pauseBetween(settings, runtime, count), left * retryFraction), ended);
+    dueAt = clock.now();
   }
 }
 

@@ -16,6 +16,11 @@ export function abandoned(node: string): Fault {
   return fault(node, "ABANDONED", "it was given up before it could be sent", false);
 }
 
+/** Held back by this client, which has sent the master as much as it may: no fault of the master's. */
+export function crowdedOut(node: string, waiting: number): Fault {
+  return fault(node, "ABANDONED", `${waiting} requests wait to be sent to it already`, false);
+}
+
 export function unsent(node: string, why: string): Fault {
   return fault(node, "UNREACHABLE", why, false);
 }

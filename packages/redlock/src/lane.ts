@@ -1,14 +1,23 @@
 import { Batch, type BatchOrigin } from "./batch.ts";
 import type { Connection } from "./connection.ts";
+import { crowdedOut } from "./fault.ts";
+import { Fifo } from "./fifo.ts";
 import type { Fault } from "./node.ts";
-import { isOver, type Operation } from "./operation.ts";
+import { isAbandoned, isCleanUp, isOver, type Operation, purposeOf } from "./operation.ts";
 import { waiterOf } from "./token.ts";
 
 /** So many are sent in one batch: a master does nothing else meanwhile, some 3 us for each key. */
 export const largestBatch = 128;
 const mostKeys = 512;
-/** With so many operations in flight a master lags behind. */
-const largestWindow = 512;
+/**
+ * The send window: so many operations are in flight at most, and beside them so many that keep a lease. What is behind it
+ * waits here, where it can be overtaken; in the master's socket it could not.
+ */
+export const largestWindow = 512;
+/** Requests that wait for room, at most: a master that hangs must not fill the memory. */
+const mostRequests = 4096;
+/** Releases that are kept for a silent master, at most: more are refused, and owed until the keys expire. */
+const mostKept = 4096;
 /**
  * A master that has not answered for so long is fed no more, ms: several times what one has by default, and where locks
  * are asked for that last long, part of their ttl. On a slow network one that is merely late must not be taken for dead:
@@ -18,37 +27,51 @@ const shortestSilence = 2500;
 const longestSilence = 10_000;
 const silenceFraction = 1 / 2;
 
-/** `lagging`: the master has enough to answer. `silent`: and has said nothing for so long that somebody gave up on it. */
-export type Pace = "keeping up" | "lagging" | "silent";
-
 /** What lanes share: the connection. */
 export interface LaneOrigin {
   readonly connection: Connection;
   readonly abandoned: Fault;
+  /** How many operations may be in flight, and beside them how many that keep a lease. */
+  readonly window: number;
   /** Changes with each connection. */
   readonly session: number;
   now(): number;
   refusesSlots(): void;
+  /** What is told of a master that is not asked, for this reason. */
+  unsentFor(why: string): Fault;
   /** So many operations go out. */
   sent(operations: number): void;
-  /** So many operations of the lane have been answered. */
-  answered(lane: Lane, operations: number): void;
+  /** So many operations of the lane have been answered. `wasDraining`: see {@link Lane.isDraining}. */
+  answered(lane: Lane, operations: number, wasDraining: boolean): void;
 }
 
-/** The way to one master: on a Cluster there are several over one connection, one for each hash slot. */
+/**
+ * The way to one master: on a Cluster there are several over one connection, one for each hash slot.
+ *
+ * Where the window is full, what keeps a lease goes first, then releases, then requests, each in the order of the calls
+ * (PROTOCOL 14.16). An extension has a window of its own, so that nothing else can fill it. A release may overtake the
+ * vote that it undoes: that vote was given up before, and is not sent any more.
+ */
 export class Lane implements BatchOrigin {
   readonly slot: number | undefined;
   readonly #origin: LaneOrigin;
   /** Oldest first. */
   readonly #inFlight = new Set<Batch>();
-  /** Operations in flight. */
-  #unanswered = 0;
   /** The next batch. */
   #operations: Operation[] = [];
   #keys = 0;
-  #pace: Pace = "keeping up";
+  /** What keeps a lease, in flight and in the next batch. */
+  #keeping = 0;
+  /** The rest of it. */
+  #others = 0;
+  readonly #keeps = new Fifo<Operation>();
+  readonly #releases = new Fifo<Operation>();
+  #requests = new Fifo<Operation>();
+  #isSilent = false;
   #longestTtl = 0;
-  /** The flush that the pace was looked at for. */
+  /** The latest batch of what had to wait for room. */
+  #behind: Batch | undefined;
+  /** The flush that `isSilent` was looked at for. */
   #flush = 0;
 
   constructor(origin: LaneOrigin, slot: number | undefined) {
@@ -65,7 +88,7 @@ export class Lane implements BatchOrigin {
   }
 
   get isIdle(): boolean {
-    return this.#inFlight.size === 0;
+    return this.#inFlight.size === 0 && !this.hasBacklog;
   }
 
   /** Whether the next batch is empty. */
@@ -73,25 +96,14 @@ export class Lane implements BatchOrigin {
     return this.#operations.length === 0;
   }
 
-  /** The pace at the beginning of this flush: what it sends itself does not slow it down. */
-  paceIn(flush: number): Pace {
-    if (this.#flush !== flush) this.#pace = this.pace;
-    this.#flush = flush;
-    return this.#pace;
+  /** Whether something waits for room. */
+  get hasBacklog(): boolean {
+    return this.#keeps.length + this.#releases.length + this.#requests.length > 0;
   }
 
-  get pace(): Pace {
-    if (this.#unanswered === 0) return "keeping up";
-    const [oldest] = this.#inFlight as Iterable<Batch | undefined>;
-    const isOverdue = oldest && this.#origin.now() - oldest.sentAt > this.silence;
-    // Late alone is not enough: whoever has a longer time-out may still wait for it.
-    if (isOverdue && oldest.operations.some(isOver)) return "silent";
-    return this.#unanswered < largestWindow ? "keeping up" : "lagging";
-  }
-
-  /** After so long, ms. */
-  get silence(): number {
-    return Math.min(Math.max(shortestSilence, this.#longestTtl * silenceFraction), longestSilence);
+  /** Whether something waits for room, or has no answer yet and did. */
+  get isDraining(): boolean {
+    return this.hasBacklog || (this.#behind !== undefined && this.#inFlight.has(this.#behind));
   }
 
   /** Whether a claim is in flight that `cleanUp` undoes. */
@@ -101,25 +113,54 @@ export class Lane implements BatchOrigin {
     return false;
   }
 
-  /** Puts the operation into the next batch; what is there goes out first where it is too much for one. */
-  add(operation: Operation): void {
-    const isWhole = this.#operations.length >= largestBatch || this.#keys + operation.keys.length > mostKeys;
-    if (operation.isAlone || isWhole) this.send();
-    this.#operations.push(operation);
-    this.#keys += operation.keys.length;
-    this.#longestTtl = Math.max(this.#longestTtl, operation.ttl);
-    if (operation.isAlone) this.send();
+  /** Puts the operation into the next batch, or where it waits for room. `flush` is the number of this flush. */
+  take(operation: Operation, flush: number): void {
+    if (this.#flush !== flush) this.#isSilent = this.#isSilentNow();
+    this.#flush = flush;
+    if (isCleanUp(operation)) this.#takeCleanUp(operation);
+    else if (this.#isSilent) operation.settle(this.#silent());
+    else if (purposeOf(operation) === "request") this.#takeRequest(operation);
+    else if (this.#keeping < this.#origin.window && this.#keeps.length === 0) this.#add(operation);
+    else this.#keeps.push(operation);
   }
 
-  send(): void {
-    if (this.#operations.length === 0) return;
+  /** Fills the window from what waits, and sends it. */
+  refill(): void {
+    this.#fill();
+    this.#behind = this.send() ?? this.#behind;
+  }
+
+  #fill(): void {
+    while (this.#keeping < this.#origin.window && this.#keeps.length > 0)
+      this.#addWanted(this.#keeps.shift()!);
+    while (this.#others < this.#origin.window) {
+      const operation = this.#releases.shift() ?? this.#requests.shift();
+      if (!operation) return;
+      this.#addWanted(operation);
+    }
+  }
+
+  /** Sends all that waits: the connection is about to be closed. */
+  finish(): void {
+    for (const operation of this.drain()) this.#addWanted(operation);
+    this.send();
+  }
+
+  /** Takes out all that waits for room. */
+  drain(): readonly Operation[] {
+    return [...this.#keeps.drain(), ...this.#releases.drain(), ...this.#requests.drain()];
+  }
+
+  /** The batch that goes out, if there is anything to send. */
+  send(): Batch | undefined {
+    if (this.#operations.length === 0) return undefined;
     const batch = new Batch(this, this.#operations, this.#origin.session, this.#origin.now());
     this.#operations = [];
     this.#keys = 0;
     this.#inFlight.add(batch);
-    this.#unanswered += batch.operations.length;
     this.#origin.sent(batch.operations.length);
     batch.send();
+    return batch;
   }
 
   stands(batch: Batch): boolean {
@@ -131,8 +172,79 @@ export class Lane implements BatchOrigin {
   }
 
   answered(batch: Batch): void {
+    const wasDraining = this.isDraining;
     this.#inFlight.delete(batch);
-    this.#unanswered -= batch.operations.length;
-    this.#origin.answered(this, batch.operations.length);
+    for (const operation of batch.operations) this.#count(operation, -1);
+    this.#origin.answered(this, batch.operations.length, wasDraining);
+  }
+
+  /** It has said nothing for so long that somebody gave up on it. */
+  #isSilentNow(): boolean {
+    const [oldest] = this.#inFlight as Iterable<Batch | undefined>;
+    const isOverdue = oldest && this.#origin.now() - oldest.sentAt > this.#silence;
+    // Late alone is not enough: whoever has a longer time-out may still wait for it.
+    return isOverdue === true && oldest.operations.some(isOver);
+  }
+
+  /** After so long, ms. */
+  get #silence(): number {
+    return Math.min(Math.max(shortestSilence, this.#longestTtl * silenceFraction), longestSilence);
+  }
+
+  /** What is in flight tells when it is back. */
+  #silent(): Fault {
+    return this.#origin.unsentFor(`it has not answered for ${this.#silence} ms`);
+  }
+
+  /**
+   * A clean-up of a claim that is in flight goes out at once, behind it on the same connection: sent on the next one it
+   * might overtake it (PROTOCOL 2.6).
+   */
+  #takeCleanUp(operation: Operation): void {
+    const mayGo = this.#others < this.#origin.window && this.#releases.length === 0 && !this.#isSilent;
+    if (mayGo || this.hasClaimFor(operation)) this.#add(operation);
+    else if (this.#isSilent && this.#releases.length >= mostKept) operation.settle(this.#silent());
+    else this.#releases.push(operation);
+  }
+
+  #takeRequest(operation: Operation): void {
+    const mayGo = this.#others < this.#origin.window && this.#releases.length + this.#requests.length === 0;
+    if (mayGo) this.#add(operation);
+    else this.#keepRequest(operation);
+  }
+
+  #keepRequest(operation: Operation): void {
+    if (this.#requests.length >= mostRequests) this.#dropAbandoned();
+    if (this.#requests.length < mostRequests) this.#requests.push(operation);
+    else operation.settle(crowdedOut(this.connection.name, mostRequests));
+  }
+
+  #dropAbandoned(): void {
+    const all = this.#requests.drain();
+    for (const request of all) {
+      if (isAbandoned(request)) request.settle(this.abandoned);
+      else this.#requests.push(request);
+    }
+  }
+
+  #addWanted(operation: Operation): void {
+    if (isAbandoned(operation)) operation.settle(this.abandoned);
+    else this.#add(operation);
+  }
+
+  #count(operation: Operation, change: 1 | -1): void {
+    if (purposeOf(operation) === "keep") this.#keeping += change;
+    else this.#others += change;
+  }
+
+  /** Puts the operation into the next batch; what is there goes out first where it is too much for one. */
+  #add(operation: Operation): void {
+    const isWhole = this.#operations.length >= largestBatch || this.#keys + operation.keys.length > mostKeys;
+    if (operation.isAlone || isWhole) this.send();
+    this.#count(operation, 1);
+    this.#operations.push(operation);
+    this.#keys += operation.keys.length;
+    this.#longestTtl = Math.max(this.#longestTtl, operation.ttl);
+    if (operation.isAlone) this.send();
   }
 }

@@ -207,6 +207,12 @@ export interface LockNode {
    * leads to the other one. The listener is called for as long as whoever gave it keeps it. Missing where that cannot be.
    */
   onMove?(listener: (why: string, old: LockNode) => void): void;
+  /**
+   * When it last answered while operations had to wait for room, or had no answer yet since they had to wait, by the
+   * monotonic clock. What has no answer soon after that stands in line behind others of this client: no fault of the
+   * master's. Missing where nothing waits.
+   */
+  readonly drainedAt?: number;
   /** Called whenever the master can be reached (again). Returns how to take the listener away. */
   onReady(listener: () => void): () => void;
   /** Ends the connection, and the user's client, in order. */

@@ -45,6 +45,8 @@ export interface Operation {
   readonly isAlone: boolean;
   /** What watches over it. */
   readonly guard: Guard | undefined;
+  /** Where it is not what its kind tells: it goes with another one. */
+  readonly purpose?: Purpose | undefined;
   /** Called right before it is sent, each time it is; only for the time. */
   readonly onSend?: (() => void) | undefined;
   readonly settle: (answer: Answer | ReleaseAnswer | Holding | GuardFindings | Time | Fault) => void;
@@ -63,6 +65,19 @@ export function isOver({ claim }: Operation): boolean {
 /** Whether it takes keys away or gives them on, and so must reach the master, late rather than never. */
 export function isCleanUp({ kind }: Operation): boolean {
   return kind === "r" || kind === "l";
+}
+
+/**
+ * What is done for a lease that is held; what gives one back; what asks for a new one, or only looks. Where not all can be
+ * sent, they go in this order (PROTOCOL 14.16).
+ */
+export type Purpose = "keep" | "release" | "request";
+
+export function purposeOf(operation: Operation): Purpose {
+  if (operation.purpose) return operation.purpose;
+  if (isCleanUp(operation)) return "release";
+  const { kind } = operation;
+  return kind === "v" || kind === "q" || kind === "i" ? "request" : "keep";
 }
 
 /** The script that does it alone, with its arguments. */

@@ -131,6 +131,142 @@ async function gathered(
   return { ...started, first, answers };
 }
 
+const oneEach = (count: number): readonly number[] => Array.from({ length: count }, () => 1000);
+
+/** Four votes fill the window of a master, and `next` comes behind them. */
+async function crowded(
+  next: (node: ScriptedNode) => Promise<Answer | ReleaseAnswer>[],
+  connection = new SilentConnection(),
+) {
+  const started = start(connection, { window: 4 });
+  for (let count = 0; count < 4; count += 1)
+    void ask(started.node).vote(claimOf(`t${count}`, `full${count}`));
+  await settle();
+  const answers = next(started.node);
+  await settle();
+  started.time.pass(1);
+  return { ...started, answers };
+}
+
+describe("where more is asked than may be in flight", () => {
+  test("extensions go out all the same, up to as many again", async () => {
+    const { connection, sent } = await crowded((node) => [
+      ask(node).vote(claimOf("v", "v")),
+      ...Array.from({ length: 6 }, (_, index) => ask(node).extend(claimOf(`e${index}`, `e${index}`), true)),
+      ask(node).swap(claimOf("s", "s"), "old"),
+    ]);
+    expect(sent()[1]!.slice(2, 8)).toEqual([4, "e0", "e1", "e2", "e3", "4p1,1000;"]);
+    await reply(connection, 1, oneEach(4));
+    expect(sent()[2]!.slice(2, 7)).toEqual([3, "e4", "e5", "s", "2p1,1000;s1,1000;"]);
+    expect(sent()).toHaveLength(3);
+  });
+
+  test("releases go first when there is room, then requests, each in the order of the calls", async () => {
+    const { connection, sent } = await crowded((node) => [
+      ask(node).vote(claimOf("v0", "v0")),
+      ask(node).release(["r0"], ["t"]),
+      ask(node).enrol({ ...claimOf("v1.1", "v1"), ticket: 1, patience: 1 }),
+      ask(node).release(["r1"], ["t"]),
+    ]);
+    expect(sent()).toHaveLength(1);
+    await reply(connection, 0, oneEach(4));
+    expect(sent()[1]!.slice(2, 8)).toEqual([4, "r0", "r1", "v0", "v1", "2l1,1;v1,1000;q1,1000,1,1;"]);
+  });
+
+  test("what comes later does not get in before what waits", async () => {
+    const { connection, node, sent, time } = await crowded((first) => [
+      ask(first).release(["r0"], ["t"]),
+      ask(first).vote(claimOf("v0", "v0")),
+      ask(first).vote(claimOf("v1", "v1")),
+    ]);
+    // In the moment of the answer, before what waits is sent.
+    void ask(node).vote(claimOf("v2", "v2"));
+    void ask(node).release(["r1"], ["t"]);
+    await reply(connection, 0, oneEach(4));
+    expect(sent()[1]!.slice(2, 7)).toEqual([4, "r0", "r1", "v0", "v1"]);
+    await reply(connection, 1, [1, 1, 1000, 1000]);
+    time.pass(1);
+    expect(sent()[2]!.slice(0, 3)).toEqual(["SET", "v2", "v2"]);
+  });
+
+  test("a vote that was given up while it waited is not sent, and so its release may overtake it", async () => {
+    const given = { ...claimOf("v", "v"), abandoned: false };
+    const { connection, answers, sent } = await crowded((node) => {
+      const vote = ask(node).vote(given);
+      given.abandoned = true;
+      return [vote, ask(node).release(["v"], ["v"])];
+    });
+    await reply(connection, 0, oneEach(4));
+    expect(await answers[0]).toMatchObject(givenUp);
+    expect(sent().slice(1)).toEqual([["EVALSHA", leaveScript.sha1, 1, "v", "v"]]);
+  });
+
+  test("what waits for room is not sent on the next connection", async () => {
+    const { connection, answers, sent } = await crowded((node) => [
+      ask(node).vote(claimOf("v", "v")),
+      ask(node).release(["r"], ["t"]),
+      ...Array.from({ length: 5 }, (_, index) => ask(node).extend(claimOf("e", `e${index}`), true)),
+    ]);
+    connection.replace();
+    await settle();
+    for (const index of [0, 1, 6]) expect(await answers[index]).toMatchObject(unreachable);
+    expect(sent()).toHaveLength(2);
+  });
+
+  test("nor where the loss is noticed by what is in flight", async () => {
+    const { connection, answers } = await crowded((node) => [ask(node).release(["r"], ["t"])]);
+    connection.isReady = false;
+    await reply(connection, 0, new Error("Connection is closed."));
+    expect(await answers[0]).toMatchObject(unreachable);
+  });
+
+  test("all of it is sent at the end", async () => {
+    const { node, sent } = await crowded((first) => [
+      ask(first).vote(claimOf("v", "v")),
+      ask(first).release(["r"], ["t"]),
+      ...Array.from({ length: 5 }, (_, index) => ask(first).extend(claimOf("e", `e${index}`), true)),
+    ]);
+    void ask(node).release(["last"], ["t"]);
+    await node.close();
+    expect(sent().slice(2).flat()).toEqual(expect.arrayContaining(["e4", "r", "v", "last"]));
+  });
+
+  test("no release is refused, however many there are, and no extension", async () => {
+    const { connection, node, sent } = start();
+    const releases = Array.from({ length: 20_000 }, () => ask(node).release(["r"], ["t"]));
+    const extensions = Array.from({ length: 20_000 }, () => ask(node).extend(claimOf("t", "e"), true));
+    await settle();
+    for (let index = 0; index < connection.sent.length; index += 1) {
+      const count = sent()[index]![2] as number;
+      const isRelease = (sent()[index]![3] as string) === "r";
+      connection.sent[index]!.reply(Array.from({ length: count }, () => (isRelease ? 1 : 1000)));
+      await Promise.resolve();
+      await Promise.resolve();
+      if (index === connection.sent.length - 1) await settle();
+    }
+    for (const answer of await Promise.all(releases)) expect(answer).toEqual({ vote: "yes" });
+    for (const answer of await Promise.all(extensions)) expect(answer).toEqual(yes);
+  });
+
+  test("a master that works it off says when it did so last", async () => {
+    const { connection, node, time } = await crowded((first) => [ask(first).release(["r"], ["t"])]);
+    expect(node.drainedAt).toBe(Number.NEGATIVE_INFINITY);
+    time.pass(9);
+    await reply(connection, 0, oneEach(4));
+    expect(node.drainedAt).toBe(10);
+    // The release had to wait; what comes behind it had not.
+    time.pass(10);
+    void ask(node).release(["r"], ["t"]);
+    await settle();
+    time.pass(1);
+    await reply(connection, 1, 1);
+    expect(node.drainedAt).toBe(21);
+    time.pass(10);
+    await reply(connection, 2, 1);
+    expect(node.drainedAt).toBe(21);
+  });
+});
+
 /** Answers the command with this place among those that were sent. */
 async function reply(connection: SilentConnection, index: number, value: unknown): Promise<void> {
   const { reply, fail } = connection.sent[index]!;
@@ -535,18 +671,20 @@ async function silent() {
 }
 
 describe("a master that does not answer", () => {
-  test("has 4096 operations to answer at most", async () => {
-    const { connection, node } = start();
-    for (let count = 0; count < 4096; count += 1) void ask(node).release(["r"], ["t"]);
-    expect(await ask(node).release(["r"], ["t"])).toMatchObject(unreachable);
+  test("has 4096 requests waiting at most, those that were given up not among them: no fault of its own", async () => {
+    const { node } = start();
+    const given = { ...claimOf("t0", "r0"), abandoned: false };
+    const votes = Array.from({ length: 512 + 4096 }, () => ask(node).vote(given));
     await settle();
-    await reply(
-      connection,
-      0,
-      Array.from({ length: 128 }, () => 1),
-    );
-    for (let count = 0; count < 128; count += 1) void ask(node).release(["r"], ["t"]);
-    expect(await ask(node).release(["r"], ["t"])).toMatchObject(unreachable);
+    const crowdedOut = ask(node).vote(claimOf("t1", "r1"));
+    const late = Array.from({ length: 127 }, () => ask(node).vote(claimOf("t1", "r1")));
+    await settle();
+    for (const answer of await Promise.all([crowdedOut, ...late])) expect(answer).toMatchObject(givenUp);
+    given.abandoned = true;
+    const wanted = Array.from({ length: 128 }, () => ask(node).vote(claimOf("t2", "r2")));
+    await settle();
+    for (const answer of await Promise.all(votes.slice(512))) expect(answer).toMatchObject(givenUp);
+    expect(await Promise.race([wanted[0], Promise.resolve("waits")])).toBe("waits");
   });
 
   test("is sent no vote that was given up, however many there are", async () => {

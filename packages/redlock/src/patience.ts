@@ -1,4 +1,5 @@
 import type { Attempt } from "./acquire.ts";
+import type { Lateness } from "./admission.ts";
 import { pauseBetween, pauseUntilGone } from "./backoff.ts";
 import { contentionIn } from "./ballot.ts";
 import { Cancellation } from "./cancellation.ts";
@@ -14,6 +15,8 @@ const mostAsked = 100;
 export class Patience {
   /** Cancelled when the time is over, or the caller has cancelled. */
   readonly ended: Cancellation = new Cancellation();
+  /** Where it ended while nothing new was asked for: how late extensions were. */
+  lateness: Lateness | undefined;
   readonly #runtime: Runtime;
   readonly #settings: Settings;
   readonly #begun: number;
@@ -38,7 +41,7 @@ export class Patience {
   /** From here on the turn comes by itself: the retries that are left count as the time that they would take. */
   waitForTurn(): void {
     const { retryCount, waitTimeout } = this.#settings;
-    if (waitTimeout !== undefined || retryCount === -1) return;
+    if (this.#timer || waitTimeout !== undefined || retryCount === -1) return;
     const retries = Math.max(0, retryCount - this.#retries);
     // A backoff may grow: it is asked for the first ones, and the others count like the last of these.
     const asked = this.#settings.backoff ? Math.min(Math.ceil(retries), mostAsked) : 0;

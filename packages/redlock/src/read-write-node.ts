@@ -62,6 +62,10 @@ export class ReadWriteNode implements LockNode {
     return undefined;
   }
 
+  get drainedAt(): number {
+    return this.#node.drainedAt;
+  }
+
   vote(claim: Claim, settle: SettleVote): void {
     this.#claim(claim, "vote", settle);
   }
@@ -72,7 +76,14 @@ export class ReadWriteNode implements LockNode {
 
   release(resources: readonly string[], tokens: readonly string[], settle: Settle<ReleaseAnswer>): void {
     const keys = keysOf(resources[0]!);
-    const call = { script: readWriteScripts.release, keys, args: tokens, tokens, read: releasedIn };
+    const call = {
+      purpose: "release" as const,
+      script: readWriteScripts.release,
+      keys,
+      args: tokens,
+      tokens,
+      read: releasedIn,
+    };
     void this.#node.runScript<ReleaseAnswer>(call).then(settle);
   }
 
@@ -86,7 +97,14 @@ export class ReadWriteNode implements LockNode {
     this.#awaited.delete(resource);
     const keys = keysOf(resource);
     const args = [this.#waiting.name];
-    const call = { script: readWriteScripts.withdraw, keys, args, tokens: [], read: withdrawnIn };
+    const call = {
+      purpose: "release" as const,
+      script: readWriteScripts.withdraw,
+      keys,
+      args,
+      tokens: [],
+      read: withdrawnIn,
+    };
     await this.#node.runScript<number>(call);
   }
 
@@ -116,6 +134,7 @@ export class ReadWriteNode implements LockNode {
     const ttl = Math.ceil(claim.ttl);
     const args = [token, ttl, how];
     const call = {
+      purpose: how === "vote" ? ("request" as const) : ("keep" as const),
       keys: keysOf(resource),
       tokens: [token],
       claim,

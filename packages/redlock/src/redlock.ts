@@ -1,6 +1,6 @@
-import pLimit, { type LimitFunction } from "p-limit";
 import { onAbort } from "./abort.ts";
 import type { Wish } from "./acquire.ts";
+import { Admission } from "./admission.ts";
 import { outside } from "./async-context.ts";
 import { Attempts } from "./attempts.ts";
 import { Cancellation } from "./cancellation.ts";
@@ -36,6 +36,7 @@ import { ReentrantLock } from "./reentrant-lock.ts";
 import { type ReleaseResult, release } from "./release.ts";
 import { resourceList, whyReserved } from "./resources.ts";
 import { RestartGuard, type RestartGuardOptions } from "./restart-guard.ts";
+import { lateTimer } from "./round.ts";
 import type { Runtime } from "./runtime.ts";
 import { Schedule } from "./schedule.ts";
 import { ScriptedNode } from "./scripted-node.ts";
@@ -59,7 +60,11 @@ import { WaitingRoom } from "./waiting-room.ts";
 export type Client = IoredisClient | LockNode;
 
 export interface RedlockOptions extends Partial<Settings> {
-  /** Rounds of `acquire` in flight at once; more wait in this process. Default 1000. */
+  /**
+   * Rounds of `acquire` in flight at once, at most; more wait in this process, in the order of the calls. Fewer are in
+   * flight while masters need more than half of `nodeTimeout` for one, and none while extensions of the leases that are
+   * held come late: see the README. Default 1000.
+   */
   readonly acquireConcurrency?: number;
   /**
    * Whether votes, extensions and releases that come while a master has not answered yet are sent to it together.
@@ -157,7 +162,6 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   readonly #coordinator: Coordinator;
   readonly #reentrancy: Reentrancy | undefined;
   readonly #settings: Settings;
-  readonly #limit: LimitFunction;
   readonly #room: WaitingRoom | undefined;
   readonly #guard: RestartGuard | undefined;
   /** Every `acquire` that is under way, and how to end it. */
@@ -190,7 +194,6 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     if (Object.values(scripts ?? {}).some((script) => script !== undefined)) {
       throw new InvalidArgumentError("custom scripts are not taken");
     }
-    this.#limit = pLimit(acquireConcurrency);
     const report = (error: NodeError) => {
       // Given up by ourselves: no fault of the master's.
       if (error.reason === "ABANDONED") return;
@@ -221,6 +224,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       clock,
       schedule,
       cleanUps: new CleanUps(runtime, clock, report),
+      admission: new Admission(runtime, clock, schedule, acquireConcurrency),
       proposals: options?.fencing ? new Proposals() : undefined,
       leases,
       isQueued: nodes.every((node) => node.queue),
@@ -409,7 +413,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   }
 
   async #quitNow(): Promise<void> {
-    const { nodes, leases, cleanUps, runtime } = this.#coordinator;
+    const { nodes, leases, cleanUps } = this.#coordinator;
     const contests = [...this.#contests.values()];
     this.#closed.cancel(new ClosedError());
     for (const cancellation of this.#contests.keys()) cancellation.cancel(new ClosedError());
@@ -419,9 +423,9 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     for (const lease of held) void release(lease, this.#settings);
     // Each of the two steps has a time of its own, whatever time was given to the calls that are waited for.
     const time = this.#settings.nodeTimeout ?? defaultNodeTimeout;
-    await atMost(runtime, time, this.#settled(contests));
+    await atMost(time, this.#settled(contests), this.#coordinator);
     cleanUps.stop();
-    await atMost(runtime, time, Promise.allSettled(nodes.map((node) => node.close())));
+    await atMost(time, Promise.allSettled(nodes.map((node) => node.close())), this.#coordinator);
     for (const node of nodes) node.disconnect();
   }
 
@@ -482,7 +486,6 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       coordinator: this.#coordinator,
       wish,
       cancellation,
-      limit: this.#limit,
       room: this.#room,
     };
     if (!this.#guard) return contend(contender);
@@ -544,11 +547,24 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   }
 }
 
-/** Waits for `work`, which never rejects, but no longer than `time` ms. */
-async function atMost(runtime: Runtime, time: number, work: Promise<unknown>): Promise<void> {
+/**
+ * Waits for `work`, which never rejects, but no longer than `time` ms, and for as long as a master works off what it was
+ * asked. For a stall of this process nothing of the masters could be read: then they are given the time once more.
+ */
+async function atMost(time: number, work: Promise<unknown>, coordinator: Coordinator): Promise<void> {
+  const { nodes, runtime, clock } = coordinator;
   const done = new Cancellation();
   void work.then(() => done.cancel(new ClosedError()));
-  await sleep(runtime, time, done);
+  let mayHaveStalled = true;
+  for (;;) {
+    const begun = clock.now();
+    await sleep(runtime, time, done);
+    const stall = clock.now() - begun - time;
+    const drainedSince = runtime.monotonic() - time - stall;
+    const isDraining = nodes.some(({ drainedAt = Number.NEGATIVE_INFINITY }) => drainedAt > drainedSince);
+    if (done.reason || !(isDraining || (mayHaveStalled && stall > lateTimer))) return;
+    mayHaveStalled = false;
+  }
 }
 
 function throwIfEnded(lock: Lock): void {

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { InvalidArgumentError, LockLostError } from "./errors.ts";
 import type { Lock } from "./lock.ts";
-import type { AcquireOptions, RedlockOptions } from "./redlock.ts";
+import { type AcquireOptions, Redlock, type RedlockOptions } from "./redlock.ts";
 import { renewalDelay, together } from "./renewal.ts";
 import { longestTimer } from "./runtime.ts";
 import { Gate, type VirtualSetting, virtualSetting } from "./virtual-time.test.ts";
@@ -369,5 +369,49 @@ describe("maxHoldTime", () => {
     const using = redlock.using("r", 1000, { maxHoldTime: 500 }, () => 1);
     await expect(using).rejects.toThrow(/maxHoldTime.* (500|1000) ms .*(500|1000) ms/);
     await expect(using).rejects.toThrow(InvalidArgumentError);
+  });
+});
+
+/** Masters that take `service` ms for each command, one after the other. */
+function slowMasters(service: number, options: RedlockOptions): VirtualSetting {
+  const setting = virtualSetting(3, options);
+  for (const node of setting.nodes) {
+    let busyUntil = 0;
+    node.onSend = () => {
+      const now = setting.machine.now();
+      busyUntil = Math.max(now, busyUntil) + service;
+      node.toMaster = busyUntil - now;
+    };
+    Object.defineProperty(node, "drainedAt", {
+      get: () => (busyUntil > setting.machine.now() ? setting.machine.monotonic() : 0),
+    });
+  }
+  return setting;
+}
+
+describe("more leases than masters can extend", () => {
+  test("none that is held is lost; who asks for more waits, and is refused with the reason", async () => {
+    const setting = slowMasters(1, { retryCount: 10, retryJitter: 0 });
+    const gate = new Gate();
+    const refusals: string[] = [];
+    for (let index = 0; index < 1500; index += 1) {
+      setting.redlock
+        .using(`r${index}`, 1000, () => gate.opened)
+        .catch((error: Error) => refusals.push(error.message));
+    }
+    const { leases } = Redlock.insideOf(setting.redlock).coordinator;
+    const areDecided = (): boolean => leases.size + refusals.length === 1500;
+    for (let second = 0; second < 30 && !areDecided(); second += 1) await setting.time.advance(1000);
+    // 1,000 commands a second, and each lease is extended three times.
+    expect(leases.size).toBeGreaterThan(250);
+    expect(areDecided()).toBe(true);
+    expect(setting.client.lost).toEqual([]);
+    const why = /^No new lock: \d+ are held, and their extensions come \d+ ms late, more than \d+ ms/;
+    expect(refusals.filter((message) => why.test(message)).length).toBeGreaterThan(100);
+    // Once they are given back there is room again.
+    gate.open();
+    await setting.time.advance(2000);
+    const lock = await setting.time.run(setting.redlock.acquire("r", 1000));
+    expect(lock.state).toBe("held");
   });
 });

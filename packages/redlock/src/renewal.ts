@@ -43,6 +43,7 @@ export function together(due: number, ttl: number): number {
 
 /** Keeps a lock extended until it is stopped, has ended, or was held for as long as it may. */
 export class Renewal implements Punctual {
+  readonly mayWait = true;
   readonly #lock: Lock;
   readonly #ttl: number;
   readonly #settings: Settings;
@@ -100,10 +101,10 @@ export class Renewal implements Punctual {
 
   /** @internal */
   onDue(): void {
-    void this.#renew();
+    void this.#renew(this.#next!.due);
   }
 
-  async #renew(): Promise<void> {
+  async #renew(due: number): Promise<void> {
     const lease = this.#lease;
     if (this.#lock.remaining() === 0) return;
     const { limit } = this.#lock;
@@ -112,7 +113,7 @@ export class Renewal implements Punctual {
     // It has more where the routine has extended it further itself, or where the time to hold it is nearly over.
     if (ttl > lease.remaining()) {
       try {
-        await extend(lease, ttl, { ...this.#settings, retryCount: 0 });
+        await extend(lease, ttl, { ...this.#settings, retryCount: 0 }, due);
         if (limit) limit.isReached = ttl < this.#ttl;
       } catch {
         // Where it has ended the lease has told whoever needs to know.

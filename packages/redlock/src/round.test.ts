@@ -7,7 +7,7 @@ import { settle, type VirtualSetting, virtualSetting } from "./virtual-time.test
 const claim: Claim = { resources: ["r"], token: "t", ttl: 1000, abandoned: false };
 
 /** A round of votes that is decided at `enough` answers; `told` is what it was told, and when. */
-function roundOf(setting: VirtualSetting, { timeout = 50, enough = 99 } = {}) {
+function roundOf(setting: VirtualSetting, { timeout = 50, enough = 99, longest = 0 } = {}) {
   const { machine, nodes, time } = setting;
   const told: string[] = [];
   const round: Round<Answer> = new Round<Answer>({
@@ -15,6 +15,7 @@ function roundOf(setting: VirtualSetting, { timeout = 50, enough = 99 } = {}) {
     runtime: machine,
     clock: new LeaseClock(machine),
     timeout,
+    longest,
     ask: (node, settle) => node.vote(claim, settle),
     hear: (index, answer) => {
       told.push(`${index} ${answer.vote} at ${time.now()}`);
@@ -173,6 +174,52 @@ test("a time to answer that is longer than any timer's is as long as the longest
   expect(await setting.time.measure(round.closed, 2 ** 40)).toMatchObject({ took: 2 ** 31 - 1 });
 });
 
+/** Two masters that say nothing for now; the first one answers others every 20 ms until `until`. */
+function draining(until: number, options: { longest?: number; enough?: number }) {
+  const setting = virtualSetting(2);
+  for (const node of setting.nodes) node.hang();
+  const [busy] = setting.nodes;
+  Object.defineProperty(busy, "drainedAt", {
+    get: () => Math.min(until, Math.floor(setting.machine.monotonic() / 20) * 20),
+  });
+  return { setting, busy: busy!, ...roundOf(setting, options) };
+}
+
+describe("a master that works off what else this client has asked", () => {
+  test("is waited for, a silent one beside it is not", async () => {
+    const { setting, busy, round, told } = draining(300, { longest: 1000 });
+    await setting.time.advance(320);
+    busy.resume();
+    await setting.time.run(round.closed);
+    expect(told).toEqual(["1 none at 50", "0 yes at 321"]);
+    expect(setting.machine.timers.size).toBe(0);
+  });
+
+  test("is given up once it is silent for the time-out", async () => {
+    const { setting, round, told } = draining(100, { longest: 1000 });
+    await setting.time.run(round.closed);
+    expect(told).toEqual(["1 none at 50", "0 none at 150"]);
+  });
+
+  test("is given up after the longest time", async () => {
+    const { setting, round } = draining(9999, { longest: 200 });
+    expect(await setting.time.measure(round.closed)).toMatchObject({ took: 200 });
+  });
+
+  test("is given up as ever where the round has no more time, but not as if it were silent", async () => {
+    const { setting, round } = draining(9999, {});
+    expect(await setting.time.measure(round.closed)).toMatchObject({ took: 50 });
+    expect(round.answers[0]).toMatchObject({ sent: true, error: { reason: "ABANDONED" } });
+    expect(round.answers[1]).toMatchObject({ sent: true, error: { reason: "TIMEOUT" } });
+  });
+
+  test("keeps no process alive once the round is decided", async () => {
+    const { setting } = draining(9999, { longest: 1000, enough: 1 });
+    await setting.time.advance(60);
+    expect([setting.machine.timers.size, setting.machine.referencedTimers]).toEqual([1, 0]);
+  });
+});
+
 describe("after a blocked event loop", () => {
   test("answers that came in time are read before anybody is given up", async () => {
     const setting = virtualSetting(2);
@@ -182,14 +229,25 @@ describe("after a blocked event loop", () => {
     expect(told).toEqual(["0 yes at 200", "1 yes at 200"]);
   });
 
-  test("a master that is silent all the same is given up right then", async () => {
+  test("a master that is silent all the same is given its time once more", async () => {
     const setting = virtualSetting(2);
     setting.nodes[1]!.hang();
     const { round, told } = roundOf(setting);
     setting.machine.block(200);
     await setting.time.run(round.closed);
-    expect(told).toEqual(["0 yes at 200", "1 none at 201"]);
+    expect(told).toEqual(["0 yes at 200", "1 none at 250"]);
     await settle();
+  });
+
+  test("but only once, however busy the event loop stays", async () => {
+    const setting = virtualSetting(1);
+    setting.nodes[0]!.hang();
+    const { told } = roundOf(setting);
+    setting.machine.block(200);
+    await setting.time.advance(220);
+    setting.machine.block(100);
+    await setting.time.advance(200);
+    expect(told).toEqual(["0 none at 250"]);
   });
 
   test("a timer that is only a little late gives up at once", async () => {

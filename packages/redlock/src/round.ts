@@ -12,16 +12,21 @@ export interface RoundPlan<Reply extends object> {
   readonly clock: LeaseClock;
   /** One master's time to answer, ms. All are asked at once, so one timer serves them all. */
   readonly timeout: number;
+  /**
+   * How long a master may take that works off what else this client has asked of it, ms: that it is behind is no fault of
+   * its own (PROTOCOL 14.16). Default: the same.
+   */
+  readonly longest?: number;
   ask(node: LockNode, settle: (reply: Reply | Fault | Timed<Reply>) => void): void;
   /**
-   * Called with each answer as it comes, a timed one when the clocks of the round have judged it; true once the answers can decide. A master whose time is up gives a
-   * `TIMEOUT` fault; its real answer, should that still come, is told as well, but is no vote any more.
+   * Called with each answer as it comes, a timed one when the clocks of the round have judged it; true once the answers
+   * can decide. A master whose time is up gives a `TIMEOUT` fault; its real answer, should that still come, is told as well, but is no vote any more.
    */
   hear(index: number, answer: Reply | Fault): boolean;
 }
 
 /** A timer later than this was held up by a busy event loop, ms: answers may lie unread behind it. */
-const lateTimer = 5;
+export const lateTimer = 5;
 
 /**
  * Asks all masters the same at the same time, and gives each the same short time to answer.
@@ -45,6 +50,8 @@ export class Round<Reply extends object> {
   #onClosed: Array<() => void> | undefined;
   #forget: (() => void) | undefined;
   #clocks: RoundClocks | undefined;
+  /** Whether the event loop was held up behind the time-out before: a loop that always is must not wait for ever. */
+  #hasStalled = false;
 
   constructor(plan: RoundPlan<Reply>) {
     this.timeout = plan.timeout;
@@ -88,8 +95,7 @@ export class Round<Reply extends object> {
 
   #askAll(plan: RoundPlan<Reply>): void {
     for (let index = 0; index < plan.nodes.length; index += 1) this.#ask(plan, index);
-    const delay = Math.min(plan.timeout, longestTimer);
-    this.#timer = plan.runtime.setTimer(() => this.#expire(plan, this.sentAt + delay), delay);
+    this.#setTimer(plan, this.sentAt);
   }
 
   #ask(plan: RoundPlan<Reply>, index: number): void {
@@ -127,21 +133,41 @@ export class Round<Reply extends object> {
     this.#clocks?.review();
   }
 
-  /** Timers run before sockets are read: after a stall the answers are given one turn to be seen. */
+  /**
+   * Nothing could be sent or read while the event loop was held up: once more the masters are given their time. Deadlines
+   * count from the send all the same (PROTOCOL 3), so this takes no safety.
+   */
   #expire(plan: RoundPlan<Reply>, due: number): void {
-    if (plan.clock.now() - due > lateTimer) {
-      this.#timer = plan.runtime.setTimer(() => this.#giveUp(plan), 1);
-    } else {
-      this.#giveUp(plan);
+    const stall = plan.clock.now() - due;
+    if (stall <= lateTimer || this.#hasStalled) this.#giveUp(plan, stall);
+    else {
+      this.#hasStalled = true;
+      this.#setTimer(plan);
     }
   }
 
-  #giveUp(plan: RoundPlan<Reply>): void {
-    for (const [index, node] of plan.nodes.entries()) {
-      if (this.answers[index] !== undefined) continue;
-      const silent = () => fault(node.name, "TIMEOUT", `no answer within ${this.timeout} ms`, true);
-      this.#hear(plan, index, this.#clocks?.giveUp(index) ?? silent());
+  /**
+   * All that are missing. Those that work off what else this client has asked of them are given more time, where the round
+   * has more.
+   */
+  #giveUp(plan: RoundPlan<Reply>, stall: number): void {
+    const { nodes, runtime, clock, longest = 0 } = plan;
+    const hasTime = clock.now() - this.sentAt < longest;
+    const drainedSince = runtime.monotonic() - this.timeout - stall;
+    for (const [index, node] of nodes.entries()) {
+      const isDraining = (node.drainedAt ?? Number.NEGATIVE_INFINITY) > drainedSince;
+      if (this.answers[index] !== undefined || (isDraining && hasTime)) continue;
+      const silence = (isDraining ? overtaken : timedOut)(node, this.timeout);
+      this.#hear(plan, index, this.#clocks?.giveUp(index) ?? silence);
     }
+    if (this.#missing > 0) this.#setTimer(plan);
+  }
+
+  #setTimer(plan: RoundPlan<Reply>, from = plan.clock.now()): void {
+    const delay = Math.min(this.timeout, longestTimer);
+    const due = from + delay;
+    this.#timer = plan.runtime.setTimer(() => this.#expire(plan, due), delay);
+    if (!this.#resolveDecided) this.#timer.unref();
   }
 
   #decide(): void {
@@ -171,4 +197,20 @@ function isTimed<Reply extends object>(reply: Reply | Fault | Timed<Reply>): rep
 /** Answers are values; a `LockNode` that throws all the same has given none. */
 function faultOf(node: LockNode, cause: unknown): Fault {
   return fault(node.name, "UNEXPECTED_REPLY", `the node failed: ${String(cause)}`, true, cause);
+}
+
+/** It has answered others of this client's, so this is no fault of its own; but it may have been sent. */
+function overtaken(node: LockNode, timeout: number): Fault {
+  return fault(node.name, "ABANDONED", `it stood behind other requests for ${timeout} ms`, true);
+}
+
+const timeOuts = new WeakMap<LockNode, { readonly timeout: number; readonly fault: Fault }>();
+
+/** One for all rounds of a master: thousands may end with it at once, and an error takes its time to make. */
+function timedOut(node: LockNode, timeout: number): Fault {
+  const known = timeOuts.get(node);
+  if (known?.timeout === timeout) return known.fault;
+  const made = { timeout, fault: fault(node.name, "TIMEOUT", `no answer within ${timeout} ms`, true) };
+  timeOuts.set(node, made);
+  return made.fault;
 }

@@ -156,6 +156,39 @@ describe("its timer", () => {
   });
 });
 
+describe("of what may wait", () => {
+  test("some are called in each turn, in the order in which they were due; a deadline does not wait behind them", async () => {
+    const { time, machine, schedule, done, at } = setting();
+    const begun: number[] = [];
+    for (let index = 0; index < 300; index += 1) {
+      schedule.add(10 + index / 1000, { mayWait: true, onDue: () => void begun.push(index) });
+    }
+    at(10.5);
+    machine.block(20);
+    await time.advance(20);
+    expect([begun.length, schedule.waiting]).toEqual([128, 172]);
+    expect(done).toEqual(["due at 10.5, done at 20"]);
+    await time.advance(1);
+    expect([begun.length, schedule.waiting]).toEqual([256, 44]);
+    await time.advance(1);
+    expect(begun).toEqual(Array.from({ length: 300 }, (_, index) => index));
+    expect([schedule.waiting, machine.timers.size]).toEqual([0, 0]);
+  });
+
+  test("what is cancelled while it waits is not called", async () => {
+    const { time, schedule } = setting();
+    const begun: number[] = [];
+    const all = Array.from({ length: 200 }, (_, index) =>
+      schedule.add(9 + index / 1000, { mayWait: true, onDue: () => void begun.push(index) }),
+    );
+    await time.advance(10);
+    for (const appointment of all.slice(150)) schedule.cancel(appointment);
+    await time.advance(5);
+    expect(begun).toHaveLength(150);
+    expect(schedule.size).toBe(0);
+  });
+});
+
 test("a million things that are cancelled leave nothing behind, whatever stands beside them", () => {
   const { schedule, at } = setting();
   const standing = Array.from({ length: 10 }, (_, index) => at(60_000 + index));

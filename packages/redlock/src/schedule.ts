@@ -1,11 +1,14 @@
 import TinyQueue from "tinyqueue";
 import type { LeaseClock } from "./clock.ts";
+import { Fifo } from "./fifo.ts";
 import { longestTimer, type Runtime, type Timer } from "./runtime.ts";
 
 /** Who has something to do at a time. */
 export interface Punctual {
   /** Called once for each appointment that was not cancelled. */
   onDue(): void;
+  /** Whether it begins something that takes time, and may wait a little until others have. */
+  readonly mayWait?: boolean;
 }
 
 export interface Appointment {
@@ -14,6 +17,9 @@ export interface Appointment {
   /** `undefined` once it has been kept or cancelled. */
   readonly who: Punctual | undefined;
 }
+
+/** Of those that may wait, so many are called in one turn: some milliseconds of work. */
+const mostInTurn = 128;
 
 /**
  * The deadlines and renewals of all locks of one client, on one timer: ten thousand locks that are held stand in
@@ -26,6 +32,8 @@ export class Schedule {
   readonly #runtime: Runtime;
   readonly #clock: LeaseClock;
   #queue: TinyQueue<Entry> = queueOf([]);
+  /** Due, and waiting for their turn. */
+  readonly #waiting = new Fifo<Entry>();
   /** Since the queue was last swept: no more than these in it are dead. */
   #cancelled = 0;
   #timer: Timer | undefined;
@@ -40,6 +48,11 @@ export class Schedule {
   /** How many stand in it, those included that were cancelled and have not left it yet. */
   get size(): number {
     return this.#queue.length;
+  }
+
+  /** How many are due and have not been called, because others are called in this turn. */
+  get waiting(): number {
+    return this.#waiting.length;
   }
 
   /** Calls `who` at `due`, in lease time, or as soon after it as timers allow. */
@@ -75,11 +88,12 @@ export class Schedule {
   #setTimer(): void {
     const next = this.#queue.peek();
     // The clock first: if it finds that it has leapt, the timer that is set for that is replaced here as well.
-    const left = next ? next.due - this.#clock.now() : 0;
+    const isWaiting = this.#waiting.length > 0;
+    const left = next && !isWaiting ? next.due - this.#clock.now() : 0;
     this.#timer?.cancel();
     this.#timer = undefined;
-    this.#timerDue = next?.due ?? Number.POSITIVE_INFINITY;
-    if (!next) return;
+    this.#timerDue = isWaiting ? Number.NEGATIVE_INFINITY : (next?.due ?? Number.POSITIVE_INFINITY);
+    if (!next && !isWaiting) return;
     const delay = Math.min(Math.max(Math.ceil(left), 0), longestTimer);
     this.#timer = this.#runtime.setTimer(() => this.#look(), delay);
     this.#timer.unref();
@@ -92,9 +106,13 @@ export class Schedule {
     try {
       for (let next = this.#queue.peek(); next && next.due <= now; next = this.#queue.peek()) {
         this.#queue.pop();
-        const { who } = next;
-        next.who = undefined;
-        who?.onDue();
+        if (next.who?.mayWait) this.#waiting.push(next);
+        else call(next);
+      }
+      // Thousands of extensions that are due at once would keep the process from reading any answer until the last of
+      // them is sent. This way the first are done before the last begin.
+      for (let called = 0; called < mostInTurn && this.#waiting.length > 0; called += 1) {
+        call(this.#waiting.shift()!);
       }
     } finally {
       this.#setTimer();
@@ -104,6 +122,12 @@ export class Schedule {
 
 interface Entry extends Appointment {
   who: Punctual | undefined;
+}
+
+function call(entry: Entry): void {
+  const { who } = entry;
+  entry.who = undefined;
+  who?.onDue();
 }
 
 function queueOf(entries: Entry[]): TinyQueue<Entry> {

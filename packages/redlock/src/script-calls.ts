@@ -1,11 +1,14 @@
-import { type Call, CallLine } from "./call-line.ts";
+import { CallLine } from "./call-line.ts";
 import type { Connection } from "./connection.ts";
-import { abandoned, unsent } from "./fault.ts";
+import { abandoned } from "./fault.ts";
 import type { Claim, Fault } from "./node.ts";
+import type { Purpose } from "./operation.ts";
+import type { Runtime } from "./runtime.ts";
 import type { Script } from "./scripts.ts";
 
 /** A script of another primitive. */
 export interface ScriptCall<A> {
+  readonly purpose: Purpose;
   readonly script: Script;
   readonly keys: readonly string[];
   readonly args: readonly (string | number)[];
@@ -17,35 +20,30 @@ export interface ScriptCall<A> {
   readonly read: (reply: unknown) => A;
 }
 
-/** Calls that wait for a master that does not answer; more would only pile up. */
-const mostUnanswered = 4096;
-const overflow = `${mostUnanswered} commands are unanswered`;
-
 /** Scripts of other primitives over the connection of the locks, each a command of its own, in the order of the calls. */
 export class ScriptCalls {
   readonly #connection: Connection;
   readonly #refusal: () => Fault | undefined;
   readonly #line: CallLine;
-  #unanswered = 0;
 
   /** `refusal`: what claims are answered instead of being sent, if anything. */
-  constructor(connection: Connection, refusal: () => Fault | undefined) {
+  constructor(connection: Connection, runtime: Pick<Runtime, "monotonic">, refusal: () => Fault | undefined) {
     this.#connection = connection;
     this.#refusal = refusal;
-    this.#line = new CallLine(connection);
+    this.#line = new CallLine(connection, runtime);
+  }
+
+  /** As in {@link LockNode.drainedAt}. */
+  get drainedAt(): number {
+    return this.#line.drainedAt;
   }
 
   /** `sent`: called behind each command that is sent for it. */
-  async run<A>(script: ScriptCall<A>, sent: () => void = () => {}): Promise<A | Fault> {
-    if (this.#unanswered >= mostUnanswered) return unsent(this.#connection.name, overflow);
-    this.#unanswered += 1;
-    const { claim, tokens } = script;
+  run<A>(script: ScriptCall<A>, sent: () => void = () => {}): Promise<A | Fault> {
+    const { purpose, claim, tokens } = script;
     const run = (): Promise<A | Fault> => this.#evaluate(script, sent);
     const refusal = claim && this.#refusal;
-    const call: Call<A | Fault> = { claim, refusal, tokens, isAlone: false, run };
-    const answer = await this.#line.post(call);
-    this.#unanswered -= 1;
-    return answer;
+    return this.#line.post<A | Fault>({ purpose, claim, refusal, tokens, isAlone: false, run });
   }
 
   /**

@@ -20,7 +20,7 @@ import type {
   SettleVote,
   Timed,
 } from "./node.ts";
-import { holdingIn, isAbandoned, isCleanUp, type Operation, type Time } from "./operation.ts";
+import { holdingIn, isAbandoned, isCleanUp, type Operation, type Purpose, type Time } from "./operation.ts";
 import { type Outbox, type OutboxRuntime, outboxOf } from "./outbox.ts";
 import { whyReserved } from "./resources.ts";
 import { type ScriptCall, ScriptCalls } from "./script-calls.ts";
@@ -40,6 +40,8 @@ export interface ScriptedNodeOptions {
   readonly onFault?: (error: NodeError) => void;
   /** Default: the system's. */
   readonly runtime?: OutboxRuntime;
+  /** How many operations may be in flight, and beside them how many that keep a lease. Default 512. */
+  readonly window?: number;
 }
 
 /** A master reached by plain commands and Lua scripts: what the wire carries, and what its replies mean. */
@@ -71,9 +73,13 @@ export class ScriptedNode implements LockNode {
     this.keepsCounters = connection.slotOf?.("", false) === undefined;
     this.#groupCommit = options.groupCommit ?? true;
     this.#runtime = options.runtime ?? systemRuntime;
-    this.#outbox = outboxOf(connection, this.#runtime);
+    this.#outbox = outboxOf(connection, this.#runtime, options.window);
     if ((options.queue ?? true) && this.keepsCounters)
       this.queue = this.#makeQueue(options.onFault ?? (() => {}));
+  }
+
+  get drainedAt(): number {
+    return Math.max(this.#outbox.drainedAt, this.#calls?.drainedAt ?? Number.NEGATIVE_INFINITY);
   }
 
   refuses(resources: readonly string[]): string | undefined {
@@ -93,7 +99,7 @@ export class ScriptedNode implements LockNode {
    * other way to the connection, so its votes are watched as all are.
    */
   claimWith(call: ScriptCall<Answer>, settle: SettleVote): void {
-    this.#watched(call.claim!.ttl, settle, (answered, sent) => {
+    this.#watched(call.claim!.ttl, call.purpose, settle, (answered, sent) => {
       void this.#scriptCalls.run(call, sent).then(answered);
     });
   }
@@ -193,13 +199,14 @@ export class ScriptedNode implements LockNode {
   }
 
   get #scriptCalls(): ScriptCalls {
-    this.#calls ??= new ScriptCalls(this.#connection, () => this.#refusal);
+    this.#calls ??= new ScriptCalls(this.#connection, this.#runtime, () => this.#refusal);
     return this.#calls;
   }
 
   #claim(kind: Kind, claim: Claim, words: readonly string[], settle: SettleVote): void {
     const { resources, ttl } = claim;
-    this.#watched(ttl, settle, (answered, sent) => {
+    const purpose = kind === "v" || kind === "q" ? "request" : "keep";
+    this.#watched(ttl, purpose, settle, (answered, sent) => {
       this.#post(kind, resources, words, ttl, claim, answered);
       sent();
     });
@@ -210,7 +217,12 @@ export class ScriptedNode implements LockNode {
    * for behind the vote on the same connection (`sent`): in a batch both are one step of the master. So a clock that had
    * stepped before the vote shows it, unless it was set right in the very moment between.
    */
-  #watched(ttl: number, settle: SettleVote, ask: (answered: Settle<Answer>, sent: () => void) => void): void {
+  #watched(
+    ttl: number,
+    purpose: Purpose,
+    settle: SettleVote,
+    ask: (answered: Settle<Answer>, sent: () => void) => void,
+  ): void {
     const clock = this.#clock;
     if (!clock) {
       ask(this.#guard ? (answer) => settle(this.#guarded(answer)) : settle, () => {});
@@ -221,7 +233,7 @@ export class ScriptedNode implements LockNode {
       // One question at a time tells enough.
       ask(
         (answer) => settle(this.#guarded(answer)),
-        () => void (this.#isReading || this.#readTime(clock, () => {})),
+        () => void (this.#isReading || this.#readTime(clock, purpose, () => {})),
       );
       return;
     }
@@ -241,7 +253,7 @@ export class ScriptedNode implements LockNode {
       readings += 1;
       const number = readings;
       reading = undefined;
-      this.#readTime(clock, (its) => {
+      this.#readTime(clock, purpose, (its) => {
         if (number !== readings) return;
         reading = its;
         if (answer?.vote !== "none") tell();
@@ -259,10 +271,16 @@ export class ScriptedNode implements LockNode {
   #hearPush(push: Push, hear: Hear): void {
     const clock = this.#clock;
     if (!clock?.judgesVotes || push.kind === "wake") hear(push);
-    else this.#readTime(clock, (reading) => void ("vote" in reading || hear({ vote: push, clock, reading })));
+    else
+      this.#readTime(
+        clock,
+        "keep",
+        (reading) => void ("vote" in reading || hear({ vote: push, clock, reading })),
+      );
   }
 
-  #readTime(clock: MasterClock, heard: (reading: Reading | Fault) => void): void {
+  /** `purpose`: that of the claim in front of it, which it must not overtake. */
+  #readTime(clock: MasterClock, purpose: Purpose, heard: (reading: Reading | Fault) => void): void {
     this.#isReading = true;
     let sent = clock.now();
     const onSend = (): void => {
@@ -274,6 +292,7 @@ export class ScriptedNode implements LockNode {
     };
     this.#postOperation({
       ...time,
+      purpose,
       onSend,
       settle: settle as Operation["settle"],
       isAlone: !this.#groupCommit,

@@ -24,6 +24,7 @@ export interface Settings {
   readonly automaticExtensionThreshold: number;
   /**
    * The time one master has to answer, ms. A master that takes longer does not vote; its late answer is undone.
+   * Extensions and releases wait for longer, where a master works off more of them than it is sent at a time.
    * Default: a twentieth of the ttl, at least 50 and at most 500, and never above a quarter of the ttl. Raise
    * it for distant masters.
    */

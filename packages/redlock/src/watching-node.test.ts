@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { CallLine } from "./call-line.ts";
 import type { Connection } from "./connection.ts";
 import type { Claim } from "./node.ts";
 import { ask, Gate, settle } from "./virtual-time.test.ts";
@@ -67,7 +68,15 @@ class TestConnection implements Connection {
 
 function opened() {
   const connection = new TestConnection();
-  return { connection, node: new WatchingNode(connection) };
+  let now = 0;
+  const pass = (duration: number): void => {
+    now += duration;
+  };
+  return {
+    connection,
+    node: new WatchingNode(connection, new CallLine(connection, { monotonic: () => now })),
+    pass,
+  };
 }
 
 const queued = ["QUEUED", "OK"];
@@ -353,19 +362,35 @@ describe("a first connection", () => {
 });
 
 describe("a master that does not answer", () => {
-  test("keeps 4096 calls waiting, those that were given up not among them", async () => {
+  test("has 4096 requests at most, those that were given up not among them: no fault of its own", async () => {
     const { node } = opened();
     void ask(node).release(["r"], ["t"]);
     const given = { ...claim, abandoned: false };
-    const abandoned = ask(node).vote(given);
-    for (let count = 1; count < 4096; count += 1) void ask(node).release(["r"], ["t"]);
+    const votes = Array.from({ length: 4096 }, () => ask(node).vote(given));
+    const refused = { sent: false, error: { reason: "ABANDONED" } };
+    expect(await ask(node).vote(claim)).toMatchObject(refused);
+    given.abandoned = true;
+    void ask(node).vote(claim);
+    expect(await votes[0]).toMatchObject(refused);
+  });
+
+  test("is asked to release and to extend however much waits, for as long as it may be merely slow", async () => {
+    const { node, connection, pass } = opened();
+    const asked = Array.from({ length: 4096 }, () => ask(node).release(["r"], ["t"]));
+    asked.push(ask(node).release(["r"], ["t"]));
+    const extending = ask(node).extend(claim, true);
+    pass(2501);
     expect(await ask(node).release(["r"], ["t"])).toMatchObject({
       sent: false,
       error: { reason: "UNREACHABLE" },
     });
-    given.abandoned = true;
+    await connection.answer(...free);
+    expect(await asked[0]).toEqual({ vote: "no" });
     void ask(node).release(["r"], ["t"]);
-    expect(await abandoned).toMatchObject({ sent: false, error: { reason: "ABANDONED" } });
+    // The extension has overtaken the releases.
+    await connection.answer("OK", ...found("t", 500));
+    await connection.answer("QUEUED", [1]);
+    expect(await extending).toMatchObject({ vote: "yes" });
   });
 });
 

@@ -2,7 +2,9 @@ import { type Call, CallLine } from "./call-line.ts";
 import type { Connection } from "./connection.ts";
 import { abandoned, fault } from "./fault.ts";
 import type { Answer, Claim, Fault, Holding, LockNode, No, ReleaseAnswer, Settle } from "./node.ts";
+import type { Purpose } from "./operation.ts";
 import { countIn, timeLeftIn } from "./reply-numbers.ts";
+
 import { whyReserved } from "./resources.ts";
 import { type Command, type Found, foundIn, Transaction, UnexpectedReply } from "./transaction.ts";
 import { WeakListeners } from "./weak-listeners.ts";
@@ -43,6 +45,10 @@ export class WatchingNode implements LockNode {
     connection.onMove?.(this.#follow);
   }
 
+  get drainedAt(): number {
+    return this.#line.drainedAt;
+  }
+
   refuses(resources: readonly string[]): string | undefined {
     return this.#connection.refuses?.(resources) ?? whyReserved(resources);
   }
@@ -54,12 +60,12 @@ export class WatchingNode implements LockNode {
   }
 
   extend(claim: Claim, repair: boolean, settle: Settle<Answer>): void {
-    void this.#claim(claim, repair).then((answer) => settle(answer ?? this.#contended()));
+    void this.#claim(claim, repair, "keep").then((answer) => settle(answer ?? this.#contended()));
   }
 
   release(resources: readonly string[], tokens: readonly string[], settle: Settle<ReleaseAnswer>): void {
     const run = () => deleteIfEqual(this.#connection, resources, tokens);
-    const answer = this.#post<ReleaseAnswer | undefined>({ tokens, isAlone: true, run });
+    const answer = this.#post<ReleaseAnswer | undefined>({ purpose: "release", tokens, isAlone: true, run });
     void answer.then((released) => settle(released ?? this.#contended()));
   }
 
@@ -70,11 +76,11 @@ export class WatchingNode implements LockNode {
       const { owner, left } = foundIn(value, pttl);
       return { owner, remaining: left, queueLength: 0 };
     };
-    void this.#post<Holding>({ tokens: [], isAlone: false, run }).then(settle);
+    void this.#post<Holding>({ purpose: "request", tokens: [], isAlone: false, run }).then(settle);
   }
 
   async #voteForAll(claim: Claim): Promise<Answer> {
-    const answer = await this.#claim(claim, true);
+    const answer = await this.#claim(claim, true, "request");
     // Rivals came and went so fast that none of them can be named.
     return answer ?? { vote: "no", resource: claim.resources[0]!, owner: undefined, remaining: 0 };
   }
@@ -109,6 +115,7 @@ export class WatchingNode implements LockNode {
     const { token } = claim;
     const ttl = Math.ceil(claim.ttl);
     const answer = await this.#post<Answer | undefined>({
+      purpose: "request",
       claim,
       tokens: [token],
       isAlone: false,
@@ -123,11 +130,11 @@ export class WatchingNode implements LockNode {
     // Taken. By whom, and for how long? It may be my own token, where a reply was lost (PROTOCOL 2.7). The question
     // sets nothing, so it may be asked even if the round has been rolled back meanwhile.
     const question = { resources: [resource], token, ttl, abandoned: false };
-    return (await this.#claim(question, false, true)) ?? this.#contended();
+    return (await this.#claim(question, false, "request", true)) ?? this.#contended();
   }
 
   /** As the claim script: all of the keys, or none; `undefined` where they were touched each time. */
-  #claim(claim: Claim, create: boolean, first = false): Promise<Answer | undefined> {
+  #claim(claim: Claim, create: boolean, purpose: Purpose, first = false): Promise<Answer | undefined> {
     const run = async (): Promise<Answer | undefined> => {
       for (let count = 0; count < mostTransactions; count += 1) {
         const transaction = await Transaction.begin(this.#connection, claim.resources);
@@ -150,7 +157,8 @@ export class WatchingNode implements LockNode {
       }
       return undefined;
     };
-    return this.#post<Answer | undefined>({ claim, tokens: [claim.token], isAlone: true, run }, first);
+    const call = { purpose, claim, tokens: [claim.token], isAlone: true, run };
+    return this.#post<Answer | undefined>(call, first);
   }
 
   #post<A>(call: Call<A>, first?: boolean): Promise<A | Fault> {

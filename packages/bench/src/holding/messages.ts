@@ -36,4 +36,22 @@ export interface Watched {
   readonly clientCpu: number;
 }
 
-export type HoldingMessage = Settled | Watched;
+/** What became of leases that were asked for in one turn. */
+export interface Counted {
+  readonly kind: "counted";
+  /** Until each was held or refused, ms. */
+  readonly milliseconds: number;
+  /** At the end. */
+  readonly held: number;
+  readonly lost: number;
+  readonly refused: number;
+  /** The part of the ttl that had passed when the latest extension was confirmed. */
+  readonly latest: number;
+  /** Events while they were asked for and held, and while `quit` gave them back. */
+  readonly errors: number;
+  readonly quitErrors: number;
+  /** How long that took, ms. */
+  readonly quit: number;
+}
+
+export type HoldingMessage = Settled | Watched | Counted;

@@ -293,8 +293,8 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: "round.ts",
-        line: "this.#timer = plan.runtime.setTimer(() => this.#expire(plan, this.sentAt + delay), delay);",
-        instead: "this.#timer = plan.runtime.setTimer(() => void delay, delay);",
+        line: "this.#timer = plan.runtime.setTimer(() => this.#expire(plan, due), delay);",
+        instead: "this.#timer = plan.runtime.setTimer(() => void due, delay);",
       },
     ],
   },

@@ -1,0 +1,106 @@
+import { Child } from "../child.ts";
+import type { Goal } from "../goal.ts";
+import type { Counted, HoldingMessage, HoldingTask } from "../holding/messages.ts";
+import { before, ours } from "../lineup.ts";
+import { Meter } from "../meter.ts";
+import { figure, type Table } from "../table.ts";
+import type { Scale, Workload } from "../workload.ts";
+
+/** What one case may take at most, ms. */
+const caseLimit = 150_000;
+
+/** Seconds. */
+const ttls = { all: [1, 5, 30], quick: [1, 5] } as const;
+const counts = { all: [1000, 3000, 10_000, 30_000], quick: [1000, 10_000] } as const;
+
+interface Case {
+  readonly name: string;
+  readonly ttl: number;
+  readonly count: number;
+}
+
+interface Played extends Case {
+  readonly counted: Counted;
+  /** Keys, on all masters together. */
+  readonly left: number;
+}
+
+const columns = [
+  "",
+  "held",
+  "lost",
+  "latest extension, % of ttl",
+  "refused",
+  "error events",
+  "decided in ms",
+  "quit in ms",
+  "its error events",
+  "keys left",
+];
+
+const notes = [
+  "Each row in a process of its own, which asks for all leases in one turn, in `using`, and holds them for 3 s or nearly half a ttl.",
+  "Latest extension: what had passed of the ttl at most when one was confirmed, seen every 50 ms or 1/20 of the ttl. 33 is when it is due, 100 is lost.",
+  "Refused: `using` was rejected. Error events: of masters that all are healthy. Keys left: on all masters, right after `quit`.",
+];
+
+/** As many leases as one process can hold, and more. */
+export const load: Workload = {
+  name: "load",
+  async run({ urls }, scale) {
+    await using meter = await Meter.open(urls);
+    const played: Played[] = [];
+    for (const one of casesOf(scale)) played.push(await play(one, urls, meter, played.length));
+    return { tables: [tableOf(played, urls.length)], goals: goalsOf(played) };
+  },
+};
+
+function casesOf(scale: Scale): readonly Case[] {
+  const size = scale.quick ? "quick" : "all";
+  const names = [before, ours].filter((name) => scale.contenders.includes(name));
+  const wanted = scale.cycles === undefined ? counts[size] : [scale.cycles];
+  return ttls[size].flatMap((seconds) =>
+    wanted.flatMap((count) => names.map((name) => ({ name, ttl: seconds * 1000, count }))),
+  );
+}
+
+async function play(one: Case, urls: readonly string[], meter: Meter, number: number): Promise<Played> {
+  const { name, ttl, count } = one;
+  const prefix = `load:${number}`;
+  const task: HoldingTask = { contender: name, terms: { urls, ttl }, prefix, count };
+  await using child = Child.start<HoldingMessage>("holding/many", task);
+  const counted = await child.message("counted", caseLimit);
+  return { ...one, counted, left: await meter.takeAway(prefix) };
+}
+
+function tableOf(played: readonly Played[], masters: number): Table {
+  const rows = played.map(({ name, ttl, count, counted, left }) => [
+    `${count.toLocaleString("en")}, ttl ${ttl / 1000} s: ${name}`,
+    `${counted.held}`,
+    `${counted.lost}`,
+    figure(100 * counted.latest),
+    `${counted.refused}`,
+    `${counted.errors}`,
+    figure(counted.milliseconds),
+    figure(counted.quit),
+    `${counted.quitErrors}`,
+    `${left}`,
+  ]);
+  return { title: `Leases held in \`using\` by one process, N=${masters}`, columns, rows, notes };
+}
+
+function goalsOf(played: readonly Played[]): readonly Goal[] {
+  const own = played.filter(({ name }) => name === ours);
+  if (own.length === 0) return [];
+  const most = (value: (one: Played) => number): number => Math.max(...own.map(value));
+  return [
+    { name: "load: leases lost", measured: most(({ counted }) => counted.lost), limit: 0, unit: "" },
+    {
+      name: "load: error events of healthy masters",
+      measured: most(({ counted }) => counted.errors + counted.quitErrors),
+      limit: 0,
+      unit: "",
+    },
+    { name: "load: keys left by quit", measured: most(({ left }) => left), limit: 0, unit: "" },
+  ];
+}

@@ -1,0 +1,230 @@
+import { describe, expect, test } from "vitest";
+import { Admission, type Extension } from "./admission.ts";
+import { Cancellation } from "./cancellation.ts";
+import { LeaseClock } from "./clock.ts";
+import { Patience } from "./patience.ts";
+import { defaultSettings, type Settings } from "./settings.ts";
+import { settle, virtualSetting } from "./virtual-time.test.ts";
+
+function setting(acquireConcurrency = 1000) {
+  const { time, machine } = virtualSetting(1);
+  const clock = new LeaseClock(machine);
+  const due = { waiting: 0 };
+  const admission = new Admission(machine, clock, due, acquireConcurrency);
+  const patience = (settings: Partial<Settings> = {}, cancellation = new Cancellation()) =>
+    new Patience(machine, { ...defaultSettings, retryJitter: 0, ...settings }, cancellation);
+  /** How many get a place at once. */
+  const enter = (): number => {
+    let count = 0;
+    while (admission.enter()) count += 1;
+    return count;
+  };
+  /** So many extensions that are due now. */
+  const extend = (count: number, ttl = 1000): readonly Extension[] => {
+    const all = Array.from({ length: count }, () => ({ due: clock.now(), ttl }));
+    for (const extension of all) admission.began(extension);
+    return all;
+  };
+  return { time, machine, clock, due, admission, patience, enter, extend };
+}
+
+/** What `promise` has come to, if it has. */
+async function outcome<T>(promise: Promise<T>): Promise<T | "pending"> {
+  await settle();
+  return Promise.race([promise, Promise.resolve("pending" as const)]);
+}
+
+describe("places", () => {
+  test("are given in the order of the calls, as they become free", async () => {
+    const { admission, patience, enter } = setting(2);
+    expect(enter()).toBe(2);
+    const admitted: number[] = [];
+    for (let index = 0; index < 3; index += 1) {
+      void admission.wait(patience()).then(() => admitted.push(index));
+    }
+    await settle();
+    expect(admitted).toEqual([]);
+    admission.leave();
+    admission.leave();
+    await settle();
+    expect(admitted).toEqual([0, 1]);
+    // Nobody gets in before those who wait.
+    expect(admission.enter()).toBe(false);
+  });
+
+  test("are lost by whoever gives up, and given to the next", async () => {
+    const { admission, patience, enter } = setting(1);
+    enter();
+    const cancellation = new Cancellation();
+    const gone = admission.wait(patience({}, cancellation));
+    const next = admission.wait(patience());
+    cancellation.cancel(new Error("aborted"));
+    expect(await gone).toBe(false);
+    admission.leave();
+    expect(await next).toBe(true);
+  });
+
+  test("tens of thousands may give up: some are told in each turn, and none is kept", async () => {
+    const { admission, patience, enter, time } = setting(1);
+    enter();
+    const cancellations = Array.from({ length: 10_000 }, () => new Cancellation());
+    let told = 0;
+    for (const cancellation of cancellations) {
+      void admission.wait(patience({}, cancellation)).then(() => {
+        told += 1;
+      });
+    }
+    for (const cancellation of cancellations) cancellation.cancel(new Error("aborted"));
+    await settle();
+    expect(told).toBe(32);
+    await time.advance(1000);
+    expect(told).toBe(10_000);
+    admission.leave();
+    expect(admission.enter()).toBe(true);
+  });
+});
+
+describe("rounds at a time", () => {
+  test("begin with 64, never more than acquireConcurrency, and become more while each is in time", async () => {
+    expect(setting(10).enter()).toBe(10);
+    const { admission, enter, time } = setting(300);
+    expect(enter()).toBe(64);
+    for (let count = 0; count < 64; count += 1) admission.took(2, 50);
+    expect(admission.limit).toBe(128);
+    await time.advance(50);
+    admission.took(40, 50);
+    expect(admission.limit).toBe(64);
+    for (let count = 0; count < 64; count += 1) admission.took(2, 50);
+    expect(admission.limit).toBe(80);
+    for (let count = 0; count < 1000; count += 1) admission.took(2, 50);
+    expect(admission.limit).toBe(300);
+  });
+
+  test("are halved when one takes more than half of what the network leaves of its time-out", async () => {
+    const { admission, time } = setting();
+    admission.took(10, 50);
+    await time.advance(50);
+    admission.took(29, 50);
+    expect(admission.limit).toBe(66);
+    admission.took(31, 50);
+    expect(admission.limit).toBe(33);
+  });
+
+  test("once for all that were under way, and not below 8", async () => {
+    const { admission, time } = setting();
+    admission.took(1, 50);
+    for (let count = 0; count < 10; count += 1) admission.took(40, 50);
+    expect(admission.limit).toBe(32);
+    for (let count = 0; count < 10; count += 1) {
+      await time.advance(40);
+      admission.took(40, 50);
+    }
+    expect(admission.limit).toBe(8);
+    expect(setting(3).enter()).toBe(3);
+  });
+
+  test("are fewer where masters answer after the time-out", async () => {
+    const { admission, time } = setting();
+    await time.advance(50);
+    admission.cameLate(50);
+    expect(admission.limit).toBe(32);
+  });
+
+  test("become more again where the network has become slower: few rounds do not hold each other up", async () => {
+    const { admission, time } = setting();
+    admission.took(1, 50);
+    for (let count = 0; count < 200; count += 1) {
+      await time.advance(35);
+      admission.took(35, 50);
+    }
+    expect(admission.limit).toBeGreaterThan(8);
+  });
+});
+
+describe("extensions that do not keep up", () => {
+  test("hold new locks back until a third of the ttl after the last late one", async () => {
+    const { admission, patience, extend, time } = setting();
+    const late = extend(128);
+    await time.advance(51);
+    admission.ended(late[0]!, true);
+    for (const extension of late) admission.ended(extension, true);
+    expect(admission.enter()).toBe(false);
+    const waiting = admission.wait(patience({ retryCount: -1 }));
+    await time.advance(330);
+    expect(await outcome(waiting)).toBe("pending");
+    await time.advance(5);
+    expect(await outcome(waiting)).toBe(true);
+  });
+
+  test("count while they are under way", async () => {
+    const { admission, extend, time } = setting();
+    extend(128);
+    await time.advance(50);
+    expect(admission.enter()).toBe(true);
+    await time.advance(1);
+    expect(admission.enter()).toBe(false);
+  });
+
+  test("count while they wait to begin", async () => {
+    const { admission, due, extend, time } = setting();
+    extend(28);
+    await time.advance(51);
+    expect(admission.enter()).toBe(true);
+    due.waiting = 100;
+    expect(admission.enter()).toBe(false);
+  });
+
+  test("are late after a twentieth of the ttl, or 10 ms, and a round trip", async () => {
+    const { admission, extend, time } = setting();
+    admission.took(30, 500);
+    extend(128, 100);
+    await time.advance(40);
+    expect(admission.enter()).toBe(true);
+    await time.advance(1);
+    expect(admission.enter()).toBe(false);
+  });
+
+  test("are not the reason where they are few, or masters have failed", async () => {
+    const { admission, extend, time } = setting();
+    const few = extend(127);
+    await time.advance(500);
+    for (const extension of few) admission.ended(extension, true);
+    expect(admission.enter()).toBe(true);
+    const failed = extend(128);
+    await time.advance(45);
+    for (const extension of failed) admission.ended(extension, false);
+    await time.advance(500);
+    expect(admission.enter()).toBe(true);
+  });
+
+  test("end the waiting of those in line when their retries would be over, and they learn why", async () => {
+    const { admission, patience, extend, time } = setting();
+    const patient = patience({ retryCount: 2, retryDelay: 100 });
+    const impatient = patience({ retryCount: 0 });
+    const limited = patience({ waitTimeout: 150 });
+    extend(128);
+    await time.advance(60);
+    const waits = [patient, impatient, limited].map((one) => admission.wait(one));
+    await time.advance(5);
+    expect(await Promise.all(waits.map(outcome))).toEqual(["pending", false, "pending"]);
+    await time.advance(100);
+    expect(await Promise.all(waits.map(outcome))).toEqual(["pending", false, false]);
+    await time.advance(100);
+    expect(await Promise.all(waits.map(outcome))).toEqual([false, false, false]);
+    expect(patient.lateness).toMatchObject({ allowed: 50 });
+    expect(patient.lateness!.by).toBeGreaterThan(50);
+  });
+
+  test("end the waiting of those who stood in line before, too", async () => {
+    const { admission, patience, enter, extend, time } = setting(1);
+    enter();
+    const waiting = admission.wait(patience({ retryCount: 1, retryDelay: 100 }));
+    await time.advance(1000);
+    expect(await outcome(waiting)).toBe("pending");
+    extend(128);
+    await time.advance(60);
+    admission.leave();
+    await time.advance(120);
+    expect(await outcome(waiting)).toBe(false);
+  });
+});

@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+import { Paced } from "./paced.ts";
+import { virtualSetting } from "./virtual-time.test.ts";
+
+test("calls back at once as long as there are few, the others in the turns that follow, in order", async () => {
+  const { machine, time } = virtualSetting(1);
+  const paced = new Paced(3, machine);
+  const called: string[] = [];
+  for (let index = 0; index < 8; index += 1) paced.call(() => called.push(`${index} at ${time.now()}`));
+  expect(called).toEqual(["0 at 0", "1 at 0", "2 at 0"]);
+  const turns: number[] = [];
+  while (machine.timers.size > 0) {
+    await time.advance(1);
+    turns.push(called.length);
+  }
+  expect(called.map((entry) => Number.parseInt(entry, 10))).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+  expect(turns[0]).toBeLessThan(8);
+  // And begins anew.
+  paced.call(() => called.push("more"));
+  expect(called.at(-1)).toBe("more");
+});
