@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Lock, NodeError, Redlock } from "@quorlock/redlock";
 import type { Master } from "@quorlock/testbed";
@@ -118,17 +119,15 @@ it(
     const shortTtl = 3000;
     const { redlock, errors } = await fleet.openWarm();
     const prefix = fresh();
-    let end = (): void => {};
-    const done = new Promise<void>((resolve) => {
-      end = resolve;
-    });
+    const end = new AbortController();
+    const done = once(end.signal, "abort");
     let held = 0;
     let lost = 0;
     const refusals: string[] = [];
     const routine = (signal: AbortSignal): Promise<void> => {
       held += 1;
       signal.addEventListener("abort", () => (lost += 1));
-      return done;
+      return done.then(() => {});
     };
     const all = Array.from({ length: 12_000 }, (_, index) =>
       redlock
@@ -140,7 +139,7 @@ it(
     expect([held > 0, lost]).toEqual([true, 0]);
     expect(refusals.filter((message) => !message.startsWith("No new lock: "))).toEqual([]);
     expect(reasonsIn(errors.filter(({ reason }) => reason === "UNREACHABLE"))).toEqual({});
-    end();
+    end.abort();
     await Promise.all(all);
   },
   timeout,
