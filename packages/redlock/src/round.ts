@@ -27,6 +27,8 @@ export interface RoundPlan<Reply extends object> {
 
 /** A timer later than this was held up by a busy event loop, ms: answers may lie unread behind it. */
 export const lateTimer = 5;
+/** Of the time-out: an event loop that was held up for longer took part of the masters' time. */
+const stalledFraction = 1 / 10;
 
 /**
  * Asks all masters the same at the same time, and gives each the same short time to answer.
@@ -134,13 +136,16 @@ export class Round<Reply extends object> {
   }
 
   /**
-   * Nothing could be sent or read while the event loop was held up: once more the masters are given their time. Deadlines
-   * count from the send all the same (PROTOCOL 3), so this takes no safety.
+   * Timers run before sockets are read: after a short stall the answers are given one turn to be seen. Through a long one
+   * nothing could be sent or read: once more the masters are given their time. Deadlines count from the send all the same
+   * (PROTOCOL 3), so this takes no safety.
    */
   #expire(plan: RoundPlan<Reply>, due: number): void {
     const stall = plan.clock.now() - due;
     if (stall <= lateTimer || this.#hasStalled) this.#giveUp(plan, stall);
-    else {
+    else if (stall <= this.timeout * stalledFraction) {
+      this.#timer = plan.runtime.setTimer(() => this.#giveUp(plan, stall), 1);
+    } else {
       this.#hasStalled = true;
       this.#setTimer(plan);
     }
