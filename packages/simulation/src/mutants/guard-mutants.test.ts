@@ -40,6 +40,7 @@ const grounds = [
   { planOf: guardedPlan, first: 10 },
   { planOf: guardedPlan, first: 30 },
   { planOf: guardedPlan, first: 95 },
+  { planOf: guardedPlan, first: 1 },
   { planOf: crowdedPlan, first: 20 },
 ] as const;
 const { GUARD_MUTANTS_FROM } = process.env;

@@ -65,6 +65,16 @@ export const guardMutants: readonly Mutant[] = [
     rules: { votesUnseeded: true },
   },
   {
+    name: "the fencing counters are brought back to whichever master has the name",
+    edits: [
+      {
+        file: "restart-guard.ts",
+        line: "node.seed!(epoch, floor, settle)",
+        instead: "nodes.find(({ name }) => name === node.name)!.seed!(epoch, floor, settle)",
+      },
+    ],
+  },
+  {
     name: "who is refused in quarantine stands in the queue, and is handed the key",
     edits: handsOver,
     rules: { handsOverInQuarantine: true },

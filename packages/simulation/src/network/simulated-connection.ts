@@ -42,6 +42,8 @@ export interface ConnectionOptions {
   readonly replies: OneWay;
   /** From a failed or lost connection to the next try, ms. */
   readonly reconnectDelay: number;
+  /** Default: the master's own name. */
+  readonly name?: string;
 }
 
 /** Sees what only the wire knows. */
@@ -100,7 +102,7 @@ export class SimulatedConnection implements Connection {
     this.#options = options;
     this.#witness = witness;
     this.#listen = listen;
-    this.name = options.master.name;
+    this.name = options.name ?? options.master.name;
     const { promise, resolve } = deferred();
     this.#first = { promise, resolve };
     options.master.onDown(() => this.reset("lost"));

@@ -146,7 +146,12 @@ export const planSchema: v.GenericSchema<unknown, Plan> = v.strictObject({
     ),
     v.minLength(1),
   ),
-  network: v.strictObject({ latency, longestLatency: positive, reconnectDelay: span }),
+  network: v.strictObject({
+    latency,
+    longestLatency: positive,
+    reconnectDelay: span,
+    oneName: v.exactOptional(v.string()),
+  }),
   settings: v.strictObject({
     ttl: v.pipe(whole(1), v.maxValue(longest)),
     driftFactor: v.pipe(number, v.minValue(0), v.ltValue(1)),

@@ -51,6 +51,8 @@ export interface NetworkPlan {
   readonly longestLatency: number;
   /** From a lost connection to the next try, ms. */
   readonly reconnectDelay: number;
+  /** What clients call every master, as groups of sentinels may all have one name. Default: each has its own. */
+  readonly oneName?: string;
 }
 
 /** What the locks are asked for with; the client's own names. */

@@ -88,6 +88,7 @@ export function guardedPlan(seed: number): Plan {
     network: {
       ...plan.network,
       latency: latency.shape === "two-peaks" ? { shape: "constant", ms: latency.fast } : latency,
+      ...(random.stream("name").chance(0.2) ? { oneName: "mymaster" } : {}),
     },
     settings: { ...plan.settings, restartGuard: { maxTtl: Math.round(ttl * random.pick([1, 1, 1.5])) } },
     masters: persistence ? plan.masters.map((master) => ({ ...master, persistence })) : plan.masters,

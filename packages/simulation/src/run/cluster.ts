@@ -92,7 +92,7 @@ export class Cluster {
   }
 
   #link(client: Process, row: number, column: number): Link {
-    const { latency, longestLatency, reconnectDelay } = this.#plan.network;
+    const { latency, longestLatency, reconnectDelay, oneName } = this.#plan.network;
     const oneWay = (direction: string): OneWay => {
       const random = this.#random.stream(`${direction} ${row} ${column}`);
       return new OneWay(this.kernel, latency, longestLatency * 1000, random);
@@ -106,7 +106,7 @@ export class Cluster {
       pushes ??= this.#listening(ends, oneWay("subscriptions"), oneWay("pushes"));
       return pushes;
     };
-    const options = { ...ends, ...commands };
+    const options = { ...ends, ...commands, ...(oneName === undefined ? {} : { name: oneName }) };
     const connection = new SimulatedConnection(
       this.kernel,
       options,
