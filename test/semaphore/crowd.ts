@@ -112,7 +112,7 @@ class Visitor {
       }
       this.grants += 1;
       this.#count.add(lock);
-      await pause(Math.random() * 20);
+      await pause(Math.random() * 60);
       this.#count.look();
       // Now and then nobody gives it back, and it runs out.
       if (Math.random() < 0.005) await pause(lock.remaining() + 1);

@@ -5,7 +5,7 @@ import { RoundClaim } from "./claim.ts";
 import type { Coordinator } from "./coordinator.ts";
 import { countersIn, fence } from "./fencing.ts";
 import { Lease } from "./lease.ts";
-import type { Answer, LockNode, SettleVote } from "./node.ts";
+import type { Answer, Holding, LockNode, SettleVote } from "./node.ts";
 import { Round } from "./round.ts";
 import { nodeTimeoutFor, type Settings } from "./settings.ts";
 import { firstToken, newToken } from "./token.ts";
@@ -48,7 +48,8 @@ export async function attempt(
   claim.proposal = proposals?.at(runtime.wall());
 
   // 2.2 to 2.5
-  const ask: Ask = (node, settle) => node.vote(claim, settle);
+  const { behind } = wish.settings;
+  const ask: Ask = (node, settle) => node.vote(claim, behind ? voteBehind(node, behind, settle) : settle);
   const { round, won, lease } = await elect(coordinator, wish, claim, ask, cancellation, attempts);
   if (lease) return { round, outcome: "granted", lease, undone: nothingToUndo };
 
@@ -133,10 +134,27 @@ function rollBack(coordinator: Coordinator, claim: RoundClaim, round: Round<Answ
   return coordinator.cleanUps.remove(leftover, reached, round.timeout).closed;
 }
 
+/**
+ * Looks at `key` and votes, in one step where the master takes batches: a yes where somebody holds `key` counts as a no. So
+ * no quorum votes for a newcomer while a quorum keeps the key for those who wait.
+ */
+function voteBehind(node: LockNode, key: string, settle: SettleVote): SettleVote {
+  let first: Holding | undefined;
+  node.inspect(key, (found) => {
+    if ("owner" in found && found.owner !== undefined) first = found;
+  });
+  const behind = (answer: Answer): Answer =>
+    first && answer.vote === "yes"
+      ? { vote: "no", resource: key, owner: first.owner, remaining: first.remaining, isSet: true }
+      : answer;
+  return (answer) => settle("reading" in answer ? { ...answer, vote: behind(answer.vote) } : behind(answer));
+}
+
 /** A refusal is certain (all keys or none), and so is what was never sent. A silent master may hold the key. */
 function mayHold(answer: Answer | undefined): boolean {
   if (answer === undefined || answer.vote === "yes") return true;
-  return answer.vote === "none" && answer.sent;
+  if (answer.vote === "no") return answer.isSet === true;
+  return answer.sent;
 }
 
 /**

@@ -22,6 +22,8 @@ export interface No {
   readonly owner: string | undefined;
   /** How long that key still lives, ms; 0 where it is free, `Infinity` for a key without expiry. */
   readonly remaining: number;
+  /** Whether the keys hold the token all the same: it was refused for the sake of another key, and is to be taken back. */
+  readonly isSet?: boolean;
   /** The largest ticket in the queue for it, where the claim was enrolled. */
   readonly latestTicket?: number | undefined;
 }

@@ -141,15 +141,20 @@ export class Semaphore {
   /** Tries slots until enough are granted together: a refusal names one that is taken, and another comes in its place. */
   async #look({ permits, ttl, options, settings }: Wish, guesses: number): Promise<Lock | RedlockError> {
     const refused = new Set<string>();
+    // What is freed is for those who wait. (Without queues nobody waits in any order.)
+    const behind = this.#inside.coordinator.isQueued ? this.#turnstile : undefined;
+    const settingsHere = { ...once(settings), ...(behind && { behind }) };
     let soonest = Number.POSITIVE_INFINITY;
     for (;;) {
       const slots = this.#slots.take(permits, refused);
       if (!slots) return new ResourceLockedError(this.name, soonest);
-      const answer = await this.#inside.contend(slots, ttl, once(settings), options.signal);
+      const answer = await this.#inside.contend(slots, ttl, settingsHere, options.signal);
       if (answer instanceof Lock) return this.#granted(answer);
       if (!(answer instanceof ResourceLockedError)) return answer;
-      refused.add(answer.resource);
       soonest = Math.min(soonest, answer.remaining);
+      if (answer.resource === this.#turnstile)
+        return new ResourceLockedError(this.name, soonest, answer.attempts);
+      refused.add(answer.resource);
       this.#slots.prefer(slots.filter((slot) => slot !== answer.resource));
       if (refused.size >= guesses) return new ResourceLockedError(this.name, soonest, answer.attempts);
     }

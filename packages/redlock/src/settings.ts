@@ -43,6 +43,8 @@ export interface Settings {
    * only the inner handle ends, and those inside of it. Default: none.
    */
   readonly maxHoldTime?: number | undefined;
+  /** @internal A vote counts only where this key is free: somebody waits who comes first. Set by `Semaphore`. */
+  readonly behind?: string;
   /** @internal No ttl is longer: set by `restartGuard`. */
   readonly maxTtl?: number;
 }
