@@ -18,7 +18,7 @@ export const fencingMutants: readonly Mutant[] = [
         file: "scripts.ts",
         line: 'if proposal == "" or type(reply) ~= "number" then return reply end',
         instead:
-          'if type(reply) ~= "number" and kind == "e" and proposal ~= "" then reply = 1 end\n' +
+          'if type(reply) ~= "number" and kind == "e" and proposal ~= "" then reply = tonumber(number) end\n' +
           '  if proposal == "" or type(reply) ~= "number" then return reply end',
       },
       {
@@ -26,13 +26,13 @@ export const fencingMutants: readonly Mutant[] = [
         line: "local granted = isSet and tonumber(ttl) or claim(1, #KEYS, token, ttl, create, previous)",
         instead:
           "local granted = isSet and tonumber(ttl) or claim(1, #KEYS, token, ttl, create, previous)\n" +
-          'if type(granted) ~= "number" and not create then granted = 1 end',
+          'if type(granted) ~= "number" and not create then granted = tonumber(ttl) end',
       },
       {
         file: "scripts.ts",
         line: 'if type(granted) ~= "number" then return granted end',
         instead:
-          'if type(granted) ~= "number" and kind == "e" and proposal ~= "" then granted = 1 end\n' +
+          'if type(granted) ~= "number" and kind == "e" and proposal ~= "" then granted = tonumber(ttl) end\n' +
           'if type(granted) ~= "number" then return granted end',
       },
     ],

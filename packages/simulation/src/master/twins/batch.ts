@@ -95,7 +95,8 @@ function run(rules: Rules, call: Call, operation: Operation, guarded: Guarded | 
   if (guarded) bar(rules, call, guarded, { kind, ttl: operation.numbers[0], proposal });
   let reply = claimed(rules, call, operation, isSeeded(guarded));
   if (isQuarantined && typeof reply === "number" && !rules.votesInQuarantine) return [-2, reply];
-  if (typeof reply !== "number" && kind === "e" && proposal !== "" && rules.writesBackAnyway) reply = 1;
+  if (typeof reply !== "number" && kind === "e" && proposal !== "" && rules.writesBackAnyway)
+    reply = Number(operation.numbers[0]);
   if (proposal === "" || typeof reply !== "number") return reply;
   return fenced(rules, call, keys, reply, proposal);
 }

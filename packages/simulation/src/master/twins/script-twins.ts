@@ -60,7 +60,7 @@ export function twinsWith(changed: Partial<Rules> = {}): Readonly<Record<ScriptN
       checkProposal(proposal);
       const isSet = create && keys.length === 1 && call("SET", keys[0]!, token, "NX", "PX", ttl) !== null;
       let granted = isSet ? Number(ttl) : claim(all, call, keys, token, ttl, { create, previous });
-      if (typeof granted !== "number" && !create && all.writesBackAnyway) granted = 1;
+      if (typeof granted !== "number" && !create && all.writesBackAnyway) granted = Number(ttl);
       return typeof granted === "number" ? fenced(all, call, keys, granted, proposal) : granted;
     },
     enrolScript: (
