@@ -14,7 +14,7 @@ describe("a semaphore on real masters", () => {
       masters: fleet.masters,
       clients: 12,
       limit: 5,
-      seconds: 3,
+      seconds: 6,
     });
     expect(most).toBeLessThanOrEqual(5);
     // The limit was reached, and nobody stood outside all the time.
