@@ -1,4 +1,5 @@
 import { type Enrolment, type Fault, type Guard, type GuardFindings, ScriptedNode } from "@quorlock/redlock";
+import type { Master } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
 // The package makes nodes of clients by itself: these are asked one by one, each with terms of its own.
@@ -33,7 +34,7 @@ async function nodes(): Promise<{
   guard: Guard;
   end: () => void;
 }> {
-  const [{ host, port }] = fleet.masters as [{ host: string; port: number }];
+  const [{ host, port }] = fleet.masters as readonly [Master];
   const clients = [new Redis(port, host), new Redis(port, host)];
   const [guarded, plain] = clients.map((client) => new ScriptedNode(connectionOf(client))) as [
     ScriptedNode,
@@ -41,12 +42,12 @@ async function nodes(): Promise<{
   ];
   const guard = briefGuard();
   guarded.guardWith(guard);
-  return { guarded, plain, guard, end: () => clients.forEach((client) => client.disconnect()) };
+  return { guarded, plain, guard, end: () => clients.map((client) => client.disconnect()) };
 }
 
 /** The master has forgotten everything, its quarantine is over, and nobody has brought its counters back. */
 async function unseeded({ guarded, guard }: { guarded: ScriptedNode; guard: Guard }): Promise<GuardFindings> {
-  const [admin] = fleet.admins as [Redis];
+  const [admin] = fleet.admins as readonly [Redis];
   const look = () => asked<GuardFindings | Fault>((settle) => guarded.findings(guard, settle));
   await look();
   await admin.del("quorlock:quarantine");
@@ -61,7 +62,7 @@ async function unseeded({ guarded, guard }: { guarded: ScriptedNode; guard: Guar
 
 describe("a master that has lost its fencing counters, and is asked to release a key that somebody waits for", () => {
   it.each([1, 2])("grants it with no token, of %i keys at a time; brought back, it does", async (count) => {
-    const [admin] = fleet.admins as [Redis];
+    const [admin] = fleet.admins as readonly [Redis];
     await admin.flushall();
     const all = await nodes();
     const { guarded, plain } = all;
