@@ -39,11 +39,18 @@ afterAll(async () => {
   await Promise.all([cluster?.stop(), fleet?.stop()]);
 });
 
-function clusterClient(): Cluster {
-  const client = new Cluster(cluster.masters.map(({ host, port }) => ({ host, port })));
+function clusterClient(redisOptions: { password?: string } = {}): Cluster {
+  const client = new Cluster(
+    cluster.masters.map(({ host, port }) => ({ host, port })),
+    { redisOptions, clusterRetryStrategy: () => 20 },
+  );
   client.on("error", () => {});
   clusters.push(client);
   return client;
+}
+
+async function setPassword(password: string): Promise<void> {
+  for (const admin of cluster.admins) await admin.config("SET", "requirepass", password);
 }
 
 /** Which of the two masters has the slot of this key, by asking. */
@@ -128,6 +135,31 @@ describe("a Cluster", () => {
       await until("it is free", async () => (await valueIn(name)) === null);
     },
   );
+
+  it("with a password that is rotated goes on with the one that the user's client has", async () => {
+    const client = clusterClient({ password: "old" });
+    const redlock = new Redlock([client], { nodeTimeout, retryCount: 0 });
+    const locked = async () => {
+      const lock = await redlock.acquire(fresh(), 5000).catch(() => undefined);
+      await lock?.release();
+      return lock !== undefined;
+    };
+    await setPassword("old");
+    try {
+      await until("it is locked", locked);
+      client.options.redisOptions!.password = "new";
+      await setPassword("new");
+      for (const admin of cluster.admins)
+        await admin.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+      let inRow = 0;
+      await until("it is locked in every slot", async () => {
+        inRow = (await locked()) ? inRow + 1 : 0;
+        return inRow === 20;
+      });
+    } finally {
+      await setPassword("");
+    }
+  });
 
   it("with keyPrefix a hash tag in the prefix counts", async () => {
     const client = new Cluster(

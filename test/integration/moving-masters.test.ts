@@ -7,6 +7,7 @@ import { Redis as Redis5 } from "ioredis-5";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { until } from "../contract/until.ts";
 import { Fleet, fresh } from "./fleet.ts";
+import { untilAllVote } from "./votes.ts";
 import { WireTap } from "./wire-tap.ts";
 
 // Our connections follow the user's client: to its password of now, to the server that it is connected to. A connection
@@ -35,28 +36,6 @@ let AnyRedis: typeof Redis = Redis;
 
 function open(on: readonly Pick<Master, "host" | "port">[], client: RedisOptions = quick) {
   return fleet.open({ on, client, Client: AnyRedis, nodeTimeout: 400, retryCount: 0 });
-}
-
-/** Whether each master votes, in their order. */
-async function votes(redlock: Redlock, clients: readonly object[]): Promise<boolean[]> {
-  const lock = await redlock.acquire(fresh(), ttl).catch(() => undefined);
-  if (!lock) return clients.map(() => false);
-  const [stats] = await Promise.all(lock.attempts);
-  await lock.release();
-  return clients.map((one) => stats!.votesFor.has(one));
-}
-
-async function untilAllVote(redlock: Redlock, clients: readonly object[], timeout?: number): Promise<void> {
-  const all = clients.map(() => true);
-  let latest: boolean[] = [];
-  await until(
-    () => `every master votes, and not ${JSON.stringify(latest)}`,
-    async () => {
-      latest = await votes(redlock, clients);
-      return JSON.stringify(latest) === JSON.stringify(all);
-    },
-    timeout,
-  );
 }
 
 /** Cuts every connection of the user's and ours, as a server does that has forgotten a user. */

@@ -66,13 +66,11 @@ const sendNowOrNever = {
 /** The time that a server has for its greeting, ms, where the user's client sets none. ioredis limits TCP alone. */
 const usualConnectTimeout = 10_000;
 
-/** The time that the kernel has to take what was written before a connection is cut, ms: it does so at once, or not at all. */
-const writesMayTake = 20;
-
 /** As of `node:net`. */
 interface Stream {
   readonly remoteAddress?: string;
   readonly remotePort?: number;
+  readonly writableEnded: boolean;
   resetAndDestroy?(): void;
   destroy(): void;
 }
@@ -162,10 +160,13 @@ export class Duplicate<Client extends OwnClient> {
 
 /** With what was not delivered yet, where that can be: by TCP alone, without TLS. */
 function cut(stream: Stream): void {
+  // A reset while the stream is being shut down fails, and would leave it open for ever.
+  if (stream.writableEnded) {
+    stream.destroy();
+    return;
+  }
   try {
     stream.resetAndDestroy!();
-    // It waits until the kernel has taken all that was written, which it never does where nobody reads.
-    systemRuntime.setTimer(() => stream.destroy(), writesMayTake);
   } catch {
     stream.destroy();
   }

@@ -48,8 +48,16 @@ export class SilenceWatch {
   #settled(isAnswer: boolean): void {
     this.#unanswered -= 1;
     this.#answers += 1;
-    if (isAnswer) this.#period = shortestSilence;
+    if (isAnswer && this.#period > shortestSilence) this.#begin();
     this.#listening.heard();
+  }
+
+  /** It answers again: the next silence is noticed as soon as the first was. */
+  #begin(): void {
+    this.#period = shortestSilence;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    if (this.#unanswered > 0) this.#lookLater();
   }
 
   #lookLater(): void {

@@ -19,6 +19,8 @@ export interface Unreachable {
   readonly worker: number;
   readonly master: number;
   readonly times: number;
+  /** What was said the first time. */
+  readonly why: string;
   readonly at: number;
 }
 
@@ -98,7 +100,8 @@ export class Crew implements AsyncDisposable {
         const before = this.furthest.get(call.name);
         if (!before || call.beyond > before.beyond) this.furthest.set(call.name, call);
       },
-      unreachable: (master, times) => void this.unreachable.push({ worker, master, times, at: now() }),
+      unreachable: (master, times, why) =>
+        void this.unreachable.push({ worker, master, times, why, at: now() }),
       leaseLost: (why) => void this.lostLeases.push(why),
       refused: (code) => void this.refusals.set(code, (this.refusals.get(code) ?? 0) + 1),
       failed: (what) => void this.failures.push(what),

@@ -64,17 +64,18 @@ const reconnection = 2000;
 /** Masters that were said to be unreachable by a worker to which nothing was done, nor to them. */
 function withoutReason(told: readonly Unreachable[], strokes: readonly Stroke[]): string[] {
   const falsely = told.filter((one) => !strokes.some((stroke) => isReason(stroke, one)));
-  const lines = falsely.map((one) => {
-    const latest = strokes.findLast((stroke) => stroke.at < one.at && isAbout(stroke, one));
-    const after = latest ? `, ${latest.name} was over` : "";
-    return {
-      times: one.times,
-      line: `master ${one.master} was said to be unreachable by w${one.worker + 1}${after}`,
-    };
-  });
-  const counts = new Map<string, number>();
-  for (const { times, line } of lines) counts.set(line, (counts.get(line) ?? 0) + times);
-  return [...counts].map(([line, times]) => `${line}: ${times} times`);
+  const spells = new Map<string, { times: number; from: number; to: number; why: string }>();
+  for (const one of falsely) {
+    const latest = strokes.findLast((stroke) => stroke.until < one.at && isAbout(stroke, one));
+    const after = latest ? Math.round(one.at - latest.until) : Number.POSITIVE_INFINITY;
+    const name = latest ? ` after the end of ${latest.name} at ${Math.round(latest.at)}` : "";
+    const line = `master ${one.master} was said to be unreachable by w${one.worker + 1}${name}`;
+    const spell = spells.get(line) ?? { times: 0, from: after, to: after, why: one.why };
+    spells.set(line, { ...spell, times: spell.times + one.times, to: after });
+  }
+  return [...spells].map(
+    ([line, { times, from, to, why }]) => `${line}, ${from} to ${to} ms: ${times} times: ${why}`,
+  );
 }
 
 function isReason(stroke: Stroke, one: Unreachable): boolean {

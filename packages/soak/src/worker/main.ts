@@ -105,15 +105,18 @@ function connect(urls: Assignment["urls"]): Redlock {
     return client;
   });
   const made = new Redlock(clients, { nodeTimeout, retryDelay, retryJitter });
-  const unreachable = new Map<string, number>();
-  made.on("error", ({ node, reason }) => {
+  const unreachable = new Map<string, { times: number; readonly why: string }>();
+  made.on("error", ({ node, reason, error }) => {
     if (reason !== "UNREACHABLE") return;
     if (unreachable.size === 0) setTimeout(tell, 50);
-    unreachable.set(node, (unreachable.get(node) ?? 0) + 1);
+    const told = unreachable.get(node) ?? { times: 0, why: error.message };
+    told.times += 1;
+    unreachable.set(node, told);
   });
   const nodes = urls.map((url) => new URL(url).host);
   const tell = (): void => {
-    for (const [node, times] of unreachable) void conductor.unreachable.asEvent(nodes.indexOf(node), times);
+    for (const [node, { times, why }] of unreachable)
+      void conductor.unreachable.asEvent(nodes.indexOf(node), times, why);
     unreachable.clear();
   };
   return made;

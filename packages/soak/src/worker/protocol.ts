@@ -13,8 +13,8 @@ export interface ConductorSide {
   handOn(detached: Detached): void;
   /** The call that came closest to its limit so far, or went furthest beyond it. */
   took(call: TimedCall): void;
-  /** A master was said to be unreachable, so many times since it was told last. */
-  unreachable(master: number, times: number): void;
+  /** A master was said to be unreachable, so many times since it was told last; `why` at first. */
+  unreachable(master: number, times: number, why: string): void;
   /** A lease that was kept extended is lost. */
   leaseLost(why: string): void;
   /** An error that is an answer: who is contended for or cut off hears such. */
