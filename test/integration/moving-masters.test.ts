@@ -1,4 +1,5 @@
-import { type NodeError, Redlock } from "@quorlock/redlock";
+import { setTimeout as pause } from "node:timers/promises";
+import { type Lock, type NodeError, Redlock } from "@quorlock/redlock";
 import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import { type Proxy as FaultProxy, type Master, startProxy } from "@quorlock/testbed";
@@ -174,6 +175,59 @@ describe.each(versions)("with ioredis %s:", (_version, Version) => {
         await admin.config("SET", "min-replicas-to-write", 0);
       }
       await untilAllVote(redlock, clients);
+    });
+  });
+
+  describe("an address that leads to an empty server, between a vote and its extension", () => {
+    const maxTtl = 4000;
+
+    it("with the restart guard: nobody else has the lock while its holder may use it", async () => {
+      const on = await proxied(3);
+      const spares = fleet.masters.slice(3, 5);
+      const guarded = (nodeTimeout: number) =>
+        fleet.open({
+          on,
+          client: quick,
+          Client: AnyRedis,
+          nodeTimeout,
+          retryCount: 0,
+          restartGuard: { maxTtl },
+        });
+      const holder = guarded(400);
+      const rival = guarded(400);
+      try {
+        // Nothing of a test before.
+        for (const admin of fleet.admins) await admin.flushall();
+        await holder.redlock.initialize();
+        await untilAllVote(rival.redlock, rival.clients);
+        const resource = fresh();
+        const lock = await holder.redlock.acquire(resource, maxTtl);
+        // Both connections to each move: the holder's own, and those of whoever asks.
+        for (const [index, spare] of spares.entries()) {
+          on[index]!.pointTo(spare);
+          on[index]!.reset();
+        }
+        let extending: Promise<unknown> | undefined;
+        let attempts = 0;
+        let other: Lock | undefined;
+        while (lock.remaining() > 0) {
+          other = await rival.redlock.acquire(resource, maxTtl).catch(() => undefined);
+          attempts += 1;
+          if (other) break;
+          // Connections come back meanwhile.
+          await pause(20);
+          // Late: whoever asks is first at the empty servers.
+          if (lock.remaining() < maxTtl - 1500) extending ??= lock.extend(maxTtl).catch(() => undefined);
+        }
+        expect(attempts).toBeGreaterThan(1);
+        if (other) expect(lock.remaining()).toBe(0);
+        await extending;
+        await lock.release();
+        await other?.release();
+      } finally {
+        fleet.closeAll();
+        for (const admin of fleet.admins) await admin.flushall();
+      }
     });
   });
 
