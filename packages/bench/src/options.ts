@@ -31,6 +31,7 @@ export function usageOf(workloads: readonly Workload[]): string {
                             fails when a goal is missed by a factor of two
   --json FILE               writes the numbers there; a run of everything also writes docs/benchmark.*
   --cycles N                operations, where a workload counts them
+  --load                    the same as --only load: the table of docs/load.md
   --million                 the same as --only memory --cycles ${million}, unless these are given
 QUORLOCK_BEFORE=DIR         another checkout of this repository, after "pnpm build" there: its client takes part as
                             ours-before in one-at-a-time, 64-at-once and load`;
@@ -38,7 +39,7 @@ QUORLOCK_BEFORE=DIR         another checkout of this repository, after "pnpm bui
 
 export function optionsFrom(args: readonly string[], workloads: readonly Workload[]): Options {
   const { values } = parsed(args);
-  const only = values.only ?? (values.million ? "memory" : undefined);
+  const only = values.only ?? (values.load ? "load" : values.million ? "memory" : undefined);
   const cycles = values.cycles ?? (values.million ? `${million}` : undefined);
   if (cycles !== undefined && !/^[1-9]\d*$/.test(cycles)) {
     throw new UsageError(`--cycles must be a whole number of at least 1, but is ${cycles}`);
@@ -91,6 +92,7 @@ function parse(args: readonly string[]): {
     quick: boolean;
     short: boolean;
     million: boolean;
+    load: boolean;
   };
 } {
   return parseArgs({
@@ -103,6 +105,7 @@ function parse(args: readonly string[]): {
       quick: { type: "boolean", default: false },
       short: { type: "boolean", default: false },
       million: { type: "boolean", default: false },
+      load: { type: "boolean", default: false },
     },
   });
 }

@@ -10,7 +10,8 @@ function setting(acquireConcurrency = 1000) {
   const { time, machine } = virtualSetting(1);
   const clock = new LeaseClock(machine);
   const due = { waiting: 0 };
-  const admission = new Admission(machine, clock, due, acquireConcurrency);
+  const leases = { size: 0 };
+  const admission = new Admission(machine, clock, due, leases, acquireConcurrency);
   const patience = (settings: Partial<Settings> = {}, cancellation = new Cancellation()) =>
     new Patience(machine, { ...defaultSettings, retryJitter: 0, ...settings }, cancellation);
   /** How many get a place at once. */
@@ -25,7 +26,7 @@ function setting(acquireConcurrency = 1000) {
     for (const extension of all) admission.began(extension);
     return all;
   };
-  return { time, machine, clock, due, admission, patience, enter, extend };
+  return { time, machine, clock, due, leases, admission, patience, enter, extend };
 }
 
 /** What `promise` has come to, if it has. */
@@ -154,6 +155,28 @@ describe("extensions that do not keep up", () => {
     expect(await outcome(waiting)).toBe("pending");
     await time.advance(5);
     expect(await outcome(waiting)).toBe(true);
+  });
+
+  test("were late: then an eighth more leases may be held, twice as many more for each third of the ttl, and soon any", async () => {
+    const { admission, enter, leases, extend, time } = setting();
+    leases.size = 800;
+    const late = extend(128, 300);
+    await time.advance(20);
+    for (const extension of late) admission.ended(extension, true);
+    await time.advance(100);
+    const caps: number[] = [];
+    for (let count = 0; count < 5; count += 1) {
+      // Each that gets in is granted.
+      for (let entered = enter(); entered > 0; entered = enter()) {
+        leases.size += entered;
+        for (let left = entered; left > 0; left -= 1) admission.leave();
+        if (leases.size > 9000) break;
+      }
+      caps.push(leases.size);
+      await time.advance(100);
+    }
+    expect(caps.slice(0, 4)).toEqual([1028, 1413, 2248, 4624]);
+    expect(caps[4]).toBeGreaterThan(9000);
   });
 
   test("count while they are under way", async () => {

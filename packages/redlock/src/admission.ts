@@ -33,6 +33,11 @@ const mostRefusedInTurn = 32;
 const fewExtensions = 128;
 /** So long after a late one, as a part of its ttl, nothing new is asked for: each lease has been extended by then. */
 const recoveryFraction = 1 / 3;
+/**
+ * After that no more leases than so many more, as a part of those held: those that have just been granted tell by their
+ * extensions only after as long again. Twice as many for each time that none was late, until it is all of them.
+ */
+const firstSurplus = 1 / 8;
 
 /** An extension under way. */
 export interface Extension {
@@ -63,6 +68,7 @@ export class Admission {
   readonly #runtime: Runtime;
   readonly #clock: LeaseClock;
   readonly #schedule: Pick<Schedule, "waiting">;
+  readonly #leases: Pick<ReadonlySet<unknown>, "size">;
   /** `acquireConcurrency`. */
   readonly #most: number;
   /** Rounds that may be under way now. */
@@ -84,6 +90,12 @@ export class Admission {
   #isLate = false;
   /** How long that counts, in lease time. */
   #lateUntil = Number.NEGATIVE_INFINITY;
+  /** Leases that may be held now, and until when no more; after extensions were late. */
+  #cap = Number.POSITIVE_INFINITY;
+  #capUntil = 0;
+  #surplus = firstSurplus;
+  /** The time in which each lease is extended, ms. */
+  #period = 0;
   /** Whether those in line are held back, and not only for want of places. */
   #isHolding = false;
 
@@ -91,11 +103,13 @@ export class Admission {
     runtime: Runtime,
     clock: LeaseClock,
     schedule: Pick<Schedule, "waiting">,
+    leases: Pick<ReadonlySet<unknown>, "size">,
     acquireConcurrency: number,
   ) {
     this.#runtime = runtime;
     this.#clock = clock;
     this.#schedule = schedule;
+    this.#leases = leases;
     this.#refusals = new Paced(mostRefusedInTurn, runtime);
     this.#most = acquireConcurrency;
     this.#limit = Math.min(firstRounds, acquireConcurrency);
@@ -156,15 +170,24 @@ export class Admission {
     return Math.floor(this.#limit);
   }
 
-  /** Whether extensions do not keep up: those that have been confirmed, or the oldest that has not. */
+  /** Whether extensions do not keep up: those that have been confirmed, or the oldest that has not; or did not lately. */
   #isBehind(): boolean {
     const areMany = this.#areMany;
-    if (!areMany && !this.#isLate) return false;
+    if (!areMany && !this.#isLate && this.#cap === Number.POSITIVE_INFINITY) return false;
     const now = this.#clock.now();
     const [oldest] = this.#extensions as Iterable<Extension | undefined>;
     if (areMany && oldest) this.#look(oldest, now);
-    if (now >= this.#lateUntil) this.#isLate = false;
-    return this.#isLate;
+    if (this.#isLate && now < this.#lateUntil) return true;
+    if (this.#isLate) this.#raiseCap(firstSurplus, now);
+    else if (now >= this.#capUntil) this.#raiseCap(this.#surplus * 2, now);
+    this.#isLate = false;
+    return this.#leases.size + this.#active >= this.#cap;
+  }
+
+  #raiseCap(surplus: number, now: number): void {
+    this.#surplus = surplus;
+    this.#cap = surplus > 1 ? Number.POSITIVE_INFINITY : this.#leases.size * (1 + surplus) + fewExtensions;
+    this.#capUntil = now + this.#period;
   }
 
   get #areMany(): boolean {
@@ -178,7 +201,8 @@ export class Admission {
     if (by <= allowed) return;
     this.#isLate = true;
     this.#late = { by, allowed };
-    this.#lateUntil = now + ttl * recoveryFraction;
+    this.#period = ttl * recoveryFraction;
+    this.#lateUntil = now + this.#period;
   }
 
   #cut(elapsed: number): void {
@@ -230,7 +254,8 @@ export class Admission {
 
   /** Extensions that end let the next one in as well; but there may be none. */
   #lookLater(): void {
-    const delay = Math.max(1, Math.ceil(this.#lateUntil - this.#clock.now()));
+    const until = this.#isLate ? this.#lateUntil : this.#capUntil;
+    const delay = Math.max(1, Math.ceil(until - this.#clock.now()));
     this.#runtime.setTimer(() => {
       this.#goOn();
       if (this.#isHolding) this.#lookLater();

@@ -504,7 +504,10 @@ describe("acquireConcurrency", () => {
     const setting = lockedByRival(3, { retryCount: -1 });
     const inside = Redlock.insideOf(setting.redlock);
     const { runtime, clock, schedule } = inside.coordinator;
-    const coordinator = { ...inside.coordinator, admission: new Admission(runtime, clock, schedule, 1) };
+    const coordinator = {
+      ...inside.coordinator,
+      admission: new Admission(runtime, clock, schedule, new Set(), 1),
+    };
     let isContended = false;
     const room = {
       isContended: () => isContended,

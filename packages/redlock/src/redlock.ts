@@ -224,7 +224,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       clock,
       schedule,
       cleanUps: new CleanUps(runtime, clock, report),
-      admission: new Admission(runtime, clock, schedule, acquireConcurrency),
+      admission: new Admission(runtime, clock, schedule, leases, acquireConcurrency),
       proposals: options?.fencing ? new Proposals() : undefined,
       leases,
       isQueued: nodes.every((node) => node.queue),

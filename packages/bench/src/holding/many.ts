@@ -32,6 +32,7 @@ async function warmUp(): Promise<void> {
 
 const held = new Set<Lock>();
 let errors = 0;
+let unreachable = 0;
 let lost = 0;
 let refused = 0;
 let decided = 0;
@@ -57,8 +58,9 @@ function look(): void {
 }
 
 await warmUp();
-redlock.on("error", () => {
+redlock.on("error", ({ reason }) => {
   errors += 1;
+  if (reason === "UNREACHABLE") unreachable += 1;
 });
 const looking = setInterval(look, Math.max(50, ttl / 20));
 const begun = performance.now();
@@ -73,7 +75,7 @@ while (!areDecided() && performance.now() - begun < decideLimit) await pause(20)
 const milliseconds = performance.now() - begun;
 await pause(Math.max(shortestWatch, ttl * watchFraction));
 clearInterval(looking);
-const figures = { held: held.size, lost, refused, errors, latest: 1 - leastLeft / ttl };
+const figures = { held: held.size, lost, refused, errors, latest: ttl - leastLeft };
 stop();
 const quitting = performance.now();
 // (Its signals abort as well: those are not lost.)
@@ -83,6 +85,7 @@ const counted: HoldingMessage = {
   ...figures,
   milliseconds,
   quitErrors: errors - figures.errors,
+  unreachable,
   quit: performance.now() - quitting,
 };
 closeClients(clients);

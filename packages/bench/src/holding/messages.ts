@@ -45,11 +45,13 @@ export interface Counted {
   readonly held: number;
   readonly lost: number;
   readonly refused: number;
-  /** The part of the ttl that had passed when the latest extension was confirmed. */
+  /** What had passed of a ttl at most when an extension was confirmed, ms. */
   readonly latest: number;
   /** Events while they were asked for and held, and while `quit` gave them back. */
   readonly errors: number;
   readonly quitErrors: number;
+  /** Of both, those that tell of a master that could not be reached. */
+  readonly unreachable: number;
   /** How long that took, ms. */
   readonly quit: number;
 }
