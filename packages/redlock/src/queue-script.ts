@@ -170,7 +170,7 @@ local function enrol(first, last, token, ttl, ticket, patience, proposal, inbox)
   end
   -- A hold that was given away has this key: an entry that comes late gives nothing of it to others (PROTOCOL 14.14).
   if isHeld then
-    for index = first, last do forget(KEYS[index], waiter) end
+    for held = first, last do forget(KEYS[held], waiter) end
     return claim(first, last, token, ttl, false)
   end
   local waited = 0

@@ -136,7 +136,7 @@ if proposal ~= "" and tonumber(proposal) >= most then return redis.error_reply(t
 local granted = enrol(1, #KEYS, token, ttl, ticket, patience, proposal, inbox)
 return proposal ~= "" and type(granted) == "number" and fenced(KEYS, granted, proposal) or granted
 `,
-  sha1: "761670a4a63492c0d4db2ed25047045e1eb3c7d3",
+  sha1: "c41caed555089a3626942c94799c2a7d2731026d",
 };
 
 /** `release` of all KEYS: ARGV is the tokens. */
@@ -315,5 +315,5 @@ for times, kind, keys, number, ticket, patience, proposal in string.gmatch(ARGV[
 end
 return replies
 `,
-  sha1: "3463cf0e3f07a4742f2021ec88cb42f9f042bc52",
+  sha1: "c8f69c3dad224d7233e7dc32e6dd3a6406b7d82f",
 };
