@@ -1,6 +1,7 @@
 import type { Connection } from "./connection.ts";
 import { abandoned, crowdedOut, failed, unexpected, unsent } from "./fault.ts";
 import { Fifo } from "./fifo.ts";
+import { slowAnswer } from "./lane.ts";
 import type { Claim, Fault } from "./node.ts";
 import type { Purpose } from "./operation.ts";
 import type { Runtime } from "./runtime.ts";
@@ -161,10 +162,12 @@ export class CallLine {
       call.settle(refusal);
       return;
     }
+    const sentAt = this.#runtime.monotonic();
     const answer = call.run().catch((error: unknown) => this.#faultOf(error, call));
     void answer.then((settled) => {
       this.#heardAt = this.#runtime.monotonic();
-      if (this.#unanswered.size > fewCalls) this.#drainedAt = this.#heardAt;
+      const isSlow = this.#heardAt - sentAt > slowAnswer;
+      if (this.#unanswered.size > fewCalls && !isSlow) this.#drainedAt = this.#heardAt;
       call.settle(settled);
     });
     if (call.isAlone) this.#takeUntil(answer);

@@ -26,6 +26,8 @@ const mostKept = 4096;
 const shortestSilence = 2500;
 const longestSilence = 10_000;
 const silenceFraction = 1 / 2;
+/** A master that takes longer for one batch, ms, is slow, whatever else stands in line: nobody waits on for that. */
+export const slowAnswer = 500;
 
 /** What lanes share: the connection. */
 export interface LaneOrigin {
@@ -71,6 +73,8 @@ export class Lane implements BatchOrigin {
   #longestTtl = 0;
   /** The latest batch of what had to wait for room. */
   #behind: Batch | undefined;
+  /** Whether something waits for room, or did: not only for a silent master. */
+  #isCrowded = false;
   /** The flush that `isSilent` was looked at for. */
   #flush = 0;
 
@@ -101,9 +105,11 @@ export class Lane implements BatchOrigin {
     return this.#keeps.length + this.#releases.length + this.#requests.length > 0;
   }
 
-  /** Whether something waits for room, or has no answer yet and did. */
+  /** Whether something waits for room, or has no answer yet and did. (What a silent master kept is no reason to wait on.) */
   get isDraining(): boolean {
-    return this.hasBacklog || (this.#behind !== undefined && this.#inFlight.has(this.#behind));
+    const isBehind = this.#behind !== undefined && this.#inFlight.has(this.#behind);
+    this.#isCrowded &&= this.hasBacklog || isBehind;
+    return this.#isCrowded;
   }
 
   /** Whether a claim is in flight that `cleanUp` undoes. */
@@ -121,7 +127,7 @@ export class Lane implements BatchOrigin {
     else if (this.#isSilent) operation.settle(this.#silent());
     else if (purposeOf(operation) === "request") this.#takeRequest(operation);
     else if (this.#keeping < this.#origin.window && this.#keeps.length === 0) this.#add(operation);
-    else this.#keeps.push(operation);
+    else this.#waitForRoom(this.#keeps, operation);
   }
 
   /** Fills the window from what waits, and sends it. */
@@ -172,7 +178,7 @@ export class Lane implements BatchOrigin {
   }
 
   answered(batch: Batch): void {
-    const wasDraining = this.isDraining;
+    const wasDraining = this.isDraining && this.#origin.now() - batch.sentAt <= slowAnswer;
     this.#inFlight.delete(batch);
     for (const operation of batch.operations) this.#count(operation, -1);
     this.#origin.answered(this, batch.operations.length, wasDraining);
@@ -204,7 +210,13 @@ export class Lane implements BatchOrigin {
     const mayGo = this.#others < this.#origin.window && this.#releases.length === 0 && !this.#isSilent;
     if (mayGo || this.hasClaimFor(operation)) this.#add(operation);
     else if (this.#isSilent && this.#releases.length >= mostKept) operation.settle(this.#silent());
-    else this.#releases.push(operation);
+    else if (this.#isSilent) this.#releases.push(operation);
+    else this.#waitForRoom(this.#releases, operation);
+  }
+
+  #waitForRoom(line: Fifo<Operation>, operation: Operation): void {
+    this.#isCrowded = true;
+    line.push(operation);
   }
 
   #takeRequest(operation: Operation): void {
@@ -215,7 +227,7 @@ export class Lane implements BatchOrigin {
 
   #keepRequest(operation: Operation): void {
     if (this.#requests.length >= mostRequests) this.#dropAbandoned();
-    if (this.#requests.length < mostRequests) this.#requests.push(operation);
+    if (this.#requests.length < mostRequests) this.#waitForRoom(this.#requests, operation);
     else operation.settle(crowdedOut(this.connection.name, mostRequests));
   }
 
