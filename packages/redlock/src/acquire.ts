@@ -33,14 +33,14 @@ export interface Attempt {
 
 const nothingToUndo = Promise.resolve();
 
-/** One attempt to win a quorum: PROTOCOL 2, line by line. */
+/** One attempt to win a quorum: PROTOCOL 2, line by line. It has been admitted, and gives its place back. */
 export async function attempt(
   coordinator: Coordinator,
   wish: Wish,
   cancellation: Cancellation,
   attempts: Attempts,
 ): Promise<Attempt> {
-  const { runtime, proposals, isQueued, placements } = coordinator;
+  const { runtime, clock, proposals, isQueued, placements, admission } = coordinator;
 
   // 2.1 A fresh token for each attempt: a late roll-back of the one before cannot touch this one's votes.
   const token = isQueued ? firstToken(runtime) : newToken(runtime);
@@ -50,8 +50,18 @@ export async function attempt(
   // 2.2 to 2.5
   const { behind } = wish.settings;
   const ask: Ask = (node, settle) => node.vote(claim, behind ? voteBehind(node, behind, settle) : settle);
-  const { round, won, lease } = await elect(coordinator, wish, claim, ask, cancellation, attempts);
-  if (lease) return { round, outcome: "granted", lease, undone: nothingToUndo };
+  let election: Election;
+  try {
+    election = await elect(coordinator, wish, claim, ask, cancellation, attempts);
+  } finally {
+    admission.leave();
+  }
+  const { round, won, lease } = election;
+  const tookSoLong = () => admission.took(clock.now() - round.sentAt, round.timeout);
+  if (lease) {
+    tookSoLong();
+    return { round, outcome: "granted", lease, undone: nothingToUndo };
+  }
 
   // 2.6 Roll back wherever the vote may have arrived, behind it on the same connection, before anything else.
   claim.giveUp();
@@ -59,7 +69,9 @@ export async function attempt(
   if (cancellation.reason) return { round, outcome: "cancelled", undone };
   if (claim.placement.whyLeft !== undefined) return { round, outcome: "moved", undone };
   if (won) return { round, outcome: "late", undone };
-  return { round, outcome: await reasonFor(round, cancellation), undone };
+  const outcome = await reasonFor(round, cancellation);
+  if (outcome !== "unavailable") tookSoLong();
+  return { round, outcome, undone };
 }
 
 type Ask = (node: LockNode, settle: SettleVote) => void;

@@ -136,27 +136,30 @@ async function revote(
  * One attempt, as soon as a place is free; none if there is no place in time, or it would very likely be refused, and
  * there is a room to wait in.
  */
-async function attemptInTurn(
+function attemptInTurn(
+  contender: Contender,
+  room: WaitingRoom | undefined,
+  patience: Patience,
+  attempts: Attempts,
+): Promise<Attempt | undefined> {
+  const { coordinator, wish, cancellation } = contender;
+  if (coordinator.admission.enter()) return attempt(coordinator, wish, cancellation, attempts);
+  return attemptFromLine(contender, room, patience, attempts);
+}
+
+async function attemptFromLine(
   { coordinator, wish, cancellation }: Contender,
   room: WaitingRoom | undefined,
   patience: Patience,
   attempts: Attempts,
 ): Promise<Attempt | undefined> {
-  const { admission, clock } = coordinator;
-  const isFirst = admission.enter();
-  if (!isFirst && !(await admission.wait(patience))) return undefined;
-  try {
-    // Others were refused while it stood in line.
-    if (!isFirst && (patience.ended.reason || room?.isContended(wish.resources))) return undefined;
-    const last = await attempt(coordinator, wish, cancellation, attempts);
-    const { round, outcome } = last;
-    if (outcome !== "unavailable" && outcome !== "cancelled") {
-      admission.took(clock.now() - round.sentAt, round.timeout);
-    }
-    return last;
-  } finally {
-    admission.leave();
-  }
+  const { admission } = coordinator;
+  if (!(await admission.wait(patience))) return undefined;
+  // Others were refused while it stood in line.
+  if (!patience.ended.reason && !room?.isContended(wish.resources))
+    return attempt(coordinator, wish, cancellation, attempts);
+  admission.leave();
+  return undefined;
 }
 
 /** What came of waiting, when the lock is there or the time to wait is over. */
