@@ -89,7 +89,7 @@ const watchedMutants: readonly ReadWriteMutant[] = [
     edits: [
       {
         file: "scripted-node.ts",
-        line: `this.#watched(call.claim!.ttl, settle, (answered, sent) => {
+        line: `this.#watched(call.claim!.ttl, call.purpose, settle, (answered, sent) => {
       void this.#scriptCalls.run(call, sent).then(answered);
     });`,
         instead: "void this.#scriptCalls.run(call).then(settle);",
