@@ -29,4 +29,4 @@ export function nameOf({ row, situation }: Case): string {
   return `row ${row}: ${situation}`;
 }
 
-export const rows: readonly number[] = Array.from({ length: 32 }, (_, index) => index + 1);
+export const rows: readonly number[] = Array.from({ length: 33 }, (_, index) => index + 1);

@@ -12,6 +12,7 @@ import { processes } from "./cases/process.ts";
 import { refusals } from "./cases/refusals.ts";
 import { renewal } from "./cases/renewal.ts";
 import { settling } from "./cases/settling.ts";
+import { sharedServer } from "./cases/shared-server.ts";
 import { strayClocks } from "./cases/stray-clocks.ts";
 import { validity } from "./cases/validity.ts";
 
@@ -30,6 +31,7 @@ export const cases: readonly Case[] = [
   ...listeners,
   ...forgotten,
   ...moves,
+  ...sharedServer,
   ...strayClocks,
   ...packages,
 ];

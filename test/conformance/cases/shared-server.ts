@@ -1,0 +1,27 @@
+import { startMasters } from "@quorlock/testbed";
+import { type Case, verdict } from "../case.ts";
+import { inWords, outcomeOf } from "../outcome.ts";
+import { type Address, Stage } from "../stage.ts";
+
+/** Addresses that are not as many servers. */
+export const sharedServer: readonly Case[] = [
+  {
+    row: 33,
+    situation:
+      "two of three addresses are one server, and the other server's key is somebody else's: no lock",
+    bound: "an attempt without retries is refused: one server of two is no majority, whatever it is called",
+    masters: 1,
+    mostlyWaits: true,
+    async run({ library }) {
+      await using masters = await startMasters(2, { say: () => {} });
+      const [one, other] = masters.list as unknown as readonly [Address, Address];
+      const again = { ...one, host: "localhost", url: one.url.replace(one.host, "localhost") };
+      await using stage = await Stage.set(library, [one, again, other]);
+      const subject = await stage.openCold(undefined, { retryCount: 0 });
+      await stage.tell([2], "SET", stage.resource, "somebody else", "PX", "10000");
+      const outcome = await outcomeOf(() => subject.acquire(stage.resource, 5000), 2000);
+      if (outcome.kind === "resolved") await subject.release(outcome.value);
+      return verdict(inWords(outcome), { "no lock by one server of two": outcome.kind === "rejected" });
+    },
+  },
+];
