@@ -66,6 +66,13 @@ export class Attempts {
     });
   }
 
+  /** Whether a quorum said yes in the last round. */
+  get hadQuorum(): boolean {
+    const votes = this.latestVotes;
+    const yes = this.#nodes.filter((_, index) => voteIn(votes, index)?.vote === "yes");
+    return yes.length >= quorumOf(this.#nodes.length);
+  }
+
   /** What each master said in the last round, for a message. */
   get summary(): string {
     const votes = this.latestVotes;

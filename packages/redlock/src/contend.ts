@@ -208,7 +208,8 @@ function failure(
     const owner = waited && isOwn(resource, waited) ? ownLock : undefined;
     return { contended, error: new ResourceLockedError(resource, freeIn, attempts.stats, owner) };
   }
-  const why = outcome === "late" ? "The votes came too late for any validity to remain" : "No quorum";
+  const isLate = outcome === "late" || attempts.hadQuorum;
+  const why = isLate ? "The votes came too late for any validity to remain" : "No quorum";
   const message = `${why}: ${attempts.summary}${hintFor(ttl)}`;
   return { contended, error: new ExecutionError(message, attempts.stats) };
 }

@@ -195,6 +195,10 @@ export class Lease implements Punctual {
     return !this.#resumed;
   }
 
+  get isResumed(): boolean {
+    return this.#resumed;
+  }
+
   /** What is certainly left, ms; 0 when nothing is. The clocks are read now: no timer needs to have fired. */
   remaining(): number {
     // (Established it was lost when that happened.)

@@ -152,6 +152,8 @@ export type CustomScripts = {
 
 /** What `inspect` and `quit` wait for a master, ms, where no `nodeTimeout` is given. */
 const defaultNodeTimeout = 500;
+/** Why a lock is lost that its Redlock has released. */
+const givenUp = "quit() has given it up";
 
 /**
  * Locks over independent Redis masters. Each master is asked in parallel; a majority makes the lock.
@@ -311,7 +313,14 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     checkTtl(ttl, settings);
     const lease = Lock.leaseOf(lock);
     throwIfEnded(lock);
-    Lock.extended(lock, await extend(lease, ttl, settings));
+    if (this.#quit) throw new ClosedError();
+    // `quit` ends what is held. A resumed lock is not held until it is confirmed.
+    const forget = lease.isResumed ? this.#closed.onCancel(() => lease.lose(givenUp)) : undefined;
+    try {
+      Lock.extended(lock, await extend(lease, ttl, settings));
+    } finally {
+      forget?.();
+    }
     return lock;
   }
 
@@ -346,9 +355,10 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   /**
    * A handle on a lock that was detached, mostly by another process. Its state is `unknown` and nothing remains of it
    * until `verify()` or `extend()` has asked the masters.
-   * @throws InvalidArgumentError for anything that is no detached lock.
+   * @throws InvalidArgumentError for anything that is no detached lock; ClosedError after `quit`.
    */
   resume(detached: DetachedLock): Lock {
+    if (this.#quit) throw new ClosedError();
     const resources = resourceList(detached?.resources);
     this.#checkKeys(resources);
     const { value: token, ttl, fencingToken } = detached;
@@ -402,7 +412,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     return {
       coordinator: redlock.#coordinator,
       closed: redlock.#closed,
-      atQuit: (work) => void redlock.#atQuit.push(work),
+      atQuit: (work) => void (redlock.#quit ? work() : redlock.#atQuit.push(work)),
       settingsFor: (options, place) => redlock.#settingsFor(options, place),
       lockOf: (lease, attempts) => redlock.#lockOf(lease, attempts),
       contend: async (resources, ttl, settings, signal) => {
@@ -419,7 +429,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     for (const cancellation of this.#contests.keys()) cancellation.cancel(new ClosedError());
     const held = [...leases];
     // Who still works under one of these locks is told: it is given away.
-    for (const lease of held) lease.lose("quit() has given it up");
+    for (const lease of held) lease.lose(givenUp);
     for (const lease of held) void release(lease, this.#settings);
     // Each of the two steps has a time of its own, whatever time was given to the calls that are waited for.
     const time = this.#settings.nodeTimeout ?? defaultNodeTimeout;

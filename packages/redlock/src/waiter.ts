@@ -82,6 +82,8 @@ export class Waiter implements Listener {
   /** Runs from the first vote of a round on. */
   #impatience: Timer | undefined;
   #hasYielded = false;
+  /** Whether the votes of this round came too late. */
+  #isTooLate = false;
   #isWoken = false;
   #wasRefused = false;
 
@@ -185,17 +187,15 @@ export class Waiter implements Listener {
   }
 
   #prepareNext(answers: Ballot): void {
-    const { runtime, nodes, placements } = this.#coordinator;
+    const { nodes, placements } = this.#coordinator;
     if (this.#placement !== placements.current) {
       this.#enrol();
       return;
     }
     const faults = answers.filter((answer) => answer?.vote === "none").length;
-    if (faults > spareOf(nodes.length)) {
-      // 14.11 Half cut off it would be the first at a few masters, and keep everybody waiting: it keeps its ticket only.
-      const pause = pauseBetween(this.#wish.settings, runtime, this.#count);
-      this.#leave(() => this.#sleep(pause));
-    } else if (this.#hasVotes && !this.#hasYielded) {
+    // 14.11 Half cut off it would be the first at a few masters, and keep everybody waiting: it keeps its ticket only.
+    if (this.#isTooLate || faults > spareOf(nodes.length)) this.#backOff();
+    else if (this.#hasVotes && !this.#hasYielded) {
       // Some votes, but no quorum: what rivals hold of each other must come to one of them. The next round gives
       // these votes up, before it is sent, and to whoever is first, which may be this waiter again.
       this.#hasYielded = true;
@@ -214,6 +214,7 @@ export class Waiter implements Listener {
     if (this.#hasVotes) this.#propose();
     this.#forgetVotes();
     this.#isWoken = false;
+    this.#isTooLate = false;
     this.#count += 1;
     const patience = this.#heartbeat * patienceInHeartbeats + nodeTimeoutFor(ttl, settings);
     const token = `${this.#id}.${this.#count}`;
@@ -279,9 +280,27 @@ export class Waiter implements Listener {
     if (left > settings.minimumValidity && isFresh) {
       if (claim.proposal === undefined) this.#grant(claim);
       else void this.#fence(claim);
-    } else if (left > never) this.#wake();
+    } else if (left > never && isFresh) this.#cameTooLate();
+    else if (left > never) this.#wake();
     // Where the others went is found out soon, and what rivals hold of each other comes to one of them.
     else this.#wakeSoon();
+  }
+
+  /**
+   * 2.5 Votes with less left than `minimumValidity` are a failed attempt: it leaves the queues for a backoff, and keeps its
+   * ticket only. At their head it would be granted the same again and again, and keep everybody else waiting.
+   */
+  #cameTooLate(): void {
+    this.#isTooLate = true;
+    // (Else when the round is closed.)
+    if (!this.#round) this.#backOff();
+  }
+
+  #backOff(): void {
+    this.#isTooLate = false;
+    this.#endNap();
+    const pause = pauseBetween(this.#wish.settings, this.#coordinator.runtime, this.#count);
+    this.#leave(() => this.#sleep(pause));
   }
 
   #wakeSoon(): void {
@@ -330,7 +349,9 @@ export class Waiter implements Listener {
       return;
     }
     // Else another round, as soon as this one is over.
-    if (this.#round) this.#wake();
+    const isTooLate = left > never && left <= settings.minimumValidity;
+    if (token !== undefined && isTooLate) this.#cameTooLate();
+    else if (this.#round) this.#wake();
     else this.#enrol();
   }
 

@@ -112,7 +112,7 @@ const queueMutants: readonly Mutant[] = [
   {
     name: "a waiter that few masters answer stays in the queues",
     edits: [
-      { file: "waiter.ts", line: "if (faults > spareOf(nodes.length)) {", instead: "if (faults < 0) {" },
+      { file: "waiter.ts", line: "faults > spareOf(nodes.length)", instead: "faults < 0" },
     ],
   },
   {
