@@ -55,6 +55,8 @@ const sendNowOrNever = {
   // It may ask for a command to be sent again. What else it asks for is done (see `IoredisConnection.complain`).
   reconnectOnError: null,
   enableAutoPipelining: false,
+  // A server that loads its data says how long that takes, and ioredis waits for that, up to 10 s: mostly far too long.
+  maxLoadingRetryTime: 100,
   // Our own time-out decides; a late answer still counts for something.
   commandTimeout: undefined,
   stringNumbers: false,
