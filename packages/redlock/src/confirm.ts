@@ -3,6 +3,7 @@ import { type Ballot, isRefused, verdictOf } from "./ballot.ts";
 import type { Cancellation } from "./cancellation.ts";
 import { RoundClaim } from "./claim.ts";
 import { inQuarantine } from "./fault.ts";
+import { ttlWithin } from "./hold-limit.ts";
 import type { Lease } from "./lease.ts";
 import type { Answer } from "./node.ts";
 import { Round } from "./round.ts";
@@ -10,7 +11,10 @@ import { nodeTimeoutFor, type Settings } from "./settings.ts";
 import { nodeDeadline } from "./validity.ts";
 
 export interface Question {
-  /** For how long the masters are to keep the keys from now, ms; they never keep them for less than they would. */
+  /**
+   * For how long the masters are to keep the keys from now, ms, where the limit of `settings` allows it; they never keep
+   * them for less than they would.
+   */
   readonly ttl: number;
   /** Whether a master that has no key any more is given it again. */
   readonly repair: boolean;
@@ -31,7 +35,9 @@ export async function confirm(
 ): Promise<Ballot> {
   const { runtime, clock, report, admission } = lease.coordinator;
   const { nodes } = lease.placement;
-  const { ttl, repair, settings, due } = question;
+  const { repair, settings, due } = question;
+  // Here, since each attempt is a later one: no key lives on after the handle that has asked for it.
+  const ttl = ttlWithin(settings.limit, question.ttl, clock.now());
   lease.askedFor(ttl);
   const claim = new RoundClaim(lease.placement, lease.resources, lease.token, ttl, lease);
   const round: Round<Answer> = new Round<Answer>({
@@ -62,7 +68,9 @@ export async function confirm(
   if (extension) admission.ended(extension, verdictOf(round.answers) === "won");
   // Refusals and silence together rule a quorum out, but only refusals tell that the hold is lost: hear the rest.
   if (verdictOf(round.answers) === "failed" && !isRefused(round.answers)) await ended.race(round.closed);
-  lease.confirm(verdictOf(round.answers) === "won");
+  const isConfirmed = verdictOf(round.answers) === "won";
+  lease.confirm(isConfirmed);
+  if (settings.limit && isConfirmed && ttl < question.ttl) settings.limit.isReached = true;
   if (isRefused(round.answers)) lease.loseToMajority();
   return round.answers;
 }

@@ -4,8 +4,13 @@ export interface HoldLimit {
   readonly until: number;
   /** What its holder is told then. */
   readonly why: string;
-  /** Whether the last renewal was cut short by it: then it is the reason when the lease runs out a little before. */
+  /** Whether an extension was cut short by it: then it is the reason when the lease runs out a little before. */
   isReached: boolean;
+}
+
+/** How long a key may be asked to live when `ttl` is wanted, whole ms: no longer than `limit` has left. */
+export function ttlWithin(limit: HoldLimit | undefined, ttl: number, now: number): number {
+  return limit ? Math.min(ttl, Math.max(1, Math.floor(limit.until - now))) : ttl;
 }
 
 /** The limit of a hold that begins now; none for a `maxHoldTime` that is not given, or without end. */

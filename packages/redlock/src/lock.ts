@@ -104,7 +104,8 @@ export class Lock implements AsyncDisposable {
   }
 
   /**
-   * Extends this lock to at least `ttl` ms from now, in place, and resolves to it.
+   * Extends this lock to at least `ttl` ms from now, in place, and resolves to it; inside of a `using` with `maxHoldTime`
+   * to no more than that has left.
    * @throws LockLostError when it is lost, or was released or detached; ExecutionError when no quorum answered.
    */
   async extend(ttl: number): Promise<this> {

@@ -305,7 +305,8 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   }
 
   /**
-   * Extends `lock` to at least `ttl` ms from now, in place, and resolves to it.
+   * Extends `lock` to at least `ttl` ms from now, in place, and resolves to it; under a `maxHoldTime` to no more than
+   * that has left.
    * @throws LockLostError when it is lost, or was released or detached; ExecutionError when no quorum answered.
    */
   async extend(lock: Lock, ttl: number, options?: Partial<Settings>): Promise<Lock> {
@@ -317,7 +318,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     // `quit` ends what is held. A resumed lock is not held until it is confirmed.
     const forget = lease.isResumed ? this.#closed.onCancel(() => lease.lose(givenUp)) : undefined;
     try {
-      Lock.extended(lock, await extend(lease, ttl, settings));
+      Lock.extended(lock, await extend(lease, ttl, { ...settings, limit: lock.limit }));
     } finally {
       forget?.();
     }

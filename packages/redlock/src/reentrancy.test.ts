@@ -541,6 +541,44 @@ describe("maxHoldTime of a nested using", () => {
     expect([client.lost.length, claims(at), owners(at)]).toEqual([2, 1, free]);
   });
 
+  test("bounds what a nested using with a longer ttl asks for: the innermost limit that applies", async () => {
+    const at = setting();
+    const { time, redlock, nodes } = at;
+    const begun = time.now();
+    await time.run(
+      redlock.using("r", 500, { maxHoldTime: 800 }, async (signal) => {
+        await wait(at, 400);
+        await redlock.using("r", 6000, async (_, inner) => {
+          expect(inner.remaining()).toBeLessThanOrEqual(400);
+          await inner.extend(6000);
+          expect(inner.remaining()).toBeLessThanOrEqual(400);
+          await new Promise((resolve) => signal.addEventListener("abort", resolve));
+          expect(signal.reason).toMatchObject({ why: "it was held for maxHoldTime, 800 ms" });
+        });
+      }),
+    );
+    expect(nodes[0]!.kinds).toContain("extend");
+    const until = nodes[0]!.sent.filter(({ kind }) => kind === "extend").map(({ at, ttl }) => at + ttl);
+    expect(Math.max(...until) - begun).toBeLessThanOrEqual(805);
+  });
+
+  test("bounds its own extensions, and not those of the outer one", async () => {
+    const at = setting();
+    const { time, redlock, masters } = at;
+    await time.run(
+      redlock.using("r", 1000, async (_, outer) => {
+        await redlock.using("r", 500, { maxHoldTime: 700 }, async (_, inner) => {
+          await inner.extend(60_000);
+          expect(masters[0]!.remaining("r")).toBeLessThanOrEqual(1000);
+          await outer.extend(60_000);
+          expect(masters[0]!.remaining("r")).toBeGreaterThan(59_000);
+          expect(inner.remaining()).toBeLessThanOrEqual(700);
+        });
+        expect(outer.remaining()).toBeGreaterThan(59_000);
+      }),
+    );
+  });
+
   test("is not needed to be noticed by a timer", async () => {
     const at = setting();
     const { time, redlock, machine } = at;

@@ -12,6 +12,7 @@ import {
   ResourceLockedError,
 } from "./errors.ts";
 import { extend } from "./extend.ts";
+import { ttlWithin } from "./hold-limit.ts";
 import { Lock, type LockOwner } from "./lock.ts";
 import { ReentrantLock } from "./reentrant-lock.ts";
 import { release } from "./release.ts";
@@ -156,9 +157,11 @@ async function enterNow({ owner, outer, wish, cancellation }: Caller, turn: Turn
   const attempts = new Attempts(lease.coordinator.nodes);
   const lock = new ReentrantLock(owner, lease, attempts, { outer, turn });
   const { minimumValidity } = wish.settings;
+  const { limit } = lock;
+  const ttl = ttlWithin(limit, wish.ttl, lease.coordinator.clock.now());
   try {
-    if (lease.remaining() < wish.ttl * leastLeft || lock.remaining() <= minimumValidity) {
-      await cancellation.race(extend(lease, wish.ttl, wish.settings));
+    if (lease.remaining() < ttl * leastLeft || lock.remaining() <= minimumValidity) {
+      await cancellation.race(extend(lease, wish.ttl, { ...wish.settings, limit }));
       if (cancellation.reason) throw cancellation.reason;
       checkValidity(lock, minimumValidity);
     }

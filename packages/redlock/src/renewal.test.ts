@@ -356,6 +356,29 @@ describe("maxHoldTime", () => {
     }
   });
 
+  test("bounds what the routine extends, each time that it is asked for", async () => {
+    const setting = await holding(
+      500,
+      { retryCount: 9, retryDelay: 100, retryJitter: 0 },
+      { maxHoldTime: 800 },
+    );
+    const begun = setting.time.now();
+    for (const node of setting.nodes) node.sent.length = 0;
+    // The first attempt fails, and the next one comes later: it asks for less.
+    for (const node of setting.nodes) node.answering = ({ at }) => (at < begun + 100 ? "silence" : undefined);
+    const extending = setting.lock().extend(6000);
+    expect(await setting.time.run(extending)).toBe(setting.lock());
+    expect(setting.lock().remaining()).toBeGreaterThan(600);
+    const [node] = setting.nodes;
+    expect(extensionsAt(setting).length).toBeGreaterThan(1);
+    for (const { at, ttl } of node!.sent) expect(at + ttl).toBeLessThanOrEqual(begun + 801);
+    expect(await heldFor(setting)).toBeLessThanOrEqual(begun + 801);
+    const why = "it was held for maxHoldTime, 800 ms";
+    expect(setting.lock().signal.reason).toMatchObject({ why });
+    await setting.time.advance(100);
+    for (const master of setting.masters) expect(master.owner("r")).toBeUndefined();
+  });
+
   test("the routine's outcome is what comes out all the same", async () => {
     const setting = await holding(1000, {}, { maxHoldTime: 2000 });
     await setting.time.advance(5000);

@@ -1,5 +1,6 @@
 import { pauseBetween } from "./backoff.ts";
 import { extend, retryFraction } from "./extend.ts";
+import { ttlWithin } from "./hold-limit.ts";
 import type { Lease } from "./lease.ts";
 import { Lock } from "./lock.ts";
 import { longestTimer, randomFraction } from "./runtime.ts";
@@ -108,13 +109,10 @@ export class Renewal implements Punctual {
     const lease = this.#lease;
     if (this.#lock.remaining() === 0) return;
     const { limit } = this.#lock;
-    const rest = limit ? Math.floor(limit.until - lease.coordinator.clock.now()) : this.#ttl;
-    const ttl = Math.min(this.#ttl, rest);
     // It has more where the routine has extended it further itself, or where the time to hold it is nearly over.
-    if (ttl > lease.remaining()) {
+    if (ttlWithin(limit, this.#ttl, lease.coordinator.clock.now()) > lease.remaining()) {
       try {
-        await extend(lease, ttl, { ...this.#settings, retryCount: 0 }, due);
-        if (limit) limit.isReached = ttl < this.#ttl;
+        await extend(lease, this.#ttl, { ...this.#settings, retryCount: 0, limit }, due);
       } catch {
         // Where it has ended the lease has told whoever needs to know.
         this.#scheduleRetry();

@@ -1,6 +1,7 @@
 import type { Backoff } from "./backoff.ts";
 import type { ClockWatchOptions } from "./clock-watch.ts";
 import { InvalidArgumentError } from "./errors.ts";
+import type { HoldLimit } from "./hold-limit.ts";
 import { checkFunction, checkNumber, milliseconds, type Range } from "./ranges.ts";
 import { validityLoss } from "./validity.ts";
 
@@ -39,12 +40,15 @@ export interface Settings {
   /** `acquire` counts a lock that comes with less than this left as failed, ms. Default 0: any time at all. */
   readonly minimumValidity: number;
   /**
-   * `using` lets the lock run out after this time in all, ms, and tells the routine. Of a nested `using` (`reentrant`)
-   * only the inner handle ends, and those inside of it. Default: none.
+   * `using` lets the lock run out after this time in all, ms, and aborts the routine's signal. It bounds the extensions
+   * of the routine as well. Of a nested `using` (`reentrant`) only the inner handle ends, and those inside of it.
+   * Default: none.
    */
   readonly maxHoldTime?: number | undefined;
   /** @internal A vote counts only where this key is free: somebody waits who comes first. Set by `Semaphore`. */
   readonly behind?: string;
+  /** @internal No extension asks for more than this has left: the limit of the handle that extends. */
+  readonly limit?: HoldLimit | undefined;
   /** @internal No ttl is longer: set by `restartGuard`. */
   readonly maxTtl?: number;
 }
