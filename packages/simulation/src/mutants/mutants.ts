@@ -111,9 +111,7 @@ const queueMutants: readonly Mutant[] = [
   },
   {
     name: "a waiter that few masters answer stays in the queues",
-    edits: [
-      { file: "waiter.ts", line: "faults > spareOf(nodes.length)", instead: "faults < 0" },
-    ],
+    edits: [{ file: "waiter.ts", line: "faults > spareOf(nodes.length)", instead: "faults < 0" }],
   },
   {
     name: "who is granted what it waited for stays in the queue",
