@@ -29,7 +29,7 @@ export interface LineEvents {
   emptied(key: string): void;
 }
 
-/** So many are served in one turn at most, however many wait in this process. */
+/** The most that are served in one turn: a waiter is overtaken by 15 of each other process at most. */
 const longestTurn = 16;
 
 /**
