@@ -54,6 +54,8 @@ describe.each(Object.entries(calls))("%s refuses, before a byte is sent,", (_, c
   it.each<[string, unknown, string]>([
     ["no resources", [], "at least one"],
     ["an empty name", "", "empty string"],
+    // On the wire each lone surrogate becomes the same character: two names would be one key.
+    ["a name with a lone surrogate", "a\ud800", '"a\\ud800" has a lone surrogate'],
     ["an empty name among others", ["a", ""], "empty string"],
     ["one name twice", ["a", "b", "a"], '"a" is named twice'],
     ["a number", 7, "number 7"],

@@ -27,6 +27,7 @@ describe("resources", () => {
     given.push("c");
     expect(list).toEqual(["a", "b"]);
     expect(resourceList("invoice:42")).toEqual(["invoice:42"]);
+    expect(resourceList("\ud83d\ude00")).toEqual(["\ud83d\ude00"]);
   });
 
   test.each([
@@ -38,6 +39,9 @@ describe("resources", () => {
     [[["a"], "b"], "a resource must be a non-empty string, but one is object an array"],
     [["a", "b", "a"], 'each resource may be named once, but "a" is named twice'],
     [[["a"]], "a resource must be a non-empty string"],
+    ["\ud800", 'a resource must be well-formed Unicode, but "\\ud800" has a lone surrogate'],
+    [["a", "\ud83d\ude00", "b\udc00"], '"b\\udc00" has a lone surrogate'],
+    [[`${"x".repeat(200)}\ud800`], '\\ud800" has a lone surrogate'],
   ])("%j is refused", (resources, message) => {
     expect(refusalOf(() => resourceList(resources))?.message).toContain(message);
   });
@@ -76,9 +80,10 @@ describe("the library's own keys", () => {
   });
 
   test("are no names for what is made of several keys", () => {
-    for (const name of ["quorlock:a", "", 5, undefined, null]) {
+    for (const name of ["quorlock:a", "", 5, undefined, null, "\ud800"]) {
       expect(refusalOf(() => checkName("semaphore", name))?.message).toContain("name of a semaphore must");
     }
+    expect(refusalOf(() => checkName("semaphore", "a\ud800"))?.message).toContain('but "a\\ud800" has');
     expect(refusalOf(() => checkName("semaphore", "{quorlock:a}"))).toBeUndefined();
   });
 });

@@ -17,6 +17,7 @@ export function resourceList(resources: unknown): readonly string[] {
       const found = resource === "" ? "an empty string" : `${typeof resource} ${shown(resource)}`;
       throw new InvalidArgumentError(`a resource must be a non-empty string, but one is ${found}`);
     }
+    checkWellFormed("a resource", resource);
   }
   const twice = list.find((resource, index) => list.indexOf(resource) !== index);
   if (twice !== undefined) {
@@ -25,6 +26,14 @@ export function resourceList(resources: unknown): readonly string[] {
     );
   }
   return list as readonly string[];
+}
+
+/** In UTF-8 every lone surrogate becomes U+FFFD: two names would be one key, and the key not the name that was asked for. */
+function checkWellFormed(what: string, name: string): void {
+  if (name.isWellFormed()) return;
+  throw new InvalidArgumentError(
+    `${what} must be well-formed Unicode, but ${JSON.stringify(name)} has a lone surrogate`,
+  );
 }
 
 /** Why these resources cannot be locked by users, where one is a key of the library's own, with the client's prefix. */
@@ -46,6 +55,7 @@ export function checkName(what: string, name: unknown): asserts name is string {
     const found = name === "" ? "an empty string" : shown(name);
     throw new InvalidArgumentError(`the name of a ${what} must be a non-empty string, but is ${found}`);
   }
+  checkWellFormed(`the name of a ${what}`, name);
   if (name.startsWith(ownPrefix)) {
     throw new InvalidArgumentError(
       `the name of a ${what} must not begin with "${ownPrefix}", which is for this library's own keys, but is ${shown(name)}`,
