@@ -3,6 +3,7 @@ import { checkBoolean, checkFunction, shown } from "./ranges.ts";
 import { settingNames } from "./settings.ts";
 
 const inCalls = [...settingNames, "signal", "within"];
+const notNested = inCalls.filter((name) => name !== "within");
 const inCampaigns = inCalls.filter((name) => name !== "retryCount" && name !== "waitTimeout");
 
 /** Where options are given, as a message names it. */
@@ -32,9 +33,9 @@ const optionsOf: Readonly<Record<Place, readonly string[]>> = {
   ],
   "acquire, tryAcquire and using": inCalls,
   "extend, detach and release": settingNames,
-  "the calls of a Semaphore": [...inCalls, "permits"],
-  "the readers of a ReadWriteLock": inCalls.filter((name) => name !== "within"),
-  "the writers of a ReadWriteLock": [...inCalls.filter((name) => name !== "within"), "from"],
+  "the calls of a Semaphore": [...notNested, "permits"],
+  "the readers of a ReadWriteLock": notNested,
+  "the writers of a ReadWriteLock": [...notNested, "from"],
   lead: [...inCampaigns, "onStart", "onStop", "onError"],
   restartGuard: ["maxTtl", "durable"],
   clockWatch: ["maxOffset", "exclude", "maxTtl"],

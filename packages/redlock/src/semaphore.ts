@@ -15,7 +15,7 @@ import { SlotRace } from "./slot-race.ts";
 import { Slots } from "./slots.ts";
 import { hold, type Routine } from "./using.ts";
 
-export interface SemaphoreOptions extends AcquireOptions {
+export interface SemaphoreOptions extends Omit<AcquireOptions, "within"> {
   /** How many permits: all of them, or none. Default 1. */
   readonly permits?: number | undefined;
 }
