@@ -578,3 +578,18 @@ async function startReader(name: string, readerTtl: number): Promise<ChildProces
   await once(child.stdout, "data");
   return child;
 }
+
+describe("errors", () => {
+  it("name the lock as its user does, and not by a key", async () => {
+    const name = `{a}${fresh()}`;
+    const writing = await open(name).write(ttl);
+    await writing.release();
+    const error = await rejection(writing.extend(ttl));
+    expect(error).toMatchObject({ code: "LOCK_LOST", resources: [name] });
+    expect((error as Error).message).toContain(`The lock on "${name}" is lost`);
+    const reading = await open(name).read(ttl);
+    await Promise.all(fleet.admins.map((admin) => admin.flushall()));
+    expect(await reading.verify()).toBe(false);
+    expect(reading.signal.reason).toMatchObject({ resources: [name] });
+  });
+});

@@ -1,4 +1,5 @@
 import type { ExecutionStats } from "./attempts.ts";
+import { userName } from "./user-name.ts";
 
 /** Why an operation of this library failed. Closed: a new code is a new major version. */
 export type RedlockErrorCode =
@@ -132,6 +133,7 @@ export class ResourceLockedError extends ExecutionError {
 /** The lock is not held any more. The reason of a lock's `signal`, and what `extend` rejects with. */
 export class LockLostError extends ExecutionError {
   override name = "LockLostError";
+  /** What was locked; of a readers-writer lock its name. */
   readonly resources: readonly string[];
   /** How it was lost, in words. */
   readonly why: string;
@@ -141,8 +143,9 @@ export class LockLostError extends ExecutionError {
     why: string,
     attempts: ReadonlyArray<Promise<ExecutionStats>> = [],
   ) {
-    super(`The lock on ${listed(resources)} is lost: ${why}`, attempts, "LOCK_LOST");
-    this.resources = resources;
+    const names = resources.map(userName);
+    super(`The lock on ${listed(names)} is lost: ${why}`, attempts, "LOCK_LOST");
+    this.resources = names;
     this.why = why;
   }
 }

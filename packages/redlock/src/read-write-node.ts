@@ -3,23 +3,17 @@ import { readWriteScripts } from "./read-write-scripts.ts";
 import { claimedTimeIn, countIn, timeLeftIn } from "./reply-numbers.ts";
 import type { ScriptedNode } from "./scripted-node.ts";
 import { UnexpectedReply } from "./transaction.ts";
-
-const prefix = "quorlock:rw:";
+import { readWritePrefix, userName } from "./user-name.ts";
 
 /** What is locked for reading or writing, as a resource each: the key that holds the claim. */
 export function resourcesOf(name: string): { readonly read: string; readonly write: string } {
-  return { read: `${prefix}{${name}}:readers`, write: `${prefix}{${name}}:write` };
-}
-
-/** What {@link resourcesOf} was told. */
-function nameOf(resource: string): string {
-  return resource.slice(prefix.length + 1, resource.lastIndexOf("}"));
+  return { read: `${readWritePrefix}{${name}}:readers`, write: `${readWritePrefix}{${name}}:write` };
 }
 
 /** All keys of the name that `resource` is of, in one hash slot. */
 function keysOf(resource: string): readonly [writer: string, readers: string, intent: string] {
-  const { read, write } = resourcesOf(nameOf(resource));
-  return [write, read, `${prefix}{${nameOf(resource)}}:intent`];
+  const { read, write } = resourcesOf(userName(resource));
+  return [write, read, `${readWritePrefix}{${userName(resource)}}:intent`];
 }
 
 function isForWriting(resource: string): boolean {
@@ -184,7 +178,7 @@ function answerIn(reply: unknown, resource: string, ttl: number): Answer {
   // Told to the caller: as it was named.
   return {
     vote: "no",
-    resource: nameOf(resource),
+    resource: userName(resource),
     owner: typeof owner === "string" ? owner : undefined,
     remaining,
   };
