@@ -592,4 +592,37 @@ describe("errors", () => {
     expect(await reading.verify()).toBe(false);
     expect(reading.signal.reason).toMatchObject({ resources: [name] });
   });
+
+  it.each([true, false])("a call that waits for itself is told so (reentrant: %s)", async (reentrant) => {
+    const { redlock } = fleet.open({ ...soon, reentrant });
+    const lock = new ReadWriteLock(redlock, fresh());
+    const short = { waitTimeout: 200 };
+    const itself = "this same Redlock (a call from inside of that lock waits for itself: readers and writers";
+    const write = () => lock.write(ttl, short);
+    const read = () => lock.read(ttl, short);
+    for (const nested of [
+      () => lock.usingWrite(ttl, write),
+      () => lock.usingWrite(ttl, read),
+      () => lock.usingRead(ttl, write),
+    ]) {
+      const error = (await rejection(nested())) as Error;
+      expect(error.message).toContain(`"${lock.name}" is locked by ${itself}`);
+      expect(error.message).not.toContain("reentrant lets");
+    }
+    // Not where another one has it.
+    const other = await open(lock.name).write(ttl);
+    expect(((await rejection(read())) as Error).message).toContain("by someone else");
+    await other.release();
+  });
+
+  it("a reader behind a writer that waits for this one to stop reading is told so", async () => {
+    const lock = open(fresh());
+    const reading = await lock.read(ttl);
+    const writing = open(lock.name).write(ttl);
+    await until("the writer waits", async () => Math.min(...(await waitingWriters(lock.name))) > 0);
+    const error = (await rejection(lock.read(ttl, { waitTimeout: 200 }))) as Error;
+    expect(error.message).toContain("by a writer that waits until this same Redlock has stopped reading");
+    await reading.release();
+    await (await writing).release();
+  });
 });

@@ -5,11 +5,13 @@ import type { Cancellation } from "./cancellation.ts";
 import type { Coordinator } from "./coordinator.ts";
 import { ExecutionError, type RedlockError, ResourceLockedError } from "./errors.ts";
 import type { Lease } from "./lease.ts";
+import { ownerAmong } from "./own-locks.ts";
 import { Patience } from "./patience.ts";
 import { release } from "./release.ts";
 import { randomFraction } from "./runtime.ts";
 import { hintFor } from "./settings.ts";
 import { sleep } from "./sleep.ts";
+import { userName } from "./user-name.ts";
 import type { Turn } from "./waiting-line.ts";
 import type { WaitingRoom } from "./waiting-room.ts";
 
@@ -189,7 +191,7 @@ interface Failed {
 }
 
 function failedWith(outcome: Attempt["outcome"], { resource, freeIn }: Contention, wish: Wish): Failed {
-  return { outcome, resource: resource ?? wish.resources[0]!, freeIn, ttl: wish.ttl };
+  return { outcome, resource: resource ?? userName(wish.resources[0]!), freeIn, ttl: wish.ttl };
 }
 
 /** Others are in the way, as far as is known. */
@@ -205,24 +207,13 @@ function failure(
 ): Contest {
   const contended = outcome === "locked" || outcome === "split";
   if (contended) {
-    const owner = waited && isOwn(resource, waited) ? ownLock : undefined;
+    const owner = waited && ownerAmong(waited.coordinator, resource, waited.wish.resources[0]!);
     return { contended, error: new ResourceLockedError(resource, freeIn, attempts.stats, owner) };
   }
   const isLate = outcome === "late" || attempts.hadQuorum;
   const why = isLate ? "The votes came too late for any validity to remain" : "No quorum";
   const message = `${why}: ${attempts.summary}${hintFor(ttl)}`;
   return { contended, error: new ExecutionError(message, attempts.stats) };
-}
-
-const ownLock =
-  "this same Redlock (a call from inside of that lock waits for itself; the option reentrant lets it in)";
-
-/** Whether a lock of this Redlock was in the way. Looks at all that are held: only for those who have waited in vain. */
-function isOwn(refused: string, { coordinator, wish }: Contender): boolean {
-  // (Readers and writers are told the name of what they have locked, which is no resource.)
-  const resource = wish.resources.includes(refused) ? refused : wish.resources[0]!;
-  for (const lease of coordinator.leases) if (lease.resources.includes(resource)) return true;
-  return false;
 }
 
 /** No round could begin while it was worth waiting for one. */

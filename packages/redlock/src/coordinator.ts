@@ -27,6 +27,8 @@ export interface Coordinator {
   readonly admission: Admission;
   /** Whether those who wait stand in the masters' queues, and who gives up hands over (PROTOCOL 7). */
   readonly isQueued: boolean;
+  /** Whether a call inside of a hold may enter it (PROTOCOL 10). */
+  readonly isReentrant: boolean;
   /** Where holds have fencing tokens (PROTOCOL 8). */
   readonly proposals: Proposals | undefined;
   /** The holds that stand, for `quit`. */

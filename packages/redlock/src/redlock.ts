@@ -229,6 +229,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       admission: new Admission(runtime, clock, schedule, leases, acquireConcurrency),
       proposals: options?.fencing ? new Proposals() : undefined,
       leases,
+      isReentrant: Boolean(options?.reentrant),
       isQueued: nodes.every((node) => node.queue),
       report,
       lost: (locks) => {

@@ -646,6 +646,17 @@ describe("without asking for it", () => {
     },
   );
 
+  test.each([true, "handle"] as const)(
+    "with reentrant: %s a call from elsewhere is not told to switch it on",
+    async (reentrant) => {
+      const { time, redlock } = setting({ reentrant });
+      await time.run(redlock.acquire("r", 5000));
+      const waiting = redlock.acquire("r", 1000, { waitTimeout: 300 });
+      await expect(time.run(waiting)).rejects.toThrow(/this same Redlock \(.* name it: within\)/);
+      await expect(waiting).rejects.not.toThrow("reentrant");
+    },
+  );
+
   test("nothing is entered", async () => {
     const { time, redlock } = virtualSetting(3);
     const inner = await time.run(redlock.using("r", 1000, () => redlock.tryAcquire("r", 1000)));

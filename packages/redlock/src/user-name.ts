@@ -6,3 +6,8 @@ export function userName(resource: string): string {
   if (!resource.startsWith(readWritePrefix)) return resource;
   return resource.slice(readWritePrefix.length + 1, resource.lastIndexOf("}"));
 }
+
+/** Of a claim of a reader or writer: whether it is a reader's. */
+export function isReadClaim(resource: string): boolean {
+  return resource.endsWith(":readers");
+}
