@@ -246,6 +246,78 @@ describe("acquire", () => {
     expect((error as ResourceLockedError).remaining).toBeGreaterThan(50_000);
   });
 
+  test("each refusal is an error of its own, with what is left now, and behind others no command", async () => {
+    const { time, redlock, nodes } = virtualSetting(3, patient);
+    const semaphore = new Semaphore(redlock, "api", 1);
+    const holder = await time.run(semaphore.acquire(10_000));
+    const refusedAfter = async (waitTimeout: number) => {
+      const { error } = await time.measure(semaphore.acquire(1000, { waitTimeout }));
+      expect(error).toMatchObject({ code: "RESOURCE_LOCKED", resource: "api" });
+      const { remaining } = error as ResourceLockedError;
+      expect(Math.abs(remaining - holder.remaining())).toBeLessThan(300);
+      return error as ResourceLockedError;
+    };
+    // On its own it looks itself; in line for two seconds it does not tell of the time before.
+    await refusedAfter(0);
+    await refusedAfter(2000);
+    const first = semaphore.acquire(1000).catch(() => {});
+    await time.advance(1500);
+    const sent = nodes[0]!.sent.length;
+    const [one, another] = [await refusedAfter(0), await refusedAfter(0)];
+    expect(nodes[0]!.sent.length).toBe(sent);
+    expect(one).not.toBe(another);
+    await time.advance(1000);
+    expect(await refusedAfter(500)).not.toBe(one);
+    await time.run(holder.release());
+    await time.run(first);
+  });
+
+  test("behind others, a permit that was granted meanwhile is told of", async () => {
+    const { time, redlock } = virtualSetting(3, patient);
+    const semaphore = new Semaphore(redlock, "api", 1);
+    const holder = await time.run(semaphore.acquire(10_000));
+    const first = semaphore.acquire(60_000);
+    const second = semaphore.acquire(1000).catch(() => {});
+    await time.advance(1500);
+    await time.run(holder.release());
+    const granted = await time.run(first);
+    const { error } = await time.measure(semaphore.acquire(1000, { waitTimeout: 0 }));
+    expect((error as ResourceLockedError).remaining).toBeGreaterThan(50_000);
+    await time.run(granted.release());
+    await time.run(second);
+  });
+
+  test("what is known of permits that were extended is asked for again", async () => {
+    const { time, redlock } = virtualSetting(3, patient);
+    const semaphore = new Semaphore(redlock, "api", 1);
+    const holder = await time.run(semaphore.acquire(1000));
+    const first = semaphore.acquire(1000).catch(() => {});
+    await time.advance(500);
+    await time.run(holder.extend(30_000));
+    await time.advance(2000);
+    const { error } = await time.measure(semaphore.acquire(1000, { waitTimeout: 0 }));
+    expect((error as ResourceLockedError).remaining).toBeGreaterThan(0);
+    await time.run(holder.release());
+    await time.run(first);
+  });
+
+  test.each([0, 300])("a call that waits for itself for %i ms is told so", async (waitTimeout) => {
+    const { time, redlock, masters } = virtualSetting(3, { ...patient, reentrant: true });
+    const semaphore = new Semaphore(redlock, "api", 2);
+    const options = { permits: 2, waitTimeout };
+    const nested = semaphore.using(5000, () => semaphore.acquire(5000, options));
+    await expect(time.run(nested)).rejects.toThrow(
+      /^"api" is locked by this same Redlock, which has 1 of 2 permits \(.*waits for itself/,
+    );
+    // Not where others have them.
+    await time.advance(100);
+    for (const index of [0, 1])
+      for (const master of masters) master.put(`{api}:slot:${index}`, "rival", 9000);
+    await expect(time.run(semaphore.acquire(5000, options))).rejects.toThrow(
+      '"api" is locked by someone else, for at most',
+    );
+  });
+
   test("retryCount and retryDelay bound the waiting, where no waitTimeout does", async () => {
     const { time, redlock } = virtualSetting(3, { retryCount: 0 });
     const semaphore = new Semaphore(redlock, "api", 1);

@@ -56,8 +56,8 @@ export class Semaphore {
   readonly #turnstile: string;
   /** Calls that wait in line. */
   #waiting = 0;
-  /** What the last one who looked was told. */
-  #refusal: RedlockError | undefined;
+  /** When the first permit is free at the latest, or the line moves on, by the last refusal; monotonic, ms. */
+  #freeAt: number = Number.NEGATIVE_INFINITY;
 
   /**
    * @param name what the permits are for. The keys are `{name}:slot:0` and so on, and `{name}:turnstile`.
@@ -84,14 +84,14 @@ export class Semaphore {
     const wish = this.#wishOf(ttl, options);
     const { runtime } = this.#inside.coordinator;
     const end = runtime.monotonic() + patienceOf(wish.settings);
-    // What those of this process who wait were told is true for whoever comes behind them.
-    const refusal = this.#waiting > 0 ? this.#refusal : undefined;
-    const answer = refusal ?? (await this.#look(wish, mostGuesses));
+    const left = () => Math.max(0, end - runtime.monotonic());
+    // What those of this process who wait were told is true for whoever comes behind them, until that time is over.
+    const isKnown = this.#waiting > 0 && this.#remaining > 0;
+    const answer = isKnown ? undefined : await this.#look(wish, mostGuesses);
     if (answer instanceof Lock) return answer;
-    this.#refusal = answer;
     this.#waiting += 1;
     try {
-      return this.#granted(await this.#wait(wish, answer, () => Math.max(0, end - runtime.monotonic())));
+      return this.#granted(await this.#wait(wish, answer, left));
     } finally {
       this.#waiting -= 1;
     }
@@ -147,29 +147,48 @@ export class Semaphore {
     let soonest = Number.POSITIVE_INFINITY;
     for (;;) {
       const slots = this.#slots.take(permits, refused);
-      if (!slots) return new ResourceLockedError(this.name, soonest);
+      if (!slots) return this.#refused(soonest);
       const answer = await this.#inside.contend(slots, ttl, settingsHere, options.signal);
       if (answer instanceof Lock) return this.#granted(answer);
       if (!(answer instanceof ResourceLockedError)) return answer;
       soonest = Math.min(soonest, answer.remaining);
-      if (answer.resource === this.#turnstile)
-        return new ResourceLockedError(this.name, soonest, answer.attempts);
+      if (answer.resource === this.#turnstile) return this.#refused(soonest, answer);
       refused.add(answer.resource);
       this.#slots.prefer(slots.filter((slot) => slot !== answer.resource));
-      if (refused.size >= guesses) return new ResourceLockedError(this.name, soonest, answer.attempts);
+      if (refused.size >= guesses) return this.#refused(soonest, answer);
     }
   }
 
-  async #wait(wish: Wish, refusal: RedlockError, left: () => number): Promise<Lock> {
+  get #remaining(): number {
+    return Math.max(0, this.#freeAt - this.#inside.coordinator.runtime.monotonic());
+  }
+
+  /** As a refusal of the whole semaphore, which says that the first permit is free in `remaining` ms. */
+  #refused(remaining: number, { attempts }: Partial<ResourceLockedError> = {}): ResourceLockedError {
+    this.#freeAt = this.#inside.coordinator.runtime.monotonic() + remaining;
+    return new ResourceLockedError(this.name, remaining, attempts);
+  }
+
+  /** An error of the caller's own, with what is left now of what the last refusal said. */
+  #refusal({ attempts }: Partial<ResourceLockedError> = {}): ResourceLockedError {
+    const { leases } = this.#inside.coordinator;
+    const slots = new Set(this.#slots.all);
+    const own = [...leases].flatMap(({ resources }) => resources).filter((slot) => slots.has(slot)).length;
+    const holder = `this same Redlock, which has ${own} of ${this.limit} permits (a call from inside of one waits for itself: semaphores cannot be nested)`;
+    return new ResourceLockedError(this.name, this.#remaining, attempts, own > 0 ? holder : undefined);
+  }
+
+  async #wait(wish: Wish, answer: RedlockError | undefined, left: () => number): Promise<Lock> {
+    const refusal = answer instanceof ResourceLockedError ? answer : undefined;
     for (;;) {
-      if (left() === 0) throw refusal;
+      if (left() === 0) throw refusal || !answer ? this.#refusal(refusal) : answer;
       try {
         return await this.#passTurnstile(wish, left);
       } catch (error) {
         if (error instanceof ResourceLockedError) {
-          // How long the turnstile is still taken says nothing of the permits.
-          if (error.resource === this.#turnstile) throw refusal;
-          throw new ResourceLockedError(this.name, error.remaining, error.attempts);
+          // How long the turnstile is still taken says nothing of the permits, but when the line moves on.
+          if (error.resource !== this.#turnstile || this.#remaining === 0) this.#refused(error.remaining);
+          throw this.#refusal(error);
         }
         // The turnstile itself was lost, because this process stood still or the masters were away: back into line.
         const isOut = error instanceof AbortError && error.cause instanceof LockLostError;
@@ -216,6 +235,8 @@ export class Semaphore {
   }
 
   #granted(lock: Lock): Lock {
+    // A permit was free, so what was told before is over: this one is free by then.
+    this.#freeAt = this.#inside.coordinator.runtime.monotonic() + lock.remaining();
     Lock.leaseOf(lock).onEnd(() => this.#slots.prefer(lock.resources));
     return lock;
   }
