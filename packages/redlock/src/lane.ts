@@ -69,6 +69,8 @@ export class Lane implements BatchOrigin {
   readonly #keeps = new Fifo<Operation>();
   readonly #releases = new Fifo<Operation>();
   #requests = new Fifo<Operation>();
+  /** The votes among these, by token. */
+  readonly #unsentVotes = new Map<string, Operation>();
   #isSilent = false;
   #longestTtl = 0;
   /** The latest batch of what had to wait for room. */
@@ -140,7 +142,7 @@ export class Lane implements BatchOrigin {
     while (this.#keeping < this.#origin.window && this.#keeps.length > 0)
       this.#addWanted(this.#keeps.shift()!);
     while (this.#others < this.#origin.window) {
-      const operation = this.#releases.shift() ?? this.#requests.shift();
+      const operation = this.#releases.shift() ?? this.#shiftRequest();
       if (!operation) return;
       this.#addWanted(operation);
     }
@@ -152,8 +154,15 @@ export class Lane implements BatchOrigin {
     this.send();
   }
 
+  #shiftRequest(): Operation | undefined {
+    const request = this.#requests.shift();
+    if (request?.kind === "v") this.#unsentVotes.delete(request.words[0]!);
+    return request;
+  }
+
   /** Takes out all that waits for room. */
   drain(): readonly Operation[] {
+    this.#unsentVotes.clear();
     return [...this.#keeps.drain(), ...this.#releases.drain(), ...this.#requests.drain()];
   }
 
@@ -207,6 +216,12 @@ export class Lane implements BatchOrigin {
    * might overtake it (PROTOCOL 2.6).
    */
   #takeCleanUp(operation: Operation): void {
+    // A vote that was given up before it was sent never will be, and left nothing here.
+    const vote = operation.words.length === 1 ? this.#unsentVotes.get(operation.words[0]!) : undefined;
+    if (vote && isAbandoned(vote)) {
+      operation.settle({ vote: "no" });
+      return;
+    }
     const mayGo = this.#others < this.#origin.window && this.#releases.length === 0 && !this.#isSilent;
     if (mayGo || this.hasClaimFor(operation)) this.#add(operation);
     else if (this.#isSilent && this.#releases.length >= mostKept) operation.settle(this.#silent());
@@ -227,15 +242,20 @@ export class Lane implements BatchOrigin {
 
   #keepRequest(operation: Operation): void {
     if (this.#requests.length >= mostRequests) this.#dropAbandoned();
-    if (this.#requests.length < mostRequests) this.#waitForRoom(this.#requests, operation);
-    else operation.settle(crowdedOut(this.connection.name, mostRequests));
+    if (this.#requests.length < mostRequests) {
+      if (operation.kind === "v") this.#unsentVotes.set(operation.words[0]!, operation);
+      this.#waitForRoom(this.#requests, operation);
+    } else operation.settle(crowdedOut(this.connection.name, mostRequests));
   }
 
   #dropAbandoned(): void {
     const all = this.#requests.drain();
     for (const request of all) {
-      if (isAbandoned(request)) request.settle(this.abandoned);
-      else this.#requests.push(request);
+      if (!isAbandoned(request)) this.#requests.push(request);
+      else {
+        this.#unsentVotes.delete(request.words[0]!);
+        request.settle(this.abandoned);
+      }
     }
   }
 

@@ -148,9 +148,16 @@ export class Outbox implements LaneOrigin {
     this.#isFlushing = true;
     this.#flushes += 1;
     const filled: Lane[] = [];
+    const unsent = new Set<string>();
     for (const operation of operations) {
       if (isAbandoned(operation)) {
+        if (operation.kind === "v") unsent.add(operation.words[0]!);
         operation.settle(this.abandoned);
+        continue;
+      }
+      // Behind a vote that was never sent there is nothing to take back.
+      if (unsent.size > 0 && isCleanUp(operation) && operation.words.every((token) => unsent.has(token))) {
+        operation.settle({ vote: "no" });
         continue;
       }
       const lane = this.#laneOf(operation);
