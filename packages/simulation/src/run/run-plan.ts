@@ -263,7 +263,9 @@ class Run {
     const when = `while a minority of the masters refused to write (${why})`;
     await this.#each([first], patience, () => lockEach(first, [resource], findings, when));
     for (const end of endings) end();
-    if (this.#options.subject?.losesKeysWhileFull) return;
+    // (An extension that no master can answer in time extends nothing.)
+    const isInTime = answersWithin(first.bounds.nodeTimeout, this.#plan.network.latency);
+    if (this.#options.subject?.losesKeysWhileFull || !isInTime) return;
     await this.#each([first], patience, async () => {
       const lock = await lockForLong(first, resource);
       if (!lock) return;
