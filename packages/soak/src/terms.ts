@@ -2,8 +2,7 @@
 
 export const masterCount = 5;
 export const workerCount = 8;
-/** Behind them one more process, which no fault is aimed at: it holds many locks, kept extended to the end. */
-export const hoarder: number = workerCount;
+/** Of one more process, behind the workers, which no fault is aimed at: it holds these, kept extended to the end. */
 export const leaseCount = 2000;
 /** Longer than any fault, which may be felt for a renewal or two, ms. */
 export const leaseTtl = 8000;

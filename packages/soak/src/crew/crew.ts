@@ -5,7 +5,7 @@ import type { Chronicle } from "../history/chronicle.ts";
 import { remoteOf } from "../processes/remote.ts";
 import { endProcess, startProcess } from "../processes/start.ts";
 import type { Store } from "../store/store.ts";
-import { hoarder, leaseCount } from "../terms.ts";
+import { leaseCount, workerCount } from "../terms.ts";
 import type {
   ConductorSide,
   Detached,
@@ -14,6 +14,9 @@ import type {
   TimedCall,
   WorkerSide,
 } from "../worker/protocol.ts";
+
+/** The number of the process that holds many locks, behind the workers. */
+const hoarder = workerCount;
 
 export interface Unreachable {
   readonly worker: number;
