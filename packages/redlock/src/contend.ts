@@ -8,10 +8,10 @@ import type { Lease } from "./lease.ts";
 import { ownerAmong } from "./own-locks.ts";
 import { Patience } from "./patience.ts";
 import { release } from "./release.ts";
+import { userName } from "./resource-names.ts";
 import { randomFraction } from "./runtime.ts";
 import { hintFor } from "./settings.ts";
 import { sleep } from "./sleep.ts";
-import { userName } from "./user-name.ts";
 import type { Turn } from "./waiting-line.ts";
 import type { WaitingRoom } from "./waiting-room.ts";
 

@@ -1,5 +1,5 @@
 import type { ExecutionStats } from "./attempts.ts";
-import { userName } from "./user-name.ts";
+import { userName } from "./resource-names.ts";
 
 /** Why an operation of this library failed. Closed: a new code is a new major version. */
 export type RedlockErrorCode =

@@ -1,5 +1,5 @@
 import type { Coordinator } from "./coordinator.ts";
-import { isReadClaim, userName } from "./user-name.ts";
+import { isReadClaim, userName } from "./resource-names.ts";
 
 /**
  * The owner that a ResourceLockedError names, where a lock of this same Redlock was in the way; `undefined` where none
