@@ -1,6 +1,5 @@
 import type { Attempts } from "./attempts.ts";
 import { contentionIn, verdictOf } from "./ballot.ts";
-import type { Cancellation } from "./cancellation.ts";
 import { RoundClaim } from "./claim.ts";
 import type { Coordinator } from "./coordinator.ts";
 import { countersIn, fence } from "./fencing.ts";
@@ -8,8 +7,9 @@ import { Lease } from "./lease.ts";
 import type { Answer, Holding, LockNode, SettleVote } from "./node.ts";
 import { Round } from "./round.ts";
 import { nodeTimeoutFor, type Settings } from "./settings.ts";
+import type { Cancellation } from "./time/cancellation.ts";
+import { holdDeadline, never, nodeDeadline } from "./time/validity.ts";
 import { firstToken, newToken } from "./token.ts";
-import { holdDeadline, never, nodeDeadline } from "./validity.ts";
 
 /** What is wanted: all of the resources, or none, for `ttl` ms. */
 export interface Wish {

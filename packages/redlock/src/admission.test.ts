@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { Admission, type Extension } from "./admission.ts";
-import { Cancellation } from "./cancellation.ts";
-import { LeaseClock } from "./clock.ts";
 import { Patience } from "./patience.ts";
 import { defaultSettings, type Settings } from "./settings.ts";
+import { Cancellation } from "./time/cancellation.ts";
+import { LeaseClock } from "./time/lease-clock.ts";
 import { settle, virtualSetting } from "./virtual-time.test.ts";
 
 function setting(acquireConcurrency = 1000) {

@@ -4,7 +4,7 @@ import { type Backoff, exponentialBackoff, fixedBackoff, pauseBetween } from "./
 import { InvalidArgumentError } from "./errors.ts";
 import { shown } from "./ranges.ts";
 import { defaultSettings } from "./settings.ts";
-import { systemRuntime } from "./system.ts";
+import { systemRuntime } from "./time/system.ts";
 
 const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 const duration = fc.nat(1e6);

@@ -1,11 +1,11 @@
 import type { Connection } from "./connection.ts";
 import { abandoned, crowdedOut, failed, unexpected, unsent } from "./fault.ts";
-import { Fifo } from "./fifo.ts";
 import { slowAnswer } from "./lane.ts";
 import type { Claim, Fault } from "./node.ts";
 import type { Purpose } from "./operation.ts";
-import type { Runtime } from "./runtime.ts";
-import { systemRuntime } from "./system.ts";
+import { Fifo } from "./time/fifo.ts";
+import type { Runtime } from "./time/runtime.ts";
+import { systemRuntime } from "./time/system.ts";
 import { UnexpectedReply } from "./transaction.ts";
 
 /** Something that a master is asked. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { CleanUps, type Leftover } from "./clean-ups.ts";
-import { LeaseClock } from "./clock.ts";
 import { Placement } from "./placement.ts";
+import { LeaseClock } from "./time/lease-clock.ts";
 import { settle, virtualSetting } from "./virtual-time.test.ts";
 
 const leftover: Leftover = { placement: new Placement([]), resources: ["r"], tokens: ["t"], ttl: 1000 };

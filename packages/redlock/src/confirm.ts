@@ -1,6 +1,5 @@
 import type { Attempts } from "./attempts.ts";
 import { type Ballot, isRefused, verdictOf } from "./ballot.ts";
-import type { Cancellation } from "./cancellation.ts";
 import { RoundClaim } from "./claim.ts";
 import { inQuarantine } from "./fault.ts";
 import { ttlWithin } from "./hold-limit.ts";
@@ -8,7 +7,8 @@ import type { Lease } from "./lease.ts";
 import type { Answer } from "./node.ts";
 import { Round } from "./round.ts";
 import { nodeTimeoutFor, type Settings } from "./settings.ts";
-import { nodeDeadline } from "./validity.ts";
+import type { Cancellation } from "./time/cancellation.ts";
+import { nodeDeadline } from "./time/validity.ts";
 
 export interface Question {
   /**

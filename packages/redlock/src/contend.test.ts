@@ -1,10 +1,10 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, test } from "vitest";
 import { Admission } from "./admission.ts";
-import { Cancellation } from "./cancellation.ts";
 import { contend } from "./contend.ts";
 import { AbortError, ExecutionError, InvalidArgumentError, ResourceLockedError } from "./errors.ts";
 import { Redlock } from "./redlock.ts";
+import { Cancellation } from "./time/cancellation.ts";
 import { refusal, settle, VirtualClient, type VirtualSetting, virtualSetting } from "./virtual-time.test.ts";
 import type { WaitingRoom } from "./waiting-room.ts";
 

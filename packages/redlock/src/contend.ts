@@ -1,7 +1,6 @@
 import { type Attempt, attempt, type Wish } from "./acquire.ts";
 import { Attempts } from "./attempts.ts";
 import { type Contention, contentionIn, ownersIn } from "./ballot.ts";
-import type { Cancellation } from "./cancellation.ts";
 import type { Coordinator } from "./coordinator.ts";
 import { ExecutionError, type RedlockError, ResourceLockedError } from "./errors.ts";
 import type { Lease } from "./lease.ts";
@@ -9,9 +8,10 @@ import { ownerAmong } from "./own-locks.ts";
 import { Patience } from "./patience.ts";
 import { release } from "./release.ts";
 import { userName } from "./resource-names.ts";
-import { randomFraction } from "./runtime.ts";
 import { hintFor } from "./settings.ts";
-import { sleep } from "./sleep.ts";
+import type { Cancellation } from "./time/cancellation.ts";
+import { randomFraction } from "./time/runtime.ts";
+import { sleep } from "./time/sleep.ts";
 import type { Turn } from "./waiting-line.ts";
 import type { WaitingRoom } from "./waiting-room.ts";
 

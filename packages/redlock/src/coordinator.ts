@@ -1,6 +1,5 @@
 import type { Admission } from "./admission.ts";
 import type { CleanUps } from "./clean-ups.ts";
-import type { LeaseClock } from "./clock.ts";
 import type { DistinctMasters } from "./distinct-masters.ts";
 import type { NodeError } from "./errors.ts";
 import type { Proposals } from "./fencing.ts";
@@ -8,8 +7,9 @@ import type { Lease } from "./lease.ts";
 import type { Lock } from "./lock.ts";
 import type { LockNode } from "./node.ts";
 import type { Placements } from "./placement.ts";
-import type { Runtime } from "./runtime.ts";
-import type { Schedule } from "./schedule.ts";
+import type { LeaseClock } from "./time/lease-clock.ts";
+import type { Runtime } from "./time/runtime.ts";
+import type { Schedule } from "./time/timers.ts";
 
 /** What every step of the protocol works with: the masters, the time, and what this client holds or owes. */
 export interface Coordinator {

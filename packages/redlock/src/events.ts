@@ -1,4 +1,4 @@
-import { outside } from "./async-context.ts";
+import { outside } from "./time/async-context.ts";
 
 type Listener = (argument: never) => void;
 

@@ -1,12 +1,12 @@
 import { Attempts } from "./attempts.ts";
 import { pauseBetween } from "./backoff.ts";
 import { verdictOf } from "./ballot.ts";
-import { Cancellation } from "./cancellation.ts";
 import { confirm } from "./confirm.ts";
 import { ExecutionError, LockLostError } from "./errors.ts";
 import type { Lease } from "./lease.ts";
 import { attemptsAllowed, type Settings } from "./settings.ts";
-import { sleep } from "./sleep.ts";
+import { Cancellation } from "./time/cancellation.ts";
+import { sleep } from "./time/sleep.ts";
 
 /** An attempt that no quorum answered is made again after this part of what is left, or sooner. */
 export const retryFraction: number = 1 / 4;

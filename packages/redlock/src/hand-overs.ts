@@ -1,8 +1,8 @@
-import { Cancellation } from "./cancellation.ts";
 import type { Coordinator } from "./coordinator.ts";
 import type { Push, Timed } from "./node.ts";
 import type { Placement } from "./placement.ts";
-import { sleep } from "./sleep.ts";
+import { Cancellation } from "./time/cancellation.ts";
+import { sleep } from "./time/sleep.ts";
 import { newToken, waiterOf } from "./token.ts";
 
 /** Somebody who waits, and is told when a master hands a key over. */

@@ -51,7 +51,6 @@ export type { AcquireOptions, Client, CustomScripts, RedlockEvents, RedlockOptio
 export { Redlock, Redlock as default } from "./redlock.ts";
 export type { ReleaseResult } from "./release.ts";
 export type { RestartGuardOptions } from "./restart-guard.ts";
-export type { Runtime, Timer } from "./runtime.ts";
 export { ScriptedNode } from "./scripted-node.ts";
 export {
   batchScript,
@@ -64,5 +63,6 @@ export {
   type Script,
 } from "./scripts.ts";
 export type { Settings } from "./settings.ts";
-export { systemRuntime } from "./system.ts";
+export type { Runtime, Timer } from "./time/runtime.ts";
+export { systemRuntime } from "./time/system.ts";
 export type { RedlockAbortSignal, Routine } from "./using.ts";

@@ -1,4 +1,3 @@
-import { outside } from "./async-context.ts";
 import type { Connection } from "./connection.ts";
 import { hashSlot } from "./hash-slot.ts";
 import {
@@ -14,7 +13,8 @@ import { IoredisSubscriber, type SubscribingClient } from "./ioredis-subscriber.
 import { whyReserved } from "./resources.ts";
 import { serverIdsOf } from "./server-ids.ts";
 import { SilenceWatch } from "./silence-watch.ts";
-import { systemRuntime } from "./system.ts";
+import { outside } from "./time/async-context.ts";
+import { systemRuntime } from "./time/system.ts";
 import { WeakListeners } from "./weak-listeners.ts";
 
 export type { IoredisClient } from "./ioredis-duplicate.ts";

@@ -1,9 +1,9 @@
 import { Batch, type BatchOrigin } from "./batch.ts";
 import type { Connection } from "./connection.ts";
 import { crowdedOut } from "./fault.ts";
-import { Fifo } from "./fifo.ts";
 import type { Fault } from "./node.ts";
 import { isAbandoned, isCleanUp, isOver, type Operation, purposeOf } from "./operation.ts";
+import { Fifo } from "./time/fifo.ts";
 import { waiterOf } from "./token.ts";
 
 /** So many are sent in one batch: a master does nothing else meanwhile, some 3 us for each key. */

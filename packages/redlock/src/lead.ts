@@ -1,11 +1,11 @@
-import { onAbort } from "./abort.ts";
-import { Cancellation } from "./cancellation.ts";
 import { ClosedError, ExecutionError, LockLostError, ResourceLockedError } from "./errors.ts";
 import type { Lock } from "./lock.ts";
 import { checkCallbacks, checkOptions, routineAmong } from "./options.ts";
 import { type AcquireOptions, Redlock } from "./redlock.ts";
-import { randomFraction } from "./runtime.ts";
-import { sleep } from "./sleep.ts";
+import { onAbort } from "./time/abort.ts";
+import { Cancellation } from "./time/cancellation.ts";
+import { randomFraction } from "./time/runtime.ts";
+import { sleep } from "./time/sleep.ts";
 import type { RedlockAbortSignal, Routine } from "./using.ts";
 
 export interface LeadOptions extends Omit<AcquireOptions, "retryCount" | "waitTimeout"> {

@@ -1,13 +1,13 @@
-import { abortWith, lookingController } from "./abort.ts";
 import type { Coordinator } from "./coordinator.ts";
 import { LockLostError } from "./errors.ts";
 import type { HoldLimit } from "./hold-limit.ts";
 import type { Lock } from "./lock.ts";
 import type { Placement } from "./placement.ts";
 import type { ReleaseResult } from "./release.ts";
-import type { Appointment, Punctual } from "./schedule.ts";
 import { hintFor, type Settings } from "./settings.ts";
-import { holdDeadline, never } from "./validity.ts";
+import { abortWith, lookingController } from "./time/abort.ts";
+import type { Appointment, Punctual } from "./time/timers.ts";
+import { holdDeadline, never } from "./time/validity.ts";
 
 /**
  * - `held`: a quorum keeps the key until the deadline.

@@ -1,7 +1,7 @@
 import type { NodeError } from "./errors.ts";
 import type { Fault, Guard, GuardFindings, LockNode } from "./node.ts";
 import { QuarantineNews } from "./quarantine-news.ts";
-import { type Runtime, randomFraction } from "./runtime.ts";
+import { type Runtime, randomFraction } from "./time/runtime.ts";
 
 /**
  * What a client may do to a master whose marker is missing, or is not of its present memory:

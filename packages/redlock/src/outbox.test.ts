@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { Connection } from "./connection.ts";
 import type { Answer, Claim, ReleaseAnswer } from "./node.ts";
-import type { Timer } from "./runtime.ts";
 import { ScriptedNode, type ScriptedNodeOptions } from "./scripted-node.ts";
 import { batchScript, claimScript, leaveScript, releaseScript } from "./scripts.ts";
+import type { Timer } from "./time/runtime.ts";
 import { ask, settle } from "./virtual-time.test.ts";
 
 class ReplyError extends Error {

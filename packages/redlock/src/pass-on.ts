@@ -1,13 +1,13 @@
 import { elect, type Wish } from "./acquire.ts";
 import type { Attempts } from "./attempts.ts";
-import { Cancellation } from "./cancellation.ts";
 import { RoundClaim } from "./claim.ts";
 import { Lease } from "./lease.ts";
 import type { LockNode, SettleVote } from "./node.ts";
 import { Released, type ReleaseResult, takeBack } from "./release.ts";
 import type { Settings } from "./settings.ts";
+import { Cancellation } from "./time/cancellation.ts";
+import { holdDeadline } from "./time/validity.ts";
 import { firstToken, newToken } from "./token.ts";
-import { holdDeadline } from "./validity.ts";
 
 /** One call of `acquire`, and what came of it. */
 export interface Caller {

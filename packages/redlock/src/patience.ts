@@ -2,9 +2,9 @@ import type { Attempt } from "./acquire.ts";
 import type { Lateness } from "./admission.ts";
 import { pauseBetween, pauseUntilGone } from "./backoff.ts";
 import { contentionIn } from "./ballot.ts";
-import { Cancellation } from "./cancellation.ts";
-import { longestTimer, type Runtime, type Timer } from "./runtime.ts";
 import type { Settings } from "./settings.ts";
+import { Cancellation } from "./time/cancellation.ts";
+import { longestTimer, type Runtime, type Timer } from "./time/runtime.ts";
 
 /** A pause cut short counts for at least this part of a retry, or short locks would be asked for without end. */
 const leastRetry = 0.1;

@@ -1,11 +1,7 @@
-import { onAbort } from "./abort.ts";
 import type { Wish } from "./acquire.ts";
 import { Admission } from "./admission.ts";
-import { outside } from "./async-context.ts";
 import { Attempts } from "./attempts.ts";
-import { Cancellation } from "./cancellation.ts";
 import { CleanUps } from "./clean-ups.ts";
-import { LeaseClock } from "./clock.ts";
 import { type ClockEvent, ClockWatch, type ClockWatchOptions } from "./clock-watch.ts";
 import { contend } from "./contend.ts";
 import type { Coordinator } from "./coordinator.ts";
@@ -37,8 +33,6 @@ import { type ReleaseResult, release } from "./release.ts";
 import { resourceList, whyReserved } from "./resources.ts";
 import { RestartGuard, type RestartGuardOptions } from "./restart-guard.ts";
 import { lateTimer } from "./round.ts";
-import type { Runtime } from "./runtime.ts";
-import { Schedule } from "./schedule.ts";
 import { ScriptedNode } from "./scripted-node.ts";
 import {
   checkClockWatch,
@@ -49,10 +43,16 @@ import {
   type Settings,
   settingsFrom,
 } from "./settings.ts";
-import { sleep } from "./sleep.ts";
-import { systemRuntime } from "./system.ts";
+import { onAbort } from "./time/abort.ts";
+import { outside } from "./time/async-context.ts";
+import { Cancellation } from "./time/cancellation.ts";
+import { LeaseClock } from "./time/lease-clock.ts";
+import type { Runtime } from "./time/runtime.ts";
+import { sleep } from "./time/sleep.ts";
+import { systemRuntime } from "./time/system.ts";
+import { Schedule } from "./time/timers.ts";
+import { never } from "./time/validity.ts";
 import { hold, type Routine } from "./using.ts";
-import { never } from "./validity.ts";
 import { verify } from "./verify.ts";
 import { WaitingRoom } from "./waiting-room.ts";
 

@@ -1,7 +1,5 @@
 import type { Wish } from "./acquire.ts";
-import { type AsyncContext, type Frame, frames } from "./async-context.ts";
 import { Attempts } from "./attempts.ts";
-import { Cancellation } from "./cancellation.ts";
 import type { Contest } from "./contend.ts";
 import type { Coordinator } from "./coordinator.ts";
 import {
@@ -16,9 +14,11 @@ import { ttlWithin } from "./hold-limit.ts";
 import { Lock, type LockOwner } from "./lock.ts";
 import { ReentrantLock } from "./reentrant-lock.ts";
 import { release } from "./release.ts";
-import { longestTimer, type Runtime } from "./runtime.ts";
 import type { Settings } from "./settings.ts";
-import { sleep } from "./sleep.ts";
+import { type AsyncContext, type Frame, frames } from "./time/async-context.ts";
+import { Cancellation } from "./time/cancellation.ts";
+import { longestTimer, type Runtime } from "./time/runtime.ts";
+import { sleep } from "./time/sleep.ts";
 import type { Turn } from "./turns.ts";
 import type { Routine } from "./using.ts";
 

@@ -4,7 +4,7 @@ import { InvalidArgumentError, LockLostError } from "./errors.ts";
 import type { Lock } from "./lock.ts";
 import { type AcquireOptions, Redlock, type RedlockOptions } from "./redlock.ts";
 import { renewalDelay, together } from "./renewal.ts";
-import { longestTimer } from "./runtime.ts";
+import { longestTimer } from "./time/runtime.ts";
 import { Gate, type VirtualSetting, virtualSetting } from "./virtual-time.test.ts";
 
 describe("when the next renewal is due", () => {

@@ -3,9 +3,9 @@ import { extend, retryFraction } from "./extend.ts";
 import { ttlWithin } from "./hold-limit.ts";
 import type { Lease } from "./lease.ts";
 import { Lock } from "./lock.ts";
-import { longestTimer, randomFraction } from "./runtime.ts";
-import type { Appointment, Punctual } from "./schedule.ts";
 import type { Settings } from "./settings.ts";
+import { longestTimer, randomFraction } from "./time/runtime.ts";
+import type { Appointment, Punctual } from "./time/timers.ts";
 
 /** A renewal is due when this part of the ttl has passed: two more can fail before the lock is in danger. */
 const renewalFraction = 1 / 3;

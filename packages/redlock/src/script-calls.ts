@@ -3,8 +3,8 @@ import type { Connection } from "./connection.ts";
 import { abandoned } from "./fault.ts";
 import type { Claim, Fault } from "./node.ts";
 import type { Purpose } from "./operation.ts";
-import type { Runtime } from "./runtime.ts";
 import type { Script } from "./scripts.ts";
+import type { Runtime } from "./time/runtime.ts";
 
 /** A script of another primitive. */
 export interface ScriptCall<A> {

@@ -1,4 +1,3 @@
-import { outside } from "./async-context.ts";
 import type { MasterClock, Reading } from "./clock-watch.ts";
 import type { Connection } from "./connection.ts";
 import type { NodeError } from "./errors.ts";
@@ -24,7 +23,8 @@ import { holdingIn, isAbandoned, isCleanUp, type Operation, type Purpose, type T
 import { type Outbox, type OutboxRuntime, outboxOf } from "./outbox.ts";
 import { whyReserved } from "./resources.ts";
 import { type ScriptCall, ScriptCalls } from "./script-calls.ts";
-import { systemRuntime } from "./system.ts";
+import { outside } from "./time/async-context.ts";
+import { systemRuntime } from "./time/system.ts";
 import { UnexpectedReply } from "./transaction.ts";
 import { WeakListeners } from "./weak-listeners.ts";
 

@@ -10,7 +10,7 @@ import {
   type Settings,
   settingsFrom,
 } from "./settings.ts";
-import { validityLoss } from "./validity.ts";
+import { validityLoss } from "./time/validity.ts";
 
 /** Whatever a caller without types may pass. */
 const junk = fc.oneof(

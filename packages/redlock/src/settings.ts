@@ -3,7 +3,7 @@ import type { ClockWatchOptions } from "./clock-watch.ts";
 import { InvalidArgumentError } from "./errors.ts";
 import type { HoldLimit } from "./hold-limit.ts";
 import { checkFunction, checkNumber, milliseconds, type Range } from "./ranges.ts";
-import { validityLoss } from "./validity.ts";
+import { validityLoss } from "./time/validity.ts";
 
 /** How a lock is asked for and kept. Given to the constructor, or to one call, which then overrides it. */
 export interface Settings {

@@ -1,8 +1,8 @@
-import { abortWith, onAbort } from "./abort.ts";
 import { type RedlockError, ResourceLockedError } from "./errors.ts";
 import { Lock } from "./lock.ts";
 import { Renewal } from "./renewal.ts";
 import type { Settings } from "./settings.ts";
+import { abortWith, onAbort } from "./time/abort.ts";
 
 export interface SlotRaceTerms {
   readonly slots: readonly string[];

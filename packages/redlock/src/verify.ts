@@ -1,10 +1,10 @@
 import { Attempts } from "./attempts.ts";
 import { isRefused, verdictOf } from "./ballot.ts";
-import { Cancellation } from "./cancellation.ts";
 import { confirm } from "./confirm.ts";
 import { ExecutionError } from "./errors.ts";
 import type { Lease } from "./lease.ts";
 import type { Settings } from "./settings.ts";
+import { Cancellation } from "./time/cancellation.ts";
 
 /**
  * Asks the masters, now, whether a quorum still holds the token: an extension by 1 ms without repair, which

@@ -15,7 +15,7 @@ import type {
   SettleVote,
 } from "./node.ts";
 import { type Client, Redlock, type RedlockOptions } from "./redlock.ts";
-import { longestTimer, type Runtime, type Timer } from "./runtime.ts";
+import { longestTimer, type Runtime, type Timer } from "./time/runtime.ts";
 
 // What the unit tests run on: time that passes when a test says so, and masters that do what a test says. Named
 // like a test so that it is not published; its own tests run where it is run itself, not where it is imported.

@@ -2,7 +2,6 @@ import type { Wish } from "./acquire.ts";
 import type { Attempts } from "./attempts.ts";
 import { pauseBetween, pauseUntilGone } from "./backoff.ts";
 import { type Ballot, type Contention, contentionIn, ownersIn } from "./ballot.ts";
-import { Cancellation } from "./cancellation.ts";
 import { EnrolmentClaim } from "./claim.ts";
 import type { Coordinator } from "./coordinator.ts";
 import { fence } from "./fencing.ts";
@@ -13,11 +12,12 @@ import type { Placement } from "./placement.ts";
 import { spareOf } from "./quorum.ts";
 import { Round } from "./round.ts";
 import type { RoundClocks } from "./round-clocks.ts";
-import { longestTimer, type Timer } from "./runtime.ts";
 import { nodeTimeoutFor } from "./settings.ts";
-import { sleep } from "./sleep.ts";
+import { Cancellation } from "./time/cancellation.ts";
+import { longestTimer, type Timer } from "./time/runtime.ts";
+import { sleep } from "./time/sleep.ts";
+import { holdDeadline, never, nodeDeadline } from "./time/validity.ts";
 import { isOfWaiter, newToken } from "./token.ts";
-import { holdDeadline, never, nodeDeadline } from "./validity.ts";
 
 /** The time from one enrolment to the next: this part of the ttl, within these bounds, ms. */
 const heartbeatFraction = 1 / 4;

@@ -1,9 +1,9 @@
 import type { Wish } from "./acquire.ts";
 import type { Attempts } from "./attempts.ts";
-import type { Cancellation } from "./cancellation.ts";
 import type { Coordinator } from "./coordinator.ts";
 import { HandOvers } from "./hand-overs.ts";
 import { nodeTimeoutFor } from "./settings.ts";
+import type { Cancellation } from "./time/cancellation.ts";
 import { type LineEvents, type Turn, WaitingLine } from "./waiting-line.ts";
 
 /** So long after somebody was refused a resource counts as contended, ms: who wants it goes to the queue at once. */

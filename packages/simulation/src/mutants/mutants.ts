@@ -219,7 +219,7 @@ export const mutants: readonly Mutant[] = [
     name: "no drift is taken off",
     edits: [
       {
-        file: "validity.ts",
+        file: "time/validity.ts",
         line: "return sentAt + (ttl - expiryGrain) * (1 - driftFactor) - readingGrain;",
         instead: "return sentAt + ttl;",
       },
@@ -249,7 +249,7 @@ export const mutants: readonly Mutant[] = [
     name: "the hold lasts as long as its longest master",
     edits: [
       {
-        file: "validity.ts",
+        file: "time/validity.ts",
         line: "if (reached >= quorum && candidate > latest)",
         instead: "if (reached >= 1 && candidate > latest)",
       },
@@ -415,7 +415,7 @@ export const rareMutants: readonly Mutant[] = [
     name: "two milliseconds of the wall clock are forgiven after each suspension",
     edits: [
       {
-        file: "clock.ts",
+        file: "time/lease-clock.ts",
         line: "this.#elapsed += leapt ? Math.max(byMonotonic, byWall + wallGrain + monotonic - before) : byMonotonic;",
         instead: "this.#elapsed += Math.max(byMonotonic, byWall - 2);",
       },
@@ -425,7 +425,7 @@ export const rareMutants: readonly Mutant[] = [
     name: "a pause between reading the two clocks is not seen",
     edits: [
       {
-        file: "clock.ts",
+        file: "time/lease-clock.ts",
         line: "const monotonic = this.#runtime.monotonic();",
         instead: "const monotonic = before;",
       },

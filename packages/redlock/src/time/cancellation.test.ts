@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { Gate, settle } from "../virtual-time.test.ts";
 import { Cancellation } from "./cancellation.ts";
-import { Gate, settle } from "./virtual-time.test.ts";
 
 describe("a cancellation", () => {
   test("keeps its first reason", () => {

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { LeaseClock } from "./clock.ts";
+import { VirtualMachine, VirtualTime } from "../virtual-time.test.ts";
+import { LeaseClock } from "./lease-clock.ts";
 import { longestTimer } from "./runtime.ts";
-import { Schedule } from "./schedule.ts";
-import { VirtualMachine, VirtualTime } from "./virtual-time.test.ts";
+import { Schedule } from "./timers.ts";
 
 /** A schedule on a machine of its own, and what has become of it: each thing that was done, and when. */
 function setting() {

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { LeaseClock } from "./clock.ts";
+import { VirtualMachine, VirtualTime } from "../virtual-time.test.ts";
+import { LeaseClock } from "./lease-clock.ts";
 import { systemRuntime } from "./system.ts";
-import { VirtualMachine, VirtualTime } from "./virtual-time.test.ts";
 
 function machineAndClock() {
   const time = new VirtualTime();

@@ -1,6 +1,6 @@
 import TinyQueue from "tinyqueue";
-import type { LeaseClock } from "./clock.ts";
 import { Fifo } from "./fifo.ts";
+import type { LeaseClock } from "./lease-clock.ts";
 import { longestTimer, type Runtime, type Timer } from "./runtime.ts";
 
 /** Who has something to do at a time. */

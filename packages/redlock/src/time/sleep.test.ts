@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { VirtualMachine, VirtualTime } from "../virtual-time.test.ts";
 import { Cancellation } from "./cancellation.ts";
 import { sleep } from "./sleep.ts";
-import { VirtualMachine, VirtualTime } from "./virtual-time.test.ts";
 
 function bed() {
   const time = new VirtualTime();

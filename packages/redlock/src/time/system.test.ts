@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
+import { newToken } from "../token.ts";
 import { systemRuntime } from "./system.ts";
-import { newToken } from "./token.ts";
 
 afterEach(() => {
   vi.restoreAllMocks();

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { newToken } from "../token.ts";
+import { VirtualMachine, VirtualTime } from "../virtual-time.test.ts";
 import { longestTimer, type Runtime, randomFraction } from "./runtime.ts";
 import { systemRuntime } from "./system.ts";
-import { newToken } from "./token.ts";
-import { VirtualMachine, VirtualTime } from "./virtual-time.test.ts";
 
 function bytes(...given: readonly number[]): Runtime {
   return { ...systemRuntime, randomBytes: () => Uint8Array.from(given) };

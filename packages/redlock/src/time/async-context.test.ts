@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { Redlock } from "../redlock.ts";
+import { virtualSetting } from "../virtual-time.test.ts";
 import { frames, outside } from "./async-context.ts";
-import { Redlock } from "./redlock.ts";
-import { virtualSetting } from "./virtual-time.test.ts";
 
 const shared = globalThis as { [key: symbol]: unknown };
 const name = Symbol.for("quorlock.frames");
