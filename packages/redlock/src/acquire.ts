@@ -6,7 +6,7 @@ import { countersIn, fence } from "./fencing.ts";
 import { Lease } from "./lease.ts";
 import type { Answer, Holding, LockNode, SettleVote } from "./node.ts";
 import { Round } from "./round.ts";
-import { nodeTimeoutFor, type Settings } from "./settings.ts";
+import { nodeTimeoutFor, type Settings } from "./settings/settings.ts";
 import type { Cancellation } from "./time/cancellation.ts";
 import { holdDeadline, never, nodeDeadline } from "./time/validity.ts";
 import { firstToken, newToken } from "./token.ts";

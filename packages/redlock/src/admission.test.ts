@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { Admission, type Extension } from "./admission.ts";
 import { Patience } from "./patience.ts";
-import { defaultSettings, type Settings } from "./settings.ts";
+import { defaultSettings, type Settings } from "./settings/settings.ts";
 import { Cancellation } from "./time/cancellation.ts";
 import { LeaseClock } from "./time/lease-clock.ts";
 import { settle, virtualSetting } from "./virtual-time.test.ts";

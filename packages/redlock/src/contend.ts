@@ -8,7 +8,7 @@ import { ownerAmong } from "./own-locks.ts";
 import { Patience } from "./patience.ts";
 import { release } from "./release.ts";
 import { userName } from "./resource-names.ts";
-import { hintFor } from "./settings.ts";
+import { hintFor } from "./settings/settings.ts";
 import type { Cancellation } from "./time/cancellation.ts";
 import { randomFraction } from "./time/runtime.ts";
 import { sleep } from "./time/sleep.ts";

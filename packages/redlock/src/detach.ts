@@ -3,7 +3,7 @@ import type { Lease } from "./lease.ts";
 import type { DetachedLock } from "./lock.ts";
 import type { Answer } from "./node.ts";
 import { Round } from "./round.ts";
-import { nodeTimeoutFor, type Settings } from "./settings.ts";
+import { nodeTimeoutFor, type Settings } from "./settings/settings.ts";
 
 /**
  * Gives a hold away: PROTOCOL 14.14. The lease has ended before, so nothing that is not sent yet will be.

@@ -1,10 +1,10 @@
 import { Attempts } from "./attempts.ts";
-import { pauseBetween } from "./backoff.ts";
 import { verdictOf } from "./ballot.ts";
 import { confirm } from "./confirm.ts";
 import { ExecutionError, LockLostError } from "./errors.ts";
 import type { Lease } from "./lease.ts";
-import { attemptsAllowed, type Settings } from "./settings.ts";
+import { pauseBetween } from "./settings/backoff.ts";
+import { attemptsAllowed, type Settings } from "./settings/settings.ts";
 import { Cancellation } from "./time/cancellation.ts";
 import { sleep } from "./time/sleep.ts";
 

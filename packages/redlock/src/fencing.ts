@@ -4,7 +4,7 @@ import type { Coordinator } from "./coordinator.ts";
 import type { Answer } from "./node.ts";
 import { decide, type Verdict } from "./quorum.ts";
 import { Round } from "./round.ts";
-import { nodeTimeoutFor, type Settings } from "./settings.ts";
+import { nodeTimeoutFor, type Settings } from "./settings/settings.ts";
 import type { Cancellation } from "./time/cancellation.ts";
 import { never, nodeDeadline } from "./time/validity.ts";
 

@@ -1,14 +1,6 @@
 // For everyone.
 
 export type { ExecutionStats } from "./attempts.ts";
-// For those who tune the waiting.
-export {
-  type Backoff,
-  type ExponentialBackoffOptions,
-  exponentialBackoff,
-  fixedBackoff,
-  type Refusal,
-} from "./backoff.ts";
 export type { ClockEvent, ClockWatchOptions, MasterClock, Reading } from "./clock-watch.ts";
 export type { Connection } from "./connection.ts";
 export {
@@ -62,7 +54,15 @@ export {
   releaseScript,
   type Script,
 } from "./scripts.ts";
-export type { Settings } from "./settings.ts";
+// For those who tune the waiting.
+export {
+  type Backoff,
+  type ExponentialBackoffOptions,
+  exponentialBackoff,
+  fixedBackoff,
+  type Refusal,
+} from "./settings/backoff.ts";
+export type { Settings } from "./settings/settings.ts";
 export type { Runtime, Timer } from "./time/runtime.ts";
 export { systemRuntime } from "./time/system.ts";
 export type { RedlockAbortSignal, Routine } from "./using.ts";

@@ -10,8 +10,8 @@ import {
   serverOf,
 } from "./ioredis-duplicate.ts";
 import { IoredisSubscriber, type SubscribingClient } from "./ioredis-subscriber.ts";
-import { whyReserved } from "./resources.ts";
 import { serverIdsOf } from "./server-ids.ts";
+import { whyReserved } from "./settings/resources.ts";
 import { SilenceWatch } from "./silence-watch.ts";
 import { outside } from "./time/async-context.ts";
 import { systemRuntime } from "./time/system.ts";

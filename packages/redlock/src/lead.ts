@@ -1,7 +1,7 @@
 import { ClosedError, ExecutionError, LockLostError, ResourceLockedError } from "./errors.ts";
 import type { Lock } from "./lock.ts";
-import { checkCallbacks, checkOptions, routineAmong } from "./options.ts";
 import { type AcquireOptions, Redlock } from "./redlock.ts";
+import { checkCallbacks, checkOptions, routineAmong } from "./settings/options.ts";
 import { onAbort } from "./time/abort.ts";
 import { Cancellation } from "./time/cancellation.ts";
 import { randomFraction } from "./time/runtime.ts";

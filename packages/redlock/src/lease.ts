@@ -1,10 +1,10 @@
 import type { Coordinator } from "./coordinator.ts";
 import { LockLostError } from "./errors.ts";
-import type { HoldLimit } from "./hold-limit.ts";
 import type { Lock } from "./lock.ts";
 import type { Placement } from "./placement.ts";
 import type { ReleaseResult } from "./release.ts";
-import { hintFor, type Settings } from "./settings.ts";
+import type { HoldLimit } from "./settings/hold-limit.ts";
+import { hintFor, type Settings } from "./settings/settings.ts";
 import { abortWith, lookingController } from "./time/abort.ts";
 import type { Appointment, Punctual } from "./time/timers.ts";
 import { holdDeadline, never } from "./time/validity.ts";

@@ -1,9 +1,9 @@
 import type { Attempts, ExecutionStats } from "./attempts.ts";
 import { InvalidArgumentError, type LockLostError } from "./errors.ts";
-import type { HoldLimit } from "./hold-limit.ts";
 import type { Lease, LockState } from "./lease.ts";
 import type { ReleaseResult } from "./release.ts";
-import type { Settings } from "./settings.ts";
+import type { HoldLimit } from "./settings/hold-limit.ts";
+import type { Settings } from "./settings/settings.ts";
 
 /** What a lock asks of the Redlock that granted it. */
 export interface LockOwner {

@@ -4,7 +4,7 @@ import { RoundClaim } from "./claim.ts";
 import { Lease } from "./lease.ts";
 import type { LockNode, SettleVote } from "./node.ts";
 import { Released, type ReleaseResult, takeBack } from "./release.ts";
-import type { Settings } from "./settings.ts";
+import type { Settings } from "./settings/settings.ts";
 import { Cancellation } from "./time/cancellation.ts";
 import { holdDeadline } from "./time/validity.ts";
 import { firstToken, newToken } from "./token.ts";

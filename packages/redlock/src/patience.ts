@@ -1,8 +1,8 @@
 import type { Attempt } from "./acquire.ts";
 import type { Lateness } from "./admission.ts";
-import { pauseBetween, pauseUntilGone } from "./backoff.ts";
 import { contentionIn } from "./ballot.ts";
-import type { Settings } from "./settings.ts";
+import { pauseBetween, pauseUntilGone } from "./settings/backoff.ts";
+import type { Settings } from "./settings/settings.ts";
 import { Cancellation } from "./time/cancellation.ts";
 import { longestTimer, type Runtime, type Timer } from "./time/runtime.ts";
 

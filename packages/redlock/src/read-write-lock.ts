@@ -2,14 +2,14 @@ import { Attempts } from "./attempts.ts";
 import { InvalidArgumentError, LockLostError } from "./errors.ts";
 import { Lease } from "./lease.ts";
 import { type DetachedLock, Lock } from "./lock.ts";
-import { checkOptions, routineAmong } from "./options.ts";
 import { ReadWriteMasters } from "./read-write-masters.ts";
 import { resourcesOf } from "./read-write-node.ts";
 import type { AcquireOptions, Redlock } from "./redlock.ts";
 import { Released } from "./release.ts";
 import { Renewal } from "./renewal.ts";
-import { checkName } from "./resources.ts";
-import { checkHolding, checkTtl, nodeTimeoutFor, type Settings } from "./settings.ts";
+import { checkOptions, routineAmong } from "./settings/options.ts";
+import { checkName } from "./settings/resources.ts";
+import { checkHolding, checkTtl, nodeTimeoutFor, type Settings } from "./settings/settings.ts";
 import { hold, type RedlockAbortSignal, type Routine } from "./using.ts";
 
 export { readWriteScripts } from "./read-write-scripts.ts";

@@ -2,7 +2,7 @@ import { InvalidArgumentError } from "./errors.ts";
 import { ReadWriteNode, type WaitingWriters } from "./read-write-node.ts";
 import { type Inside, Redlock } from "./redlock.ts";
 import { ScriptedNode } from "./scripted-node.ts";
-import type { Settings } from "./settings.ts";
+import type { Settings } from "./settings/settings.ts";
 import { newToken } from "./token.ts";
 
 const known = new WeakMap<Redlock, ReadWriteMasters>();

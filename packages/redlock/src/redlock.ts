@@ -23,17 +23,17 @@ import { connectionOf, type IoredisClient } from "./ioredis.ts";
 import { Lease } from "./lease.ts";
 import { type DetachedLock, Lock, type LockOwner } from "./lock.ts";
 import type { LockNode } from "./node.ts";
-import { checkConstructorOptions, checkOptions, type Place, routineAmong } from "./options.ts";
 import { Placements } from "./placement.ts";
 import { quorumOf } from "./quorum.ts";
-import { shown } from "./ranges.ts";
 import { type Entered, enter, outerFor, type Reentrancy, reentrancyOf } from "./reentrancy.ts";
 import { ReentrantLock } from "./reentrant-lock.ts";
 import { type ReleaseResult, release } from "./release.ts";
-import { resourceList, whyReserved } from "./resources.ts";
 import { RestartGuard, type RestartGuardOptions } from "./restart-guard.ts";
 import { lateTimer } from "./round.ts";
 import { ScriptedNode } from "./scripted-node.ts";
+import { checkConstructorOptions, checkOptions, type Place, routineAmong } from "./settings/options.ts";
+import { shown } from "./settings/ranges.ts";
+import { resourceList, whyReserved } from "./settings/resources.ts";
 import {
   checkClockWatch,
   checkConcurrency,
@@ -42,7 +42,7 @@ import {
   defaultSettings,
   type Settings,
   settingsFrom,
-} from "./settings.ts";
+} from "./settings/settings.ts";
 import { onAbort } from "./time/abort.ts";
 import { outside } from "./time/async-context.ts";
 import { Cancellation } from "./time/cancellation.ts";

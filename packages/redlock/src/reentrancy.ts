@@ -10,11 +10,11 @@ import {
   ResourceLockedError,
 } from "./errors.ts";
 import { extend } from "./extend.ts";
-import { ttlWithin } from "./hold-limit.ts";
 import { Lock, type LockOwner } from "./lock.ts";
 import { ReentrantLock } from "./reentrant-lock.ts";
 import { release } from "./release.ts";
-import type { Settings } from "./settings.ts";
+import { ttlWithin } from "./settings/hold-limit.ts";
+import type { Settings } from "./settings/settings.ts";
 import { type AsyncContext, type Frame, frames } from "./time/async-context.ts";
 import { Cancellation } from "./time/cancellation.ts";
 import { longestTimer, type Runtime } from "./time/runtime.ts";

@@ -1,9 +1,9 @@
 import type { Attempts } from "./attempts.ts";
 import { InvalidArgumentError, LockLostError, listed } from "./errors.ts";
-import type { HoldLimit } from "./hold-limit.ts";
 import { type Lease, type LockState, timeRanOut } from "./lease.ts";
 import { Lock, type LockOwner } from "./lock.ts";
 import type { ReleaseResult } from "./release.ts";
+import type { HoldLimit } from "./settings/hold-limit.ts";
 import { abortWith, lookingController } from "./time/abort.ts";
 import type { Appointment, Punctual } from "./time/timers.ts";
 import { type Turn, Turns } from "./turns.ts";

@@ -2,7 +2,7 @@ import { type AnyRound, Attempts, type ExecutionStats, type Votes } from "./atte
 import type { Lease } from "./lease.ts";
 import type { LockNode, ReleaseAnswer } from "./node.ts";
 import { quorumOf, spareOf } from "./quorum.ts";
-import { nodeTimeoutFor, type Settings } from "./settings.ts";
+import { nodeTimeoutFor, type Settings } from "./settings/settings.ts";
 
 export interface ReleaseResult {
   /**

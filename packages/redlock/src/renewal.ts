@@ -1,9 +1,9 @@
-import { pauseBetween } from "./backoff.ts";
 import { extend, retryFraction } from "./extend.ts";
-import { ttlWithin } from "./hold-limit.ts";
 import type { Lease } from "./lease.ts";
 import { Lock } from "./lock.ts";
-import type { Settings } from "./settings.ts";
+import { pauseBetween } from "./settings/backoff.ts";
+import { ttlWithin } from "./settings/hold-limit.ts";
+import type { Settings } from "./settings/settings.ts";
 import { longestTimer, randomFraction } from "./time/runtime.ts";
 import type { Appointment, Punctual } from "./time/timers.ts";
 

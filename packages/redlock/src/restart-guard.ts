@@ -3,7 +3,7 @@ import { ExecutionError, InvalidArgumentError, NodeError } from "./errors.ts";
 import { type Guarded, isFindings, MasterGuard } from "./master-guard.ts";
 import type { Fault, Guard, GuardFindings, LockNode, ReleaseAnswer } from "./node.ts";
 import { Round } from "./round.ts";
-import { checkMaxTtl } from "./settings.ts";
+import { checkMaxTtl } from "./settings/settings.ts";
 import { outside } from "./time/async-context.ts";
 import { onReadyWhileKept } from "./weak-listeners.ts";
 

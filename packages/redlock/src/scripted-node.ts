@@ -21,8 +21,8 @@ import type {
 } from "./node.ts";
 import { holdingIn, isAbandoned, isCleanUp, type Operation, type Purpose, type Time } from "./operation.ts";
 import { type Outbox, type OutboxRuntime, outboxOf } from "./outbox.ts";
-import { whyReserved } from "./resources.ts";
 import { type ScriptCall, ScriptCalls } from "./script-calls.ts";
+import { whyReserved } from "./settings/resources.ts";
 import { outside } from "./time/async-context.ts";
 import { systemRuntime } from "./time/system.ts";
 import { UnexpectedReply } from "./transaction.ts";

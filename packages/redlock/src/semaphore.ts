@@ -6,11 +6,11 @@ import {
   ResourceLockedError,
 } from "./errors.ts";
 import { Lock } from "./lock.ts";
-import { routineAmong } from "./options.ts";
-import { shown } from "./ranges.ts";
 import { type AcquireOptions, type Inside, Redlock } from "./redlock.ts";
-import { checkName } from "./resources.ts";
-import { checkHolding, checkTtl, nodeTimeoutFor, type Settings } from "./settings.ts";
+import { routineAmong } from "./settings/options.ts";
+import { shown } from "./settings/ranges.ts";
+import { checkName } from "./settings/resources.ts";
+import { checkHolding, checkTtl, nodeTimeoutFor, type Settings } from "./settings/settings.ts";
 import { SlotRace } from "./slot-race.ts";
 import { Slots } from "./slots.ts";
 import { hold, type Routine } from "./using.ts";

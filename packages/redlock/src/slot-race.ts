@@ -1,7 +1,7 @@
 import { type RedlockError, ResourceLockedError } from "./errors.ts";
 import { Lock } from "./lock.ts";
 import { Renewal } from "./renewal.ts";
-import type { Settings } from "./settings.ts";
+import type { Settings } from "./settings/settings.ts";
 import { abortWith, onAbort } from "./time/abort.ts";
 
 export interface SlotRaceTerms {

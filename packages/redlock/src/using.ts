@@ -1,7 +1,7 @@
-import { holdLimit } from "./hold-limit.ts";
 import { Lock } from "./lock.ts";
 import { Renewal } from "./renewal.ts";
-import type { Settings } from "./settings.ts";
+import { holdLimit } from "./settings/hold-limit.ts";
+import type { Settings } from "./settings/settings.ts";
 import { abortWith, lookingController, onAbort } from "./time/abort.ts";
 
 /** What a routine is given: aborts when the lock is lost; the reason is at `error` too, as in redlock 5. */

@@ -3,7 +3,7 @@ import { isRefused, verdictOf } from "./ballot.ts";
 import { confirm } from "./confirm.ts";
 import { ExecutionError } from "./errors.ts";
 import type { Lease } from "./lease.ts";
-import type { Settings } from "./settings.ts";
+import type { Settings } from "./settings/settings.ts";
 import { Cancellation } from "./time/cancellation.ts";
 
 /**

@@ -1,6 +1,5 @@
 import type { Wish } from "./acquire.ts";
 import type { Attempts } from "./attempts.ts";
-import { pauseBetween, pauseUntilGone } from "./backoff.ts";
 import { type Ballot, type Contention, contentionIn, ownersIn } from "./ballot.ts";
 import { EnrolmentClaim } from "./claim.ts";
 import type { Coordinator } from "./coordinator.ts";
@@ -12,7 +11,8 @@ import type { Placement } from "./placement.ts";
 import { spareOf } from "./quorum.ts";
 import { Round } from "./round.ts";
 import type { RoundClocks } from "./round-clocks.ts";
-import { nodeTimeoutFor } from "./settings.ts";
+import { pauseBetween, pauseUntilGone } from "./settings/backoff.ts";
+import { nodeTimeoutFor } from "./settings/settings.ts";
 import { Cancellation } from "./time/cancellation.ts";
 import { longestTimer, type Timer } from "./time/runtime.ts";
 import { sleep } from "./time/sleep.ts";

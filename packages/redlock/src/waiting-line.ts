@@ -4,7 +4,7 @@ import type { HandOvers, Ticket } from "./hand-overs.ts";
 import type { Lease } from "./lease.ts";
 import { type Caller, exchange, takeOver } from "./pass-on.ts";
 import { type ReleaseResult, release } from "./release.ts";
-import type { Settings } from "./settings.ts";
+import type { Settings } from "./settings/settings.ts";
 import type { Cancellation } from "./time/cancellation.ts";
 import { waiterOf } from "./token.ts";
 import { type OnOver, Waiter } from "./waiter.ts";

@@ -2,7 +2,7 @@ import type { Wish } from "./acquire.ts";
 import type { Attempts } from "./attempts.ts";
 import type { Coordinator } from "./coordinator.ts";
 import { HandOvers } from "./hand-overs.ts";
-import { nodeTimeoutFor } from "./settings.ts";
+import { nodeTimeoutFor } from "./settings/settings.ts";
 import type { Cancellation } from "./time/cancellation.ts";
 import { type LineEvents, type Turn, WaitingLine } from "./waiting-line.ts";
 

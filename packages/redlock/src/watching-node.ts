@@ -5,7 +5,7 @@ import type { Answer, Claim, Fault, Holding, LockNode, No, ReleaseAnswer, Settle
 import type { Purpose } from "./operation.ts";
 import { countIn, timeLeftIn } from "./reply-numbers.ts";
 
-import { whyReserved } from "./resources.ts";
+import { whyReserved } from "./settings/resources.ts";
 import { type Command, type Found, foundIn, Transaction, UnexpectedReply } from "./transaction.ts";
 import { WeakListeners } from "./weak-listeners.ts";
 

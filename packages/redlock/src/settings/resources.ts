@@ -1,4 +1,4 @@
-import { InvalidArgumentError, listed } from "./errors.ts";
+import { InvalidArgumentError, listed } from "../errors.ts";
 import { shown } from "./ranges.ts";
 
 /**

@@ -1,9 +1,9 @@
-import { InvalidArgumentError } from "./errors.ts";
+import { InvalidArgumentError } from "../errors.ts";
+import { outside } from "../time/async-context.ts";
+import { type Runtime, randomFraction } from "../time/runtime.ts";
 import { checkOptions } from "./options.ts";
 import { checkNumber, milliseconds, shown } from "./ranges.ts";
 import type { Settings } from "./settings.ts";
-import { outside } from "./time/async-context.ts";
-import { type Runtime, randomFraction } from "./time/runtime.ts";
 
 /** A key is gone when its time is *over*; and those who wait for the same one should not all ask together. */
 const expiryMargin = 1;

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from "./errors.ts";
+import { InvalidArgumentError } from "../errors.ts";
 import { checkBoolean, checkFunction, shown } from "./ranges.ts";
 import { settingNames } from "./settings.ts";
 

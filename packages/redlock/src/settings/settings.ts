@@ -1,9 +1,9 @@
+import type { ClockWatchOptions } from "../clock-watch.ts";
+import { InvalidArgumentError } from "../errors.ts";
+import { validityLoss } from "../time/validity.ts";
 import type { Backoff } from "./backoff.ts";
-import type { ClockWatchOptions } from "./clock-watch.ts";
-import { InvalidArgumentError } from "./errors.ts";
 import type { HoldLimit } from "./hold-limit.ts";
 import { checkFunction, checkNumber, milliseconds, type Range } from "./ranges.ts";
-import { validityLoss } from "./time/validity.ts";
 
 /** How a lock is asked for and kept. Given to the constructor, or to one call, which then overrides it. */
 export interface Settings {

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { InvalidArgumentError } from "./errors.ts";
+import { InvalidArgumentError } from "../errors.ts";
+import { validityLoss } from "../time/validity.ts";
 import { shown } from "./ranges.ts";
 import {
   attemptsAllowed,
@@ -10,7 +11,6 @@ import {
   type Settings,
   settingsFrom,
 } from "./settings.ts";
-import { validityLoss } from "./time/validity.ts";
 
 /** Whatever a caller without types may pass. */
 const junk = fc.oneof(

@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
+import { InvalidArgumentError } from "../errors.ts";
+import { systemRuntime } from "../time/system.ts";
 import { type Backoff, exponentialBackoff, fixedBackoff, pauseBetween } from "./backoff.ts";
-import { InvalidArgumentError } from "./errors.ts";
 import { shown } from "./ranges.ts";
 import { defaultSettings } from "./settings.ts";
-import { systemRuntime } from "./time/system.ts";
 
 const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 const duration = fc.nat(1e6);

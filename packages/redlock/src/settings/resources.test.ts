@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { InvalidArgumentError } from "./errors.ts";
+import { InvalidArgumentError } from "../errors.ts";
 import { checkName, resourceList, whyReserved } from "./resources.ts";
 
 const junk = fc.oneof(

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from "./errors.ts";
+import { InvalidArgumentError } from "../errors.ts";
 
 /** Which numbers an argument may be, and in words. */
 export interface Range {
