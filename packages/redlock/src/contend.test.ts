@@ -1,8 +1,8 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, test } from "vitest";
-import { Admission } from "./admission.ts";
 import { contend } from "./contend.ts";
 import { AbortError, ExecutionError, InvalidArgumentError, ResourceLockedError } from "./errors.ts";
+import { Admission } from "./load/admission.ts";
 import { Redlock } from "./redlock.ts";
 import { Cancellation } from "./time/cancellation.ts";
 import { refusal, settle, VirtualClient, type VirtualSetting, virtualSetting } from "./virtual-time.test.ts";

@@ -1,9 +1,9 @@
-import type { Admission } from "./admission.ts";
 import type { CleanUps } from "./clean-ups.ts";
 import type { DistinctMasters } from "./distinct-masters.ts";
 import type { NodeError } from "./errors.ts";
 import type { Proposals } from "./fencing.ts";
 import type { Lease } from "./lease.ts";
+import type { Admission } from "./load/admission.ts";
 import type { Lock } from "./lock.ts";
 import type { LockNode } from "./node.ts";
 import type { Placements } from "./placement.ts";

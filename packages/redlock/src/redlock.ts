@@ -1,5 +1,4 @@
 import type { Wish } from "./acquire.ts";
-import { Admission } from "./admission.ts";
 import { Attempts } from "./attempts.ts";
 import { CleanUps } from "./clean-ups.ts";
 import { type ClockEvent, ClockWatch, type ClockWatchOptions } from "./clock-watch.ts";
@@ -21,6 +20,7 @@ import { Proposals } from "./fencing.ts";
 import { type Inspection, inspect } from "./inspect.ts";
 import { connectionOf, type IoredisClient } from "./ioredis.ts";
 import { Lease } from "./lease.ts";
+import { Admission } from "./load/admission.ts";
 import { type DetachedLock, Lock, type LockOwner } from "./lock.ts";
 import type { LockNode } from "./node.ts";
 import { Placements } from "./placement.ts";

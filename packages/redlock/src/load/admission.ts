@@ -1,9 +1,9 @@
+import type { Patience } from "../patience.ts";
+import { Fifo } from "../time/fifo.ts";
+import type { LeaseClock } from "../time/lease-clock.ts";
+import type { Runtime } from "../time/runtime.ts";
+import type { Schedule } from "../time/timers.ts";
 import { Paced } from "./paced.ts";
-import type { Patience } from "./patience.ts";
-import { Fifo } from "./time/fifo.ts";
-import type { LeaseClock } from "./time/lease-clock.ts";
-import type { Runtime } from "./time/runtime.ts";
-import type { Schedule } from "./time/timers.ts";
 
 // How many locks may be asked for at once, and whether any may be (PROTOCOL 14.16): a lease that is held goes before one
 // that is not. Both are measured, never configured, since they depend on the machines:

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { virtualSetting } from "../virtual-time.test.ts";
 import { Paced } from "./paced.ts";
-import { virtualSetting } from "./virtual-time.test.ts";
 
 test("calls back at once as long as there are few, the others in the turns that follow, in order", async () => {
   const { machine, time } = virtualSetting(1);

@@ -1,5 +1,5 @@
-import { Fifo } from "./time/fifo.ts";
-import type { Runtime } from "./time/runtime.ts";
+import { Fifo } from "../time/fifo.ts";
+import type { Runtime } from "../time/runtime.ts";
 
 /**
  * Calls back at once, as long as there are few; more of them in the turns that follow. Thousands who give up at the same

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { Patience } from "../patience.ts";
+import { defaultSettings, type Settings } from "../settings/settings.ts";
+import { Cancellation } from "../time/cancellation.ts";
+import { LeaseClock } from "../time/lease-clock.ts";
+import { settle, virtualSetting } from "../virtual-time.test.ts";
 import { Admission, type Extension } from "./admission.ts";
-import { Patience } from "./patience.ts";
-import { defaultSettings, type Settings } from "./settings/settings.ts";
-import { Cancellation } from "./time/cancellation.ts";
-import { LeaseClock } from "./time/lease-clock.ts";
-import { settle, virtualSetting } from "./virtual-time.test.ts";
 
 function setting(acquireConcurrency = 1000) {
   const { time, machine } = virtualSetting(1);
