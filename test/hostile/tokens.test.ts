@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import { type Lock, type Redlock, systemRuntime } from "@quorlock/redlock";
 import { type Masters, startMasters } from "@quorlock/testbed";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { newToken } from "../../packages/redlock/src/token.ts";
+import { newToken } from "../../packages/redlock/src/protocol/token.ts";
 import { Fleet, fresh, type Opened, rejection } from "../integration/fleet.ts";
 import { startHostileServer } from "./hostile-server.ts";
 

@@ -1,9 +1,9 @@
 import type { Connection } from "./connection.ts";
-import { failed, unexpected } from "./fault.ts";
-import type { Fault } from "./node.ts";
 import { aloneIn, answerIn, batchOf, errorIn, isAbandoned, type Operation, replyAlone } from "./operation.ts";
+import { failed, unexpected } from "./protocol/faults.ts";
+import type { Fault } from "./protocol/node.ts";
+import { waiterOf } from "./protocol/token.ts";
 import { batchScript, type Script } from "./scripts.ts";
-import { waiterOf } from "./token.ts";
 
 type Args = readonly (string | number)[];
 type Read = (reply: unknown) => void;

@@ -1,8 +1,8 @@
 import type { Connection } from "./connection.ts";
-import { abandoned, crowdedOut, failed, unexpected, unsent } from "./fault.ts";
 import { slowAnswer } from "./lane.ts";
-import type { Claim, Fault } from "./node.ts";
 import type { Purpose } from "./operation.ts";
+import { abandoned, crowdedOut, failed, unexpected, unsent } from "./protocol/faults.ts";
+import type { Claim, Fault } from "./protocol/node.ts";
 import { Fifo } from "./time/fifo.ts";
 import type { Runtime } from "./time/runtime.ts";
 import { systemRuntime } from "./time/system.ts";

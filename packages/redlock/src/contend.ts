@@ -1,12 +1,12 @@
-import { type Attempt, attempt, type Wish } from "./acquire.ts";
-import { Attempts } from "./attempts.ts";
-import { type Contention, contentionIn, ownersIn } from "./ballot.ts";
-import type { Coordinator } from "./coordinator.ts";
 import { ExecutionError, type RedlockError, ResourceLockedError } from "./errors.ts";
-import type { Lease } from "./lease.ts";
 import { ownerAmong } from "./own-locks.ts";
 import { Patience } from "./patience.ts";
-import { release } from "./release.ts";
+import { type Attempt, attempt, type Wish } from "./protocol/attempt.ts";
+import type { Coordinator } from "./protocol/context.ts";
+import { Attempts } from "./protocol/execution-stats.ts";
+import type { Lease } from "./protocol/lease.ts";
+import { release } from "./protocol/release.ts";
+import { type Contention, contentionIn, ownersIn } from "./protocol/tally.ts";
 import { userName } from "./resource-names.ts";
 import { hintFor } from "./settings/settings.ts";
 import type { Cancellation } from "./time/cancellation.ts";

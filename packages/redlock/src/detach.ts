@@ -1,8 +1,8 @@
-import { RoundClaim } from "./claim.ts";
-import type { Lease } from "./lease.ts";
 import type { DetachedLock } from "./lock.ts";
-import type { Answer } from "./node.ts";
-import { Round } from "./round.ts";
+import { RoundClaim } from "./protocol/claim.ts";
+import type { Lease } from "./protocol/lease.ts";
+import type { Answer } from "./protocol/node.ts";
+import { Round } from "./protocol/round.ts";
 import { nodeTimeoutFor, type Settings } from "./settings/settings.ts";
 
 /**

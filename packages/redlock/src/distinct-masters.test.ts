@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { DistinctMasters } from "./distinct-masters.ts";
 import type { NodeError } from "./errors.ts";
-import type { Lease } from "./lease.ts";
 import { Lock } from "./lock.ts";
-import type { Fault, LockNode } from "./node.ts";
+import type { Lease } from "./protocol/lease.ts";
+import type { Fault, LockNode } from "./protocol/node.ts";
 import { virtualSetting } from "./virtual-time.test.ts";
 
 // PROTOCOL 2.8: a server votes once, through whichever master of the list.

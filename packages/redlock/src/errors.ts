@@ -1,4 +1,4 @@
-import type { ExecutionStats } from "./attempts.ts";
+import type { ExecutionStats } from "./protocol/execution-stats.ts";
 import { userName } from "./resource-names.ts";
 
 /** Why an operation of this library failed. Closed: a new code is a new major version. */

@@ -1,6 +1,5 @@
 // For everyone.
 
-export type { ExecutionStats } from "./attempts.ts";
 export type { ClockEvent, ClockWatchOptions, MasterClock, Reading } from "./clock-watch.ts";
 export type { Connection } from "./connection.ts";
 export {
@@ -15,10 +14,11 @@ export {
   type RedlockErrorCode,
   ResourceLockedError,
 } from "./errors.ts";
-export type { Inspection } from "./inspect.ts";
 export type { IoredisClient } from "./ioredis.ts";
-export type { LockState } from "./lease.ts";
 export { type DetachedLock, Lock } from "./lock.ts";
+export type { ExecutionStats } from "./protocol/execution-stats.ts";
+export type { Inspection } from "./protocol/inspect.ts";
+export type { LockState } from "./protocol/lease.ts";
 // For those who bring another client library, or another time.
 export type {
   Answer,
@@ -38,10 +38,10 @@ export type {
   SettleVote,
   Timed,
   Yes,
-} from "./node.ts";
+} from "./protocol/node.ts";
+export type { ReleaseResult } from "./protocol/release.ts";
 export type { AcquireOptions, Client, CustomScripts, RedlockEvents, RedlockOptions } from "./redlock.ts";
 export { Redlock, Redlock as default } from "./redlock.ts";
-export type { ReleaseResult } from "./release.ts";
 export type { RestartGuardOptions } from "./restart-guard.ts";
 export { ScriptedNode } from "./scripted-node.ts";
 export {

@@ -10,12 +10,12 @@ import {
   serverOf,
 } from "./ioredis-duplicate.ts";
 import { IoredisSubscriber, type SubscribingClient } from "./ioredis-subscriber.ts";
+import { WeakListeners } from "./protocol/weak-listeners.ts";
 import { serverIdsOf } from "./server-ids.ts";
 import { whyReserved } from "./settings/resources.ts";
 import { SilenceWatch } from "./silence-watch.ts";
 import { outside } from "./time/async-context.ts";
 import { systemRuntime } from "./time/system.ts";
-import { WeakListeners } from "./weak-listeners.ts";
 
 export type { IoredisClient } from "./ioredis-duplicate.ts";
 

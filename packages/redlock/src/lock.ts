@@ -1,7 +1,7 @@
-import type { Attempts, ExecutionStats } from "./attempts.ts";
 import { InvalidArgumentError, type LockLostError } from "./errors.ts";
-import type { Lease, LockState } from "./lease.ts";
-import type { ReleaseResult } from "./release.ts";
+import type { Attempts, ExecutionStats } from "./protocol/execution-stats.ts";
+import type { Lease, LockState } from "./protocol/lease.ts";
+import type { ReleaseResult } from "./protocol/release.ts";
 import type { HoldLimit } from "./settings/hold-limit.ts";
 import type { Settings } from "./settings/settings.ts";
 

@@ -1,5 +1,5 @@
 import type { NodeError } from "./errors.ts";
-import type { Fault, Guard, GuardFindings, LockNode } from "./node.ts";
+import type { Fault, Guard, GuardFindings, LockNode } from "./protocol/node.ts";
 import { QuarantineNews } from "./quarantine-news.ts";
 import { type Runtime, randomFraction } from "./time/runtime.ts";
 

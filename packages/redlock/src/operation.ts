@@ -7,7 +7,7 @@ import type {
   GuardFindings,
   Holding,
   ReleaseAnswer,
-} from "./node.ts";
+} from "./protocol/node.ts";
 import { claimedTimeIn, counterIn, countIn, epochIn, ticketIn, timeIn, timeLeftIn } from "./reply-numbers.ts";
 import {
   batchScript,

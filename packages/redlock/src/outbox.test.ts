@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Connection } from "./connection.ts";
-import type { Answer, Claim, ReleaseAnswer } from "./node.ts";
+import type { Answer, Claim, ReleaseAnswer } from "./protocol/node.ts";
 import { ScriptedNode, type ScriptedNodeOptions } from "./scripted-node.ts";
 import { batchScript, claimScript, leaveScript, releaseScript } from "./scripts.ts";
 import type { Timer } from "./time/runtime.ts";

@@ -1,8 +1,8 @@
 import type { Connection } from "./connection.ts";
-import { abandoned, unsent } from "./fault.ts";
 import { Lane, type LaneOrigin, largestBatch, largestWindow } from "./lane.ts";
-import type { Fault } from "./node.ts";
 import { isAbandoned, isCleanUp, type Operation } from "./operation.ts";
+import { abandoned, unsent } from "./protocol/faults.ts";
+import type { Fault } from "./protocol/node.ts";
 import type { Runtime, Timer } from "./time/runtime.ts";
 
 /** What waits for an answer waits so long for it, ms: a distant master's takes longer. */

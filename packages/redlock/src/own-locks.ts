@@ -1,4 +1,4 @@
-import type { Coordinator } from "./coordinator.ts";
+import type { Coordinator } from "./protocol/context.ts";
 import { isReadClaim, userName } from "./resource-names.ts";
 
 /**

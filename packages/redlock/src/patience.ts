@@ -1,6 +1,6 @@
-import type { Attempt } from "./acquire.ts";
-import { contentionIn } from "./ballot.ts";
 import type { Lateness } from "./load/admission.ts";
+import type { Attempt } from "./protocol/attempt.ts";
+import { contentionIn } from "./protocol/tally.ts";
 import { pauseBetween, pauseUntilGone } from "./settings/backoff.ts";
 import type { Settings } from "./settings/settings.ts";
 import { Cancellation } from "./time/cancellation.ts";

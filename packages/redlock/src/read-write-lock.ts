@@ -1,11 +1,11 @@
-import { Attempts } from "./attempts.ts";
 import { InvalidArgumentError, LockLostError } from "./errors.ts";
-import { Lease } from "./lease.ts";
 import { type DetachedLock, Lock } from "./lock.ts";
+import { Attempts } from "./protocol/execution-stats.ts";
+import { Lease } from "./protocol/lease.ts";
+import { Released } from "./protocol/release.ts";
 import { ReadWriteMasters } from "./read-write-masters.ts";
 import { resourcesOf } from "./read-write-node.ts";
 import type { AcquireOptions, Redlock } from "./redlock.ts";
-import { Released } from "./release.ts";
 import { Renewal } from "./renewal.ts";
 import { checkOptions, routineAmong } from "./settings/options.ts";
 import { checkName } from "./settings/resources.ts";

@@ -1,4 +1,4 @@
-import type { Answer, Claim, Holding, LockNode, ReleaseAnswer, Settle, SettleVote } from "./node.ts";
+import type { Answer, Claim, Holding, LockNode, ReleaseAnswer, Settle, SettleVote } from "./protocol/node.ts";
 import { readWriteScripts } from "./read-write-scripts.ts";
 import { claimedTimeIn, countIn, timeLeftIn } from "./reply-numbers.ts";
 import { readWritePrefix, userName } from "./resource-names.ts";

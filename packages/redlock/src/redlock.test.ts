@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ClosedError, ExecutionError, InvalidArgumentError } from "./errors.ts";
-import type { LockNode } from "./node.ts";
+import type { LockNode } from "./protocol/node.ts";
 import { type Client, Redlock, type RedlockOptions } from "./redlock.ts";
 import { VirtualClient, virtualSetting } from "./virtual-time.test.ts";
 

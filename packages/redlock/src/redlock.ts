@@ -1,9 +1,5 @@
-import type { Wish } from "./acquire.ts";
-import { Attempts } from "./attempts.ts";
-import { CleanUps } from "./clean-ups.ts";
 import { type ClockEvent, ClockWatch, type ClockWatchOptions } from "./clock-watch.ts";
 import { contend } from "./contend.ts";
-import type { Coordinator } from "./coordinator.ts";
 import { detach } from "./detach.ts";
 import { DistinctMasters } from "./distinct-masters.ts";
 import {
@@ -15,21 +11,26 @@ import {
   type RedlockError,
 } from "./errors.ts";
 import { Events } from "./events.ts";
-import { extend } from "./extend.ts";
-import { Proposals } from "./fencing.ts";
-import { type Inspection, inspect } from "./inspect.ts";
 import { connectionOf, type IoredisClient } from "./ioredis.ts";
-import { Lease } from "./lease.ts";
 import { Admission } from "./load/admission.ts";
 import { type DetachedLock, Lock, type LockOwner } from "./lock.ts";
-import type { LockNode } from "./node.ts";
-import { Placements } from "./placement.ts";
-import { quorumOf } from "./quorum.ts";
+import type { Wish } from "./protocol/attempt.ts";
+import type { Coordinator } from "./protocol/context.ts";
+import { Attempts } from "./protocol/execution-stats.ts";
+import { extend } from "./protocol/extend.ts";
+import { Proposals } from "./protocol/fencing.ts";
+import { type Inspection, inspect } from "./protocol/inspect.ts";
+import { Lease } from "./protocol/lease.ts";
+import type { LockNode } from "./protocol/node.ts";
+import { Placements } from "./protocol/placement.ts";
+import { quorumOf } from "./protocol/quorum.ts";
+import { type ReleaseResult, release } from "./protocol/release.ts";
+import { CleanUps } from "./protocol/rollback.ts";
+import { lateTimer } from "./protocol/round.ts";
+import { verify } from "./protocol/verify.ts";
 import { type Entered, enter, outerFor, type Reentrancy, reentrancyOf } from "./reentrancy.ts";
 import { ReentrantLock } from "./reentrant-lock.ts";
-import { type ReleaseResult, release } from "./release.ts";
 import { RestartGuard, type RestartGuardOptions } from "./restart-guard.ts";
-import { lateTimer } from "./round.ts";
 import { ScriptedNode } from "./scripted-node.ts";
 import { checkConstructorOptions, checkOptions, type Place, routineAmong } from "./settings/options.ts";
 import { shown } from "./settings/ranges.ts";
@@ -53,7 +54,6 @@ import { systemRuntime } from "./time/system.ts";
 import { Schedule } from "./time/timers.ts";
 import { never } from "./time/validity.ts";
 import { hold, type Routine } from "./using.ts";
-import { verify } from "./verify.ts";
 import { WaitingRoom } from "./waiting-room.ts";
 
 /** An ioredis `Redis` or `Cluster`, or a {@link LockNode} of your own. */

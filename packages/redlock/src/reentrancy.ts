@@ -1,7 +1,4 @@
-import type { Wish } from "./acquire.ts";
-import { Attempts } from "./attempts.ts";
 import type { Contest } from "./contend.ts";
-import type { Coordinator } from "./coordinator.ts";
 import {
   ExecutionError,
   InvalidArgumentError,
@@ -9,10 +6,13 @@ import {
   listed,
   ResourceLockedError,
 } from "./errors.ts";
-import { extend } from "./extend.ts";
 import { Lock, type LockOwner } from "./lock.ts";
+import type { Wish } from "./protocol/attempt.ts";
+import type { Coordinator } from "./protocol/context.ts";
+import { Attempts } from "./protocol/execution-stats.ts";
+import { extend } from "./protocol/extend.ts";
+import { release } from "./protocol/release.ts";
 import { ReentrantLock } from "./reentrant-lock.ts";
-import { release } from "./release.ts";
 import { ttlWithin } from "./settings/hold-limit.ts";
 import type { Settings } from "./settings/settings.ts";
 import { type AsyncContext, type Frame, frames } from "./time/async-context.ts";

@@ -1,8 +1,8 @@
-import type { Attempts } from "./attempts.ts";
 import { InvalidArgumentError, LockLostError, listed } from "./errors.ts";
-import { type Lease, type LockState, timeRanOut } from "./lease.ts";
 import { Lock, type LockOwner } from "./lock.ts";
-import type { ReleaseResult } from "./release.ts";
+import type { Attempts } from "./protocol/execution-stats.ts";
+import { type Lease, type LockState, timeRanOut } from "./protocol/lease.ts";
+import type { ReleaseResult } from "./protocol/release.ts";
 import type { HoldLimit } from "./settings/hold-limit.ts";
 import { abortWith, lookingController } from "./time/abort.ts";
 import type { Appointment, Punctual } from "./time/timers.ts";

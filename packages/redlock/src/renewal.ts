@@ -1,6 +1,6 @@
-import { extend, retryFraction } from "./extend.ts";
-import type { Lease } from "./lease.ts";
 import { Lock } from "./lock.ts";
+import { extend, retryFraction } from "./protocol/extend.ts";
+import type { Lease } from "./protocol/lease.ts";
 import { pauseBetween } from "./settings/backoff.ts";
 import { ttlWithin } from "./settings/hold-limit.ts";
 import type { Settings } from "./settings/settings.ts";

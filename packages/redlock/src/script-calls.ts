@@ -1,8 +1,8 @@
 import { CallLine } from "./call-line.ts";
 import type { Connection } from "./connection.ts";
-import { abandoned } from "./fault.ts";
-import type { Claim, Fault } from "./node.ts";
 import type { Purpose } from "./operation.ts";
+import { abandoned } from "./protocol/faults.ts";
+import type { Claim, Fault } from "./protocol/node.ts";
 import type { Script } from "./scripts.ts";
 import type { Runtime } from "./time/runtime.ts";
 

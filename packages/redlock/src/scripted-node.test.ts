@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Connection } from "./connection.ts";
 import type { NodeError } from "./errors.ts";
 import { pushIn } from "./hand-overs.ts";
-import type { Claim, Guard, Push } from "./node.ts";
+import type { Claim, Guard, Push } from "./protocol/node.ts";
 import { ScriptedNode } from "./scripted-node.ts";
 import {
   batchScript,

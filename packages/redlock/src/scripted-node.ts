@@ -1,8 +1,10 @@
 import type { MasterClock, Reading } from "./clock-watch.ts";
 import type { Connection } from "./connection.ts";
 import type { NodeError } from "./errors.ts";
-import { failed, unexpected, unsent } from "./fault.ts";
 import { Inbox } from "./inbox.ts";
+import { holdingIn, isAbandoned, isCleanUp, type Operation, type Purpose, type Time } from "./operation.ts";
+import { type Outbox, type OutboxRuntime, outboxOf } from "./outbox.ts";
+import { failed, unexpected, unsent } from "./protocol/faults.ts";
 import type {
   Answer,
   Claim,
@@ -18,15 +20,13 @@ import type {
   Settle,
   SettleVote,
   Timed,
-} from "./node.ts";
-import { holdingIn, isAbandoned, isCleanUp, type Operation, type Purpose, type Time } from "./operation.ts";
-import { type Outbox, type OutboxRuntime, outboxOf } from "./outbox.ts";
+} from "./protocol/node.ts";
+import { WeakListeners } from "./protocol/weak-listeners.ts";
 import { type ScriptCall, ScriptCalls } from "./script-calls.ts";
 import { whyReserved } from "./settings/resources.ts";
 import { outside } from "./time/async-context.ts";
 import { systemRuntime } from "./time/system.ts";
 import { UnexpectedReply } from "./transaction.ts";
-import { WeakListeners } from "./weak-listeners.ts";
 
 export interface ScriptedNodeOptions {
   /** Whether what is asked for while the master has not answered yet is sent together. Default true. */

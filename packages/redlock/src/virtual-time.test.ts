@@ -13,7 +13,7 @@ import type {
   ReleaseAnswer,
   Settle,
   SettleVote,
-} from "./node.ts";
+} from "./protocol/node.ts";
 import { type Client, Redlock, type RedlockOptions } from "./redlock.ts";
 import { longestTimer, type Runtime, type Timer } from "./time/runtime.ts";
 

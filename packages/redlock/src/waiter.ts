@@ -1,23 +1,23 @@
-import type { Wish } from "./acquire.ts";
-import type { Attempts } from "./attempts.ts";
-import { type Ballot, type Contention, contentionIn, ownersIn } from "./ballot.ts";
-import { EnrolmentClaim } from "./claim.ts";
-import type { Coordinator } from "./coordinator.ts";
-import { fence } from "./fencing.ts";
 import { type HandOvers, type Listener, pushIn, type Ticket } from "./hand-overs.ts";
-import { Lease } from "./lease.ts";
-import type { Answer, Push, Timed } from "./node.ts";
-import type { Placement } from "./placement.ts";
-import { spareOf } from "./quorum.ts";
-import { Round } from "./round.ts";
-import type { RoundClocks } from "./round-clocks.ts";
+import type { Wish } from "./protocol/attempt.ts";
+import { EnrolmentClaim } from "./protocol/claim.ts";
+import type { Coordinator } from "./protocol/context.ts";
+import type { Attempts } from "./protocol/execution-stats.ts";
+import { fence } from "./protocol/fencing.ts";
+import { Lease } from "./protocol/lease.ts";
+import type { Answer, Push, Timed } from "./protocol/node.ts";
+import type { Placement } from "./protocol/placement.ts";
+import { spareOf } from "./protocol/quorum.ts";
+import { Round } from "./protocol/round.ts";
+import type { RoundClocks } from "./protocol/round-clocks.ts";
+import { type Ballot, type Contention, contentionIn, ownersIn } from "./protocol/tally.ts";
+import { isOfWaiter, newToken } from "./protocol/token.ts";
 import { pauseBetween, pauseUntilGone } from "./settings/backoff.ts";
 import { nodeTimeoutFor } from "./settings/settings.ts";
 import { Cancellation } from "./time/cancellation.ts";
 import { longestTimer, type Timer } from "./time/runtime.ts";
 import { sleep } from "./time/sleep.ts";
 import { holdDeadline, never, nodeDeadline } from "./time/validity.ts";
-import { isOfWaiter, newToken } from "./token.ts";
 
 /** The time from one enrolment to the next: this part of the ttl, within these bounds, ms. */
 const heartbeatFraction = 1 / 4;

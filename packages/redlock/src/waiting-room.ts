@@ -1,7 +1,7 @@
-import type { Wish } from "./acquire.ts";
-import type { Attempts } from "./attempts.ts";
-import type { Coordinator } from "./coordinator.ts";
 import { HandOvers } from "./hand-overs.ts";
+import type { Wish } from "./protocol/attempt.ts";
+import type { Coordinator } from "./protocol/context.ts";
+import type { Attempts } from "./protocol/execution-stats.ts";
 import { nodeTimeoutFor } from "./settings/settings.ts";
 import type { Cancellation } from "./time/cancellation.ts";
 import { type LineEvents, type Turn, WaitingLine } from "./waiting-line.ts";

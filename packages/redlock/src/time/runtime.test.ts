@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { newToken } from "../token.ts";
+import { newToken } from "../protocol/token.ts";
 import { VirtualMachine, VirtualTime } from "../virtual-time.test.ts";
 import { longestTimer, type Runtime, randomFraction } from "./runtime.ts";
 import { systemRuntime } from "./system.ts";

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { newToken } from "../token.ts";
+import { newToken } from "../protocol/token.ts";
 import { systemRuntime } from "./system.ts";
 
 afterEach(() => {

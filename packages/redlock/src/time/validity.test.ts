@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { quorumOf } from "../quorum.ts";
+import { quorumOf } from "../protocol/quorum.ts";
 import { holdDeadline, never, nodeDeadline, validityLoss } from "./validity.ts";
 
 const ttl = fc.integer({ min: 1, max: 40 * 24 * 3600 * 1000 });

@@ -1,7 +1,7 @@
 import type { Edit, Mutant } from "./mutant.ts";
 
 const noSecondRound: Edit = {
-  file: "fencing.ts",
+  file: "protocol/fencing.ts",
   line: "if (token === undefined || token === proposal) return token;",
   instead: "return token;",
 };
@@ -44,7 +44,7 @@ export const fencingMutants: readonly Mutant[] = [
     edits: [
       noSecondRound,
       {
-        file: "fencing.ts",
+        file: "protocol/fencing.ts",
         line: "Math.max(proposal, largest + 1)",
         instead: "largest + 1",
       },
@@ -65,7 +65,7 @@ export const fencingMutants: readonly Mutant[] = [
     name: "the fencing token is the proposal, whatever the masters had",
     edits: [
       {
-        file: "fencing.ts",
+        file: "protocol/fencing.ts",
         line: "Math.max(proposal, largest + 1)",
         instead: "proposal",
       },

@@ -11,14 +11,14 @@ import type { Edit, Mutant } from "./mutant.ts";
 
 /** The deadline is not looked at when an answer comes. */
 const revival: Edit = {
-  file: "lease.ts",
+  file: "protocol/lease.ts",
   line: "if (this.#established && this.remaining() === 0) return;",
   instead: "",
 };
 
 /** Nothing ends at the deadline by itself. */
 const noEnd: Edit = {
-  file: "lease.ts",
+  file: "protocol/lease.ts",
   line: "if (this.coordinator.clock.now() >= this.#due) this.lose(this.whyItRunsOut);\n    else this.#watch();",
   instead: "",
 };
@@ -154,14 +154,14 @@ const holdMutants: readonly Mutant[] = [
     name: "a lease is repaired in another database than its votes are in",
     edits: [
       {
-        file: "placement.ts",
+        file: "protocol/placement.ts",
         line:
           "this.#whyLeft ??= why;\n" +
           "    this.#nodes = this.#nodes.map((other) => (other === node ? old : other));",
         instead: "void [why, node, old];",
       },
       {
-        file: "placement.ts",
+        file: "protocol/placement.ts",
         line: "for (const lease of [...this.#leases]) if (lease.placement !== this.#current) lease.lose(why);",
         instead: "",
       },
@@ -199,7 +199,7 @@ export const mutants: readonly Mutant[] = [
     name: "half of the masters are a quorum",
     edits: [
       {
-        file: "quorum.ts",
+        file: "protocol/quorum.ts",
         line: "return Math.floor(members / 2) + 1;",
         instead: "return Math.ceil(members / 2);",
       },
@@ -209,7 +209,7 @@ export const mutants: readonly Mutant[] = [
     name: "a minority is a quorum",
     edits: [
       {
-        file: "quorum.ts",
+        file: "protocol/quorum.ts",
         line: "return Math.floor(members / 2) + 1;",
         instead: "return Math.max(1, Math.floor(members / 2));",
       },
@@ -229,7 +229,7 @@ export const mutants: readonly Mutant[] = [
     name: "the time is read when the reply comes, not before the send",
     edits: [
       {
-        file: "acquire.ts",
+        file: "protocol/attempt.ts",
         line: "nodeDeadline(round.sentAt, ttl, settings.driftFactor)",
         instead: "nodeDeadline(clock.now(), ttl, settings.driftFactor)",
       },
@@ -239,7 +239,7 @@ export const mutants: readonly Mutant[] = [
     name: "an extension counts from its reply",
     edits: [
       {
-        file: "confirm.ts",
+        file: "protocol/confirm.ts",
         line: "nodeDeadline(round.sentAt, remaining, settings.driftFactor)",
         instead: "nodeDeadline(round.sentAt + round.timeout, remaining, settings.driftFactor)",
       },
@@ -259,7 +259,7 @@ export const mutants: readonly Mutant[] = [
     name: "a client uses one token for ever",
     edits: [
       {
-        file: "acquire.ts",
+        file: "protocol/attempt.ts",
         line: "const token = isQueued ? firstToken(runtime) : newToken(runtime);",
         instead: "const token = ((runtime as any).onlyToken ??= firstToken(runtime));",
       },
@@ -269,7 +269,7 @@ export const mutants: readonly Mutant[] = [
     name: "the deadline has no timer",
     edits: [
       {
-        file: "lease.ts",
+        file: "protocol/lease.ts",
         line: "this.#appointment = schedule.add(due, this);",
         instead: "this.#appointment = schedule.add(due, { onDue: () => {} });",
       },
@@ -279,7 +279,7 @@ export const mutants: readonly Mutant[] = [
     name: "a silent master is waited for",
     edits: [
       {
-        file: "round.ts",
+        file: "protocol/round.ts",
         line: "this.#timer = plan.runtime.setTimer(() => this.#expire(plan, due), delay);",
         instead: "this.#timer = plan.runtime.setTimer(() => void due, delay);",
       },
@@ -327,7 +327,7 @@ export const mutants: readonly Mutant[] = [
     name: "a failed attempt is not rolled back",
     edits: [
       {
-        file: "acquire.ts",
+        file: "protocol/attempt.ts",
         line: "const undone = rollBack(coordinator, claim, round);",
         instead: "const undone = Promise.resolve();",
       },
@@ -337,7 +337,7 @@ export const mutants: readonly Mutant[] = [
     name: "only masters that said yes are rolled back",
     edits: [
       {
-        file: "acquire.ts",
+        file: "protocol/attempt.ts",
         line: 'if (answer === undefined || answer.vote === "yes") return true;',
         instead: 'return answer?.vote === "yes";',
       },
@@ -347,7 +347,7 @@ export const mutants: readonly Mutant[] = [
     name: "votes that came too late are a lock all the same",
     edits: [
       {
-        file: "acquire.ts",
+        file: "protocol/attempt.ts",
         line: "const isInTime = () => holdDeadline(deadlines, quorum) - clock.now() > settings.minimumValidity;",
         instead: "const isInTime = () => true;",
       },
@@ -363,7 +363,7 @@ export const mutants: readonly Mutant[] = [
       revival,
       noEnd,
       {
-        file: "lease.ts",
+        file: "protocol/lease.ts",
         line: "    this.lose(this.whyItRunsOut);\n    return 0;",
         instead: "    return 0;",
       },
@@ -388,7 +388,7 @@ export const mutants: readonly Mutant[] = [
     name: "a hold ends when its release is answered, not before it is sent",
     edits: [
       {
-        file: "lease.ts",
+        file: "protocol/lease.ts",
         line: 'if (!this.hasEnded) this.#endAs("released");\n      this.#releasing = send();',
         instead:
           "this.#releasing = send();\n" +

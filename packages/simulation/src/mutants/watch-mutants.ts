@@ -42,7 +42,7 @@ export const watchMutants: readonly Mutant[] = [
     name: "the votes of a master that is left out count",
     edits: [
       {
-        file: "round-clocks.ts",
+        file: "protocol/round-clocks.ts",
         line: "if (clock.hasSteppedLately) return",
         instead: "if (false) return",
       },
@@ -69,7 +69,7 @@ export const outlierMutants: readonly Mutant[] = [
     name: "a yes counts where nobody's clock tells against it yet",
     edits: [
       {
-        file: "round-clocks.ts",
+        file: "protocol/round-clocks.ts",
         line: 'if (agreeing + this.#missing >= quorum) return "open";',
         instead: 'if (agreeing + this.#missing >= quorum) return "counts";',
       },

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { Attempts } from "./attempts.ts";
-import { ResourceLockedError } from "./errors.ts";
+import { ResourceLockedError } from "../errors.ts";
+import { refusal, virtualSetting } from "../virtual-time.test.ts";
+import { Attempts } from "./execution-stats.ts";
 import type { Answer } from "./node.ts";
 import type { Round } from "./round.ts";
-import { refusal, virtualSetting } from "./virtual-time.test.ts";
 
 function bed(...answers: Array<Answer | undefined>) {
   const { nodes } = virtualSetting(answers.length);

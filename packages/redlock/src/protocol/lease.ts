@@ -1,13 +1,13 @@
-import type { Coordinator } from "./coordinator.ts";
-import { LockLostError } from "./errors.ts";
-import type { Lock } from "./lock.ts";
+import { LockLostError } from "../errors.ts";
+import type { Lock } from "../lock.ts";
+import type { HoldLimit } from "../settings/hold-limit.ts";
+import { hintFor, type Settings } from "../settings/settings.ts";
+import { abortWith, lookingController } from "../time/abort.ts";
+import type { Appointment, Punctual } from "../time/timers.ts";
+import { holdDeadline, never } from "../time/validity.ts";
+import type { Coordinator } from "./context.ts";
 import type { Placement } from "./placement.ts";
 import type { ReleaseResult } from "./release.ts";
-import type { HoldLimit } from "./settings/hold-limit.ts";
-import { hintFor, type Settings } from "./settings/settings.ts";
-import { abortWith, lookingController } from "./time/abort.ts";
-import type { Appointment, Punctual } from "./time/timers.ts";
-import { holdDeadline, never } from "./time/validity.ts";
 
 /**
  * - `held`: a quorum keeps the key until the deadline.

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { AbortError } from "./errors.ts";
-import type { Lock } from "./lock.ts";
-import { VirtualClient, type VirtualMachine, VirtualMaster, VirtualTime } from "./virtual-time.test.ts";
+import { AbortError } from "../errors.ts";
+import type { Lock } from "../lock.ts";
+import { VirtualClient, type VirtualMachine, VirtualMaster, VirtualTime } from "../virtual-time.test.ts";
 
 // The promise itself, against whatever can happen at once: several clients on machines and masters that stall,
 // sleep, lose connections and disagree about how fast time passes. No master forgets a key before its time.

@@ -1,4 +1,4 @@
-import { NodeError, type NodeErrorReason } from "./errors.ts";
+import { NodeError, type NodeErrorReason } from "../errors.ts";
 import type { Fault } from "./node.ts";
 
 /** That the master `node` gave no vote, and why; `sent`: whether the command may have reached it. */

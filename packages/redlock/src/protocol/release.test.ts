@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Lock } from "./lock.ts";
-import { type VirtualSetting, virtualSetting } from "./virtual-time.test.ts";
+import type { Lock } from "../lock.ts";
+import { type VirtualSetting, virtualSetting } from "../virtual-time.test.ts";
 
 // PROTOCOL 5.
 

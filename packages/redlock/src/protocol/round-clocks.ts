@@ -1,5 +1,5 @@
-import type { MasterClock, Reading } from "./clock-watch.ts";
-import { fault } from "./fault.ts";
+import type { MasterClock, Reading } from "../clock-watch.ts";
+import { fault } from "./faults.ts";
 import type { Fault, Timed } from "./node.ts";
 import { quorumOf } from "./quorum.ts";
 

@@ -1,10 +1,10 @@
-import { Attempts } from "./attempts.ts";
-import { isRefused, verdictOf } from "./ballot.ts";
+import { ExecutionError } from "../errors.ts";
+import type { Settings } from "../settings/settings.ts";
+import { Cancellation } from "../time/cancellation.ts";
 import { confirm } from "./confirm.ts";
-import { ExecutionError } from "./errors.ts";
+import { Attempts } from "./execution-stats.ts";
 import type { Lease } from "./lease.ts";
-import type { Settings } from "./settings/settings.ts";
-import { Cancellation } from "./time/cancellation.ts";
+import { isRefused, verdictOf } from "./tally.ts";
 
 /**
  * Asks the masters, now, whether a quorum still holds the token: an extension by 1 ms without repair, which

@@ -1,4 +1,4 @@
-import { type NodeError, ResourceLockedError } from "./errors.ts";
+import { type NodeError, ResourceLockedError } from "../errors.ts";
 import type { Answer, Fault, LockNode, No, ReleaseAnswer } from "./node.ts";
 import { quorumOf } from "./quorum.ts";
 import type { Round } from "./round.ts";

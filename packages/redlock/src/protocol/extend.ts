@@ -1,12 +1,12 @@
-import { Attempts } from "./attempts.ts";
-import { verdictOf } from "./ballot.ts";
+import { ExecutionError, LockLostError } from "../errors.ts";
+import { pauseBetween } from "../settings/backoff.ts";
+import { attemptsAllowed, type Settings } from "../settings/settings.ts";
+import { Cancellation } from "../time/cancellation.ts";
+import { sleep } from "../time/sleep.ts";
 import { confirm } from "./confirm.ts";
-import { ExecutionError, LockLostError } from "./errors.ts";
+import { Attempts } from "./execution-stats.ts";
 import type { Lease } from "./lease.ts";
-import { pauseBetween } from "./settings/backoff.ts";
-import { attemptsAllowed, type Settings } from "./settings/settings.ts";
-import { Cancellation } from "./time/cancellation.ts";
-import { sleep } from "./time/sleep.ts";
+import { verdictOf } from "./tally.ts";
 
 /** An attempt that no quorum answered is made again after this part of what is left, or sooner. */
 export const retryFraction: number = 1 / 4;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { LeaseClock } from "../time/lease-clock.ts";
+import { settle, type VirtualSetting, virtualSetting } from "../virtual-time.test.ts";
 import type { Answer, Claim } from "./node.ts";
 import { Round } from "./round.ts";
-import { LeaseClock } from "./time/lease-clock.ts";
-import { settle, type VirtualSetting, virtualSetting } from "./virtual-time.test.ts";
 
 const claim: Claim = { resources: ["r"], token: "t", ttl: 1000, abandoned: false };
 

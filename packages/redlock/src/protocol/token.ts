@@ -1,4 +1,4 @@
-import type { Runtime } from "./time/runtime.ts";
+import type { Runtime } from "../time/runtime.ts";
 
 /** 128 random bits as 32 hexadecimal characters, as redlock 5 writes them (PROTOCOL 2.1). */
 export function newToken(runtime: Runtime): string {

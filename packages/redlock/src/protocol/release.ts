@@ -1,8 +1,8 @@
-import { type AnyRound, Attempts, type ExecutionStats, type Votes } from "./attempts.ts";
+import { nodeTimeoutFor, type Settings } from "../settings/settings.ts";
+import { type AnyRound, Attempts, type ExecutionStats, type Votes } from "./execution-stats.ts";
 import type { Lease } from "./lease.ts";
 import type { LockNode, ReleaseAnswer } from "./node.ts";
 import { quorumOf, spareOf } from "./quorum.ts";
-import { nodeTimeoutFor, type Settings } from "./settings/settings.ts";
 
 export interface ReleaseResult {
   /**

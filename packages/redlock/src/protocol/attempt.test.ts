@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { ExecutionError, ResourceLockedError } from "./errors.ts";
-import { refusal, settle, type VirtualNode, virtualSetting } from "./virtual-time.test.ts";
+import { ExecutionError, ResourceLockedError } from "../errors.ts";
+import { refusal, settle, type VirtualNode, virtualSetting } from "../virtual-time.test.ts";
 
 // PROTOCOL 2, line by line, seen from outside: what an acquire sends, when it settles, and what it is worth.
 

@@ -1,14 +1,14 @@
-import type { Attempts } from "./attempts.ts";
-import { type Ballot, isRefused, verdictOf } from "./ballot.ts";
+import { ttlWithin } from "../settings/hold-limit.ts";
+import { nodeTimeoutFor, type Settings } from "../settings/settings.ts";
+import type { Cancellation } from "../time/cancellation.ts";
+import { nodeDeadline } from "../time/validity.ts";
 import { RoundClaim } from "./claim.ts";
-import { inQuarantine } from "./fault.ts";
+import type { Attempts } from "./execution-stats.ts";
+import { inQuarantine } from "./faults.ts";
 import type { Lease } from "./lease.ts";
 import type { Answer } from "./node.ts";
 import { Round } from "./round.ts";
-import { ttlWithin } from "./settings/hold-limit.ts";
-import { nodeTimeoutFor, type Settings } from "./settings/settings.ts";
-import type { Cancellation } from "./time/cancellation.ts";
-import { nodeDeadline } from "./time/validity.ts";
+import { type Ballot, isRefused, verdictOf } from "./tally.ts";
 
 export interface Question {
   /**

@@ -1,9 +1,9 @@
-import type { NodeError } from "./errors.ts";
+import type { NodeError } from "../errors.ts";
+import type { LeaseClock } from "../time/lease-clock.ts";
+import type { Runtime, Timer } from "../time/runtime.ts";
 import type { Fault, LockNode, ReleaseAnswer } from "./node.ts";
 import type { Placement } from "./placement.ts";
 import { Round } from "./round.ts";
-import type { LeaseClock } from "./time/lease-clock.ts";
-import type { Runtime, Timer } from "./time/runtime.ts";
 
 /** Keys that are to go: those of a failed attempt, or of a lock that is released. */
 export interface Leftover {

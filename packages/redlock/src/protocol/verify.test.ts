@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { ExecutionError, InvalidArgumentError, LockLostError } from "./errors.ts";
-import type { Lock } from "./lock.ts";
-import { VirtualClient, type VirtualSetting, virtualSetting } from "./virtual-time.test.ts";
+import { ExecutionError, InvalidArgumentError, LockLostError } from "../errors.ts";
+import type { Lock } from "../lock.ts";
+import { VirtualClient, type VirtualSetting, virtualSetting } from "../virtual-time.test.ts";
 
 const worthOf1000 = 999 * 0.99 - 1;
 

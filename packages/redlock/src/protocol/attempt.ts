@@ -1,14 +1,14 @@
-import type { Attempts } from "./attempts.ts";
-import { contentionIn, verdictOf } from "./ballot.ts";
+import { nodeTimeoutFor, type Settings } from "../settings/settings.ts";
+import type { Cancellation } from "../time/cancellation.ts";
+import { holdDeadline, never, nodeDeadline } from "../time/validity.ts";
 import { RoundClaim } from "./claim.ts";
-import type { Coordinator } from "./coordinator.ts";
+import type { Coordinator } from "./context.ts";
+import type { Attempts } from "./execution-stats.ts";
 import { countersIn, fence } from "./fencing.ts";
 import { Lease } from "./lease.ts";
 import type { Answer, Holding, LockNode, SettleVote } from "./node.ts";
 import { Round } from "./round.ts";
-import { nodeTimeoutFor, type Settings } from "./settings/settings.ts";
-import type { Cancellation } from "./time/cancellation.ts";
-import { holdDeadline, never, nodeDeadline } from "./time/validity.ts";
+import { contentionIn, verdictOf } from "./tally.ts";
 import { firstToken, newToken } from "./token.ts";
 
 /** What is wanted: all of the resources, or none, for `ttl` ms. */

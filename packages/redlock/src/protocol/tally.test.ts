@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { contentionIn, isRefused, verdictOf } from "./ballot.ts";
-import { NodeError } from "./errors.ts";
+import { NodeError } from "../errors.ts";
+import { refusal } from "../virtual-time.test.ts";
 import type { Answer } from "./node.ts";
 import { quorumOf, spareOf } from "./quorum.ts";
-import { refusal } from "./virtual-time.test.ts";
+import { contentionIn, isRefused, verdictOf } from "./tally.ts";
 
 const yes: Answer = { vote: "yes", remaining: 1000 };
 const fault: Answer = { vote: "none", error: new NodeError("m", "UNREACHABLE", "down"), sent: false };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { ExecutionError, LockLostError } from "./errors.ts";
-import type { Lock } from "./lock.ts";
-import { resumedHere, settle, type VirtualSetting, virtualSetting } from "./virtual-time.test.ts";
+import { ExecutionError, LockLostError } from "../errors.ts";
+import type { Lock } from "../lock.ts";
+import { resumedHere, settle, type VirtualSetting, virtualSetting } from "../virtual-time.test.ts";
 
 // PROTOCOL 4.
 

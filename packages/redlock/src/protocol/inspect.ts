@@ -1,5 +1,5 @@
-import type { Coordinator } from "./coordinator.ts";
-import type { NodeError } from "./errors.ts";
+import type { NodeError } from "../errors.ts";
+import type { Coordinator } from "./context.ts";
 import type { Fault, Holding } from "./node.ts";
 import { Round } from "./round.ts";
 

@@ -1,15 +1,15 @@
-import type { CleanUps } from "./clean-ups.ts";
-import type { DistinctMasters } from "./distinct-masters.ts";
-import type { NodeError } from "./errors.ts";
+import type { DistinctMasters } from "../distinct-masters.ts";
+import type { NodeError } from "../errors.ts";
+import type { Admission } from "../load/admission.ts";
+import type { Lock } from "../lock.ts";
+import type { LeaseClock } from "../time/lease-clock.ts";
+import type { Runtime } from "../time/runtime.ts";
+import type { Schedule } from "../time/timers.ts";
 import type { Proposals } from "./fencing.ts";
 import type { Lease } from "./lease.ts";
-import type { Admission } from "./load/admission.ts";
-import type { Lock } from "./lock.ts";
 import type { LockNode } from "./node.ts";
 import type { Placements } from "./placement.ts";
-import type { LeaseClock } from "./time/lease-clock.ts";
-import type { Runtime } from "./time/runtime.ts";
-import type { Schedule } from "./time/timers.ts";
+import type { CleanUps } from "./rollback.ts";
 
 /** What every step of the protocol works with: the masters, the time, and what this client holds or owes. */
 export interface Coordinator {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { InvalidArgumentError } from "./errors.ts";
-import { virtualSetting } from "./virtual-time.test.ts";
+import { InvalidArgumentError } from "../errors.ts";
+import { virtualSetting } from "../virtual-time.test.ts";
 
 describe("inspect", () => {
   test("tells for each master who holds the resource and for how long", async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { CleanUps, type Leftover } from "./clean-ups.ts";
+import { LeaseClock } from "../time/lease-clock.ts";
+import { settle, virtualSetting } from "../virtual-time.test.ts";
 import { Placement } from "./placement.ts";
-import { LeaseClock } from "./time/lease-clock.ts";
-import { settle, virtualSetting } from "./virtual-time.test.ts";
+import { CleanUps, type Leftover } from "./rollback.ts";
 
 const leftover: Leftover = { placement: new Placement([]), resources: ["r"], tokens: ["t"], ttl: 1000 };
 

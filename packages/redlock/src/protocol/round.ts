@@ -1,10 +1,10 @@
-import { fault } from "./fault.ts";
+import { outside } from "../time/async-context.ts";
+import type { Cancellation } from "../time/cancellation.ts";
+import type { LeaseClock } from "../time/lease-clock.ts";
+import { longestTimer, type Runtime, type Timer } from "../time/runtime.ts";
+import { fault } from "./faults.ts";
 import type { Fault, LockNode, Timed } from "./node.ts";
 import { RoundClocks } from "./round-clocks.ts";
-import { outside } from "./time/async-context.ts";
-import type { Cancellation } from "./time/cancellation.ts";
-import type { LeaseClock } from "./time/lease-clock.ts";
-import { longestTimer, type Runtime, type Timer } from "./time/runtime.ts";
 
 export interface RoundPlan<Reply extends object> {
   readonly nodes: readonly LockNode[];

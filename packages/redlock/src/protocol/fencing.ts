@@ -1,12 +1,12 @@
-import type { Ballot } from "./ballot.ts";
+import { nodeTimeoutFor, type Settings } from "../settings/settings.ts";
+import type { Cancellation } from "../time/cancellation.ts";
+import { never, nodeDeadline } from "../time/validity.ts";
 import { RoundClaim } from "./claim.ts";
-import type { Coordinator } from "./coordinator.ts";
+import type { Coordinator } from "./context.ts";
 import type { Answer } from "./node.ts";
 import { decide, type Verdict } from "./quorum.ts";
 import { Round } from "./round.ts";
-import { nodeTimeoutFor, type Settings } from "./settings/settings.ts";
-import type { Cancellation } from "./time/cancellation.ts";
-import { never, nodeDeadline } from "./time/validity.ts";
+import type { Ballot } from "./tally.ts";
 
 // Fencing tokens over independent masters (PROTOCOL 8, 14.9). The largest of counters that each master counts up by
 // itself is not monotone: two holds may come to the same number. So a hold *proposes* its token with its votes, and a
