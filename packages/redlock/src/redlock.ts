@@ -1,5 +1,4 @@
 import { type ClockEvent, ClockWatch, type ClockWatchOptions } from "./clock-watch.ts";
-import { contend } from "./contend.ts";
 import { detach } from "./detach.ts";
 import { DistinctMasters } from "./distinct-masters.ts";
 import {
@@ -54,7 +53,8 @@ import { systemRuntime } from "./time/system.ts";
 import { Schedule } from "./time/timers.ts";
 import { never } from "./time/validity.ts";
 import { hold, type Routine } from "./using.ts";
-import { WaitingRoom } from "./waiting-room.ts";
+import { contend } from "./waiting/acquire.ts";
+import { WaitingRoom } from "./waiting/waiting-room.ts";
 
 /** An ioredis `Redis` or `Cluster`, or a {@link LockNode} of your own. */
 export type Client = IoredisClient | LockNode;

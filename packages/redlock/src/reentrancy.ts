@@ -1,4 +1,3 @@
-import type { Contest } from "./contend.ts";
 import {
   ExecutionError,
   InvalidArgumentError,
@@ -21,6 +20,7 @@ import { longestTimer, type Runtime } from "./time/runtime.ts";
 import { sleep } from "./time/sleep.ts";
 import type { Turn } from "./turns.ts";
 import type { Routine } from "./using.ts";
+import type { Contest } from "./waiting/acquire.ts";
 
 // Reentrancy (PROTOCOL 10) is counted here, in the client: masters that counted on their own would come to different
 // counts as soon as one of them missed a command.

@@ -2,7 +2,6 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Connection } from "./connection.ts";
 import type { NodeError } from "./errors.ts";
-import { pushIn } from "./hand-overs.ts";
 import type { Claim, Guard, Push } from "./protocol/node.ts";
 import { ScriptedNode } from "./scripted-node.ts";
 import {
@@ -15,6 +14,7 @@ import {
   releaseScript,
 } from "./scripts.ts";
 import { ask, Gate, settle } from "./virtual-time.test.ts";
+import { pushIn } from "./waiting/grant-listener.ts";
 
 const guard: Guard = { terms: "60000,4711,0,1,1700000000000,0,0", refused: () => {} };
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { Patience } from "../patience.ts";
 import { defaultSettings, type Settings } from "../settings/settings.ts";
 import { Cancellation } from "../time/cancellation.ts";
 import { LeaseClock } from "../time/lease-clock.ts";
 import { settle, virtualSetting } from "../virtual-time.test.ts";
+import { Patience } from "../waiting/retry-budget.ts";
 import { Admission, type Extension } from "./admission.ts";
 
 function setting(acquireConcurrency = 1000) {

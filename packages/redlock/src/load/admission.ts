@@ -1,8 +1,8 @@
-import type { Patience } from "../patience.ts";
 import { Fifo } from "../time/fifo.ts";
 import type { LeaseClock } from "../time/lease-clock.ts";
 import type { Runtime } from "../time/runtime.ts";
 import type { Schedule } from "../time/timers.ts";
+import type { Patience } from "../waiting/retry-budget.ts";
 import { Paced } from "./paced.ts";
 
 // How many locks may be asked for at once, and whether any may be (PROTOCOL 14.16): a lease that is held goes before one

@@ -29,7 +29,7 @@ const queueMutants: readonly Mutant[] = [
     name: "a hold that is passed on as it is counts from then on",
     edits: [
       {
-        file: "pass-on.ts",
+        file: "waiting/local-hand-off.ts",
         line: "ttl, deadlines });",
         instead: "ttl, deadlines: nodes.map(() => coordinator.clock.now() + ttl) });",
       },
@@ -39,7 +39,7 @@ const queueMutants: readonly Mutant[] = [
     name: "a waiter uses one token in all its rounds",
     edits: [
       {
-        file: "waiter.ts",
+        file: "waiting/queue-entry.ts",
         line: "this.#count += 1;",
         instead: "this.#count = 1;",
       },
@@ -48,14 +48,18 @@ const queueMutants: readonly Mutant[] = [
   {
     name: "a hand-over counts in whichever round it is heard",
     edits: [
-      { file: "waiter.ts", line: "if (token !== claim?.token) return;", instead: "if (!claim) return;" },
+      {
+        file: "waiting/queue-entry.ts",
+        line: "if (token !== claim?.token) return;",
+        instead: "if (!claim) return;",
+      },
     ],
   },
   {
     name: "a vote that was given up counts again",
     edits: [
       {
-        file: "waiter.ts",
+        file: "waiting/queue-entry.ts",
         line: "this.#deadlines = this.#coordinator.nodes.map(() => never);",
         instead:
           "if (this.#deadlines.length === 0) this.#deadlines = this.#coordinator.nodes.map(() => never);",
@@ -103,7 +107,7 @@ const queueMutants: readonly Mutant[] = [
     name: "the deadline of a hand-over counts from when it is heard",
     edits: [
       {
-        file: "waiter.ts",
+        file: "waiting/queue-entry.ts",
         line: "const deadline = nodeDeadline(this.#sentAt, ttl, settings.driftFactor);",
         instead: "const deadline = nodeDeadline(clock.now(), ttl, settings.driftFactor);",
       },
@@ -111,7 +115,9 @@ const queueMutants: readonly Mutant[] = [
   },
   {
     name: "a waiter that few masters answer stays in the queues",
-    edits: [{ file: "waiter.ts", line: "faults > spareOf(nodes.length)", instead: "faults < 0" }],
+    edits: [
+      { file: "waiting/queue-entry.ts", line: "faults > spareOf(nodes.length)", instead: "faults < 0" },
+    ],
   },
   {
     name: "who is granted what it waited for stays in the queue",
@@ -169,7 +175,7 @@ const holdMutants: readonly Mutant[] = [
   },
   {
     name: "a giver takes back what it is handed under the token that it gave away",
-    edits: [{ file: "waiting-line.ts", line: "if (lease.isDetached)", instead: "if (false)" }],
+    edits: [{ file: "waiting/local-queue.ts", line: "if (lease.isDetached)", instead: "if (false)" }],
   },
   {
     name: "a lease is renewed by setting its key anew",

@@ -1,11 +1,11 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, test } from "vitest";
-import { contend } from "./contend.ts";
-import { AbortError, ExecutionError, InvalidArgumentError, ResourceLockedError } from "./errors.ts";
-import { Admission } from "./load/admission.ts";
-import { Redlock } from "./redlock.ts";
-import { Cancellation } from "./time/cancellation.ts";
-import { refusal, settle, VirtualClient, type VirtualSetting, virtualSetting } from "./virtual-time.test.ts";
+import { AbortError, ExecutionError, InvalidArgumentError, ResourceLockedError } from "../errors.ts";
+import { Admission } from "../load/admission.ts";
+import { Redlock } from "../redlock.ts";
+import { Cancellation } from "../time/cancellation.ts";
+import { refusal, settle, VirtualClient, type VirtualSetting, virtualSetting } from "../virtual-time.test.ts";
+import { contend } from "./acquire.ts";
 import type { WaitingRoom } from "./waiting-room.ts";
 
 const still = { retryJitter: 0 };

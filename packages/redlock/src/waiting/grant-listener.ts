@@ -1,9 +1,9 @@
-import type { Coordinator } from "./protocol/context.ts";
-import type { Push, Timed } from "./protocol/node.ts";
-import type { Placement } from "./protocol/placement.ts";
-import { newToken, waiterOf } from "./protocol/token.ts";
-import { Cancellation } from "./time/cancellation.ts";
-import { sleep } from "./time/sleep.ts";
+import type { Coordinator } from "../protocol/context.ts";
+import type { Push, Timed } from "../protocol/node.ts";
+import type { Placement } from "../protocol/placement.ts";
+import { newToken, waiterOf } from "../protocol/token.ts";
+import { Cancellation } from "../time/cancellation.ts";
+import { sleep } from "../time/sleep.ts";
 
 /** Somebody who waits, and is told when a master hands a key over. */
 export interface Listener {

@@ -1,13 +1,13 @@
-import type { HandOvers, Ticket } from "./hand-overs.ts";
-import { type Caller, exchange, takeOver } from "./pass-on.ts";
-import type { Coordinator } from "./protocol/context.ts";
-import type { Lease } from "./protocol/lease.ts";
-import { type ReleaseResult, release } from "./protocol/release.ts";
-import type { Contention } from "./protocol/tally.ts";
-import { waiterOf } from "./protocol/token.ts";
-import type { Settings } from "./settings/settings.ts";
-import type { Cancellation } from "./time/cancellation.ts";
-import { type OnOver, Waiter } from "./waiter.ts";
+import type { Coordinator } from "../protocol/context.ts";
+import type { Lease } from "../protocol/lease.ts";
+import { type ReleaseResult, release } from "../protocol/release.ts";
+import type { Contention } from "../protocol/tally.ts";
+import { waiterOf } from "../protocol/token.ts";
+import type { Settings } from "../settings/settings.ts";
+import type { Cancellation } from "../time/cancellation.ts";
+import type { HandOvers, Ticket } from "./grant-listener.ts";
+import { type Caller, exchange, takeOver } from "./local-hand-off.ts";
+import { type OnOver, Waiter } from "./queue-entry.ts";
 
 /** What came of waiting. Without a lease: what the masters said last, if anything, or the error of the user's backoff. */
 export interface Turn {

@@ -1,18 +1,18 @@
-import { ExecutionError, type RedlockError, ResourceLockedError } from "./errors.ts";
+import { ExecutionError, type RedlockError, ResourceLockedError } from "../errors.ts";
+import { type Attempt, attempt, type Wish } from "../protocol/attempt.ts";
+import type { Coordinator } from "../protocol/context.ts";
+import { Attempts } from "../protocol/execution-stats.ts";
+import type { Lease } from "../protocol/lease.ts";
+import { release } from "../protocol/release.ts";
+import { type Contention, contentionIn, ownersIn } from "../protocol/tally.ts";
+import { userName } from "../resource-names.ts";
+import { hintFor } from "../settings/settings.ts";
+import type { Cancellation } from "../time/cancellation.ts";
+import { randomFraction } from "../time/runtime.ts";
+import { sleep } from "../time/sleep.ts";
+import type { Turn } from "./local-queue.ts";
 import { ownerAmong } from "./own-locks.ts";
-import { Patience } from "./patience.ts";
-import { type Attempt, attempt, type Wish } from "./protocol/attempt.ts";
-import type { Coordinator } from "./protocol/context.ts";
-import { Attempts } from "./protocol/execution-stats.ts";
-import type { Lease } from "./protocol/lease.ts";
-import { release } from "./protocol/release.ts";
-import { type Contention, contentionIn, ownersIn } from "./protocol/tally.ts";
-import { userName } from "./resource-names.ts";
-import { hintFor } from "./settings/settings.ts";
-import type { Cancellation } from "./time/cancellation.ts";
-import { randomFraction } from "./time/runtime.ts";
-import { sleep } from "./time/sleep.ts";
-import type { Turn } from "./waiting-line.ts";
+import { Patience } from "./retry-budget.ts";
 import type { WaitingRoom } from "./waiting-room.ts";
 
 /** What came of contending: the lease, or why there is none. */

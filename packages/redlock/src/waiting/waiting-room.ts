@@ -1,10 +1,10 @@
-import { HandOvers } from "./hand-overs.ts";
-import type { Wish } from "./protocol/attempt.ts";
-import type { Coordinator } from "./protocol/context.ts";
-import type { Attempts } from "./protocol/execution-stats.ts";
-import { nodeTimeoutFor } from "./settings/settings.ts";
-import type { Cancellation } from "./time/cancellation.ts";
-import { type LineEvents, type Turn, WaitingLine } from "./waiting-line.ts";
+import type { Wish } from "../protocol/attempt.ts";
+import type { Coordinator } from "../protocol/context.ts";
+import type { Attempts } from "../protocol/execution-stats.ts";
+import { nodeTimeoutFor } from "../settings/settings.ts";
+import type { Cancellation } from "../time/cancellation.ts";
+import { HandOvers } from "./grant-listener.ts";
+import { type LineEvents, type Turn, WaitingLine } from "./local-queue.ts";
 
 /** So long after somebody was refused a resource counts as contended, ms: who wants it goes to the queue at once. */
 const contendedFor = 1000;

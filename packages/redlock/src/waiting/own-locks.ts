@@ -1,5 +1,5 @@
-import type { Coordinator } from "./protocol/context.ts";
-import { isReadClaim, userName } from "./resource-names.ts";
+import type { Coordinator } from "../protocol/context.ts";
+import { isReadClaim, userName } from "../resource-names.ts";
 
 /**
  * The owner that a ResourceLockedError names, where a lock of this same Redlock was in the way; `undefined` where none

@@ -1,10 +1,10 @@
-import type { Lateness } from "./load/admission.ts";
-import type { Attempt } from "./protocol/attempt.ts";
-import { contentionIn } from "./protocol/tally.ts";
-import { pauseBetween, pauseUntilGone } from "./settings/backoff.ts";
-import type { Settings } from "./settings/settings.ts";
-import { Cancellation } from "./time/cancellation.ts";
-import { longestTimer, type Runtime, type Timer } from "./time/runtime.ts";
+import type { Lateness } from "../load/admission.ts";
+import type { Attempt } from "../protocol/attempt.ts";
+import { contentionIn } from "../protocol/tally.ts";
+import { pauseBetween, pauseUntilGone } from "../settings/backoff.ts";
+import type { Settings } from "../settings/settings.ts";
+import { Cancellation } from "../time/cancellation.ts";
+import { longestTimer, type Runtime, type Timer } from "../time/runtime.ts";
 
 /** A pause cut short counts for at least this part of a retry, or short locks would be asked for without end. */
 const leastRetry = 0.1;
