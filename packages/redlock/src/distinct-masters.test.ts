@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { DistinctMasters } from "./distinct-masters.ts";
 import type { NodeError } from "./errors.ts";
-import { Lock } from "./lock.ts";
+import { Lock } from "./holding/lock.ts";
 import type { Lease } from "./protocol/lease.ts";
 import type { Fault, LockNode } from "./protocol/node.ts";
 import { virtualSetting } from "./virtual-time.test.ts";

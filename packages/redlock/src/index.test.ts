@@ -1,6 +1,7 @@
 import type { Cluster, Redis } from "ioredis";
 import type { Cluster as Cluster5, Redis as Redis5 } from "ioredis-5";
 import { describe, expect, expectTypeOf, test } from "vitest";
+import type { Lock } from "./holding/lock.ts";
 import * as entry from "./index.ts";
 import {
   type AcquireOptions,
@@ -19,7 +20,6 @@ import {
   type ReleaseResult,
   type Runtime,
 } from "./index.ts";
-import type { Lock } from "./lock.ts";
 
 // Most of this is checked by the compiler (`tsc -b`); the functions that are not called stand for users' code.
 

@@ -14,8 +14,9 @@ export {
   type RedlockErrorCode,
   ResourceLockedError,
 } from "./errors.ts";
+export { type DetachedLock, Lock } from "./holding/lock.ts";
+export type { RedlockAbortSignal, Routine } from "./holding/using.ts";
 export type { IoredisClient } from "./ioredis.ts";
-export { type DetachedLock, Lock } from "./lock.ts";
 export type { ExecutionStats } from "./protocol/execution-stats.ts";
 export type { Inspection } from "./protocol/inspect.ts";
 export type { LockState } from "./protocol/lease.ts";
@@ -65,4 +66,3 @@ export {
 export type { Settings } from "./settings/settings.ts";
 export type { Runtime, Timer } from "./time/runtime.ts";
 export { systemRuntime } from "./time/system.ts";
-export type { RedlockAbortSignal, Routine } from "./using.ts";

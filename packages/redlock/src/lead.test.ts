@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ExecutionError, InvalidArgumentError, LockLostError } from "./errors.ts";
+import type { Lock } from "./holding/lock.ts";
 import { type LeadOptions, lead } from "./lead.ts";
-import type { Lock } from "./lock.ts";
 import { Gate, VirtualClient, type VirtualSetting, virtualSetting } from "./virtual-time.test.ts";
 
 const untilAborted = (signal: AbortSignal): Promise<void> =>

@@ -1,5 +1,4 @@
 import { type ClockEvent, ClockWatch, type ClockWatchOptions } from "./clock-watch.ts";
-import { detach } from "./detach.ts";
 import { DistinctMasters } from "./distinct-masters.ts";
 import {
   AbortError,
@@ -10,9 +9,13 @@ import {
   type RedlockError,
 } from "./errors.ts";
 import { Events } from "./events.ts";
+import { detach } from "./holding/detach.ts";
+import { type DetachedLock, Lock, type LockOwner } from "./holding/lock.ts";
+import { type Entered, enter, outerFor, type Reentrancy, reentrancyOf } from "./holding/reentrancy.ts";
+import { ReentrantLock } from "./holding/reentrant-lock.ts";
+import { hold, type Routine } from "./holding/using.ts";
 import { connectionOf, type IoredisClient } from "./ioredis.ts";
 import { Admission } from "./load/admission.ts";
-import { type DetachedLock, Lock, type LockOwner } from "./lock.ts";
 import type { Wish } from "./protocol/attempt.ts";
 import type { Coordinator } from "./protocol/context.ts";
 import { Attempts } from "./protocol/execution-stats.ts";
@@ -27,8 +30,6 @@ import { type ReleaseResult, release } from "./protocol/release.ts";
 import { CleanUps } from "./protocol/rollback.ts";
 import { lateTimer } from "./protocol/round.ts";
 import { verify } from "./protocol/verify.ts";
-import { type Entered, enter, outerFor, type Reentrancy, reentrancyOf } from "./reentrancy.ts";
-import { ReentrantLock } from "./reentrant-lock.ts";
 import { RestartGuard, type RestartGuardOptions } from "./restart-guard.ts";
 import { ScriptedNode } from "./scripted-node.ts";
 import { checkConstructorOptions, checkOptions, type Place, routineAmong } from "./settings/options.ts";
@@ -52,7 +53,6 @@ import { sleep } from "./time/sleep.ts";
 import { systemRuntime } from "./time/system.ts";
 import { Schedule } from "./time/timers.ts";
 import { never } from "./time/validity.ts";
-import { hold, type Routine } from "./using.ts";
 import { contend } from "./waiting/acquire.ts";
 import { WaitingRoom } from "./waiting/waiting-room.ts";
 

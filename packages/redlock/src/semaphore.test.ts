@@ -6,7 +6,7 @@ import {
   InvalidArgumentError,
   ResourceLockedError,
 } from "./errors.ts";
-import { Lock } from "./lock.ts";
+import { Lock } from "./holding/lock.ts";
 import { Semaphore } from "./semaphore.ts";
 import { VirtualClient, virtualSetting } from "./virtual-time.test.ts";
 

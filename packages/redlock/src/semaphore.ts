@@ -5,7 +5,8 @@ import {
   type RedlockError,
   ResourceLockedError,
 } from "./errors.ts";
-import { Lock } from "./lock.ts";
+import { Lock } from "./holding/lock.ts";
+import { hold, type Routine } from "./holding/using.ts";
 import { type AcquireOptions, type Inside, Redlock } from "./redlock.ts";
 import { routineAmong } from "./settings/options.ts";
 import { shown } from "./settings/ranges.ts";
@@ -13,7 +14,6 @@ import { checkName } from "./settings/resources.ts";
 import { checkHolding, checkTtl, nodeTimeoutFor, type Settings } from "./settings/settings.ts";
 import { SlotRace } from "./slot-race.ts";
 import { Slots } from "./slots.ts";
-import { hold, type Routine } from "./using.ts";
 
 export interface SemaphoreOptions extends Omit<AcquireOptions, "within"> {
   /** How many permits: all of them, or none. Default 1. */

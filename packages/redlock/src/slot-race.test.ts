@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Lock } from "./lock.ts";
+import type { Lock } from "./holding/lock.ts";
 import { Redlock } from "./redlock.ts";
 import { SlotRace } from "./slot-race.ts";
 import { virtualSetting } from "./virtual-time.test.ts";

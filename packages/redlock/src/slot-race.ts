@@ -1,6 +1,6 @@
 import { type RedlockError, ResourceLockedError } from "./errors.ts";
-import { Lock } from "./lock.ts";
-import { Renewal } from "./renewal.ts";
+import { Lock } from "./holding/lock.ts";
+import { Renewal } from "./holding/renewal.ts";
 import type { Settings } from "./settings/settings.ts";
 import { abortWith, onAbort } from "./time/abort.ts";
 

@@ -1,7 +1,7 @@
 import { createClock } from "@sinonjs/fake-timers";
 import { describe, expect, test } from "vitest";
 import { NodeError } from "./errors.ts";
-import type { Lock } from "./lock.ts";
+import type { Lock } from "./holding/lock.ts";
 import type {
   Answer,
   Claim,

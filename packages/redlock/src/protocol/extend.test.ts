@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ExecutionError, LockLostError } from "../errors.ts";
-import type { Lock } from "../lock.ts";
+import type { Lock } from "../holding/lock.ts";
 import { resumedHere, settle, type VirtualSetting, virtualSetting } from "../virtual-time.test.ts";
 
 // PROTOCOL 4.

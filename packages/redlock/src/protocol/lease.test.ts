@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { LockLostError } from "../errors.ts";
-import type { Lock } from "../lock.ts";
+import type { Lock } from "../holding/lock.ts";
 import { resumedHere, type VirtualSetting, virtualSetting } from "../virtual-time.test.ts";
 
 // PROTOCOL 3: what is known of a hold at each moment, and when its holder is told.

@@ -1,5 +1,5 @@
 import { LockLostError } from "../errors.ts";
-import type { Lock } from "../lock.ts";
+import type { Lock } from "../holding/lock.ts";
 import type { HoldLimit } from "../settings/hold-limit.ts";
 import { hintFor, type Settings } from "../settings/settings.ts";
 import { abortWith, lookingController } from "../time/abort.ts";

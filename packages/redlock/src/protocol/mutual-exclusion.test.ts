@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { AbortError } from "../errors.ts";
-import type { Lock } from "../lock.ts";
+import type { Lock } from "../holding/lock.ts";
 import { VirtualClient, type VirtualMachine, VirtualMaster, VirtualTime } from "../virtual-time.test.ts";
 
 // The promise itself, against whatever can happen at once: several clients on machines and masters that stall,

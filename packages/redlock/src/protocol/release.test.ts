@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Lock } from "../lock.ts";
+import type { Lock } from "../holding/lock.ts";
 import { type VirtualSetting, virtualSetting } from "../virtual-time.test.ts";
 
 // PROTOCOL 5.

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ExecutionError, InvalidArgumentError, LockLostError } from "../errors.ts";
-import type { Lock } from "../lock.ts";
+import type { Lock } from "../holding/lock.ts";
 import { VirtualClient, type VirtualSetting, virtualSetting } from "../virtual-time.test.ts";
 
 const worthOf1000 = 999 * 0.99 - 1;

@@ -1,11 +1,11 @@
-import { InvalidArgumentError, LockLostError, listed } from "./errors.ts";
+import { InvalidArgumentError, LockLostError, listed } from "../errors.ts";
+import type { Attempts } from "../protocol/execution-stats.ts";
+import { type Lease, type LockState, timeRanOut } from "../protocol/lease.ts";
+import type { ReleaseResult } from "../protocol/release.ts";
+import type { HoldLimit } from "../settings/hold-limit.ts";
+import { abortWith, lookingController } from "../time/abort.ts";
+import type { Appointment, Punctual } from "../time/timers.ts";
 import { Lock, type LockOwner } from "./lock.ts";
-import type { Attempts } from "./protocol/execution-stats.ts";
-import { type Lease, type LockState, timeRanOut } from "./protocol/lease.ts";
-import type { ReleaseResult } from "./protocol/release.ts";
-import type { HoldLimit } from "./settings/hold-limit.ts";
-import { abortWith, lookingController } from "./time/abort.ts";
-import type { Appointment, Punctual } from "./time/timers.ts";
 import { type Turn, Turns } from "./turns.ts";
 
 /** How an inner handle came to be. */

@@ -1,9 +1,9 @@
-import { InvalidArgumentError, type LockLostError } from "./errors.ts";
-import type { Attempts, ExecutionStats } from "./protocol/execution-stats.ts";
-import type { Lease, LockState } from "./protocol/lease.ts";
-import type { ReleaseResult } from "./protocol/release.ts";
-import type { HoldLimit } from "./settings/hold-limit.ts";
-import type { Settings } from "./settings/settings.ts";
+import { InvalidArgumentError, type LockLostError } from "../errors.ts";
+import type { Attempts, ExecutionStats } from "../protocol/execution-stats.ts";
+import type { Lease, LockState } from "../protocol/lease.ts";
+import type { ReleaseResult } from "../protocol/release.ts";
+import type { HoldLimit } from "../settings/hold-limit.ts";
+import type { Settings } from "../settings/settings.ts";
 
 /** What a lock asks of the Redlock that granted it. */
 export interface LockOwner {

@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { InvalidArgumentError, LockLostError } from "./errors.ts";
+import { InvalidArgumentError, LockLostError } from "../errors.ts";
+import { type AcquireOptions, Redlock, type RedlockOptions } from "../redlock.ts";
+import { longestTimer } from "../time/runtime.ts";
+import { Gate, type VirtualSetting, virtualSetting } from "../virtual-time.test.ts";
 import type { Lock } from "./lock.ts";
-import { type AcquireOptions, Redlock, type RedlockOptions } from "./redlock.ts";
 import { renewalDelay, together } from "./renewal.ts";
-import { longestTimer } from "./time/runtime.ts";
-import { Gate, type VirtualSetting, virtualSetting } from "./virtual-time.test.ts";
 
 describe("when the next renewal is due", () => {
   const ttl = fc.integer({ min: 4, max: 2 ** 40 });

@@ -1,9 +1,9 @@
+import { RoundClaim } from "../protocol/claim.ts";
+import type { Lease } from "../protocol/lease.ts";
+import type { Answer } from "../protocol/node.ts";
+import { Round } from "../protocol/round.ts";
+import { nodeTimeoutFor, type Settings } from "../settings/settings.ts";
 import type { DetachedLock } from "./lock.ts";
-import { RoundClaim } from "./protocol/claim.ts";
-import type { Lease } from "./protocol/lease.ts";
-import type { Answer } from "./protocol/node.ts";
-import { Round } from "./protocol/round.ts";
-import { nodeTimeoutFor, type Settings } from "./settings/settings.ts";
 
 /**
  * Gives a hold away: PROTOCOL 14.14. The lease has ended before, so nothing that is not sent yet will be.

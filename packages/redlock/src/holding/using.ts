@@ -1,8 +1,8 @@
+import { holdLimit } from "../settings/hold-limit.ts";
+import type { Settings } from "../settings/settings.ts";
+import { abortWith, lookingController, onAbort } from "../time/abort.ts";
 import { Lock } from "./lock.ts";
 import { Renewal } from "./renewal.ts";
-import { holdLimit } from "./settings/hold-limit.ts";
-import type { Settings } from "./settings/settings.ts";
-import { abortWith, lookingController, onAbort } from "./time/abort.ts";
 
 /** What a routine is given: aborts when the lock is lost; the reason is at `error` too, as in redlock 5. */
 export type RedlockAbortSignal = AbortSignal & { readonly error?: Error };

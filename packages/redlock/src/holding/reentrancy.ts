@@ -4,23 +4,23 @@ import {
   LockLostError,
   listed,
   ResourceLockedError,
-} from "./errors.ts";
+} from "../errors.ts";
+import type { Wish } from "../protocol/attempt.ts";
+import type { Coordinator } from "../protocol/context.ts";
+import { Attempts } from "../protocol/execution-stats.ts";
+import { extend } from "../protocol/extend.ts";
+import { release } from "../protocol/release.ts";
+import { ttlWithin } from "../settings/hold-limit.ts";
+import type { Settings } from "../settings/settings.ts";
+import { type AsyncContext, type Frame, frames } from "../time/async-context.ts";
+import { Cancellation } from "../time/cancellation.ts";
+import { longestTimer, type Runtime } from "../time/runtime.ts";
+import { sleep } from "../time/sleep.ts";
+import type { Contest } from "../waiting/acquire.ts";
 import { Lock, type LockOwner } from "./lock.ts";
-import type { Wish } from "./protocol/attempt.ts";
-import type { Coordinator } from "./protocol/context.ts";
-import { Attempts } from "./protocol/execution-stats.ts";
-import { extend } from "./protocol/extend.ts";
-import { release } from "./protocol/release.ts";
 import { ReentrantLock } from "./reentrant-lock.ts";
-import { ttlWithin } from "./settings/hold-limit.ts";
-import type { Settings } from "./settings/settings.ts";
-import { type AsyncContext, type Frame, frames } from "./time/async-context.ts";
-import { Cancellation } from "./time/cancellation.ts";
-import { longestTimer, type Runtime } from "./time/runtime.ts";
-import { sleep } from "./time/sleep.ts";
 import type { Turn } from "./turns.ts";
 import type { Routine } from "./using.ts";
-import type { Contest } from "./waiting/acquire.ts";
 
 // Reentrancy (PROTOCOL 10) is counted here, in the client: masters that counted on their own would come to different
 // counts as soon as one of them missed a command.

@@ -1,11 +1,11 @@
+import { extend, retryFraction } from "../protocol/extend.ts";
+import type { Lease } from "../protocol/lease.ts";
+import { pauseBetween } from "../settings/backoff.ts";
+import { ttlWithin } from "../settings/hold-limit.ts";
+import type { Settings } from "../settings/settings.ts";
+import { longestTimer, randomFraction } from "../time/runtime.ts";
+import type { Appointment, Punctual } from "../time/timers.ts";
 import { Lock } from "./lock.ts";
-import { extend, retryFraction } from "./protocol/extend.ts";
-import type { Lease } from "./protocol/lease.ts";
-import { pauseBetween } from "./settings/backoff.ts";
-import { ttlWithin } from "./settings/hold-limit.ts";
-import type { Settings } from "./settings/settings.ts";
-import { longestTimer, randomFraction } from "./time/runtime.ts";
-import type { Appointment, Punctual } from "./time/timers.ts";
 
 /** A renewal is due when this part of the ttl has passed: two more can fail before the lock is in danger. */
 const renewalFraction = 1 / 3;

@@ -5,10 +5,10 @@ import {
   InvalidArgumentError,
   LockLostError,
   ResourceLockedError,
-} from "./errors.ts";
+} from "../errors.ts";
+import { Redlock, type RedlockOptions } from "../redlock.ts";
+import { Gate, VirtualClient, type VirtualSetting, virtualSetting } from "../virtual-time.test.ts";
 import type { Lock } from "./lock.ts";
-import { Redlock, type RedlockOptions } from "./redlock.ts";
-import { Gate, VirtualClient, type VirtualSetting, virtualSetting } from "./virtual-time.test.ts";
 
 function setting(options: RedlockOptions = {}): VirtualSetting {
   return virtualSetting(3, { reentrant: true, ...options });

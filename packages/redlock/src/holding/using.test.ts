@@ -1,8 +1,8 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, test } from "vitest";
-import { AbortError, InvalidArgumentError, LockLostError, ResourceLockedError } from "./errors.ts";
+import { AbortError, InvalidArgumentError, LockLostError, ResourceLockedError } from "../errors.ts";
+import { Gate, VirtualClient, virtualSetting } from "../virtual-time.test.ts";
 import { Lock } from "./lock.ts";
-import { Gate, VirtualClient, virtualSetting } from "./virtual-time.test.ts";
 
 describe("using", () => {
   test("runs the routine with the lock held, then releases it", async () => {
