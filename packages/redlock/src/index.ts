@@ -1,6 +1,5 @@
 // For everyone.
 
-export type { ClockEvent, ClockWatchOptions, MasterClock, Reading } from "./clock-watch.ts";
 export type { Connection } from "./connection.ts";
 export {
   AbortError,
@@ -43,7 +42,8 @@ export type {
 export type { ReleaseResult } from "./protocol/release.ts";
 export type { AcquireOptions, Client, CustomScripts, RedlockEvents, RedlockOptions } from "./redlock.ts";
 export { Redlock, Redlock as default } from "./redlock.ts";
-export type { RestartGuardOptions } from "./restart-guard.ts";
+export type { ClockEvent, ClockWatchOptions, MasterClock, Reading } from "./safeguards/clock-watch.ts";
+export type { RestartGuardOptions } from "./safeguards/restart-guard.ts";
 export { ScriptedNode } from "./scripted-node.ts";
 export {
   batchScript,

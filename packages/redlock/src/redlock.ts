@@ -1,5 +1,3 @@
-import { type ClockEvent, ClockWatch, type ClockWatchOptions } from "./clock-watch.ts";
-import { DistinctMasters } from "./distinct-masters.ts";
 import {
   AbortError,
   ClosedError,
@@ -30,7 +28,9 @@ import { type ReleaseResult, release } from "./protocol/release.ts";
 import { CleanUps } from "./protocol/rollback.ts";
 import { lateTimer } from "./protocol/round.ts";
 import { verify } from "./protocol/verify.ts";
-import { RestartGuard, type RestartGuardOptions } from "./restart-guard.ts";
+import { type ClockEvent, ClockWatch, type ClockWatchOptions } from "./safeguards/clock-watch.ts";
+import { DistinctMasters } from "./safeguards/distinct-masters.ts";
+import { RestartGuard, type RestartGuardOptions } from "./safeguards/restart-guard.ts";
 import { ScriptedNode } from "./scripted-node.ts";
 import { checkConstructorOptions, checkOptions, type Place, routineAmong } from "./settings/options.ts";
 import { shown } from "./settings/ranges.ts";

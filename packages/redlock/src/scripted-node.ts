@@ -1,4 +1,3 @@
-import type { MasterClock, Reading } from "./clock-watch.ts";
 import type { Connection } from "./connection.ts";
 import type { NodeError } from "./errors.ts";
 import { Inbox } from "./inbox.ts";
@@ -22,6 +21,7 @@ import type {
   Timed,
 } from "./protocol/node.ts";
 import { WeakListeners } from "./protocol/weak-listeners.ts";
+import type { MasterClock, Reading } from "./safeguards/clock-watch.ts";
 import { type ScriptCall, ScriptCalls } from "./script-calls.ts";
 import { whyReserved } from "./settings/resources.ts";
 import { outside } from "./time/async-context.ts";

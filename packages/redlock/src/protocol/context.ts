@@ -1,7 +1,7 @@
-import type { DistinctMasters } from "../distinct-masters.ts";
 import type { NodeError } from "../errors.ts";
 import type { Lock } from "../holding/lock.ts";
 import type { Admission } from "../load/admission.ts";
+import type { DistinctMasters } from "../safeguards/distinct-masters.ts";
 import type { LeaseClock } from "../time/lease-clock.ts";
 import type { Runtime } from "../time/runtime.ts";
 import type { Schedule } from "../time/timers.ts";

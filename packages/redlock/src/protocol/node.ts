@@ -1,5 +1,5 @@
-import type { MasterClock, Reading } from "../clock-watch.ts";
 import type { NodeError } from "../errors.ts";
+import type { MasterClock, Reading } from "../safeguards/clock-watch.ts";
 
 /** The key of every resource holds the token, and lives at least `remaining` ms from the moment of the answer. */
 export interface Yes {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ClockWatch, type ClockWatchOptions, type MasterClock } from "../clock-watch.ts";
+import { ClockWatch, type ClockWatchOptions, type MasterClock } from "../safeguards/clock-watch.ts";
 import type { Answer, Fault } from "./node.ts";
 import { quorumOf } from "./quorum.ts";
 import { RoundClocks } from "./round-clocks.ts";

@@ -1,4 +1,4 @@
-import type { MasterClock, Reading } from "../clock-watch.ts";
+import type { MasterClock, Reading } from "../safeguards/clock-watch.ts";
 import { fault } from "./faults.ts";
 import type { Fault, Timed } from "./node.ts";
 import { quorumOf } from "./quorum.ts";

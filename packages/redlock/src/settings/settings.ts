@@ -1,5 +1,5 @@
-import type { ClockWatchOptions } from "../clock-watch.ts";
 import { InvalidArgumentError } from "../errors.ts";
+import type { ClockWatchOptions } from "../safeguards/clock-watch.ts";
 import { validityLoss } from "../time/validity.ts";
 import type { Backoff } from "./backoff.ts";
 import type { HoldLimit } from "./hold-limit.ts";

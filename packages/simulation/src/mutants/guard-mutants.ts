@@ -46,7 +46,7 @@ export const guardMutants: readonly Mutant[] = [
     edits: [
       { file: "guard-script.ts", line: 'guarded.state ~= "1" or', instead: 'guarded.state == "0" or' },
       {
-        file: "master-guard.ts",
+        file: "safeguards/master-guard.ts",
         line: 'if (error.reason === "UNSEEDED")',
         instead: 'if (error.message.includes("UNSEEDED"))',
       },
@@ -68,7 +68,7 @@ export const guardMutants: readonly Mutant[] = [
     name: "the fencing counters are brought back to whichever master has the name",
     edits: [
       {
-        file: "restart-guard.ts",
+        file: "safeguards/restart-guard.ts",
         line: "node.seed!(epoch, floor, settle)",
         instead: "nodes.find(({ name }) => name === node.name)!.seed!(epoch, floor, settle)",
       },

@@ -6,7 +6,7 @@ export const sharedServerMutants: readonly Mutant[] = [
     name: "a server votes once for each of its addresses",
     edits: [
       {
-        file: "distinct-masters.ts",
+        file: "safeguards/distinct-masters.ts",
         line: "if (sharing) this.#refuse(index, sharing);",
         instead: "if (false) this.#refuse(index, sharing);",
       },

@@ -8,17 +8,17 @@ const agreement =
 export const watchMutants: readonly Mutant[] = [
   {
     name: "that this machine has slept is taken for a step of every master",
-    edits: [{ file: "clock-watch.ts", line: agreement, instead: "return byMonotonic;" }],
+    edits: [{ file: "safeguards/clock-watch.ts", line: agreement, instead: "return byMonotonic;" }],
   },
   {
     name: "that our own clock was set is taken for a step of every master",
-    edits: [{ file: "clock-watch.ts", line: agreement, instead: "return byWall;" }],
+    edits: [{ file: "safeguards/clock-watch.ts", line: agreement, instead: "return byWall;" }],
   },
   {
     name: "a machine that sleeps while an answer is on its way takes it for as sharp as ever",
     edits: [
       {
-        file: "clock-watch.ts",
+        file: "safeguards/clock-watch.ts",
         line: "uncertainty: passed(sent, heard) / 2 + wallGrain",
         instead: "uncertainty: half + wallGrain",
       },
@@ -28,7 +28,7 @@ export const watchMutants: readonly Mutant[] = [
     name: "the masters' clocks are thought to stand still while this machine sleeps",
     edits: [
       {
-        file: "clock-watch.ts",
+        file: "safeguards/clock-watch.ts",
         line: "* passed(before.sent, after.heard);",
         instead: "* (after.heard.monotonic - before.sent.monotonic);",
       },
@@ -36,7 +36,7 @@ export const watchMutants: readonly Mutant[] = [
   },
   {
     name: "a step is never told",
-    edits: [{ file: "clock-watch.ts", line: "if (step !== 0) {", instead: "if (false) {" }],
+    edits: [{ file: "safeguards/clock-watch.ts", line: "if (step !== 0) {", instead: "if (false) {" }],
   },
   {
     name: "the votes of a master that is left out count",

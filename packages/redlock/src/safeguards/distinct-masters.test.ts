@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
+import type { NodeError } from "../errors.ts";
+import { Lock } from "../holding/lock.ts";
+import type { Lease } from "../protocol/lease.ts";
+import type { Fault, LockNode } from "../protocol/node.ts";
+import { virtualSetting } from "../virtual-time.test.ts";
 import { DistinctMasters } from "./distinct-masters.ts";
-import type { NodeError } from "./errors.ts";
-import { Lock } from "./holding/lock.ts";
-import type { Lease } from "./protocol/lease.ts";
-import type { Fault, LockNode } from "./protocol/node.ts";
-import { virtualSetting } from "./virtual-time.test.ts";
 
 // PROTOCOL 2.8: a server votes once, through whichever master of the list.
 

@@ -1,7 +1,7 @@
-import type { NodeError } from "./errors.ts";
-import type { Fault, Guard, GuardFindings, LockNode } from "./protocol/node.ts";
+import type { NodeError } from "../errors.ts";
+import type { Fault, Guard, GuardFindings, LockNode } from "../protocol/node.ts";
+import { type Runtime, randomFraction } from "../time/runtime.ts";
 import { QuarantineNews } from "./quarantine-news.ts";
-import { type Runtime, randomFraction } from "./time/runtime.ts";
 
 /**
  * What a client may do to a master whose marker is missing, or is not of its present memory:

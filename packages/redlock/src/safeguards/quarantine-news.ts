@@ -1,5 +1,5 @@
-import type { NodeError } from "./errors.ts";
-import type { Runtime } from "./time/runtime.ts";
+import type { NodeError } from "../errors.ts";
+import type { Runtime } from "../time/runtime.ts";
 
 /** Two quarantines that end within this time of each other are taken for one, ms: what a busy network may add. */
 const tolerance = 500;

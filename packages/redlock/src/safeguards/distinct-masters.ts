@@ -1,8 +1,8 @@
-import type { NodeError } from "./errors.ts";
-import { fault } from "./protocol/faults.ts";
-import type { Lease } from "./protocol/lease.ts";
-import type { Fault, LockNode } from "./protocol/node.ts";
-import { onReadyWhileKept } from "./protocol/weak-listeners.ts";
+import type { NodeError } from "../errors.ts";
+import { fault } from "../protocol/faults.ts";
+import type { Lease } from "../protocol/lease.ts";
+import type { Fault, LockNode } from "../protocol/node.ts";
+import { onReadyWhileKept } from "../protocol/weak-listeners.ts";
 
 /** So many servers are remembered: each restart of a master is another one. */
 const mostServers = 1000;

@@ -1,4 +1,4 @@
-import type { Runtime } from "./time/runtime.ts";
+import type { Runtime } from "../time/runtime.ts";
 
 export interface ClockWatchOptions {
   /** A master whose clock is further than this from the median of all is reported, ms. Default 1000. */

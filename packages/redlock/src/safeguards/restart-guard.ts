@@ -1,11 +1,11 @@
-import { ExecutionError, InvalidArgumentError, NodeError } from "./errors.ts";
+import { ExecutionError, InvalidArgumentError, NodeError } from "../errors.ts";
+import type { Coordinator } from "../protocol/context.ts";
+import type { Fault, Guard, GuardFindings, LockNode, ReleaseAnswer } from "../protocol/node.ts";
+import { Round } from "../protocol/round.ts";
+import { onReadyWhileKept } from "../protocol/weak-listeners.ts";
+import { checkMaxTtl } from "../settings/settings.ts";
+import { outside } from "../time/async-context.ts";
 import { type Guarded, isFindings, MasterGuard } from "./master-guard.ts";
-import type { Coordinator } from "./protocol/context.ts";
-import type { Fault, Guard, GuardFindings, LockNode, ReleaseAnswer } from "./protocol/node.ts";
-import { Round } from "./protocol/round.ts";
-import { onReadyWhileKept } from "./protocol/weak-listeners.ts";
-import { checkMaxTtl } from "./settings/settings.ts";
-import { outside } from "./time/async-context.ts";
 
 export interface RestartGuardOptions {
   /**
