@@ -1,7 +1,7 @@
 import { Random } from "@quorlock/simulation";
 import { describe, expect, it } from "vitest";
 // The packages have no names for these: the two have to understand each other.
-import { batchOf, type Operation } from "../../packages/redlock/src/operation.ts";
+import { batchOf, type Operation } from "../../packages/redlock/src/redis/commands.ts";
 import { operationsIn, repliedIn } from "../../packages/simulation/src/master/twins/batch.ts";
 
 function understood(list: string, keys: readonly string[], args: readonly string[]): unknown {

@@ -1,6 +1,5 @@
 // For everyone.
 
-export type { Connection } from "./connection.ts";
 export {
   AbortError,
   ClosedError,
@@ -40,11 +39,12 @@ export type {
   Yes,
 } from "./protocol/node.ts";
 export type { ReleaseResult } from "./protocol/release.ts";
+export type { Connection } from "./redis/connection.ts";
+export { ScriptedNode } from "./redis/redis-node.ts";
 export type { AcquireOptions, Client, CustomScripts, RedlockEvents, RedlockOptions } from "./redlock.ts";
 export { Redlock, Redlock as default } from "./redlock.ts";
 export type { ClockEvent, ClockWatchOptions, MasterClock, Reading } from "./safeguards/clock-watch.ts";
 export type { RestartGuardOptions } from "./safeguards/restart-guard.ts";
-export { ScriptedNode } from "./scripted-node.ts";
 export {
   batchScript,
   claimScript,

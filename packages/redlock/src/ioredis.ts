@@ -1,5 +1,3 @@
-import type { Connection } from "./connection.ts";
-import { hashSlot } from "./hash-slot.ts";
 import {
   ClusterDuplicate,
   Duplicate,
@@ -11,9 +9,11 @@ import {
 } from "./ioredis-duplicate.ts";
 import { IoredisSubscriber, type SubscribingClient } from "./ioredis-subscriber.ts";
 import { WeakListeners } from "./protocol/weak-listeners.ts";
+import type { Connection } from "./redis/connection.ts";
+import { hashSlot } from "./redis/hash-slot.ts";
+import { SilenceWatch } from "./redis/silence-watch.ts";
 import { serverIdsOf } from "./server-ids.ts";
 import { whyReserved } from "./settings/resources.ts";
-import { SilenceWatch } from "./silence-watch.ts";
 import { outside } from "./time/async-context.ts";
 import { systemRuntime } from "./time/system.ts";
 

@@ -1,8 +1,8 @@
 import { InvalidArgumentError } from "./errors.ts";
 import { newToken } from "./protocol/token.ts";
 import { ReadWriteNode, type WaitingWriters } from "./read-write-node.ts";
+import { ScriptedNode } from "./redis/redis-node.ts";
 import { type Inside, Redlock } from "./redlock.ts";
-import { ScriptedNode } from "./scripted-node.ts";
 import type { Settings } from "./settings/settings.ts";
 
 const known = new WeakMap<Redlock, ReadWriteMasters>();

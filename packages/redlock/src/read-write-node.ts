@@ -1,9 +1,9 @@
 import type { Answer, Claim, Holding, LockNode, ReleaseAnswer, Settle, SettleVote } from "./protocol/node.ts";
 import { readWriteScripts } from "./read-write-scripts.ts";
-import { claimedTimeIn, countIn, timeLeftIn } from "./reply-numbers.ts";
+import type { ScriptedNode } from "./redis/redis-node.ts";
+import { claimedTimeIn, countIn, timeLeftIn } from "./redis/reply-numbers.ts";
+import { UnexpectedReply } from "./redis/transaction.ts";
 import { readWritePrefix, userName } from "./resource-names.ts";
-import type { ScriptedNode } from "./scripted-node.ts";
-import { UnexpectedReply } from "./transaction.ts";
 
 /** What is locked for reading or writing, as a resource each: the key that holds the claim. */
 export function resourcesOf(name: string): { readonly read: string; readonly write: string } {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { CallLine } from "./call-line.ts";
-import type { Connection } from "./connection.ts";
 import type { Claim } from "./protocol/node.ts";
+import { CallLine } from "./redis/command-queue.ts";
+import type { Connection } from "./redis/connection.ts";
 import { ask, Gate, settle } from "./virtual-time.test.ts";
 import { WatchingNode } from "./watching-node.ts";
 

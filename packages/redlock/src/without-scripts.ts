@@ -1,7 +1,7 @@
-import { CallLine } from "./call-line.ts";
 import { InvalidArgumentError } from "./errors.ts";
 import { type IoredisClient, IoredisConnection } from "./ioredis.ts";
 import type { LockNode } from "./protocol/node.ts";
+import { CallLine } from "./redis/command-queue.ts";
 import { WatchingNode } from "./watching-node.ts";
 
 /**

@@ -52,7 +52,7 @@ export const watchMutants: readonly Mutant[] = [
     name: "what a master that is left out hands over counts",
     edits: [
       {
-        file: "scripted-node.ts",
+        file: "redis/redis-node.ts",
         line: 'if (!clock?.judgesVotes || push.kind === "wake") hear(push);',
         instead: "if (clock) hear(push);",
       },
@@ -79,7 +79,7 @@ export const outlierMutants: readonly Mutant[] = [
     name: "a vote comes without its reading",
     edits: [
       {
-        file: "scripted-node.ts",
+        file: "redis/redis-node.ts",
         line: "if (!clock.judgesVotes) {",
         instead: "if (clock) {",
       },

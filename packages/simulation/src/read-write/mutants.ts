@@ -88,7 +88,7 @@ const watchedMutants: readonly ReadWriteMutant[] = [
     name: "the votes of readers and writers skip the clock watch",
     edits: [
       {
-        file: "scripted-node.ts",
+        file: "redis/redis-node.ts",
         line: `this.#watched(call.claim!.ttl, call.purpose, settle, (answered, sent) => {
       void this.#scriptCalls.run(call, sent).then(answered);
     });`,

@@ -1,11 +1,11 @@
+import { abandoned, crowdedOut, failed, unexpected, unsent } from "../protocol/faults.ts";
+import type { Claim, Fault } from "../protocol/node.ts";
+import { Fifo } from "../time/fifo.ts";
+import type { Runtime } from "../time/runtime.ts";
+import { systemRuntime } from "../time/system.ts";
+import type { Purpose } from "./commands.ts";
 import type { Connection } from "./connection.ts";
-import { slowAnswer } from "./lane.ts";
-import type { Purpose } from "./operation.ts";
-import { abandoned, crowdedOut, failed, unexpected, unsent } from "./protocol/faults.ts";
-import type { Claim, Fault } from "./protocol/node.ts";
-import { Fifo } from "./time/fifo.ts";
-import type { Runtime } from "./time/runtime.ts";
-import { systemRuntime } from "./time/system.ts";
+import { slowAnswer } from "./pipeline.ts";
 import { UnexpectedReply } from "./transaction.ts";
 
 /** Something that a master is asked. */

@@ -1,9 +1,5 @@
-import type { Connection } from "./connection.ts";
-import type { NodeError } from "./errors.ts";
-import { Inbox } from "./inbox.ts";
-import { holdingIn, isAbandoned, isCleanUp, type Operation, type Purpose, type Time } from "./operation.ts";
-import { type Outbox, type OutboxRuntime, outboxOf } from "./outbox.ts";
-import { failed, unexpected, unsent } from "./protocol/faults.ts";
+import type { NodeError } from "../errors.ts";
+import { failed, unexpected, unsent } from "../protocol/faults.ts";
 import type {
   Answer,
   Claim,
@@ -19,13 +15,17 @@ import type {
   Settle,
   SettleVote,
   Timed,
-} from "./protocol/node.ts";
-import { WeakListeners } from "./protocol/weak-listeners.ts";
-import type { MasterClock, Reading } from "./safeguards/clock-watch.ts";
+} from "../protocol/node.ts";
+import { WeakListeners } from "../protocol/weak-listeners.ts";
+import type { MasterClock, Reading } from "../safeguards/clock-watch.ts";
+import { whyReserved } from "../settings/resources.ts";
+import { outside } from "../time/async-context.ts";
+import { systemRuntime } from "../time/system.ts";
+import { holdingIn, isAbandoned, isCleanUp, type Operation, type Purpose, type Time } from "./commands.ts";
+import type { Connection } from "./connection.ts";
+import { Inbox } from "./grant-subscription.ts";
 import { type ScriptCall, ScriptCalls } from "./script-calls.ts";
-import { whyReserved } from "./settings/resources.ts";
-import { outside } from "./time/async-context.ts";
-import { systemRuntime } from "./time/system.ts";
+import { type Outbox, type OutboxRuntime, outboxOf } from "./send-queue.ts";
 import { UnexpectedReply } from "./transaction.ts";
 
 export interface ScriptedNodeOptions {

@@ -1,10 +1,10 @@
+import { crowdedOut } from "../protocol/faults.ts";
+import type { Fault } from "../protocol/node.ts";
+import { waiterOf } from "../protocol/token.ts";
+import { Fifo } from "../time/fifo.ts";
 import { Batch, type BatchOrigin } from "./batch.ts";
+import { isAbandoned, isCleanUp, isOver, type Operation, purposeOf } from "./commands.ts";
 import type { Connection } from "./connection.ts";
-import { isAbandoned, isCleanUp, isOver, type Operation, purposeOf } from "./operation.ts";
-import { crowdedOut } from "./protocol/faults.ts";
-import type { Fault } from "./protocol/node.ts";
-import { waiterOf } from "./protocol/token.ts";
-import { Fifo } from "./time/fifo.ts";
 
 /** So many are sent in one batch: a master does nothing else meanwhile, some 3 us for each key. */
 export const largestBatch = 128;

@@ -1,9 +1,9 @@
+import { abandoned, unsent } from "../protocol/faults.ts";
+import type { Fault } from "../protocol/node.ts";
+import type { Runtime, Timer } from "../time/runtime.ts";
+import { isAbandoned, isCleanUp, type Operation } from "./commands.ts";
 import type { Connection } from "./connection.ts";
-import { Lane, type LaneOrigin, largestBatch, largestWindow } from "./lane.ts";
-import { isAbandoned, isCleanUp, type Operation } from "./operation.ts";
-import { abandoned, unsent } from "./protocol/faults.ts";
-import type { Fault } from "./protocol/node.ts";
-import type { Runtime, Timer } from "./time/runtime.ts";
+import { Lane, type LaneOrigin, largestBatch, largestWindow } from "./pipeline.ts";
 
 /** What waits for an answer waits so long for it, ms: a distant master's takes longer. */
 const longestWait = 1;

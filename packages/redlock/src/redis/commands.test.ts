@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { batchOf, type Operation } from "./operation.ts";
-import type { Claim, Guard } from "./protocol/node.ts";
+import type { Claim, Guard } from "../protocol/node.ts";
+import { batchOf, type Operation } from "./commands.ts";
 
 const guard: Guard = { terms: "60000,11,0,1,1,0,0", refused: () => {} };
 

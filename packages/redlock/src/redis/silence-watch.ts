@@ -1,4 +1,4 @@
-import type { Runtime, Timer } from "./time/runtime.ts";
+import type { Runtime, Timer } from "../time/runtime.ts";
 
 /** A connection is silent when a command waits for so long, and no reply to any command comes meanwhile, ms. */
 const shortestSilence = 1000;

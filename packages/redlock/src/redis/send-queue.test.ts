@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
+import type { Answer, Claim, ReleaseAnswer } from "../protocol/node.ts";
+import { batchScript, claimScript, leaveScript, releaseScript } from "../scripts.ts";
+import type { Timer } from "../time/runtime.ts";
+import { ask, settle } from "../virtual-time.test.ts";
 import type { Connection } from "./connection.ts";
-import type { Answer, Claim, ReleaseAnswer } from "./protocol/node.ts";
-import { ScriptedNode, type ScriptedNodeOptions } from "./scripted-node.ts";
-import { batchScript, claimScript, leaveScript, releaseScript } from "./scripts.ts";
-import type { Timer } from "./time/runtime.ts";
-import { ask, settle } from "./virtual-time.test.ts";
+import { ScriptedNode, type ScriptedNodeOptions } from "./redis-node.ts";
 
 class ReplyError extends Error {
   override name = "ReplyError";

@@ -1,5 +1,5 @@
+import type { Push } from "../protocol/node.ts";
 import type { Connection } from "./connection.ts";
-import type { Push } from "./protocol/node.ts";
 import { counterIn } from "./reply-numbers.ts";
 import { UnexpectedReply } from "./transaction.ts";
 

@@ -1,9 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Connection } from "./connection.ts";
-import type { NodeError } from "./errors.ts";
-import type { Claim, Guard, Push } from "./protocol/node.ts";
-import { ScriptedNode } from "./scripted-node.ts";
+import type { NodeError } from "../errors.ts";
+import type { Claim, Guard, Push } from "../protocol/node.ts";
 import {
   batchScript,
   claimScript,
@@ -12,9 +10,11 @@ import {
   guardedLeaveScript,
   leaveScript,
   releaseScript,
-} from "./scripts.ts";
-import { ask, Gate, settle } from "./virtual-time.test.ts";
-import { pushIn } from "./waiting/grant-listener.ts";
+} from "../scripts.ts";
+import { ask, Gate, settle } from "../virtual-time.test.ts";
+import { pushIn } from "../waiting/grant-listener.ts";
+import type { Connection } from "./connection.ts";
+import { ScriptedNode } from "./redis-node.ts";
 
 const guard: Guard = { terms: "60000,4711,0,1,1700000000000,0,0", refused: () => {} };
 

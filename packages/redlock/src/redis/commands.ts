@@ -7,8 +7,7 @@ import type {
   GuardFindings,
   Holding,
   ReleaseAnswer,
-} from "./protocol/node.ts";
-import { claimedTimeIn, counterIn, countIn, epochIn, ticketIn, timeIn, timeLeftIn } from "./reply-numbers.ts";
+} from "../protocol/node.ts";
 import {
   batchScript,
   claimScript,
@@ -18,7 +17,8 @@ import {
   leaveScript,
   releaseScript,
   type Script,
-} from "./scripts.ts";
+} from "../scripts.ts";
+import { claimedTimeIn, counterIn, countIn, epochIn, ticketIn, timeIn, timeLeftIn } from "./reply-numbers.ts";
 
 type Args = readonly (string | number)[];
 
