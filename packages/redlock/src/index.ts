@@ -40,11 +40,6 @@ export type {
 } from "./protocol/node.ts";
 export type { ReleaseResult } from "./protocol/release.ts";
 export type { Connection } from "./redis/connection.ts";
-export { ScriptedNode } from "./redis/redis-node.ts";
-export type { AcquireOptions, Client, CustomScripts, RedlockEvents, RedlockOptions } from "./redlock.ts";
-export { Redlock, Redlock as default } from "./redlock.ts";
-export type { ClockEvent, ClockWatchOptions, MasterClock, Reading } from "./safeguards/clock-watch.ts";
-export type { RestartGuardOptions } from "./safeguards/restart-guard.ts";
 export {
   batchScript,
   claimScript,
@@ -54,7 +49,12 @@ export {
   leaveScript,
   releaseScript,
   type Script,
-} from "./scripts.ts";
+} from "./redis/lua/scripts.ts";
+export { ScriptedNode } from "./redis/redis-node.ts";
+export type { AcquireOptions, Client, CustomScripts, RedlockEvents, RedlockOptions } from "./redlock.ts";
+export { Redlock, Redlock as default } from "./redlock.ts";
+export type { ClockEvent, ClockWatchOptions, MasterClock, Reading } from "./safeguards/clock-watch.ts";
+export type { RestartGuardOptions } from "./safeguards/restart-guard.ts";
 // For those who tune the waiting.
 export {
   type Backoff,

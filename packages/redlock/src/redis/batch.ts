@@ -1,9 +1,9 @@
 import { failed, unexpected } from "../protocol/faults.ts";
 import type { Fault } from "../protocol/node.ts";
 import { waiterOf } from "../protocol/token.ts";
-import { batchScript, type Script } from "../scripts.ts";
 import { aloneIn, answerIn, batchOf, errorIn, isAbandoned, type Operation, replyAlone } from "./commands.ts";
 import type { Connection } from "./connection.ts";
+import { batchScript, type Script } from "./lua/scripts.ts";
 
 type Args = readonly (string | number)[];
 type Read = (reply: unknown) => void;

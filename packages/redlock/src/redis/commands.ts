@@ -17,7 +17,7 @@ import {
   leaveScript,
   releaseScript,
   type Script,
-} from "../scripts.ts";
+} from "./lua/scripts.ts";
 import { claimedTimeIn, counterIn, countIn, epochIn, ticketIn, timeIn, timeLeftIn } from "./reply-numbers.ts";
 
 type Args = readonly (string | number)[];

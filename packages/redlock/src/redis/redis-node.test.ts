@@ -2,6 +2,9 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { NodeError } from "../errors.ts";
 import type { Claim, Guard, Push } from "../protocol/node.ts";
+import { ask, Gate, settle } from "../virtual-time.test.ts";
+import { pushIn } from "../waiting/grant-listener.ts";
+import type { Connection } from "./connection.ts";
 import {
   batchScript,
   claimScript,
@@ -10,10 +13,7 @@ import {
   guardedLeaveScript,
   leaveScript,
   releaseScript,
-} from "../scripts.ts";
-import { ask, Gate, settle } from "../virtual-time.test.ts";
-import { pushIn } from "../waiting/grant-listener.ts";
-import type { Connection } from "./connection.ts";
+} from "./lua/scripts.ts";
 import { ScriptedNode } from "./redis-node.ts";
 
 const guard: Guard = { terms: "60000,4711,0,1,1700000000000,0,0", refused: () => {} };

@@ -1,10 +1,10 @@
 import { abandoned } from "../protocol/faults.ts";
 import type { Claim, Fault } from "../protocol/node.ts";
-import type { Script } from "../scripts.ts";
 import type { Runtime } from "../time/runtime.ts";
 import { CallLine } from "./command-queue.ts";
 import type { Purpose } from "./commands.ts";
 import type { Connection } from "./connection.ts";
+import type { Script } from "./lua/scripts.ts";
 
 /** A script of another primitive. */
 export interface ScriptCall<A> {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { Answer, Claim, ReleaseAnswer } from "../protocol/node.ts";
-import { batchScript, claimScript, leaveScript, releaseScript } from "../scripts.ts";
 import type { Timer } from "../time/runtime.ts";
 import { ask, settle } from "../virtual-time.test.ts";
 import type { Connection } from "./connection.ts";
+import { batchScript, claimScript, leaveScript, releaseScript } from "./lua/scripts.ts";
 import { ScriptedNode, type ScriptedNodeOptions } from "./redis-node.ts";
 
 class ReplyError extends Error {

@@ -15,21 +15,21 @@ export const fencingMutants: readonly Mutant[] = [
     name: "a fencing token is written back without looking whose the key is",
     edits: [
       {
-        file: "scripts.ts",
+        file: "redis/lua/scripts.ts",
         line: 'if proposal == "" or type(reply) ~= "number" then return reply end',
         instead:
           'if type(reply) ~= "number" and kind == "e" and proposal ~= "" then reply = tonumber(number) end\n' +
           '  if proposal == "" or type(reply) ~= "number" then return reply end',
       },
       {
-        file: "scripts.ts",
+        file: "redis/lua/scripts.ts",
         line: "local granted = isSet and tonumber(ttl) or claim(1, #KEYS, token, ttl, create, previous)",
         instead:
           "local granted = isSet and tonumber(ttl) or claim(1, #KEYS, token, ttl, create, previous)\n" +
           'if type(granted) ~= "number" and not create then granted = tonumber(ttl) end',
       },
       {
-        file: "scripts.ts",
+        file: "redis/lua/scripts.ts",
         line: 'if type(granted) ~= "number" then return granted end',
         instead:
           'if type(granted) ~= "number" and kind == "e" and proposal ~= "" then granted = tonumber(ttl) end\n' +
@@ -49,12 +49,12 @@ export const fencingMutants: readonly Mutant[] = [
         instead: "largest + 1",
       },
       {
-        file: "fence-script.ts",
+        file: "redis/lua/fencing.ts",
         line: "raise(keys, math.max(counter, tonumber(proposal)))\n  return {-1",
         instead: "raise(keys, counter + 1)\n  return {-1",
       },
       {
-        file: "queue-script.ts",
+        file: "redis/lua/queue.ts",
         line: "if counter then raise({key}, math.max(counter, tonumber(proposal))) end",
         instead: "if counter then raise({key}, counter + 1) end",
       },

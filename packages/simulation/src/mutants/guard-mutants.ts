@@ -2,12 +2,12 @@ import type { Edit, Mutant } from "./mutant.ts";
 
 const handsOver: readonly Edit[] = [
   {
-    file: "scripts.ts",
+    file: "redis/lua/scripts.ts",
     line: 'if kind == "r" or kind == "l" and inQuarantine() then',
     instead: 'if kind == "r" then',
   },
   {
-    file: "scripts.ts",
+    file: "redis/lua/scripts.ts",
     line: "if not isKnown or inQuarantine() then return release(1, #KEYS, 2, #ARGV) end",
     instead: "",
   },
@@ -23,7 +23,7 @@ export const guardMutants: readonly Mutant[] = [
     name: "the quarantine is shorter than maxTtl",
     edits: [
       {
-        file: "guard-script.ts",
+        file: "redis/lua/guard.ts",
         line: 'mark("2", now + length, length)',
         instead: 'mark("2", now + math.ceil(length / 2), math.ceil(length / 2))',
       },
@@ -34,7 +34,7 @@ export const guardMutants: readonly Mutant[] = [
     name: "a master votes in quarantine",
     edits: [
       {
-        file: "guard-script.ts",
+        file: "redis/lua/guard.ts",
         line: 'if guarded.state == "2" then\n    local left',
         instead: "if false then\n    local left",
       },
@@ -44,7 +44,7 @@ export const guardMutants: readonly Mutant[] = [
   {
     name: "the fencing counters are brought back before the quarantine ends, and that ends it",
     edits: [
-      { file: "guard-script.ts", line: 'guarded.state ~= "1" or', instead: 'guarded.state == "0" or' },
+      { file: "redis/lua/guard.ts", line: 'guarded.state ~= "1" or', instead: 'guarded.state == "0" or' },
       {
         file: "safeguards/master-guard.ts",
         line: 'if (error.reason === "UNSEEDED")',
@@ -57,7 +57,7 @@ export const guardMutants: readonly Mutant[] = [
     name: "a master votes before its fencing counters are brought back",
     edits: [
       {
-        file: "guard-script.ts",
+        file: "redis/lua/guard.ts",
         line: 'if proposal ~= "" and guarded.state == "1" then',
         instead: "if false then",
       },
@@ -87,7 +87,7 @@ export const slowBootMutants: readonly Mutant[] = [
     name: "the quarantine is over with its key, by the master's own clock",
     edits: [
       {
-        file: "guard-script.ts",
+        file: "redis/lua/guard.ts",
         line: "if left == -2 and guarded.ends <= now then",
         instead: "if left == -2 then",
       },

@@ -70,7 +70,7 @@ const queueMutants: readonly Mutant[] = [
     name: "whatever a waiter sends touches the votes of all its rounds",
     edits: [
       {
-        file: "scripts.ts",
+        file: "redis/lua/scripts.ts",
         line: "return waiter ~= nil and waiter == other and tonumber(earlier) < tonumber(round)",
         instead: "return waiter ~= nil and waiter == other",
       },
@@ -80,8 +80,8 @@ const queueMutants: readonly Mutant[] = [
   {
     name: "a key is handed over without looking whether anybody listens",
     edits: [
-      { file: "queue-script.ts", line: "isTold and isHeard(inbox) == false", instead: "false" },
-      { file: "queue-script.ts", line: "if told ~= 0 then return end", instead: "do return end" },
+      { file: "redis/lua/queue.ts", line: "isTold and isHeard(inbox) == false", instead: "false" },
+      { file: "redis/lua/queue.ts", line: "if told ~= 0 then return end", instead: "do return end" },
     ],
     rules: { isHeard: () => true },
   },
@@ -89,14 +89,14 @@ const queueMutants: readonly Mutant[] = [
     name: "a grant is pushed before its key is set",
     edits: [
       {
-        file: "queue-script.ts",
+        file: "redis/lua/queue.ts",
         line: '      call("SET", key, token, "PX", ttl)\n      isSet = true',
         instead:
           '      local told = push(inbox, counter and token .. " " .. exactly(counter) or token)\n' +
           '      call("SET", key, token, "PX", ttl)\n      isSet = true',
       },
       {
-        file: "queue-script.ts",
+        file: "redis/lua/queue.ts",
         line: '      local told = push(inbox, counter and token .. " " .. exactly(counter) or token)\n      if',
         instead: "      if",
       },
@@ -123,12 +123,12 @@ const queueMutants: readonly Mutant[] = [
     name: "who is granted what it waited for stays in the queue",
     edits: [
       {
-        file: "queue-script.ts",
+        file: "redis/lua/queue.ts",
         line: "for index = first, last do forget(KEYS[index], waiter) end",
         instead: "",
       },
       {
-        file: "queue-script.ts",
+        file: "redis/lua/queue.ts",
         line: "if told then forget(key, waiter) else",
         instead: "if not told then",
       },
@@ -139,7 +139,7 @@ const queueMutants: readonly Mutant[] = [
     name: "a refused waiter keeps what it was given before",
     edits: [
       {
-        file: "queue-script.ts",
+        file: "redis/lua/queue.ts",
         line: "if not isTaken[index] then give(KEYS[index]) end",
         instead: "",
       },
@@ -181,13 +181,13 @@ const holdMutants: readonly Mutant[] = [
     name: "a lease is renewed by setting its key anew",
     edits: [
       {
-        file: "scripts.ts",
+        file: "redis/lua/scripts.ts",
         line: 'if left >= 0 and (isShort or isOther) then call("PEXPIRE", KEYS[index], lives) end',
         instead:
           'if left >= 0 and (isShort or isOther) then call("SET", KEYS[index], token, "PX", lives) end',
       },
       {
-        file: "scripts.ts",
+        file: "redis/lua/scripts.ts",
         line: 'local isThere = call("PEXPIRE", KEYS[1], ttl) == 1',
         instead: "local isThere = false",
       },
@@ -378,15 +378,19 @@ export const mutants: readonly Mutant[] = [
   {
     name: "an extension may shorten a key",
     edits: [
-      { file: "scripts.ts", line: "left ~= -1 and left < least, owners", instead: "left ~= -1, owners" },
+      {
+        file: "redis/lua/scripts.ts",
+        line: "left ~= -1 and left < least, owners",
+        instead: "left ~= -1, owners",
+      },
     ],
     rules: { isShort: () => true },
   },
   {
     name: "a key that holds the token already is not renewed, and counts all the same",
     edits: [
-      { file: "scripts.ts", line: 'call("PEXPIRE", KEYS[index], lives)', instead: "" },
-      { file: "scripts.ts", line: 'call("PEXPIRE", KEYS[1], ttl) == 1', instead: "true" },
+      { file: "redis/lua/scripts.ts", line: 'call("PEXPIRE", KEYS[index], lives)', instead: "" },
+      { file: "redis/lua/scripts.ts", line: 'call("PEXPIRE", KEYS[1], ttl) == 1', instead: "true" },
     ],
     rules: { isSet: false },
   },
@@ -410,7 +414,7 @@ export const rareMutants: readonly Mutant[] = [
     name: "a queue entry that comes late gives away what a detached hold has",
     edits: [
       {
-        file: "queue-script.ts",
+        file: "redis/lua/queue.ts",
         line: "isHeld = isHeld or owner == token",
         instead: "",
       },

@@ -1,4 +1,4 @@
-import { fence } from "./fence-script.ts";
+import { fence } from "./fencing.ts";
 
 /**
  * Where the queue of a key is: a sorted set of waiters by their tickets. The entry of a waiter stands beside it, in a

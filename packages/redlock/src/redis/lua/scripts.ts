@@ -1,6 +1,6 @@
-import { fence } from "./fence-script.ts";
-import { guard, guardSteps } from "./guard-script.ts";
-import { enrol, leave, letAllGo, letGo, queue, queueOf } from "./queue-script.ts";
+import { fence } from "./fencing.ts";
+import { guard, guardSteps } from "./guard.ts";
+import { enrol, leave, letAllGo, letGo, queue, queueOf } from "./queue.ts";
 
 /** A Lua script and the digest by which a master that knows it can be asked to run it. */
 export interface Script {
