@@ -3,7 +3,7 @@ import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import { type Master, type Masters, startMasters, startProxy } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 // The package makes nodes of clients by itself and has no name for it: the contract is for what it makes.
-import { connectionOf, type IoredisClient } from "../../packages/redlock/src/ioredis.ts";
+import { connectionOf, type IoredisClient } from "../../packages/redlock/src/adapters/ioredis/ioredis.ts";
 import type { Driver, DriverMaker, MasterView, Path } from "./driver.ts";
 
 export interface IoredisDriverOptions {

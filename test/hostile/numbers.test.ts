@@ -1,7 +1,7 @@
 import { ScriptedNode } from "@quorlock/redlock";
 import { describe, expect, it } from "vitest";
 // The package makes nodes of clients by itself and has no name for it.
-import { connectionOf } from "../../packages/redlock/src/ioredis.ts";
+import { connectionOf } from "../../packages/redlock/src/adapters/ioredis/ioredis.ts";
 import { ask } from "../contract/ask.ts";
 import { until } from "../contract/until.ts";
 import { Fleet, fresh, type Opened, type OpenOptions } from "../integration/fleet.ts";

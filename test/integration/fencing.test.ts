@@ -14,7 +14,7 @@ import type { Master } from "@quorlock/testbed";
 import { Cluster, Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
 // The package makes nodes of clients by itself and has no name for it: one of these loses its key.
-import { connectionOf } from "../../packages/redlock/src/ioredis.ts";
+import { connectionOf } from "../../packages/redlock/src/adapters/ioredis/ioredis.ts";
 import { until } from "../contract/until.ts";
 import { Fleet, fresh, rejection } from "./fleet.ts";
 import { WireTap } from "./wire-tap.ts";

@@ -1,5 +1,5 @@
 // The package makes nodes of clients by itself and has no name for it.
-import { IoredisConnection } from "../../packages/redlock/src/ioredis.ts";
+import { IoredisConnection } from "../../packages/redlock/src/adapters/ioredis/ioredis.ts";
 
 /** The grants that a master pushes are heard when the test says so. */
 export class LateConnection extends IoredisConnection {

@@ -4,7 +4,7 @@ import { Redis, type RedisOptions } from "ioredis";
 import { Redis as Redis5 } from "ioredis-5";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 // The package makes connections by itself and has no name for this.
-import { Duplicate, type OwnClient } from "../../packages/redlock/src/ioredis-duplicate.ts";
+import { Duplicate, type OwnClient } from "../../packages/redlock/src/adapters/ioredis/duplicate.ts";
 import { until } from "../contract/until.ts";
 import { Fleet, fresh, type Opened, type OpenOptions, timed } from "./fleet.ts";
 import { untilAllVote } from "./votes.ts";

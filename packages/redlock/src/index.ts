@@ -1,5 +1,6 @@
 // For everyone.
 
+export type { IoredisClient } from "./adapters/ioredis/ioredis.ts";
 export {
   AbortError,
   ClosedError,
@@ -14,7 +15,6 @@ export {
 } from "./errors.ts";
 export { type DetachedLock, Lock } from "./holding/lock.ts";
 export type { RedlockAbortSignal, Routine } from "./holding/using.ts";
-export type { IoredisClient } from "./ioredis.ts";
 export type { ExecutionStats } from "./protocol/execution-stats.ts";
 export type { Inspection } from "./protocol/inspect.ts";
 export type { LockState } from "./protocol/lease.ts";

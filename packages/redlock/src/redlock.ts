@@ -1,3 +1,4 @@
+import { connectionOf, type IoredisClient } from "./adapters/ioredis/ioredis.ts";
 import {
   AbortError,
   ClosedError,
@@ -12,7 +13,6 @@ import { type DetachedLock, Lock, type LockOwner } from "./holding/lock.ts";
 import { type Entered, enter, outerFor, type Reentrancy, reentrancyOf } from "./holding/reentrancy.ts";
 import { ReentrantLock } from "./holding/reentrant-lock.ts";
 import { hold, type Routine } from "./holding/using.ts";
-import { connectionOf, type IoredisClient } from "./ioredis.ts";
 import { Admission } from "./load/admission.ts";
 import type { Wish } from "./protocol/attempt.ts";
 import type { Coordinator } from "./protocol/context.ts";

@@ -1,5 +1,5 @@
+import { type IoredisClient, IoredisConnection } from "./adapters/ioredis/ioredis.ts";
 import { InvalidArgumentError } from "./errors.ts";
-import { type IoredisClient, IoredisConnection } from "./ioredis.ts";
 import type { LockNode } from "./protocol/node.ts";
 import { CallLine } from "./redis/command-queue.ts";
 import { WatchingNode } from "./watching-node.ts";

@@ -1,9 +1,9 @@
 import { Cluster, Redis } from "ioredis";
 import { Cluster as Cluster5, Redis as Redis5 } from "ioredis-5";
 import { afterEach, describe, expect, test } from "vitest";
-import { InvalidArgumentError } from "./errors.ts";
+import { InvalidArgumentError } from "../../errors.ts";
+import { Redlock } from "../../redlock.ts";
 import { connectionOf, IoredisConnection } from "./ioredis.ts";
-import { Redlock } from "./redlock.ts";
 
 // What can be told without a server. What the connection does on one is tested on real masters.
 

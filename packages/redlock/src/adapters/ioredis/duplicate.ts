@@ -1,6 +1,6 @@
-import { outside } from "./time/async-context.ts";
-import type { Timer } from "./time/runtime.ts";
-import { systemRuntime } from "./time/system.ts";
+import { outside } from "../../time/async-context.ts";
+import type { Timer } from "../../time/runtime.ts";
+import { systemRuntime } from "../../time/system.ts";
 
 /**
  * What is used of an ioredis `Redis` or `Cluster`, versions 5 and 6 alike. A description and not an import: the

@@ -1,3 +1,10 @@
+import { WeakListeners } from "../../protocol/weak-listeners.ts";
+import type { Connection } from "../../redis/connection.ts";
+import { hashSlot } from "../../redis/hash-slot.ts";
+import { SilenceWatch } from "../../redis/silence-watch.ts";
+import { whyReserved } from "../../settings/resources.ts";
+import { outside } from "../../time/async-context.ts";
+import { systemRuntime } from "../../time/system.ts";
 import {
   ClusterDuplicate,
   Duplicate,
@@ -6,18 +13,11 @@ import {
   type IoredisOptions,
   type OwnClient,
   serverOf,
-} from "./ioredis-duplicate.ts";
-import { IoredisSubscriber, type SubscribingClient } from "./ioredis-subscriber.ts";
-import { WeakListeners } from "./protocol/weak-listeners.ts";
-import type { Connection } from "./redis/connection.ts";
-import { hashSlot } from "./redis/hash-slot.ts";
-import { SilenceWatch } from "./redis/silence-watch.ts";
+} from "./duplicate.ts";
 import { serverIdsOf } from "./server-ids.ts";
-import { whyReserved } from "./settings/resources.ts";
-import { outside } from "./time/async-context.ts";
-import { systemRuntime } from "./time/system.ts";
+import { IoredisSubscriber, type SubscribingClient } from "./subscriber.ts";
 
-export type { IoredisClient } from "./ioredis-duplicate.ts";
+export type { IoredisClient } from "./duplicate.ts";
 
 /** A client that carries commands. */
 interface CommandClient extends OwnClient {

@@ -1,5 +1,5 @@
-import type { Duplicate, OwnClient } from "./ioredis-duplicate.ts";
-import type { Runtime, Timer } from "./time/runtime.ts";
+import type { Runtime, Timer } from "../../time/runtime.ts";
+import type { Duplicate, OwnClient } from "./duplicate.ts";
 
 /** A client that listens, made for that alone. */
 export interface SubscribingClient extends OwnClient {
