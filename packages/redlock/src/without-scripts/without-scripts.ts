@@ -1,7 +1,7 @@
-import { type IoredisClient, IoredisConnection } from "./adapters/ioredis/ioredis.ts";
-import { InvalidArgumentError } from "./errors.ts";
-import type { LockNode } from "./protocol/node.ts";
-import { CallLine } from "./redis/command-queue.ts";
+import { type IoredisClient, IoredisConnection } from "../adapters/ioredis/ioredis.ts";
+import { InvalidArgumentError } from "../errors.ts";
+import type { LockNode } from "../protocol/node.ts";
+import { CallLine } from "../redis/command-queue.ts";
 import { WatchingNode } from "./watching-node.ts";
 
 /**

@@ -1,12 +1,12 @@
-import { abandoned, fault } from "./protocol/faults.ts";
-import type { Answer, Claim, Fault, Holding, LockNode, No, ReleaseAnswer, Settle } from "./protocol/node.ts";
-import { WeakListeners } from "./protocol/weak-listeners.ts";
-import { type Call, CallLine } from "./redis/command-queue.ts";
-import type { Purpose } from "./redis/commands.ts";
-import type { Connection } from "./redis/connection.ts";
-import { countIn, timeLeftIn } from "./redis/reply-numbers.ts";
-import { type Command, type Found, foundIn, Transaction, UnexpectedReply } from "./redis/transaction.ts";
-import { whyReserved } from "./settings/resources.ts";
+import { abandoned, fault } from "../protocol/faults.ts";
+import type { Answer, Claim, Fault, Holding, LockNode, No, ReleaseAnswer, Settle } from "../protocol/node.ts";
+import { WeakListeners } from "../protocol/weak-listeners.ts";
+import { type Call, CallLine } from "../redis/command-queue.ts";
+import type { Purpose } from "../redis/commands.ts";
+import type { Connection } from "../redis/connection.ts";
+import { countIn, timeLeftIn } from "../redis/reply-numbers.ts";
+import { type Command, type Found, foundIn, Transaction, UnexpectedReply } from "../redis/transaction.ts";
+import { whyReserved } from "../settings/resources.ts";
 
 /** So often is a transaction made in which a key was touched meanwhile. Each takes two round trips. */
 const mostTransactions = 5;
