@@ -36,13 +36,13 @@ const readWriteMutants: readonly ReadWriteMutant[] = [
     name: "the write claim stands during the downgrade",
     edits: [
       {
-        file: "read-write-lock.ts",
+        file: "primitives/read-write-lock.ts",
         line: "void writing.releaseOnce(() => {",
         instead:
           'const release = (): void => void writing.releaseOnce(() => Promise.resolve(new Released("released", coordinator.nodes)));\n    void (() => {',
       },
       {
-        file: "read-write-lock.ts",
+        file: "primitives/read-write-lock.ts",
         line: 'return Promise.resolve(new Released("released", coordinator.nodes));\n    });',
         instead: "confirmed.then(release, release);\n    })();",
       },

@@ -10,15 +10,23 @@ import { semaphoresOf, semaphoreTraits } from "./semaphore-client.ts";
 const sourceMutants: readonly SourceMutant[] = [
   {
     name: "a slot more than the limit",
-    edits: [{ file: "slots.ts", line: "{ length: limit }", instead: "{ length: limit + 1 }" }],
+    edits: [
+      { file: "primitives/semaphore-slots.ts", line: "{ length: limit }", instead: "{ length: limit + 1 }" },
+    ],
   },
   {
     name: "several permits are one slot",
-    edits: [{ file: "slots.ts", line: "if (taken.length === count)", instead: "if (taken.length === 1)" }],
+    edits: [
+      {
+        file: "primitives/semaphore-slots.ts",
+        line: "if (taken.length === count)",
+        instead: "if (taken.length === 1)",
+      },
+    ],
   },
   {
     name: "what was gathered is kept beside the lock that it became",
-    edits: [{ file: "semaphore.ts", line: "void lock.release();", instead: "void lock;" }],
+    edits: [{ file: "primitives/semaphore.ts", line: "void lock.release();", instead: "void lock;" }],
   },
 ];
 

@@ -1,4 +1,4 @@
-import type { Script } from "./redis/lua/scripts.ts";
+import type { Script } from "../redis/lua/scripts.ts";
 
 /**
  * KEYS are the writer's, the readers' and that of the writers that wait. The writer's key holds its token, as that of any

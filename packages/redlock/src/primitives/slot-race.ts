@@ -1,8 +1,8 @@
-import { type RedlockError, ResourceLockedError } from "./errors.ts";
-import { Lock } from "./holding/lock.ts";
-import { Renewal } from "./holding/renewal.ts";
-import type { Settings } from "./settings/settings.ts";
-import { abortWith, onAbort } from "./time/abort.ts";
+import { type RedlockError, ResourceLockedError } from "../errors.ts";
+import { Lock } from "../holding/lock.ts";
+import { Renewal } from "../holding/renewal.ts";
+import type { Settings } from "../settings/settings.ts";
+import { abortWith, onAbort } from "../time/abort.ts";
 
 export interface SlotRaceTerms {
   readonly slots: readonly string[];

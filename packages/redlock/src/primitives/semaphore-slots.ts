@@ -1,4 +1,4 @@
-import { type Runtime, randomFraction } from "./time/runtime.ts";
+import { type Runtime, randomFraction } from "../time/runtime.ts";
 
 /** The slots of a semaphore, in the order in which they are worth a try. */
 export class Slots {

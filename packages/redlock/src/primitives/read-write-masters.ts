@@ -1,9 +1,9 @@
-import { InvalidArgumentError } from "./errors.ts";
-import { newToken } from "./protocol/token.ts";
+import { InvalidArgumentError } from "../errors.ts";
+import { newToken } from "../protocol/token.ts";
+import { ScriptedNode } from "../redis/redis-node.ts";
+import { type Inside, Redlock } from "../redlock.ts";
+import type { Settings } from "../settings/settings.ts";
 import { ReadWriteNode, type WaitingWriters } from "./read-write-node.ts";
-import { ScriptedNode } from "./redis/redis-node.ts";
-import { type Inside, Redlock } from "./redlock.ts";
-import type { Settings } from "./settings/settings.ts";
 
 const known = new WeakMap<Redlock, ReadWriteMasters>();
 

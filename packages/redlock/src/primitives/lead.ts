@@ -1,12 +1,12 @@
-import { ClosedError, ExecutionError, LockLostError, ResourceLockedError } from "./errors.ts";
-import type { Lock } from "./holding/lock.ts";
-import type { RedlockAbortSignal, Routine } from "./holding/using.ts";
-import { type AcquireOptions, Redlock } from "./redlock.ts";
-import { checkCallbacks, checkOptions, routineAmong } from "./settings/options.ts";
-import { onAbort } from "./time/abort.ts";
-import { Cancellation } from "./time/cancellation.ts";
-import { randomFraction } from "./time/runtime.ts";
-import { sleep } from "./time/sleep.ts";
+import { ClosedError, ExecutionError, LockLostError, ResourceLockedError } from "../errors.ts";
+import type { Lock } from "../holding/lock.ts";
+import type { RedlockAbortSignal, Routine } from "../holding/using.ts";
+import { type AcquireOptions, Redlock } from "../redlock.ts";
+import { checkCallbacks, checkOptions, routineAmong } from "../settings/options.ts";
+import { onAbort } from "../time/abort.ts";
+import { Cancellation } from "../time/cancellation.ts";
+import { randomFraction } from "../time/runtime.ts";
+import { sleep } from "../time/sleep.ts";
 
 export interface LeadOptions extends Omit<AcquireOptions, "retryCount" | "waitTimeout"> {
   /** Ends the candidature: the routine's signal aborts if it leads, and `lead` resolves. */

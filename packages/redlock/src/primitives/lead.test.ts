@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { ExecutionError, InvalidArgumentError, LockLostError } from "./errors.ts";
-import type { Lock } from "./holding/lock.ts";
+import { ExecutionError, InvalidArgumentError, LockLostError } from "../errors.ts";
+import type { Lock } from "../holding/lock.ts";
+import { Gate, VirtualClient, type VirtualSetting, virtualSetting } from "../virtual-time.test.ts";
 import { type LeadOptions, lead } from "./lead.ts";
-import { Gate, VirtualClient, type VirtualSetting, virtualSetting } from "./virtual-time.test.ts";
 
 const untilAborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => signal.addEventListener("abort", () => resolve()));

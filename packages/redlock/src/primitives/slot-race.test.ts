@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { Lock } from "./holding/lock.ts";
-import { Redlock } from "./redlock.ts";
+import type { Lock } from "../holding/lock.ts";
+import { Redlock } from "../redlock.ts";
+import { virtualSetting } from "../virtual-time.test.ts";
 import { SlotRace } from "./slot-race.ts";
-import { virtualSetting } from "./virtual-time.test.ts";
 
 const ttl = 1000;
 

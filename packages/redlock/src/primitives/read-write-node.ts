@@ -1,9 +1,17 @@
-import type { Answer, Claim, Holding, LockNode, ReleaseAnswer, Settle, SettleVote } from "./protocol/node.ts";
+import type {
+  Answer,
+  Claim,
+  Holding,
+  LockNode,
+  ReleaseAnswer,
+  Settle,
+  SettleVote,
+} from "../protocol/node.ts";
+import type { ScriptedNode } from "../redis/redis-node.ts";
+import { claimedTimeIn, countIn, timeLeftIn } from "../redis/reply-numbers.ts";
+import { UnexpectedReply } from "../redis/transaction.ts";
+import { readWritePrefix, userName } from "../resource-names.ts";
 import { readWriteScripts } from "./read-write-scripts.ts";
-import type { ScriptedNode } from "./redis/redis-node.ts";
-import { claimedTimeIn, countIn, timeLeftIn } from "./redis/reply-numbers.ts";
-import { UnexpectedReply } from "./redis/transaction.ts";
-import { readWritePrefix, userName } from "./resource-names.ts";
 
 /** What is locked for reading or writing, as a resource each: the key that holds the claim. */
 export function resourcesOf(name: string): { readonly read: string; readonly write: string } {

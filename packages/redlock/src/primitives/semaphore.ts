@@ -4,16 +4,16 @@ import {
   LockLostError,
   type RedlockError,
   ResourceLockedError,
-} from "./errors.ts";
-import { Lock } from "./holding/lock.ts";
-import { hold, type Routine } from "./holding/using.ts";
-import { type AcquireOptions, type Inside, Redlock } from "./redlock.ts";
-import { routineAmong } from "./settings/options.ts";
-import { shown } from "./settings/ranges.ts";
-import { checkName } from "./settings/resources.ts";
-import { checkHolding, checkTtl, nodeTimeoutFor, type Settings } from "./settings/settings.ts";
+} from "../errors.ts";
+import { Lock } from "../holding/lock.ts";
+import { hold, type Routine } from "../holding/using.ts";
+import { type AcquireOptions, type Inside, Redlock } from "../redlock.ts";
+import { routineAmong } from "../settings/options.ts";
+import { shown } from "../settings/ranges.ts";
+import { checkName } from "../settings/resources.ts";
+import { checkHolding, checkTtl, nodeTimeoutFor, type Settings } from "../settings/settings.ts";
+import { Slots } from "./semaphore-slots.ts";
 import { SlotRace } from "./slot-race.ts";
-import { Slots } from "./slots.ts";
 
 export interface SemaphoreOptions extends Omit<AcquireOptions, "within"> {
   /** How many permits: all of them, or none. Default 1. */

@@ -5,10 +5,10 @@ import {
   ExecutionError,
   InvalidArgumentError,
   ResourceLockedError,
-} from "./errors.ts";
-import { Lock } from "./holding/lock.ts";
+} from "../errors.ts";
+import { Lock } from "../holding/lock.ts";
+import { VirtualClient, virtualSetting } from "../virtual-time.test.ts";
 import { Semaphore } from "./semaphore.ts";
-import { VirtualClient, virtualSetting } from "./virtual-time.test.ts";
 
 const patient = { waitTimeout: 60_000, retryDelay: 20, retryJitter: 10 };
 

@@ -1,16 +1,16 @@
-import { InvalidArgumentError, LockLostError } from "./errors.ts";
-import { type DetachedLock, Lock } from "./holding/lock.ts";
-import { Renewal } from "./holding/renewal.ts";
-import { hold, type RedlockAbortSignal, type Routine } from "./holding/using.ts";
-import { Attempts } from "./protocol/execution-stats.ts";
-import { Lease } from "./protocol/lease.ts";
-import { Released } from "./protocol/release.ts";
+import { InvalidArgumentError, LockLostError } from "../errors.ts";
+import { type DetachedLock, Lock } from "../holding/lock.ts";
+import { Renewal } from "../holding/renewal.ts";
+import { hold, type RedlockAbortSignal, type Routine } from "../holding/using.ts";
+import { Attempts } from "../protocol/execution-stats.ts";
+import { Lease } from "../protocol/lease.ts";
+import { Released } from "../protocol/release.ts";
+import type { AcquireOptions, Redlock } from "../redlock.ts";
+import { checkOptions, routineAmong } from "../settings/options.ts";
+import { checkName } from "../settings/resources.ts";
+import { checkHolding, checkTtl, nodeTimeoutFor, type Settings } from "../settings/settings.ts";
 import { ReadWriteMasters } from "./read-write-masters.ts";
 import { resourcesOf } from "./read-write-node.ts";
-import type { AcquireOptions, Redlock } from "./redlock.ts";
-import { checkOptions, routineAmong } from "./settings/options.ts";
-import { checkName } from "./settings/resources.ts";
-import { checkHolding, checkTtl, nodeTimeoutFor, type Settings } from "./settings/settings.ts";
 
 export { readWriteScripts } from "./read-write-scripts.ts";
 
