@@ -11,8 +11,8 @@ const run = promisify(execFile);
 
 /** Draws a token, and another one in each process that is started from the snapshot of it. */
 const program = `
-  import { newToken } from "./token.ts";
-  import { systemRuntime } from "./system.ts";
+  import { newToken } from "./protocol/token.ts";
+  import { systemRuntime } from "./time/system.ts";
   newToken(systemRuntime);
   require("node:v8").startupSnapshot.setDeserializeMainFunction(() => console.log(newToken(systemRuntime)));
 `;

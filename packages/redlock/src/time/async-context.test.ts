@@ -38,9 +38,10 @@ test("outside of all frames, and back", () => {
 // What follows looks at the sources: a function of the user's that is called directly would run in whichever frame the
 // timer or the socket was made in.
 
-const sources = readdirSync(new URL(".", import.meta.url))
+const folder = new URL("../", import.meta.url);
+const sources = readdirSync(folder, { recursive: true, encoding: "utf8" })
   .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"))
-  .map((file) => ({ file, text: readFileSync(new URL(file, import.meta.url), "utf8") }));
+  .map((file) => ({ file, text: readFileSync(new URL(file, folder), "utf8") }));
 
 /** `file: line` of each line that matches, comments aside. */
 function linesWith(pattern: RegExp): string[] {
@@ -78,15 +79,15 @@ test("every option that is a function is called outside, or by the call that it 
   const calls = linesWith(new RegExp(`\\b(${callbacks.join("|")})(\\?\\.)?\\(`));
   expect(calls.filter((line) => !line.includes("outside("))).toEqual([
     // Awaited by `lead`, in the frame of its caller or of the routine. (At a loss an abort listener calls onStop.)
-    "lead.ts: await onError?.(error);",
-    "lead.ts: await onStop?.(lock);",
-    "lead.ts: await onStart?.(lock);",
+    "primitives/lead.ts: await onError?.(error);",
+    "primitives/lead.ts: await onStop?.(lock);",
+    "primitives/lead.ts: await onStart?.(lock);",
   ]);
 });
 
 test("signals that users listen to are aborted outside, and nothing else aborts any", () => {
   expect(linesWith(/\.abort\(|dispatchEvent/)).toEqual([
-    "abort.ts: outside(() => controller.abort(reason));",
+    "time/abort.ts: outside(() => controller.abort(reason));",
   ]);
 });
 
@@ -101,10 +102,10 @@ test("a routine runs in the frame of its own lock", () => {
   const calls = linesWith(/\broutine\(/);
   expect(calls).toEqual([
     // By the call of the user's that it was given to, which awaits it.
-    "lead.ts: await routine(signal, lock);",
-    "read-write-lock.ts: return await hold(lock, ttl, settings, options.signal, (signal) => routine(signal, writing));",
-    "reentrancy.ts: return context.run(frame, async () => routine(signal, lock));",
-    "using.ts: return await routine(link?.signal ?? lock.signal, lock);",
+    "primitives/lead.ts: await routine(signal, lock);",
+    "primitives/read-write-lock.ts: return await hold(lock, ttl, settings, options.signal, (signal) => routine(signal, writing));",
+    "holding/reentrancy.ts: return context.run(frame, async () => routine(signal, lock));",
+    "holding/using.ts: return await routine(link?.signal ?? lock.signal, lock);",
   ]);
 });
 

@@ -107,7 +107,7 @@ export async function readWriteMutant(name: string): Promise<Subject | undefined
   if (!mutant) return undefined;
   const client = await importMutated<typeof RedlockModule & typeof ReadWriteModule>(
     mutant,
-    'export * from "./index.ts"; export * from "./read-write-lock.ts";',
+    'export * from "./index.ts"; export * from "./primitives/read-write-lock.ts";',
   );
   if (mutant.readWriteRules) {
     for (const script of Object.values(client.readWriteScripts) as { source: string; sha1: string }[])

@@ -42,7 +42,7 @@ export async function semaphoreMutant(name: string): Promise<Subject | undefined
   if (!mutant) return undefined;
   const client = await importMutated<typeof RedlockModule & typeof SemaphoreModule>(
     mutant,
-    'export * from "./index.ts"; export * from "./semaphore.ts";',
+    'export * from "./index.ts"; export * from "./primitives/semaphore.ts";',
   );
   return {
     name,
