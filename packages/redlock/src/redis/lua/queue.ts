@@ -7,17 +7,31 @@ import { fence } from "./fencing.ts";
 export const queueOf = `
 local function queueOf(key)
   -- (To look for a brace alone takes less time than to match.)
-  local tag = string.find(key, "{", 1, true) and string.match(key, "^[^{]*{([^}]*)}")
+  if not string.find(key, "{", 1, true) then return "quorlock:queue:{" .. key .. "}" end
+  local tag = string.match(key, "^[^{]*{([^}]*)}")
   if tag and tag ~= "" then return "quorlock:queue:tagged:" .. key end
   return "quorlock:queue:{" .. key .. "}"
 end
 `;
 
-/** Gives up KEYS `first` to `last` where nobody waits for any, as is nearly always so: then nothing is handed over. */
-export const letGo = `
+/** Whether a key holds the very `token` and nobody waits for it, as is nearly always so: then a release deletes it. */
+const isFreeToDelete = (key: string): string =>
+  `redis.pcall("GET", ${key}) == token and call("EXISTS", queueOf(${key})) == 0`;
+
+/**
+ * The head of a script that releases all KEYS, of which the last of ARGV is the token: the most frequent case, one key
+ * for which nobody waits, before any function but `queueOf` is made.
+ */
+export const releaseFirst: string = `${queueOf}
+local token = ARGV[#ARGV]
+if not KEYS[2] and ${isFreeToDelete("KEYS[1]")} then return call("DEL", KEYS[1]) end
+`;
+
+/** Releases KEYS `first` to `last` where nobody waits for any: then nothing is granted. */
+export const letGo: string = `
 local function letGo(first, last, token)
   for index = first, last do
-    if redis.pcall("GET", KEYS[index]) ~= token or call("EXISTS", queueOf(KEYS[index])) == 1 then return nil end
+    if not (${isFreeToDelete("KEYS[index]")}) then return nil end
   end
   local given = 0
   for index = first, last do given = given + call("DEL", KEYS[index]) end

@@ -1,6 +1,6 @@
 import { fence } from "./fencing.ts";
 import { guard, guardSteps } from "./guard.ts";
-import { enrol, leave, letAllGo, letGo, queue, queueOf } from "./queue.ts";
+import { enrol, leave, letAllGo, letGo, queue, releaseFirst } from "./queue.ts";
 
 /** A Lua script and the digest by which a master that knows it can be asked to run it. */
 export interface Script {
@@ -136,7 +136,7 @@ if proposal ~= "" and tonumber(proposal) >= most then return redis.error_reply(t
 local granted = enrol(1, #KEYS, token, ttl, ticket, patience, proposal, inbox)
 return proposal ~= "" and type(granted) == "number" and fenced(KEYS, granted, proposal) or granted
 `,
-  sha1: "c41caed555089a3626942c94799c2a7d2731026d",
+  sha1: "5ae366944f62311a5582e404593dfb7210c09161",
 };
 
 /** `release` of all KEYS: ARGV is the tokens. */
@@ -148,12 +148,12 @@ export const releaseScript: Script = {
 
 /** `leave` of all KEYS: ARGV is the tokens. */
 export const leaveScript: Script = {
-  source: `${calls}${queueOf}${letGo}
-local given = letGo(1, #KEYS, ARGV[#ARGV])
+  source: `${calls}${releaseFirst}${letGo}
+local given = KEYS[2] and letGo(1, #KEYS, token)
 if given then return given end
 ${isMine}${queue}${leave}return leave(1, #KEYS, 1, #ARGV)
 `,
-  sha1: "2161dec71b86eb38eec3afc14ad2f64330b4e271",
+  sha1: "02897c5397e2c521f409e6ace434f3cb051b6cc9",
 };
 
 /**
@@ -193,8 +193,8 @@ return proposal == "" and granted or fenced(KEYS, granted, proposal)
 
 /** `leaveScript`, watched over by the restart guard: ARGV is the guard's terms, as in a batch, and the tokens. */
 export const guardedLeaveScript: Script = {
-  source: `${calls}${queueOf}${letGo}
-local given = letGo(1, #KEYS, ARGV[#ARGV])
+  source: `${calls}${releaseFirst}${letGo}
+local given = KEYS[2] and letGo(1, #KEYS, token)
 if given then return given end
 ${isMine}${release}${queue}${leave}${guard}
 local isKnown = pcall(watch, ARGV[1])
@@ -203,7 +203,7 @@ if not isKnown or inQuarantine() then return release(1, #KEYS, 2, #ARGV) end
 isSeeded = not guarded or guarded.state ~= "1"
 return leave(1, #KEYS, 2, #ARGV)
 `,
-  sha1: "3985a254e11533bf7c7e624e99debd9041d322aa",
+  sha1: "bcb992bd4a2fcb9bbac65ae0e8e077118eebbd64",
 };
 
 /**
@@ -315,5 +315,5 @@ for times, kind, keys, number, ticket, patience, proposal in string.gmatch(ARGV[
 end
 return replies
 `,
-  sha1: "c8f69c3dad224d7233e7dc32e6dd3a6406b7d82f",
+  sha1: "2cb20c57af779e9675ea7c1fd00ab3993e705df4",
 };

@@ -42,12 +42,12 @@ interface TwinScript {
  */
 export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
   claimScript: { script: claimScript, writtenFrom: "1bb551ddca4603a4aa1d7c4e29ae94d27c2010ab" },
-  enrolScript: { script: enrolScript, writtenFrom: "c41caed555089a3626942c94799c2a7d2731026d" },
+  enrolScript: { script: enrolScript, writtenFrom: "5ae366944f62311a5582e404593dfb7210c09161" },
   releaseScript: { script: releaseScript, writtenFrom: "57752b4b01b4ccb17c8cdfebbe1ac4fa97b5aadc" },
-  leaveScript: { script: leaveScript, writtenFrom: "2161dec71b86eb38eec3afc14ad2f64330b4e271" },
+  leaveScript: { script: leaveScript, writtenFrom: "02897c5397e2c521f409e6ace434f3cb051b6cc9" },
   guardedClaimScript: { script: guardedClaimScript, writtenFrom: "526b6241462a2b6d87ddb894cd366cd41b2734d5" },
-  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "3985a254e11533bf7c7e624e99debd9041d322aa" },
-  batchScript: { script: batchScript, writtenFrom: "c8f69c3dad224d7233e7dc32e6dd3a6406b7d82f" },
+  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "bcb992bd4a2fcb9bbac65ae0e8e077118eebbd64" },
+  batchScript: { script: batchScript, writtenFrom: "2cb20c57af779e9675ea7c1fd00ab3993e705df4" },
 };
 
 /** Twins of the client's scripts; with other rules, those of a mutant's. */
