@@ -1,5 +1,13 @@
-import type { ExecutionStats } from "./protocol/execution-stats.ts";
 import { userName } from "./resource-names.ts";
+
+/** The votes of one attempt, as redlock 5 reports them: by the clients that were passed to the constructor. */
+export interface ExecutionStats {
+  readonly membershipSize: number;
+  readonly quorumSize: number;
+  readonly votesFor: ReadonlySet<object>;
+  /** A {@link ResourceLockedError} for a refusal, a {@link NodeError} for a master that failed. */
+  readonly votesAgainst: ReadonlyMap<object, Error>;
+}
 
 /** Why an operation of this library failed. Closed: a new code is a new major version. */
 export type RedlockErrorCode =

@@ -1,10 +1,12 @@
 // For everyone.
 
 export type { IoredisClient } from "./adapters/ioredis/ioredis.ts";
+export type { Client, CustomScripts, RedlockOptions } from "./client.ts";
 export {
   AbortError,
   ClosedError,
   ExecutionError,
+  type ExecutionStats,
   InvalidArgumentError,
   LockLostError,
   NodeError,
@@ -15,7 +17,6 @@ export {
 } from "./errors.ts";
 export { type DetachedLock, Lock } from "./holding/lock.ts";
 export type { RedlockAbortSignal, Routine } from "./holding/using.ts";
-export type { ExecutionStats } from "./protocol/execution-stats.ts";
 export type { Inspection } from "./protocol/inspect.ts";
 export type { LockState } from "./protocol/lease.ts";
 // For those who bring another client library, or another time.
@@ -30,8 +31,11 @@ export type {
   Holding,
   LockNode,
   LockQueue,
+  MasterClock,
+  Moment,
   No,
   Push,
+  Reading,
   ReleaseAnswer,
   Settle,
   SettleVote,
@@ -51,9 +55,9 @@ export {
   type Script,
 } from "./redis/lua/scripts.ts";
 export { ScriptedNode } from "./redis/redis-node.ts";
-export type { AcquireOptions, Client, CustomScripts, RedlockEvents, RedlockOptions } from "./redlock.ts";
+export type { AcquireOptions, RedlockEvents } from "./redlock.ts";
 export { Redlock, Redlock as default } from "./redlock.ts";
-export type { ClockEvent, ClockWatchOptions, MasterClock, Reading } from "./safeguards/clock-watch.ts";
+export type { ClockEvent } from "./safeguards/clock-watch.ts";
 export type { RestartGuardOptions } from "./safeguards/restart-guard.ts";
 // For those who tune the waiting.
 export {
@@ -63,6 +67,6 @@ export {
   fixedBackoff,
   type Refusal,
 } from "./settings/backoff.ts";
-export type { Settings } from "./settings/settings.ts";
+export type { ClockWatchOptions, Settings } from "./settings/settings.ts";
 export type { Runtime, Timer } from "./time/runtime.ts";
 export { systemRuntime } from "./time/system.ts";

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
+import type { Client, RedlockOptions } from "./client.ts";
 import { ClosedError, ExecutionError, InvalidArgumentError } from "./errors.ts";
 import type { LockNode } from "./protocol/node.ts";
-import { type Client, Redlock, type RedlockOptions } from "./redlock.ts";
+import { Redlock } from "./redlock.ts";
 import { VirtualClient, virtualSetting } from "./virtual-time.test.ts";
 
 const { nodes: threeNodes } = virtualSetting(3);

@@ -1,4 +1,10 @@
-import { connectionOf, type IoredisClient } from "./adapters/ioredis/ioredis.ts";
+import {
+  buildClient,
+  type Client,
+  type CustomScripts,
+  type RedlockOptions,
+  type RedlockParts,
+} from "./client.ts";
 import {
   AbortError,
   ClosedError,
@@ -10,101 +16,29 @@ import {
 import { Events } from "./events.ts";
 import { detach } from "./holding/detach.ts";
 import { type DetachedLock, Lock, type LockOwner } from "./holding/lock.ts";
-import { type Entered, enter, outerFor, type Reentrancy, reentrancyOf } from "./holding/reentrancy.ts";
+import { type Entered, enter, outerFor } from "./holding/reentrancy.ts";
 import { ReentrantLock } from "./holding/reentrant-lock.ts";
 import { hold, type Routine } from "./holding/using.ts";
-import { Admission } from "./load/admission.ts";
 import type { Wish } from "./protocol/attempt.ts";
 import type { Coordinator } from "./protocol/context.ts";
 import { Attempts } from "./protocol/execution-stats.ts";
 import { extend } from "./protocol/extend.ts";
-import { Proposals } from "./protocol/fencing.ts";
 import { type Inspection, inspect } from "./protocol/inspect.ts";
 import { Lease } from "./protocol/lease.ts";
-import type { LockNode } from "./protocol/node.ts";
-import { Placements } from "./protocol/placement.ts";
-import { quorumOf } from "./protocol/quorum.ts";
 import { type ReleaseResult, release } from "./protocol/release.ts";
-import { CleanUps } from "./protocol/rollback.ts";
 import { lateTimer } from "./protocol/round.ts";
 import { verify } from "./protocol/verify.ts";
-import { ScriptedNode } from "./redis/redis-node.ts";
-import { type ClockEvent, ClockWatch, type ClockWatchOptions } from "./safeguards/clock-watch.ts";
-import { DistinctMasters } from "./safeguards/distinct-masters.ts";
-import { RestartGuard, type RestartGuardOptions } from "./safeguards/restart-guard.ts";
-import { checkConstructorOptions, checkOptions, type Place, routineAmong } from "./settings/options.ts";
+import type { ClockEvent } from "./safeguards/clock-watch.ts";
+import { checkOptions, type Place, routineAmong } from "./settings/options.ts";
 import { shown } from "./settings/ranges.ts";
 import { resourceList, whyReserved } from "./settings/resources.ts";
-import {
-  checkClockWatch,
-  checkConcurrency,
-  checkHolding,
-  checkTtl,
-  defaultSettings,
-  type Settings,
-  settingsFrom,
-} from "./settings/settings.ts";
+import { checkHolding, checkTtl, type Settings, settingsFrom } from "./settings/settings.ts";
 import { onAbort } from "./time/abort.ts";
 import { outside } from "./time/async-context.ts";
 import { Cancellation } from "./time/cancellation.ts";
-import { LeaseClock } from "./time/lease-clock.ts";
-import type { Runtime } from "./time/runtime.ts";
 import { sleep } from "./time/sleep.ts";
-import { systemRuntime } from "./time/system.ts";
-import { Schedule } from "./time/timers.ts";
 import { never } from "./time/validity.ts";
 import { contend } from "./waiting/acquire.ts";
-import { WaitingRoom } from "./waiting/waiting-room.ts";
-
-/** An ioredis `Redis` or `Cluster`, or a {@link LockNode} of your own. */
-export type Client = IoredisClient | LockNode;
-
-export interface RedlockOptions extends Partial<Settings> {
-  /**
-   * Rounds of `acquire` in flight at once, at most; more wait in this process, in the order of the calls. Fewer are in
-   * flight while masters need more than half of `nodeTimeout` for one, and none while extensions of the leases that are
-   * held come late: see the README. Default 1000.
-   */
-  readonly acquireConcurrency?: number;
-  /**
-   * Whether votes, extensions and releases that come while a master has not answered yet are sent to it together.
-   * Saves most of the commands where many locks are taken at a time; one at a time makes no difference. Default true.
-   */
-  readonly groupCommit?: boolean;
-  /**
-   * Whether those who wait stand in a queue on the masters: served in order, and told by the one who gives up. Without
-   * it waiting is asking again, every `retryDelay`. Default true, where every master can.
-   */
-  readonly queue?: boolean;
-  /**
-   * Whether each lock has a {@link Lock.fencingToken}. Uncontended that takes no further round. Every client that locks
-   * the same resources must have it switched on. As long as no master loses its memory: one that restarts with less
-   * than it had may let a smaller token be given out again. A Redis Cluster cannot, nor can masters without scripts:
-   * InvalidArgumentError. Default false.
-   */
-  readonly fencing?: boolean;
-  /**
-   * Whether a call that is inside of a hold, and asks for what is held, is given a further handle on that hold, which
-   * is released with the last of them. `true`: inside of the routine of a `using`, wherever its async context leads,
-   * or by {@link AcquireOptions.within}; InvalidArgumentError where there is no AsyncLocalStorage. `"handle"`: only by
-   * `within`. Default false.
-   */
-  readonly reentrant?: boolean | "handle";
-  /**
-   * Keeps the lock safe where a master comes back without votes that it gave: after a crash, a failover or a FLUSHALL it
-   * votes for nobody until all that it may have forgotten has expired. Not where an old primary gets its clients back that was neither
-   * restarted nor resynchronised, unless one of them was there in between; nor where SWAPDB went there and back with no vote
-   * between the two. See the README. Default: none.
-   */
-  readonly restartGuard?: RestartGuardOptions;
-  /**
-   * Reads the masters' clocks with the votes: who steps, or strays from the others, is told by a `clock` event, and left
-   * out where `exclude` is set. Keys expire by these clocks. See the README. Default: not watched.
-   */
-  readonly clockWatch?: boolean | ClockWatchOptions;
-  /** Clocks, timers and random bytes. Default: the system's. */
-  readonly runtime?: Runtime;
-}
 
 export interface AcquireOptions extends Partial<Settings> {
   /** Ends the waiting: `acquire` rejects with an {@link AbortError}, and leaves nothing behind. */
@@ -128,6 +62,8 @@ export interface RedlockEvents {
 /** What primitives that are built on a Redlock work with, besides its public face. */
 export interface Inside {
   readonly coordinator: Coordinator;
+  /** As in {@link RedlockParts}. */
+  alsoFor(leases: ReadonlySet<Lease>): void;
   /** Cancelled by `quit`. */
   readonly closed: Cancellation;
   /** `quit` begins this work with its own, and waits for it as well before it closes the connections. */
@@ -145,13 +81,6 @@ export interface Inside {
   ): Promise<Lock | RedlockError>;
 }
 
-/** The third argument of redlock 5's constructor. Its scripts cannot be replaced here: see the README. */
-export type CustomScripts = {
-  readonly [name in "acquireScript" | "extendScript" | "releaseScript"]?: undefined;
-};
-
-/** What `inspect` and `quit` wait for a master, ms, where no `nodeTimeout` is given. */
-const defaultNodeTimeout = 500;
 /** Why a lock is lost that its Redlock has released. */
 const givenUp = "quit() has given it up";
 
@@ -161,11 +90,9 @@ const givenUp = "quit() has given it up";
  * An `error` event without a listener throws nothing.
  */
 export class Redlock extends Events<RedlockEvents> implements LockOwner {
+  readonly #parts: RedlockParts;
   readonly #coordinator: Coordinator;
-  readonly #reentrancy: Reentrancy | undefined;
   readonly #settings: Settings;
-  readonly #room: WaitingRoom | undefined;
-  readonly #guard: RestartGuard | undefined;
   /** Every `acquire` that is under way, and how to end it. */
   readonly #contests = new Map<Cancellation, Promise<unknown>>();
   #quit: Promise<void> | undefined;
@@ -186,64 +113,13 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
    */
   constructor(clients: Iterable<Client>, options?: RedlockOptions, scripts?: CustomScripts) {
     super();
-    checkConstructorOptions(options);
-    const { acquireConcurrency = 1000, groupCommit = true, queue = true } = options ?? {};
-    const { runtime = systemRuntime } = options ?? {};
-    const { restartGuard } = options ?? {};
-    const base = restartGuard ? { ...defaultSettings, maxTtl: restartGuard.maxTtl } : defaultSettings;
-    this.#settings = settingsFrom(base, options ?? {});
-    checkConcurrency(acquireConcurrency);
-    if (Object.values(scripts ?? {}).some((script) => script !== undefined)) {
-      throw new InvalidArgumentError("custom scripts are not taken");
-    }
-    const report = (error: NodeError) => {
-      // Given up by ourselves: no fault of the master's.
-      if (error.reason === "ABANDONED") return;
-      if (error.reason === "SAME_SERVER" && !this.#coordinator.distinct.isNews(error)) return;
-      if (error.reason !== "QUARANTINE" || !this.#guard?.hasTold(error))
-        this.#tell(() => void this.emit("error", error));
-    };
-    const scripted = (client: IoredisClient) =>
-      new ScriptedNode(connectionOf(client), { groupCommit, queue, onFault: report, runtime });
-    const nodes = nodesOf(clients, scripted);
-    if (options?.queue && !nodes.every((node) => node.queue)) {
-      throw new InvalidArgumentError("queue: not every master can keep one (without scripts none can)");
-    }
-    if (options?.fencing && !nodes.every((node) => node.keepsCounters)) {
-      throw new InvalidArgumentError(
-        "fencing: a Redis Cluster cannot keep the counters, nor can nodes without scripts",
-      );
-    }
-    const leases = new Set<Lease>();
-    const clock = new LeaseClock(runtime, () => schedule.leap());
-    const schedule: Schedule = new Schedule(runtime, clock);
-    this.#coordinator = {
-      nodes,
-      placements: new Placements(nodes, leases),
-      quorum: quorumOf(nodes.length),
-      distinct: new DistinctMasters(nodes, leases, report),
-      runtime,
-      clock,
-      schedule,
-      cleanUps: new CleanUps(runtime, clock, report),
-      admission: new Admission(runtime, clock, schedule, leases, acquireConcurrency),
-      proposals: options?.fencing ? new Proposals() : undefined,
-      leases,
-      isReentrant: Boolean(options?.reentrant),
-      isQueued: nodes.every((node) => node.queue),
-      report,
-      lost: (locks) => {
-        for (const lock of locks) this.#tell(() => void this.emit("lost", lock));
-      },
-    };
-    if (options?.clockWatch) {
-      const watching = options.clockWatch === true ? {} : options.clockWatch;
-      this.#watchClocks({ ...watching, maxTtl: watching.maxTtl ?? restartGuard?.maxTtl });
-    }
-    const nodeTimeout = this.#settings.nodeTimeout ?? defaultNodeTimeout;
-    this.#guard = restartGuard && new RestartGuard(this.#coordinator, restartGuard, nodeTimeout);
-    this.#room = this.#coordinator.isQueued ? new WaitingRoom(this.#coordinator) : undefined;
-    this.#reentrancy = reentrancyOf(this.#coordinator, options?.reentrant);
+    this.#parts = buildClient(clients, options ?? {}, scripts, {
+      error: (error) => this.#tell(() => void this.emit("error", error)),
+      lost: (lock) => this.#tell(() => void this.emit("lost", lock as Lock)),
+      clock: (event) => this.#tell(() => void this.emit("clock", event)),
+    });
+    this.#coordinator = this.#parts.coordinator;
+    this.#settings = this.#parts.settings;
   }
 
   /**
@@ -301,7 +177,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     const settings = this.#settingsFor(options);
     checkHolding(ttl, settings, options?.automaticExtensionThreshold);
     const lock = await this.acquire(resources, ttl, options);
-    const inside = this.#reentrancy?.inside(routine) ?? routine;
+    const inside = this.#parts.reentrancy?.inside(routine) ?? routine;
     return hold(lock, ttl, settings, options?.signal, inside);
   }
 
@@ -384,8 +260,8 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
    * @throws InvalidArgumentError where a master is not new, or there is no guard; ExecutionError unless all answer.
    */
   async initialize(): Promise<void> {
-    if (!this.#guard) throw new InvalidArgumentError("initialize is for a Redlock with restartGuard");
-    await this.#guard.initialize();
+    if (!this.#parts.guard) throw new InvalidArgumentError("initialize is for a Redlock with restartGuard");
+    await this.#parts.guard.initialize();
   }
 
   /** Who holds `resource` on each master, and for how long. For people: by the time it is read it is past. */
@@ -393,7 +269,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     const [name, ...more] = resourceList(resource);
     if (more.length > 0) throw new InvalidArgumentError("inspect takes one resource");
     this.#checkKeys([name!]);
-    return inspect(this.#coordinator, name!, this.#settings.nodeTimeout ?? defaultNodeTimeout);
+    return inspect(this.#coordinator, name!, this.#parts.nodeTimeout);
   }
 
   /**
@@ -413,6 +289,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     }
     return {
       coordinator: redlock.#coordinator,
+      alsoFor: redlock.#parts.alsoFor,
       closed: redlock.#closed,
       atQuit: (work) => void (redlock.#quit ? work() : redlock.#atQuit.push(work)),
       settingsFor: (options, place) => redlock.#settingsFor(options, place),
@@ -434,7 +311,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     for (const lease of held) lease.lose(givenUp);
     for (const lease of held) void release(lease, this.#settings);
     // Each of the two steps has a time of its own, whatever time was given to the calls that are waited for.
-    const time = this.#settings.nodeTimeout ?? defaultNodeTimeout;
+    const time = this.#parts.nodeTimeout;
     await atMost(time, this.#settled(contests), this.#coordinator);
     cleanUps.stop();
     await atMost(time, Promise.allSettled(nodes.map((node) => node.close())), this.#coordinator);
@@ -444,7 +321,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   /** Each acquire that was ended rolls back first, and releases that others have begun are on their way as well. */
   async #settled(contests: readonly Promise<unknown>[]): Promise<void> {
     await Promise.allSettled([...contests, ...this.#atQuit.map((work) => work())]);
-    await this.#room?.passed;
+    await this.#parts.room?.passed;
     await this.#coordinator.cleanUps.answered;
   }
 
@@ -478,7 +355,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   }
 
   #enterOrContend(wish: Wish, cancellation: Cancellation, within: Lock | undefined): Promise<Entered> {
-    const outer = outerFor(this.#reentrancy, wish.resources, within);
+    const outer = outerFor(this.#parts.reentrancy, wish.resources, within);
     return outer ? this.#enter(outer, wish, cancellation, within) : this.#contendWithAll(wish, cancellation);
   }
 
@@ -498,28 +375,10 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       coordinator: this.#coordinator,
       wish,
       cancellation,
-      room: this.#room,
+      room: this.#parts.room,
     };
-    if (!this.#guard) return contend(contender);
-    return cancellation.race(this.#guard.begin()).then(() => contend(contender));
-  }
-
-  #watchClocks(options: ClockWatchOptions): void {
-    const { nodes, runtime } = this.#coordinator;
-    const { driftFactor } = this.#settings;
-    checkClockWatch(options);
-    const watch = new ClockWatch(options, driftFactor, runtime, (event) =>
-      this.#tell(() => void this.emit("clock", event)),
-    );
-    for (const [index, node] of nodes.entries()) {
-      // (A Cluster is many masters, with a clock each.)
-      if (!node.keepsCounters || !node.watchClock) {
-        throw new InvalidArgumentError(
-          "clockWatch: neither a Redis Cluster nor nodes without scripts can be watched",
-        );
-      }
-      node.watchClock(watch.clockOf(node.name, () => this.#guard?.distrust(index)));
-    }
+    if (!this.#parts.guard) return contend(contender);
+    return cancellation.race(this.#parts.guard.begin()).then(() => contend(contender));
   }
 
   #checkKeys(resources: readonly string[]): void {
@@ -530,10 +389,11 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   }
 
   #lockOf(lease: Lease, attempts: Attempts): Lock {
-    lease.handle = this.#reentrancy
+    const lock = this.#parts.reentrancy
       ? new ReentrantLock(this, lease, attempts)
       : new Lock(this, lease, attempts);
-    return lease.handle;
+    lease.handle = lock;
+    return lock;
   }
 
   /** A listener's mistake is an uncaught exception of its own: it stops no round and ends no hold half-way. */
@@ -588,49 +448,4 @@ function checkSignal(signal: Partial<AbortSignal> | undefined): void {
   if (signal !== undefined && typeof signal?.addEventListener !== "function") {
     throw new InvalidArgumentError(`signal must be an AbortSignal, but is ${shown(signal)}`);
   }
-}
-
-function nodesOf(
-  clients: Iterable<Client>,
-  nodeOf: (client: IoredisClient) => LockNode,
-): readonly LockNode[] {
-  if (isNode(clients) || isIoredis(clients)) {
-    throw new InvalidArgumentError("clients must be a list, also for a single one: new Redlock([client])");
-  }
-  const isList = typeof clients === "object" && typeof clients?.[Symbol.iterator] === "function";
-  const list = isList ? [...clients] : [];
-  if (list.length === 0) throw new InvalidArgumentError("clients must be a list of at least one client");
-  for (const [index, client] of list.entries()) {
-    if (!isNode(client) && !isIoredis(client)) {
-      throw new InvalidArgumentError(
-        `client ${index} is ${kindOf(client)}; what is expected is a Redis or Cluster of ioredis 5 or 6, or a LockNode`,
-      );
-    }
-  }
-  const passed = list.map((client) => (isNode(client) ? client.client : client));
-  if (new Set(passed).size < list.length) {
-    throw new InvalidArgumentError("each master may be named once, but one client is there twice");
-  }
-  return list.map((client) => (isNode(client) ? client : nodeOf(client)));
-}
-
-function isNode(client: unknown): client is LockNode {
-  return typeof (client as Partial<LockNode> | null | undefined)?.vote === "function";
-}
-
-function isIoredis(client: unknown): client is IoredisClient {
-  const candidate = client as Partial<IoredisClient> | null | undefined;
-  return typeof candidate?.duplicate === "function" && typeof candidate.status === "string";
-}
-
-/** What was passed for a client and is none, in words. (A URL is not repeated: there may be a password in it.) */
-function kindOf(client: unknown): string {
-  if (typeof client === "string") return 'a string: pass new Redis("redis://...")';
-  if (typeof client !== "object" || client === null) return shown(client);
-  const { isOpen, sendCommand, keyspaceEvents } = client as Readonly<Record<string, unknown>>;
-  if (typeof isOpen === "boolean" || typeof sendCommand === "function") return "a node-redis client";
-  // It has no connection of its own, and what it does without one is not what a Redis does.
-  if (keyspaceEvents !== undefined) return "an ioredis-mock client, which has no connection";
-  if (typeof (client as Partial<Promise<unknown>>).then === "function") return "a promise: await it first";
-  return shown(client);
 }

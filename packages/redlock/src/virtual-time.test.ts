@@ -1,5 +1,6 @@
 import { createClock } from "@sinonjs/fake-timers";
 import { describe, expect, test } from "vitest";
+import type { Client, RedlockOptions } from "./client.ts";
 import { NodeError } from "./errors.ts";
 import type { Lock } from "./holding/lock.ts";
 import type {
@@ -14,7 +15,7 @@ import type {
   Settle,
   SettleVote,
 } from "./protocol/node.ts";
-import { type Client, Redlock, type RedlockOptions } from "./redlock.ts";
+import { Redlock } from "./redlock.ts";
 import { longestTimer, type Runtime, type Timer } from "./time/runtime.ts";
 
 // What the unit tests run on: time that passes when a test says so, and masters that do what a test says. Named

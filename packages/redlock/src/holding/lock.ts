@@ -1,5 +1,5 @@
-import { InvalidArgumentError, type LockLostError } from "../errors.ts";
-import type { Attempts, ExecutionStats } from "../protocol/execution-stats.ts";
+import { type ExecutionStats, InvalidArgumentError, type LockLostError } from "../errors.ts";
+import type { Attempts } from "../protocol/execution-stats.ts";
 import type { Lease, LockState } from "../protocol/lease.ts";
 import type { ReleaseResult } from "../protocol/release.ts";
 import type { HoldLimit } from "../settings/hold-limit.ts";

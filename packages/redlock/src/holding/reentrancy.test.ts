@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
+import type { RedlockOptions } from "../client.ts";
 import {
   AbortError,
   ClosedError,
@@ -6,7 +7,7 @@ import {
   LockLostError,
   ResourceLockedError,
 } from "../errors.ts";
-import { Redlock, type RedlockOptions } from "../redlock.ts";
+import { Redlock } from "../redlock.ts";
 import { Gate, VirtualClient, type VirtualSetting, virtualSetting } from "../virtual-time.test.ts";
 import type { Lock } from "./lock.ts";
 

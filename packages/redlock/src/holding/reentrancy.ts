@@ -5,7 +5,7 @@ import {
   listed,
   ResourceLockedError,
 } from "../errors.ts";
-import type { Wish } from "../protocol/attempt.ts";
+import type { AcquireResult, Wish } from "../protocol/attempt.ts";
 import type { Coordinator } from "../protocol/context.ts";
 import { Attempts } from "../protocol/execution-stats.ts";
 import { extend } from "../protocol/extend.ts";
@@ -16,7 +16,6 @@ import { type AsyncContext, type Frame, frames } from "../time/async-context.ts"
 import { Cancellation } from "../time/cancellation.ts";
 import { longestTimer, type Runtime } from "../time/runtime.ts";
 import { sleep } from "../time/sleep.ts";
-import type { Contest } from "../waiting/acquire.ts";
 import { Lock, type LockOwner } from "./lock.ts";
 import { ReentrantLock } from "./reentrant-lock.ts";
 import type { Turn } from "./turns.ts";
@@ -39,7 +38,7 @@ import type { Routine } from "./using.ts";
 // branches would then enter a hold that is not theirs.
 
 /** What came of asking: as of a contest, and the handle, where a hold was entered. */
-export type Entered = Contest & { readonly lock?: ReentrantLock };
+export type Entered = AcquireResult & { readonly lock?: ReentrantLock };
 
 /** A hold that has less than this part of the wanted ttl left is extended before it is entered. */
 const leastLeft = 1 / 2;

@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { RedlockOptions } from "../client.ts";
 import { InvalidArgumentError, LockLostError } from "../errors.ts";
-import { type AcquireOptions, Redlock, type RedlockOptions } from "../redlock.ts";
+import { type AcquireOptions, Redlock } from "../redlock.ts";
 import { longestTimer } from "../time/runtime.ts";
 import { Gate, type VirtualSetting, virtualSetting } from "../virtual-time.test.ts";
 import type { Lock } from "./lock.ts";

@@ -1,8 +1,8 @@
+import type { Cancellation } from "../time/cancellation.ts";
 import { Fifo } from "../time/fifo.ts";
 import type { LeaseClock } from "../time/lease-clock.ts";
 import type { Runtime } from "../time/runtime.ts";
 import type { Schedule } from "../time/timers.ts";
-import type { Patience } from "../waiting/retry-budget.ts";
 import { Paced } from "./paced.ts";
 
 // How many locks may be asked for at once, and whether any may be (PROTOCOL 14.16): a lease that is held goes before one
@@ -53,9 +53,19 @@ export interface Lateness {
   readonly allowed: number;
 }
 
+/** How long a caller waits for its turn. */
+export interface Waits {
+  /** Cancelled when it waits no longer. */
+  readonly ended: Cancellation;
+  /** Set where it was held back: how late extensions were. */
+  lateness: Lateness | undefined;
+  /** From now on the retries that are left count as the time that they would take. */
+  waitForTurn(): void;
+}
+
 /** What waits for its turn to vote. */
 interface Waiting {
-  readonly patience: Patience;
+  readonly patience: Waits;
   readonly resolve: (isAdmitted: boolean) => void;
   forget: () => void;
   isOver: boolean;
@@ -123,7 +133,7 @@ export class Admission {
   }
 
   /** The same as soon as there is one; false when the caller's patience has ended. */
-  wait(patience: Patience): Promise<boolean> {
+  wait(patience: Waits): Promise<boolean> {
     return new Promise((resolve) => {
       const waiting: Waiting = { patience, resolve, forget: () => {}, isOver: false, wasHeld: false };
       this.#line.push(waiting);

@@ -44,7 +44,7 @@ export class ReadWriteMasters implements WaitingWriters {
     this.redlock.on("error", (error) => coordinator.report(error));
     this.redlock.on("lost", (lock) => void redlock.emit("lost", lock));
     this.#inside = Redlock.insideOf(this.redlock);
-    coordinator.distinct.alsoFor(this.#inside.coordinator.leases);
+    inside.alsoFor(this.#inside.coordinator.leases);
     inside.atQuit(() => this.#quit());
   }
 

@@ -1,3 +1,4 @@
+import type { RedlockError } from "../errors.ts";
 import { nodeTimeoutFor, type Settings } from "../settings/settings.ts";
 import type { Cancellation } from "../time/cancellation.ts";
 import { holdDeadline, never, nodeDeadline } from "../time/validity.ts";
@@ -17,6 +18,11 @@ export interface Wish {
   readonly ttl: number;
   readonly settings: Settings;
 }
+
+/** The lease of an acquire, or why there is none. */
+export type AcquireResult =
+  | { readonly lease: Lease; readonly attempts: Attempts }
+  | { readonly lease?: undefined; readonly contended: boolean; readonly error: RedlockError };
 
 export interface Attempt {
   readonly round: Round<Answer>;

@@ -1,12 +1,10 @@
 import type { NodeError } from "../errors.ts";
-import type { Lock } from "../holding/lock.ts";
 import type { Admission } from "../load/admission.ts";
-import type { DistinctMasters } from "../safeguards/distinct-masters.ts";
 import type { LeaseClock } from "../time/lease-clock.ts";
 import type { Runtime } from "../time/runtime.ts";
 import type { Schedule } from "../time/timers.ts";
 import type { Proposals } from "./fencing.ts";
-import type { Lease } from "./lease.ts";
+import type { Handle, Lease } from "./lease.ts";
 import type { LockNode } from "./node.ts";
 import type { Placements } from "./placement.ts";
 import type { CleanUps } from "./rollback.ts";
@@ -17,8 +15,6 @@ export interface Coordinator {
   /** In which databases of theirs the keys are. */
   readonly placements: Placements;
   readonly quorum: number;
-  /** Which of them may vote: a server does once. */
-  readonly distinct: DistinctMasters;
   readonly runtime: Runtime;
   readonly clock: LeaseClock;
   readonly schedule: Schedule;
@@ -36,5 +32,5 @@ export interface Coordinator {
   /** Tells the user of a master's fault. */
   readonly report: (error: NodeError) => void;
   /** Tells the user that locks were lost before they were released. */
-  readonly lost: (locks: readonly Lock[]) => void;
+  readonly lost: (locks: readonly Handle[]) => void;
 }

@@ -1,16 +1,7 @@
-import { type NodeError, ResourceLockedError } from "../errors.ts";
+import { type ExecutionStats, type NodeError, ResourceLockedError } from "../errors.ts";
 import type { Answer, Fault, LockNode, No, ReleaseAnswer } from "./node.ts";
 import { quorumOf } from "./quorum.ts";
 import type { Round } from "./round.ts";
-
-/** The votes of one attempt, as redlock 5 reports them: by the clients that were passed to the constructor. */
-export interface ExecutionStats {
-  readonly membershipSize: number;
-  readonly quorumSize: number;
-  readonly votesFor: ReadonlySet<object>;
-  /** A {@link ResourceLockedError} for a refusal, a {@link NodeError} for a master that failed. */
-  readonly votesAgainst: ReadonlyMap<object, Error>;
-}
 
 /** Of many attempts the last so many are kept. */
 const longestRecord = 32;

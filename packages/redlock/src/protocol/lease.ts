@@ -1,5 +1,4 @@
 import { LockLostError } from "../errors.ts";
-import type { Lock } from "../holding/lock.ts";
 import type { HoldLimit } from "../settings/hold-limit.ts";
 import { hintFor, type Settings } from "../settings/settings.ts";
 import { abortWith, lookingController } from "../time/abort.ts";
@@ -41,6 +40,12 @@ const longestMemory = 16;
 
 export const timeRanOut: string = "its time ran out before a quorum of masters confirmed an extension";
 
+/** What the taker of a lease has of it. */
+export interface Handle {
+  /** It was lost, for this reason. Returns the handles that the user is told of. */
+  lostWith(lost: LockLostError): readonly Handle[];
+}
+
 /** A server that has voted through master `before`, until `deadline`, votes through `index`. */
 interface Move {
   readonly before: number;
@@ -63,7 +68,7 @@ export class Lease implements Punctual {
   readonly resources: readonly string[];
   readonly fencingToken: number | undefined;
   /** What its taker has of it, and is told about where it is lost. */
-  handle: Lock | undefined;
+  handle: Handle | undefined;
   /** Called at the release, before anything is sent: may pass the hold on instead, within this process. */
   passOn: ((settings: Settings) => Promise<ReleaseResult> | undefined) | undefined;
   #token: string;

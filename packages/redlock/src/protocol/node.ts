@@ -1,5 +1,4 @@
 import type { NodeError } from "../errors.ts";
-import type { MasterClock, Reading } from "../safeguards/clock-watch.ts";
 
 /** The key of every resource holds the token, and lives at least `remaining` ms from the moment of the answer. */
 export interface Yes {
@@ -68,6 +67,39 @@ export interface Enrolment extends Claim {
 
 /** Told the answer to a call, once: perhaps before the call has returned. It must not throw. */
 export type Settle<A> = (answer: A | Fault) => void;
+
+/** Both clocks of this client, ms. */
+export interface Moment {
+  readonly monotonic: number;
+  readonly wall: number;
+}
+
+/** A master's clock, read over the network: how far it is ahead of each of ours. */
+export interface Reading {
+  readonly sent: Moment;
+  readonly heard: Moment;
+  readonly ofMonotonic: number;
+  readonly ofWall: number;
+  readonly uncertainty: number;
+}
+
+/** The clock of one master, as far as this client knows it (PROTOCOL 11). */
+export interface MasterClock {
+  readonly node: string;
+  /** Whether a vote has to wait for a reading of its own. */
+  readonly judgesVotes: boolean;
+  /** Two clocks agree that are no further apart, ms. */
+  readonly maxOffset: number;
+  /** Whether a key may have expired early since its clock stepped, and its holder still counts on it. */
+  readonly hasSteppedLately: boolean;
+  now(): Moment;
+  /** A lock of this ttl is asked for, ms. */
+  askedFor(ttl: number): void;
+  /** It has shown `time`, ms, at some moment since `sent`. */
+  hear(sent: Moment, time: number): Reading;
+  /** Its keys may have expired early. */
+  distrust(): void;
+}
 
 /**
  * A vote of a master whose clock is to be judged before it counts, with the clock as it was read behind the vote. It is

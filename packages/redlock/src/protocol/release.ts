@@ -1,5 +1,6 @@
+import type { ExecutionStats } from "../errors.ts";
 import { nodeTimeoutFor, type Settings } from "../settings/settings.ts";
-import { type AnyRound, Attempts, type ExecutionStats, type Votes } from "./execution-stats.ts";
+import { type AnyRound, Attempts, type Votes } from "./execution-stats.ts";
 import type { Lease } from "./lease.ts";
 import type { LockNode, ReleaseAnswer } from "./node.ts";
 import { quorumOf, spareOf } from "./quorum.ts";

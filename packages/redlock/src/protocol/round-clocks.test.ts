@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ClockWatch, type ClockWatchOptions, type MasterClock } from "../safeguards/clock-watch.ts";
-import type { Answer, Fault } from "./node.ts";
+import { ClockWatch } from "../safeguards/clock-watch.ts";
+import type { ClockWatchOptions } from "../settings/settings.ts";
+import type { Answer, Fault, MasterClock } from "./node.ts";
 import { quorumOf } from "./quorum.ts";
 import { RoundClocks } from "./round-clocks.ts";
 

@@ -1,6 +1,5 @@
-import type { MasterClock, Reading } from "../safeguards/clock-watch.ts";
 import { fault } from "./faults.ts";
-import type { Fault, Timed } from "./node.ts";
+import type { Fault, MasterClock, Reading, Timed } from "./node.ts";
 import { quorumOf } from "./quorum.ts";
 
 interface Clocked {

@@ -10,14 +10,15 @@ import type {
   Holding,
   LockNode,
   LockQueue,
+  MasterClock,
   Push,
+  Reading,
   ReleaseAnswer,
   Settle,
   SettleVote,
   Timed,
 } from "../protocol/node.ts";
 import { WeakListeners } from "../protocol/weak-listeners.ts";
-import type { MasterClock, Reading } from "../safeguards/clock-watch.ts";
 import { whyReserved } from "../settings/resources.ts";
 import { outside } from "../time/async-context.ts";
 import { systemRuntime } from "../time/system.ts";

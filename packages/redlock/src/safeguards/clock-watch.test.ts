@@ -1,13 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import {
-  type ClockEvent,
-  ClockWatch,
-  type ClockWatchOptions,
-  readingOf,
-  stepBetween,
-  strayOf,
-} from "./clock-watch.ts";
+import type { ClockWatchOptions } from "../settings/settings.ts";
+import { type ClockEvent, ClockWatch, readingOf, stepBetween, strayOf } from "./clock-watch.ts";
 
 const driftFactor = 0.01;
 const start = 1_700_000_000_000;

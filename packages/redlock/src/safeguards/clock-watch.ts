@@ -1,20 +1,6 @@
+import type { MasterClock, Moment, Reading } from "../protocol/node.ts";
+import type { ClockWatchOptions } from "../settings/settings.ts";
 import type { Runtime } from "../time/runtime.ts";
-
-export interface ClockWatchOptions {
-  /** A master whose clock is further than this from the median of all is reported, ms. Default 1000. */
-  readonly maxOffset?: number;
-  /**
-   * Whether a vote counts only where the clocks that were read in its own round show that a majority of all masters
-   * agree with that master's to within `maxOffset`, and its clock has not stepped within `maxTtl`. Any other master
-   * counts as unreachable; a quorum is still one of all masters. Default false: it is reported, and counts.
-   */
-  readonly exclude?: boolean;
-  /**
-   * The longest ttl that any client of these masters asks for, ms: a master that has stepped stays excluded for as
-   * long. Default: the `maxTtl` of `restartGuard`; without one the longest ttl that this client has asked for.
-   */
-  readonly maxTtl?: number | undefined;
-}
 
 /**
  * Something about a master's clock has changed: it has `stepped` against its own history, is `astray` from the median of
@@ -27,21 +13,6 @@ export interface ClockEvent {
   /** ms: how far it has stepped; else how far it is ahead of the median. */
   readonly offset: number;
   /** What `offset` may be wrong by, ms: half of the time that the answers took. */
-  readonly uncertainty: number;
-}
-
-/** Both clocks of this client, ms. */
-export interface Moment {
-  readonly monotonic: number;
-  readonly wall: number;
-}
-
-/** A master's clock, read over the network: how far it is ahead of each of ours. */
-export interface Reading {
-  readonly sent: Moment;
-  readonly heard: Moment;
-  readonly ofMonotonic: number;
-  readonly ofWall: number;
   readonly uncertainty: number;
 }
 
@@ -107,7 +78,7 @@ function aheadOf(own: number, all: readonly number[]): number {
 }
 
 /** The clock of one master, as far as this client knows it. */
-export class MasterClock {
+export class WatchedClock implements MasterClock {
   readonly node: string;
   readonly #watch: ClockWatch;
   readonly #onDistrust: () => void;
@@ -194,7 +165,7 @@ export class ClockWatch {
   readonly driftFactor: number;
   readonly runtime: Pick<Runtime, "monotonic" | "wall">;
   readonly tell: (event: ClockEvent) => void;
-  readonly #clocks: MasterClock[] = [];
+  readonly #clocks: WatchedClock[] = [];
 
   constructor(
     options: ClockWatchOptions,
@@ -213,13 +184,13 @@ export class ClockWatch {
   }
 
   /** `onDistrust`: called where votes are judged, whenever this clock is found to have stepped, or to be astray. */
-  clockOf(node: string, onDistrust: () => void = () => {}): MasterClock {
-    const clock = new MasterClock(this, node, onDistrust);
+  clockOf(node: string, onDistrust: () => void = () => {}): WatchedClock {
+    const clock = new WatchedClock(this, node, onDistrust);
     this.#clocks.push(clock);
     return clock;
   }
 
-  othersThan(clock: MasterClock): readonly Reading[] {
+  othersThan(clock: WatchedClock): readonly Reading[] {
     return this.#clocks.flatMap((other) => (other === clock || !other.latest ? [] : [other.latest]));
   }
 }

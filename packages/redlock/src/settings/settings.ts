@@ -1,9 +1,24 @@
 import { InvalidArgumentError } from "../errors.ts";
-import type { ClockWatchOptions } from "../safeguards/clock-watch.ts";
 import { validityLoss } from "../time/validity.ts";
 import type { Backoff } from "./backoff.ts";
 import type { HoldLimit } from "./hold-limit.ts";
 import { checkFunction, checkNumber, milliseconds, type Range } from "./ranges.ts";
+
+export interface ClockWatchOptions {
+  /** A master whose clock is further than this from the median of all is reported, ms. Default 1000. */
+  readonly maxOffset?: number;
+  /**
+   * Whether a vote counts only where the clocks that were read in its own round show that a majority of all masters
+   * agree with that master's to within `maxOffset`, and its clock has not stepped within `maxTtl`. Any other master
+   * counts as unreachable; a quorum is still one of all masters. Default false: it is reported, and counts.
+   */
+  readonly exclude?: boolean;
+  /**
+   * The longest ttl that any client of these masters asks for, ms: a master that has stepped stays excluded for as
+   * long. Default: the `maxTtl` of `restartGuard`; without one the longest ttl that this client has asked for.
+   */
+  readonly maxTtl?: number | undefined;
+}
 
 /** How a lock is asked for and kept. Given to the constructor, or to one call, which then overrides it. */
 export interface Settings {

@@ -1,8 +1,7 @@
-import { ExecutionError, type RedlockError, ResourceLockedError } from "../errors.ts";
-import { type Attempt, attempt, type Wish } from "../protocol/attempt.ts";
+import { ExecutionError, ResourceLockedError } from "../errors.ts";
+import { type AcquireResult, type Attempt, attempt, type Wish } from "../protocol/attempt.ts";
 import type { Coordinator } from "../protocol/context.ts";
 import { Attempts } from "../protocol/execution-stats.ts";
-import type { Lease } from "../protocol/lease.ts";
 import { release } from "../protocol/release.ts";
 import { type Contention, contentionIn, ownersIn } from "../protocol/tally.ts";
 import { userName } from "../resource-names.ts";
@@ -14,11 +13,6 @@ import type { Turn } from "./local-queue.ts";
 import { ownerAmong } from "./own-locks.ts";
 import { Patience } from "./retry-budget.ts";
 import type { WaitingRoom } from "./waiting-room.ts";
-
-/** What came of contending: the lease, or why there is none. */
-export type Contest =
-  | { readonly lease: Lease; readonly attempts: Attempts }
-  | { readonly lease?: undefined; readonly contended: boolean; readonly error: RedlockError };
 
 /** So often is a vote that rivals split taken again at once, before it counts as a failed attempt. */
 const mostRevotes = 8;
@@ -46,7 +40,7 @@ export interface Contender {
  * Where the masters keep a queue, a refusal is the last attempt: from then on the turn comes by itself. What is
  * known to be contended is not even voted for before.
  */
-export async function contend(contender: Contender): Promise<Contest> {
+export async function contend(contender: Contender): Promise<AcquireResult> {
   const { coordinator, wish, cancellation } = contender;
   const patience = new Patience(coordinator.runtime, wish.settings, cancellation);
   const attempts = new Attempts(coordinator.nodes);
@@ -72,7 +66,7 @@ async function attemptUntilRefused(
   room: WaitingRoom | undefined,
   patience: Patience,
   attempts: Attempts,
-): Promise<Contest | Failed> {
+): Promise<AcquireResult | Failed> {
   const { coordinator, wish, cancellation } = contender;
   for (let previous: Failed | undefined; ; ) {
     if (room?.isContended(wish.resources)) return notTried(wish);
@@ -170,7 +164,7 @@ async function contestOf(
   contender: Contender,
   before: Failed,
   attempts: Attempts,
-): Promise<Contest> {
+): Promise<AcquireResult> {
   const { wish, cancellation } = contender;
   if (error !== undefined) throw error;
   if (lease && !cancellation.reason) return { lease, attempts };
@@ -204,7 +198,7 @@ function failure(
   { outcome, resource, freeIn, ttl }: Failed,
   attempts: Attempts,
   waited?: Contender,
-): Contest {
+): AcquireResult {
   const contended = outcome === "locked" || outcome === "split";
   if (contended) {
     const owner = waited && ownerAmong(waited.coordinator, resource, waited.wish.resources[0]!);
@@ -217,7 +211,7 @@ function failure(
 }
 
 /** No round could begin while it was worth waiting for one. */
-function crowdedOut({ coordinator }: Contender, { lateness }: Patience, attempts: Attempts): Contest {
+function crowdedOut({ coordinator }: Contender, { lateness }: Patience, attempts: Attempts): AcquireResult {
   const { admission, leases } = coordinator;
   const why = lateness
     ? `No new lock: ${leases.size} are held, and their extensions come ${Math.ceil(lateness.by)} ms late, ` +
