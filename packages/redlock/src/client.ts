@@ -2,9 +2,9 @@ import { connectionOf, type IoredisClient } from "./adapters/ioredis/ioredis.ts"
 import { InvalidArgumentError, type NodeError } from "./errors.ts";
 import { type Reentrancy, reentrancyOf } from "./holding/reentrancy.ts";
 import { Admission } from "./load/admission.ts";
-import type { Coordinator } from "./protocol/context.ts";
+import type { Coordinator, Handle, StandingLease } from "./protocol/context.ts";
 import { Proposals } from "./protocol/fencing.ts";
-import type { Handle, Lease } from "./protocol/lease.ts";
+import type { Lease } from "./protocol/lease.ts";
 import type { LockNode } from "./protocol/node.ts";
 import { Placements } from "./protocol/placement.ts";
 import { quorumOf } from "./protocol/quorum.ts";
@@ -91,6 +91,8 @@ export interface RedlockParts {
   readonly coordinator: Coordinator;
   /** Of the constructor: each call begins with them. */
   readonly settings: Settings;
+  /** Those that stand. */
+  readonly leases: ReadonlySet<Lease>;
   /** One master's time for `inspect`, and for each step of `quit`, ms. */
   readonly nodeTimeout: number;
   /** Where callers wait; `undefined` where waiting is asking again. */
@@ -98,7 +100,7 @@ export interface RedlockParts {
   readonly guard: RestartGuard | undefined;
   readonly reentrancy: Reentrancy | undefined;
   /** A further primitive over the same masters has leases: they count where two masters turn out to be one server. */
-  readonly alsoFor: (leases: ReadonlySet<Lease>) => void;
+  readonly alsoFor: (leases: ReadonlySet<StandingLease>) => void;
 }
 
 /** Where the events of a Redlock go. */
@@ -166,8 +168,8 @@ export function buildClient(
   const guard = restartGuard && new RestartGuard(coordinator, restartGuard, nodeTimeout);
   const room = coordinator.isQueued ? new WaitingRoom(coordinator) : undefined;
   const reentrancy = reentrancyOf(coordinator, options.reentrant);
-  const alsoFor = (others: ReadonlySet<Lease>): void => distinct.alsoFor(others);
-  return { coordinator, settings, nodeTimeout, room, guard, reentrancy, alsoFor };
+  const alsoFor = (others: ReadonlySet<StandingLease>): void => distinct.alsoFor(others);
+  return { coordinator, settings, leases, nodeTimeout, room, guard, reentrancy, alsoFor };
 }
 
 /** An option that some master cannot serve is refused at once. */

@@ -18,7 +18,7 @@ export {
 export { type DetachedLock, Lock } from "./holding/lock.ts";
 export type { RedlockAbortSignal, Routine } from "./holding/using.ts";
 export type { Inspection } from "./protocol/inspect.ts";
-export type { LockState } from "./protocol/lease.ts";
+export type { LockState, ReleaseResult } from "./protocol/lease.ts";
 // For those who bring another client library, or another time.
 export type {
   Answer,
@@ -42,7 +42,6 @@ export type {
   Timed,
   Yes,
 } from "./protocol/node.ts";
-export type { ReleaseResult } from "./protocol/release.ts";
 export type { Connection } from "./redis/connection.ts";
 export {
   batchScript,
@@ -61,12 +60,10 @@ export type { ClockEvent } from "./safeguards/clock-watch.ts";
 export type { RestartGuardOptions } from "./safeguards/restart-guard.ts";
 // For those who tune the waiting.
 export {
-  type Backoff,
   type ExponentialBackoffOptions,
   exponentialBackoff,
   fixedBackoff,
-  type Refusal,
 } from "./settings/backoff.ts";
-export type { ClockWatchOptions, Settings } from "./settings/settings.ts";
+export type { Backoff, ClockWatchOptions, Refusal, Settings } from "./settings/settings.ts";
 export type { Runtime, Timer } from "./time/runtime.ts";
 export { systemRuntime } from "./time/system.ts";

@@ -20,14 +20,14 @@ import { type Entered, enter, outerFor } from "./holding/reentrancy.ts";
 import { ReentrantLock } from "./holding/reentrant-lock.ts";
 import { hold, type Routine } from "./holding/using.ts";
 import type { Wish } from "./protocol/attempt.ts";
-import type { Coordinator } from "./protocol/context.ts";
+import type { Coordinator, StandingLease } from "./protocol/context.ts";
 import { Attempts } from "./protocol/execution-stats.ts";
-import { extend } from "./protocol/extend.ts";
+import { extend, verify } from "./protocol/extend.ts";
 import { type Inspection, inspect } from "./protocol/inspect.ts";
+import type { ReleaseResult } from "./protocol/lease.ts";
 import { Lease } from "./protocol/lease.ts";
-import { type ReleaseResult, release } from "./protocol/release.ts";
+import { release } from "./protocol/release.ts";
 import { lateTimer } from "./protocol/round.ts";
-import { verify } from "./protocol/verify.ts";
 import type { ClockEvent } from "./safeguards/clock-watch.ts";
 import { checkOptions, type Place, routineAmong } from "./settings/options.ts";
 import { shown } from "./settings/ranges.ts";
@@ -63,7 +63,7 @@ export interface RedlockEvents {
 export interface Inside {
   readonly coordinator: Coordinator;
   /** As in {@link RedlockParts}. */
-  alsoFor(leases: ReadonlySet<Lease>): void;
+  alsoFor(leases: ReadonlySet<StandingLease>): void;
   /** Cancelled by `quit`. */
   readonly closed: Cancellation;
   /** `quit` begins this work with its own, and waits for it as well before it closes the connections. */
@@ -302,11 +302,11 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   }
 
   async #quitNow(): Promise<void> {
-    const { nodes, leases, cleanUps } = this.#coordinator;
+    const { nodes, cleanUps } = this.#coordinator;
     const contests = [...this.#contests.values()];
     this.#closed.cancel(new ClosedError());
     for (const cancellation of this.#contests.keys()) cancellation.cancel(new ClosedError());
-    const held = [...leases];
+    const held = [...this.#parts.leases];
     // Who still works under one of these locks is told: it is given away.
     for (const lease of held) lease.lose(givenUp);
     for (const lease of held) void release(lease, this.#settings);

@@ -1,7 +1,6 @@
 import { type ExecutionStats, InvalidArgumentError, type LockLostError } from "../errors.ts";
 import type { Attempts } from "../protocol/execution-stats.ts";
-import type { Lease, LockState } from "../protocol/lease.ts";
-import type { ReleaseResult } from "../protocol/release.ts";
+import type { Lease, LockState, ReleaseResult } from "../protocol/lease.ts";
 import type { HoldLimit } from "../settings/hold-limit.ts";
 import type { Settings } from "../settings/settings.ts";
 

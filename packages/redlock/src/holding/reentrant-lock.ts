@@ -1,7 +1,7 @@
 import { InvalidArgumentError, LockLostError, listed } from "../errors.ts";
 import type { Attempts } from "../protocol/execution-stats.ts";
+import type { ReleaseResult } from "../protocol/lease.ts";
 import { type Lease, type LockState, timeRanOut } from "../protocol/lease.ts";
-import type { ReleaseResult } from "../protocol/release.ts";
 import type { HoldLimit } from "../settings/hold-limit.ts";
 import { abortWith, lookingController } from "../time/abort.ts";
 import type { Appointment, Punctual } from "../time/timers.ts";

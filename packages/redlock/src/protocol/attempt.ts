@@ -8,8 +8,8 @@ import type { Attempts } from "./execution-stats.ts";
 import { countersIn, fence } from "./fencing.ts";
 import { Lease } from "./lease.ts";
 import type { Answer, Holding, LockNode, SettleVote } from "./node.ts";
+import { contentionIn, verdictOf } from "./quorum.ts";
 import { Round } from "./round.ts";
-import { contentionIn, verdictOf } from "./tally.ts";
 import { firstToken, newToken } from "./token.ts";
 
 /** What is wanted: all of the resources, or none, for `ttl` ms. */

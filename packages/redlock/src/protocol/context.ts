@@ -1,13 +1,35 @@
-import type { NodeError } from "../errors.ts";
+import type { LockLostError, NodeError } from "../errors.ts";
 import type { Admission } from "../load/admission.ts";
 import type { LeaseClock } from "../time/lease-clock.ts";
 import type { Runtime } from "../time/runtime.ts";
 import type { Schedule } from "../time/timers.ts";
-import type { Proposals } from "./fencing.ts";
-import type { Handle, Lease } from "./lease.ts";
 import type { LockNode } from "./node.ts";
-import type { Placements } from "./placement.ts";
+import type { Placement, Placements } from "./placement.ts";
 import type { CleanUps } from "./rollback.ts";
+
+/** What the taker of a lease has of it. */
+export interface Handle {
+  /** It was lost, for this reason. Returns the handles that the user is told of. */
+  lostWith(lost: LockLostError): readonly Handle[];
+}
+
+/** A lease that has not ended. */
+export interface StandingLease {
+  readonly resources: readonly string[];
+  readonly placement: Placement;
+  /** Ends it, for this reason, and notifies its holder. */
+  lose(why: string): void;
+  /** The server that has voted through master `before` votes through `index` from now on (PROTOCOL 2.8). */
+  voteMoves(before: number, index: number): void;
+}
+
+/** The fencing tokens that this client proposes (PROTOCOL 8). */
+export interface FencingProposals {
+  /** The next one, at this time, ms since the epoch. */
+  at(time: number): number;
+  /** A master has told this token: later proposals are larger. */
+  saw(token: number): void;
+}
 
 /** What every step of the protocol works with: the masters, the time, and what this client holds or owes. */
 export interface Coordinator {
@@ -26,9 +48,9 @@ export interface Coordinator {
   /** Whether a call inside of a hold may enter it (PROTOCOL 10). */
   readonly isReentrant: boolean;
   /** Where holds have fencing tokens (PROTOCOL 8). */
-  readonly proposals: Proposals | undefined;
+  readonly proposals: FencingProposals | undefined;
   /** The holds that stand, for `quit`. */
-  readonly leases: Set<Lease>;
+  readonly leases: Set<StandingLease>;
   /** Tells the user of a master's fault. */
   readonly report: (error: NodeError) => void;
   /** Tells the user that locks were lost before they were released. */

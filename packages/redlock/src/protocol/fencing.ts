@@ -2,11 +2,11 @@ import { nodeTimeoutFor, type Settings } from "../settings/settings.ts";
 import type { Cancellation } from "../time/cancellation.ts";
 import { never, nodeDeadline } from "../time/validity.ts";
 import { RoundClaim } from "./claim.ts";
-import type { Coordinator } from "./context.ts";
+import type { Coordinator, FencingProposals } from "./context.ts";
 import type { Answer } from "./node.ts";
+import type { Ballot } from "./quorum.ts";
 import { decide, type Verdict } from "./quorum.ts";
 import { Round } from "./round.ts";
-import type { Ballot } from "./tally.ts";
 
 // Fencing tokens over independent masters (PROTOCOL 8, 14.9). The largest of counters that each master counts up by
 // itself is not monotone: two holds may come to the same number. So a hold *proposes* its token with its votes, and a
@@ -50,7 +50,7 @@ export function isStored(token: number, counter: number | undefined, answer: Ans
 const largestProposal = 2 ** 53 - 2 ** 20 - 1;
 
 /** What this client proposes: more than it has seen, and where its clock tells more, that. */
-export class Proposals {
+export class Proposals implements FencingProposals {
   #largest = 0;
 
   saw(token: number): void {

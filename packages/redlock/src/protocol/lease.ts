@@ -1,12 +1,11 @@
-import { LockLostError } from "../errors.ts";
+import { type ExecutionStats, LockLostError } from "../errors.ts";
 import type { HoldLimit } from "../settings/hold-limit.ts";
 import { hintFor, type Settings } from "../settings/settings.ts";
 import { abortWith, lookingController } from "../time/abort.ts";
 import type { Appointment, Punctual } from "../time/timers.ts";
 import { holdDeadline, never } from "../time/validity.ts";
-import type { Coordinator } from "./context.ts";
+import type { Coordinator, Handle, StandingLease } from "./context.ts";
 import type { Placement } from "./placement.ts";
-import type { ReleaseResult } from "./release.ts";
 
 /**
  * - `held`: a quorum keeps the key until the deadline.
@@ -17,6 +16,19 @@ import type { ReleaseResult } from "./release.ts";
  * - `detached`: given away by {@link Lock.detach}, for another process to resume. Final here.
  */
 export type LockState = "held" | "unknown" | "lost" | "released" | "detached";
+
+export interface ReleaseResult {
+  /**
+   * - `released`: a quorum of masters deleted the key, or gave it to the next one; or it was passed on to one in this
+   *   process. The votes may then be those that it was had by.
+   * - `expired`: a majority did not hold it any more.
+   * - `partial`: too few masters answered to tell. Those are cleaned when they are back, or the key expires.
+   * - `detached`: it was given away before, so nothing was sent.
+   */
+  readonly outcome: "released" | "expired" | "partial" | "detached";
+  /** The votes, as in redlock 5. */
+  readonly attempts: ReadonlyArray<Promise<ExecutionStats>>;
+}
 
 export interface LeaseTerms {
   readonly placement: Placement;
@@ -40,12 +52,6 @@ const longestMemory = 16;
 
 export const timeRanOut: string = "its time ran out before a quorum of masters confirmed an extension";
 
-/** What the taker of a lease has of it. */
-export interface Handle {
-  /** It was lost, for this reason. Returns the handles that the user is told of. */
-  lostWith(lost: LockLostError): readonly Handle[];
-}
-
 /** A server that has voted through master `before`, until `deadline`, votes through `index`. */
 interface Move {
   readonly before: number;
@@ -60,7 +66,7 @@ const none: readonly never[] = [];
  * One hold of a quorum, and what is known of it: a deadline for each master, and from these the one deadline
  * after which nothing is promised (PROTOCOL 3). No reply is needed to lose it.
  */
-export class Lease implements Punctual {
+export class Lease implements Punctual, StandingLease {
   /** Of the client that took it: its deadlines are in that one's lease time, and mean nothing in another's. */
   readonly coordinator: Coordinator;
   /** Where its keys are. It ends when that is left. */

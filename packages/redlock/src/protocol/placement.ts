@@ -1,4 +1,3 @@
-import type { Lease } from "./lease.ts";
 import type { LockNode } from "./node.ts";
 
 /**
@@ -31,9 +30,15 @@ export class Placement {
   }
 }
 
+/** A lease, as far as its placement matters. */
+interface Placed {
+  readonly placement: Placement;
+  lose(why: string): void;
+}
+
 /** The placement of one Redlock, and what ends when it is left. */
 export class Placements {
-  readonly #leases: ReadonlySet<Lease>;
+  readonly #leases: ReadonlySet<Placed>;
   #current: Placement;
   /** Claims and leases may still have these. */
   #left: readonly WeakRef<Placement>[] = [];
@@ -42,7 +47,7 @@ export class Placements {
   readonly followers: readonly unknown[];
 
   /** `leases`: those that stand. */
-  constructor(nodes: readonly LockNode[], leases: ReadonlySet<Lease>) {
+  constructor(nodes: readonly LockNode[], leases: ReadonlySet<Placed>) {
     this.#leases = leases;
     this.#current = new Placement(nodes);
     this.followers = nodes.map((node) => {

@@ -1,22 +1,8 @@
-import type { ExecutionStats } from "../errors.ts";
 import { nodeTimeoutFor, type Settings } from "../settings/settings.ts";
 import { type AnyRound, Attempts, type Votes } from "./execution-stats.ts";
-import type { Lease } from "./lease.ts";
+import type { Lease, ReleaseResult } from "./lease.ts";
 import type { LockNode, ReleaseAnswer } from "./node.ts";
 import { quorumOf, spareOf } from "./quorum.ts";
-
-export interface ReleaseResult {
-  /**
-   * - `released`: a quorum of masters deleted the key, or gave it to the next one; or it was passed on to one in this
-   *   process. The votes may then be those that it was had by.
-   * - `expired`: a majority did not hold it any more.
-   * - `partial`: too few masters answered to tell. Those are cleaned when they are back, or the key expires.
-   * - `detached`: it was given away before, so nothing was sent.
-   */
-  readonly outcome: "released" | "expired" | "partial" | "detached";
-  /** The votes, as in redlock 5. */
-  readonly attempts: ReadonlyArray<Promise<ExecutionStats>>;
-}
 
 /**
  * Gives a hold up: PROTOCOL 5. Never rejects and never tries again: that a lock is gone already is an answer.

@@ -3,8 +3,7 @@ import { describe, expect, test } from "vitest";
 import { NodeError } from "../errors.ts";
 import { refusal } from "../virtual-time.test.ts";
 import type { Answer } from "./node.ts";
-import { quorumOf, spareOf } from "./quorum.ts";
-import { contentionIn, isRefused, verdictOf } from "./tally.ts";
+import { contentionIn, isRefused, quorumOf, spareOf, verdictOf } from "./quorum.ts";
 
 const yes: Answer = { vote: "yes", remaining: 1000 };
 const fault: Answer = { vote: "none", error: new NodeError("m", "UNREACHABLE", "down"), sent: false };

@@ -1,6 +1,6 @@
 import type { NodeError } from "../errors.ts";
+import type { StandingLease } from "../protocol/context.ts";
 import { fault } from "../protocol/faults.ts";
-import type { Lease } from "../protocol/lease.ts";
 import type { Fault, LockNode } from "../protocol/node.ts";
 import { onReadyWhileKept } from "../protocol/weak-listeners.ts";
 
@@ -22,7 +22,7 @@ interface Sharing {
 export class DistinctMasters {
   readonly #nodes: readonly LockNode[];
   readonly #report: (error: NodeError) => void;
-  readonly #leases: Array<ReadonlySet<Lease>>;
+  readonly #leases: Array<ReadonlySet<StandingLease>>;
   /** Of each master, as of its latest connection. */
   readonly #servers: Array<readonly string[]>;
   readonly #refusals: Array<Fault | undefined>;
@@ -32,7 +32,11 @@ export class DistinctMasters {
   readonly #told = new Set<string>();
 
   /** `leases`: those that stand. `report` is called in a later turn. */
-  constructor(nodes: readonly LockNode[], leases: ReadonlySet<Lease>, report: (error: NodeError) => void) {
+  constructor(
+    nodes: readonly LockNode[],
+    leases: ReadonlySet<StandingLease>,
+    report: (error: NodeError) => void,
+  ) {
     this.#nodes = nodes;
     this.#report = report;
     this.#leases = [leases];
@@ -46,7 +50,7 @@ export class DistinctMasters {
   }
 
   /** Leases of other primitives over the same masters. */
-  alsoFor(leases: ReadonlySet<Lease>): void {
+  alsoFor(leases: ReadonlySet<StandingLease>): void {
     this.#leases.push(leases);
   }
 

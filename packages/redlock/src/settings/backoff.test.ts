@@ -2,8 +2,9 @@ import * as fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { InvalidArgumentError } from "../errors.ts";
 import { systemRuntime } from "../time/system.ts";
-import { type Backoff, exponentialBackoff, fixedBackoff, pauseBetween } from "./backoff.ts";
+import { exponentialBackoff, fixedBackoff, pauseBetween } from "./backoff.ts";
 import { shown } from "./ranges.ts";
+import type { Backoff } from "./settings.ts";
 import { defaultSettings } from "./settings.ts";
 
 const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });

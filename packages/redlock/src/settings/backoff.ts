@@ -3,23 +3,13 @@ import { outside } from "../time/async-context.ts";
 import { type Runtime, randomFraction } from "../time/runtime.ts";
 import { checkOptions } from "./options.ts";
 import { checkNumber, milliseconds, shown } from "./ranges.ts";
-import type { Settings } from "./settings.ts";
+import type { Backoff, Settings } from "./settings.ts";
 
 /** A key is gone when its time is *over*; and those who wait for the same one should not all ask together. */
 const expiryMargin = 1;
 const expiryJitter = 5;
 
 const growth = { minimum: 1, maximum: Number.MAX_SAFE_INTEGER, what: "a number, 1 or more" };
-
-/** How long to wait before a lock that was refused is asked for again. */
-export type Backoff = (refusal: Refusal) => number;
-
-export interface Refusal {
-  /** Attempts made so far, 1 at the first call. */
-  readonly attempt: number;
-  /** A random number in [0, 1), from the injected source. */
-  readonly random: number;
-}
 
 /**
  * `delay` ms, give or take up to `jitter` ms: what redlock 5 does with `retryDelay` and `retryJitter`.

@@ -1,8 +1,17 @@
 import { InvalidArgumentError } from "../errors.ts";
 import { validityLoss } from "../time/validity.ts";
-import type { Backoff } from "./backoff.ts";
 import type { HoldLimit } from "./hold-limit.ts";
 import { checkFunction, checkNumber, milliseconds, type Range } from "./ranges.ts";
+
+/** How long to wait before a lock that was refused is asked for again. */
+export type Backoff = (refusal: Refusal) => number;
+
+export interface Refusal {
+  /** Attempts made so far, 1 at the first call. */
+  readonly attempt: number;
+  /** A random number in [0, 1), from the injected source. */
+  readonly random: number;
+}
 
 export interface ClockWatchOptions {
   /** A master whose clock is further than this from the median of all is reported, ms. Default 1000. */

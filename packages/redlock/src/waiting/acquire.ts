@@ -3,7 +3,7 @@ import { type AcquireResult, type Attempt, attempt, type Wish } from "../protoco
 import type { Coordinator } from "../protocol/context.ts";
 import { Attempts } from "../protocol/execution-stats.ts";
 import { release } from "../protocol/release.ts";
-import { type Contention, contentionIn, ownersIn } from "../protocol/tally.ts";
+import { type Contention, contentionIn, ownersIn } from "../protocol/quorum.ts";
 import { userName } from "../resource-names.ts";
 import { hintFor } from "../settings/settings.ts";
 import type { Cancellation } from "../time/cancellation.ts";

@@ -1,9 +1,10 @@
 import { elect, type Wish } from "../protocol/attempt.ts";
 import { RoundClaim } from "../protocol/claim.ts";
 import type { Attempts } from "../protocol/execution-stats.ts";
+import type { ReleaseResult } from "../protocol/lease.ts";
 import { Lease } from "../protocol/lease.ts";
 import type { LockNode, SettleVote } from "../protocol/node.ts";
-import { Released, type ReleaseResult, takeBack } from "../protocol/release.ts";
+import { Released, takeBack } from "../protocol/release.ts";
 import { firstToken, newToken } from "../protocol/token.ts";
 import type { Settings } from "../settings/settings.ts";
 import { Cancellation } from "../time/cancellation.ts";

@@ -1,7 +1,7 @@
 import type { Coordinator } from "../protocol/context.ts";
-import type { Lease } from "../protocol/lease.ts";
-import { type ReleaseResult, release } from "../protocol/release.ts";
-import type { Contention } from "../protocol/tally.ts";
+import type { Lease, ReleaseResult } from "../protocol/lease.ts";
+import type { Contention } from "../protocol/quorum.ts";
+import { release } from "../protocol/release.ts";
 import { waiterOf } from "../protocol/token.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Cancellation } from "../time/cancellation.ts";

@@ -1,6 +1,6 @@
 import type { Lateness } from "../load/admission.ts";
 import type { Attempt } from "../protocol/attempt.ts";
-import { contentionIn } from "../protocol/tally.ts";
+import { contentionIn } from "../protocol/quorum.ts";
 import { pauseBetween, pauseUntilGone } from "../settings/backoff.ts";
 import type { Settings } from "../settings/settings.ts";
 import { Cancellation } from "../time/cancellation.ts";

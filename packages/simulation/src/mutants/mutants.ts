@@ -245,7 +245,7 @@ export const mutants: readonly Mutant[] = [
     name: "an extension counts from its reply",
     edits: [
       {
-        file: "protocol/confirm.ts",
+        file: "protocol/extend.ts",
         line: "nodeDeadline(round.sentAt, remaining, settings.driftFactor)",
         instead: "nodeDeadline(round.sentAt + round.timeout, remaining, settings.driftFactor)",
       },
