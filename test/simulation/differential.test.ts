@@ -4,7 +4,8 @@ import type { Redis } from "ioredis";
 import { expect, test } from "vitest";
 // The package has no name for the inside of a master: this test is for just that.
 import { Channels } from "../../packages/simulation/src/master/channels.ts";
-import { type Entry, Keyspace } from "../../packages/simulation/src/master/keyspace.ts";
+import type { Entry } from "../../packages/simulation/src/master/entries.ts";
+import { Keyspace } from "../../packages/simulation/src/master/keyspace.ts";
 import { RedisModel } from "../../packages/simulation/src/master/redis-model.ts";
 import { ReplyError } from "../../packages/simulation/src/master/reply.ts";
 import { scoreText } from "../../packages/simulation/src/master/sorted-set.ts";

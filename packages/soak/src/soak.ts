@@ -13,7 +13,7 @@ import { mastersFor } from "./masters.ts";
 import { Nemesis } from "./nemesis/nemesis.ts";
 import type { Options } from "./options.ts";
 import { faultsOf, immortalWorkers } from "./plan/plan.ts";
-import { gather } from "./report/gather.ts";
+import { gather, type MemoryMeasured } from "./report/gather.ts";
 import { showProgress } from "./report/progress.ts";
 import type { Report } from "./report/report.ts";
 import { Store } from "./store/store.ts";
@@ -69,11 +69,6 @@ export async function soak(options: Options, say: (line: string) => void): Promi
   watchdog.dismiss();
   rmSync(folder, { recursive: true, force: true });
   return gather({ options, seconds, chronicle, store, crew, nemesis, memory, stuck });
-}
-
-export interface MemoryMeasured {
-  readonly before: readonly Memory[];
-  readonly after: readonly Memory[];
 }
 
 /** Of the workers that live from the beginning to the end. */

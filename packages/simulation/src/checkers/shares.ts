@@ -1,14 +1,7 @@
 import type { Kernel } from "../engine/kernel.ts";
+import type { Share } from "../run/subject.ts";
 import type { Findings } from "./findings.ts";
 import type { Tenure, Tenures } from "./tenures.ts";
-
-/** A part of what several may hold at a time: so many permits of a semaphore. */
-export interface Share {
-  /** Whose. */
-  readonly of: string;
-  readonly permits: number;
-  readonly limit: number;
-}
 
 /** A hold of a share, and when its holder has acted first and last so far; true time, us. */
 interface Claim {

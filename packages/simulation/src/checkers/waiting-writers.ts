@@ -1,5 +1,6 @@
 import type { Process } from "../engine/process.ts";
-import type { Entry, Write } from "../master/keyspace.ts";
+import type { Entry } from "../master/entries.ts";
+import type { Write } from "../master/keyspace.ts";
 import type { Master } from "../master/master.ts";
 import type { Member } from "../master/sorted-set.ts";
 import type { Findings } from "./findings.ts";

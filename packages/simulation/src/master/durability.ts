@@ -1,5 +1,6 @@
+import type { Entry } from "./entries.ts";
 import { Entries } from "./entries.ts";
-import type { Entry, Write } from "./keyspace.ts";
+import type { Write } from "./keyspace.ts";
 
 /** What a master keeps on disk, and when. */
 export type Persistence =

@@ -1,4 +1,13 @@
-import type { Entry } from "./keyspace.ts";
+import type { SortedSet } from "./sorted-set.ts";
+
+export interface Entry {
+  readonly value: Value;
+  /** By the master's wall clock, ms since the epoch. */
+  readonly expiresAt: number | undefined;
+}
+
+/** A list exists only to be refused: that is all a lock needs of it. */
+export type Value = string | { readonly list: readonly string[] } | { readonly sorted: SortedSet };
 
 /** Deleted keys keep their place until there are so many of them, and more than of those that are there. */
 const mostDeleted = 1024;

@@ -1,14 +1,4 @@
-import { Entries } from "./entries.ts";
-import type { SortedSet } from "./sorted-set.ts";
-
-export interface Entry {
-  readonly value: Value;
-  /** By the master's wall clock, ms since the epoch. */
-  readonly expiresAt: number | undefined;
-}
-
-/** A list exists only to be refused: that is all a lock needs of it. */
-export type Value = string | { readonly list: readonly string[] } | { readonly sorted: SortedSet };
+import { Entries, type Entry } from "./entries.ts";
 
 /** One write, as a log keeps it. */
 export interface Write {

@@ -1,11 +1,8 @@
 import type { Connection } from "@quorlock/redlock";
 import { shortestDelay } from "../engine/engine.ts";
 import type { Kernel } from "../engine/kernel.ts";
-import type { Process } from "../engine/process.ts";
-import type { Master } from "../master/master.ts";
 import { ReplyError } from "../master/reply.ts";
-import type { OneWay } from "./one-way.ts";
-import type { SimulatedSubscription } from "./simulated-subscription.ts";
+import type { ConnectionOptions, SimulatedSubscription } from "./simulated-subscription.ts";
 
 /** The connection is gone, and with it whatever was not answered. */
 class ConnectionError extends Error {
@@ -34,17 +31,6 @@ interface Request {
 
 /** What becomes of requests that are on their way when the connection is reset. */
 export type InFlight = "lost" | "delivered";
-
-export interface ConnectionOptions {
-  readonly client: Process;
-  readonly master: Master;
-  readonly requests: OneWay;
-  readonly replies: OneWay;
-  /** From a failed or lost connection to the next try, ms. */
-  readonly reconnectDelay: number;
-  /** Default: the master's own name. */
-  readonly name?: string;
-}
 
 /** Sees what only the wire knows. */
 export interface Witness {

@@ -1,7 +1,20 @@
 import type { Kernel } from "../engine/kernel.ts";
+import type { Process } from "../engine/process.ts";
 import type { Subscriber } from "../master/channels.ts";
+import type { Master } from "../master/master.ts";
 import type { ReplyError } from "../master/reply.ts";
-import type { ConnectionOptions } from "./simulated-connection.ts";
+import type { OneWay } from "./one-way.ts";
+
+export interface ConnectionOptions {
+  readonly client: Process;
+  readonly master: Master;
+  readonly requests: OneWay;
+  readonly replies: OneWay;
+  /** From a failed or lost connection to the next try, ms. */
+  readonly reconnectDelay: number;
+  /** Default: the master's own name. */
+  readonly name?: string;
+}
 
 /** One channel that a client listens to. */
 interface Ear {

@@ -6,7 +6,7 @@ import { outlierMutants, watchMutants } from "../mutants/watch-mutants.ts";
 import { readWriteMutant } from "../read-write/mutants.ts";
 import { theReadWriteLock } from "../read-write/read-write-client.ts";
 import { type Subject, theClient } from "../run/subject.ts";
-import type { ScenarioSubject } from "../scenarios/scenario.ts";
+import type { ScenarioSubject } from "../scenarios/evidence.ts";
 import { semaphoreMutant } from "../semaphore/mutants.ts";
 import { theSemaphore } from "../semaphore/semaphore-client.ts";
 import { redlock5 } from "./redlock-5.ts";

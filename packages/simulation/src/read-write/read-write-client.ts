@@ -1,7 +1,7 @@
 import * as RedlockModule from "@quorlock/redlock";
 import { ReadWriteLock, readWriteScripts, type WriteLock } from "@quorlock/redlock/read-write-lock";
-import type { Share } from "../checkers/shares.ts";
-import type { Entry } from "../master/keyspace.ts";
+import type { Entry } from "../master/entries.ts";
+import type { Share } from "../run/subject.ts";
 import { clientOf, type Subject, type SubjectClient, type SubjectLock } from "../run/subject.ts";
 import { knowReadWriteScripts } from "./twins.ts";
 

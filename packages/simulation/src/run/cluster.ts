@@ -3,11 +3,8 @@ import type { Kernel } from "../engine/kernel.ts";
 import { Process } from "../engine/process.ts";
 import { Master } from "../master/master.ts";
 import { OneWay } from "../network/one-way.ts";
-import {
-  type ConnectionOptions,
-  SimulatedConnection,
-  type Witness,
-} from "../network/simulated-connection.ts";
+import { SimulatedConnection, type Witness } from "../network/simulated-connection.ts";
+import type { ConnectionOptions } from "../network/simulated-subscription.ts";
 import { type PushWitness, SimulatedSubscription } from "../network/simulated-subscription.ts";
 import type { ClockPlan, Plan } from "../plan/plan.ts";
 import { excludesAllSteps } from "../plan/swarm.ts";

@@ -1,9 +1,16 @@
 import type { AcquireOptions, ClockEvent, Connection, Runtime } from "@quorlock/redlock";
 import * as RedlockModule from "@quorlock/redlock";
-import type { Share } from "../checkers/shares.ts";
-import type { Entry } from "../master/keyspace.ts";
+import type { Entry } from "../master/entries.ts";
 import type { LockSettings } from "../plan/plan.ts";
 import type { Bounds } from "./bounds.ts";
+
+/** A part of what several may hold at a time: so many permits of a semaphore. */
+export interface Share {
+  /** Whose. */
+  readonly of: string;
+  readonly permits: number;
+  readonly limit: number;
+}
 
 /** What is put to the test: the client as it is, a mutant of it, or another library in its place. */
 export interface Subject {

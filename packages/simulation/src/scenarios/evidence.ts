@@ -1,5 +1,9 @@
 import type { RecordedHold, Recording } from "./recording.ts";
-import type { ScenarioSubject } from "./scenario.ts";
+
+/** The subjects that every scenario is run with. */
+export const scenarioSubjects = ["quorlock", "redlock-5"] as const;
+
+export type ScenarioSubject = (typeof scenarioSubjects)[number];
 
 /** Something that is seen in a recording, or is not. */
 export interface Evidence {

@@ -1,13 +1,8 @@
 import { runPlan } from "../run/run-plan.ts";
 import type { Subject } from "../run/subject.ts";
+import { type ScenarioSubject, scenarioSubjects } from "./evidence.ts";
 import { Recording } from "./recording.ts";
-import {
-  type Scenario,
-  type ScenarioOutcome,
-  type ScenarioSubject,
-  scenarioOutcome,
-  scenarioSubjects,
-} from "./scenario.ts";
+import { type Scenario, type ScenarioOutcome, scenarioOutcome } from "./scenario.ts";
 
 /** The seeds that a scenario is run with. */
 export const scenarioSeeds: readonly number[] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];

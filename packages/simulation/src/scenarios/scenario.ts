@@ -1,11 +1,6 @@
 import type { Verdict, Violation, ViolationKind } from "../checkers/findings.ts";
 import type { Plan } from "../plan/plan.ts";
-import type { Evidence } from "./evidence.ts";
-
-/** The subjects that every scenario is run with. */
-export const scenarioSubjects = ["quorlock", "redlock-5"] as const;
-
-export type ScenarioSubject = (typeof scenarioSubjects)[number];
+import type { Evidence, ScenarioSubject } from "./evidence.ts";
 
 /** One thing that may happen to a lock, as data, and what has to come of it. */
 export interface Scenario {

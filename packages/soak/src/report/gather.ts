@@ -5,10 +5,14 @@ import type { LostUpdate } from "../history/effect.ts";
 import type { Nemesis, Stroke } from "../nemesis/nemesis.ts";
 import { isRefusal } from "../nemesis/strike.ts";
 import type { Options } from "../options.ts";
-import type { MemoryMeasured } from "../soak.ts";
 import type { Store } from "../store/store.ts";
 import { type Memory, unhandledRejection } from "../worker/protocol.ts";
 import { countsOf, type Report } from "./report.ts";
+
+export interface MemoryMeasured {
+  readonly before: readonly Memory[];
+  readonly after: readonly Memory[];
+}
 
 /** What a run leaves behind. */
 export interface Remains {
