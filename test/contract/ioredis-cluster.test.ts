@@ -1,11 +1,8 @@
+import { clusterConfig, formCluster } from "@quorlock/testbed";
 import { Cluster } from "ioredis";
 import { Cluster as Cluster5 } from "ioredis-5";
 import { ioredisDriver } from "./ioredis-driver.ts";
 import { lockNodeContract } from "./lock-node-contract.ts";
-import { addSlots } from "./slots.ts";
-import { until } from "./until.ts";
-
-const config = ["--cluster-enabled", "yes", "--cluster-announce-ip", "127.0.0.1"];
 
 for (const [version, make] of [
   ["6", (port: number, natMap: NatMap) => new Cluster([{ host: "127.0.0.1", port }], { natMap })],
@@ -14,14 +11,13 @@ for (const [version, make] of [
   lockNodeContract(
     `ioredis ${version}, Cluster`,
     ioredisDriver({
-      config,
+      config: clusterConfig,
       keepsQueues: false,
       keepsCounters: false,
       // The cluster tells its clients where its masters are: the proxy has to be put in between there as well.
       client: (port, master) => make(port, { [`127.0.0.1:${master.port}`]: { host: "127.0.0.1", port } }),
       async prepare(admin, master) {
-        await addSlots(admin, 0, 16383);
-        await until("the cluster is up", async () => /cluster_state:ok/.test(await admin.cluster("INFO")));
+        await formCluster([admin]);
         return master;
       },
     }),

@@ -1,8 +1,7 @@
 import { InvalidArgumentError, type NodeError, Redlock } from "@quorlock/redlock";
-import type { Master } from "@quorlock/testbed";
+import { clusterConfig, formCluster, type Master, moveSlot } from "@quorlock/testbed";
 import { Cluster, type Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { addSlots } from "../contract/slots.ts";
 import { until } from "../contract/until.ts";
 import { Fleet, fresh, rejection, votesOf } from "./fleet.ts";
 import { WireTap } from "./wire-tap.ts";
@@ -15,20 +14,8 @@ const clusters: Cluster[] = [];
 const nodeTimeout = 900;
 
 beforeAll(async () => {
-  [cluster, fleet] = await Promise.all([
-    Fleet.start(2, {
-      // A port must not be found open by its own client (loopback only), and the masters must find each other.
-      config: ["--cluster-enabled", "yes", "--cluster-announce-ip", "127.0.0.1"],
-    }),
-    Fleet.start(2),
-  ]);
-  const [first, second] = cluster.admins;
-  await addSlots(first!, 0, 8191);
-  await addSlots(second!, 8192, 16383);
-  await first!.cluster("MEET", "127.0.0.1", cluster.masters[1]!.port);
-  for (const admin of cluster.admins) {
-    await until("the cluster is up", async () => /cluster_state:ok/.test(await admin.cluster("INFO")));
-  }
+  [cluster, fleet] = await Promise.all([Fleet.start(2, { config: clusterConfig }), Fleet.start(2)]);
+  await formCluster(cluster.admins);
 });
 afterEach(() => {
   for (const client of clusters.splice(0)) client.disconnect();
@@ -216,7 +203,6 @@ describe("a slot that moves", () => {
     const [source, target] = cluster.admins as [Redis, Redis];
     const resource = await lockedBy(source);
     const slot = await source.cluster("KEYSLOT", resource);
-    const ids = [await source.cluster("MYID"), await target.cluster("MYID")] as [string, string];
     const over = new AbortController();
     let holders = 0;
     let grants = 0;
@@ -233,27 +219,18 @@ describe("a slot that moves", () => {
         await lock.release();
       }
     });
-    const reshard = async (from: Redis, to: Redis, fromId: string, toId: string) => {
-      await to.cluster("SETSLOT", slot, "IMPORTING", fromId);
-      await from.cluster("SETSLOT", slot, "MIGRATING", toId);
-      const { port } = cluster.masters[cluster.admins.indexOf(to)]!;
+    const reshard = async (from: Redis, to: Redis) => {
       const before = grants;
-      await until("locks are granted while the slot moves", () => grants > before + 3);
-      // As redis-cli does it: until no key is left, and a key that both have is an error.
-      for (;;) {
-        const keys = await from.cluster("GETKEYSINSLOT", slot, 100);
-        if (keys.length === 0) break;
-        // (A queue that both have is the error: 8 of 10 such moves failed while a Cluster kept queues.)
-        expect(keys.filter((key) => key.startsWith("quorlock:"))).toEqual([]);
-        await from.call("MIGRATE", "127.0.0.1", port, "", 0, 1000, "KEYS", ...keys);
-      }
-      for (const admin of [to, from]) await admin.cluster("SETSLOT", slot, "NODE", toId);
+      const between = () => until("locks are granted while the slot moves", () => grants > before + 3);
+      const moved = await moveSlot({ slot, from, to, keysAtOnce: 100, between });
+      // (A queue that both have is the error: 8 of 10 such moves failed while a Cluster kept queues.)
+      expect(moved.filter((key) => key.startsWith("quorlock:"))).toEqual([]);
     };
     for (let round = 0; round < 5; round += 1) {
       const before = grants;
-      await reshard(source, target, ids[0], ids[1]);
+      await reshard(source, target);
       await until("locks are granted at the new place", () => grants > before + 3);
-      await reshard(target, source, ids[1], ids[0]);
+      await reshard(target, source);
     }
     over.abort();
     await Promise.all(workers);

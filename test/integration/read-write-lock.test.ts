@@ -4,10 +4,10 @@ import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type DetachedLock, type Lock, Redlock } from "@quorlock/redlock";
 import { ReadWriteLock, type WriteLock } from "@quorlock/redlock/read-write-lock";
+import { clusterConfig, formCluster } from "@quorlock/testbed";
 import { Cluster } from "ioredis";
 import { describe, expect, it } from "vitest";
 import { documentedRule, documentedRuleOfReaders } from "../contract/permissions.ts";
-import { addSlots } from "../contract/slots.ts";
 import { until } from "../contract/until.ts";
 import { Fleet, fresh, type OpenOptions, rejection, timed, votesOf } from "./fleet.ts";
 
@@ -530,12 +530,8 @@ describe("what is refused", () => {
 });
 
 it("has all keys of a name in one slot of a Cluster", async () => {
-  const cluster = await Fleet.start(1, {
-    config: ["--cluster-enabled", "yes", "--cluster-announce-ip", "127.0.0.1"],
-  });
-  const [admin] = cluster.admins;
-  await addSlots(admin!, 0, 16383);
-  await until("the cluster is up", async () => /cluster_state:ok/.test(await admin!.cluster("INFO")));
+  const cluster = await Fleet.start(1, { config: clusterConfig });
+  await formCluster(cluster.admins);
   const client = new Cluster(cluster.masters.map(({ host, port }) => ({ host, port })));
   const redlock = new Redlock([client], { nodeTimeout: 900 });
   try {

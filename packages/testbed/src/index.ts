@@ -1,3 +1,4 @@
+export { clusterConfig, formCluster, moveSlot } from "./cluster.ts";
 export { findExecutable } from "./executables.ts";
 export { type ClockedMasters, type MasterClock, startMastersWithClocks } from "./faketime.ts";
 export type { Master, Masters, MastersOptions, MastersSource } from "./masters.ts";
