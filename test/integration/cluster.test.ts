@@ -235,6 +235,33 @@ describe("a slot that moves", () => {
     over.abort();
     await Promise.all(workers);
   });
+
+  it("while some keys have moved and others have not, each is kept and given back; several at once are told to wait", async () => {
+    const [source, target] = cluster.admins as [Redis, Redis];
+    const tag = await lockedBy(source);
+    const slot = await source.cluster("KEYSLOT", tag);
+    const redlock = new Redlock([clusterClient()], { nodeTimeout, retryCount: 0 });
+    const reasons: string[] = [];
+    redlock.on("error", ({ reason }) => reasons.push(reason));
+    const names = ["1", "2", "3"].map((name) => `{${tag}}${name}`);
+    const locks = await Promise.all(names.map((name) => redlock.acquire(name, 5000)));
+    let looks = 0;
+    const between = async (): Promise<void> => {
+      looks += 1;
+      if (looks !== 2) return;
+      // In one turn, so in one batch.
+      await Promise.all(locks.map((lock) => lock.extend(10_000)));
+      const began = performance.now();
+      const error = await rejection(redlock.acquire([`{${tag}}4`, `{${tag}}5`], 5000));
+      expect(performance.now() - began).toBeLessThan(nodeTimeout / 2);
+      expect(error).toMatchObject({ code: "NO_QUORUM" });
+      await Promise.all(locks.map(async (lock) => expect((await lock.release()).outcome).toBe("released")));
+    };
+    expect(await moveSlot({ slot, from: source, to: target, keysAtOnce: 1, between })).not.toEqual([]);
+    expect(looks).toBeGreaterThanOrEqual(2);
+    expect(new Set(reasons)).toEqual(new Set(["TRYAGAIN"]));
+    await (await redlock.acquire([`{${tag}}4`, `{${tag}}5`], 5000)).release();
+  });
 });
 
 /** A resource whose slot this master has. */

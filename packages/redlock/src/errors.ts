@@ -60,7 +60,8 @@ export class InvalidArgumentError extends RedlockError {
  * - `UNCERTAIN_FLOOR`: it was given counters by the clock, too few others had kept theirs. Tokens may no longer grow.
  *
  * Anything else is the word a Redis error begins with, such as `WRONGTYPE` (the key is not a lock), `NOPERM` (the ACL
- * rule is too narrow), `READONLY` (a replica), `LOADING`, `OOM`, `NOSCRIPT`, `MOVED`; `ERR` where it begins with none.
+ * rule is too narrow), `READONLY` (a replica), `LOADING`, `OOM`, `NOSCRIPT`, `MOVED`,
+ * `TRYAGAIN` (a Cluster moves the slot of several keys); `ERR` where it begins with none.
  */
 export type NodeErrorReason =
   | "TIMEOUT"

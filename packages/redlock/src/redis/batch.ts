@@ -186,10 +186,10 @@ function timesLast(operations: readonly Operation[]): readonly Operation[] {
 }
 
 /**
- * Errors by which a master refuses a batch for one of its keys, or for a list that does not fit its arguments, before any
- * of it is done: each operation may be sent again by itself.
+ * Errors by which a master refuses a batch for one of its keys, since some of them have moved with their slot and others have
+ * not, or for a list that does not fit its arguments, before any of it is done: each operation may be sent again by itself.
  */
-const isBeforeAll = /^(NOPERM|CROSSSLOT|BATCH)\b/;
+const isBeforeAll = /^(NOPERM|CROSSSLOT|TRYAGAIN|BATCH)\b/;
 
 /** A client library that throws is a connection that fails. */
 function sent(connection: Connection, command: string, args: Args): Promise<unknown> {

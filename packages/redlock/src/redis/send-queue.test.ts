@@ -570,6 +570,23 @@ describe("in a batch", () => {
     ]);
   });
 
+  test("where the slot of a Cluster moves each is asked by itself, and the next ones together again", async () => {
+    const { connection, node, answers, sent } = await answeredWith(
+      new ReplyError("TRYAGAIN Multiple keys request during rehashing of slot"),
+    );
+    await reply(connection, 2, "OK");
+    await reply(connection, 3, new ReplyError("TRYAGAIN Multiple keys request during rehashing of slot"));
+    expect(await answers[0]).toEqual(yes);
+    expect(await answers[1]).toMatchObject({ vote: "none", error: { reason: "TRYAGAIN" } });
+    for (const key of ["a1", "b1"]) void ask(node).release([key], ["t"]);
+    await settle();
+    expect(
+      sent()
+        .slice(4)
+        .map((words) => words.slice(2)),
+    ).toEqual([[2, "a1", "b1", "2l1,1;", "t", "t"]]);
+  });
+
   test("an unknown script is sent as text", async () => {
     const { sent } = await answeredWith(new ReplyError("NOSCRIPT No matching script."));
     expect(sent()[2]!.slice(0, 3)).toEqual(["EVAL", batchScript.source, 2]);

@@ -179,11 +179,15 @@ export function end(client: OwnClient | IoredisClient): void {
   if (client.status !== "end") outside(() => client.disconnect());
 }
 
+/** There are no more on the way to a slot that moves. */
+const maxRedirections = 3;
+
 /**
  * A Cluster connects to its masters one by one, when the first command for a slot comes. Commands wait for that
  * in the order in which they were given, so its queue stays on: a roll-back is behind its SET there as well.
- * What ioredis would send again after a failure is switched off. A TRYAGAIN, while a slot with several of the
- * keys moves, it sends again all the same, 100 ms later and in order: such a vote may come too late to count.
+ * What ioredis would send again after a failure is switched off. A TRYAGAIN, while a slot with several of the keys moves,
+ * it sends again all the same, to any of the masters: that is over at once, since it says nothing until then, and each key
+ * by itself can be locked meanwhile.
  */
 export class ClusterDuplicate<Client extends OwnClient> {
   readonly client: Client;
@@ -199,6 +203,8 @@ export class ClusterDuplicate<Client extends OwnClient> {
       enableOfflineQueue: true,
       enableAutoPipelining: false,
       retryDelayOnMoved: 0,
+      retryDelayOnTryAgain: 0,
+      maxRedirections,
       retryDelayOnFailover: 0,
       retryDelayOnClusterDown: 0,
       scaleReads: "master",

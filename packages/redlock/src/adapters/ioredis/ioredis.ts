@@ -130,7 +130,8 @@ export class IoredisConnection implements Connection {
   send(command: string, args: readonly (string | number)[]): Promise<unknown> {
     const reply = this.#own.client.call(command, args);
     // A Cluster has many connections. Which of them is silent, `socketTimeout` finds out.
-    if (!this.client.isCluster) this.#silence.sent(reply);
+    if (this.client.isCluster) return reply.catch(redirected);
+    this.#silence.sent(reply);
     return reply;
   }
 
@@ -400,6 +401,14 @@ class LeftConnection implements Connection {
   disconnect(): void {
     this.#own.end();
   }
+}
+
+/** ioredis gives up in words of its own where masters only redirect. That is a reply of each: they are reached, a slot moves. */
+function redirected(error: unknown): never {
+  if (!(error instanceof Error && error.message.startsWith("Too many Cluster redirections"))) throw error;
+  const reply = new Error(`TRYAGAIN the hash slot moves (${error.message})`);
+  reply.name = "ReplyError";
+  throw reply;
 }
 
 /** It is a replica by now, or no longer knows who we are. A script quotes the error. */
