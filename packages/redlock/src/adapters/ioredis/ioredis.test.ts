@@ -36,9 +36,13 @@ describe.each([
       new AnyRedis({ lazyConnect: true, path: "/run/redis.sock" }),
       new AnyRedis({ lazyConnect: true, sentinels: [{ host: "127.0.0.1", port: 1 }], name: "main" }),
       new AnyCluster([{ host: "10.0.0.1", port: 7003 }], { lazyConnect: true }),
+      ...["redis://me:secret@10.0.0.1:7004", "//[::1]:7005/0", 7006].map(
+        (node) => new AnyCluster([node], { lazyConnect: true }),
+      ),
     ].map((client) => new IoredisConnection(opened(client)).name);
     const group = expect.stringContaining("main");
-    expect(names).toEqual(["127.0.0.1:7001", "/run/redis.sock", group, "cluster at 10.0.0.1:7003"]);
+    const clusters = ["10.0.0.1:7003", "10.0.0.1:7004", "[::1]:7005", "7006"].map((at) => `cluster at ${at}`);
+    expect(names).toEqual(["127.0.0.1:7001", "/run/redis.sock", group, ...clusters]);
   });
 
   test("there is one for each client, however many Redlocks share it", () => {

@@ -438,8 +438,11 @@ function currentDatabase(client: IoredisClient): number | undefined {
 function nameOf(client: IoredisClient): string {
   const options = client.options as IoredisOptions;
   if (client.isCluster) {
-    const first = (client as { startupNodes?: readonly IoredisOptions[] }).startupNodes?.[0];
-    return `cluster at ${first?.host}:${first?.port}`;
+    const [first] =
+      (client as { startupNodes?: ReadonlyArray<IoredisOptions | string | number> }).startupNodes ?? [];
+    if (typeof first === "object") return `cluster at ${first.host}:${first.port}`;
+    // A port, or a URL, which may have a password in front of the address.
+    return `cluster at ${/[^/@]+(?=\/\d*$|$)/.exec(`${first}`)?.[0]}`;
   }
   return options.path ?? (options.sentinels ? options.name! : `${options.host}:${options.port}`);
 }
