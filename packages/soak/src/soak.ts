@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Redlock } from "@quorlock/redlock";
-import { type ClockedMasters, type Masters, watchProcesses } from "@quorlock/testbed";
-import { Redis } from "ioredis";
+import { clusterConfig, formCluster, startMasters, watchProcesses } from "@quorlock/testbed";
+import { Cluster, Redis } from "ioredis";
 import { now } from "./clock.ts";
 import { Crew } from "./crew/crew.ts";
 import { Chronicle } from "./history/chronicle.ts";
@@ -17,7 +17,18 @@ import { gather, type MemoryMeasured } from "./report/gather.ts";
 import { showProgress } from "./report/progress.ts";
 import type { Report } from "./report/report.ts";
 import { Store } from "./store/store.ts";
-import { coldKeys, hotKey, leaseKey, nodeTimeout, ttl, waitTimeout, workerCount } from "./terms.ts";
+import {
+  coldKeys,
+  hotKey,
+  leasePattern,
+  movingKey,
+  movingKeys,
+  nodeTimeout,
+  primaryCount,
+  ttl,
+  waitTimeout,
+  workerCount,
+} from "./terms.ts";
 import type { Memory } from "./worker/protocol.ts";
 
 /** Before it, caches fill and code is compiled: memory is measured from here. */
@@ -29,6 +40,9 @@ const timeToLeave = 2 * waitTimeout + 5 * ttl;
 export async function soak(options: Options, say: (line: string) => void): Promise<Report> {
   const { mode, seed } = options;
   await using masters = await mastersFor(mode, say);
+  await using cluster = await startMasters(primaryCount, { config: clusterConfig, say });
+  const primaries = cluster.urls.map(adminOf);
+  await formCluster(primaries);
   const folder = mkdtempSync(join(tmpdir(), "quorlock-soak-"));
   const watchdog = watchProcesses(folder);
   await using lines = await Lines.lay(masters.list, workerCount + 1);
@@ -36,10 +50,11 @@ export async function soak(options: Options, say: (line: string) => void): Promi
   const store = new Store();
   const chronicle = new Chronicle();
   const urlsFor = (worker: number) => lines.urlsFor(worker);
-  await using crew = new Crew({ count: workerCount + 1, seed, urlsFor, watch: watchdog }, chronicle, store);
+  const crewPlan = { count: workerCount + 1, seed, urlsFor, cluster: cluster.urls, watch: watchdog };
+  await using crew = new Crew(crewPlan, chronicle, store);
   const admins = masters.urls.map(adminOf);
   const clocks = "clocks" in masters ? masters.clocks : undefined;
-  const field = { masters: masters.list, admins, clocks, lines, crew, chronicle };
+  const field = { masters: masters.list, admins, primaries, clocks, lines, crew, chronicle };
   const nemesis = new Nemesis(field, mode);
 
   await crew.start();
@@ -63,9 +78,14 @@ export async function soak(options: Options, say: (line: string) => void): Promi
     await crew.leave(timeToLeave);
   }
   const seconds = (now() - began) / 1000;
-  const left = await keysLeft(admins);
-  const stuck = [...left, ...(await keysThatStayLocked(masters))];
-  for (const admin of admins) admin.disconnect();
+  const everywhere = [...admins, ...primaries];
+  const left = await keysLeft(everywhere);
+  const stuck = [
+    ...left,
+    ...(await keysThatStayLocked(masters.urls.map(adminOf), [hotKey, ...coldKeys])),
+    ...(await keysThatStayLocked([new Cluster([...cluster.urls])], [movingKey, ...movingKeys])),
+  ];
+  for (const admin of everywhere) admin.disconnect();
   watchdog.dismiss();
   rmSync(folder, { recursive: true, force: true });
   return gather({ options, seconds, chronicle, store, crew, nemesis, memory, stuck });
@@ -80,7 +100,7 @@ function measured(crew: Crew): Promise<Memory[]> {
 async function keysLeft(admins: readonly Redis[]): Promise<string[]> {
   const matching = async (pattern: string) =>
     (await Promise.all(admins.map((admin) => admin.keys(pattern)))).flat();
-  const leases = await matching(leaseKey("*"));
+  const leases = await matching(leasePattern);
   const until = now() + 2 * waitTimeout;
   const own = async () => (await matching("*")).filter((key) => !/^quorlock:(floor|guard)/.test(key));
   let others = await own();
@@ -95,8 +115,11 @@ async function keysLeft(admins: readonly Redis[]): Promise<string[]> {
 }
 
 /** When all is well again everything can be locked: nothing lives longer than its lease. */
-async function keysThatStayLocked({ urls }: Masters | ClockedMasters): Promise<string[]> {
-  const redlock = new Redlock(urls.map(adminOf), { nodeTimeout: 10 * nodeTimeout, waitTimeout: 2 * ttl });
+async function keysThatStayLocked(
+  clients: ReadonlyArray<Redis | Cluster>,
+  keys: readonly string[],
+): Promise<string[]> {
+  const redlock = new Redlock(clients, { nodeTimeout: 10 * nodeTimeout, waitTimeout: 2 * ttl });
   const stuck: string[] = [];
   const lockOnce = async (key: string): Promise<void> => {
     try {
@@ -106,7 +129,7 @@ async function keysThatStayLocked({ urls }: Masters | ClockedMasters): Promise<s
       stuck.push(`${key} cannot be locked when all is over: ${String(error)}`);
     }
   };
-  await Promise.all([hotKey, ...coldKeys].map(lockOnce));
+  await Promise.all(keys.map(lockOnce));
   await redlock.quit();
   return stuck;
 }

@@ -4,6 +4,12 @@ export const masterCount = 5;
 export const workerCount = 8;
 /** Of one more process, behind the workers, which no fault is aimed at: it holds these, kept extended to the end. */
 export const leaseCount = 2000;
+/** It holds these beside them in the slot of the Cluster that moves. */
+export const movingLeaseCount = 20;
+/** Shorter than the longest move: each has to be kept while it is on one master and others are on the other, ms. */
+export const movingLeaseTtl = 3000;
+/** Of the Cluster: its masters are not among those above, and are one voter of their own. */
+export const primaryCount = 2;
 /** Longer than any fault, which may be felt for a renewal or two, ms. */
 export const leaseTtl = 8000;
 /** Locks that each worker works on at the same time. */
@@ -18,7 +24,12 @@ export const retryJitter = 40;
 /** Longer than a lease: whoever waits outlives a holder that died. */
 export const waitTimeout = 4500;
 
-export const leaseKey = (index: number | "*"): string => `soak:lease:${index}`;
+export const leaseKey = (index: number): string => `soak:lease:${index}`;
+/** What is locked on the Cluster shares a slot, the one that moves. */
+export const movingKey = "{soak:moving}";
+export const movingKeys: readonly string[] = Array.from({ length: 6 }, (_, index) => `${movingKey}:${index}`);
+export const movingLeaseKey = (index: number): string => `${movingKey}:lease:${index}`;
+export const leasePattern = "*:lease:*";
 export const hotKey = "soak:hot";
 export const coldKeys: readonly string[] = Array.from({ length: 64 }, (_, index) => `soak:cold:${index}`);
 /** Many read it or one writes. */

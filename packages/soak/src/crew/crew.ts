@@ -36,6 +36,8 @@ export interface CrewPlan {
   readonly count: number;
   readonly seed: number;
   urlsFor(worker: number): readonly string[];
+  /** The masters of the Cluster. */
+  readonly cluster: readonly string[];
   /** Hears of each process, so that none outlives the run. */
   readonly watch: { add(pid: number): void; remove(pid: number): void };
 }
@@ -83,7 +85,8 @@ export class Crew implements AsyncDisposable {
     const remote = remoteOf<WorkerSide, ConductorSide>(child, this.#side(worker));
     this.#members[worker] = { child, remote };
     const leases = worker === hoarder ? leaseCount : 0;
-    await remote.start({ name, urls: this.#plan.urlsFor(worker), seed: this.#plan.seed, leases });
+    const { cluster, seed } = this.#plan;
+    await remote.start({ name, urls: this.#plan.urlsFor(worker), cluster, seed, leases });
   }
 
   #side(worker: number): ConductorSide {

@@ -8,6 +8,7 @@ export class Chronicle {
   readonly #open = new Map<string, { readonly worker: string; readonly heardAt: number }>();
   readonly #writes: Write[] = [];
   readonly #waits = new Map<string, () => void>();
+  readonly #latestGrants = new Map<string, number>();
   #hotGrants = 0;
 
   /** Locks granted, as far as was heard of them. */
@@ -23,9 +24,15 @@ export class Chronicle {
     return { holds: [...this.#holds.values()], writes: this.#writes };
   }
 
+  /** When the key was granted last, as far as was heard of it. */
+  latestGrantOf(key: string): number {
+    return this.#latestGrants.get(key) ?? Number.NEGATIVE_INFINITY;
+  }
+
   /** A holder was heard of at that moment: it believes, and has not released. */
   heard(hold: Hold, at: number): void {
     if (!this.#holds.has(hold.id) && hold.key === hotKey) this.#hotGrants += 1;
+    this.#latestGrants.set(hold.key, Math.max(this.latestGrantOf(hold.key), hold.grantedAt));
     this.#holds.set(hold.id, hold);
     this.#locks.add(hold.lock);
     this.#open.set(hold.id, { worker: hold.worker, heardAt: at });

@@ -30,6 +30,8 @@ export class Nemesis {
   readonly #workers: Seats = new Seats(mostWorkers);
   /** All may refuse to write at once, each for one reason. */
   readonly #refusing: Seats = new Seats(masterCount);
+  /** The one slot moves once at a time. */
+  readonly #resharding: Seats = new Seats(1);
   readonly #running = new Set<Promise<void>>();
 
   constructor(field: Battlefield, mode: Mode) {
@@ -76,6 +78,7 @@ export class Nemesis {
       await this.#masters.take(mastersOf(fault)),
       await this.#refusing.take(refusingIn(fault)),
       await this.#workers.take(worker),
+      await this.#resharding.take(fault.name === "reshard" ? [0] : []),
     ];
     return () => {
       for (const giveBack of given) giveBack();
@@ -92,6 +95,7 @@ function refusingIn(fault: Fault): readonly number[] {
 
 /** The masters that everybody misses. A worker that is cut off is the only one that misses its masters. */
 function mastersOf(fault: Fault): readonly number[] {
-  if ("worker" in fault || isRefusal(fault) || fault.name === "listener") return [];
+  if ("worker" in fault || isRefusal(fault) || fault.name === "listener" || fault.name === "reshard")
+    return [];
   return "masters" in fault ? fault.masters : [fault.master];
 }

@@ -1,12 +1,12 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { type Master, type MasterClock, startMasters } from "@quorlock/testbed";
+import { type Master, type MasterClock, moveSlot, startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { now } from "../clock.ts";
 import type { Crew } from "../crew/crew.ts";
 import type { Chronicle } from "../history/chronicle.ts";
 import type { LineEnds, Lines } from "../lines/lines.ts";
 import type { Fault, RefusalName } from "../plan/fault.ts";
-import { ttl, workerCount } from "../terms.ts";
+import { movingKey, ttl, workerCount } from "../terms.ts";
 
 type Address = Pick<Master, "host" | "port">;
 
@@ -15,6 +15,8 @@ export interface Battlefield {
   readonly masters: readonly Master[];
   /** Connections to the masters, past the lines. */
   readonly admins: readonly Redis[];
+  /** Connections to the masters of the Cluster. */
+  readonly primaries: readonly Redis[];
   /** Where masters have clocks that can be set. */
   readonly clocks: readonly MasterClock[] | undefined;
   readonly lines: Lines;
@@ -39,6 +41,8 @@ export async function strike(field: Battlefield, fault: Fault): Promise<void> {
       return moveMaster(field, fault);
     case "rotate-password":
       return rotatePassword(field, fault);
+    case "reshard":
+      return reshard(field, fault);
     case "freeze":
       return freeze(field, fault.master);
     case "reply-lost":
@@ -167,15 +171,20 @@ async function takeOver(from: Redis, at: Address, to: Redis, toBe: Address): Pro
   // Else it waits for further replicas first.
   await from.config("SET", "repl-diskless-sync-delay", "0");
   await to.replicaof(at.host, at.port);
-  await until(async () => (await from.info("replication")).includes("state=online"));
+  const has = (holds: () => Promise<boolean>) => until("a master has not taken over", takeOverIn, holds);
+  await has(async () => (await from.info("replication")).includes("state=online"));
   await from.call("FAILOVER", "TO", toBe.host, `${toBe.port}`, "TIMEOUT", `${takeOverIn}`);
-  await until(async () => (await to.role())[0] === "master" && (await from.role())[0] === "slave");
+  await has(async () => (await to.role())[0] === "master" && (await from.role())[0] === "slave");
 }
 
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  const end = now() + takeOverIn;
+async function until(
+  failure: string,
+  within: number,
+  holds: () => boolean | Promise<boolean>,
+): Promise<void> {
+  const end = now() + within;
   while (!(await holds())) {
-    if (now() > end) throw new Error("a master has not taken over in time");
+    if (now() > end) throw new Error(`${failure} within ${within} ms`);
     await pause(5);
   }
 }
@@ -198,6 +207,38 @@ async function rotatePassword(
   await admin.call("ACL", "SETUSER", "default", "nopass");
   crew.password(master, undefined);
   Object.assign(admin.options, { username: undefined, password: undefined });
+}
+
+/** A slot has moved within this time beside the pauses that are made on purpose, ms. */
+const movedIn = 10_000;
+/** Pauses in the move of a slot, roughly: there are some 20 keys in it. */
+const steps = 10;
+
+/** Keys are in either master for a while, so those of one lock are in both. Locks on them have to go on afterwards. */
+async function reshard(
+  { primaries, chronicle }: Battlefield,
+  { lasts }: Extract<Fault, { name: "reshard" }>,
+): Promise<void> {
+  const [first, second] = primaries as [Redis, Redis];
+  const slot = await first.cluster("KEYSLOT", movingKey);
+  // One that does not have the slot refuses the question.
+  const isAtFirst = await first.exists(movingKey).then(
+    () => true,
+    () => false,
+  );
+  const [from, to] = isAtFirst ? [first, second] : [second, first];
+  const end = now() + movedIn + 2 * lasts;
+  const between = async (): Promise<void> => {
+    if (now() > end) throw new Error(`slot ${slot} has not moved, with locks in it`);
+    await pause(lasts / steps);
+  };
+  const moved = await moveSlot({ slot, from, to, keysAtOnce: 3, between });
+  // A key that is on both masters would be the end of a move: locks are on one alone, queues might not be.
+  const own = moved.find((key) => key.startsWith("quorlock:"));
+  if (own !== undefined) throw new Error(`slot ${slot} had keys beside those of locks: ${own}`);
+  const movedAt = now();
+  const isGranted = (): boolean => chronicle.latestGrantOf(movingKey) > movedAt;
+  await until(`"${movingKey}" was not granted where it had moved to`, backIn, isGranted);
 }
 
 /** What is silent is so for good: only another connection helps. */

@@ -20,6 +20,8 @@ export type Fault =
   | { readonly name: "move-master"; readonly master: number; readonly lasts: number }
   /** A master gets a password, which its clients are told, and all its connections are closed; then it has none. */
   | { readonly name: "rotate-password"; readonly master: number; readonly lasts: number }
+  /** The slot of what is locked on the Cluster moves to its other master, a few keys at a time. */
+  | { readonly name: "reshard"; readonly lasts: number }
   /** Something with the lines from everybody to one master. */
   | {
       readonly name: LineFaultName;

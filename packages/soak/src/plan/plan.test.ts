@@ -41,6 +41,7 @@ describe("the safe mode", () => {
       "read-only",
       "reply-lost",
       "reset",
+      "reshard",
       "rotate-password",
       "slow",
       "stop-worker",

@@ -30,6 +30,7 @@ const safeKinds = [
   ...(["kill", "hang", "line", "line", "line", "slow", "reply", "move-master", "rotate-password"] as const),
   ...(["isolate", "isolate", "stop", "stop", "kill-worker"] as const),
   ...(["refuse", "refuse", "refuse", "refuse", "refuse", "refuse", "listener"] as const),
+  ...(["reshard", "reshard"] as const),
 ];
 const refusals = ["full", "no-replicas", "read-only"] as const;
 const unsafeKinds = ["amnesia", "flush", "clock", "careless"] as const;
@@ -56,6 +57,8 @@ function safeFault(random: Random): Fault {
     case "move-master":
     case "rotate-password":
       return { name: kind, master, lasts };
+    case "reshard":
+      return { name: "reshard", lasts: Math.round(random.logUniform(100, 4 * ttl)) };
     case "hang":
       return { name: "hang-master", master, lasts };
     case "line": {

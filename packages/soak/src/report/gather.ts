@@ -88,6 +88,8 @@ function isReason(stroke: Stroke, one: Unreachable): boolean {
 
 /** Whether it was about that worker, and that master, or all of them. */
 function isAbout({ fault }: Stroke, { worker, master }: Unreachable): boolean {
+  // All masters of the Cluster are well, and answer.
+  if (fault.name === "reshard") return false;
   if ("worker" in fault && !isRefusal(fault) && fault.worker !== worker) return false;
   if ("masters" in fault) return fault.masters.includes(master);
   return !("master" in fault) || fault.master === master;

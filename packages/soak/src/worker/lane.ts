@@ -5,8 +5,6 @@ import type { Semaphore } from "@quorlock/redlock/semaphore";
 import type { Random } from "@quorlock/simulation";
 import { wholeKey } from "../history/history.ts";
 import {
-  coldKeys,
-  hotKey,
   hotShare,
   lanesPerWorker,
   permits,
@@ -24,10 +22,25 @@ import type { Stopwatch } from "./stopwatch.ts";
 import { Tenure } from "./tenure.ts";
 import { type Counters, visit } from "./visit.ts";
 
-/** What all lanes of a worker share. */
+type WayInSlot = "acquire" | "try" | "using" | "extend" | "several" | "long";
+type Way = WayInSlot | "detach" | "read" | "write" | "permit";
+/** The ways to work under a lock, and how often each is taken. */
+export const ways: readonly Way[] = [
+  ...(["acquire", "acquire", "try", "try", "using", "using", "extend", "several", "long"] as const),
+  ...(["detach", "read", "read", "write", "permit"] as const),
+];
+/** On keys of one slot. */
+export const waysInSlot: readonly WayInSlot[] = [
+  ...(["acquire", "try", "using", "extend", "several", "several", "long"] as const),
+];
+
+/** What all lanes of a worker share, but for the one that works on the Cluster. */
 export interface Desk {
   readonly name: string;
   readonly redlock: Redlock;
+  readonly ways: readonly Way[];
+  /** The one that many want, and the others. */
+  readonly keys: { readonly hot: string; readonly cold: readonly string[] };
   readonly shared: ReadWriteLock;
   readonly permits: Semaphore;
   readonly counters: Counters;
@@ -40,11 +53,6 @@ export interface Desk {
   next(): number;
 }
 
-/** The ways to work under a lock, and how often each is taken. */
-const ways = [
-  ...(["acquire", "acquire", "try", "try", "using", "using", "extend", "several", "long"] as const),
-  ...(["detach", "read", "read", "write", "permit"] as const),
-];
 /** Keys of one lock at most. */
 const mostKeys = 6;
 const readersShare = wholeKey / (workerCount * lanesPerWorker + 1);
@@ -63,7 +71,7 @@ export class Lane {
 
   /** One lock. Rejects as the client's calls do. */
   async next(): Promise<void> {
-    const way = this.#random.pick(ways);
+    const way = this.#random.pick(this.#desk.ways);
     const key = this.#key();
     if (way === "using") await this.#using(key, () => this.#work());
     else if (way === "try") await this.#try(key);
@@ -74,19 +82,22 @@ export class Lane {
     else if (way === "write") await this.#write();
     else if (way === "permit") await this.#permit();
     // Longer than a third of a lease, so that it is renewed; a hot one would keep all others waiting.
-    else if (way === "long" && key !== hotKey && this.#random.chance(0.1)) await this.#long(key);
+    else if (way === "long" && key !== this.#desk.keys.hot && this.#random.chance(0.1)) await this.#long(key);
     else await this.#acquire([key]);
   }
 
   #key(): string {
-    return this.#random.chance(hotShare) ? hotKey : this.#random.pick(coldKeys);
+    const { hot, cold } = this.#desk.keys;
+    return this.#random.chance(hotShare) ? hot : this.#random.pick(cold);
   }
 
   /** Of the first cold ones, so that those who want several meet. */
   #keys(first: string): string[] {
+    const { cold } = this.#desk.keys;
     const keys = new Set([first]);
+    const last = Math.min(2 * mostKeys, cold.length - 1);
     const count = this.#random.integer(2, mostKeys);
-    while (keys.size < count) keys.add(coldKeys[this.#random.integer(0, 2 * mostKeys)]!);
+    while (keys.size < count) keys.add(cold[this.#random.integer(0, last)]!);
     return [...keys];
   }
 

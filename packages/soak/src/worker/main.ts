@@ -3,13 +3,21 @@ import { Redlock, RedlockError } from "@quorlock/redlock";
 import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
 import { Semaphore } from "@quorlock/redlock/semaphore";
 import { Random } from "@quorlock/simulation";
-import { Redis } from "ioredis";
+import { Cluster, Redis } from "ioredis";
 import { now } from "../clock.ts";
 import { parentOf } from "../processes/remote.ts";
 import {
+  coldKeys,
+  hotKey,
   lanesPerWorker,
   leaseKey,
   leaseTtl,
+  masterCount,
+  movingKey,
+  movingKeys,
+  movingLeaseCount,
+  movingLeaseKey,
+  movingLeaseTtl,
   nodeTimeout,
   permits,
   permitsKey,
@@ -18,18 +26,20 @@ import {
   sharedKey,
   ttl,
 } from "../terms.ts";
-import { type Desk, Lane } from "./lane.ts";
+import { type Desk, Lane, ways, waysInSlot } from "./lane.ts";
 import { quitLimit } from "./limits.ts";
 import { Lingering } from "./lingering.ts";
 import { type Assignment, type ConductorSide, unhandledRejection, type WorkerSide } from "./protocol.ts";
 import { Stalls } from "./stalls.ts";
 import { Stopwatch } from "./stopwatch.ts";
 
-// One worker process: some lanes that take locks, and a Redlock that they share.
+// One worker process: some lanes that take locks, and a Redlock that they share; one more lane has a Redlock of its own
+// on the Cluster.
 
 const stalls = new Stalls();
 const lingering = new Lingering();
 let redlock: Redlock;
+let onCluster: Redlock;
 let clients: readonly Redis[];
 let lanes: Promise<unknown> = Promise.resolve();
 let visitor: Lane;
@@ -38,15 +48,17 @@ const resumed = new Set<Promise<void>>();
 const leaving = new AbortController();
 
 const conductor = parentOf<ConductorSide, WorkerSide>({
-  async start({ name, urls, seed, leases }) {
+  async start({ name, urls, cluster, seed, leases }) {
     redlock = connect(urls);
-    await redlock.inspect("nothing");
+    onCluster = connectToCluster(cluster);
+    await Promise.all([redlock.inspect("nothing"), onCluster.inspect(movingKey)]);
     if (leases > 0) return holdLeases(leases);
     const desk = deskOf(name);
-    const lane = (which: string) => new Lane(desk, new Random(seed, name, which));
+    const lane = (which: string, at = desk) => new Lane(at, new Random(seed, name, which));
     visitor = lane("resumed");
     const run = (index: number) => runLane(lane(`lane ${index}`));
-    lanes = Promise.all(Array.from({ length: lanesPerWorker }, (_, index) => run(index)));
+    const all = Array.from({ length: lanesPerWorker }, (_, index) => run(index));
+    lanes = Promise.all([...all, runLane(lane("on the Cluster", onClusterFrom(desk)))]);
   },
   linger: (wish) => lingering.wish(wish),
   resume(detached) {
@@ -80,7 +92,7 @@ const conductor = parentOf<ConductorSide, WorkerSide>({
     leaving.abort();
     await lanes;
     await Promise.all(resumed);
-    await stopwatch.time("quit", quitLimit, () => redlock.quit());
+    await Promise.all([redlock, onCluster].map((one) => stopwatch.time("quit", quitLimit, () => one.quit())));
   },
 });
 
@@ -104,7 +116,20 @@ function connect(urls: Assignment["urls"]): Redlock {
     client.on("error", () => {});
     return client;
   });
-  const made = new Redlock(clients, { nodeTimeout, retryDelay, retryJitter });
+  const nodes = urls.map((url) => new URL(url).host);
+  return redlockOf(clients, (node) => nodes.indexOf(node));
+}
+
+function connectToCluster(urls: Assignment["cluster"]): Redlock {
+  const cluster = new Cluster([...urls]);
+  cluster.on("error", () => {});
+  // It counts as one more master, behind the others.
+  return redlockOf([cluster], () => masterCount);
+}
+
+/** It tells the conductor of those that it does not reach. */
+function redlockOf(members: ReadonlyArray<Redis | Cluster>, indexOf: (node: string) => number): Redlock {
+  const made = new Redlock(members, { nodeTimeout, retryDelay, retryJitter });
   const unreachable = new Map<string, { times: number; readonly why: string }>();
   made.on("error", ({ node, reason, error }) => {
     if (reason !== "UNREACHABLE") return;
@@ -113,10 +138,9 @@ function connect(urls: Assignment["urls"]): Redlock {
     told.times += 1;
     unreachable.set(node, told);
   });
-  const nodes = urls.map((url) => new URL(url).host);
   const tell = (): void => {
     for (const [node, { times, why }] of unreachable)
-      void conductor.unreachable.asEvent(nodes.indexOf(node), times, why);
+      void conductor.unreachable.asEvent(indexOf(node), times, why);
     unreachable.clear();
   };
   return made;
@@ -134,17 +158,19 @@ async function isVoting(master: number, key: string): Promise<boolean> {
 /** Resolves when all of them are held. They are until this worker is told to leave. */
 async function holdLeases(count: number): Promise<void> {
   const keys = Array.from({ length: count }, (_, index) => leaseKey(index)).values();
+  const moving = Array.from({ length: movingLeaseCount }, (_, index) => movingLeaseKey(index));
   // Some at a time: how fast they come is no question here.
-  await Promise.all(
-    Array.from({ length: 40 }, async () => {
-      for (const key of keys) await leaseHeld(key);
+  await Promise.all([
+    ...Array.from({ length: 40 }, async () => {
+      for (const key of keys) await leaseHeld(redlock, key, leaseTtl);
     }),
-  );
+    ...moving.map((key) => leaseHeld(onCluster, key, movingLeaseTtl)),
+  ]);
 }
 
-function leaseHeld(key: string): Promise<void> {
+function leaseHeld(from: Redlock, key: string, lives: number): Promise<void> {
   return new Promise((held, refused) => {
-    const using = redlock.using(key, leaseTtl, { retryCount: -1 }, async (signal) => {
+    const using = from.using(key, lives, { retryCount: -1 }, async (signal) => {
       held();
       await new Promise((resolve) => signal.addEventListener("abort", resolve));
       if (!leaving.signal.aborted) void conductor.leaseLost.asEvent(String(signal.reason));
@@ -158,6 +184,8 @@ function deskOf(name: string): Desk {
   return {
     name,
     redlock,
+    ways,
+    keys: { hot: hotKey, cold: coldKeys },
     shared: new ReadWriteLock(redlock, sharedKey),
     permits: new Semaphore(redlock, permitsKey, permits),
     stalls,
@@ -174,6 +202,12 @@ function deskOf(name: string): Desk {
       return locks;
     },
   };
+}
+
+/** The same on the Cluster. Holders are wished to linger elsewhere, where they can be cut off. */
+function onClusterFrom(desk: Desk): Desk {
+  const keys = { hot: movingKey, cold: movingKeys };
+  return { ...desk, redlock: onCluster, ways: waysInSlot, keys, lingering: new Lingering() };
 }
 
 async function runLane(lane: Lane): Promise<void> {

@@ -63,6 +63,8 @@ export interface WorkerSide {
 export interface Assignment {
   readonly name: string;
   readonly urls: readonly string[];
+  /** The masters of the Cluster, which are one voter together. */
+  readonly cluster: readonly string[];
   readonly seed: number;
   /** Holds so many leases to the end, and does nothing else. */
   readonly leases: number;
