@@ -1,11 +1,11 @@
-import { batchScript } from "@quorlock/redlock";
+import { batchScript, releaseBatchScript, voteBatchScript } from "@quorlock/redlock";
 import { type Masters, startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { documentedRule } from "./permissions.ts";
 
-// Votes, and releases, of one key and token each that stand in a row are done in bulk by the batch script. What comes of
-// it has to be the same as of the same one by one.
+// Votes, and releases, of one key and token each that stand in a row are done in bulk by the batch script, and where there
+// is nothing else by a script of their own. What comes of it has to be the same as of the same one by one.
 
 const count = 64;
 const minute = 60_000;
@@ -61,6 +61,19 @@ async function batch(
   return (await by.eval(batchScript.source, keys.length, ...keys, ...args)) as unknown[];
 }
 
+/** The same by the script for votes, or for releases, alone: without a list. */
+async function alone(list: string, all: readonly Hold[], by = redis): Promise<readonly unknown[]> {
+  const keys = all.map(({ key }) => key);
+  const tokens = all.map(({ token }) => token);
+  const [, ttl] = /^v1,(\d+);/.exec(list) ?? [];
+  const replied = await (ttl === undefined
+    ? by.eval(releaseBatchScript.source, keys.length, ...keys, ...tokens)
+    : by.eval(voteBatchScript.source, keys.length, ...keys, ttl, ...tokens));
+  // In short: all of it was done.
+  if (typeof replied === "number") expect(replied).toBe(all.length);
+  return typeof replied === "number" ? all.map(() => Number(ttl ?? 1)) : (replied as unknown[]);
+}
+
 /** Somebody waits for the key, who hears it when it is handed over. */
 async function wait(key: string, token = "w.1", told = inbox): Promise<void> {
   const args = ["q1,1200000,1,600000;", token, told];
@@ -111,6 +124,7 @@ async function bothWays(
     return replies;
   });
   expect(inRow).toEqual(oneByOne);
+  if (guard === undefined) expect(await outcomeOf(prepare, () => alone(operation, all))).toEqual(oneByOne);
   return inRow;
 }
 
@@ -145,11 +159,14 @@ describe(`${count} releases in a row`, () => {
     expect(await released(holds)).toEqual({ replies: ones, left: [], heard: [] });
   });
 
-  it("are looked at for waiters, and deleted, all at once", async () => {
+  it.each([
+    ["among others", batch],
+    ["alone", alone],
+  ])("are looked at for waiters, and deleted, all at once: %s", async (_, run) => {
     for (const { key, token } of holds) await redis.set(key, token, "PX", 10 * minute);
     const names = ["get", "mget", "exists", "del"];
     const before = await Promise.all(names.map(calls));
-    expect(await batch(`${count}l1,1;`, holds)).toEqual(ones);
+    expect(await run(`${count}l1,1;`, holds)).toEqual(ones);
     const after = await Promise.all(names.map(calls));
     expect(after.map((number, index) => number - before[index]!)).toEqual([0, 1, 1, 1]);
   });
@@ -243,8 +260,10 @@ describe(`${count} releases in a row`, () => {
     await redis.flushall();
     for (const { key, token } of holds) await redis.set(key, token, "PX", 10 * minute);
     const replies = await batch(`${count}l1,1;`, holds, locker);
+    for (const { key, token } of holds) await redis.set(key, token, "PX", 10 * minute);
+    const repliesAlone = await alone(release, holds, locker);
     locker.disconnect();
-    expect(replies).toEqual(ones);
+    expect([replies, repliesAlone]).toEqual([ones, ones]);
     // To be refused costs the bulk alone: the script goes on one by one. (ioredis introduces itself all the same.)
     const refused = ((await redis.acl("LOG")) as unknown[]).map((entry) => Object.values(entry as object));
     expect(
@@ -259,11 +278,14 @@ describe(`${count} votes in a row`, () => {
     .toSorted((one, other) => (one.key < other.key ? -1 : 1))
     .map(({ key, token }) => [key, token, 10]);
 
-  it("for free keys are all granted, with a command for each", async () => {
+  it.each([
+    ["among others", batch],
+    ["alone", alone],
+  ])("for free keys are all granted, with a command for each: %s", async (_, run) => {
     expect(await voted(holds)).toEqual({ replies: granted, left: held, heard: [] });
     await redis.flushall();
     const before = await Promise.all(["set", "get"].map(calls));
-    await batch(`${count}${vote}`, holds);
+    await run(run === alone ? vote : `${count}${vote}`, holds);
     const after = await Promise.all(["set", "get"].map(calls));
     expect(after.map((number, index) => number - before[index]!)).toEqual([count, 0]);
   });
@@ -286,13 +308,17 @@ describe(`${count} votes in a row`, () => {
 
   it("with one key twice: the second is refused", async () => {
     await redis.flushall();
-    const replies = await batch(`${count}${vote}`, holdsWith(count - 1, { key: "lock:r5" }));
+    const twice = holdsWith(count - 1, { key: "lock:r5" });
+    const replies = await batch(`${count}${vote}`, twice);
+    await redis.flushall();
+    expect(await alone(vote, twice)).toEqual([...granted.slice(0, -1), [1, "t5", expect.any(Number)]]);
     expect(replies).toEqual([...granted.slice(0, -1), [1, "t5", expect.any(Number)]]);
   });
 
   it("with a ttl that is none: each fails for itself", async () => {
-    const replies = await batch(`${count}v1,0;`, holds);
-    expect(replies).toEqual(ones.map(() => [0, expect.stringContaining("invalid expire")]));
+    const failures = ones.map(() => [0, expect.stringContaining("invalid expire")]);
+    expect(await batch(`${count}v1,0;`, holds)).toEqual(failures);
+    expect(await alone("v1,0;", holds)).toEqual(failures);
   });
 
   it("in quarantine are all refused", async () => {

@@ -6,7 +6,9 @@ import {
   guardedClaimScript,
   guardedLeaveScript,
   leaveScript,
+  releaseBatchScript,
   releaseScript,
+  voteBatchScript,
 } from "@quorlock/redlock";
 import { operationsIn } from "../../packages/simulation/src/master/twins/batch.ts";
 import type { Answer } from "./hostile-server.ts";
@@ -72,6 +74,11 @@ function saidTo([, text, count, ...rest]: readonly string[], say: (asked: Asked)
         say({ kind, keys, ttl: Number(numbers[0]), isFenced: proposal !== "" }),
       );
   }
+  if (isThe(voteBatchScript)) {
+    return keys.map((key) => say({ kind: "v", keys: [key], ttl: Number(args[0]), isFenced: false }));
+  }
+  if (isThe(releaseBatchScript))
+    return keys.map((key) => say({ kind: "l", keys: [key], ttl: 0, isFenced: false }));
   if (isThe(releaseScript)) return say({ kind: "r", keys, ttl: 0, isFenced: false });
   if (isThe(leaveScript) || isThe(guardedLeaveScript))
     return say({ kind: "l", keys, ttl: 0, isFenced: false });

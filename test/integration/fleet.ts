@@ -9,7 +9,9 @@ import {
   type NodeError,
   Redlock,
   type RedlockOptions,
+  releaseBatchScript,
   releaseScript,
+  voteBatchScript,
 } from "@quorlock/redlock";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import { type Master, type Masters, type MastersOptions, startMasters } from "@quorlock/testbed";
@@ -137,7 +139,7 @@ export class Fleet {
   async teachScripts(): Promise<void> {
     for (const admin of this.admins) {
       const scripts = [batchScript, claimScript, enrolScript, leaveScript, releaseScript];
-      scripts.push(guardedClaimScript, guardedLeaveScript);
+      scripts.push(guardedClaimScript, guardedLeaveScript, voteBatchScript, releaseBatchScript);
       for (const { source } of scripts) await admin.script("LOAD", source);
     }
   }

@@ -13,6 +13,8 @@ const scripts: Readonly<Record<string, redlock.Script>> = {
   leave: redlock.leaveScript,
   "guarded claim": redlock.guardedClaimScript,
   "guarded leave": redlock.guardedLeaveScript,
+  "vote batch": redlock.voteBatchScript,
+  "release batch": redlock.releaseBatchScript,
   batch: redlock.batchScript,
   read: readWriteScripts.read,
   write: readWriteScripts.write,

@@ -34,6 +34,8 @@ export function scriptLine(random: Random, someKeys: (random: Random) => readonl
     "leaveScript",
     "guardedClaimScript",
     "guardedLeaveScript",
+    "voteBatchScript",
+    "releaseBatchScript",
     "batchScript",
     "batchScript",
   ]);
@@ -49,8 +51,11 @@ export function scriptLine(random: Random, someKeys: (random: Random) => readonl
 export function givingUpLine(random: Random, held: ReadonlyArray<readonly [string, string]>): Line {
   const [key, owner] = random.pick(held);
   const tokens = random.chance(0.5) ? [owner] : [token(random), owner];
-  const name = random.pick(["leaveScript", "guardedLeaveScript", "batchScript", "batchScript"] as const);
+  const name = random.pick([
+    ...(["leaveScript", "guardedLeaveScript", "releaseBatchScript", "batchScript", "batchScript"] as const),
+  ]);
   const { source } = twinScripts[name].script;
+  if (name === "releaseBatchScript") return ["EVAL", source, ...allOf(random, held)];
   if (name === "leaveScript") return ["EVAL", source, 1, key, ...tokens];
   if (name === "guardedLeaveScript") return ["EVAL", source, 1, key, terms(random), ...tokens];
   const given = `${random.pick(["l", "r"])}1,${tokens.length};`;
@@ -58,6 +63,13 @@ export function givingUpLine(random: Random, held: ReadonlyArray<readonly [strin
   const list = given + taken.map(({ text }) => text).join("");
   const keys = [key, ...taken.flatMap((one) => one.keys)];
   return ["EVAL", source, keys.length, ...keys, list, ...tokens, ...taken.flatMap(({ args }) => args)];
+}
+
+/** The count of keys, those of all that is held or of some of it, perhaps one twice, and the token of each. */
+function allOf(random: Random, held: ReadonlyArray<readonly [string, string]>): readonly (string | number)[] {
+  const some = held.slice(random.integer(0, held.length - 1));
+  if (random.chance(0.2)) some.push(random.pick(held));
+  return [some.length, ...some.map(([key]) => key), ...some.map(([, owner]) => owner)];
 }
 
 interface Arguments {
@@ -107,6 +119,14 @@ const argumentsOf: Readonly<
     keys: keys(),
     args: [terms(random), token(random), ...(random.chance(0.5) ? [token(random)] : [])],
   }),
+  voteBatchScript: (random, keys) => {
+    const all = Array.from({ length: random.integer(1, 4) }, () => keys()[0]!);
+    return { keys: all, args: [ttl(random), ...all.map(() => token(random))] };
+  },
+  releaseBatchScript: (random, keys) => {
+    const all = Array.from({ length: random.integer(1, 4) }, () => keys()[0]!);
+    return { keys: all, args: all.map(() => token(random)) };
+  },
   batchScript: (random, keys) => {
     const first = random.chance(0.25) ? heldAndGivenUp(random, keys) : [];
     const operations = [...first, ...Array.from({ length: random.integer(1, 5) }, () => run(random, keys))];

@@ -56,8 +56,10 @@ describe("the entry point", () => {
       "guardedClaimScript",
       "guardedLeaveScript",
       "leaveScript",
+      "releaseBatchScript",
       "releaseScript",
       "systemRuntime",
+      "voteBatchScript",
     ]);
   });
 });

@@ -50,8 +50,10 @@ export {
   guardedClaimScript,
   guardedLeaveScript,
   leaveScript,
+  releaseBatchScript,
   releaseScript,
   type Script,
+  voteBatchScript,
 } from "./redis/lua/scripts.ts";
 export { ScriptedNode } from "./redis/redis-node.ts";
 export type { AcquireOptions, RedlockEvents } from "./redlock.ts";

@@ -1,9 +1,18 @@
 import { failed, unexpected } from "../protocol/faults.ts";
 import type { Fault } from "../protocol/node.ts";
 import { waiterOf } from "../protocol/token.ts";
-import { aloneIn, answerIn, batchOf, errorIn, isAbandoned, type Operation, replyAlone } from "./commands.ts";
+import {
+  aloneIn,
+  answerIn,
+  errorIn,
+  isAbandoned,
+  type Operation,
+  repliesTogether,
+  replyAlone,
+  togetherIn,
+} from "./commands.ts";
 import type { Connection } from "./connection.ts";
-import { batchScript, type Script } from "./lua/scripts.ts";
+import type { Script } from "./lua/scripts.ts";
 
 type Args = readonly (string | number)[];
 type Read = (reply: unknown) => void;
@@ -55,8 +64,12 @@ export class Batch {
   }
 
   #send(operations: readonly Operation[]): void {
-    if (operations.length === 1) this.#sendAlone(operations[0]!);
-    else this.#run(batchScript, batchOf(operations), operations, (reply) => this.#readAll(operations, reply));
+    if (operations.length === 1) {
+      this.#sendAlone(operations[0]!);
+      return;
+    }
+    const { script, args } = togetherIn(operations);
+    this.#run(script, args, operations, (reply) => this.#readAll(operations, reply));
   }
 
   #sendAlone(operation: Operation): void {
@@ -148,7 +161,7 @@ export class Batch {
   }
 
   #readAll(operations: readonly Operation[], reply: unknown): void {
-    const replies: readonly unknown[] = Array.isArray(reply) ? reply : [];
+    const replies = repliesTogether(operations, reply);
     // With a reply too few or too many nobody knows whose is whose.
     const isInStep = replies.length === operations.length;
     for (let index = 0; index < operations.length; index += 1)

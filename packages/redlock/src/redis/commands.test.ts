@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Claim, Guard } from "../protocol/node.ts";
-import { batchOf, type Operation } from "./commands.ts";
+import { batchOf, type Operation, togetherIn } from "./commands.ts";
+import { batchScript, releaseBatchScript, voteBatchScript } from "./lua/scripts.ts";
 
 const guard: Guard = { terms: "60000,11,0,1,1,0,0", refused: () => {} };
 
@@ -23,6 +24,48 @@ function listOf(...operations: readonly Operation[]): unknown {
   const [count, ...args] = batchOf(operations);
   return args[Number(count)];
 }
+
+describe("what is alike", () => {
+  test("and votes for one key each goes out by a script of its own: the ttl, rounded up, and the tokens", () => {
+    const votes = [vote("r1", "t1", { ttl: 9.5 }), vote("r2", "t2", { ttl: 9.5 })];
+    expect(togetherIn(votes)).toEqual({ script: voteBatchScript, args: [2, "r1", "r2", 10, "t1", "t2"] });
+  });
+
+  test("and releases one key each as well: the tokens", () => {
+    const args = [2, "r1", "r2", "t1", "t2"];
+    expect(togetherIn([release("r1", "t1"), release("r2", "t2")])).toEqual({
+      script: releaseBatchScript,
+      args,
+    });
+  });
+
+  const two = operation("l", ["r1", "r2"], ["t"]);
+  test.each([
+    ["a vote and a release", vote("r", "t"), release("r", "t")],
+    ["votes for different times", vote("r", "t"), vote("s", "u", { ttl: 1 })],
+    ["a vote for two keys", vote("r", "t"), { ...vote("s", "t"), keys: ["s", "u"] }],
+    [
+      "votes for two keys each",
+      { ...vote("s", "t"), keys: ["s", "u"] },
+      { ...vote("s", "t"), keys: ["s", "u"] },
+    ],
+    ["votes for fencing tokens", vote("r", "t", { proposal: 7 }), vote("s", "u", { proposal: 7 })],
+    ["a second vote for a fencing token", vote("r", "t"), vote("s", "u", { proposal: 7 })],
+    ["guarded votes", vote("r", "t", { guard }), vote("s", "u", { guard })],
+    ["a guarded release", release("r", "t"), { ...release("s", "u"), guard }],
+    ["releases by several tokens", release("r", "t", "u"), release("s", "t", "u")],
+    ["releases of several keys", two, two],
+    [
+      "releases that leave the queue, and do not",
+      release("r", "t"),
+      { ...release("s", "u"), kind: "r" as const },
+    ],
+    ["releases that leave no queue", operation("r", ["r"], ["t"]), operation("r", ["s"], ["u"])],
+    ["extensions", { ...vote("r", "t"), kind: "e" as const }, { ...vote("s", "u"), kind: "e" as const }],
+  ])("but for something: %s", (_, one, other) => {
+    expect(togetherIn([one, other]).script).toBe(batchScript);
+  });
+});
 
 describe("the list of a batch", () => {
   test("tells of those that are alike but for their keys and tokens how many there are", () => {

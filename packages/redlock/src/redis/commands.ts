@@ -15,8 +15,10 @@ import {
   guardedClaimScript,
   guardedLeaveScript,
   leaveScript,
+  releaseBatchScript,
   releaseScript,
   type Script,
+  voteBatchScript,
 } from "./lua/scripts.ts";
 import { claimedTimeIn, counterIn, countIn, epochIn, ticketIn, timeIn, timeLeftIn } from "./reply-numbers.ts";
 
@@ -120,6 +122,33 @@ export function replyAlone(operation: Operation, reply: unknown): unknown {
 /** Whether there is a script for it alone: all that claim or give up have one, but for a guarded enrolment. */
 function hasScript({ kind, guard }: Operation): boolean {
   return guard ? "vpesrl".includes(kind) : "vpesqrl".includes(kind);
+}
+
+/** The script that does all of them, with its arguments: one of its own where all vote, or all release. */
+export function togetherIn(operations: readonly Operation[]): { script: Script; args: Args } {
+  const script = ownScriptOf(operations);
+  if (!script) return { script: batchScript, args: batchOf(operations) };
+  const args: (string | number)[] = [operations.length];
+  for (const { keys } of operations) args.push(keys[0]!);
+  if (script === voteBatchScript) args.push(Math.ceil(operations[0]!.ttl));
+  for (const { words } of operations) args.push(words[0]!);
+  return { script, args };
+}
+
+/** For each of what {@link togetherIn} does, what comes back as it would from `batchScript`. */
+export function repliesTogether(operations: readonly Operation[], reply: unknown): readonly unknown[] {
+  if (Array.isArray(reply)) return reply;
+  // In short: all of it was done.
+  if (reply !== operations.length || !ownScriptOf(operations)) return [];
+  return operations.map(({ kind, ttl }) => (kind === "v" ? Math.ceil(ttl) : 1));
+}
+
+function ownScriptOf(operations: readonly Operation[]): Script | undefined {
+  const first = operations[0]!;
+  const { kind, keys, words, claim, guard } = first;
+  if (keys.length > 1 || words.length > 1 || guard || claim?.proposal !== undefined) return undefined;
+  const script = kind === "v" ? voteBatchScript : kind === "l" ? releaseBatchScript : undefined;
+  return script && operations.every((_, index) => alikeIn(operations, index, first)) ? script : undefined;
 }
 
 /** The arguments of the batch script for all of them. */

@@ -3,7 +3,14 @@ import type { Answer, Claim, ReleaseAnswer } from "../protocol/node.ts";
 import type { Timer } from "../time/runtime.ts";
 import { ask, settle } from "../virtual-time.test.ts";
 import type { Connection } from "./connection.ts";
-import { batchScript, claimScript, leaveScript, releaseScript } from "./lua/scripts.ts";
+import {
+  batchScript,
+  claimScript,
+  leaveScript,
+  releaseBatchScript,
+  releaseScript,
+  voteBatchScript,
+} from "./lua/scripts.ts";
 import { ScriptedNode, type ScriptedNodeOptions } from "./redis-node.ts";
 
 class ReplyError extends Error {
@@ -504,10 +511,44 @@ describe("in a batch", () => {
     expect(await answers[1]).toEqual(yes);
   });
 
-  test.each([["OK"], [null], [[1000]], [{}], [["x", "y"]]])("%j is no answer to two votes", async (value) => {
-    const { answers } = await answeredWith(value);
-    const unexpected = { vote: "none", sent: true, error: { reason: "UNEXPECTED_REPLY" } };
-    expect(await answers[1]).toMatchObject(unexpected);
+  test.each([["OK"], [null], [1], [3], [1000], ["2"], [[1000]], [{}], [["x", "y"]]])(
+    "%j is no answer to two votes",
+    async (value) => {
+      const { answers } = await answeredWith(value);
+      const unexpected = { vote: "none", sent: true, error: { reason: "UNEXPECTED_REPLY" } };
+      expect(await answers[1]).toMatchObject(unexpected);
+    },
+  );
+
+  test("of votes alone, their number says that all of them are granted", async () => {
+    const { answers, sent } = await answeredWith(2);
+    expect(sent()[1]).toEqual(["EVALSHA", voteBatchScript.sha1, 2, "a1", "b2", 1000, "t1", "t2"]);
+    expect(await Promise.all(answers)).toEqual([yes, yes]);
+  });
+
+  test("of votes and more, their number is no answer", async () => {
+    const { connection, answers } = await gathered((node) => [
+      ask(node).vote(claimOf("t1", "r1")),
+      ask(node).release(["r2"], ["t2"]),
+    ]);
+    await reply(connection, 0, "OK");
+    await reply(connection, 1, 2);
+    const unexpected = { vote: "none", error: { reason: "UNEXPECTED_REPLY" } };
+    expect(await Promise.all(answers)).toMatchObject([unexpected, unexpected]);
+  });
+
+  test.each([
+    [2, "yes"],
+    [1, "none"],
+    [3, "none"],
+  ])("of two releases alone, the reply %j is %j to each", async (replied, vote) => {
+    const { connection, answers } = await gathered((node) => [
+      ask(node).release(["r1"], ["t1"]),
+      ask(node).release(["r2"], ["t2"]),
+    ]);
+    await reply(connection, 0, "OK");
+    await reply(connection, 1, replied);
+    expect(await Promise.all(answers)).toMatchObject([{ vote }, { vote }]);
   });
 
   test.each([
@@ -565,7 +606,7 @@ describe("in a batch", () => {
         .slice(4)
         .map((words) => words.slice(2)),
     ).toEqual([
-      [2, "a1", "a2", "2l1,1;", "t", "t"],
+      [2, "a1", "a2", "t", "t"],
       [1, "b1", "t"],
     ]);
   });
@@ -584,12 +625,12 @@ describe("in a batch", () => {
       sent()
         .slice(4)
         .map((words) => words.slice(2)),
-    ).toEqual([[2, "a1", "b1", "2l1,1;", "t", "t"]]);
+    ).toEqual([[2, "a1", "b1", "t", "t"]]);
   });
 
   test("an unknown script is sent as text", async () => {
     const { sent } = await answeredWith(new ReplyError("NOSCRIPT No matching script."));
-    expect(sent()[2]!.slice(0, 3)).toEqual(["EVAL", batchScript.source, 2]);
+    expect(sent()[2]!.slice(0, 3)).toEqual(["EVAL", voteBatchScript.source, 2]);
   });
 
   test("an unknown script: what was given up meanwhile is left out", async () => {
@@ -735,7 +776,7 @@ describe("a master that does not answer", () => {
     await reply(connection, 0, "OK");
     expect(await vote).toEqual(yes);
     await reply(connection, 1, 1);
-    expect(sent()[2]!.slice(2)).toEqual([2, "r1", "r2", "2l1,1;", "t", "t"]);
+    expect(sent()[2]).toEqual(["EVALSHA", releaseBatchScript.sha1, 2, "r1", "r2", "t", "t"]);
     await reply(connection, 2, [1, 0]);
     expect(await Promise.all(releases)).toEqual([{ vote: "yes" }, { vote: "no" }]);
   });
@@ -819,7 +860,7 @@ describe("nodes over one connection", () => {
     void ask(hasty).vote(claimOf("t3", "r3"));
     void ask(hasty).vote(claimOf("t4", "r4"));
     expect(sent().map((words) => words.slice(0, 3))).toEqual([
-      ["EVALSHA", batchScript.sha1, 2],
+      ["EVALSHA", voteBatchScript.sha1, 2],
       ["SET", "r3", "t3"],
       ["SET", "r4", "t4"],
     ]);

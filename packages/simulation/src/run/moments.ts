@@ -18,8 +18,8 @@ type Args = readonly (string | number)[];
 /** What an operation is for, as far as moments know it. An `enrolment` is a vote that waits where it is refused. */
 type Purpose = "vote" | "enrolment" | "extension" | "release";
 
-/** What a script is for. A `claim` is for voting, extending and asking, a `batch` many operations of all kinds. */
-type ScriptPurpose = Purpose | "claim" | "guarded claim" | "batch";
+/** What a script is for. A `claim` is for voting, extending and asking; a `batch` is many operations of all kinds. */
+type ScriptPurpose = Purpose | "claim" | "guarded claim" | "votes" | "releases" | "batch";
 
 /** By digest and by text: a script is sent either way. */
 const purposes = new Map<unknown, ScriptPurpose>();
@@ -41,6 +41,8 @@ const purposeByName: Readonly<Record<ScriptName, ScriptPurpose>> = {
   leaveScript: "release",
   guardedClaimScript: "guarded claim",
   guardedLeaveScript: "release",
+  voteBatchScript: "votes",
+  releaseBatchScript: "releases",
   batchScript: "batch",
 };
 for (const [name, purpose] of Object.entries(purposeByName))
@@ -82,7 +84,7 @@ export class Moments {
   executed(place: Place, command: string, args: Args, reply: unknown): void {
     if (!this.#listeners.has("vote applied") && !this.#listeners.has("enrolled")) return;
     const of = this.#purposesOf(command, args);
-    const replies: readonly unknown[] = isBatch(args) && Array.isArray(reply) ? reply : [reply];
+    const replies: readonly unknown[] = isOfMany(args) && Array.isArray(reply) ? reply : of.map(() => reply);
     for (const [index, purpose] of of.entries()) {
       const itsReply = replies[index];
       if (purpose !== "vote" && purpose !== "enrolment") continue;
@@ -119,6 +121,7 @@ export class Moments {
       return [this.#purposeOf(kind!, token, ttl)];
     }
     if (purpose === "batch") return this.#purposesOfBatch(args);
+    if (purpose === "votes" || purpose === "releases") return this.#purposesOfAlike(purpose, args);
     return [purpose];
   }
 
@@ -126,6 +129,15 @@ export class Moments {
     const [list, ...others] = args.slice(2 + Number(args[1]));
     const operations = repliedIn(operationsIn(String(list), [], others.map(String)));
     return operations.map(({ kind, args: [token], numbers: [ttl] }) => this.#purposeOf(kind, token, ttl));
+  }
+
+  /** Each has one key and one token; behind the keys of votes their ttl comes first. */
+  #purposesOfAlike(purpose: "votes" | "releases", args: Args): readonly (Purpose | undefined)[] {
+    const count = Number(args[1]);
+    const words = args.slice(2 + count).map(String);
+    if (purpose === "releases") return words.map(() => "release");
+    const [ttl, ...tokens] = words;
+    return tokens.map((token) => this.#purposeOf("v", token, ttl));
   }
 
   /** `kind`: as the batch script knows it. */
@@ -154,6 +166,12 @@ export function asksForTime(args: Args): boolean {
 
 function isBatch([script]: Args): boolean {
   return purposes.get(script) === "batch";
+}
+
+/** Whether a reply that is a list has one for each operation. */
+function isOfMany(args: Args): boolean {
+  const purpose = purposes.get(args[0]);
+  return isBatch(args) || purpose === "votes" || purpose === "releases";
 }
 
 /** Of a claim: which key refuses, and more. (An operation that failed begins with 0.) */

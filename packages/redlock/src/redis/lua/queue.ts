@@ -40,21 +40,27 @@ end
 `;
 
 /**
- * `letGo` of many holds of one key each, with ARGV from `from` on: three commands for all. Where that does not do
- * for one, nothing is done, and nothing returned. (Nor where a key is there twice: the second has to see what the
- * first has done.)
+ * `letGo` of many locks of one key each, with ARGV from `from` on: three commands for all. Where that does not do
+ * for one, nothing is done, and nothing returned. Returns how many; or, where a key is there twice, the reply to each:
+ * the second finds that the first has deleted it.
  */
 export const letAllGo = `
 local function letAllGo(first, last, from)
-  local owners, queues, seen = call("MGET", unpack(KEYS, first, last)), {}, {}
+  local owners, queues = call("MGET", unpack(KEYS, first, last)), {}
   for place = 1, last - first + 1 do
-    local key = KEYS[first + place - 1]
-    if seen[key] or owners[place] ~= ARGV[from + place - 1] then return nil end
-    seen[key] = true
-    queues[place] = queueOf(key)
+    if owners[place] ~= ARGV[from + place - 1] then return nil end
+    queues[place] = queueOf(KEYS[first + place - 1])
   end
   if call("EXISTS", unpack(queues)) > 0 then return nil end
-  return call("DEL", unpack(KEYS, first, last))
+  local gone = call("DEL", unpack(KEYS, first, last))
+  if gone == #queues then return gone end
+  local each, seen = {}, {}
+  for place = 1, #queues do
+    local key = KEYS[first + place - 1]
+    each[place] = seen[key] and 0 or 1
+    seen[key] = true
+  end
+  return each
 end
 `;
 

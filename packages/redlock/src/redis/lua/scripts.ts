@@ -1,6 +1,6 @@
 import { fence } from "./fencing.ts";
 import { guard, guardSteps } from "./guard.ts";
-import { enrol, leave, letAllGo, letGo, queue, releaseFirst } from "./queue.ts";
+import { enrol, leave, letAllGo, letGo, queue, queueOf, releaseFirst } from "./queue.ts";
 
 /** A Lua script and the digest by which a master that knows it can be asked to run it. */
 export interface Script {
@@ -96,6 +96,25 @@ local function release(first, last, from, to)
   end
   return deleted
 end
+`;
+
+/**
+ * Votes for free keys with one command each: from KEYS `key` on, `count` of them, for tokens from ARGV `arg` on. Stops
+ * at the first that is not granted so, and returns how many were.
+ */
+const voteAll = `
+local function voteAll(key, arg, count, ttl)
+  for place = 0, count - 1 do
+    local set = redis.pcall("SET", KEYS[key + place], ARGV[arg + place], "NX", "PX", ttl)
+    if not set or set.err then return place end
+  end
+  return count
+end
+`;
+
+/** The reply of an operation that failed, among those of others. */
+const failure = `
+local function failure(reason) return {0, type(reason) == "table" and reason.err or tostring(reason)} end
 `;
 
 /**
@@ -207,30 +226,88 @@ return leave(1, #KEYS, 2, #ARGV)
 };
 
 /**
+ * Group commit of votes alone, each for one of KEYS: ARGV is their ttl, and a token for each. Replies how many there are
+ * where each was granted by one command; else one reply for each, as `batchScript`.
+ */
+export const voteBatchScript: Script = {
+  source: `${calls}${voteAll}
+local ttl = ARGV[1]
+local granted = voteAll(1, 2, #KEYS, ttl)
+if granted == #KEYS then return granted end
+${isMine}${claim}${failure}
+local function vote(index)
+  local token = ARGV[index + 1]
+  if call("SET", KEYS[index], token, "NX", "PX", ttl) then return tonumber(ttl) end
+  return claim(index, index, token, ttl, true)
+end
+local replies = {}
+for index = 1, #KEYS do
+  local done, reply = true, tonumber(ttl)
+  if index > granted then done, reply = pcall(vote, index) end
+  replies[index] = done and reply or failure(reply)
+end
+return replies
+`,
+  sha1: "ac203ad744c86aa64df300479918b7542cc5524b",
+};
+
+/**
+ * Group commit of releases alone, each of one of KEYS by one token: ARGV is the tokens. Replies how many there are where
+ * all are deleted at once; else one reply for each, as `batchScript`.
+ */
+export const releaseBatchScript: Script = {
+  source: `${calls}${queueOf}${letAllGo}
+local isDone, gone = pcall(letAllGo, 1, #KEYS, 1)
+if isDone and gone then return gone end
+${letGo}${isMine}${queue}${leave}${failure}
+local function release(index)
+  return letGo(index, index, ARGV[index]) or leave(index, index, index, index)
+end
+local replies = {}
+for index = 1, #KEYS do
+  local done, reply = pcall(release, index)
+  replies[index] = done and reply or failure(reply)
+end
+return replies
+`,
+  sha1: "3c421e7d7dd2dd8f611672081911e0d13da42428",
+};
+
+/**
  * Group commit (PROTOCOL 12, 14.16): many operations, one after the other, each with a reply of its own.
  *
- * ARGV[1] lists them in short, since what a call costs is mostly the number of its arguments: for each a letter, the
- * number of its keys, and its numbers. "v1,5000;e2,1;r1,1;" is a vote, an extension without `create` ("p" is one with
- * it), and a release of one token ("l" also leaves the queue). "s1,5000;" is a swap, "q1,5000,1700000000000,3000;"
- * enrols: ttl, ticket and patience. "64v1,5000;" is the same 64 times. Their keys follow each other in KEYS; in ARGV, for
- * a claim its token, for a swap the previous one behind it, for a waiter its inbox ("-" for none), for a release all its
- * tokens. "i1,0;" takes no token: it tells what is in a key, its PTTL, and how many wait for it.
+ * ARGV[1] lists them in short, since what a call costs is mostly the number of its arguments:
  *
- * A further number of a claim, "v1,5000,0,0,1700000000000000;", proposes a fencing token (PROTOCOL 8): where the claim
- * is granted the counters of its keys are raised to it, and the reply is {-1, ms that the shortest key lives, the
- * largest counter before}. An extension that proposes stores a token where the keys are still mine.
+ *     list      = { run }
+ *     run       = [ times ] operation ";"              the same, so many times, for other keys and with other words
+ *     operation = "v" keys "," ttl fence               vote: free keys are set
+ *               | "p" keys "," ttl fence               extension that repairs: the same
+ *               | "e" keys "," ttl fence               extension that does not; "1" ms changes nothing: verify
+ *               | "s" keys "," ttl fence               token transfer from the previous token
+ *               | "q" keys "," ttl "," ticket "," ttl [ "," proposal ]
+ *                                                      vote, else a queue entry; the second ttl is the entry's
+ *               | "r" keys "," tokens                  release by so many tokens
+ *               | "l" keys "," tokens                  the same, which leaves the queues and grants the keys
+ *               | "i1,0"                               a look at the key: value, PTTL, how many wait
+ *               | "c0,0"                               TIME
+ *               | "g0,0"                               the restart guard watches what follows; no reply
+ *               | "h0,0"                               what the guard has found
+ *               | "f0," epoch "," floor                a floor for the fencing counters: 1, or 0 in another epoch
+ *     fence     = [ ",0,0," proposal ]                 a fencing token is proposed (PROTOCOL 8)
  *
- * "g0,0;" replies nothing: the restart guard watches over what follows it, by the terms that are its word in ARGV. An
- * extension in quarantine replies {-2, ms that the shortest key lives}. "h0,0;" replies {maxTtl here, 0 for none; how long
- * the quarantine lasts, as PTTL; epoch; state; floor of the counters; 1 where all that is of this very memory}.
- * "f0,4711,1700000000000000;" raises that floor, in this epoch alone, after which the master is sound: 1, or 0.
+ * All else are whole numbers in decimal digits. KEYS are those of each operation in turn, `keys` of them. So are the
+ * words behind ARGV[1]: "v", "p" and "e" take a token; "s" a token and the previous one; "q" a token and its inbox ("-" for
+ * none); "r" and "l" all their tokens; "g" the guard's terms ("0" for no guard); the others none.
  *
- * "c0,0;" replies the TIME.
+ * One reply for each operation but "g". A claim replies as `claim`; one that is granted with a proposal {-1, ms that
+ * the shortest key lives, the largest counter before}; an extension in quarantine {-2, ms that the shortest key lives}.
+ * "h" replies {maxTtl here, 0 for none; how long the quarantine lasts, as PTTL; epoch; state; floor of the counters;
+ * 1 where all that is of this very memory}.
  *
  * Each operation fails for itself: {0, message} is its reply then, and the others are not touched.
  */
 export const batchScript: Script = {
-  source: `${calls}${isMine}${claim}${release}${queue}${letGo}${letAllGo}${enrol}${leave}${guard}${guardSteps}
+  source: `${calls}${isMine}${claim}${voteAll}${release}${queue}${letGo}${letAllGo}${failure}${enrol}${leave}${guard}${guardSteps}
 local replies, key, arg = {}, 1, 2
 local function claimed(kind, last, number, ticket, patience, proposal)
   local token = ARGV[arg]
@@ -242,27 +319,19 @@ local function claimed(kind, last, number, ticket, patience, proposal)
   if kind == "s" then return claim(key, last, token, number, true, ARGV[arg + 1]) end
   return claim(key, last, token, number, kind ~= "e")
 end
-local function voteAll(count, ttl)
-  local granted = tonumber(ttl)
-  for _ = 1, count do
-    if not call("SET", KEYS[key], ARGV[arg], "NX", "PX", ttl) then return end
-    replies[#replies + 1] = granted
-    key, arg = key + 1, arg + 1
-  end
-end
 -- Of a run with one key each, does what is plain with as few commands as it takes. Returns how many: mostly all.
 local function inBulk(kind, count, number, proposal)
-  local from = key
+  local done, each, reply = 0, {}, 1
   if kind == "v" and proposal == "" and not guarded then
-    pcall(voteAll, count, number)
+    done, reply = voteAll(key, arg, count, number), tonumber(number)
   elseif kind == "l" and number == "1" then
-    local done, gone = pcall(letAllGo, key, key + count - 1, arg)
-    if done and gone == count then
-      for _ = 1, count do replies[#replies + 1] = 1 end
-      key, arg = key + count, arg + count
-    end
+    local isDone, gone = pcall(letAllGo, key, key + count - 1, arg)
+    if isDone and gone then done = count end
+    if isDone and type(gone) == "table" then each = gone end
   end
-  return key - from
+  for place = 1, done do replies[#replies + 1] = each[place] or reply end
+  key, arg = key + done, arg + done
+  return done
 end
 local function run(kind, last, number, ticket, patience, proposal)
   if kind == "g" then
@@ -307,7 +376,7 @@ for times, kind, keys, number, ticket, patience, proposal in string.gmatch(ARGV[
   for _ = 1, count do
     local last = key + keyCount - 1
     local done, reply = pcall(run, kind, last, number, ticket, patience, proposal)
-    if not done then reply = {0, type(reply) == "table" and reply.err or tostring(reply)} end
+    if not done then reply = failure(reply) end
     if kind ~= "g" then replies[#replies + 1] = reply
     elseif not done then guarded = {why = reply[2]} end
     key, arg = last + 1, arg + argCount
@@ -315,5 +384,5 @@ for times, kind, keys, number, ticket, patience, proposal in string.gmatch(ARGV[
 end
 return replies
 `,
-  sha1: "2cb20c57af779e9675ea7c1fd00ab3993e705df4",
+  sha1: "0eacd653481134a436fda67cac4d128daf9cf4dc",
 };

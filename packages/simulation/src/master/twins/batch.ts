@@ -44,6 +44,56 @@ export function batch(
   return replies;
 }
 
+/** `voteBatchScript`: how many there are, where each is granted by one command. */
+export function voteBatch(
+  rules: Rules,
+  call: Call,
+  keys: readonly string[],
+  [ttl = "", ...tokens]: readonly string[],
+): Reply {
+  let set = 0;
+  const replies = keys.map((key, index) =>
+    replyOf(() => {
+      if (call("SET", key, tokens[index]!, "NX", "PX", ttl) === null)
+        return claim(rules, call, [key], tokens[index]!, ttl, { create: true });
+      set += 1;
+      return Number(ttl);
+    }),
+  );
+  return set === keys.length ? set : replies;
+}
+
+/** `releaseBatchScript`: how many there are, where all are deleted at once. */
+export function releaseBatch(
+  rules: Rules,
+  call: Call,
+  keys: readonly string[],
+  tokens: readonly string[],
+): Reply {
+  const gone = replyOf(() => letAllGo(call, keys, tokens));
+  if (typeof gone === "number") return gone;
+  return keys.map((key, index) => replyOf(() => leave(rules, call, [key], [tokens[index]!])));
+}
+
+/** Nothing where one of them is not held, or waited for. */
+function letAllGo(call: Call, keys: readonly string[], tokens: readonly string[]): Reply {
+  if (new Set(keys).size < keys.length) return null;
+  const isPlain = keys.every(
+    (key, index) => ownerOf(call, key) === tokens[index] && call("EXISTS", queueOf(key)) === 0,
+  );
+  return isPlain ? call("DEL", ...keys) : null;
+}
+
+/** Of one operation among others: that it failed is its reply. */
+function replyOf(run: () => Reply): Reply {
+  try {
+    return run();
+  } catch (error) {
+    if (error instanceof ReplyError) return [0, error.message];
+    throw error;
+  }
+}
+
 /** Of each operation in the list of a batch: its kind, and what in `keys` and `args` is its own. */
 export function operationsIn(
   list: string,

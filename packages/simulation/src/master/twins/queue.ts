@@ -57,7 +57,9 @@ export class Queue {
   enrol(keys: readonly string[], enrolment: Enrolment): Reply {
     const { token, ttl } = enrolment;
     if (this.#rules.heldStay && keys.some((key) => ownerOf(this.#call, key) === token)) {
-      for (const key of keys) this.#forget(key, roundOf(token)?.waiter ?? "");
+      const held = roundOf(token);
+      if (!held) throw new ReplyError("ERR Lua redis lib command arguments must be strings or integers");
+      for (const key of keys) this.#forget(key, held.waiter);
       return claim(this.#rules, this.#call, keys, token, ttl, { create: false });
     }
     const isTaken = keys.map((key) => !this.#isFreeFor(token, key));

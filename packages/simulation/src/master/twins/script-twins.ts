@@ -5,10 +5,12 @@ import {
   guardedClaimScript,
   guardedLeaveScript,
   leaveScript,
+  releaseBatchScript,
   releaseScript,
   type Script,
+  voteBatchScript,
 } from "@quorlock/redlock";
-import { batch, guardedClaim, guardedLeave, leave } from "./batch.ts";
+import { batch, guardedClaim, guardedLeave, leave, releaseBatch, voteBatch } from "./batch.ts";
 import { claim, release } from "./claims.ts";
 import { checkProposal, fenced } from "./fence.ts";
 import { Queue } from "./queue.ts";
@@ -23,6 +25,8 @@ export type ScriptName =
   | "leaveScript"
   | "guardedClaimScript"
   | "guardedLeaveScript"
+  | "voteBatchScript"
+  | "releaseBatchScript"
   | "batchScript";
 
 /** A script of the client's, and what is run in its place. */
@@ -47,7 +51,9 @@ export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
   leaveScript: { script: leaveScript, writtenFrom: "02897c5397e2c521f409e6ace434f3cb051b6cc9" },
   guardedClaimScript: { script: guardedClaimScript, writtenFrom: "526b6241462a2b6d87ddb894cd366cd41b2734d5" },
   guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "bcb992bd4a2fcb9bbac65ae0e8e077118eebbd64" },
-  batchScript: { script: batchScript, writtenFrom: "2cb20c57af779e9675ea7c1fd00ab3993e705df4" },
+  voteBatchScript: { script: voteBatchScript, writtenFrom: "ac203ad744c86aa64df300479918b7542cc5524b" },
+  releaseBatchScript: { script: releaseBatchScript, writtenFrom: "3c421e7d7dd2dd8f611672081911e0d13da42428" },
+  batchScript: { script: batchScript, writtenFrom: "0eacd653481134a436fda67cac4d128daf9cf4dc" },
 };
 
 /** Twins of the client's scripts; with other rules, those of a mutant's. */
@@ -78,6 +84,8 @@ export function twinsWith(changed: Partial<Rules> = {}): Readonly<Record<ScriptN
     leaveScript: (call, keys, tokens) => leave(all, call, keys, tokens),
     guardedClaimScript: (call, keys, args) => guardedClaim(all, call, keys, args),
     guardedLeaveScript: (call, keys, args) => guardedLeave(all, call, keys, args),
+    voteBatchScript: (call, keys, args) => voteBatch(all, call, keys, args),
+    releaseBatchScript: (call, keys, tokens) => releaseBatch(all, call, keys, tokens),
     batchScript: (call, keys, args) => batch(all, call, keys, args),
   };
 }
