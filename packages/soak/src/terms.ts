@@ -8,6 +8,8 @@ export const leaseCount = 2000;
 export const movingLeaseCount = 20;
 /** Shorter than the longest move: each has to be kept while it is on one master and others are on the other, ms. */
 export const movingLeaseTtl = 3000;
+/** Between two locks of a worker on the Cluster, where waiting is polling: it is not to take the processors from the rest, ms. */
+export const restOnCluster = 150;
 /** Of the Cluster: its masters are not among those above, and are one voter of their own. */
 export const primaryCount = 2;
 /** Longer than any fault, which may be felt for a renewal or two, ms. */

@@ -201,12 +201,16 @@ async function rotatePassword(
   Object.assign(admin.options, { username: "default", password });
   await pause(50);
   await admin.call("ACL", "SETUSER", "default", "resetpass", `>${password}`);
-  for (const type of ["normal", "pubsub"]) await admin.call("CLIENT", "KILL", "TYPE", type);
-  await expectReached(field, master);
-  await pause(lasts);
-  await admin.call("ACL", "SETUSER", "default", "nopass");
-  crew.password(master, undefined);
-  Object.assign(admin.options, { username: undefined, password: undefined });
+  try {
+    for (const type of ["normal", "pubsub"]) await admin.call("CLIENT", "KILL", "TYPE", type);
+    await expectReached(field, master);
+    await pause(lasts);
+  } finally {
+    // Else workers that come later never get in.
+    await admin.call("ACL", "SETUSER", "default", "nopass");
+    crew.password(master, undefined);
+    Object.assign(admin.options, { username: undefined, password: undefined });
+  }
 }
 
 /** A slot has moved within this time beside the pauses that are made on purpose, ms. */

@@ -21,6 +21,7 @@ import {
   nodeTimeout,
   permits,
   permitsKey,
+  restOnCluster,
   retryDelay,
   retryJitter,
   sharedKey,
@@ -58,7 +59,7 @@ const conductor = parentOf<ConductorSide, WorkerSide>({
     visitor = lane("resumed");
     const run = (index: number) => runLane(lane(`lane ${index}`));
     const all = Array.from({ length: lanesPerWorker }, (_, index) => run(index));
-    lanes = Promise.all([...all, runLane(lane("on the Cluster", onClusterFrom(desk)))]);
+    lanes = Promise.all([...all, runLane(lane("on the Cluster", onClusterFrom(desk)), restOnCluster)]);
   },
   linger: (wish) => lingering.wish(wish),
   resume(detached) {
@@ -77,7 +78,9 @@ const conductor = parentOf<ConductorSide, WorkerSide>({
   },
   async reaches(master, limit) {
     const until = now() + limit;
-    for (let round = 0; now() < until; round += 1) {
+    const stood = stalls.total;
+    // As all limits, net of what this process did not run.
+    for (let round = 0; now() < until + stalls.total - stood; round += 1) {
       if (await isVoting(master, `soak:reached:${round}`)) return true;
       await pause(nodeTimeout);
     }
@@ -210,8 +213,11 @@ function onClusterFrom(desk: Desk): Desk {
   return { ...desk, redlock: onCluster, ways: waysInSlot, keys, lingering: new Lingering() };
 }
 
-async function runLane(lane: Lane): Promise<void> {
-  while (!leaving.signal.aborted) await settled(lane.next());
+async function runLane(lane: Lane, rest = 0): Promise<void> {
+  while (!leaving.signal.aborted) {
+    await settled(lane.next());
+    if (rest > 0) await pause(rest);
+  }
 }
 
 /** An error that is an answer is counted; another should not be. */
