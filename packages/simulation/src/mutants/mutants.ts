@@ -82,6 +82,7 @@ const queueMutants: readonly Mutant[] = [
     edits: [
       { file: "redis/lua/queue.ts", line: "isTold and isHeard(inbox) == false", instead: "false" },
       { file: "redis/lua/queue.ts", line: "if told ~= 0 then return end", instead: "do return end" },
+      { file: "redis/lua/queue.ts", line: "if isHeard(inbox) and pcall", instead: "if pcall" },
     ],
     rules: { isHeard: () => true },
   },
@@ -90,15 +91,15 @@ const queueMutants: readonly Mutant[] = [
     edits: [
       {
         file: "redis/lua/queue.ts",
-        line: '      call("SET", key, token, "PX", ttl)\n      isSet = true',
+        line: '  call("SET", key, token, "PX", ttl)\n  if counter',
         instead:
-          '      local told = push(inbox, counter and token .. " " .. exactly(counter) or token)\n' +
-          '      call("SET", key, token, "PX", ttl)\n      isSet = true',
+          '  local told = push(inbox, counter and token .. " " .. exactly(counter) or token)\n' +
+          '  call("SET", key, token, "PX", ttl)\n  if counter',
       },
       {
         file: "redis/lua/queue.ts",
-        line: '      local told = push(inbox, counter and token .. " " .. exactly(counter) or token)\n      if',
-        instead: "      if",
+        line: '  local told = push(inbox, counter and token .. " " .. exactly(counter) or token)\n  if',
+        instead: "  if",
       },
     ],
     rules: { pushesFirst: true },

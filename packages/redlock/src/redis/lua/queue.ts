@@ -14,24 +14,82 @@ local function queueOf(key)
 end
 `;
 
-/** Whether a key holds the very `token` and nobody waits for it, as is nearly always so: then a release deletes it. */
-const isFreeToDelete = (key: string): string =>
-  `redis.pcall("GET", ${key}) == token and call("EXISTS", queueOf(${key})) == 0`;
+/** Whether a key holds the very `token`; and if so, whether nobody waits for it: then a release deletes it. */
+const isOwn = (key: string): string => `redis.pcall("GET", ${key}) == token`;
+const isUnwaited = (key: string): string => `call("EXISTS", queueOf(${key})) == 0`;
 
 /**
  * The head of a script that releases all KEYS, of which the last of ARGV is the token: the most frequent case, one key
- * for which nobody waits, before any function but `queueOf` is made.
+ * for which nobody waits, before any function but `queueOf` is made. `otherwise`: where somebody waits.
  */
-export const releaseFirst: string = `${queueOf}
+export const releaseFirst = (otherwise: string): string => `${queueOf}
 local token = ARGV[#ARGV]
-if not KEYS[2] and ${isFreeToDelete("KEYS[1]")} then return call("DEL", KEYS[1]) end
+if not KEYS[2] and ${isOwn("KEYS[1]")} then
+  if ${isUnwaited("KEYS[1]")} then return call("DEL", KEYS[1]) end
+${otherwise}end
+`;
+
+/** How a key becomes a waiter's. (What there is beside it in `queue` is not needed for that.) */
+const grant = `${fence}
+-- Before Redis 5 a script may write behind a question to PUBSUB only so.
+local mayAsk = redis.replicate_commands or redis.REDIS_VERSION_NUM
+if redis.replicate_commands then redis.replicate_commands() end
+
+local function forget(key, waiter)
+  local line = queueOf(key)
+  if call("ZREM", line, waiter) == 1 then call("DEL", line .. ":" .. waiter) end
+end
+
+-- Whether anybody listens to the inbox itself; nil where that may not be asked. (PUBLISH counts whoever listens to a
+-- pattern as well, a monitor of all channels, which takes no vote.)
+local function isHeard(inbox)
+  local counts = mayAsk and redis.pcall("PUBSUB", "NUMSUB", inbox)
+  if not counts or counts.err then return nil end
+  return counts[2] > 0
+end
+
+-- For as long as the waiter's heartbeat lasts, and never longer than it asks for the lock.
+local function setAside(key, token, lives, ttl)
+  call("SET", key, token, "PX", math.max(1, math.min(lives, tonumber(ttl))))
+end
+
+local function push(inbox, message)
+  local told = redis.pcall("PUBLISH", inbox, message)
+  return type(told) == "number" and told or nil
+end
+
+-- Gives a free key to a waiter, and tells it, which then leaves the queue. Returns how many heard it.
+local function grant(key, waiter, token, ttl, inbox, proposal)
+  local counter = proposal ~= "" and counterOf({key})
+  call("SET", key, token, "PX", ttl)
+  if counter then raise({key}, math.max(counter, tonumber(proposal))) end
+  local told = push(inbox, counter and token .. " " .. exactly(counter) or token)
+  if told then forget(key, waiter) else setAside(key, token, call("PTTL", queueOf(key) .. ":" .. waiter), ttl) end
+  return told
+end
+`;
+
+/**
+ * For {@link releaseFirst}: the first waiter wants this key alone, and hears it. Then nothing is deleted first, which a
+ * full master wants: what it refuses here is left to `leave`. A token of the releasing waiter's own queue entry as well.
+ */
+export const grantFirst: string = `
+  local line, own = queueOf(KEYS[1]), string.match(token, "^(.+)%.%d+$") or ""
+  local first = not ARGV[2] and call("ZRANGE", line, 0, 0)[1]
+  local entries = first and call("MGET", line .. ":" .. first, line .. ":" .. own)
+  local entry = entries and not entries[2] and entries[1] or ""
+  local round, ttl, inbox, proposal = string.match(entry, "^(%d+) (%d+) (%S+) (%d*) g$")
+  if round and inbox ~= "-" then
+${grant}
+    if isHeard(inbox) and pcall(grant, KEYS[1], first, first .. "." .. round, ttl, inbox, proposal) then return 1 end
+  end
 `;
 
 /** Releases KEYS `first` to `last` where nobody waits for any: then nothing is granted. */
 export const letGo: string = `
 local function letGo(first, last, token)
   for index = first, last do
-    if not (${isFreeToDelete("KEYS[index]")}) then return nil end
+    if not (${isOwn("KEYS[index]")} and ${isUnwaited("KEYS[index]")}) then return nil end
   end
   local given = 0
   for index = first, last do given = given + call("DEL", KEYS[index]) end
@@ -77,10 +135,7 @@ end
  *   or none, so behind a write that was done no other is refused, and a key says what a message says about it.
  * - A script writes to no other lock than those it was asked for. A waiter for several keys asks for them itself.
  */
-export const queue: string = `${queueOf}${fence}
--- Before Redis 5 a script may write behind a question to PUBSUB only so.
-local mayAsk = redis.replicate_commands or redis.REDIS_VERSION_NUM
-if redis.replicate_commands then redis.replicate_commands() end
+export const queue: string = `${queueOf}${grant}
 -- Whether the master has its fencing counters: without them it gives nobody a fenced vote (PROTOCOL 14.10).
 local isSeeded = true
 -- A script looks at no more than these; what is behind them has to wait for the next one.
@@ -113,29 +168,6 @@ local function headOf(line, asking)
   end
 end
 
-local function forget(key, waiter)
-  local line = queueOf(key)
-  if call("ZREM", line, waiter) == 1 then call("DEL", line .. ":" .. waiter) end
-end
-
--- Whether anybody listens to the inbox itself; nil where that may not be asked. (PUBLISH counts whoever listens to a
--- pattern as well, a monitor of all channels, which takes no vote.)
-local function isHeard(inbox)
-  local counts = mayAsk and redis.pcall("PUBSUB", "NUMSUB", inbox)
-  if not counts or counts.err then return nil end
-  return counts[2] > 0
-end
-
--- For as long as the waiter's heartbeat lasts, and never longer than it asks for the lock.
-local function setAside(key, token, lives, ttl)
-  call("SET", key, token, "PX", math.max(1, math.min(lives, tonumber(ttl))))
-end
-
-local function push(inbox, message)
-  local told = redis.pcall("PUBLISH", inbox, message)
-  return type(told) == "number" and told or nil
-end
-
 -- Gives a key that nobody owns any more to the first in its queue, or frees it. One that listens and waits for this
 -- key alone has its vote at once. For any other the key is set aside as long as its heartbeat lasts: its next
 -- one finds it. One that nobody listens for is dead.
@@ -155,12 +187,8 @@ local function give(key)
     if not round or isTold and isHeard(inbox) == false then
       forget(key, waiter)
     elseif isTold and how == "g" and (isSeeded or proposal == "") then
-      local counter = proposal ~= "" and counterOf({key})
-      call("SET", key, token, "PX", ttl)
       isSet = true
-      if counter then raise({key}, math.max(counter, tonumber(proposal))) end
-      local told = push(inbox, counter and token .. " " .. exactly(counter) or token)
-      if told then forget(key, waiter) else setAside(key, token, call("PTTL", line .. ":" .. waiter), ttl) end
+      local told = grant(key, waiter, token, ttl, inbox, proposal)
       if told ~= 0 then return end
     else
       setAside(key, token, call("PTTL", line .. ":" .. waiter), ttl)

@@ -1,6 +1,6 @@
 import { fence } from "./fencing.ts";
 import { guard, guardSteps } from "./guard.ts";
-import { enrol, leave, letAllGo, letGo, queue, queueOf, releaseFirst } from "./queue.ts";
+import { enrol, grantFirst, leave, letAllGo, letGo, queue, queueOf, releaseFirst } from "./queue.ts";
 
 /** A Lua script and the digest by which a master that knows it can be asked to run it. */
 export interface Script {
@@ -155,7 +155,7 @@ if proposal ~= "" and tonumber(proposal) >= most then return redis.error_reply(t
 local granted = enrol(1, #KEYS, token, ttl, ticket, patience, proposal, inbox)
 return proposal ~= "" and type(granted) == "number" and fenced(KEYS, granted, proposal) or granted
 `,
-  sha1: "5ae366944f62311a5582e404593dfb7210c09161",
+  sha1: "2c0be1241a64386154dfce5f1c5c5b712c8ee425",
 };
 
 /** `release` of all KEYS: ARGV is the tokens. */
@@ -167,12 +167,12 @@ export const releaseScript: Script = {
 
 /** `leave` of all KEYS: ARGV is the tokens. */
 export const leaveScript: Script = {
-  source: `${calls}${releaseFirst}${letGo}
+  source: `${calls}${releaseFirst(grantFirst)}${letGo}
 local given = KEYS[2] and letGo(1, #KEYS, token)
 if given then return given end
 ${isMine}${queue}${leave}return leave(1, #KEYS, 1, #ARGV)
 `,
-  sha1: "02897c5397e2c521f409e6ace434f3cb051b6cc9",
+  sha1: "4dced380488fddbb5bcc7739687eb9969494737f",
 };
 
 /**
@@ -212,7 +212,7 @@ return proposal == "" and granted or fenced(KEYS, granted, proposal)
 
 /** `leaveScript`, watched over by the restart guard: ARGV is the guard's terms, as in a batch, and the tokens. */
 export const guardedLeaveScript: Script = {
-  source: `${calls}${releaseFirst}${letGo}
+  source: `${calls}${releaseFirst("")}${letGo}
 local given = KEYS[2] and letGo(1, #KEYS, token)
 if given then return given end
 ${isMine}${release}${queue}${leave}${guard}
@@ -222,7 +222,7 @@ if not isKnown or inQuarantine() then return release(1, #KEYS, 2, #ARGV) end
 isSeeded = not guarded or guarded.state ~= "1"
 return leave(1, #KEYS, 2, #ARGV)
 `,
-  sha1: "bcb992bd4a2fcb9bbac65ae0e8e077118eebbd64",
+  sha1: "90aebfa3b965c73ed5fdc49c15691ba3ec6b2985",
 };
 
 /**
@@ -270,7 +270,7 @@ for index = 1, #KEYS do
 end
 return replies
 `,
-  sha1: "3c421e7d7dd2dd8f611672081911e0d13da42428",
+  sha1: "07c5f7a311544bf78da4859757386439cf19976f",
 };
 
 /**
@@ -384,5 +384,5 @@ for times, kind, keys, number, ticket, patience, proposal in string.gmatch(ARGV[
 end
 return replies
 `,
-  sha1: "0eacd653481134a436fda67cac4d128daf9cf4dc",
+  sha1: "fa22a78bc0993da3bf91b4c7c1534672bb1ae0c7",
 };

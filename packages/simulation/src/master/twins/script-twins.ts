@@ -46,14 +46,14 @@ interface TwinScript {
  */
 export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
   claimScript: { script: claimScript, writtenFrom: "1bb551ddca4603a4aa1d7c4e29ae94d27c2010ab" },
-  enrolScript: { script: enrolScript, writtenFrom: "5ae366944f62311a5582e404593dfb7210c09161" },
+  enrolScript: { script: enrolScript, writtenFrom: "2c0be1241a64386154dfce5f1c5c5b712c8ee425" },
   releaseScript: { script: releaseScript, writtenFrom: "57752b4b01b4ccb17c8cdfebbe1ac4fa97b5aadc" },
-  leaveScript: { script: leaveScript, writtenFrom: "02897c5397e2c521f409e6ace434f3cb051b6cc9" },
+  leaveScript: { script: leaveScript, writtenFrom: "4dced380488fddbb5bcc7739687eb9969494737f" },
   guardedClaimScript: { script: guardedClaimScript, writtenFrom: "526b6241462a2b6d87ddb894cd366cd41b2734d5" },
-  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "bcb992bd4a2fcb9bbac65ae0e8e077118eebbd64" },
+  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "90aebfa3b965c73ed5fdc49c15691ba3ec6b2985" },
   voteBatchScript: { script: voteBatchScript, writtenFrom: "ac203ad744c86aa64df300479918b7542cc5524b" },
-  releaseBatchScript: { script: releaseBatchScript, writtenFrom: "3c421e7d7dd2dd8f611672081911e0d13da42428" },
-  batchScript: { script: batchScript, writtenFrom: "0eacd653481134a436fda67cac4d128daf9cf4dc" },
+  releaseBatchScript: { script: releaseBatchScript, writtenFrom: "07c5f7a311544bf78da4859757386439cf19976f" },
+  batchScript: { script: batchScript, writtenFrom: "fa22a78bc0993da3bf91b4c7c1534672bb1ae0c7" },
 };
 
 /** Twins of the client's scripts; with other rules, those of a mutant's. */

@@ -1,0 +1,156 @@
+import { enrolScript, leaveScript } from "@quorlock/redlock";
+import { type Masters, startMasters } from "@quorlock/testbed";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+
+// A release of one key is decided at the head of its script, where nobody waits and where the first waiter hears its
+// grant: with so few commands. Whatever else there is goes through the rest of the script, and comes to the same.
+
+const minute = 60_000;
+const queue = "quorlock:queue:{r}";
+
+let masters: Masters;
+let redis: Redis;
+let listener: Redis;
+/** What waiters were told, until now. */
+const heard: string[] = [];
+
+beforeAll(async () => {
+  masters = await startMasters(1, { say: () => {} });
+  redis = new Redis(masters.urls[0]!);
+  listener = redis.duplicate();
+  listener.on("message", (_, message: string) => void heard.push(message));
+  await listener.subscribe("inbox");
+});
+afterAll(async () => {
+  redis?.disconnect();
+  listener?.disconnect();
+  await masters?.stop();
+});
+
+beforeEach(async () => {
+  await redis.flushall();
+  await redis.set("r", "mine.1", "PX", minute);
+  heard.length = 0;
+});
+
+interface Waiter {
+  readonly ticket?: number;
+  readonly inbox?: string;
+  readonly proposal?: string;
+}
+
+async function wait(
+  token: string,
+  { ticket = 1, inbox = "inbox", proposal = "" }: Waiter = {},
+): Promise<void> {
+  await redis.eval(enrolScript.source, 1, "r", token, 2 * minute, ticket, minute, proposal, inbox);
+}
+
+/** How often each command was executed by the release, but for those about it. */
+async function release(...tokens: readonly string[]): Promise<Readonly<Record<string, number>>> {
+  await redis.config("RESETSTAT");
+  expect(await redis.eval(leaveScript.source, 1, "r", ...tokens)).toBe(1);
+  const stats = await redis.info("commandstats");
+  // What was published before is on its way before the answer.
+  await listener.ping();
+  const all = [...stats.matchAll(/cmdstat_(\S+):calls=(\d+)/g)].map(([, name, calls]) => [
+    name!,
+    Number(calls),
+  ]);
+  return Object.fromEntries(all.filter(([name]) => !/^(config|eval|info|ping)/.test(String(name))));
+}
+
+const grant = {
+  get: 1,
+  exists: 1,
+  zrange: 1,
+  mget: 1,
+  "pubsub|numsub": 1,
+  set: 1,
+  publish: 1,
+  zrem: 1,
+  del: 1,
+};
+
+describe("a release", () => {
+  it("for which nobody waits takes three commands", async () => {
+    expect(await release("mine.1")).toEqual({ get: 1, exists: 1, del: 1 });
+    expect(await redis.keys("*")).toEqual([]);
+  });
+
+  it("that the first waiter hears takes nine: the key is set, and the waiter leaves the queue", async () => {
+    await wait("first.3", { ticket: 1 });
+    await wait("second.1", { ticket: 2 });
+    expect(await release("mine.1")).toEqual(grant);
+    expect(heard).toEqual(["first.3"]);
+    expect(await redis.get("r")).toBe("first.3");
+    expect(await redis.pttl("r")).toBeGreaterThan(minute);
+    expect(await redis.zrange(queue, "0", "-1")).toEqual(["second"]);
+    expect(await redis.exists(`${queue}:first`)).toBe(0);
+  });
+
+  it("with a fencing token stores it before it is heard", async () => {
+    await wait("first.1", { proposal: "1700000000000000" });
+    expect(await release("mine.1")).toMatchObject({ publish: 1, mget: 1 });
+    expect(heard).toEqual(["first.1 0"]);
+    expect(await redis.get("quorlock:fence:r")).toBe("1700000000000000");
+  });
+
+  it.each([
+    ["one who has no inbox: the key is set aside", "-", "first.1"],
+    ["one whom nobody listens for: it is the next one's", "unheard", "second.1"],
+  ])("is granted to %s", async (_, inbox, owner) => {
+    await wait("first.1", { ticket: 1, inbox });
+    await wait("second.1", { ticket: 2 });
+    await release("mine.1");
+    expect(await redis.get("r")).toBe(owner);
+    expect(heard).toEqual(owner === "first.1" ? [] : [owner]);
+  });
+
+  it.each([1, 3])(
+    "by a waiter that stands in the queue itself, with ticket %i, takes it out first",
+    async (ticket) => {
+      await wait("other.1", { ticket: 2 });
+      await redis.zadd(queue, ticket, "mine");
+      await redis.set(`${queue}:mine`, `1 ${minute} inbox  g`, "PX", minute);
+      await release("mine.1");
+      expect(heard).toEqual(["other.1"]);
+      expect(await redis.keys("*")).toEqual(["r"]);
+    },
+  );
+
+  it("by several tokens takes all their waiters out", async () => {
+    await wait("other.1", { ticket: 1 });
+    await wait("third.1", { ticket: 2 });
+    await release("other.1", "mine.1");
+    expect(heard).toEqual(["third.1"]);
+    expect(await redis.keys("*")).toEqual(["r"]);
+  });
+
+  it("on a full master is granted all the same", async () => {
+    await wait("first.1");
+    await redis.config("SET", "maxmemory", "1");
+    try {
+      expect(await release("mine.1")).toMatchObject({ publish: 1, set: expect.any(Number) });
+    } finally {
+      await redis.config("SET", "maxmemory", "0");
+    }
+    expect(heard).toEqual(["first.1"]);
+    expect(await redis.get("r")).toBe("first.1");
+  });
+
+  it("by who may not publish sets the key aside, for the waiter's next round", async () => {
+    await wait("first.1");
+    await redis.acl("SETUSER", "mute", "reset", "on", ">secret", "~*", "+@all");
+    const mute = redis.duplicate({ username: "mute", password: "secret" });
+    try {
+      expect(await mute.eval(leaveScript.source, 1, "r", "mine.1")).toBe(1);
+    } finally {
+      mute.disconnect();
+    }
+    expect(await redis.get("r")).toBe("first.1");
+    expect(await redis.pttl("r")).toBeLessThanOrEqual(minute);
+    expect(await redis.zrange(queue, "0", "-1")).toEqual(["first"]);
+  });
+});
