@@ -1,4 +1,4 @@
-import { enrolScript, leaveScript } from "@quorlock/redlock";
+import { enrolScript, leaveScript, releaseBatchScript } from "@quorlock/redlock";
 import { describe, expect, it } from "vitest";
 import { until } from "../contract/until.ts";
 import { Fleet, fresh } from "./fleet.ts";
@@ -83,6 +83,30 @@ describe("the dead in a queue", () => {
     expect(await admin.zcard(queue)).toBeLessThanOrEqual(8);
     await held.release();
     await (await waiting).release();
+  });
+
+  it.each([
+    ["a release", leaveScript, ["holder.1"]],
+    ["many releases", releaseBatchScript, Array.from({ length: 100 }, () => "holder.1")],
+    ["a queue entry", enrolScript, ["w.1", ttl, 1_000_000, ttl, "", "-"]],
+  ])("of a hundred keys, many for each: %s sweeps some of them alone", async (_, { source }, args) => {
+    const [admin] = fleet.admins as [(typeof fleet.admins)[0]];
+    const name = fresh();
+    const keys = Array.from({ length: 100 }, (_, index) => `${name}-${index}`);
+    const dead = Array.from({ length: 200 }, (_, index) => [index, `dead-${index}`]).flat() as [
+      number,
+      string,
+    ];
+    for (const key of keys) {
+      if (source !== enrolScript.source) await admin.set(key, "holder.1", "PX", ttl);
+      await admin.zadd(`quorlock:queue:{${key}}`, ...dead);
+    }
+    await admin.eval(source, keys.length, ...keys, ...args);
+    const lengths = await Promise.all(keys.map((key) => admin.zcard(`quorlock:queue:{${key}}`)));
+    const left = lengths.reduce((sum, length) => sum + Math.min(length, 200), 0);
+    const swept = 200 * keys.length - left;
+    expect(swept).toBeGreaterThan(3000);
+    expect(swept).toBeLessThan(4096 + 128 + 1);
   });
 
   it("twenty thousand of them hold up no release", async () => {

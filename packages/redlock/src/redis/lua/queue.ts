@@ -138,14 +138,16 @@ end
 export const queue: string = `${queueOf}${grant}
 -- Whether the master has its fencing counters: without them it gives nobody a fenced vote (PROTOCOL 14.10).
 local isSeeded = true
--- A script looks at no more than these; what is behind them has to wait for the next one.
-local sweeps, swept = 8, 128
+-- A script sweeps no more of one queue than so many times so many members, and no more than \`unswept\` of all that it
+-- comes to, some 2 us for each; what is behind that has to wait for the next one.
+local sweeps, swept, unswept = 8, 128, 4096
 
 -- Removes the dead among the members \`from\` to \`to\` of a queue. Returns the first that lives, its entry, and how many
 -- members there were. \`asking\` lives, whether it has an entry yet or not.
 local function sweep(line, from, to, asking)
-  local waiters, names, dead = call("ZRANGE", line, from, to), {}, {}
+  local waiters, names, dead = unswept > 0 and call("ZRANGE", line, from, to) or {}, {}, {}
   if #waiters == 0 then return nil, nil, 0 end
+  unswept = unswept - #waiters
   for index, waiter in ipairs(waiters) do names[index] = line .. ":" .. waiter end
   local entries, head, entry = call("MGET", unpack(names)), nil, nil
   for index, waiter in ipairs(waiters) do

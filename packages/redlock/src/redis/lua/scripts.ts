@@ -155,7 +155,7 @@ if proposal ~= "" and tonumber(proposal) >= most then return redis.error_reply(t
 local granted = enrol(1, #KEYS, token, ttl, ticket, patience, proposal, inbox)
 return proposal ~= "" and type(granted) == "number" and fenced(KEYS, granted, proposal) or granted
 `,
-  sha1: "2c0be1241a64386154dfce5f1c5c5b712c8ee425",
+  sha1: "7e8849ca68b0893290287f612c650a6ec130dc85",
 };
 
 /** `release` of all KEYS: ARGV is the tokens. */
@@ -172,7 +172,7 @@ local given = KEYS[2] and letGo(1, #KEYS, token)
 if given then return given end
 ${isMine}${queue}${leave}return leave(1, #KEYS, 1, #ARGV)
 `,
-  sha1: "4dced380488fddbb5bcc7739687eb9969494737f",
+  sha1: "24592541a15c4fd235a12ea470940615e2bde5d8",
 };
 
 /**
@@ -222,7 +222,7 @@ if not isKnown or inQuarantine() then return release(1, #KEYS, 2, #ARGV) end
 isSeeded = not guarded or guarded.state ~= "1"
 return leave(1, #KEYS, 2, #ARGV)
 `,
-  sha1: "90aebfa3b965c73ed5fdc49c15691ba3ec6b2985",
+  sha1: "38382f9c84f925ce283d2509483aca46eacf398f",
 };
 
 /**
@@ -270,7 +270,7 @@ for index = 1, #KEYS do
 end
 return replies
 `,
-  sha1: "07c5f7a311544bf78da4859757386439cf19976f",
+  sha1: "f6d1d75f098444e06d396d6ba922ceb53964f75c",
 };
 
 /**
@@ -384,5 +384,5 @@ for times, kind, keys, number, ticket, patience, proposal in string.gmatch(ARGV[
 end
 return replies
 `,
-  sha1: "fa22a78bc0993da3bf91b4c7c1534672bb1ae0c7",
+  sha1: "612a3dccbde49021848e3e25b674961ae3a3e6e2",
 };

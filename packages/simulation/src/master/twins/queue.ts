@@ -36,14 +36,17 @@ interface Entry {
   readonly how: string;
 }
 
-/** As the script: it looks at no more of a queue than this. */
+/** As the script: it looks at no more of a queue than this, and at no more than `mostSwept` members of all. */
 const sweeps = 8;
 const swept = 128;
+const mostSwept = 4096;
 
 /** The ticket queue of one master, in one call of a script: `queue` and the functions behind it, name by name. */
 export class Queue {
   readonly #rules: Rules;
   readonly #call: Call;
+  /** (Of one operation; in a batch the script counts all of them. No run of the simulator comes near it.) */
+  #unswept = mostSwept;
 
   /** Whether the master has its fencing counters. */
   readonly #isSeeded: boolean;
@@ -179,8 +182,10 @@ export class Queue {
     to: number,
     asking?: string,
   ): { head: Entry | undefined; length: number } {
+    if (this.#unswept <= 0) return { head: undefined, length: 0 };
     const waiters = this.#call("ZRANGE", line, String(from), String(to)) as readonly string[];
     if (waiters.length === 0) return { head: undefined, length: 0 };
+    this.#unswept -= waiters.length;
     const texts = this.#call("MGET", ...waiters.map((waiter) => `${line}:${waiter}`)) as (string | null)[];
     const lives = waiters.map((waiter, index) => texts[index] !== null || waiter === asking);
     const dead = waiters.filter((_, index) => !lives[index]);

@@ -46,14 +46,14 @@ interface TwinScript {
  */
 export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
   claimScript: { script: claimScript, writtenFrom: "1bb551ddca4603a4aa1d7c4e29ae94d27c2010ab" },
-  enrolScript: { script: enrolScript, writtenFrom: "2c0be1241a64386154dfce5f1c5c5b712c8ee425" },
+  enrolScript: { script: enrolScript, writtenFrom: "7e8849ca68b0893290287f612c650a6ec130dc85" },
   releaseScript: { script: releaseScript, writtenFrom: "57752b4b01b4ccb17c8cdfebbe1ac4fa97b5aadc" },
-  leaveScript: { script: leaveScript, writtenFrom: "4dced380488fddbb5bcc7739687eb9969494737f" },
+  leaveScript: { script: leaveScript, writtenFrom: "24592541a15c4fd235a12ea470940615e2bde5d8" },
   guardedClaimScript: { script: guardedClaimScript, writtenFrom: "526b6241462a2b6d87ddb894cd366cd41b2734d5" },
-  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "90aebfa3b965c73ed5fdc49c15691ba3ec6b2985" },
+  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "38382f9c84f925ce283d2509483aca46eacf398f" },
   voteBatchScript: { script: voteBatchScript, writtenFrom: "ac203ad744c86aa64df300479918b7542cc5524b" },
-  releaseBatchScript: { script: releaseBatchScript, writtenFrom: "07c5f7a311544bf78da4859757386439cf19976f" },
-  batchScript: { script: batchScript, writtenFrom: "fa22a78bc0993da3bf91b4c7c1534672bb1ae0c7" },
+  releaseBatchScript: { script: releaseBatchScript, writtenFrom: "f6d1d75f098444e06d396d6ba922ceb53964f75c" },
+  batchScript: { script: batchScript, writtenFrom: "612a3dccbde49021848e3e25b674961ae3a3e6e2" },
 };
 
 /** Twins of the client's scripts; with other rules, those of a mutant's. */
