@@ -41,10 +41,10 @@ export interface LaneOrigin {
   refusesSlots(): void;
   /** What is told of a master that is not asked, for this reason. */
   unsentFor(why: string): Fault;
-  /** So many operations go out. */
-  sent(operations: number): void;
-  /** So many operations of the lane have been answered. `wasDraining`: see {@link Lane.isDraining}. */
-  answered(lane: Lane, operations: number, wasDraining: boolean): void;
+  /** A batch goes out. */
+  sent(): void;
+  /** A batch of the lane has been answered. `wasDraining`: see {@link Lane.isDraining}. */
+  answered(lane: Lane, wasDraining: boolean): void;
 }
 
 /**
@@ -173,7 +173,7 @@ export class Lane implements BatchOrigin {
     this.#operations = [];
     this.#keys = 0;
     this.#inFlight.add(batch);
-    this.#origin.sent(batch.operations.length);
+    this.#origin.sent();
     batch.send();
     return batch;
   }
@@ -190,7 +190,7 @@ export class Lane implements BatchOrigin {
     const wasDraining = this.isDraining && this.#origin.now() - batch.sentAt <= slowAnswer;
     this.#inFlight.delete(batch);
     for (const operation of batch.operations) this.#count(operation, -1);
-    this.#origin.answered(this, batch.operations.length, wasDraining);
+    this.#origin.answered(this, wasDraining);
   }
 
   /** It has said nothing for so long that somebody gave up on it. */

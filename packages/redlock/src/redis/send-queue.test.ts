@@ -125,12 +125,15 @@ const yes = { vote: "yes", remaining: 1000 };
 const unreachable = { vote: "none", sent: false, error: { reason: "UNREACHABLE" } };
 const givenUp = { vote: "none", sent: false, error: { reason: "ABANDONED" } };
 
-/** A vote is in flight, and `next` waits behind it. */
+/** Two votes are in flight, a straggler that is never answered and `first`, and `next` waits behind them. */
 async function gathered(
   next: (node: ScriptedNode) => Promise<Answer | ReleaseAnswer>[],
   connection = new SilentConnection(),
 ) {
   const started = start(connection);
+  void ask(started.node).vote(claimOf("straggler", "r"));
+  await settle();
+  connection.sent.shift();
   const first = ask(started.node).vote(claimOf("t0", "r0"));
   await settle();
   const answers = next(started.node);
@@ -282,6 +285,26 @@ async function reply(connection: SilentConnection, index: number, value: unknown
   else reply(value);
   await settle();
 }
+
+describe("while no more than one batch is in flight", () => {
+  test("the next one goes out in its turn: no vote waits for a straggler of the round before", async () => {
+    const { connection, node, sent, time } = start();
+    void ask(node).release(["r"], ["t"]);
+    await settle();
+    void ask(node).vote(claimOf("t1", "r1"));
+    await settle();
+    expect(sent().map((words) => words.slice(0, 3))).toEqual([
+      ["EVALSHA", leaveScript.sha1, 1],
+      ["SET", "r1", "t1"],
+    ]);
+    expect(time.timers).toBe(0);
+    void ask(node).vote(claimOf("t2", "r2"));
+    await settle();
+    expect(sent()).toHaveLength(2);
+    await reply(connection, 0, 1);
+    expect(sent()[2]!.slice(0, 3)).toEqual(["SET", "r2", "t2"]);
+  });
+});
 
 describe("while nothing is in flight", () => {
   test("one alone is sent in its turn, as the bare command", async () => {
@@ -800,6 +823,7 @@ describe("a master that does not answer", () => {
     time.pass(2501);
     void ask(node).vote(claimOf("t1", "r1"));
     time.pass(1);
+    await settle();
     expect(sent()).toHaveLength(2);
   });
 
@@ -816,6 +840,7 @@ describe("a master that does not answer", () => {
       claim.abandoned = true;
       time.pass(silence - 1);
       void ask(node).vote(claimOf("t1", "r1"));
+      await settle();
       time.pass(1);
       expect(sent()).toHaveLength(2);
       const refused = ask(node).vote(claimOf("t2", "r2"));

@@ -5,14 +5,19 @@ import { isAbandoned, isCleanUp, type Operation } from "./commands.ts";
 import type { Connection } from "./connection.ts";
 import { Lane, type LaneOrigin, largestBatch, largestWindow } from "./pipeline.ts";
 
+/**
+ * With so many batches in flight the next one waits for an answer. One may be a straggler: of a round that is decided the
+ * last answers are still on their way when the next round begins, and no lock waits for those.
+ */
+const mostBatches = 2;
 /** What waits for an answer waits so long for it, ms: a distant master's takes longer. */
 const longestWait = 1;
 
 export type OutboxRuntime = Pick<Runtime, "monotonic" | "setTimer">;
 
 /**
- * What is to be sent on one connection (PROTOCOL 12, 14.16). Where nothing is in flight, what is asked for in one go
- * goes out at once and together; else it waits for the answer, but not for long. So many locks at a time cost few
+ * What is to be sent on one connection (PROTOCOL 12, 14.16). What is asked for in one go goes out at once and
+ * together, unless two batches are in flight: then it waits for an answer, but not for long. So many locks at a time cost few
  * commands, and one lock no more than its own. More than a master can answer waits in its {@link Lane}.
  *
  * In the order of the calls, as long as nothing has to wait for room. A claim that was given up while it waited is taken
@@ -25,6 +30,7 @@ export class Outbox implements LaneOrigin {
   /** One, but on a Cluster one for each slot with something in flight, or to be sent now. */
   readonly #lanes = new Map<number | undefined, Lane>();
   #waiting: Operation[] = [];
+  /** Batches without an answer. */
   #inFlight = 0;
   #flushes = 0;
   /** Whether what waits is sent as soon as those who run now have asked. */
@@ -117,12 +123,12 @@ export class Outbox implements LaneOrigin {
     for (const lane of this.#lanes.values()) lane.finish();
   }
 
-  sent(operations: number): void {
-    this.#inFlight += operations;
+  sent(): void {
+    this.#inFlight += 1;
   }
 
-  answered(lane: Lane, operations: number, wasDraining: boolean): void {
-    this.#inFlight -= operations;
+  answered(lane: Lane, wasDraining: boolean): void {
+    this.#inFlight -= 1;
     if (wasDraining) this.#drainedAt = this.now();
     // First what has been asked for since: an extension may be among it.
     this.flush();
@@ -138,7 +144,7 @@ export class Outbox implements LaneOrigin {
   /** When it is to be sent, with all that waits before it. */
   #plan(operation: Operation): void {
     const isWhole = this.#waiting.length >= largestBatch;
-    if (this.#inFlight === 0 || isWhole || this.#undoesClaimInFlight(operation)) {
+    if (this.#inFlight < mostBatches || isWhole || this.#undoesClaimInFlight(operation)) {
       this.#isDue = true;
       void Promise.resolve().then(this.flush);
     } else this.#timer ??= this.#runtime.setTimer(this.flush, longestWait);
