@@ -4,6 +4,25 @@ import { lockNodeContract } from "./lock-node-contract.ts";
 
 lockNodeContract("ioredis 6", ioredisDriver({ client: (port) => new Redis(port, "127.0.0.1") }));
 
+/** A client whose commands cannot be made by others: they are sent by `call`, each with its promise. */
+function callingClient(port: number): Redis {
+  const client = new Redis(port, "127.0.0.1");
+  const duplicate = client.duplicate.bind(client);
+  client.duplicate = (override) => {
+    const own = duplicate(override);
+    const call = own.call.bind(own);
+    return Object.assign(own, {
+      call(this: unknown, command: string, args: string[]) {
+        if (this !== own) throw new Error("only by its own client");
+        return call(command, args);
+      },
+    });
+  };
+  return client;
+}
+
+lockNodeContract("ioredis 6, by call", ioredisDriver({ client: callingClient }));
+
 lockNodeContract(
   "ioredis 6, without group commit",
   ioredisDriver({ client: (port) => new Redis(port, "127.0.0.1"), groupCommit: false }),

@@ -124,16 +124,11 @@ export class Batch {
     // Those that ask for the time are the last.
     for (let index = operations.length - 1; operations[index]?.onSend; index -= 1)
       operations[index]!.onSend!();
-    sent(connection, command, args).then(
-      (reply) => {
-        read(reply);
-        this.#close();
-      },
-      (error) => {
-        this.#fail(operations, error, connection.isReply(error), sendText);
-        this.#close();
-      },
-    );
+    ask(connection, command, args, (reply, error) => {
+      if (error === undefined) read(reply);
+      else this.#fail(operations, error, connection.isReply(error), sendText);
+      this.#close();
+    });
   }
 
   #fail(operations: readonly Operation[], error: unknown, isReply: boolean, sendText?: () => void): void {
@@ -204,11 +199,15 @@ function timesLast(operations: readonly Operation[]): readonly Operation[] {
  */
 const isBeforeAll = /^(NOPERM|CROSSSLOT|TRYAGAIN|BATCH)\b/;
 
+type Done = (reply: unknown, error?: unknown) => void;
+
 /** A client library that throws is a connection that fails. */
-function sent(connection: Connection, command: string, args: Args): Promise<unknown> {
+function ask(connection: Connection, command: string, args: Args, done: Done): void {
+  const fail = (error: unknown): void => done(undefined, error ?? new Error("rejected without a reason"));
   try {
-    return connection.send(command, args);
+    if (connection.ask) connection.ask(command, args, done);
+    else connection.send(command, args).then(done, fail);
   } catch (error) {
-    return Promise.reject(error);
+    void Promise.resolve().then(() => fail(error));
   }
 }

@@ -16,6 +16,17 @@ export interface Connection {
   /** Sends at once. Resolves to the reply, rejects with the master's error or the connection's. */
   send(command: string, args: readonly (string | number)[]): Promise<unknown>;
   /**
+   * The same without a promise: `done` is called once, after this has returned, with the reply or with the error. Missing
+   * where the client library has nothing that costs less than its promises.
+   */
+  readonly ask?:
+    | ((
+        command: string,
+        args: readonly (string | number)[],
+        done: (reply: unknown, error?: unknown) => void,
+      ) => void)
+    | undefined;
+  /**
    * The master has answered with this error. Where it says that the server is the wrong one, or the user's client would
    * connect again because of it, the connection is replaced; nothing is sent again.
    */

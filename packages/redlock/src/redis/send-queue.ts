@@ -146,7 +146,7 @@ export class Outbox implements LaneOrigin {
     const isWhole = this.#waiting.length >= largestBatch;
     if (this.#inFlight < mostBatches || isWhole || this.#undoesClaimInFlight(operation)) {
       this.#isDue = true;
-      void Promise.resolve().then(this.flush);
+      flushInTurn(this);
     } else this.#timer ??= this.#runtime.setTimer(this.flush, longestWait);
   }
 
@@ -202,6 +202,21 @@ export class Outbox implements LaneOrigin {
     const fault = unsent(this.connection.name, this.connection.obstacle);
     for (const operation of operations) operation.settle(fault);
   }
+}
+
+const resolved = Promise.resolve();
+let due: Outbox[] = [];
+
+/** As soon as those who run now have asked: of all masters in one microtask, since all are asked in one turn. */
+function flushInTurn(outbox: Outbox): void {
+  if (due.length === 0) void resolved.then(flushAll);
+  due.push(outbox);
+}
+
+function flushAll(): void {
+  const outboxes = due;
+  due = [];
+  for (const outbox of outboxes) outbox.flush();
 }
 
 /** One for each connection, however many nodes share it: they share its batches. */

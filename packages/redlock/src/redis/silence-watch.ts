@@ -35,17 +35,15 @@ export class SilenceWatch {
     this.#listening = listening;
   }
 
-  /** A command has been sent, and `reply` settles with what comes of it. */
-  sent(reply: Promise<unknown>): void {
+  /** A command has been sent. */
+  sent(): void {
     this.#unanswered += 1;
-    reply.then(
-      () => this.#settled(true),
-      (error) => this.#settled(this.#listening.isReply(error)),
-    );
     if (!this.#timer) this.#lookLater();
   }
 
-  #settled(isAnswer: boolean): void {
+  /** It has been answered, or has failed with `error`. */
+  settled(error: unknown): void {
+    const isAnswer = error === undefined || this.#listening.isReply(error);
     this.#unanswered -= 1;
     this.#answers += 1;
     if (isAnswer && this.#period > shortestSilence) this.#begin();

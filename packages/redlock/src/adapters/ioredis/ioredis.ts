@@ -5,6 +5,7 @@ import { SilenceWatch } from "../../redis/silence-watch.ts";
 import { whyReserved } from "../../settings/resources.ts";
 import { outside } from "../../time/async-context.ts";
 import { systemRuntime } from "../../time/system.ts";
+import { callbackCommandsOf, type Done, type MakeCommand } from "./callback-command.ts";
 import {
   ClusterDuplicate,
   Duplicate,
@@ -22,6 +23,7 @@ export type { IoredisClient } from "./duplicate.ts";
 /** A client that carries commands. */
 interface CommandClient extends OwnClient {
   call(command: string, args: readonly (string | number)[]): Promise<unknown>;
+  sendCommand(command: object): unknown;
   nodes?(role: "all"): ReadonlyArray<{ readonly options: IoredisOptions }>;
 }
 
@@ -55,6 +57,8 @@ export class IoredisConnection implements Connection {
   serverIds: readonly string[] = [];
   #database: number | undefined;
   readonly #silence: SilenceWatch;
+  /** Without promises, where this version of ioredis allows it. A Cluster sends a command again where a slot has moved. */
+  readonly #make: MakeCommand | undefined;
   #own: Own;
   /** It is made beside a silent one: only where the server greets it, the silent one is known to lead nowhere. */
   #another: Own | undefined;
@@ -74,6 +78,7 @@ export class IoredisConnection implements Connection {
     this.#keyPrefix = (client.options as IoredisOptions).keyPrefix ?? "";
     this.#database = currentDatabase(client);
     this.#own = this.#open();
+    this.#make = client.isCluster ? undefined : callbackCommandsOf(this.#own.client);
     this.#silence = new SilenceWatch(systemRuntime, {
       silent: () => this.#tryAnother(),
       heard: () => this.#endAnother(),
@@ -131,9 +136,27 @@ export class IoredisConnection implements Connection {
     const reply = this.#own.client.call(command, args);
     // A Cluster has many connections. Which of them is silent, `socketTimeout` finds out.
     if (this.client.isCluster) return reply.catch(redirected);
-    this.#silence.sent(reply);
+    this.#silence.sent();
+    reply.then(
+      () => this.#silence.settled(undefined),
+      (error) => this.#silence.settled(error),
+    );
     return reply;
   }
+
+  get ask(): Connection["ask"] {
+    return this.#make ? this.#ask : undefined;
+  }
+
+  readonly #ask = (command: string, args: readonly (string | number)[], done: Done): void => {
+    const sent = this.#make!(command, args, this.#keyPrefix, (reply, error) => {
+      this.#silence.settled(error);
+      done(reply, error);
+    });
+    this.#silence.sent();
+    this.#own.client.sendCommand(sent);
+    sent.isSent = true;
+  };
 
   complain(error: Error): void {
     const isOld = systemRuntime.monotonic() - this.#readyAt >= leastAge;

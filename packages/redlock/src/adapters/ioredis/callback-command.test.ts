@@ -1,0 +1,71 @@
+import { Redis } from "ioredis";
+import { Redis as Redis5 } from "ioredis-5";
+import { describe, expect, test } from "vitest";
+import { callbackCommandsOf, type Done } from "./callback-command.ts";
+
+interface Command {
+  isSent: boolean;
+  toWritable(stream: null): unknown;
+  resolve(reply: unknown): void;
+  reject(error: unknown): void;
+}
+
+const versions = [
+  ["6", () => new Redis({ lazyConnect: true })],
+  ["5", () => new Redis5({ lazyConnect: true })],
+] as const;
+
+describe.each(versions)("ioredis %s", (_, open) => {
+  function made(done: Done, keyPrefix = "") {
+    return callbackCommandsOf(open())!("SET", ["key", "value", "PX", 10], keyPrefix, done) as Command;
+  }
+
+  test("makes commands that are told without a promise", () => {
+    const outcomes: unknown[] = [];
+    const command = made((reply, error) => outcomes.push([reply, error]));
+    command.isSent = true;
+    command.resolve(Buffer.from("OK"));
+    expect(outcomes).toEqual([["OK", undefined]]);
+    expect((command as unknown as { promise: unknown }).promise).toBeUndefined();
+  });
+
+  test("each is told once", () => {
+    const outcomes: unknown[] = [];
+    const command = made((reply, error) => outcomes.push(reply ?? error));
+    command.isSent = true;
+    command.reject("lost");
+    command.resolve("late");
+    command.reject("again");
+    expect(outcomes).toEqual(["lost"]);
+  });
+
+  test("none is told before it has been sent", async () => {
+    const outcomes: unknown[] = [];
+    const command = made((reply, error) => outcomes.push(reply ?? error));
+    command.reject("closed");
+    expect(outcomes).toEqual([]);
+    await Promise.resolve();
+    expect(outcomes).toEqual(["closed"]);
+  });
+
+  test("their keys have the prefix", () => {
+    const text = String(made(() => {}, "app:").toWritable(null));
+    expect(text).toBe("*5\r\n$3\r\nSET\r\n$7\r\napp:key\r\n$5\r\nvalue\r\n$2\r\nPX\r\n$2\r\n10\r\n");
+  });
+
+  test("a version that makes commands in another way is left alone", () => {
+    const client = open();
+    class Other {
+      readonly name = "PING";
+    }
+    const other = Object.create(client, {
+      call: {
+        value(this: { sendCommand(command: object): void }) {
+          this.sendCommand(new Other());
+        },
+      },
+    }) as object;
+    expect(callbackCommandsOf(other)).toBeUndefined();
+    expect(callbackCommandsOf({})).toBeUndefined();
+  });
+});

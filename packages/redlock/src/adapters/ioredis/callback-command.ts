@@ -1,0 +1,118 @@
+/** Told what comes of a command, once; `error` is `undefined` where it is a reply. */
+export type Done = (reply: unknown, error?: unknown) => void;
+
+/** Makes a command for `sendCommand` whose outcome goes to `done`, never before `sendCommand` has returned. */
+export type MakeCommand = (name: string, args: Args, keyPrefix: string, done: Done) => SentCommand;
+
+export interface SentCommand {
+  /** `sendCommand` has returned. */
+  isSent: boolean;
+}
+
+type Args = readonly (string | number)[];
+
+/** A command of ioredis, as far as it is used here. */
+interface Command {
+  transformed?: boolean;
+  isTraced?: boolean;
+  resolve: (reply: unknown) => unknown;
+  reject: (error: unknown) => unknown;
+  promise: unknown;
+  stringifyArguments(): void;
+  toWritable(stream: null): unknown;
+  transformReply(reply: unknown): unknown;
+}
+
+type CommandClass = new (
+  name: string,
+  args: Args,
+  options: { readonly replyEncoding: "utf8"; readonly keyPrefix: string },
+) => Command;
+
+const made = new WeakMap<object, MakeCommand | undefined>();
+
+/**
+ * A command of ioredis makes a promise, and a lock sends ten of them: promises are most of what it costs. A command is told
+ * by its own `resolve` and `reject`, and `sendCommand` is public. So one of ours does without the promise. `undefined`
+ * where this version of ioredis makes commands in another way: then `call` sends them.
+ */
+export function callbackCommandsOf(client: object): MakeCommand | undefined {
+  const Command = commandClassOf(client);
+  if (!Command) return undefined;
+  if (!made.has(Command)) made.set(Command, tried(makerOf(Command)));
+  return made.get(Command);
+}
+
+/** `call` hands a command over, which is not sent: its class has no name that can be reached from a client. */
+function commandClassOf(client: object): CommandClass | undefined {
+  let taken: object | undefined;
+  const sendCommand = (command: object): void => {
+    taken = command;
+  };
+  try {
+    const taker = Object.create(client, { sendCommand: { value: sendCommand } }) as CallingClient;
+    taker.call("PING");
+    return taken?.constructor as CommandClass | undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+interface CallingClient {
+  call(command: string): unknown;
+}
+
+function makerOf(Base: CommandClass): MakeCommand {
+  class CallbackCommand extends Base implements SentCommand {
+    declare isSent: boolean;
+    declare done: Done | undefined;
+
+    constructor(name: string, args: Args, keyPrefix: string, done: Done) {
+      super(name, args, { replyEncoding: "utf8", keyPrefix });
+      this.isSent = false;
+      this.done = done;
+    }
+
+    /** In place of the one that the constructor of ioredis calls. */
+    initPromise(): void {
+      this.transformed = true;
+      this.stringifyArguments();
+      // There is no promise that could be traced.
+      this.isTraced = true;
+      this.promise = undefined;
+      this.resolve = (reply) => this.#tell(this.transformReply(reply));
+      this.reject = (error) => this.#tell(undefined, error);
+    }
+
+    #tell(reply: unknown, error?: unknown): void {
+      const { done } = this;
+      if (!done) return;
+      this.done = undefined;
+      if (this.isSent) done(reply, error);
+      // A client that refuses the command does so before it has returned.
+      else void Promise.resolve().then(() => done(reply, error));
+    }
+  }
+  return (name, args, keyPrefix, done) => new CallbackCommand(name, args, keyPrefix, done);
+}
+
+/** `make`, if what it makes is written and told as it has to be. */
+function tried(make: MakeCommand): MakeCommand | undefined {
+  const outcomes: unknown[] = [];
+  const done: Done = (reply, error) => outcomes.push(reply ?? error);
+  const command = (): SentCommand & Command =>
+    Object.assign(make("EVALSHA", ["digest", 1, "key"], "prefix:", done) as SentCommand & Command, {
+      isSent: true,
+    });
+  try {
+    const [answered, failed] = [command(), command()];
+    const text = answered.toWritable(null);
+    answered.resolve("reply");
+    answered.resolve("late");
+    failed.reject("error");
+    const isWritten = text === "*4\r\n$7\r\nEVALSHA\r\n$6\r\ndigest\r\n$1\r\n1\r\n$10\r\nprefix:key\r\n";
+    return isWritten && outcomes.join() === "reply,error" ? make : undefined;
+  } catch {
+    return undefined;
+  }
+}
