@@ -13,6 +13,7 @@ import { ScriptedNode } from "./redis/redis-node.ts";
 import { type ClockEvent, ClockWatch } from "./safeguards/clock-watch.ts";
 import { DistinctMasters } from "./safeguards/distinct-masters.ts";
 import { RestartGuard, type RestartGuardOptions } from "./safeguards/restart-guard.ts";
+import { checkConstructorOptions } from "./settings/options.ts";
 import { shown } from "./settings/ranges.ts";
 import {
   type ClockWatchOptions,
@@ -116,10 +117,12 @@ export interface EventTargets {
  */
 export function buildClient(
   clients: Iterable<Client>,
-  options: RedlockOptions,
+  given: RedlockOptions | undefined,
   scripts: CustomScripts | undefined,
   tell: EventTargets,
 ): RedlockParts {
+  checkConstructorOptions(given);
+  const options = given ?? {};
   const { acquireConcurrency = 1000, groupCommit = true, queue = true, restartGuard } = options;
   const { runtime = systemRuntime } = options;
   const base = restartGuard ? { ...defaultSettings, maxTtl: restartGuard.maxTtl } : defaultSettings;

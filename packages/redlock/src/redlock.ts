@@ -113,7 +113,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
    */
   constructor(clients: Iterable<Client>, options?: RedlockOptions, scripts?: CustomScripts) {
     super();
-    this.#parts = buildClient(clients, options ?? {}, scripts, {
+    this.#parts = buildClient(clients, options, scripts, {
       error: (error) => this.#tell(() => void this.emit("error", error)),
       lost: (lock) => this.#tell(() => void this.emit("lost", lock as Lock)),
       clock: (event) => this.#tell(() => void this.emit("clock", event)),
