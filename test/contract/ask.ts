@@ -1,10 +1,10 @@
 import type {
   Answer,
   Claim,
-  Enrolment,
   Fault,
   Holding,
   LockNode,
+  QueueEntry,
   ReleaseAnswer,
   SettleVote,
 } from "@quorlock/redlock";
@@ -17,7 +17,7 @@ export function ask(node: LockNode) {
     release: (resources: readonly string[], tokens: readonly string[]) =>
       answerOf<ReleaseAnswer>((settle) => node.release(resources, tokens, settle)),
     inspect: (resource: string) => answerOf<Holding | Fault>((settle) => node.inspect(resource, settle)),
-    enrol: (enrolment: Enrolment) => voteOf((settle) => node.queue!.enrol(enrolment, settle)),
+    enqueue: (enrolment: QueueEntry) => voteOf((settle) => node.queue!.enqueue(enrolment, settle)),
     swap: (claim: Claim, previous: string) => voteOf((settle) => node.queue!.swap(claim, previous, settle)),
   };
 }

@@ -1,4 +1,4 @@
-import { ScriptedNode } from "@quorlock/redlock";
+import { RedisNode } from "@quorlock/redlock";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import { type Master, type Masters, startMasters, startProxy } from "@quorlock/testbed";
 import { Redis } from "ioredis";
@@ -60,7 +60,7 @@ async function startDriver(options: IoredisDriverOptions): Promise<Driver> {
       // A lost connection is what some cases are about; without a listener ioredis prints it.
       client.on("error", () => {});
       if (!scripts) return withoutScripts([client])[0]!;
-      return new ScriptedNode(connectionOf(client), { groupCommit, queue });
+      return new RedisNode(connectionOf(client), { groupCommit, queue });
     },
     async [Symbol.asyncDispose]() {
       admin.disconnect();

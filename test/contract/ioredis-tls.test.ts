@@ -13,10 +13,10 @@ const key = join(directory, "key.pem");
 const certificate = join(directory, "certificate.pem");
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-const obstacle = makeCertificate();
-if (obstacle) {
+const notReadyReason = makeCertificate();
+if (notReadyReason) {
   describe("LockNode: ioredis 6, TLS", () => {
-    it(`cannot be tested here: ${obstacle}`, ({ skip }) => skip(obstacle));
+    it(`cannot be tested here: ${notReadyReason}`, ({ skip }) => skip(notReadyReason));
   });
 } else {
   lockNodeContract(

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Answer, Enrolment, Hear, LockNode, ReleaseAnswer } from "@quorlock/redlock";
+import type { Answer, Hear, LockNode, QueueEntry, ReleaseAnswer } from "@quorlock/redlock";
 import { describe, expect, it } from "vitest";
 import { ask } from "./ask.ts";
 import { type Context, claimOf, expectKey, long, slack } from "./contract-case.ts";
@@ -17,7 +17,7 @@ interface Waiter {
   listening: number;
   token(round: number): string;
   /** Enrols for the first time, or again. Smaller tickets come first. */
-  enrol(resources: readonly string[], options?: Partial<Enrolment> & { round?: number }): Promise<Answer>;
+  enqueue(resources: readonly string[], options?: Partial<QueueEntry> & { round?: number }): Promise<Answer>;
   leave(resources: readonly string[], round?: number): Promise<ReleaseAnswer>;
 }
 
@@ -31,8 +31,8 @@ async function waiterAt(node: LockNode, ticket: number, listens = true): Promise
     heard: [],
     listening: 0,
     token,
-    enrol: (resources, { round = 1, ...options } = {}) =>
-      ask(node).enrol({ ...claimOf(resources, long, token(round)), ticket, patience: long, ...options }),
+    enqueue: (resources, { round = 1, ...options } = {}) =>
+      ask(node).enqueue({ ...claimOf(resources, long, token(round)), ticket, entryTtl: long, ...options }),
     leave: (resources, round = 1) => ask(node).release(resources, [token(round)]),
   };
   const hear: Hear = (push) => {
@@ -80,7 +80,7 @@ function enrolmentCases(context: Context): void {
   it("votes where the key is free and nobody waits, and leaves no place behind", async () => {
     const [waiter] = await waiters(context, 1);
     const { resources } = claimOf(2);
-    expect(await waiter!.enrol(resources)).toEqual({ vote: "yes", remaining: long });
+    expect(await waiter!.enqueue(resources)).toEqual({ vote: "yes", remaining: long });
     for (const resource of resources) {
       await expectKey(context, resource, waiter!.token(1), long);
       expect(await queueLength(context, resource)).toBe(0);
@@ -92,8 +92,8 @@ function enrolmentCases(context: Context): void {
     const [resource] = claimOf(1).resources as [string];
     await context.master.set(resource, "somebody", 30_000);
     const refusal = { vote: "no", resource, owner: "somebody", remaining: expect.any(Number) };
-    expect(await second.enrol([resource])).toEqual({ ...refusal, latestTicket: 1001 });
-    expect(await first.enrol([resource])).toEqual({ ...refusal, latestTicket: 1001 });
+    expect(await second.enqueue([resource])).toEqual({ ...refusal, latestTicket: 1001 });
+    expect(await first.enqueue([resource])).toEqual({ ...refusal, latestTicket: 1001 });
     expect(await queueLength(context, resource)).toBe(2);
     expect(await context.master.place(resource, first.id)).toBeGreaterThan(long - slack);
     await expectKey(context, resource, "somebody", 30_000);
@@ -104,16 +104,16 @@ function enrolmentCases(context: Context): void {
     const [resource] = claimOf(1).resources as [string];
     await context.master.set(resource, "somebody", long);
     const ticket = 1_767_225_600_123_456;
-    expect(await waiter!.enrol([resource], { ticket })).toMatchObject({ vote: "no", latestTicket: ticket });
+    expect(await waiter!.enqueue([resource], { ticket })).toMatchObject({ vote: "no", latestTicket: ticket });
   });
 
   it("gets no vote for a free key for which another one waits with a smaller ticket", async () => {
     const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [resource] = claimOf(1).resources as [string];
     await context.master.set(resource, "somebody", long);
-    await first.enrol([resource]);
+    await first.enqueue([resource]);
     await context.master.remove(resource);
-    expect(await second.enrol([resource])).toMatchObject({ vote: "no", owner: first.token(1) });
+    expect(await second.enqueue([resource])).toMatchObject({ vote: "no", owner: first.token(1) });
     expect(await context.master.get(resource)).toBe(first.token(1));
   });
 
@@ -122,8 +122,8 @@ function enrolmentCases(context: Context): void {
     const [resource] = claimOf(1).resources as [string];
     const [first, second] = pair.toSorted((one, other) => (one.id < other.id ? -1 : 1)) as [Waiter, Waiter];
     await context.master.set(resource, "somebody", long);
-    await second.enrol([resource], { ticket: 5 });
-    await first.enrol([resource], { ticket: 5 });
+    await second.enqueue([resource], { ticket: 5 });
+    await first.enqueue([resource], { ticket: 5 });
     await ask(context.node).release([resource], ["somebody"]);
     expect(await context.master.get(resource)).toBe(first.token(1));
   });
@@ -132,8 +132,8 @@ function enrolmentCases(context: Context): void {
     const [dead, alive] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [resource] = claimOf(1).resources as [string];
     await context.master.set(resource, "somebody", long);
-    await alive.enrol([resource]);
-    await dead.enrol([resource], { patience: 60 });
+    await alive.enqueue([resource]);
+    await dead.enqueue([resource], { entryTtl: 60 });
     await until("the place is gone", async () => (await context.master.place(resource, dead.id)) === -2);
     expect(await context.master.place(resource, alive.id)).toBeGreaterThan(long - slack);
     await ask(context.node).release([resource], ["somebody"]);
@@ -144,10 +144,10 @@ function enrolmentCases(context: Context): void {
     const [dead, alive] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [resource] = claimOf(1).resources as [string];
     await context.master.set(resource, "somebody", long);
-    await dead.enrol([resource], { patience: 60 });
+    await dead.enqueue([resource], { entryTtl: 60 });
     await context.master.remove(resource);
     await until("the place is gone", async () => (await context.master.place(resource, dead.id)) === -2);
-    expect(await alive.enrol([resource])).toEqual({ vote: "yes", remaining: long });
+    expect(await alive.enqueue([resource])).toEqual({ vote: "yes", remaining: long });
   });
 
   it("sets the key aside for one that cannot be told, as long as its place lasts", async () => {
@@ -155,15 +155,15 @@ function enrolmentCases(context: Context): void {
     const deaf = await waiterAt(context.connect(), 1, false);
     const [resource] = claimOf(1).resources as [string];
     await context.master.set(resource, "somebody", 2 * long);
-    await deaf.enrol([resource], { patience: 20_000 });
-    await waiter!.enrol([resource]);
+    await deaf.enqueue([resource], { entryTtl: 20_000 });
+    await waiter!.enqueue([resource]);
     expect(await ask(context.node).release([resource], ["somebody"])).toEqual({ vote: "yes" });
     await expectKey(context, resource, deaf.token(1), 20_000);
     expect(await ask(context.node).vote(claimOf([resource]))).toMatchObject({
       vote: "no",
       owner: deaf.token(1),
     });
-    expect(await deaf.enrol([resource], { round: 2 })).toMatchObject({ vote: "yes" });
+    expect(await deaf.enqueue([resource], { round: 2 })).toMatchObject({ vote: "yes" });
     await expectKey(context, resource, deaf.token(2), long);
     expect(await queueLength(context, resource)).toBe(1);
   });
@@ -173,9 +173,9 @@ function roundCases(context: Context): void {
   it("keeps what it has where it is the first, and renews it (PROTOCOL 14.2, 14.15)", async () => {
     const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [resource] = claimOf(1).resources as [string];
-    await first.enrol([resource], { ttl: 20_000 });
-    await second.enrol([resource]);
-    expect(await first.enrol([resource], { round: 2 })).toMatchObject({ vote: "yes" });
+    await first.enqueue([resource], { ttl: 20_000 });
+    await second.enqueue([resource]);
+    expect(await first.enqueue([resource], { round: 2 })).toMatchObject({ vote: "yes" });
     await expectKey(context, resource, first.token(2), long);
     expect(first.heard).toEqual([]);
     expect(await queueLength(context, resource)).toBe(1);
@@ -184,20 +184,20 @@ function roundCases(context: Context): void {
   it("never shortens what it keeps (PROTOCOL 14.1)", async () => {
     const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [resource] = claimOf(1).resources as [string];
-    await first.enrol([resource]);
-    expect(await first.enrol([resource], { round: 2, ttl: 1000 })).toMatchObject({ vote: "yes" });
+    await first.enqueue([resource]);
+    expect(await first.enqueue([resource], { round: 2, ttl: 1000 })).toMatchObject({ vote: "yes" });
     await expectKey(context, resource, first.token(2), long);
-    await second.enrol([resource]);
-    expect(await first.enrol([resource], { round: 3, ttl: 1000 })).toMatchObject({ vote: "yes" });
+    await second.enqueue([resource]);
+    expect(await first.enqueue([resource], { round: 3, ttl: 1000 })).toMatchObject({ vote: "yes" });
     await expectKey(context, resource, first.token(3), long);
   });
 
   it("yields what it has to one who comes before it, and keeps its place: in one step", async () => {
     const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [resource] = claimOf(1).resources as [string];
-    await second.enrol([resource]);
-    expect(await first.enrol([resource])).toMatchObject({ vote: "no", owner: second.token(1) });
-    const yielded = await second.enrol([resource], { round: 2 });
+    await second.enqueue([resource]);
+    expect(await first.enqueue([resource])).toMatchObject({ vote: "no", owner: second.token(1) });
+    const yielded = await second.enqueue([resource], { round: 2 });
     expect(yielded).toMatchObject({ vote: "no", owner: first.token(1), latestTicket: 1001 });
     expect(await context.master.get(resource)).toBe(first.token(1));
     expect(await context.master.place(resource, second.id)).toBeGreaterThan(0);
@@ -206,9 +206,9 @@ function roundCases(context: Context): void {
   it("an older one touches nothing of it: neither enrolment nor leave (PROTOCOL 14.3)", async () => {
     const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [resource] = claimOf(1).resources as [string];
-    await second.enrol([resource], { round: 10 });
-    await first.enrol([resource]);
-    expect(await second.enrol([resource], { round: 9 })).toMatchObject({
+    await second.enqueue([resource], { round: 10 });
+    await first.enqueue([resource]);
+    expect(await second.enqueue([resource], { round: 9 })).toMatchObject({
       vote: "no",
       owner: second.token(10),
     });
@@ -225,7 +225,7 @@ function severalCases(context: Context): void {
     const [waiter] = await waiters(context, 1);
     const [free, taken] = claimOf(2).resources as [string, string];
     await context.master.set(taken, "somebody", long);
-    expect(await waiter!.enrol([free, taken], { patience: 20_000 })).toMatchObject({
+    expect(await waiter!.enqueue([free, taken], { entryTtl: 20_000 })).toMatchObject({
       vote: "no",
       resource: taken,
       owner: "somebody",
@@ -238,13 +238,13 @@ function severalCases(context: Context): void {
     const [wide, narrow] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [one, other] = claimOf(2).resources as [string, string];
     for (const resource of [one, other]) await context.master.set(resource, "somebody", long);
-    await narrow.enrol([other]);
-    await wide.enrol([one, other]);
+    await narrow.enqueue([other]);
+    await wide.enqueue([one, other]);
     await ask(context.node).release([one], ["somebody"]);
     expect(await context.master.get(one)).toBe(wide.token(1));
     await ask(context.node).release([other], ["somebody"]);
     for (const resource of [one, other]) expect(await context.master.get(resource)).toBe(wide.token(1));
-    expect(await wide.enrol([one, other], { round: 2 })).toMatchObject({ vote: "yes" });
+    expect(await wide.enqueue([one, other], { round: 2 })).toMatchObject({ vote: "yes" });
     for (const resource of [one, other]) await expectKey(context, resource, wide.token(2), long);
     expect(await queueLength(context, other)).toBe(1);
   });
@@ -253,13 +253,13 @@ function severalCases(context: Context): void {
     const [narrow, wide] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [one, other] = claimOf(2).resources as [string, string];
     await context.master.set(other, "somebody", long);
-    await wide.enrol([one, other]);
-    await narrow.enrol([other]);
+    await wide.enqueue([one, other]);
+    await narrow.enqueue([other]);
     await ask(context.node).release([other], ["somebody"]);
     expect(await context.master.get(other)).toBe(narrow.token(1));
-    expect(await wide.enrol([one, other], { round: 2 })).toMatchObject({ vote: "no", resource: other });
+    expect(await wide.enqueue([one, other], { round: 2 })).toMatchObject({ vote: "no", resource: other });
     await narrow.leave([other]);
-    expect(await wide.enrol([one, other], { round: 3 })).toMatchObject({ vote: "yes" });
+    expect(await wide.enqueue([one, other], { round: 3 })).toMatchObject({ vote: "yes" });
     for (const resource of [one, other]) await expectKey(context, resource, wide.token(3), long);
   });
 
@@ -267,7 +267,7 @@ function severalCases(context: Context): void {
     const [waiter] = await waiters(context, 1);
     const { resources } = claimOf(3);
     for (const resource of resources) await context.master.set(resource, "somebody", long);
-    await waiter!.enrol(resources);
+    await waiter!.enqueue(resources);
     expect(await ask(context.node).release(resources, ["somebody"])).toEqual({ vote: "yes" });
     for (const resource of resources) expect(await context.master.get(resource)).toBe(waiter!.token(1));
   });
@@ -278,9 +278,9 @@ function leaveCases(context: Context): void {
     const [first, second, third] = (await waiters(context, 3)) as [Waiter, Waiter, Waiter];
     const [free, taken] = claimOf(2).resources as [string, string];
     await context.master.set(taken, "somebody", long);
-    await first.enrol([free, taken]);
-    await second.enrol([free]);
-    await third.enrol([taken]);
+    await first.enqueue([free, taken]);
+    await second.enqueue([free]);
+    await third.enqueue([taken]);
     expect(await first.leave([free, taken])).toEqual({ vote: "no" });
     expect(await context.master.get(free)).toBe(second.token(1));
     expect(await context.master.get(taken)).toBe("somebody");
@@ -293,19 +293,19 @@ function leaveCases(context: Context): void {
     const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [one, other] = claimOf(2).resources as [string, string];
     await context.master.set(other, "somebody", long);
-    await first.enrol([one, other]);
-    await second.enrol([one, other]);
+    await first.enqueue([one, other]);
+    await second.enqueue([one, other]);
     await context.master.remove(other);
     await first.leave([one, other]);
     for (const resource of [one, other]) expect(await context.master.get(resource)).not.toBe(first.token(1));
-    expect(await second.enrol([one, other], { round: 2 })).toMatchObject({ vote: "yes" });
+    expect(await second.enqueue([one, other], { round: 2 })).toMatchObject({ vote: "yes" });
   });
 
   it("deletes the key where nobody waits, or nobody who lives", async () => {
     const [first, dead] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [resource] = claimOf(1).resources as [string];
-    await first.enrol([resource]);
-    await dead.enrol([resource], { patience: 60 });
+    await first.enqueue([resource]);
+    await dead.enqueue([resource], { entryTtl: 60 });
     await until("the place is gone", async () => (await context.master.place(resource, dead.id)) === -2);
     expect(await first.leave([resource])).toEqual({ vote: "yes" });
     expect(await ask(context.node).inspect(resource)).toEqual({
@@ -318,7 +318,7 @@ function leaveCases(context: Context): void {
   it("takes what an earlier round of the same waiter got (PROTOCOL 14.3)", async () => {
     const [waiter] = await waiters(context, 1);
     const [resource] = claimOf(1).resources as [string];
-    await waiter!.enrol([resource], { round: 9 });
+    await waiter!.enqueue([resource], { round: 9 });
     expect(await waiter!.leave([resource], 10)).toEqual({ vote: "yes" });
     expect(await context.master.get(resource)).toBeNull();
   });
@@ -382,8 +382,8 @@ function pushCases(context: Context): void {
     const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [resource] = claimOf(1).resources as [string];
     await context.master.set(resource, "somebody", 5000);
-    await second.enrol([resource]);
-    await first.enrol([resource], { patience: 1000 });
+    await second.enqueue([resource]);
+    await first.enqueue([resource], { entryTtl: 1000 });
     expect(await ask(context.node).release([resource], ["somebody"])).toEqual({ vote: "yes" });
     await expectKey(context, resource, first.token(1), long);
     await until("it is told", () => first.heard.length > 0);
@@ -405,7 +405,7 @@ function pushCases(context: Context): void {
     const [waiter] = await waiters(context, 1);
     const [resource] = claimOf(1).resources as [string];
     await context.master.set(resource, "somebody", long);
-    for (const round of [1, 2, 3]) await waiter!.enrol([resource], { round });
+    for (const round of [1, 2, 3]) await waiter!.enqueue([resource], { round });
     await ask(context.node).release([resource], ["somebody"]);
     await until("it is told", () => waiter!.heard.length > 0);
     expect(waiter!.heard).toEqual([waiter!.token(3)]);
@@ -417,7 +417,7 @@ function pushCases(context: Context): void {
     const [one, other, free] = claimOf(3).resources as [string, string, string];
     for (const resource of [one, other]) await context.master.set(resource, "somebody", long);
     const all = [free, one, other];
-    expect(await waiter!.enrol(all, { patience: 20_000 })).toMatchObject({ vote: "no", resource: one });
+    expect(await waiter!.enqueue(all, { entryTtl: 20_000 })).toMatchObject({ vote: "no", resource: one });
     // Not by what is not in its way: it is set aside.
     await ask(context.node).release([other], ["somebody"]);
     await expectKey(context, other, waiter!.token(1), 20_000);
@@ -425,7 +425,7 @@ function pushCases(context: Context): void {
     await until("it is woken", () => waiter!.heard.length > 0);
     expect(waiter!.heard).toEqual([`wake ${waiter!.token(1)}`]);
     for (const resource of all) await expectKey(context, resource, waiter!.token(1), 20_000);
-    expect(await waiter!.enrol(all, { round: 2 })).toEqual({ vote: "yes", remaining: long });
+    expect(await waiter!.enqueue(all, { round: 2 })).toEqual({ vote: "yes", remaining: long });
     for (const resource of all) {
       await expectKey(context, resource, waiter!.token(2), long);
       expect(await queueLength(context, resource)).toBe(0);
@@ -437,7 +437,7 @@ function pushCases(context: Context): void {
     const [waiter] = await waiters(context, 1);
     await context.master.set(resource, "somebody", long);
     await context.master.set(strange, "left alone", long);
-    await waiter!.enrol([resource, strange]);
+    await waiter!.enqueue([resource, strange]);
     expect(await ask(context.node).release([resource], ["somebody"])).toEqual({ vote: "yes" });
     await expectKey(context, strange, "left alone", long);
   });
@@ -446,8 +446,8 @@ function pushCases(context: Context): void {
     const [narrow, wide] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [one, other] = claimOf(2).resources as [string, string];
     for (const resource of [one, other]) await context.master.set(resource, "somebody", long);
-    await narrow.enrol([other]);
-    await wide.enrol([one, other]);
+    await narrow.enqueue([other]);
+    await wide.enqueue([one, other]);
     // It expires, say.
     await context.master.remove(other);
     await ask(context.node).release([one], ["somebody"]);
@@ -455,19 +455,19 @@ function pushCases(context: Context): void {
     expect(await context.master.get(other)).toBeNull();
     // It asks for both then, and learns that.
     await until("it is woken", () => wide.heard.length > 0);
-    expect(await wide.enrol([one, other], { round: 2 })).toMatchObject({
+    expect(await wide.enqueue([one, other], { round: 2 })).toMatchObject({
       vote: "no",
       owner: narrow.token(1),
     });
-    expect(await narrow.enrol([other], { round: 2 })).toMatchObject({ vote: "yes" });
+    expect(await narrow.enqueue([other], { round: 2 })).toMatchObject({ vote: "yes" });
   });
 
   it("one that has gone away is passed over", async () => {
     const [gone, next] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [resource] = claimOf(1).resources as [string];
     await context.master.set(resource, "somebody", long);
-    await gone.enrol([resource]);
-    await next.enrol([resource]);
+    await gone.enqueue([resource]);
+    await next.enqueue([resource]);
     gone.node.disconnect();
     await until("nobody listens there", async () => (await context.master.listeners(gone.channel)) === 0);
     await ask(context.node).release([resource], ["somebody"]);
@@ -479,9 +479,9 @@ function pushCases(context: Context): void {
   it("one who yields hands over to the first, and hears nothing itself", async () => {
     const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [resource] = claimOf(1).resources as [string];
-    await second.enrol([resource]);
-    await first.enrol([resource]);
-    await second.enrol([resource], { round: 2 });
+    await second.enqueue([resource]);
+    await first.enqueue([resource]);
+    await second.enqueue([resource], { round: 2 });
     await until("the first is told", () => first.heard.length > 0);
     expect(second.heard).toEqual([]);
     await expectKey(context, resource, first.token(1), long);
@@ -498,7 +498,7 @@ function pushCases(context: Context): void {
     await context.path.heal();
     await until("it listens again", () => waiter!.listening === 2);
     expect(node.queue!.isListening).toBe(true);
-    await until("it can enrol", async () => (await waiter!.enrol([resource])).vote === "no");
+    await until("it can enqueue", async () => (await waiter!.enqueue([resource])).vote === "no");
     await until(
       "the key can be released",
       async () => !("vote" in (await ask(context.node).inspect(resource))),

@@ -1,4 +1,4 @@
-import { enrolScript, leaveScript } from "@quorlock/redlock";
+import { enqueueScript, leaveScript } from "@quorlock/redlock";
 import { type Masters, startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -44,7 +44,7 @@ async function wait(
   token: string,
   { ticket = 1, inbox = "inbox", proposal = "" }: Waiter = {},
 ): Promise<void> {
-  await redis.eval(enrolScript.source, 1, "r", token, 2 * minute, ticket, minute, proposal, inbox);
+  await redis.eval(enqueueScript.source, 1, "r", token, 2 * minute, ticket, minute, proposal, inbox);
 }
 
 /** How often each command was executed by the release, but for those about it. */

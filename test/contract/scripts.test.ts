@@ -25,7 +25,7 @@ it("a guarded release that may not look at the process gives the key up, and han
   const blind = admin.duplicate({ username: "blind", password: "secret", enableReadyCheck: false });
   try {
     await admin.set("r", "mine", "PX", 60_000);
-    await admin.eval(redlock.enrolScript.source, 1, "r", "w.1", 60_000, 1, 60_000, "", "-");
+    await admin.eval(redlock.enqueueScript.source, 1, "r", "w.1", 60_000, 1, 60_000, "", "-");
     const { source } = redlock.guardedLeaveScript;
     expect(await blind.eval(source, 1, "r", "60000,11,0,1,1700000000000,0,0", "mine")).toBe(1);
     expect(await admin.get("r")).toBeNull();

@@ -22,12 +22,12 @@ const here = "IP:127.0.0.1";
 const elsewhere = "DNS:elsewhere.example";
 
 /** Has openssl make them; or tells why it could not. */
-export function makeCertificates(): Certificates | { readonly obstacle: string } {
+export function makeCertificates(): Certificates | { readonly notReadyReason: string } {
   const directory = mkdtempSync(join(tmpdir(), "quorlock-certificates-"));
   try {
     return new Authority(directory).certificates();
   } catch (error) {
-    return { obstacle: `openssl made no certificates: ${String(error)}` };
+    return { notReadyReason: `openssl made no certificates: ${String(error)}` };
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }

@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import {
   batchScript,
   claimScript,
-  enrolScript,
+  enqueueScript,
   guardedClaimScript,
   guardedLeaveScript,
   leaveScript,
@@ -84,7 +84,7 @@ function saidTo([, text, count, ...rest]: readonly string[], say: (asked: Asked)
     return say({ kind: "l", keys, ttl: 0, isFenced: false });
   if (isThe(guardedClaimScript))
     return say({ kind: args[0]!, keys, ttl: Number(args[2]), isFenced: args[3] !== "" });
-  if (isThe(enrolScript)) return say({ kind: "q", keys, ttl: Number(args[1]), isFenced: args[4] !== "" });
+  if (isThe(enqueueScript)) return say({ kind: "q", keys, ttl: Number(args[1]), isFenced: args[4] !== "" });
   if (isThe(claimScript)) return say({ kind: "v", keys, ttl: Number(args[1]), isFenced: Boolean(args[3]) });
   return null;
 }

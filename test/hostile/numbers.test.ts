@@ -1,4 +1,4 @@
-import { ScriptedNode } from "@quorlock/redlock";
+import { RedisNode } from "@quorlock/redlock";
 import { describe, expect, it } from "vitest";
 // The package makes nodes of clients by itself and has no name for it.
 import { connectionOf } from "../../packages/redlock/src/adapters/ioredis/ioredis.ts";
@@ -219,7 +219,7 @@ describe("one of three masters answers a batch", () => {
     });
     try {
       const client = fleet.open({ on: [server] }).clients[0]!;
-      const node = new ScriptedNode(connectionOf(client));
+      const node = new RedisNode(connectionOf(client));
       const claims = Array.from({ length: 8 }, (_, index) => ({
         resources: [`r${index}`],
         token: `token-${index}`,
@@ -294,7 +294,7 @@ describe("one of three masters pushes", () => {
     const told: string[] = [];
     try {
       const client = fleet.open({ on: [server], client: { protocol: 3 } as object }).clients[0]!;
-      const node = new ScriptedNode(connectionOf(client), {
+      const node = new RedisNode(connectionOf(client), {
         onFault: ({ reason }) => void told.push(reason),
       });
       const heard: unknown[] = [];

@@ -1,4 +1,4 @@
-import { Redlock, ScriptedNode } from "@quorlock/redlock";
+import { RedisNode, Redlock } from "@quorlock/redlock";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import { type Masters, startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
@@ -73,24 +73,24 @@ async function complaintsOfScripts(): Promise<readonly string[]> {
 /** What is said while somebody waits in the queue, and is handed the key. */
 async function complaintsOfWaiting(client: Redis): Promise<readonly string[]> {
   const complaints: string[] = [];
-  const node = new ScriptedNode(connectionOf(client), { onFault: (error) => complaints.push(error.message) });
+  const node = new RedisNode(connectionOf(client), { onFault: (error) => complaints.push(error.message) });
   await node.queue!.listen(
     "quorlock:inbox:test",
     () => {},
     () => {},
   );
-  const patience = ttl / 4;
-  const claim = { resources: ["waited for"], ttl, abandoned: false, ticket: 1, patience };
+  const entryTtl = ttl / 4;
+  const claim = { resources: ["waited for"], ttl, abandoned: false, ticket: 1, entryTtl };
   const answers = [
     await ask(node).vote({ ...claim, token: "holder.1" }),
-    await ask(node).enrol({ ...claim, token: "waiter.1" }),
+    await ask(node).enqueue({ ...claim, token: "waiter.1" }),
     await ask(node).swap({ ...claim, token: "another.1" }, "holder.1"),
     await ask(node).release(["waited for"], ["another.1"]),
   ];
   for (const answer of answers) if (answer.vote === "none") complaints.push(answer.error.message);
   // Where nobody may be told, the key is only set aside for as long as the waiter's place lasts.
   const holding = await ask(node).inspect("waited for");
-  if ("vote" in holding || holding.remaining <= patience)
+  if ("vote" in holding || holding.remaining <= entryTtl)
     complaints.push("no permission to tell the one who waits");
   await ask(node).release(["waited for"], ["waiter.1"]);
   return complaints;

@@ -81,11 +81,11 @@ describe("a master's clock is set", () => {
     expect(events).toEqual([]);
     step(by);
     expect(await lockOnce(redlock)).toBe(3);
-    await until("it is told", () => events.some(({ kind }) => kind === "astray"));
+    await until("it is told", () => events.some(({ kind }) => kind === "skewed"));
     const [first, second] = events as [ClockEvent, ClockEvent];
     expect(first).toMatchObject({ kind: "stepped", node: nameOf(2) });
     expect(Math.abs(first.offset - by)).toBeLessThanOrEqual(first.uncertainty + 5);
-    expect(second).toMatchObject({ kind: "astray", node: nameOf(2) });
+    expect(second).toMatchObject({ kind: "skewed", node: nameOf(2) });
     expect(events).toHaveLength(2);
   });
 
@@ -97,7 +97,7 @@ describe("a master's clock is set", () => {
     expect(reasons).toEqual(new Set(["CLOCK"]));
     step(-20_000);
     expect(await lockOnce(redlock)).toBe(2);
-    await until("it is in line", () => events.some(({ kind }) => kind === "in line"));
+    await until("it is in line", () => events.some(({ kind }) => kind === "synced"));
     await until("it counts again", async () => (await lockOnce(redlock)) === 3, 2 * ttl);
   });
 

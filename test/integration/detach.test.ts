@@ -5,8 +5,8 @@ import {
   type Lock,
   LockLostError,
   leaveScript,
+  RedisNode,
   Redlock,
-  ScriptedNode,
 } from "@quorlock/redlock";
 import { describe, expect, it } from "vitest";
 import { until } from "../contract/until.ts";
@@ -61,7 +61,7 @@ const passerBy = `${"0123456789abcdef".repeat(2)}.1`;
  */
 async function granted(resource: string, callers = 1) {
   const connections = fleet.open().clients.map((client) => new LateConnection(client));
-  const nodes = connections.map((connection) => new ScriptedNode(connection));
+  const nodes = connections.map((connection) => new RedisNode(connection));
   const giver = new Redlock(nodes, { ...patient, nodeTimeout: 250 });
   await fleet.warmUp({ redlock: giver, clients: nodes });
   const { redlock: receiver } = await fleet.openWarm({ nodeTimeout: 250 });

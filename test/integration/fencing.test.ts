@@ -2,10 +2,10 @@ import {
   type Claim,
   InvalidArgumentError,
   type Lock,
+  RedisNode,
   Redlock,
   ResourceLockedError,
   type Runtime,
-  ScriptedNode,
   type SettleVote,
   systemRuntime,
 } from "@quorlock/redlock";
@@ -254,7 +254,7 @@ describe("a second round that fails", () => {
     await tokenOf(resource, 20 * hour);
     let lost = 0;
     /** Between the rounds the key goes, as if it had expired. */
-    class LosingNode extends ScriptedNode {
+    class LosingNode extends RedisNode {
       override extend(claim: Claim, repair: boolean, settle: SettleVote): void {
         const extend = () => super.extend(claim, repair, settle);
         if (claim.proposal === undefined || lost === count) extend();

@@ -2,7 +2,7 @@ import {
   batchScript,
   claimScript,
   type ExecutionStats,
-  enrolScript,
+  enqueueScript,
   guardedClaimScript,
   guardedLeaveScript,
   leaveScript,
@@ -138,7 +138,7 @@ export class Fleet {
   /** A master that knows the scripts needs one command where another one needs two. */
   async teachScripts(): Promise<void> {
     for (const admin of this.admins) {
-      const scripts = [batchScript, claimScript, enrolScript, leaveScript, releaseScript];
+      const scripts = [batchScript, claimScript, enqueueScript, leaveScript, releaseScript];
       scripts.push(guardedClaimScript, guardedLeaveScript, voteBatchScript, releaseBatchScript);
       for (const { source } of scripts) await admin.script("LOAD", source);
     }

@@ -1,9 +1,9 @@
 import {
   type Connection,
   type Lock,
+  RedisNode,
   Redlock,
   type Runtime,
-  ScriptedNode,
   systemRuntime,
 } from "@quorlock/redlock";
 import { type Master, startProxy } from "@quorlock/testbed";
@@ -66,7 +66,7 @@ describe.concurrent("what is believed of a guarded master", () => {
     await using guarded = await GuardedFleet.start("none", 3);
     const { fleet } = guarded;
     const clients = fleet.masters.map(({ port, host }) => new Redis(port, host));
-    const nodes = clients.map((client) => new ScriptedNode(named(connectionOf(client), "mymaster")));
+    const nodes = clients.map((client) => new RedisNode(named(connectionOf(client), "mymaster")));
     const redlock = new Redlock(nodes, { restartGuard, fencing: true, nodeTimeout: 900 });
     await untilConnected({ redlock });
     await redlock.initialize();

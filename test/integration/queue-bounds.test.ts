@@ -1,4 +1,4 @@
-import { enrolScript, leaveScript, releaseBatchScript } from "@quorlock/redlock";
+import { enqueueScript, leaveScript, releaseBatchScript } from "@quorlock/redlock";
 import { describe, expect, it } from "vitest";
 import { until } from "../contract/until.ts";
 import { Fleet, fresh } from "./fleet.ts";
@@ -46,16 +46,16 @@ describe("one that waits for many resources", () => {
     const name = fresh();
     const keys = Array.from({ length: count }, (_, index) => `${name}-${index}`);
     for (const key of keys.slice(0, count / 2)) await admin.set(key, "somebody.1", "PX", ttl);
-    const enrol = (round: number) =>
-      admin.eval(enrolScript.source, count, ...keys, `w.${round}`, ttl, 1, ttl, "", "-");
+    const enqueue = (round: number) =>
+      admin.eval(enqueueScript.source, count, ...keys, `w.${round}`, ttl, 1, ttl, "", "-");
     for (const round of [1, 2, 3]) {
-      const commands = await commandsOf(() => enrol(round));
+      const commands = await commandsOf(() => enqueue(round));
       expect(commands / count, `round ${round}`).toBeLessThan(14);
     }
     const release = () =>
       admin.eval(leaveScript.source, count / 2, ...keys.slice(0, count / 2), "somebody.1");
     expect((await commandsOf(release)) / count).toBeLessThan(8);
-    expect((await commandsOf(() => enrol(4))) / count).toBeLessThan(18);
+    expect((await commandsOf(() => enqueue(4))) / count).toBeLessThan(18);
     expect(await admin.get(keys[0]!)).toBe("w.4");
   });
 });
@@ -88,7 +88,7 @@ describe("the dead in a queue", () => {
   it.each([
     ["a release", leaveScript, ["holder.1"]],
     ["many releases", releaseBatchScript, Array.from({ length: 100 }, () => "holder.1")],
-    ["a queue entry", enrolScript, ["w.1", ttl, 1_000_000, ttl, "", "-"]],
+    ["a queue entry", enqueueScript, ["w.1", ttl, 1_000_000, ttl, "", "-"]],
   ])("of a hundred keys, many for each: %s sweeps some of them alone", async (_, { source }, args) => {
     const [admin] = fleet.admins as [(typeof fleet.admins)[0]];
     const name = fresh();
@@ -98,7 +98,7 @@ describe("the dead in a queue", () => {
       string,
     ];
     for (const key of keys) {
-      if (source !== enrolScript.source) await admin.set(key, "holder.1", "PX", ttl);
+      if (source !== enqueueScript.source) await admin.set(key, "holder.1", "PX", ttl);
       await admin.zadd(`quorlock:queue:{${key}}`, ...dead);
     }
     await admin.eval(source, keys.length, ...keys, ...args);

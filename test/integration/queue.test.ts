@@ -4,9 +4,9 @@ import {
   type Lock,
   LockLostError,
   leaveScript,
+  RedisNode,
   Redlock,
   ResourceLockedError,
-  ScriptedNode,
 } from "@quorlock/redlock";
 import type { Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
@@ -402,7 +402,7 @@ describe("a hold that is passed on as it is", () => {
   it("keeps the vote of a master whose push is heard late", async () => {
     const resource = fresh();
     const connections = fleet.open().clients.map((client) => new LateConnection(client));
-    const nodes = connections.map((connection) => new ScriptedNode(connection));
+    const nodes = connections.map((connection) => new RedisNode(connection));
     const redlock = new Redlock(nodes, { ...patient, nodeTimeout: 900 });
     await fleet.warmUp({ redlock, clients: nodes });
     const third = connections[2]!;

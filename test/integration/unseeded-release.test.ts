@@ -1,4 +1,4 @@
-import { type Enrolment, type Fault, type Guard, type GuardFindings, ScriptedNode } from "@quorlock/redlock";
+import { type Fault, type Guard, type GuardState, type QueueEntry, RedisNode } from "@quorlock/redlock";
 import type { Master } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
@@ -29,16 +29,16 @@ function briefGuard(): Guard {
 
 /** Two nodes over connections of their own: one is guarded, of a client that guards and fences; the other is not. */
 async function nodes(): Promise<{
-  guarded: ScriptedNode;
-  plain: ScriptedNode;
+  guarded: RedisNode;
+  plain: RedisNode;
   guard: Guard;
   end: () => void;
 }> {
   const [{ host, port }] = fleet.masters as readonly [Master];
   const clients = [new Redis(port, host), new Redis(port, host)];
-  const [guarded, plain] = clients.map((client) => new ScriptedNode(connectionOf(client))) as [
-    ScriptedNode,
-    ScriptedNode,
+  const [guarded, plain] = clients.map((client) => new RedisNode(connectionOf(client))) as [
+    RedisNode,
+    RedisNode,
   ];
   const guard = briefGuard();
   guarded.guardWith(guard);
@@ -46,15 +46,15 @@ async function nodes(): Promise<{
 }
 
 /** The master has forgotten everything, its quarantine is over, and nobody has brought its counters back. */
-async function unseeded({ guarded, guard }: { guarded: ScriptedNode; guard: Guard }): Promise<GuardFindings> {
+async function unseeded({ guarded, guard }: { guarded: RedisNode; guard: Guard }): Promise<GuardState> {
   const [admin] = fleet.admins as readonly [Redis];
-  const look = () => asked<GuardFindings | Fault>((settle) => guarded.findings(guard, settle));
+  const look = () => asked<GuardState | Fault>((settle) => guarded.findings(guard, settle));
   await look();
   await admin.del("quorlock:quarantine");
   // The end is told by the wall clock of the client that began it: this one's is past it.
   const [runId, epoch, , longest, database] = (await admin.get("quorlock:guard"))!.split(" ");
   await admin.set("quorlock:guard", [runId, epoch, 0, longest, database, 2].join(" "));
-  const found = (await look()) as GuardFindings;
+  const found = (await look()) as GuardState;
   expect((await admin.get("quorlock:guard"))!.endsWith(" 1")).toBe(true);
   expect(found.isSound).toBe(false);
   return found;
@@ -78,15 +78,15 @@ describe("a master that has lost its fencing counters, and is asked to release a
         () => {},
       );
       const claim = (key: string, token: string) => ({ resources: [key], token, ttl, abandoned: false });
-      const waiting = (key: string, round: number, proposal?: number): Enrolment => ({
+      const waiting = (key: string, round: number, proposal?: number): QueueEntry => ({
         ...claim(key, `waiter-of-${key}.${round}`),
         ticket: 1,
-        patience: ttl,
+        entryTtl: ttl,
         proposal,
       });
       for (const key of keys) {
         await asked((settle) => plain.vote(claim(key, `holder-of-${key}.0`), settle));
-        await asked((settle) => queue.enrol(waiting(key, 1, 1000), settle));
+        await asked((settle) => queue.enqueue(waiting(key, 1, 1000), settle));
       }
 
       const released = keys.map((key) =>
@@ -102,7 +102,7 @@ describe("a master that has lost its fencing counters, and is asked to release a
       // With its counters it votes for those who wait, above all that was given out.
       await asked((settle) => guarded.seed(`${found.epoch}`, 5000, settle));
       for (const key of keys) {
-        const answer = await asked((settle) => guarded.queue!.enrol(waiting(key, 2, 6000), settle));
+        const answer = await asked((settle) => guarded.queue!.enqueue(waiting(key, 2, 6000), settle));
         expect(answer).toMatchObject({ vote: "yes", counter: 5000 });
       }
     } finally {

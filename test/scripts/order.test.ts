@@ -8,7 +8,7 @@ import { type Command, Paths } from "./paths.ts";
 /** Every script of the client. One that is missing here fails the first test. */
 const scripts: Readonly<Record<string, redlock.Script>> = {
   claim: redlock.claimScript,
-  enrol: redlock.enrolScript,
+  enqueue: redlock.enqueueScript,
   release: redlock.releaseScript,
   leave: redlock.leaveScript,
   "guarded claim": redlock.guardedClaimScript,

@@ -29,7 +29,7 @@ function proposal(random: Random): number {
 export function scriptLine(random: Random, someKeys: (random: Random) => readonly string[]): Line {
   const name = random.pick<ScriptName>([
     "claimScript",
-    "enrolScript",
+    "enqueueScript",
     "releaseScript",
     "leaveScript",
     "guardedClaimScript",
@@ -90,7 +90,7 @@ const argumentsOf: Readonly<
       ...(random.chance(0.3) ? ["", token(random)] : []),
     ],
   }),
-  enrolScript: (random, keys) => ({
+  enqueueScript: (random, keys) => ({
     keys: keys(),
     args: [
       random.chance(0.9) ? random.pick(["w1.1", "w1.2", "w1.10", "w2.1", "w2.2", "w3.1"]) : "w3.2",

@@ -2,14 +2,14 @@ import { connectionOf, type IoredisClient } from "./adapters/ioredis/ioredis.ts"
 import { InvalidArgumentError, type NodeError } from "./errors.ts";
 import { type Reentrancy, reentrancyOf } from "./holding/reentrancy.ts";
 import { Admission } from "./load/admission.ts";
-import type { Coordinator, Handle, StandingLease } from "./protocol/context.ts";
+import type { Context, Handle, StandingLease } from "./protocol/context.ts";
 import { Proposals } from "./protocol/fencing.ts";
 import type { Lease } from "./protocol/lease.ts";
 import type { LockNode } from "./protocol/node.ts";
 import { Placements } from "./protocol/placement.ts";
 import { quorumOf } from "./protocol/quorum.ts";
-import { CleanUps } from "./protocol/rollback.ts";
-import { ScriptedNode } from "./redis/redis-node.ts";
+import { Rollbacks } from "./protocol/rollback.ts";
+import { RedisNode } from "./redis/redis-node.ts";
 import { type ClockEvent, ClockWatch } from "./safeguards/clock-watch.ts";
 import { DistinctMasters } from "./safeguards/distinct-masters.ts";
 import { RestartGuard, type RestartGuardOptions } from "./safeguards/restart-guard.ts";
@@ -26,7 +26,7 @@ import {
 import { LeaseClock } from "./time/lease-clock.ts";
 import type { Runtime } from "./time/runtime.ts";
 import { systemRuntime } from "./time/system.ts";
-import { Schedule } from "./time/timers.ts";
+import { Timers } from "./time/timers.ts";
 import { WaitingRoom } from "./waiting/waiting-room.ts";
 
 /** An ioredis `Redis` or `Cluster`, or a {@link LockNode} of your own. */
@@ -89,7 +89,7 @@ const defaultNodeTimeout = 500;
 
 /** The parts of one Redlock, wired together. */
 export interface RedlockParts {
-  readonly coordinator: Coordinator;
+  readonly context: Context;
   /** Of the constructor: each call begins with them. */
   readonly settings: Settings;
   /** Those that stand. */
@@ -139,21 +139,21 @@ export function buildClient(
     if (error.reason !== "QUARANTINE" || !guard?.hasTold(error)) tell.error(error);
   };
   const scripted = { groupCommit, queue, onFault: report, runtime };
-  const nodes = nodesOf(clients, (client) => new ScriptedNode(connectionOf(client), scripted));
+  const nodes = nodesOf(clients, (client) => new RedisNode(connectionOf(client), scripted));
   checkAbilities(nodes, options);
   const leases = new Set<Lease>();
-  const clock = new LeaseClock(runtime, () => schedule.leap());
-  const schedule: Schedule = new Schedule(runtime, clock);
+  const clock = new LeaseClock(runtime, () => timers.leap());
+  const timers: Timers = new Timers(runtime, clock);
   const distinct = new DistinctMasters(nodes, leases, report);
-  const coordinator: Coordinator = {
+  const context: Context = {
     nodes,
     placements: new Placements(nodes, leases),
     quorum: quorumOf(nodes.length),
     runtime,
     clock,
-    schedule,
-    cleanUps: new CleanUps(runtime, clock, report),
-    admission: new Admission(runtime, clock, schedule, leases, acquireConcurrency),
+    timers,
+    rollbacks: new Rollbacks(runtime, clock, report),
+    admission: new Admission(runtime, clock, timers, leases, acquireConcurrency),
     proposals: options.fencing ? new Proposals() : undefined,
     leases,
     isReentrant: Boolean(options.reentrant),
@@ -166,13 +166,13 @@ export function buildClient(
   if (options.clockWatch) {
     const watching = options.clockWatch === true ? {} : options.clockWatch;
     const watched = { ...watching, maxTtl: watching.maxTtl ?? restartGuard?.maxTtl };
-    watchClocks(coordinator, watched, settings.driftFactor, tell.clock, (index) => guard?.distrust(index));
+    watchClocks(context, watched, settings.driftFactor, tell.clock, (index) => guard?.distrust(index));
   }
-  const guard = restartGuard && new RestartGuard(coordinator, restartGuard, nodeTimeout);
-  const room = coordinator.isQueued ? new WaitingRoom(coordinator) : undefined;
-  const reentrancy = reentrancyOf(coordinator, options.reentrant);
+  const guard = restartGuard && new RestartGuard(context, restartGuard, nodeTimeout);
+  const room = context.isQueued ? new WaitingRoom(context) : undefined;
+  const reentrancy = reentrancyOf(context, options.reentrant);
   const alsoFor = (others: ReadonlySet<StandingLease>): void => distinct.alsoFor(others);
-  return { coordinator, settings, leases, nodeTimeout, room, guard, reentrancy, alsoFor };
+  return { context, settings, leases, nodeTimeout, room, guard, reentrancy, alsoFor };
 }
 
 /** An option that some master cannot serve is refused at once. */
@@ -188,7 +188,7 @@ function checkAbilities(nodes: readonly LockNode[], { queue, fencing }: RedlockO
 }
 
 function watchClocks(
-  { nodes, runtime }: Coordinator,
+  { nodes, runtime }: Context,
   options: ClockWatchOptions,
   driftFactor: number,
   tell: (event: ClockEvent) => void,

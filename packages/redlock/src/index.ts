@@ -23,10 +23,9 @@ export type { LockState, ReleaseResult } from "./protocol/lease.ts";
 export type {
   Answer,
   Claim,
-  Enrolment,
   Fault,
   Guard,
-  GuardFindings,
+  GuardState,
   Hear,
   Holding,
   LockNode,
@@ -35,6 +34,7 @@ export type {
   Moment,
   No,
   Push,
+  QueueEntry,
   Reading,
   ReleaseAnswer,
   Settle,
@@ -46,7 +46,7 @@ export type { Connection } from "./redis/connection.ts";
 export {
   batchScript,
   claimScript,
-  enrolScript,
+  enqueueScript,
   guardedClaimScript,
   guardedLeaveScript,
   leaveScript,
@@ -55,7 +55,7 @@ export {
   type Script,
   voteBatchScript,
 } from "./redis/lua/scripts.ts";
-export { ScriptedNode } from "./redis/redis-node.ts";
+export { RedisNode } from "./redis/redis-node.ts";
 export type { AcquireOptions, RedlockEvents } from "./redlock.ts";
 export { Redlock, Redlock as default } from "./redlock.ts";
 export type { ClockEvent } from "./safeguards/clock-watch.ts";

@@ -19,8 +19,8 @@ import { type DetachedLock, Lock, type LockOwner } from "./holding/lock.ts";
 import { type Entered, enter, outerFor } from "./holding/reentrancy.ts";
 import { ReentrantLock } from "./holding/reentrant-lock.ts";
 import { hold, type Routine } from "./holding/using.ts";
-import type { Wish } from "./protocol/attempt.ts";
-import type { Coordinator, StandingLease } from "./protocol/context.ts";
+import type { LockRequest } from "./protocol/attempt.ts";
+import type { Context, StandingLease } from "./protocol/context.ts";
 import { Attempts } from "./protocol/execution-stats.ts";
 import { extend, verify } from "./protocol/extend.ts";
 import { type Inspection, inspect } from "./protocol/inspect.ts";
@@ -38,7 +38,7 @@ import { outside } from "./time/async-context.ts";
 import { Cancellation } from "./time/cancellation.ts";
 import { sleep } from "./time/sleep.ts";
 import { never } from "./time/validity.ts";
-import { contend } from "./waiting/acquire.ts";
+import { acquire } from "./waiting/acquire.ts";
 
 export interface AcquireOptions extends Partial<Settings> {
   /** Ends the waiting: `acquire` rejects with an {@link AbortError}, and leaves nothing behind. */
@@ -55,13 +55,13 @@ export interface RedlockEvents {
   error: (error: NodeError) => void;
   /** A lock was lost before it was released. */
   lost: (lock: Lock) => void;
-  /** With `clockWatch`: a master's clock has stepped, is astray, or is in line again. Once for each change. */
+  /** With `clockWatch`: a master's clock has stepped, is skewed, or is synced again. Once for each change. */
   clock: (event: ClockEvent) => void;
 }
 
 /** What primitives that are built on a Redlock work with, besides its public face. */
 export interface Inside {
-  readonly coordinator: Coordinator;
+  readonly context: Context;
   /** As in {@link RedlockParts}. */
   alsoFor(leases: ReadonlySet<StandingLease>): void;
   /** Cancelled by `quit`. */
@@ -73,7 +73,7 @@ export interface Inside {
   /** A handle on a hold. */
   lockOf(lease: Lease, attempts: Attempts): Lock;
   /** As `acquire` with just these settings, but comes to the reason where there is no lock. */
-  contend(
+  acquire(
     resources: readonly string[],
     ttl: number,
     settings: Settings,
@@ -91,7 +91,7 @@ const givenUp = "quit() has given it up";
  */
 export class Redlock extends Events<RedlockEvents> implements LockOwner {
   readonly #parts: RedlockParts;
-  readonly #coordinator: Coordinator;
+  readonly #context: Context;
   readonly #settings: Settings;
   /** Every `acquire` that is under way, and how to end it. */
   readonly #contests = new Map<Cancellation, Promise<unknown>>();
@@ -118,7 +118,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       lost: (lock) => this.#tell(() => void this.emit("lost", lock as Lock)),
       clock: (event) => this.#tell(() => void this.emit("clock", event)),
     });
-    this.#coordinator = this.#parts.coordinator;
+    this.#context = this.#parts.context;
     this.#settings = this.#parts.settings;
   }
 
@@ -130,7 +130,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
    */
   acquire(resources: string | readonly string[], ttl: number, options?: AcquireOptions): Promise<Lock> {
     // Not awaited here: thousands may wait, and suspended functions are most of what that takes.
-    return this.#contend(resources, ttl, options).then(this.#lockFrom);
+    return this.#acquire(resources, ttl, options).then(this.#lockFrom);
   }
 
   /**
@@ -143,7 +143,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     options?: AcquireOptions,
   ): Promise<Lock | null> {
     const once = { ...this.#settingsFor(options), retryCount: 0, waitTimeout: undefined };
-    const contest = await this.#contend(resources, ttl, options, once);
+    const contest = await this.#acquire(resources, ttl, options, once);
     if (contest.lease) return contest.lock ?? this.#lockOf(contest.lease, contest.attempts);
     if (contest.contended) return null;
     throw contest.error;
@@ -244,14 +244,14 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       throw new InvalidArgumentError("a detached lock needs its value, a non-empty string");
     }
     checkTtl(ttl, this.#settings);
-    const deadlines = this.#coordinator.nodes.map(() => never);
+    const deadlines = this.#context.nodes.map(() => never);
     if (fencingToken !== undefined && !(Number.isSafeInteger(fencingToken) && fencingToken > 0)) {
       throw new InvalidArgumentError("the fencingToken of a detached lock must be a whole number above 0");
     }
-    const placement = this.#coordinator.placements.current;
+    const placement = this.#context.placements.current;
     const terms = { placement, resources, token, ttl, deadlines, resumed: true, fencingToken };
-    const lease = new Lease(this.#coordinator, terms);
-    return this.#lockOf(lease, new Attempts(this.#coordinator.nodes));
+    const lease = new Lease(this.#context, terms);
+    return this.#lockOf(lease, new Attempts(this.#context.nodes));
   }
 
   /**
@@ -269,7 +269,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     const [name, ...more] = resourceList(resource);
     if (more.length > 0) throw new InvalidArgumentError("inspect takes one resource");
     this.#checkKeys([name!]);
-    return inspect(this.#coordinator, name!, this.#parts.nodeTimeout);
+    return inspect(this.#context, name!, this.#parts.nodeTimeout);
   }
 
   /**
@@ -284,25 +284,25 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
 
   /** @internal What primitives that are built on it work with. */
   static insideOf(redlock: Redlock): Inside {
-    if (typeof redlock !== "object" || redlock === null || !(#coordinator in redlock)) {
+    if (typeof redlock !== "object" || redlock === null || !(#context in redlock)) {
       throw new InvalidArgumentError(`redlock must be a Redlock of this package, but is ${shown(redlock)}`);
     }
     return {
-      coordinator: redlock.#coordinator,
+      context: redlock.#context,
       alsoFor: redlock.#parts.alsoFor,
       closed: redlock.#closed,
       atQuit: (work) => void (redlock.#quit ? work() : redlock.#atQuit.push(work)),
       settingsFor: (options, place) => redlock.#settingsFor(options, place),
       lockOf: (lease, attempts) => redlock.#lockOf(lease, attempts),
-      contend: async (resources, ttl, settings, signal) => {
-        const contest = await redlock.#contend(resources, ttl, { signal }, settings);
+      acquire: async (resources, ttl, settings, signal) => {
+        const contest = await redlock.#acquire(resources, ttl, { signal }, settings);
         return contest.lease ? redlock.#lockOf(contest.lease, contest.attempts) : contest.error;
       },
     };
   }
 
   async #quitNow(): Promise<void> {
-    const { nodes, cleanUps } = this.#coordinator;
+    const { nodes, rollbacks } = this.#context;
     const contests = [...this.#contests.values()];
     this.#closed.cancel(new ClosedError());
     for (const cancellation of this.#contests.keys()) cancellation.cancel(new ClosedError());
@@ -312,9 +312,9 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     for (const lease of held) void release(lease, this.#settings);
     // Each of the two steps has a time of its own, whatever time was given to the calls that are waited for.
     const time = this.#parts.nodeTimeout;
-    await atMost(time, this.#settled(contests), this.#coordinator);
-    cleanUps.stop();
-    await atMost(time, Promise.allSettled(nodes.map((node) => node.close())), this.#coordinator);
+    await atMost(time, this.#settled(contests), this.#context);
+    rollbacks.stop();
+    await atMost(time, Promise.allSettled(nodes.map((node) => node.close())), this.#context);
     for (const node of nodes) node.disconnect();
   }
 
@@ -322,26 +322,26 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   async #settled(contests: readonly Promise<unknown>[]): Promise<void> {
     await Promise.allSettled([...contests, ...this.#atQuit.map((work) => work())]);
     await this.#parts.room?.passed;
-    await this.#coordinator.cleanUps.answered;
+    await this.#context.rollbacks.answered;
   }
 
-  async #contend(
+  async #acquire(
     resources: string | readonly string[],
     ttl: number,
     options: AcquireOptions | undefined,
     settings: Settings = this.#settingsFor(options),
   ): Promise<Entered> {
     const { signal, within } = options ?? {};
-    const wish = { resources: resourceList(resources), ttl, settings };
+    const request = { resources: resourceList(resources), ttl, settings };
     checkTtl(ttl, settings);
-    this.#checkKeys(wish.resources);
+    this.#checkKeys(request.resources);
     if (this.#quit) throw new ClosedError();
     checkSignal(signal);
     if (signal?.aborted) throw new AbortError(signal.reason);
     const cancellation = new Cancellation();
     const forget = signal && onAbort(signal, () => cancellation.cancel(new AbortError(signal.reason)));
     try {
-      const contending = this.#enterOrContend(wish, cancellation, within);
+      const contending = this.#enterOrContend(request, cancellation, within);
       this.#contests.set(cancellation, contending);
       const contest = await contending;
       if (!this.#quit || !contest.lease) return contest;
@@ -354,35 +354,41 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     }
   }
 
-  #enterOrContend(wish: Wish, cancellation: Cancellation, within: Lock | undefined): Promise<Entered> {
-    const outer = outerFor(this.#parts.reentrancy, wish.resources, within);
-    return outer ? this.#enter(outer, wish, cancellation, within) : this.#contendWithAll(wish, cancellation);
+  #enterOrContend(
+    request: LockRequest,
+    cancellation: Cancellation,
+    within: Lock | undefined,
+  ): Promise<Entered> {
+    const outer = outerFor(this.#parts.reentrancy, request.resources, within);
+    return outer
+      ? this.#enter(outer, request, cancellation, within)
+      : this.#contendWithAll(request, cancellation);
   }
 
   #enter(
     outer: ReentrantLock,
-    wish: Wish,
+    request: LockRequest,
     cancellation: Cancellation,
     within: Lock | undefined,
   ): Promise<Entered> {
-    return enter({ owner: this, outer, wish, cancellation }, (wanted) =>
+    return enter({ owner: this, outer, request, cancellation }, (wanted) =>
       this.#enterOrContend(wanted, cancellation, within),
     );
   }
 
-  #contendWithAll(wish: Wish, cancellation: Cancellation): Promise<Entered> {
-    const contender = {
-      coordinator: this.#coordinator,
-      wish,
+  #contendWithAll(request: LockRequest, cancellation: Cancellation): Promise<Entered> {
+    const acquisition = {
+      context: this.#context,
+      request,
       cancellation,
       room: this.#parts.room,
     };
-    if (!this.#parts.guard) return contend(contender);
-    return cancellation.race(this.#parts.guard.begin()).then(() => contend(contender));
+    if (!this.#parts.guard) return acquire(acquisition);
+    return cancellation.race(this.#parts.guard.begin()).then(() => acquire(acquisition));
   }
 
   #checkKeys(resources: readonly string[]): void {
-    for (const node of this.#coordinator.nodes) {
+    for (const node of this.#context.nodes) {
       const why = node.refuses ? node.refuses(resources) : whyReserved(resources);
       if (why) throw new InvalidArgumentError(`${node.name}: ${why}`);
     }
@@ -402,7 +408,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       try {
         emit();
       } catch (error) {
-        this.#coordinator.runtime.setTimer(() => {
+        this.#context.runtime.setTimer(() => {
           throw error;
         }, 0);
       }
@@ -423,8 +429,8 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
  * Waits for `work`, which never rejects, but no longer than `time` ms, and for as long as a master works off what it was
  * asked. For a stall of this process nothing of the masters could be read: then they are given the time once more.
  */
-async function atMost(time: number, work: Promise<unknown>, coordinator: Coordinator): Promise<void> {
-  const { nodes, runtime, clock } = coordinator;
+async function atMost(time: number, work: Promise<unknown>, context: Context): Promise<void> {
+  const { nodes, runtime, clock } = context;
   const done = new Cancellation();
   void work.then(() => done.cancel(new ClosedError()));
   let mayHaveStalled = true;

@@ -6,11 +6,11 @@ import type { Lock } from "./holding/lock.ts";
 import type {
   Answer,
   Claim,
-  Enrolment,
   Fault,
   Holding,
   LockNode,
   No,
+  QueueEntry,
   ReleaseAnswer,
   Settle,
   SettleVote,
@@ -34,7 +34,7 @@ export function ask(node: LockNode) {
     release: (resources: readonly string[], tokens: readonly string[]) =>
       answerOf<ReleaseAnswer>((settle) => node.release(resources, tokens, settle)),
     inspect: (resource: string) => answerOf<Holding>((settle) => node.inspect(resource, settle)),
-    enrol: (enrolment: Enrolment) => voteOf((settle) => node.queue!.enrol(enrolment, settle)),
+    enqueue: (enrolment: QueueEntry) => voteOf((settle) => node.queue!.enqueue(enrolment, settle)),
     swap: (claim: Claim, previous: string) => voteOf((settle) => node.queue!.swap(claim, previous, settle)),
   };
 }
@@ -76,7 +76,7 @@ export class VirtualTime {
   }
 
   /** Like Node's setTimeout: never in less than 1 ms. Returns how to cancel. */
-  schedule(callback: () => void, delay: number): () => void {
+  timers(callback: () => void, delay: number): () => void {
     const event = {};
     const whole = Math.max(1, Math.trunc(delay));
     const timer = this.#clock.setTimeout(() => {
@@ -180,7 +180,7 @@ export class VirtualMachine implements Runtime {
     // A real timer would fire at once, again and again.
     if (!(delay <= longestTimer)) throw new RangeError(`no timer keeps a delay of ${delay} ms`);
     const timer = new VirtualTimer();
-    const cancel = this.time.schedule(() => {
+    const cancel = this.time.timers(() => {
       this.timers.delete(timer);
       this.#call(callback);
     }, Math.max(1, delay) + this.#behind);
@@ -223,8 +223,8 @@ export class VirtualMachine implements Runtime {
 
   /** Something arrives over the network `delay` ms from now. */
   receive(callback: () => void, delay: number): void {
-    this.time.schedule(() => {
-      if (this.#behind > 0) this.time.schedule(callback, this.#behind);
+    this.time.timers(() => {
+      if (this.#behind > 0) this.time.timers(callback, this.#behind);
       else callback();
     }, delay);
   }
@@ -498,7 +498,7 @@ export class VirtualNode implements LockNode {
       }, due - this.master.time.now());
     };
     const arrive = () => (this.#hung ? void this.#stalled.push(reply) : reply());
-    this.master.time.schedule(arrive, arrival - this.master.time.now());
+    this.master.time.timers(arrive, arrival - this.master.time.now());
   }
 }
 

@@ -31,8 +31,8 @@ export const failingMasters: Workload = {
   name: "failing-masters",
   async run(masters, scale) {
     const title = "A minority of masters fails: one at a time, N=5";
-    const obstacle = untouchable(masters);
-    if (obstacle) return { tables: [{ title, columns, rows: [], notes: [obstacle] }], goals: [] };
+    const notReadyReason = untouchable(masters);
+    if (notReadyReason) return { tables: [{ title, columns, rows: [], notes: [notReadyReason] }], goals: [] };
     const rows: string[][] = [];
     const goals: Goal[] = [];
     for (const failure of failures) {

@@ -26,8 +26,8 @@ export const noQuorum: Workload = {
   name: "no-quorum",
   async run(masters, scale) {
     const title = `A majority of masters is gone: acquire with retryCount 0 rejects, nodeTimeout ${nodeTimeout} ms`;
-    const obstacle = untouchable(masters);
-    if (obstacle) return { tables: [{ title, columns, rows: [], notes: [obstacle] }], goals: [] };
+    const notReadyReason = untouchable(masters);
+    if (notReadyReason) return { tables: [{ title, columns, rows: [], notes: [notReadyReason] }], goals: [] };
     const rows: string[][] = [];
     const goals: Goal[] = [];
     for (const failure of failures) {

@@ -88,7 +88,7 @@ export class TicketQueue extends Protocol<QueueMutant> {
       this.#goOn(now, step, waiter);
       for (const node of nodes.all) {
         for (const of of rounds.all) {
-          this.#enrol(now, step, waiter, node, of);
+          this.#enqueue(now, step, waiter, node, of);
           this.#part(now, step, waiter, node, of);
           if (this.#bounds.about === "liveness") this.#lose(now, step, waiter, node, of);
         }
@@ -133,8 +133,8 @@ export class TicketQueue extends Protocol<QueueMutant> {
     this.#sendGrant(next, head, node, isNamed ? of : round.get(next, head));
   }
 
-  /** Vote, enrol and yield in one step. My own token counts as free, and is rewritten to the round that asks. */
-  #enrol(now: State, step: Step, waiter: number, node: number, of: number): void {
+  /** Vote, enqueue and yield in one step. My own token counts as free, and is rewritten to the round that asks. */
+  #enqueue(now: State, step: Step, waiter: number, node: number, of: number): void {
     const { waiters, key, keyRound, entry, messages } = this.#cells;
     if (!messages.areOnTheirWay(now, enrolment, waiter, node, of) || !this.#isFirst(now, waiter, node, of))
       return;

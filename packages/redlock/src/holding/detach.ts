@@ -14,7 +14,7 @@ import type { DetachedLock } from "./lock.ts";
  * extension by 1 ms without repair, which changes nothing.
  */
 export async function detach(lease: Lease, settings: Settings): Promise<DetachedLock> {
-  const { runtime, clock, cleanUps, report } = lease.coordinator;
+  const { runtime, clock, rollbacks, report } = lease.context;
   const { placement } = lease;
   const { nodes } = placement;
   const { resources, token: value, longestTtl: ttl, fencingToken } = lease;
@@ -22,7 +22,8 @@ export async function detach(lease: Lease, settings: Settings): Promise<Detached
   // A master that was late when the hold was passed on still has the key, or a queue entry, under the predecessor's
   // token. No vote of this hold is among them (14.5), and the receiver does not know these tokens.
   const inherited = lease.tokens.filter((token) => token !== value);
-  if (inherited.length > 0) cleanUps.remove({ placement, resources, tokens: inherited, ttl }, nodes, timeout);
+  if (inherited.length > 0)
+    rollbacks.remove({ placement, resources, tokens: inherited, ttl }, nodes, timeout);
   const claim = new RoundClaim(placement, resources, value, 1);
   const round = new Round<Answer>({
     nodes,

@@ -75,7 +75,7 @@ export class Lock implements AsyncDisposable {
   /** When the lock runs out by this machine's wall clock, ms since the epoch; 0 once it has ended. */
   get expiration(): number {
     const left = this.remaining();
-    return left > 0 ? Math.floor(this.#lease.coordinator.runtime.wall() + left) : 0;
+    return left > 0 ? Math.floor(this.#lease.context.runtime.wall() + left) : 0;
   }
 
   /** The votes of the latest acquire or extension, as in redlock 5. */

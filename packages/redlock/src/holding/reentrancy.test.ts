@@ -62,7 +62,7 @@ describe("inside of the routine of using", () => {
     let deepest = 0;
     const deeper = async (depth: number): Promise<void> => {
       deepest = Math.max(deepest, depth);
-      await new Promise<void>((resolve) => void time.schedule(resolve, 10));
+      await new Promise<void>((resolve) => void time.timers(resolve, 10));
       if (depth < 20) await redlock.using("r", 1000, () => deeper(depth + 1));
     };
     await time.run(redlock.using("r", 1000, () => deeper(1)));
@@ -245,7 +245,7 @@ describe("siblings", () => {
         inside += 1;
         expect(inside).toBe(1);
         order.push(number);
-        await new Promise<void>((resolve) => void time.schedule(resolve, 50));
+        await new Promise<void>((resolve) => void time.timers(resolve, 50));
         inside -= 1;
       };
       const sibling = async (number: number): Promise<void> => {
@@ -326,7 +326,7 @@ describe("siblings", () => {
       const sibling = redlock.using("r", 1000, () => {
         second = true;
       });
-      await new Promise<void>((resolve) => void time.schedule(resolve, 100));
+      await new Promise<void>((resolve) => void time.timers(resolve, 100));
       expect(second).toBe(false);
       gate.open();
       await detached;
@@ -408,7 +408,7 @@ describe("a promise that outlives its hold", () => {
         for (const node of nodes) node.cut();
         await new Promise((resolve) => signal.addEventListener("abort", resolve));
         for (const node of nodes) node.restore();
-        await new Promise<void>((resolve) => void time.schedule(resolve, 1000));
+        await new Promise<void>((resolve) => void time.timers(resolve, 1000));
         const lock = await redlock.acquire("r", 1000);
         expect(lock.state).toBe("held");
         await lock.release();
@@ -441,7 +441,7 @@ describe("by handle", () => {
     await time.run(
       redlock.using("r", 1000, { within: outer }, async (signal, lock) => {
         await outer.release();
-        await new Promise<void>((resolve) => void time.schedule(resolve, 5000));
+        await new Promise<void>((resolve) => void time.timers(resolve, 5000));
         expect([signal.aborted, lock.state]).toEqual([false, "held"]);
       }),
     );
@@ -486,7 +486,7 @@ describe("by handle", () => {
 });
 
 function wait({ time }: VirtualSetting, delay: number): Promise<void> {
-  return new Promise((resolve) => void time.schedule(resolve, delay));
+  return new Promise((resolve) => void time.timers(resolve, delay));
 }
 
 describe("maxHoldTime of a nested using", () => {

@@ -5,8 +5,8 @@ import {
   listed,
   ResourceLockedError,
 } from "../errors.ts";
-import type { AcquireResult, Wish } from "../protocol/attempt.ts";
-import type { Coordinator } from "../protocol/context.ts";
+import type { AcquireResult, LockRequest } from "../protocol/attempt.ts";
+import type { Context } from "../protocol/context.ts";
 import { Attempts } from "../protocol/execution-stats.ts";
 import { extend } from "../protocol/extend.ts";
 import { release } from "../protocol/release.ts";
@@ -45,30 +45,30 @@ const leastLeft = 1 / 2;
 
 /** Whom the calls of one Redlock are inside of. */
 export class Reentrancy {
-  readonly #coordinator: Coordinator;
-  readonly #context: AsyncContext<Frame | undefined> | undefined;
+  readonly #context: Context;
+  readonly #asyncContext: AsyncContext<Frame | undefined> | undefined;
 
-  /** @param context `undefined`: only handles that are named count. */
-  constructor(coordinator: Coordinator, context: AsyncContext<Frame | undefined> | undefined) {
-    this.#coordinator = coordinator;
+  /** @param asyncContext `undefined`: only handles that are named count. */
+  constructor(context: Context, asyncContext: AsyncContext<Frame | undefined> | undefined) {
     this.#context = context;
+    this.#asyncContext = asyncContext;
   }
 
   /** `routine`, with all that it calls inside of its lock. */
   inside<T>(routine: Routine<T>): Routine<T> {
-    const context = this.#context;
-    if (!context) return routine;
+    const asyncContext = this.#asyncContext;
+    if (!asyncContext) return routine;
     return (signal, lock) => {
-      const frame = { coordinator: this.#coordinator, lock, outer: context.getStore() };
+      const frame = { context: this.#context, lock, outer: asyncContext.getStore() };
       // Settled inside as well: a thenable may begin its work only when it is awaited.
-      return context.run(frame, async () => routine(signal, lock));
+      return asyncContext.run(frame, async () => routine(signal, lock));
     };
   }
 
   /** The innermost handle of the context that holds `resources`. */
   inContext(resources: readonly string[]): ReentrantLock | undefined {
-    for (let frame = this.#context?.getStore(); frame; frame = frame.outer) {
-      if (frame.coordinator !== this.#coordinator) continue;
+    for (let frame = this.#asyncContext?.getStore(); frame; frame = frame.outer) {
+      if (frame.context !== this.#context) continue;
       const lock = frame.lock as ReentrantLock;
       if (lock.isOpen && covers(lock, resources)) return lock;
     }
@@ -76,7 +76,7 @@ export class Reentrancy {
   }
 
   named(within: unknown, resources: readonly string[]): ReentrantLock {
-    if (!(within instanceof ReentrantLock) || Lock.leaseOf(within).coordinator !== this.#coordinator) {
+    if (!(within instanceof ReentrantLock) || Lock.leaseOf(within).context !== this.#context) {
       throw new InvalidArgumentError("within must be a lock of this Redlock");
     }
     if (!covers(within, resources)) {
@@ -89,12 +89,12 @@ export class Reentrancy {
 
 /** @throws InvalidArgumentError where async contexts are wanted, and there are none. */
 export function reentrancyOf(
-  coordinator: Coordinator,
+  context: Context,
   reentrant: boolean | "handle" | undefined,
 ): Reentrancy | undefined {
   if (!reentrant) return undefined;
-  const context = reentrant === "handle" ? undefined : frames();
-  if (context || reentrant === "handle") return new Reentrancy(coordinator, context);
+  const asyncContext = reentrant === "handle" ? undefined : frames();
+  if (asyncContext || reentrant === "handle") return new Reentrancy(context, asyncContext);
   throw new InvalidArgumentError(
     'reentrant: true needs AsyncLocalStorage, and there is none; use reentrant: "handle" and name the lock: { within }',
   );
@@ -128,45 +128,48 @@ function covers(lock: ReentrantLock, resources: readonly string[]): boolean {
 export interface Caller {
   readonly owner: LockOwner;
   readonly outer: ReentrantLock;
-  readonly wish: Wish;
+  readonly request: LockRequest;
   readonly cancellation: Cancellation;
 }
 
 /** Enters the outer handle when the caller's turn has come, and begins `anew` where that handle has ended by then. */
-export async function enter(caller: Caller, anew: (wish: Wish) => Promise<Entered>): Promise<Entered> {
-  const { outer, wish, cancellation } = caller;
-  const { runtime } = Lock.leaseOf(outer).coordinator;
+export async function enter(
+  caller: Caller,
+  anew: (request: LockRequest) => Promise<Entered>,
+): Promise<Entered> {
+  const { outer, request, cancellation } = caller;
+  const { runtime } = Lock.leaseOf(outer).context;
   const begun = runtime.monotonic();
-  const turn = outer.inside.take(wish.resources);
+  const turn = outer.inside.take(request.resources);
   let entered = false;
   try {
-    if (!turn.begun) await waitFor(turn, runtime, wish.settings, cancellation);
+    if (!turn.begun) await waitFor(turn, runtime, request.settings, cancellation);
     if (cancellation.reason) throw cancellation.reason;
-    if (!turn.begun) return lockedBySibling(outer, wish);
+    if (!turn.begun) return lockedBySibling(outer, request);
     entered = outer.isOpen;
     if (entered) return await enterNow(caller, turn);
   } finally {
     if (!entered) outer.inside.end(turn);
   }
-  return anew(lessWaited(wish, runtime.monotonic() - begun));
+  return anew(lessWaited(request, runtime.monotonic() - begun));
 }
 
-async function enterNow({ owner, outer, wish, cancellation }: Caller, turn: Turn): Promise<Entered> {
+async function enterNow({ owner, outer, request, cancellation }: Caller, turn: Turn): Promise<Entered> {
   const lease = Lock.leaseOf(outer);
-  const attempts = new Attempts(lease.coordinator.nodes);
+  const attempts = new Attempts(lease.context.nodes);
   const lock = new ReentrantLock(owner, lease, attempts, { outer, turn });
-  const { minimumValidity } = wish.settings;
+  const { minimumValidity } = request.settings;
   const { limit } = lock;
-  const ttl = ttlWithin(limit, wish.ttl, lease.coordinator.clock.now());
+  const ttl = ttlWithin(limit, request.ttl, lease.context.clock.now());
   try {
     if (lease.remaining() < ttl * leastLeft || lock.remaining() <= minimumValidity) {
-      await cancellation.race(extend(lease, wish.ttl, { ...wish.settings, limit }));
+      await cancellation.race(extend(lease, request.ttl, { ...request.settings, limit }));
       if (cancellation.reason) throw cancellation.reason;
       checkValidity(lock, minimumValidity);
     }
     return { lease, attempts, lock };
   } catch (error) {
-    await lock.leave(() => release(lease, wish.settings));
+    await lock.leave(() => release(lease, request.settings));
     throw error;
   }
 }
@@ -195,14 +198,14 @@ async function waitFor(
   forget();
 }
 
-function lockedBySibling(outer: ReentrantLock, { resources }: Wish): Entered {
+function lockedBySibling(outer: ReentrantLock, { resources }: LockRequest): Entered {
   const who =
     "another call inside of the same hold (to be inside of that one, use its routine or name it: within)";
   return { contended: true, error: new ResourceLockedError(resources[0]!, outer.remaining(), [], who) };
 }
 
-function lessWaited(wish: Wish, waited: number): Wish {
-  const { waitTimeout } = wish.settings;
-  if (waitTimeout === undefined) return wish;
-  return { ...wish, settings: { ...wish.settings, waitTimeout: Math.max(0, waitTimeout - waited) } };
+function lessWaited(request: LockRequest, waited: number): LockRequest {
+  const { waitTimeout } = request.settings;
+  if (waitTimeout === undefined) return request;
+  return { ...request, settings: { ...request.settings, waitTimeout: Math.max(0, waitTimeout - waited) } };
 }

@@ -4,7 +4,7 @@ import type { ReleaseResult } from "../protocol/lease.ts";
 import { type Lease, type LockState, timeRanOut } from "../protocol/lease.ts";
 import type { HoldLimit } from "../settings/hold-limit.ts";
 import { abortWith, lookingController } from "../time/abort.ts";
-import type { Appointment, Punctual } from "../time/timers.ts";
+import type { TimerHandle, TimerTask } from "../time/timers.ts";
 import { Lock, type LockOwner } from "./lock.ts";
 import { type Turn, Turns } from "./turns.ts";
 
@@ -15,7 +15,7 @@ export interface Entry {
 }
 
 /** A handle on a hold that it may share with others, with an end of its own. */
-export class ReentrantLock extends Lock implements Punctual {
+export class ReentrantLock extends Lock implements TimerTask {
   /** @internal Those inside of this handle, one after the other. */
   readonly inside: Turns = new Turns();
   readonly #resources: readonly string[];
@@ -28,7 +28,7 @@ export class ReentrantLock extends Lock implements Punctual {
   #lost: LockLostError | undefined;
   #limit: HoldLimit | undefined;
   /** To look whether the limit has come. */
-  #appointment: Appointment | undefined;
+  #timerHandle: TimerHandle | undefined;
   #leaving: Promise<ReleaseResult> | undefined;
   #controller: AbortController | undefined;
 
@@ -65,7 +65,7 @@ export class ReentrantLock extends Lock implements Punctual {
     const left = super.remaining();
     const { limit } = this;
     if (!limit || left === 0) return left;
-    const rest = limit.until - Lock.leaseOf(this).coordinator.clock.now();
+    const rest = limit.until - Lock.leaseOf(this).context.clock.now();
     if (rest > 0) return Math.min(left, rest);
     this.#loseBy(limit);
     return 0;
@@ -80,7 +80,7 @@ export class ReentrantLock extends Lock implements Punctual {
   override limitTo(limit: HoldLimit): void {
     this.#limit = limit;
     const lease = Lock.leaseOf(this);
-    this.#appointment = lease.coordinator.schedule.add(lease.noticeOf(limit.until), this);
+    this.#timerHandle = lease.context.timers.add(lease.noticeOf(limit.until), this);
   }
 
   /** @internal Its own, or that of a handle that it is inside of. A limit is over when its handle has left. */
@@ -101,7 +101,7 @@ export class ReentrantLock extends Lock implements Punctual {
     for (const handle of bounded) handle.#lose(new LockLostError(handle.resources, limit.why));
     // Where nobody is left who has the hold, it is lost as well.
     if ([...this.#handles].every((handle) => handle.#lost)) lease.lose(limit.why);
-    lease.coordinator.lost(bounded);
+    lease.context.lost(bounded);
   }
 
   override lostWith(lost: LockLostError): readonly Lock[] {
@@ -153,7 +153,7 @@ export class ReentrantLock extends Lock implements Punctual {
   #end(how: "lost" | "released" | "detached"): void {
     this.#endedAs ??= how;
     this.#handles.delete(this);
-    Lock.leaseOf(this).coordinator.schedule.cancel(this.#appointment);
+    Lock.leaseOf(this).context.timers.cancel(this.#timerHandle);
   }
 
   /** Its turn lasts until those inside of it have left as well. */

@@ -4,7 +4,7 @@ import { pauseBetween } from "../settings/backoff.ts";
 import { ttlWithin } from "../settings/hold-limit.ts";
 import type { Settings } from "../settings/settings.ts";
 import { longestTimer, randomFraction } from "../time/runtime.ts";
-import type { Appointment, Punctual } from "../time/timers.ts";
+import type { TimerHandle, TimerTask } from "../time/timers.ts";
 import { Lock } from "./lock.ts";
 
 /** A renewal is due when this part of the ttl has passed: two more can fail before the lock is in danger. */
@@ -43,12 +43,12 @@ export function together(due: number, ttl: number): number {
 }
 
 /** Keeps a lock extended until it is stopped, has ended, or was held for as long as it may. */
-export class Renewal implements Punctual {
+export class Renewal implements TimerTask {
   readonly mayWait = true;
   readonly #lock: Lock;
   readonly #ttl: number;
   readonly #settings: Settings;
-  #next: Appointment | undefined;
+  #next: TimerHandle | undefined;
   #stopped = false;
   /** Renewals in a row that no quorum confirmed. */
   #failures = 0;
@@ -57,7 +57,7 @@ export class Renewal implements Punctual {
     this.#lock = lock;
     this.#ttl = ttl;
     this.#settings = settings;
-    this.#schedule();
+    this.#timers();
   }
 
   get #lease(): Lease {
@@ -67,19 +67,19 @@ export class Renewal implements Punctual {
   /** No further renewal begins. */
   stop(): void {
     this.#stopped = true;
-    this.#lease.coordinator.schedule.cancel(this.#next);
+    this.#lease.context.timers.cancel(this.#next);
   }
 
-  #schedule(): void {
+  #timers(): void {
     if (this.#stopped || this.#lock.remaining() === 0) return;
     const remaining = this.#lease.remaining();
-    const { runtime, clock, schedule } = this.#lease.coordinator;
+    const { runtime, clock, timers } = this.#lease.context;
     const { automaticExtensionThreshold } = this.#settings;
     const delay = renewalDelay(this.#ttl, remaining, automaticExtensionThreshold, randomFraction(runtime));
     const now = clock.now();
     // (After now in any case: where the time to hold it is nearly over nothing is sent that would take time.)
     const due = Math.max(together(now + delay, this.#ttl), now + 1);
-    this.#next = schedule.add(due, this);
+    this.#next = timers.add(due, this);
   }
 
   /** Until the deadline decides: `retryCount` is for those who wait for the outcome. */
@@ -87,13 +87,13 @@ export class Renewal implements Punctual {
     if (this.#stopped || this.#lock.remaining() === 0) return;
     const remaining = this.#lease.remaining();
     this.#failures += 1;
-    const { clock, schedule } = this.#lease.coordinator;
-    this.#next = schedule.add(clock.now() + Math.min(this.#pause(), remaining * retryFraction), this);
+    const { clock, timers } = this.#lease.context;
+    this.#next = timers.add(clock.now() + Math.min(this.#pause(), remaining * retryFraction), this);
   }
 
   #pause(): number {
     try {
-      return pauseBetween(this.#settings, this.#lease.coordinator.runtime, this.#failures);
+      return pauseBetween(this.#settings, this.#lease.context.runtime, this.#failures);
     } catch {
       // The user's backoff has failed, and nobody waits who could be told.
       return Number.POSITIVE_INFINITY;
@@ -110,7 +110,7 @@ export class Renewal implements Punctual {
     if (this.#lock.remaining() === 0) return;
     const { limit } = this.#lock;
     // It has more where the routine has extended it further itself, or where the time to hold it is nearly over.
-    if (ttlWithin(limit, this.#ttl, lease.coordinator.clock.now()) > lease.remaining()) {
+    if (ttlWithin(limit, this.#ttl, lease.context.clock.now()) > lease.remaining()) {
       try {
         await extend(lease, this.#ttl, { ...this.#settings, retryCount: 0, limit }, due);
       } catch {
@@ -120,6 +120,6 @@ export class Renewal implements Punctual {
       }
     }
     this.#failures = 0;
-    this.#schedule();
+    this.#timers();
   }
 }

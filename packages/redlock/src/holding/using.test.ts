@@ -106,7 +106,7 @@ describe("a lock that the routine detaches", () => {
     let json = "";
     const using = redlock.using("r", 1000, async (_, lock) => {
       json = JSON.stringify(await lock.detach());
-      await new Promise<void>((resolve) => void time.schedule(resolve, 600));
+      await new Promise<void>((resolve) => void time.timers(resolve, 600));
       return "done";
     });
     expect(await time.run(using)).toBe("done");

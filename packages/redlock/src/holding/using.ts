@@ -20,7 +20,7 @@ export async function hold<T>(
   callersSignal: AbortSignal | undefined,
   routine: Routine<T>,
 ): Promise<T> {
-  const limit = holdLimit(Lock.leaseOf(lock).coordinator.clock.now(), settings.maxHoldTime);
+  const limit = holdLimit(Lock.leaseOf(lock).context.clock.now(), settings.maxHoldTime);
   if (limit) lock.limitTo(limit);
   const renewal = new Renewal(lock, ttl, settings);
   const link = callersSignal && linked(lock, callersSignal);

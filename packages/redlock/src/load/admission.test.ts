@@ -3,7 +3,7 @@ import { defaultSettings, type Settings } from "../settings/settings.ts";
 import { Cancellation } from "../time/cancellation.ts";
 import { LeaseClock } from "../time/lease-clock.ts";
 import { settle, virtualSetting } from "../virtual-time.test.ts";
-import { Patience } from "../waiting/retry-budget.ts";
+import { RetryBudget } from "../waiting/retry-budget.ts";
 import { Admission, type Extension } from "./admission.ts";
 
 function setting(acquireConcurrency = 1000) {
@@ -12,8 +12,8 @@ function setting(acquireConcurrency = 1000) {
   const due = { waiting: 0 };
   const leases = { size: 0 };
   const admission = new Admission(machine, clock, due, leases, acquireConcurrency);
-  const patience = (settings: Partial<Settings> = {}, cancellation = new Cancellation()) =>
-    new Patience(machine, { ...defaultSettings, retryJitter: 0, ...settings }, cancellation);
+  const budget = (settings: Partial<Settings> = {}, cancellation = new Cancellation()) =>
+    new RetryBudget(machine, { ...defaultSettings, retryJitter: 0, ...settings }, cancellation);
   /** How many get a place at once. */
   const enter = (): number => {
     let count = 0;
@@ -26,7 +26,7 @@ function setting(acquireConcurrency = 1000) {
     for (const extension of all) admission.began(extension);
     return all;
   };
-  return { time, machine, clock, due, leases, admission, patience, enter, extend };
+  return { time, machine, clock, due, leases, admission, budget, enter, extend };
 }
 
 /** What `promise` has come to, if it has. */
@@ -37,11 +37,11 @@ async function outcome<T>(promise: Promise<T>): Promise<T | "pending"> {
 
 describe("places", () => {
   test("are given in the order of the calls, as they become free", async () => {
-    const { admission, patience, enter } = setting(2);
+    const { admission, budget, enter } = setting(2);
     expect(enter()).toBe(2);
     const admitted: number[] = [];
     for (let index = 0; index < 3; index += 1) {
-      void admission.wait(patience()).then(() => admitted.push(index));
+      void admission.wait(budget()).then(() => admitted.push(index));
     }
     await settle();
     expect(admitted).toEqual([]);
@@ -54,11 +54,11 @@ describe("places", () => {
   });
 
   test("are lost by whoever gives up, and given to the next", async () => {
-    const { admission, patience, enter } = setting(1);
+    const { admission, budget, enter } = setting(1);
     enter();
     const cancellation = new Cancellation();
-    const gone = admission.wait(patience({}, cancellation));
-    const next = admission.wait(patience());
+    const gone = admission.wait(budget({}, cancellation));
+    const next = admission.wait(budget());
     cancellation.cancel(new Error("aborted"));
     expect(await gone).toBe(false);
     admission.leave();
@@ -66,12 +66,12 @@ describe("places", () => {
   });
 
   test("tens of thousands may give up: some are told in each turn, and none is kept", async () => {
-    const { admission, patience, enter, time } = setting(1);
+    const { admission, budget, enter, time } = setting(1);
     enter();
     const cancellations = Array.from({ length: 10_000 }, () => new Cancellation());
     let told = 0;
     for (const cancellation of cancellations) {
-      void admission.wait(patience({}, cancellation)).then(() => {
+      void admission.wait(budget({}, cancellation)).then(() => {
         told += 1;
       });
     }
@@ -144,13 +144,13 @@ describe("rounds at a time", () => {
 
 describe("extensions that do not keep up", () => {
   test("hold new locks back until a third of the ttl after the last late one", async () => {
-    const { admission, patience, extend, time } = setting();
+    const { admission, budget, extend, time } = setting();
     const late = extend(128);
     await time.advance(51);
     admission.ended(late[0]!, true);
     for (const extension of late) admission.ended(extension, true);
     expect(admission.enter()).toBe(false);
-    const waiting = admission.wait(patience({ retryCount: -1 }));
+    const waiting = admission.wait(budget({ retryCount: -1 }));
     await time.advance(330);
     expect(await outcome(waiting)).toBe("pending");
     await time.advance(5);
@@ -221,10 +221,10 @@ describe("extensions that do not keep up", () => {
   });
 
   test("end the waiting of those in line when their retries would be over, and they learn why", async () => {
-    const { admission, patience, extend, time } = setting();
-    const patient = patience({ retryCount: 2, retryDelay: 100 });
-    const impatient = patience({ retryCount: 0 });
-    const limited = patience({ waitTimeout: 150 });
+    const { admission, budget, extend, time } = setting();
+    const patient = budget({ retryCount: 2, retryDelay: 100 });
+    const impatient = budget({ retryCount: 0 });
+    const limited = budget({ waitTimeout: 150 });
     extend(128);
     await time.advance(60);
     const waits = [patient, impatient, limited].map((one) => admission.wait(one));
@@ -239,9 +239,9 @@ describe("extensions that do not keep up", () => {
   });
 
   test("end the waiting of those who stood in line before, too", async () => {
-    const { admission, patience, enter, extend, time } = setting(1);
+    const { admission, budget, enter, extend, time } = setting(1);
     enter();
-    const waiting = admission.wait(patience({ retryCount: 1, retryDelay: 100 }));
+    const waiting = admission.wait(budget({ retryCount: 1, retryDelay: 100 }));
     await time.advance(1000);
     expect(await outcome(waiting)).toBe("pending");
     extend(128);

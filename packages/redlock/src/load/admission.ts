@@ -2,7 +2,7 @@ import type { Cancellation } from "../time/cancellation.ts";
 import { Fifo } from "../time/fifo.ts";
 import type { LeaseClock } from "../time/lease-clock.ts";
 import type { Runtime } from "../time/runtime.ts";
-import type { Schedule } from "../time/timers.ts";
+import type { Timers } from "../time/timers.ts";
 import { Paced } from "./paced.ts";
 
 // How many locks may be asked for at once, and whether any may be (PROTOCOL 14.16): a lease that is held goes before one
@@ -65,7 +65,7 @@ export interface Waits {
 
 /** What waits for its turn to vote. */
 interface Waiting {
-  readonly patience: Waits;
+  readonly budget: Waits;
   readonly resolve: (isAdmitted: boolean) => void;
   forget: () => void;
   isOver: boolean;
@@ -77,7 +77,7 @@ interface Waiting {
 export class Admission {
   readonly #runtime: Runtime;
   readonly #clock: LeaseClock;
-  readonly #schedule: Pick<Schedule, "waiting">;
+  readonly #timers: Pick<Timers, "waiting">;
   readonly #leases: Pick<ReadonlySet<unknown>, "size">;
   /** `acquireConcurrency`. */
   readonly #most: number;
@@ -112,13 +112,13 @@ export class Admission {
   constructor(
     runtime: Runtime,
     clock: LeaseClock,
-    schedule: Pick<Schedule, "waiting">,
+    timers: Pick<Timers, "waiting">,
     leases: Pick<ReadonlySet<unknown>, "size">,
     acquireConcurrency: number,
   ) {
     this.#runtime = runtime;
     this.#clock = clock;
-    this.#schedule = schedule;
+    this.#timers = timers;
     this.#leases = leases;
     this.#refusals = new Paced(mostRefusedInTurn, runtime);
     this.#most = acquireConcurrency;
@@ -132,12 +132,12 @@ export class Admission {
     return true;
   }
 
-  /** The same as soon as there is one; false when the caller's patience has ended. */
-  wait(patience: Waits): Promise<boolean> {
+  /** The same as soon as there is one; false when the caller's budget has ended. */
+  wait(budget: Waits): Promise<boolean> {
     return new Promise((resolve) => {
-      const waiting: Waiting = { patience, resolve, forget: () => {}, isOver: false, wasHeld: false };
+      const waiting: Waiting = { budget, resolve, forget: () => {}, isOver: false, wasHeld: false };
       this.#line.push(waiting);
-      waiting.forget = patience.ended.onCancel(() => this.#giveUp(waiting));
+      waiting.forget = budget.ended.onCancel(() => this.#giveUp(waiting));
       if (this.#isHolding) holdBack(waiting);
       this.#goOn();
     });
@@ -201,7 +201,7 @@ export class Admission {
   }
 
   get #areMany(): boolean {
-    return this.#extensions.size + this.#schedule.waiting >= fewExtensions;
+    return this.#extensions.size + this.#timers.waiting >= fewExtensions;
   }
 
   #look({ due, ttl }: Extension, now: number): void {
@@ -247,7 +247,7 @@ export class Admission {
     if (waiting.isOver) return;
     waiting.isOver = true;
     this.#over += 1;
-    if (waiting.wasHeld) waiting.patience.lateness = this.#late;
+    if (waiting.wasHeld) waiting.budget.lateness = this.#late;
     this.#refusals.call(() => waiting.resolve(false));
     // Tens of thousands may come and go while nobody is let in.
     if (this.#over * 2 <= this.#line.length) return;
@@ -276,5 +276,5 @@ export class Admission {
 /** That may last as long as the leases are held: its retries count as the time that they would take. */
 function holdBack(waiting: Waiting): void {
   waiting.wasHeld = true;
-  waiting.patience.waitForTurn();
+  waiting.budget.waitForTurn();
 }

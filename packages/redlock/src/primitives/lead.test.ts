@@ -87,7 +87,7 @@ describe("a leader", () => {
     const { signal: aborted, ...options } = optionsOf(setting);
     const controller = new AbortController();
     const routine = async () => {
-      await new Promise<void>((resolve) => void time.schedule(resolve, 100));
+      await new Promise<void>((resolve) => void time.timers(resolve, 100));
       if (aborted) controller.abort();
     };
     const leading = time.run(lead(redlock, "r", 1000, routine, { ...options, signal: controller.signal }));

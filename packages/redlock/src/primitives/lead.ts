@@ -122,14 +122,14 @@ async function pauseBetweenTerms(
   ttl: number,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const { coordinator, closed } = Redlock.insideOf(redlock);
+  const { context, closed } = Redlock.insideOf(redlock);
   const ended = new Cancellation();
   const end = () => ended.cancel(new ClosedError());
   const forgetSignal = signal && onAbort(signal, end);
   const forgetClosed = closed.onCancel(end);
   if (signal?.aborted) end();
   const half = (ttl * pauseFraction) / 2;
-  await sleep(coordinator.runtime, half + half * randomFraction(coordinator.runtime), ended);
+  await sleep(context.runtime, half + half * randomFraction(context.runtime), ended);
   forgetSignal?.();
   forgetClosed();
 }

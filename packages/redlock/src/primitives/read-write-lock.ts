@@ -202,20 +202,20 @@ export class ReadWriteLock {
     const writing = Lock.leaseOf(lock);
     const why = writing.whyEnded;
     if (why !== undefined) throw new LockLostError(lock.resources, why);
-    const { placement, token, deadlines, longestTtl, coordinator } = writing;
+    const { placement, token, deadlines, longestTtl, context } = writing;
     checkTtl(ttl ?? longestTtl, this.#masters.settingsFor(undefined));
-    const attempts = new Attempts(coordinator.nodes);
+    const attempts = new Attempts(context.nodes);
     const resources = [this.#resources.read];
     const terms = { placement, resources, token, ttl: longestTtl, deadlines, resumed: !writing.mayRepair };
     let reading!: Lock;
     let confirmed!: Promise<unknown>;
     void writing.releaseOnce(() => {
-      reading = this.#masters.lockOf(new Lease(coordinator, terms), attempts);
+      reading = this.#masters.lockOf(new Lease(context, terms), attempts);
       // One `maxHoldTime` for both, from the beginning.
       if (lock.limit) reading.limitTo(lock.limit);
       // Once: where that is not enough, the next extension goes on with it.
       confirmed = this.#redlock.extend(reading, ttl ?? longestTtl, { retryCount: 0 });
-      return Promise.resolve(new Released("released", coordinator.nodes));
+      return Promise.resolve(new Released("released", context.nodes));
     });
     onDowngrade(reading);
     await confirmed.catch((error: unknown) => {

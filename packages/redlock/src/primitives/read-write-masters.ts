@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from "../errors.ts";
 import { newToken } from "../protocol/token.ts";
-import { ScriptedNode } from "../redis/redis-node.ts";
+import { RedisNode } from "../redis/redis-node.ts";
 import { type Inside, Redlock } from "../redlock.ts";
 import type { Settings } from "../settings/settings.ts";
 import { ReadWriteNode, type WaitingWriters } from "./read-write-node.ts";
@@ -33,18 +33,18 @@ export class ReadWriteMasters implements WaitingWriters {
     if (settings.maxTtl !== undefined) {
       throw new InvalidArgumentError("restartGuard does not watch over readers and writers");
     }
-    const { coordinator } = inside;
-    const { runtime, nodes } = coordinator;
+    const { context } = inside;
+    const { runtime, nodes } = context;
     this.name = newToken(runtime);
     this.#nodes = nodes.map((node) => {
-      if (node instanceof ScriptedNode) return new ReadWriteNode(node, this);
+      if (node instanceof RedisNode) return new ReadWriteNode(node, this);
       throw new InvalidArgumentError("readers and writers need masters that run scripts");
     });
     this.redlock = new Redlock(this.#nodes, { ...settings, runtime });
-    this.redlock.on("error", (error) => coordinator.report(error));
+    this.redlock.on("error", (error) => context.report(error));
     this.redlock.on("lost", (lock) => void redlock.emit("lost", lock));
     this.#inside = Redlock.insideOf(this.redlock);
-    inside.alsoFor(this.#inside.coordinator.leases);
+    inside.alsoFor(this.#inside.context.leases);
     inside.atQuit(() => this.#quit());
   }
 

@@ -7,7 +7,7 @@ import type {
   Settle,
   SettleVote,
 } from "../protocol/node.ts";
-import type { ScriptedNode } from "../redis/redis-node.ts";
+import type { RedisNode } from "../redis/redis-node.ts";
 import { claimedTimeIn, countIn, timeLeftIn } from "../redis/reply-numbers.ts";
 import { UnexpectedReply } from "../redis/transaction.ts";
 import { readWritePrefix, userName } from "../resource-names.ts";
@@ -45,14 +45,14 @@ export interface WaitingWriters {
 export class ReadWriteNode implements LockNode {
   readonly name: string;
   readonly client: object;
-  readonly #node: ScriptedNode;
+  readonly #node: RedisNode;
   readonly #waiting: WaitingWriters;
   /** What this master keeps new readers away from, as far as it has answered. */
   readonly #awaited = new Set<string>();
   /** Only kept, for as long as there is this node. */
   #follow: ((why: string, old: LockNode) => void) | undefined;
 
-  constructor(node: ScriptedNode, waiting: WaitingWriters) {
+  constructor(node: RedisNode, waiting: WaitingWriters) {
     this.name = node.name;
     this.client = node.client;
     this.#node = node;
@@ -115,7 +115,7 @@ export class ReadWriteNode implements LockNode {
   }
 
   onMove(listener: (why: string, old: LockNode) => void): void {
-    this.#follow = (why, old) => listener(why, new ReadWriteNode(old as ScriptedNode, this.#waiting));
+    this.#follow = (why, old) => listener(why, new ReadWriteNode(old as RedisNode, this.#waiting));
     this.#node.onMove(this.#follow);
   }
 

@@ -29,7 +29,7 @@ const mostGuesses = 3;
 const usualTurnstileTtl = 3000;
 
 /** What one call wants, with the settings that it is asked for with. */
-interface Wish {
+interface LockRequest {
   readonly permits: number;
   readonly ttl: number;
   /** Without those that are the semaphore's own. */
@@ -69,7 +69,7 @@ export class Semaphore {
     checkName("semaphore", name);
     checkCount("limit", limit, largestLimit);
     this.#redlock = redlock;
-    this.#slots = new Slots(name, limit, this.#inside.coordinator.runtime);
+    this.#slots = new Slots(name, limit, this.#inside.context.runtime);
     this.#turnstile = `{${name}}:turnstile`;
     this.name = name;
     this.limit = limit;
@@ -81,17 +81,17 @@ export class Semaphore {
    * quorum answered; AbortError; InvalidArgumentError before anything is sent.
    */
   async acquire(ttl: number, options: SemaphoreOptions = {}): Promise<Lock> {
-    const wish = this.#wishOf(ttl, options);
-    const { runtime } = this.#inside.coordinator;
-    const end = runtime.monotonic() + patienceOf(wish.settings);
+    const request = this.#wishOf(ttl, options);
+    const { runtime } = this.#inside.context;
+    const end = runtime.monotonic() + patienceOf(request.settings);
     const left = () => Math.max(0, end - runtime.monotonic());
     // What those of this process who wait were told is true for whoever comes behind them, until that time is over.
     const isKnown = this.#waiting > 0 && this.#remaining > 0;
-    const answer = isKnown ? undefined : await this.#look(wish, mostGuesses);
+    const answer = isKnown ? undefined : await this.#look(request, mostGuesses);
     if (answer instanceof Lock) return answer;
     this.#waiting += 1;
     try {
-      return this.#granted(await this.#wait(wish, answer, left));
+      return this.#granted(await this.#wait(request, answer, left));
     } finally {
       this.#waiting -= 1;
     }
@@ -130,7 +130,7 @@ export class Semaphore {
     return hold(await this.acquire(ttl, options), ttl, settings, options.signal, routine);
   }
 
-  #wishOf(ttl: number, given: SemaphoreOptions): Wish {
+  #wishOf(ttl: number, given: SemaphoreOptions): LockRequest {
     const settings = this.#inside.settingsFor(given, place);
     const { permits = 1, ...options } = given ?? {};
     checkCount("permits", permits, this.limit);
@@ -139,16 +139,19 @@ export class Semaphore {
   }
 
   /** Tries slots until enough are granted together: a refusal names one that is taken, and another comes in its place. */
-  async #look({ permits, ttl, options, settings }: Wish, guesses: number): Promise<Lock | RedlockError> {
+  async #look(
+    { permits, ttl, options, settings }: LockRequest,
+    guesses: number,
+  ): Promise<Lock | RedlockError> {
     const refused = new Set<string>();
     // What is freed is for those who wait. (Without queues nobody waits in any order.)
-    const behind = this.#inside.coordinator.isQueued ? this.#turnstile : undefined;
+    const behind = this.#inside.context.isQueued ? this.#turnstile : undefined;
     const settingsHere = { ...once(settings), ...(behind && { behind }) };
     let soonest = Number.POSITIVE_INFINITY;
     for (;;) {
       const slots = this.#slots.take(permits, refused);
       if (!slots) return this.#refused(soonest);
-      const answer = await this.#inside.contend(slots, ttl, settingsHere, options.signal);
+      const answer = await this.#inside.acquire(slots, ttl, settingsHere, options.signal);
       if (answer instanceof Lock) return this.#granted(answer);
       if (!(answer instanceof ResourceLockedError)) return answer;
       soonest = Math.min(soonest, answer.remaining);
@@ -160,30 +163,30 @@ export class Semaphore {
   }
 
   get #remaining(): number {
-    return Math.max(0, this.#freeAt - this.#inside.coordinator.runtime.monotonic());
+    return Math.max(0, this.#freeAt - this.#inside.context.runtime.monotonic());
   }
 
   /** As a refusal of the whole semaphore, which says that the first permit is free in `remaining` ms. */
   #refused(remaining: number, { attempts }: Partial<ResourceLockedError> = {}): ResourceLockedError {
-    this.#freeAt = this.#inside.coordinator.runtime.monotonic() + remaining;
+    this.#freeAt = this.#inside.context.runtime.monotonic() + remaining;
     return new ResourceLockedError(this.name, remaining, attempts);
   }
 
   /** An error of the caller's own, with what is left now of what the last refusal said. */
   #refusal({ attempts }: Partial<ResourceLockedError> = {}): ResourceLockedError {
-    const { leases } = this.#inside.coordinator;
+    const { leases } = this.#inside.context;
     const slots = new Set(this.#slots.all);
     const own = [...leases].flatMap(({ resources }) => resources).filter((slot) => slots.has(slot)).length;
     const holder = `this same Redlock, which has ${own} of ${this.limit} permits (a call from inside of one waits for itself: semaphores cannot be nested)`;
     return new ResourceLockedError(this.name, this.#remaining, attempts, own > 0 ? holder : undefined);
   }
 
-  async #wait(wish: Wish, answer: RedlockError | undefined, left: () => number): Promise<Lock> {
+  async #wait(request: LockRequest, answer: RedlockError | undefined, left: () => number): Promise<Lock> {
     const refusal = answer instanceof ResourceLockedError ? answer : undefined;
     for (;;) {
       if (left() === 0) throw refusal || !answer ? this.#refusal(refusal) : answer;
       try {
-        return await this.#passTurnstile(wish, left);
+        return await this.#passTurnstile(request, left);
       } catch (error) {
         if (error instanceof ResourceLockedError) {
           // How long the turnstile is still taken says nothing of the permits, but when the line moves on.
@@ -192,16 +195,16 @@ export class Semaphore {
         }
         // The turnstile itself was lost, because this process stood still or the masters were away: back into line.
         const isOut = error instanceof AbortError && error.cause instanceof LockLostError;
-        if (!isOut || wish.options.signal?.aborted) throw error;
+        if (!isOut || request.options.signal?.aborted) throw error;
       }
     }
   }
 
   /** Waits in line, and at its head for the slots. */
-  #passTurnstile(wish: Wish, left: () => number): Promise<Lock> {
-    const { ttl, settings } = wish;
+  #passTurnstile(request: LockRequest, left: () => number): Promise<Lock> {
+    const { ttl, settings } = request;
     // The threshold is about the permits, and so is what is set anew.
-    const { automaticExtensionThreshold: _, ...options } = wish.options;
+    const { automaticExtensionThreshold: _, ...options } = request.options;
     // The masters are as far away as for the permits, although the turnstile lives shorter.
     const nodeTimeout = nodeTimeoutFor(ttl, settings);
     const turnstileTtl = Math.min(ttl, Math.max(usualTurnstileTtl, Math.ceil(10 * nodeTimeout)));
@@ -211,16 +214,20 @@ export class Semaphore {
       const waiting = { ...options, ...anew };
       const passing = this.#redlock.using(this.#turnstile, turnstileTtl, waiting, async (signal) => {
         // Given back behind the grant: only the next in line waits for that.
-        resolve(await this.#gather(wish, signal, left));
+        resolve(await this.#gather(request, signal, left));
       });
       passing.catch(reject);
     });
   }
 
   /** At the head of the line: the slots that are freed first. */
-  async #gather({ permits, ttl, settings }: Wish, signal: AbortSignal, left: () => number): Promise<Lock> {
+  async #gather(
+    { permits, ttl, settings }: LockRequest,
+    signal: AbortSignal,
+    left: () => number,
+  ): Promise<Lock> {
     const acquire = (slot: string, signal: AbortSignal): Promise<Lock | RedlockError> =>
-      this.#inside.contend([slot], ttl, { ...settings, waitTimeout: left() }, signal);
+      this.#inside.acquire([slot], ttl, { ...settings, waitTimeout: left() }, signal);
     for (;;) {
       const race = new SlotRace({ slots: this.#slots.all, count: permits, ttl, settings, signal, acquire });
       const held = await race.run();
@@ -228,7 +235,7 @@ export class Semaphore {
       // Several become one lock: sent in the same turn, the vote comes to each master right behind the releases.
       for (const lock of held) void lock.release();
       const slots = held.flatMap(({ resources }) => resources);
-      const answer = await this.#inside.contend(slots, ttl, once(settings), signal);
+      const answer = await this.#inside.acquire(slots, ttl, once(settings), signal);
       if (answer instanceof Lock) return answer;
       if (left() === 0) throw answer;
     }
@@ -236,7 +243,7 @@ export class Semaphore {
 
   #granted(lock: Lock): Lock {
     // A permit was free, so what was told before is over: this one is free by then.
-    this.#freeAt = this.#inside.coordinator.runtime.monotonic() + lock.remaining();
+    this.#freeAt = this.#inside.context.runtime.monotonic() + lock.remaining();
     Lock.leaseOf(lock).onEnd(() => this.#slots.prefer(lock.resources));
     return lock;
   }

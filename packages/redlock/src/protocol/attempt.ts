@@ -3,7 +3,7 @@ import { nodeTimeoutFor, type Settings } from "../settings/settings.ts";
 import type { Cancellation } from "../time/cancellation.ts";
 import { holdDeadline, never, nodeDeadline } from "../time/validity.ts";
 import { RoundClaim } from "./claim.ts";
-import type { Coordinator } from "./context.ts";
+import type { Context } from "./context.ts";
 import type { Attempts } from "./execution-stats.ts";
 import { countersIn, fence } from "./fencing.ts";
 import { Lease } from "./lease.ts";
@@ -13,7 +13,7 @@ import { Round } from "./round.ts";
 import { firstToken, newToken } from "./token.ts";
 
 /** What is wanted: all of the resources, or none, for `ttl` ms. */
-export interface Wish {
+export interface LockRequest {
   readonly resources: readonly string[];
   readonly ttl: number;
   readonly settings: Settings;
@@ -41,28 +41,28 @@ const nothingToUndo = Promise.resolve();
 
 /** One attempt to win a quorum: PROTOCOL 2, line by line. It has been admitted, and gives its place back. */
 export async function attempt(
-  coordinator: Coordinator,
-  wish: Wish,
+  context: Context,
+  request: LockRequest,
   cancellation: Cancellation,
   attempts: Attempts,
 ): Promise<Attempt> {
-  const { runtime, clock, proposals, isQueued, placements, admission } = coordinator;
+  const { runtime, clock, proposals, isQueued, placements, admission } = context;
 
   // 2.1 A fresh token for each attempt: a late roll-back of the one before cannot touch this one's votes.
   const token = isQueued ? firstToken(runtime) : newToken(runtime);
-  const claim = new RoundClaim(placements.current, wish.resources, token, wish.ttl);
+  const claim = new RoundClaim(placements.current, request.resources, token, request.ttl);
   claim.proposal = proposals?.at(runtime.wall());
 
   // 2.2 to 2.5
-  const { behind } = wish.settings;
+  const { behind } = request.settings;
   const ask: Ask = (node, settle) => node.vote(claim, behind ? voteBehind(node, behind, settle) : settle);
-  let election: Election;
+  let voted: VoteRound;
   try {
-    election = await elect(coordinator, wish, claim, ask, cancellation, attempts);
+    voted = await voteRound(context, request, claim, ask, cancellation, attempts);
   } finally {
     admission.leave();
   }
-  const { round, won, lease } = election;
+  const { round, won, lease } = voted;
   const tookSoLong = () => admission.took(clock.now() - round.sentAt, round.timeout);
   if (lease) {
     tookSoLong();
@@ -71,7 +71,7 @@ export async function attempt(
 
   // 2.6 Roll back wherever the vote may have arrived, behind it on the same connection, before anything else.
   claim.giveUp();
-  const undone = rollBack(coordinator, claim, round);
+  const undone = rollBack(context, claim, round);
   if (cancellation.reason) return { round, outcome: "cancelled", undone };
   if (claim.placement.whyLeft !== undefined) return { round, outcome: "moved", undone };
   if (won) return { round, outcome: "late", undone };
@@ -82,7 +82,7 @@ export async function attempt(
 
 type Ask = (node: LockNode, settle: SettleVote) => void;
 
-export interface Election {
+export interface VoteRound {
   readonly round: Round<Answer>;
   /** Whether a quorum said yes. */
   readonly won: boolean;
@@ -91,15 +91,15 @@ export interface Election {
 }
 
 /** One round of votes for `claim`, and the hold that a quorum of them makes. */
-export async function elect(
-  coordinator: Coordinator,
-  { ttl, settings }: Wish,
+export async function voteRound(
+  context: Context,
+  { ttl, settings }: LockRequest,
   claim: RoundClaim,
   ask: Ask,
   cancellation: Cancellation,
   attempts: Attempts,
-): Promise<Election> {
-  const { quorum, runtime, clock, report } = coordinator;
+): Promise<VoteRound> {
+  const { quorum, runtime, clock, report } = context;
   const { resources, token, placement } = claim;
   const { nodes } = placement;
 
@@ -113,7 +113,7 @@ export async function elect(
     ask,
     hear: (index, answer) => {
       if (round.answers[index] !== answer && answer.vote !== "none")
-        coordinator.admission.cameLate(round.timeout);
+        context.admission.cameLate(round.timeout);
       // 3 Each master's deadline counts from the send. A yes behind the quorum's still prolongs the hold.
       if (answer.vote === "yes") {
         deadlines[index] = nodeDeadline(round.sentAt, ttl, settings.driftFactor);
@@ -134,22 +134,22 @@ export async function elect(
   const isInTime = () => holdDeadline(deadlines, quorum) - clock.now() > settings.minimumValidity;
   if (!won || !isInTime()) return { round, won };
   if (claim.proposal === undefined) {
-    claim.lease = new Lease(coordinator, { placement, resources, token, ttl, deadlines });
+    claim.lease = new Lease(context, { placement, resources, token, ttl, deadlines });
     return { round, won, lease: claim.lease };
   }
   // 8 The votes stored what was proposed; where that was too little, another round stores more.
   const told = { counters: () => countersIn(round.answers), all: () => round.closed };
-  const fencingToken = await fence(coordinator, claim, settings, told, deadlines, cancellation);
+  const fencingToken = await fence(context, claim, settings, told, deadlines, cancellation);
   if (fencingToken === undefined || !isWanted() || !isInTime()) return { round, won };
-  claim.lease = new Lease(coordinator, { placement, resources, token, ttl, deadlines, fencingToken });
+  claim.lease = new Lease(context, { placement, resources, token, ttl, deadlines, fencingToken });
   return { round, won, lease: claim.lease };
 }
 
-function rollBack(coordinator: Coordinator, claim: RoundClaim, round: Round<Answer>): Promise<void> {
+function rollBack(context: Context, claim: RoundClaim, round: Round<Answer>): Promise<void> {
   const { placement, resources, token, ttl } = claim;
   const reached = placement.nodes.filter((_, index) => mayHold(round.answers[index]));
   const leftover = { placement, resources, tokens: [token], ttl };
-  return coordinator.cleanUps.remove(leftover, reached, round.timeout).closed;
+  return context.rollbacks.remove(leftover, reached, round.timeout).closed;
 }
 
 /**

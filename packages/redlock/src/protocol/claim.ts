@@ -1,5 +1,5 @@
 import type { Lease } from "./lease.ts";
-import type { Claim, Enrolment } from "./node.ts";
+import type { Claim, QueueEntry } from "./node.ts";
 import type { Placement } from "./placement.ts";
 
 /** A claim that is given up by hand, or with the lease that it is for. */
@@ -36,9 +36,9 @@ export class RoundClaim implements Claim {
 }
 
 /** A claim that keeps its place where it is refused. */
-export class EnrolmentClaim extends RoundClaim implements Enrolment {
+export class QueueEntryClaim extends RoundClaim implements QueueEntry {
   readonly ticket: number;
-  readonly patience: number;
+  readonly entryTtl: number;
 
   constructor(
     placement: Placement,
@@ -46,10 +46,10 @@ export class EnrolmentClaim extends RoundClaim implements Enrolment {
     token: string,
     ttl: number,
     ticket: number,
-    patience: number,
+    entryTtl: number,
   ) {
     super(placement, resources, token, ttl);
     this.ticket = ticket;
-    this.patience = patience;
+    this.entryTtl = entryTtl;
   }
 }

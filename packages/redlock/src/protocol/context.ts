@@ -2,10 +2,10 @@ import type { LockLostError, NodeError } from "../errors.ts";
 import type { Admission } from "../load/admission.ts";
 import type { LeaseClock } from "../time/lease-clock.ts";
 import type { Runtime } from "../time/runtime.ts";
-import type { Schedule } from "../time/timers.ts";
+import type { Timers } from "../time/timers.ts";
 import type { LockNode } from "./node.ts";
 import type { Placement, Placements } from "./placement.ts";
-import type { CleanUps } from "./rollback.ts";
+import type { Rollbacks } from "./rollback.ts";
 
 /** What the taker of a lease has of it. */
 export interface Handle {
@@ -32,15 +32,15 @@ export interface FencingProposals {
 }
 
 /** What every step of the protocol works with: the masters, the time, and what this client holds or owes. */
-export interface Coordinator {
+export interface Context {
   readonly nodes: readonly LockNode[];
   /** In which databases of theirs the keys are. */
   readonly placements: Placements;
   readonly quorum: number;
   readonly runtime: Runtime;
   readonly clock: LeaseClock;
-  readonly schedule: Schedule;
-  readonly cleanUps: CleanUps;
+  readonly timers: Timers;
+  readonly rollbacks: Rollbacks;
   /** Lets rounds of votes begin. */
   readonly admission: Admission;
   /** Whether those who wait stand in the masters' queues, and who gives up hands over (PROTOCOL 7). */

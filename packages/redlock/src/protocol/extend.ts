@@ -10,7 +10,7 @@ import { Attempts } from "./execution-stats.ts";
 import { inQuarantine } from "./faults.ts";
 import type { Lease } from "./lease.ts";
 import type { Answer } from "./node.ts";
-import { type Ballot, isRefused, verdictOf } from "./quorum.ts";
+import { isRefused, type Tally, verdictOf } from "./quorum.ts";
 import { Round } from "./round.ts";
 
 /** An attempt that no quorum answered is made again after this part of what is left, or sooner. */
@@ -28,7 +28,7 @@ export async function extend(
   lease: Lease,
   ttl: number,
   settings: Settings,
-  due: number = lease.coordinator.clock.now(),
+  due: number = lease.context.clock.now(),
 ): Promise<Attempts> {
   const ended = new Cancellation();
   const forget = lease.onEnd(() => ended.cancel(new Error("the hold has ended")));
@@ -46,11 +46,11 @@ async function attemptUntilConfirmed(
   due: number,
   ended: Cancellation,
 ): Promise<Attempts> {
-  const { nodes, runtime, clock } = lease.coordinator;
+  const { nodes, runtime, clock } = lease.context;
   const attempts = new Attempts(nodes);
   let dueAt = due;
   for (let count = 1; ; count += 1) {
-    const ballot = await lease.exclusively(() => {
+    const tally = await lease.exclusively(() => {
       // Looked at right before the send: a repair is allowed only while the deadline stands, when nobody else can
       // hold. An answer that comes after it counts for nothing (Lease.renew).
       throwIfEnded(lease, attempts);
@@ -59,7 +59,7 @@ async function attemptUntilConfirmed(
     });
     throwIfEnded(lease, attempts);
     // Nothing remains where a resumed lease is confirmed too slowly to be established.
-    if (verdictOf(ballot) === "won" && lease.remaining() > 0) return attempts;
+    if (verdictOf(tally) === "won" && lease.remaining() > 0) return attempts;
     if (count >= attemptsAllowed(settings)) {
       throw new ExecutionError(`No quorum confirmed the extension: ${attempts.summary}`, attempts.stats);
     }
@@ -82,10 +82,10 @@ function throwIfEnded(lease: Lease, attempts: Attempts): void {
  */
 export async function verify(lease: Lease, settings: Settings): Promise<boolean> {
   if (lease.lost || lease.hasEnded) return false;
-  const attempts = new Attempts(lease.coordinator.nodes);
-  const ballot = await confirm(lease, { ttl: 1, repair: false, settings }, attempts, new Cancellation());
-  if (verdictOf(ballot) === "won") return lease.remaining() > 0;
-  if (isRefused(ballot) || lease.hasEnded) return false;
+  const attempts = new Attempts(lease.context.nodes);
+  const tally = await confirm(lease, { ttl: 1, repair: false, settings }, attempts, new Cancellation());
+  if (verdictOf(tally) === "won") return lease.remaining() > 0;
+  if (isRefused(tally) || lease.hasEnded) return false;
   throw new ExecutionError(`No quorum told whether the lock is held: ${attempts.summary}`, attempts.stats);
 }
 
@@ -111,8 +111,8 @@ async function confirm(
   question: Question,
   attempts: Attempts,
   ended: Cancellation,
-): Promise<Ballot> {
-  const { runtime, clock, report, admission } = lease.coordinator;
+): Promise<Tally> {
+  const { runtime, clock, report, admission } = lease.context;
   const { nodes } = lease.placement;
   const { repair, settings, due } = question;
   // Here, since each attempt is a later one: no key lives on after the handle that has asked for it.

@@ -2,9 +2,9 @@ import { nodeTimeoutFor, type Settings } from "../settings/settings.ts";
 import type { Cancellation } from "../time/cancellation.ts";
 import { never, nodeDeadline } from "../time/validity.ts";
 import { RoundClaim } from "./claim.ts";
-import type { Coordinator, FencingProposals } from "./context.ts";
+import type { Context, FencingProposals } from "./context.ts";
 import type { Answer } from "./node.ts";
-import type { Ballot } from "./quorum.ts";
+import type { Tally } from "./quorum.ts";
 import { decide, type Verdict } from "./quorum.ts";
 import { Round } from "./round.ts";
 
@@ -22,8 +22,8 @@ import { Round } from "./round.ts";
 /** What the masters had before, by their index; `undefined` where there is no fenced vote. */
 export type Counters = ReadonlyArray<number | undefined>;
 
-export function countersIn(ballot: Ballot): Counters {
-  return ballot.map((answer) => (answer?.vote === "yes" ? answer.counter : undefined));
+export function countersIn(tally: Tally): Counters {
+  return tally.map((answer) => (answer?.vote === "yes" ? answer.counter : undefined));
 }
 
 /**
@@ -83,7 +83,7 @@ export interface Told {
  * Stored, it would be told by honest masters from then on. Only a number that two masters have told is remembered.
  */
 export async function fence(
-  { quorum, runtime, clock, report, proposals }: Coordinator,
+  { quorum, runtime, clock, report, proposals }: Context,
   claim: RoundClaim,
   settings: Settings,
   told: Told,
@@ -103,7 +103,7 @@ export async function fence(
   if (isVouchedFor || token <= proposal! + farAhead) proposals!.saw(token);
   const storing = new RoundClaim(placement, resources, claim.token, ttl);
   storing.proposal = token;
-  const verdict = (answers: Ballot): Verdict => {
+  const verdict = (answers: Tally): Verdict => {
     const stored = answers.filter((answer, index) => isStored(token, madeOf[index], answer)).length;
     return decide(nodes.length, stored, answers.filter(Boolean).length - stored);
   };

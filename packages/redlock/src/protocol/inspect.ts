@@ -1,5 +1,5 @@
 import type { NodeError } from "../errors.ts";
-import type { Coordinator } from "./context.ts";
+import type { Context } from "./context.ts";
 import type { Fault, Holding } from "./node.ts";
 import { Round } from "./round.ts";
 
@@ -24,11 +24,11 @@ function beginningOf(token: string): string {
 
 /** Asks every master about `resource`, and waits for all that answer in time. Changes nothing. */
 export async function inspect(
-  coordinator: Coordinator,
+  context: Context,
   resource: string,
   timeout: number,
 ): Promise<readonly Inspection[]> {
-  const { nodes, runtime, clock } = coordinator;
+  const { nodes, runtime, clock } = context;
   const round: Round<Holding> = new Round<Holding>({
     nodes,
     runtime,

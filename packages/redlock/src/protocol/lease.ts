@@ -2,9 +2,9 @@ import { type ExecutionStats, LockLostError } from "../errors.ts";
 import type { HoldLimit } from "../settings/hold-limit.ts";
 import { hintFor, type Settings } from "../settings/settings.ts";
 import { abortWith, lookingController } from "../time/abort.ts";
-import type { Appointment, Punctual } from "../time/timers.ts";
+import type { TimerHandle, TimerTask } from "../time/timers.ts";
 import { holdDeadline, never } from "../time/validity.ts";
-import type { Coordinator, Handle, StandingLease } from "./context.ts";
+import type { Context, Handle, StandingLease } from "./context.ts";
 import type { Placement } from "./placement.ts";
 
 /**
@@ -66,9 +66,9 @@ const none: readonly never[] = [];
  * One hold of a quorum, and what is known of it: a deadline for each master, and from these the one deadline
  * after which nothing is promised (PROTOCOL 3). No reply is needed to lose it.
  */
-export class Lease implements Punctual, StandingLease {
+export class Lease implements TimerTask, StandingLease {
   /** Of the client that took it: its deadlines are in that one's lease time, and mean nothing in another's. */
-  readonly coordinator: Coordinator;
+  readonly context: Context;
   /** Where its keys are. It ends when that is left. */
   readonly placement: Placement;
   readonly resources: readonly string[];
@@ -76,7 +76,7 @@ export class Lease implements Punctual, StandingLease {
   /** What its taker has of it, and is told about where it is lost. */
   handle: Handle | undefined;
   /** Called at the release, before anything is sent: may pass the hold on instead, within this process. */
-  passOn: ((settings: Settings) => Promise<ReleaseResult> | undefined) | undefined;
+  handOff: ((settings: Settings) => Promise<ReleaseResult> | undefined) | undefined;
   #token: string;
   /** Whether the token was told to anybody outside of this client. */
   #isTold = false;
@@ -98,10 +98,10 @@ export class Lease implements Punctual, StandingLease {
   #releasing: Promise<ReleaseResult> | undefined;
   #controller: AbortController | undefined;
   /** To look whether the deadline has passed. */
-  #appointment: Appointment | undefined;
+  #timerHandle: TimerHandle | undefined;
 
-  constructor(coordinator: Coordinator, terms: LeaseTerms) {
-    this.coordinator = coordinator;
+  constructor(context: Context, terms: LeaseTerms) {
+    this.context = context;
     this.placement = terms.placement;
     this.resources = terms.resources;
     this.#token = terms.token;
@@ -215,7 +215,7 @@ export class Lease implements Punctual, StandingLease {
     // (Established it was lost when that happened.)
     if (this.placement.whyLeft !== undefined) this.lose(this.placement.whyLeft);
     if (this.hasEnded || !this.#established) return 0;
-    const left = this.#deadline - this.coordinator.clock.now();
+    const left = this.#deadline - this.context.clock.now();
     if (left > 0) return left;
     this.lose(this.whyItRunsOut);
     return 0;
@@ -263,7 +263,7 @@ export class Lease implements Punctual, StandingLease {
     if (deadline <= this.#deadlines[index]!) return;
     this.#deadlines[index] = deadline;
     if (this.#moves.length > 0) this.#replaceMoved(index);
-    if (!this.#established && this.#deadline > this.coordinator.clock.now()) {
+    if (!this.#established && this.#deadline > this.context.clock.now()) {
       this.#established = true;
       this.#begin();
     }
@@ -291,7 +291,7 @@ export class Lease implements Punctual, StandingLease {
 
   /** Whether this master certainly had the key until now, so that it cannot have voted for a rival and forgotten it. */
   isKeptBy(index: number): boolean {
-    return this.#deadlines[index]! > this.coordinator.clock.now();
+    return this.#deadlines[index]! > this.context.clock.now();
   }
 
   /** This master said that it does not hold the key. A silent one says nothing, and its deadline stands. */
@@ -319,7 +319,7 @@ export class Lease implements Punctual, StandingLease {
     if (this.#controller) abortWith(this.#controller, this.#lost);
     const handles = this.handle?.lostWith(this.#lost) ?? [];
     this.#leave();
-    this.coordinator.lost(handles);
+    this.context.lost(handles);
   }
 
   /** Runs one round of extension after the other: the answers of two at a time would be mixed up. */
@@ -359,7 +359,7 @@ export class Lease implements Punctual, StandingLease {
 
   /** The hold's own: what a quorum of the masters' reaches. */
   get #deadline(): number {
-    const kept = holdDeadline(this.#deadlines, this.coordinator.quorum);
+    const kept = holdDeadline(this.#deadlines, this.context.quorum);
     return Math.min(kept, this.#limit?.until ?? kept);
   }
 
@@ -373,7 +373,7 @@ export class Lease implements Punctual, StandingLease {
   }
 
   #begin(): void {
-    this.coordinator.leases.add(this);
+    this.context.leases.add(this);
     this.#watch();
   }
 
@@ -383,8 +383,8 @@ export class Lease implements Punctual, StandingLease {
   }
 
   #leave(): void {
-    this.coordinator.schedule.cancel(this.#appointment);
-    this.coordinator.leases.delete(this);
+    this.context.timers.cancel(this.#timerHandle);
+    this.context.leases.delete(this);
     const listeners = this.#endListeners;
     this.#endListeners = none;
     for (const listener of listeners) listener();
@@ -394,15 +394,15 @@ export class Lease implements Punctual, StandingLease {
   #watch(): void {
     if (!this.#established || this.hasEnded) return;
     const due = this.#due;
-    if (this.#appointment?.who && this.#appointment.due <= due) return;
-    const { schedule } = this.coordinator;
-    schedule.cancel(this.#appointment);
-    this.#appointment = schedule.add(due, this);
+    if (this.#timerHandle?.who && this.#timerHandle.due <= due) return;
+    const { timers } = this.context;
+    timers.cancel(this.#timerHandle);
+    this.#timerHandle = timers.add(due, this);
   }
 
   /** @internal */
   onDue(): void {
-    if (this.coordinator.clock.now() >= this.#due) this.lose(this.whyItRunsOut);
+    if (this.context.clock.now() >= this.#due) this.lose(this.whyItRunsOut);
     else this.#watch();
   }
 }

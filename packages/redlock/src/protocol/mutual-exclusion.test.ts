@@ -97,7 +97,7 @@ async function compete(
   over: AbortSignal,
   granted: Set<Lock>,
 ): Promise<void> {
-  const pause = () => new Promise<void>((resolve) => void time.schedule(resolve, habit.pause));
+  const pause = () => new Promise<void>((resolve) => void time.timers(resolve, habit.pause));
   while (!over.aborted) {
     const lock = await redlock.acquire("r", ttl, { signal: over }).catch((error: unknown) => {
       if (!(error instanceof AbortError)) throw error;

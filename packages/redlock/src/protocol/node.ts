@@ -40,7 +40,7 @@ export type Answer = Yes | No | Fault;
 /** What a release met: the keys that held the token and are gone now, or not (all of) them. */
 export type ReleaseAnswer = { readonly vote: "yes" | "no" } | Fault;
 
-/** One wish of one round, put to every master alike; see {@link RoundClaim}. */
+/** One request, put to every master alike; see {@link RoundClaim}. */
 export interface Claim {
   readonly resources: readonly string[];
   readonly token: string;
@@ -58,11 +58,11 @@ export interface Claim {
 }
 
 /** A claim that waits: where it is refused it has a place in the queue of each resource from then on. */
-export interface Enrolment extends Claim {
+export interface QueueEntry extends Claim {
   /** Smaller is served first, on every master alike. */
   readonly ticket: number;
   /** How long the place lasts unless it is asked for again, ms. */
-  readonly patience: number;
+  readonly entryTtl: number;
 }
 
 /** Told the answer to a call, once: perhaps before the call has returned. It must not throw. */
@@ -131,7 +131,7 @@ export interface LockQueue {
    * Votes where all keys are free, or hold a token of an earlier round of the same waiter, and nobody waits before
    * it. If not, it has its place, and what it was given in an earlier round goes to whoever is first.
    */
-  enrol(enrolment: Enrolment, settle: SettleVote): void;
+  enqueue(enrolment: QueueEntry, settle: SettleVote): void;
   /** Votes for the claim where the keys hold its token, or `previous`, or nothing: a hold passed on in one step. */
   swap(claim: Claim, previous: string, settle: SettleVote): void;
   /**
@@ -153,7 +153,7 @@ export interface Guard {
 }
 
 /** What the restart guard of a master knows. */
-export interface GuardFindings {
+export interface GuardState {
   /** The longest ttl that was agreed on, ms; 0 where the master is new, or was emptied. */
   readonly maxTtl: number;
   /** How long it votes for nobody, ms. */
@@ -232,7 +232,7 @@ export interface LockNode {
    */
   refuseVotes?(refusal: Fault | undefined): void;
   /** What the guard knows. With `guard`, after it has been there. */
-  findings?(guard: Guard | undefined, settle: Settle<GuardFindings>): void;
+  findings?(guard: Guard | undefined, settle: Settle<GuardState>): void;
   /** Its counters are complete with this floor, if it has not lost its memory again since `epoch`. */
   seed?(epoch: string, floor: number, settle: Settle<ReleaseAnswer>): void;
   /**

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { decide, quorumOf, spareOf } from "./quorum.ts";
+import { decide, quorumOf, toleratedFailures } from "./quorum.ts";
 
 const members = fc.integer({ min: 1, max: 60 });
 
@@ -29,7 +29,7 @@ describe("a quorum", () => {
     [6, 4, 2],
     [7, 4, 3],
   ])("of %i masters is %i, so %i may be missing", (count, quorum, spare) => {
-    expect([quorumOf(count), spareOf(count)]).toEqual([quorum, spare]);
+    expect([quorumOf(count), toleratedFailures(count)]).toEqual([quorum, spare]);
   });
 
   test("any two share a master, and no smaller number does that", () => {
@@ -60,7 +60,7 @@ describe("a quorum", () => {
   test("is out of reach exactly when more than the spare ones are missing", () => {
     fc.assert(
       fc.property(members, fc.nat(60), (count, missing) => {
-        expect(count - missing < quorumOf(count)).toBe(missing > spareOf(count));
+        expect(count - missing < quorumOf(count)).toBe(missing > toleratedFailures(count));
       }),
     );
   });

@@ -2,7 +2,7 @@ import { nodeTimeoutFor, type Settings } from "../settings/settings.ts";
 import { type AnyRound, Attempts, type Votes } from "./execution-stats.ts";
 import type { Lease, ReleaseResult } from "./lease.ts";
 import type { LockNode, ReleaseAnswer } from "./node.ts";
-import { quorumOf, spareOf } from "./quorum.ts";
+import { quorumOf, toleratedFailures } from "./quorum.ts";
 
 /**
  * Gives a hold up: PROTOCOL 5. Never rejects and never tries again: that a lock is gone already is an answer.
@@ -10,18 +10,18 @@ import { quorumOf, spareOf } from "./quorum.ts";
  */
 export function release(lease: Lease, settings: Settings): Promise<ReleaseResult> {
   if (lease.isDetached) {
-    return Promise.resolve(new Released("detached", lease.coordinator.nodes));
+    return Promise.resolve(new Released("detached", lease.context.nodes));
   }
-  return lease.releaseOnce(() => lease.passOn?.(settings) ?? takeBack(lease, settings));
+  return lease.releaseOnce(() => lease.handOff?.(settings) ?? takeBack(lease, settings));
 }
 
 /** Gives every key up that the hold may have, under whichever of its tokens (PROTOCOL 14.5). */
 export async function takeBack(lease: Lease, settings: Settings): Promise<ReleaseResult> {
-  const { cleanUps } = lease.coordinator;
+  const { rollbacks } = lease.context;
   const { placement, resources, tokens, longestTtl: ttl } = lease;
   const { nodes } = placement;
   const leftover = { placement, resources, tokens, ttl };
-  const round = cleanUps.remove(leftover, nodes, nodeTimeoutFor(ttl, settings), isDecided);
+  const round = rollbacks.remove(leftover, nodes, nodeTimeoutFor(ttl, settings), isDecided);
   await round.decided;
   return new Released(outcomeOf(round.answers), nodes, round);
 }
@@ -60,5 +60,5 @@ function outcomeOf(answers: Answers): ReleaseResult["outcome"] {
     else if (answer?.vote === "no") gone += 1;
   }
   if (deleted >= quorumOf(answers.length)) return "released";
-  return gone > spareOf(answers.length) ? "expired" : "partial";
+  return gone > toleratedFailures(answers.length) ? "expired" : "partial";
 }

@@ -2,65 +2,65 @@ import { describe, expect, test } from "vitest";
 import { LeaseClock } from "../time/lease-clock.ts";
 import { settle, virtualSetting } from "../virtual-time.test.ts";
 import { Placement } from "./placement.ts";
-import { CleanUps, type Leftover } from "./rollback.ts";
+import { type Leftover, Rollbacks } from "./rollback.ts";
 
 const leftover: Leftover = { placement: new Placement([]), resources: ["r"], tokens: ["t"], ttl: 1000 };
 
 function bed(count = 1, most?: number) {
   const { time, machine, nodes, masters } = virtualSetting(count);
   const reported: unknown[] = [];
-  const cleanUps = new CleanUps(machine, new LeaseClock(machine), (error) => reported.push(error), most);
-  const remove = (what = leftover) => cleanUps.remove(what, nodes, 50);
+  const rollbacks = new Rollbacks(machine, new LeaseClock(machine), (error) => reported.push(error), most);
+  const remove = (what = leftover) => rollbacks.remove(what, nodes, 50);
   for (const master of masters) master.put("r", "t");
-  return { time, machine, nodes, node: nodes[0]!, master: masters[0]!, cleanUps, reported, remove };
+  return { time, machine, nodes, node: nodes[0]!, master: masters[0]!, rollbacks, reported, remove };
 }
 
 describe("a clean-up", () => {
   test("is sent at once to each master, and owed nowhere when it is answered", async () => {
-    const { time, nodes, master, cleanUps, remove } = bed(3);
+    const { time, nodes, master, rollbacks, remove } = bed(3);
     const { closed } = remove();
     for (const node of nodes)
       expect(node.sent).toMatchObject([{ kind: "release", tokens: ["t"], resources: ["r"] }]);
     await time.run(closed);
     expect(master.owner("r")).toBeUndefined();
-    expect(cleanUps.owed).toBe(0);
+    expect(rollbacks.owed).toBe(0);
   });
 
   test("that cannot be sent is owed, and told", async () => {
-    const { time, node, cleanUps, reported, remove } = bed();
+    const { time, node, rollbacks, reported, remove } = bed();
     node.cut();
     await time.run(remove().closed);
-    expect(cleanUps.owed).toBe(1);
+    expect(rollbacks.owed).toBe(1);
     expect(reported).toMatchObject([{ node: "master-0", reason: "UNREACHABLE" }]);
   });
 
   test("is settled the moment the master is back", async () => {
-    const { time, node, master, cleanUps, remove } = bed();
+    const { time, node, master, rollbacks, remove } = bed();
     node.cut();
     await time.run(remove().closed);
     node.restore();
     expect(node.kinds).toEqual(["release"]);
     await time.advance(2);
-    expect([cleanUps.owed, master.owner("r")]).toEqual([0, undefined]);
+    expect([rollbacks.owed, master.owner("r")]).toEqual([0, undefined]);
   });
 
   test("is tried again every second, where nobody tells that the master is back", async () => {
-    const { time, node, master, cleanUps, remove } = bed();
+    const { time, node, master, rollbacks, remove } = bed();
     node.answering = () => (time.now() < 2500 ? node.fault(true) : undefined);
     await time.run(remove({ ...leftover, ttl: 60_000 }).closed);
     await time.advance(5000);
     expect(node.sent.map(({ at }) => Math.round(at / 1000))).toEqual([0, 1, 2, 3]);
-    expect([cleanUps.owed, master.owner("r")]).toEqual([0, undefined]);
+    expect([rollbacks.owed, master.owner("r")]).toEqual([0, undefined]);
   });
 
   test("has one timer, however often it is refused before it is sent", async () => {
-    const { time, machine, node, cleanUps, remove } = bed();
+    const { time, machine, node, rollbacks, remove } = bed();
     // Whoever asks a master that is cut off is answered while it asks.
     node.cut();
     await time.run(remove({ ...leftover, ttl: 60_000 }).closed);
     await time.advance(8500);
-    expect([machine.timers.size, cleanUps.owed]).toEqual([1, 1]);
-    cleanUps.stop();
+    expect([machine.timers.size, rollbacks.owed]).toEqual([1, 1]);
+    rollbacks.stop();
     expect(machine.timers.size).toBe(0);
   });
 
@@ -72,13 +72,13 @@ describe("a clean-up", () => {
   });
 
   test("is forgotten when the key must have expired, with its listener and timer", async () => {
-    const { time, machine, node, cleanUps, remove } = bed();
+    const { time, machine, node, rollbacks, remove } = bed();
     node.cut();
     await time.run(remove().closed);
     await time.advance(999);
-    expect(cleanUps.owed).toBe(1);
+    expect(rollbacks.owed).toBe(1);
     await time.advance(1100);
-    expect([cleanUps.owed, node.listeners]).toEqual([0, 0]);
+    expect([rollbacks.owed, node.listeners]).toEqual([0, 0]);
     node.restore();
     expect(node.sent).toEqual([]);
     await time.advance(5000);
@@ -86,10 +86,10 @@ describe("a clean-up", () => {
   });
 
   test("is not owed to a master that is only slow: its answer is still to come", async () => {
-    const { time, node, cleanUps, reported, remove } = bed();
+    const { time, node, rollbacks, reported, remove } = bed();
     node.hang();
     await time.run(remove().closed);
-    expect(cleanUps.owed).toBe(0);
+    expect(rollbacks.owed).toBe(0);
     expect(reported).toMatchObject([{ reason: "TIMEOUT" }]);
     node.resume();
     await time.advance(5);
@@ -97,24 +97,24 @@ describe("a clean-up", () => {
   });
 
   test("is owed when the connection of a slow master breaks before it answers", async () => {
-    const { time, node, master, cleanUps, remove } = bed();
+    const { time, node, master, rollbacks, remove } = bed();
     node.hang();
     await time.run(remove().closed);
     node.cut();
     await time.advance(1);
-    expect(cleanUps.owed).toBe(1);
+    expect(rollbacks.owed).toBe(1);
     node.resume();
     master.put("r", "t");
     node.restore();
     await time.advance(5);
-    expect([cleanUps.owed, master.owner("r")]).toEqual([0, undefined]);
+    expect([rollbacks.owed, master.owner("r")]).toEqual([0, undefined]);
   });
 
   test("is owed to those masters alone that did not take it", async () => {
-    const { time, nodes, cleanUps, remove } = bed(3);
+    const { time, nodes, rollbacks, remove } = bed(3);
     nodes[1]!.cut();
     await time.run(remove().closed);
-    expect(cleanUps.owed).toBe(1);
+    expect(rollbacks.owed).toBe(1);
     for (const node of nodes) node.restore();
     expect(nodes.map(({ sent }) => sent.length)).toEqual([1, 1, 1]);
   });
@@ -130,18 +130,18 @@ describe("masters to which nothing is owed", () => {
 
 describe("what is still to be answered", () => {
   test("is known, until each master has answered or had its time", async () => {
-    const { time, nodes, cleanUps, remove } = bed(2);
-    expect(await time.measure(cleanUps.answered)).toMatchObject({ took: 0 });
+    const { time, nodes, rollbacks, remove } = bed(2);
+    expect(await time.measure(rollbacks.answered)).toMatchObject({ took: 0 });
     nodes[1]!.hang();
     void remove();
-    expect(await time.measure(cleanUps.answered)).toMatchObject({ took: 50 });
-    expect(await time.measure(cleanUps.answered)).toMatchObject({ took: 0 });
+    expect(await time.measure(rollbacks.answered)).toMatchObject({ took: 50 });
+    expect(await time.measure(rollbacks.answered)).toMatchObject({ took: 0 });
   });
 });
 
 describe("many of them", () => {
   test("wait while the first finds the master gone again", async () => {
-    const { time, node, cleanUps, remove } = bed();
+    const { time, node, rollbacks, remove } = bed();
     node.cut();
     for (const token of ["a", "b", "c"]) void remove({ ...leftover, tokens: [token] });
     await time.advance(1);
@@ -149,62 +149,62 @@ describe("many of them", () => {
     node.restore();
     await time.advance(5);
     expect(node.sent).toHaveLength(1);
-    expect(cleanUps.owed).toBe(3);
+    expect(rollbacks.owed).toBe(3);
     node.answering = () => undefined;
     node.restore();
     await time.advance(5);
-    expect(cleanUps.owed).toBe(0);
+    expect(rollbacks.owed).toBe(0);
     expect(new Set(node.sent.map((command) => command.tokens[0]))).toEqual(new Set(["a", "b", "c"]));
   });
 
   test("are all settled, the oldest first", async () => {
-    const { time, node, cleanUps, remove } = bed();
+    const { time, node, rollbacks, remove } = bed();
     node.cut();
     const tokens = ["a", "b", "c"];
     for (const token of tokens) void remove({ ...leftover, tokens: [token] });
     await time.advance(1);
-    expect(cleanUps.owed).toBe(3);
+    expect(rollbacks.owed).toBe(3);
     node.restore();
     // One goes ahead to see whether the master is there.
     expect(node.sent.map((command) => command.tokens[0])).toEqual(["a"]);
     await time.advance(5);
     expect(node.sent.map((command) => command.tokens[0])).toEqual(tokens);
-    expect(cleanUps.owed).toBe(0);
+    expect(rollbacks.owed).toBe(0);
   });
 
   test("are bounded: of more than may be owed the oldest are left to expire", async () => {
-    const { time, node, cleanUps, remove } = bed(1, 100);
+    const { time, node, rollbacks, remove } = bed(1, 100);
     node.cut();
     for (let index = 0; index <= 100; index += 1) {
       void remove({ ...leftover, tokens: [String(index)], ttl: 1e9 });
     }
     await settle();
-    expect(cleanUps.owed).toBe(50);
+    expect(rollbacks.owed).toBe(50);
     node.restore();
     await time.advance(2);
     expect([node.sent[0]!.tokens, node.sent.at(-1)!.tokens]).toEqual([["51"], ["100"]]);
   });
 
   test("make room first by those whose keys have expired", async () => {
-    const { time, node, cleanUps, remove } = bed(1, 100);
+    const { time, node, rollbacks, remove } = bed(1, 100);
     node.cut();
     for (let index = 0; index < 60; index += 1) void remove({ ...leftover, tokens: ["old"], ttl: 10 });
     await time.advance(11);
     for (let index = 0; index < 60; index += 1) void remove({ ...leftover, tokens: ["new"], ttl: 1e9 });
     await settle();
-    expect(cleanUps.owed).toBe(60);
+    expect(rollbacks.owed).toBe(60);
   });
 });
 
 describe("once stopped", () => {
   test("nothing is owed, tried again or remembered", async () => {
-    const { time, machine, node, cleanUps, remove } = bed();
+    const { time, machine, node, rollbacks, remove } = bed();
     node.cut();
     await time.run(remove().closed);
-    cleanUps.stop();
-    expect([cleanUps.owed, machine.timers.size, node.listeners]).toEqual([0, 0, 0]);
+    rollbacks.stop();
+    expect([rollbacks.owed, machine.timers.size, node.listeners]).toEqual([0, 0, 0]);
     await time.run(remove().closed);
-    expect([cleanUps.owed, machine.timers.size]).toEqual([0, 0]);
+    expect([rollbacks.owed, machine.timers.size]).toEqual([0, 0]);
     node.restore();
     await time.advance(5000);
     expect(node.sent).toEqual([]);

@@ -32,7 +32,7 @@ const mostDebts = 100_000;
  * Takes keys away again (PROTOCOL 2.6, 5), and remembers what could not be taken away: a master that was cut
  * off is cleaned when it is back, for as long as the keys could still live.
  */
-export class CleanUps {
+export class Rollbacks {
   readonly #runtime: Runtime;
   readonly #clock: LeaseClock;
   readonly #report: (error: NodeError) => void;

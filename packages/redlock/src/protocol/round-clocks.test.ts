@@ -54,7 +54,7 @@ describe("a yes counts", () => {
     expect(distrusted.size).toBe(0);
   });
 
-  test("not of one that is astray, also where it is heard first", () => {
+  test("not of one that is skewed, also where it is heard first", () => {
     const { hear, votes, distrusted, answers } = roundOver([0, 0, 40_000]);
     hear(2);
     hear(0);

@@ -73,7 +73,7 @@ export class RoundClocks {
     const agreeing = this.#agreeingWith(index);
     if (agreeing >= quorum) return "counts";
     if (agreeing + this.#missing >= quorum) return "open";
-    if (this.#isAstray(index, quorum)) clock.distrust();
+    if (this.#isSkewed(index, quorum)) clock.distrust();
     return this.#fault(pending, `only ${agreeing} of ${quorum} clocks agree to within ${clock.maxOffset} ms`);
   }
 
@@ -90,7 +90,7 @@ export class RoundClocks {
   }
 
   /** Whether it is certainly this clock that is wrong: it is far from one that a majority agrees with. */
-  #isAstray(index: number, quorum: number): boolean {
+  #isSkewed(index: number, quorum: number): boolean {
     const { reading, clock } = this.#clocked[index]!;
     return this.#clocked.some(
       (other, place) =>

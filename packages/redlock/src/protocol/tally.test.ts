@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { NodeError } from "../errors.ts";
 import { refusal } from "../virtual-time.test.ts";
 import type { Answer } from "./node.ts";
-import { contentionIn, isRefused, quorumOf, spareOf, verdictOf } from "./quorum.ts";
+import { contentionIn, isRefused, quorumOf, toleratedFailures, verdictOf } from "./quorum.ts";
 
 const yes: Answer = { vote: "yes", remaining: 1000 };
 const fault: Answer = { vote: "none", error: new NodeError("m", "UNREACHABLE", "down"), sent: false };
@@ -23,11 +23,11 @@ const round = fc
   );
 
 function* asTheyCome(answers: readonly Answer[], order: readonly number[]) {
-  const ballot: Array<Answer | undefined> = answers.map(() => unheard);
-  yield [...ballot];
+  const tally: Array<Answer | undefined> = answers.map(() => unheard);
+  yield [...tally];
   for (const index of order) {
-    ballot[index] = answers[index];
-    yield [...ballot];
+    tally[index] = answers[index];
+    yield [...tally];
   }
 }
 
@@ -57,8 +57,8 @@ describe("contention", () => {
     ["too few masters answer", [fault, fault, by("a")], "unavailable"],
     ["nobody refuses", [fault, fault, yes], "unavailable"],
     ["nobody answers", [unheard, unheard, unheard], "unavailable"],
-  ] as const)("%s", (_, ballot, kind) => {
-    expect(contentionIn(ballot)).toMatchObject({ kind, open: false });
+  ] as const)("%s", (_, tally, kind) => {
+    expect(contentionIn(tally)).toMatchObject({ kind, open: false });
   });
 
   test("is open while the missing answers could tell a split from a lock", () => {
@@ -80,8 +80,8 @@ describe("contention", () => {
     fc.assert(
       fc.property(round, ([answers, order]) => {
         let settled: string | undefined;
-        for (const ballot of asTheyCome(answers, order)) {
-          const { kind, open, resource } = contentionIn(ballot);
+        for (const tally of asTheyCome(answers, order)) {
+          const { kind, open, resource } = contentionIn(tally);
           if (resource === undefined) continue;
           if (settled && kind !== "unavailable") expect(kind).toBe(settled);
           if (!open && kind !== "unavailable") settled = kind;
@@ -101,7 +101,7 @@ describe("contention", () => {
           (owner) => answers.filter((one) => one.vote === "no" && one.owner === owner).length,
         );
         const refusals = votes.reduce((sum, count) => sum + count);
-        if (refusals === 0 || faults > spareOf(answers.length)) expect(kind).toBe("unavailable");
+        if (refusals === 0 || faults > toleratedFailures(answers.length)) expect(kind).toBe("unavailable");
         else expect(kind).toBe(Math.max(...votes) + faults >= quorumOf(answers.length) ? "locked" : "split");
       }),
       { numRuns: 500 },
@@ -119,8 +119,8 @@ describe("when a quorum is free", () => {
       Number.POSITIVE_INFINITY,
     ],
     ["the unheard are taken to be as the worst that was heard", [by("a", 500), by("a", 900), unheard], 900],
-  ] as const)("%s", (_, ballot, freeIn) => {
-    expect(contentionIn(ballot).freeIn).toBe(freeIn);
+  ] as const)("%s", (_, tally, freeIn) => {
+    expect(contentionIn(tally).freeIn).toBe(freeIn);
   });
 
   test("is the first moment when a quorum of those who answered has nothing in the way", () => {

@@ -14,11 +14,11 @@ async function held(count = 3, options: object = {}): Promise<VirtualSetting & {
 
 /** The same lock in another process. */
 async function resumed(options: object = {}) {
-  const giver = await held(3, options);
-  const taker = new VirtualClient(giver.masters, { retryCount: 0, ...options }, 2);
-  const json = JSON.stringify(await giver.time.run(giver.lock.detach()));
+  const predecessor = await held(3, options);
+  const taker = new VirtualClient(predecessor.masters, { retryCount: 0, ...options }, 2);
+  const json = JSON.stringify(await predecessor.time.run(predecessor.lock.detach()));
   const lock = taker.redlock.resume(JSON.parse(json));
-  return { ...giver, given: giver.lock, taker, lock, json };
+  return { ...predecessor, given: predecessor.lock, taker, lock, json };
 }
 
 describe("verify", () => {

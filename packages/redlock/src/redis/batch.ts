@@ -96,7 +96,7 @@ export class Batch {
     const question: Operation = { ...vote, kind: "e", claim: undefined };
     if (this.#origin.stands(this)) this.#sendAlone(question);
     // The SET was sent: the token may be there.
-    else question.settle(failed(this.#name, this.#origin.connection.obstacle, false, vote.words));
+    else question.settle(failed(this.#name, this.#origin.connection.notReadyReason, false, vote.words));
   }
 
   /**

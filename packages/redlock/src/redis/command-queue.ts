@@ -39,7 +39,7 @@ const fewCalls = 512;
  * The calls to one master, each sent in its turn, and one transaction at a time, since WATCH and MULTI are matters of the
  * whole connection. Of those that have to wait, those go first that keep a lease (PROTOCOL 14.16).
  */
-export class CallLine {
+export class CommandQueue {
   readonly #connection: Connection;
   readonly #runtime: Pick<Runtime, "monotonic">;
   /** Goes on with a call that has been answered: before all others. */
@@ -146,9 +146,9 @@ export class CallLine {
   }
 
   #giveUpAll(): void {
-    const { name, obstacle } = this.#connection;
+    const { name, notReadyReason } = this.#connection;
     for (const queue of [this.#first, this.#keeping, this.#others]) {
-      for (const call of queue.drain()) call.settle(unsent(name, obstacle));
+      for (const call of queue.drain()) call.settle(unsent(name, notReadyReason));
     }
   }
 

@@ -1,17 +1,17 @@
 import type {
   Answer,
   Claim,
-  Enrolment,
   Fault,
   Guard,
-  GuardFindings,
+  GuardState,
   Holding,
+  QueueEntry,
   ReleaseAnswer,
 } from "../protocol/node.ts";
 import {
   batchScript,
   claimScript,
-  enrolScript,
+  enqueueScript,
   guardedClaimScript,
   guardedLeaveScript,
   leaveScript,
@@ -51,7 +51,7 @@ export interface Operation {
   readonly purpose?: Purpose | undefined;
   /** Called right before it is sent, each time it is; only for the time. */
   readonly onSend?: (() => void) | undefined;
-  readonly settle: (answer: Answer | ReleaseAnswer | Holding | GuardFindings | Time | Fault) => void;
+  readonly settle: (answer: Answer | ReleaseAnswer | Holding | GuardState | Time | Fault) => void;
 }
 
 /** Only what claims something may be taken out before it is sent. Reads the clocks, perhaps, and ends a hold. */
@@ -65,7 +65,7 @@ export function isOver({ claim }: Operation): boolean {
 }
 
 /** Whether it takes keys away or gives them on, and so must reach the master, late rather than never. */
-export function isCleanUp({ kind }: Operation): boolean {
+export function isRelease({ kind }: Operation): boolean {
   return kind === "r" || kind === "l";
 }
 
@@ -77,7 +77,7 @@ export type Purpose = "keep" | "release" | "request";
 
 export function purposeOf(operation: Operation): Purpose {
   if (operation.purpose) return operation.purpose;
-  if (isCleanUp(operation)) return "release";
+  if (isRelease(operation)) return "release";
   const { kind } = operation;
   return kind === "v" || kind === "q" || kind === "i" ? "request" : "keep";
 }
@@ -103,9 +103,9 @@ export function aloneIn(operation: Operation): { script: Script; args: Args } {
   }
   const args = [count, ...keys, token, wholeTtl];
   if (kind === "q") {
-    const { ticket, patience } = claim as Enrolment;
-    args.push(Math.ceil(ticket), Math.ceil(patience), proposal, other);
-    return { script: enrolScript, args };
+    const { ticket, entryTtl } = claim as QueueEntry;
+    args.push(Math.ceil(ticket), Math.ceil(entryTtl), proposal, other);
+    return { script: enqueueScript, args };
   }
   args.push(kind === "e" ? 0 : 1);
   if (kind === "s") args.push(proposal, other);
@@ -199,7 +199,7 @@ function alikeIn(operations: readonly Operation[], index: number, other: Operati
 export function answerIn(
   operation: Operation,
   reply: unknown,
-): Answer | ReleaseAnswer | Holding | GuardFindings | Time | undefined {
+): Answer | ReleaseAnswer | Holding | GuardState | Time | undefined {
   const { kind, keys } = operation;
   if (kind === "r" || kind === "l") {
     const released = countIn(reply, keys.length);
@@ -263,7 +263,7 @@ function refusalIn(keys: readonly string[], reply: readonly unknown[]): Answer |
   return latestTicket === undefined ? undefined : { vote: "no", resource, owner, remaining, latestTicket };
 }
 
-function findingsIn(reply: readonly unknown[]): GuardFindings | undefined {
+function findingsIn(reply: readonly unknown[]): GuardState | undefined {
   const maxTtl = countIn(reply[0]);
   const quarantine = timeLeftIn(reply[1]);
   const epoch = epochIn(reply[2]);
@@ -282,8 +282,8 @@ function numbersOf({ kind, words, ttl, claim }: Operation): string {
   if (kind === "f") return words.join();
   const fence = claim?.proposal === undefined ? "" : `,${claim.proposal}`;
   if (kind === "q") {
-    const { ticket, patience } = claim as Enrolment;
-    return `${Math.ceil(ttl)},${Math.ceil(ticket)},${Math.ceil(patience)}${fence}`;
+    const { ticket, entryTtl } = claim as QueueEntry;
+    return `${Math.ceil(ttl)},${Math.ceil(ticket)},${Math.ceil(entryTtl)}${fence}`;
   }
   return fence === "" ? `${Math.ceil(ttl)}` : `${Math.ceil(ttl)},0,0${fence}`;
 }

@@ -7,7 +7,7 @@ export interface Connection {
   /** Whether a command can be sent now. */
   readonly isReady: boolean;
   /** Why none can, in words. */
-  readonly obstacle: string;
+  readonly notReadyReason: string;
   /**
    * Makes the first connection, where there has been none: settles when it stands or has failed. `undefined`
    * where there has been one, and to connect again is the client library's part.

@@ -7,7 +7,7 @@ import { UnexpectedReply } from "./transaction.ts";
 const nowhere = "-";
 
 /** Where a node hears of keys that its master hands over. */
-export class Inbox {
+export class GrantSubscription {
   readonly #connection: Connection;
   readonly #report: (error: unknown) => void;
   #address = nowhere;

@@ -3,7 +3,7 @@ import type { Fault } from "../protocol/node.ts";
 import { waiterOf } from "../protocol/token.ts";
 import { Fifo } from "../time/fifo.ts";
 import { Batch, type BatchOrigin } from "./batch.ts";
-import { isAbandoned, isCleanUp, isOver, type Operation, purposeOf } from "./commands.ts";
+import { isAbandoned, isOver, isRelease, type Operation, purposeOf } from "./commands.ts";
 import type { Connection } from "./connection.ts";
 
 /** So many are sent in one batch: a master does nothing else meanwhile, some 3 us for each key. */
@@ -29,8 +29,8 @@ const silenceFraction = 1 / 2;
 /** A master that takes longer for one batch, ms, is slow, whatever else stands in line: nobody waits on for that. */
 export const slowAnswer = 500;
 
-/** What lanes share: the connection. */
-export interface LaneOrigin {
+/** What pipelines share: the connection. */
+export interface PipelineOrigin {
   readonly connection: Connection;
   readonly abandoned: Fault;
   /** How many operations may be in flight, and beside them how many that keep a lease. */
@@ -43,8 +43,8 @@ export interface LaneOrigin {
   unsentFor(why: string): Fault;
   /** A batch goes out. */
   sent(): void;
-  /** A batch of the lane has been answered. `wasDraining`: see {@link Lane.isDraining}. */
-  answered(lane: Lane, wasDraining: boolean): void;
+  /** A batch of the pipeline has been answered. `wasDraining`: see {@link Pipeline.isDraining}. */
+  answered(pipeline: Pipeline, wasDraining: boolean): void;
 }
 
 /**
@@ -54,9 +54,9 @@ export interface LaneOrigin {
  * (PROTOCOL 14.16). An extension has a window of its own, so that nothing else can fill it. A release may overtake the
  * vote that it undoes: that vote was given up before, and is not sent any more.
  */
-export class Lane implements BatchOrigin {
+export class Pipeline implements BatchOrigin {
   readonly slot: number | undefined;
-  readonly #origin: LaneOrigin;
+  readonly #origin: PipelineOrigin;
   /** Oldest first. */
   readonly #inFlight = new Set<Batch>();
   /** The next batch. */
@@ -80,7 +80,7 @@ export class Lane implements BatchOrigin {
   /** The flush that `isSilent` was looked at for. */
   #flush = 0;
 
-  constructor(origin: LaneOrigin, slot: number | undefined) {
+  constructor(origin: PipelineOrigin, slot: number | undefined) {
     this.#origin = origin;
     this.slot = slot;
   }
@@ -125,7 +125,7 @@ export class Lane implements BatchOrigin {
   take(operation: Operation, flush: number): void {
     if (this.#flush !== flush) this.#isSilent = this.#isSilentNow();
     this.#flush = flush;
-    if (isCleanUp(operation)) this.#takeCleanUp(operation);
+    if (isRelease(operation)) this.#takeRelease(operation);
     else if (this.#isSilent) operation.settle(this.#silent());
     else if (purposeOf(operation) === "request") this.#takeRequest(operation);
     else if (this.#keeping < this.#origin.window && this.#keeps.length === 0) this.#add(operation);
@@ -215,7 +215,7 @@ export class Lane implements BatchOrigin {
    * A clean-up of a claim that is in flight goes out at once, behind it on the same connection: sent on the next one it
    * might overtake it (PROTOCOL 2.6).
    */
-  #takeCleanUp(operation: Operation): void {
+  #takeRelease(operation: Operation): void {
     // A vote that was given up before it was sent never will be, and left nothing here.
     const vote = operation.words.length === 1 ? this.#unsentVotes.get(operation.words[0]!) : undefined;
     if (vote && isAbandoned(vote)) {

@@ -8,13 +8,13 @@ import type { Connection } from "./connection.ts";
 import {
   batchScript,
   claimScript,
-  enrolScript,
+  enqueueScript,
   guardedClaimScript,
   guardedLeaveScript,
   leaveScript,
   releaseScript,
 } from "./lua/scripts.ts";
-import { ScriptedNode } from "./redis-node.ts";
+import { RedisNode } from "./redis-node.ts";
 
 const guard: Guard = { terms: "60000,4711,0,1,1700000000000,0,0", refused: () => {} };
 
@@ -33,7 +33,7 @@ class ScriptedConnection implements Connection {
   readonly sent: unknown[][] = [];
   replies: unknown[];
   isReady = true;
-  obstacle = "ECONNREFUSED";
+  notReadyReason = "ECONNREFUSED";
   /** The first connection, while it is being made. */
   first: Promise<void> | undefined;
 
@@ -93,8 +93,8 @@ const standstill = { monotonic: () => 0, setTimer: () => ({ cancel() {}, unref()
 
 function nodeWith(...replies: unknown[]) {
   const connection = new ScriptedConnection(...replies);
-  // One by one: what gathers behind an unanswered command is tested in outbox.test.ts.
-  return { connection, node: new ScriptedNode(connection, { groupCommit: false, runtime: standstill }) };
+  // One by one: what gathers behind an unanswered command is tested in send-queue.test.ts.
+  return { connection, node: new RedisNode(connection, { groupCommit: false, runtime: standstill }) };
 }
 
 const claim: Claim = { resources: ["r"], token: "t", ttl: 1000, abandoned: false };
@@ -181,7 +181,7 @@ describe("a release", () => {
 
   test("without queues knows nothing of them", async () => {
     const connection = new ScriptedConnection(1);
-    const node = new ScriptedNode(connection, { groupCommit: false, queue: false });
+    const node = new RedisNode(connection, { groupCommit: false, queue: false });
     expect(await ask(node).release(["r"], ["t"])).toEqual({ vote: "yes" });
     expect(connection.sent).toEqual([["EVALSHA", releaseScript.sha1, 1, "r", "t"]]);
   });
@@ -202,7 +202,7 @@ describe("an inspection", () => {
 
   test.each(holdings)("without queues, of a key that is %s", async (_, replies, holding) => {
     const connection = new ScriptedConnection(...replies);
-    const node = new ScriptedNode(connection, { queue: false });
+    const node = new RedisNode(connection, { queue: false });
     expect(await ask(node).inspect("r")).toEqual({ ...holding, queueLength: 0 });
     expect(connection.sent).toEqual([
       ["GET", "r"],
@@ -212,7 +212,7 @@ describe("an inspection", () => {
 
   test("without queues keeps its place behind what was asked for before", async () => {
     const connection = new ScriptedConnection("OK", "t", 1000);
-    const node = new ScriptedNode(connection, { queue: false });
+    const node = new RedisNode(connection, { queue: false });
     void ask(node).vote(claim);
     await ask(node).inspect("r");
     expect(connection.sent.map(([command]) => command)).toEqual(["SET", "GET", "PTTL"]);
@@ -220,18 +220,18 @@ describe("an inspection", () => {
 });
 
 describe("a queue", () => {
-  const enrolment = { ...claim, token: "w.1", ticket: 17, patience: 300 };
+  const enrolment = { ...claim, token: "w.1", ticket: 17, entryTtl: 300 };
 
   test("there is none where it is not wanted", () => {
-    expect(new ScriptedNode(new ScriptedConnection(), { queue: false }).queue).toBeUndefined();
+    expect(new RedisNode(new ScriptedConnection(), { queue: false }).queue).toBeUndefined();
   });
 
   test("enrols, and hears by whom it was refused and who came last", async () => {
     const { node, connection } = nodeWith([1, "rival", 70, "99"], 1000);
     const refusal = { vote: "no", resource: "r", owner: "rival", remaining: 70, latestTicket: 99 };
-    expect(await ask(node).enrol(enrolment)).toEqual(refusal);
-    expect(await ask(node).enrol(enrolment)).toEqual({ vote: "yes", remaining: 1000 });
-    const words = ["EVALSHA", enrolScript.sha1, 1, "r", "w.1", 1000, 17, 300, "", "-"];
+    expect(await ask(node).enqueue(enrolment)).toEqual(refusal);
+    expect(await ask(node).enqueue(enrolment)).toEqual({ vote: "yes", remaining: 1000 });
+    const words = ["EVALSHA", enqueueScript.sha1, 1, "r", "w.1", 1000, 17, 300, "", "-"];
     expect(connection.sent).toEqual([words, words]);
   });
 
@@ -246,7 +246,7 @@ describe("a queue", () => {
   test("takes what both propose", async () => {
     const { node, connection } = nodeWith([-1, 1000, "5"], [-1, 1000, "6"]);
     const granted = { vote: "yes", remaining: 1000 };
-    expect(await ask(node).enrol({ ...enrolment, proposal: 7 })).toEqual({ ...granted, counter: 5 });
+    expect(await ask(node).enqueue({ ...enrolment, proposal: 7 })).toEqual({ ...granted, counter: 5 });
     expect(await ask(node).swap({ ...claim, proposal: 8 }, "before")).toEqual({ ...granted, counter: 6 });
     expect(connection.sent.map((words) => words.slice(4))).toEqual([
       ["w.1", 1000, 17, 300, 7, "-"],
@@ -257,7 +257,7 @@ describe("a queue", () => {
   test("a restart guard watches over both, over an enrolment in a batch", async () => {
     const { node, connection } = nodeWith([1000], [1, "rival", 70]);
     node.guardWith(guard);
-    expect(await ask(node).enrol(enrolment)).toEqual({ vote: "yes", remaining: 1000 });
+    expect(await ask(node).enqueue(enrolment)).toEqual({ vote: "yes", remaining: 1000 });
     expect(await ask(node).swap(claim, "before")).toMatchObject({ vote: "no", owner: "rival" });
     expect(connection.sent).toEqual([
       ["EVALSHA", batchScript.sha1, 1, "r", "g0,0;q1,1000,17,300;", guard.terms, "w.1", "-"],
@@ -285,7 +285,7 @@ describe("a queue", () => {
 
   test("where there is no queue, the guard has nothing to look at in a release", async () => {
     const connection = new ScriptedConnection(1);
-    const node = new ScriptedNode(connection, { queue: false, groupCommit: false, runtime: standstill });
+    const node = new RedisNode(connection, { queue: false, groupCommit: false, runtime: standstill });
     node.guardWith(guard);
     expect(await ask(node).release(["r"], ["t"])).toEqual({ vote: "yes" });
     expect(connection.sent).toEqual([["EVALSHA", releaseScript.sha1, 1, "r", "t"]]);
@@ -297,7 +297,7 @@ describe("a queue", () => {
     const fault = { vote: "none", sent: true, error: { reason: "WRONGTYPE" } };
     expect(await ask(node).swap(claim, "before")).toMatchObject(fault);
     node.guardWith(guard);
-    expect(await ask(node).enrol(enrolment)).toMatchObject(fault);
+    expect(await ask(node).enqueue(enrolment)).toMatchObject(fault);
   });
 });
 
@@ -311,7 +311,7 @@ describe("listening", () => {
     connection.subscribe = (_channel, hear, changed) => void subscriptions.push({ hear, changed });
     const told: string[] = [];
     const faults: NodeError[] = [];
-    const listener = new ScriptedNode(connection, {
+    const listener = new RedisNode(connection, {
       groupCommit: false,
       onFault: (error) => faults.push(error),
     });
@@ -321,24 +321,24 @@ describe("listening", () => {
       () => told.push("listening"),
     );
     const inboxes = () => connection.sent.map((words) => words.at(-1));
-    const enrol = () => ask(listener).enrol({ ...claim, token: "w.1", ticket: 1, patience: 1 });
+    const enqueue = () => ask(listener).enqueue({ ...claim, token: "w.1", ticket: 1, entryTtl: 1 });
     const { changed: change, hear: publish } = subscriptions[0]!;
-    return { listener, known, told, faults, inboxes, enrol, change, publish };
+    return { listener, known, told, faults, inboxes, enqueue, change, publish };
   }
 
   test("a channel is told as long as it is listened to", async () => {
-    const { listener, known, told, inboxes, enrol, change, publish } = listening();
+    const { listener, known, told, inboxes, enqueue, change, publish } = listening();
     expect(listener.queue!.isListening).toBe(false);
-    await enrol();
+    await enqueue();
     change(true);
     await known;
     expect(listener.queue!.isListening).toBe(true);
-    await enrol();
+    await enqueue();
     publish("w.1");
     publish("wake w.1");
     change(false);
     expect(listener.queue!.isListening).toBe(false);
-    await enrol();
+    await enqueue();
     change(true);
     expect(inboxes()).toEqual(["-", "inbox", "-"]);
     expect(told).toEqual(["listening", "w.1", "wake w.1", "listening", "listening"]);
@@ -354,7 +354,7 @@ describe("listening", () => {
 
   test("that the connection cannot do settles, and is no fault", async () => {
     const faults: NodeError[] = [];
-    const node = new ScriptedNode(new ScriptedConnection(), { onFault: (error) => faults.push(error) });
+    const node = new RedisNode(new ScriptedConnection(), { onFault: (error) => faults.push(error) });
     await node.queue!.listen(
       "inbox",
       () => {},
@@ -539,7 +539,7 @@ describe("faults", () => {
   test("a rejection that is no error is one", async () => {
     const connection = new ScriptedConnection();
     connection.send = () => Promise.reject("text");
-    const node = new ScriptedNode(connection);
+    const node = new RedisNode(connection);
     expect(await ask(node).vote(claim)).toMatchObject({ vote: "none", error: { reason: "UNREACHABLE" } });
     expect(await ask(node).inspect("r")).toMatchObject({ vote: "none" });
   });

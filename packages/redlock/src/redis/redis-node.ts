@@ -5,7 +5,7 @@ import type {
   Claim,
   Fault,
   Guard,
-  GuardFindings,
+  GuardState,
   Hear,
   Holding,
   LockNode,
@@ -22,14 +22,14 @@ import { WeakListeners } from "../protocol/weak-listeners.ts";
 import { whyReserved } from "../settings/resources.ts";
 import { outside } from "../time/async-context.ts";
 import { systemRuntime } from "../time/system.ts";
-import { holdingIn, isAbandoned, isCleanUp, type Operation, type Purpose, type Time } from "./commands.ts";
+import { holdingIn, isAbandoned, isRelease, type Operation, type Purpose, type Time } from "./commands.ts";
 import type { Connection } from "./connection.ts";
-import { Inbox } from "./grant-subscription.ts";
+import { GrantSubscription } from "./grant-subscription.ts";
 import { type ScriptCall, ScriptCalls } from "./script-calls.ts";
-import { type Outbox, type OutboxRuntime, outboxOf } from "./send-queue.ts";
+import { type SendQueue, type SendQueueRuntime, sendQueueOf } from "./send-queue.ts";
 import { UnexpectedReply } from "./transaction.ts";
 
-export interface ScriptedNodeOptions {
+export interface RedisNodeOptions {
   /** Whether what is asked for while the master has not answered yet is sent together. Default true. */
   readonly groupCommit?: boolean;
   /**
@@ -40,22 +40,22 @@ export interface ScriptedNodeOptions {
   /** Told what is a fault of no round. Default: nobody. */
   readonly onFault?: (error: NodeError) => void;
   /** Default: the system's. */
-  readonly runtime?: OutboxRuntime;
+  readonly runtime?: SendQueueRuntime;
   /** How many operations may be in flight, and beside them how many that keep a lease. Default 512. */
   readonly window?: number;
 }
 
 /** A master reached by plain commands and Lua scripts: what the wire carries, and what its replies mean. */
-export class ScriptedNode implements LockNode {
+export class RedisNode implements LockNode {
   readonly name: string;
   readonly client: object;
   /** Counters are in other slots than the keys, and the floor is one for all: no script on a Cluster reaches them. */
   readonly keepsCounters: boolean;
   readonly queue: LockQueue | undefined;
   readonly #connection: Connection;
-  readonly #runtime: OutboxRuntime;
+  readonly #runtime: SendQueueRuntime;
   readonly #groupCommit: boolean;
-  readonly #outbox: Outbox;
+  readonly #sendQueue: SendQueue;
   #calls: ScriptCalls | undefined;
   /** While the server votes through another node. */
   #refusal: Fault | undefined;
@@ -67,20 +67,20 @@ export class ScriptedNode implements LockNode {
   /** Whether a question for the time is unanswered. */
   #isReading = false;
 
-  constructor(connection: Connection, options: ScriptedNodeOptions = {}) {
+  constructor(connection: Connection, options: RedisNodeOptions = {}) {
     this.#connection = connection;
     this.name = connection.name;
     this.client = connection.client;
     this.keepsCounters = connection.slotOf?.("", false) === undefined;
     this.#groupCommit = options.groupCommit ?? true;
     this.#runtime = options.runtime ?? systemRuntime;
-    this.#outbox = outboxOf(connection, this.#runtime, options.window);
+    this.#sendQueue = sendQueueOf(connection, this.#runtime, options.window);
     if ((options.queue ?? true) && this.keepsCounters)
       this.queue = this.#makeQueue(options.onFault ?? (() => {}));
   }
 
   get drainedAt(): number {
-    return Math.max(this.#outbox.drainedAt, this.#calls?.drainedAt ?? Number.NEGATIVE_INFINITY);
+    return Math.max(this.#sendQueue.drainedAt, this.#calls?.drainedAt ?? Number.NEGATIVE_INFINITY);
   }
 
   refuses(resources: readonly string[]): string | undefined {
@@ -139,7 +139,7 @@ export class ScriptedNode implements LockNode {
     this.#clock = clock;
   }
 
-  findings(guard: Guard | undefined, settle: Settle<GuardFindings>): void {
+  findings(guard: Guard | undefined, settle: Settle<GuardState>): void {
     this.#post("h", [], [], 0, undefined, settle, guard ?? this.#guard);
   }
 
@@ -157,7 +157,7 @@ export class ScriptedNode implements LockNode {
   }
 
   close(): Promise<void> {
-    this.#outbox.finish();
+    this.#sendQueue.finish();
     return this.#connection.close();
   }
 
@@ -170,7 +170,7 @@ export class ScriptedNode implements LockNode {
     const runtime = this.#runtime;
     const options = { groupCommit: this.#groupCommit, queue: this.queue !== undefined, runtime };
     this.#follow = (why, connection) => {
-      const old = new ScriptedNode(connection, options);
+      const old = new RedisNode(connection, options);
       if (this.#guard) old.guardWith(this.#guard);
       moves.call(why, old);
     };
@@ -179,7 +179,7 @@ export class ScriptedNode implements LockNode {
   }
 
   #makeQueue(onFault: (error: NodeError) => void): LockQueue {
-    const inbox = new Inbox(this.#connection, (error) => {
+    const inbox = new GrantSubscription(this.#connection, (error) => {
       const what =
         error instanceof UnexpectedReply
           ? unexpected(this.name, error.reply)
@@ -187,7 +187,7 @@ export class ScriptedNode implements LockNode {
       outside(() => onFault(what.error));
     });
     return {
-      enrol: (enrolment, settle) => {
+      enqueue: (enrolment, settle) => {
         this.#claim("q", enrolment, [enrolment.token, inbox.address], settle);
       },
       swap: (claim, previous, settle) => this.#claim("s", claim, [claim.token, previous], settle),
@@ -302,10 +302,10 @@ export class ScriptedNode implements LockNode {
 
   /** Without a queue there is nothing that a script would have to look at as well. */
   async #look(resource: string): Promise<Holding | Fault> {
-    const obstacle = this.#connection.isReady ? undefined : await this.#connected();
-    if (obstacle !== undefined) return unsent(this.name, obstacle);
+    const notReadyReason = this.#connection.isReady ? undefined : await this.#connected();
+    if (notReadyReason !== undefined) return unsent(this.name, notReadyReason);
     // Behind all that was asked for before.
-    this.#outbox.flush();
+    this.#sendQueue.flush();
     try {
       const replies = [this.#connection.send("GET", [resource]), this.#connection.send("PTTL", [resource])];
       const [owner, left] = await Promise.all(replies);
@@ -337,22 +337,22 @@ export class ScriptedNode implements LockNode {
 
   /** Sends when the first connection stands, or not at all. */
   async #postWhenConnected(operation: Operation): Promise<void> {
-    const obstacle = await this.#connected();
-    if (isAbandoned(operation)) operation.settle(this.#outbox.abandoned);
-    else if (obstacle !== undefined) operation.settle(unsent(this.name, obstacle));
+    const notReadyReason = await this.#connected();
+    if (isAbandoned(operation)) operation.settle(this.#sendQueue.abandoned);
+    else if (notReadyReason !== undefined) operation.settle(unsent(this.name, notReadyReason));
     else this.#postIfWanted(operation);
   }
 
   /** Where it leads is known from here on, and whether that server has its vote through another node. */
   #postIfWanted(operation: Operation): void {
-    if (this.#refusal && !isCleanUp(operation)) operation.settle(this.#refusal);
-    else this.#outbox.post(operation);
+    if (this.#refusal && !isRelease(operation)) operation.settle(this.#refusal);
+    else this.#sendQueue.post(operation);
   }
 
   /** What is in the way, once the first connection stands or has failed. */
   async #connected(): Promise<string | undefined> {
     await this.#connection.connectFirst();
-    return this.#connection.isReady ? undefined : this.#connection.obstacle;
+    return this.#connection.isReady ? undefined : this.#connection.notReadyReason;
   }
 }
 

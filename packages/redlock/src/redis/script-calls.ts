@@ -1,7 +1,7 @@
 import { abandoned } from "../protocol/faults.ts";
 import type { Claim, Fault } from "../protocol/node.ts";
 import type { Runtime } from "../time/runtime.ts";
-import { CallLine } from "./command-queue.ts";
+import { CommandQueue } from "./command-queue.ts";
 import type { Purpose } from "./commands.ts";
 import type { Connection } from "./connection.ts";
 import type { Script } from "./lua/scripts.ts";
@@ -24,13 +24,13 @@ export interface ScriptCall<A> {
 export class ScriptCalls {
   readonly #connection: Connection;
   readonly #refusal: () => Fault | undefined;
-  readonly #line: CallLine;
+  readonly #line: CommandQueue;
 
   /** `refusal`: what claims are answered instead of being sent, if anything. */
   constructor(connection: Connection, runtime: Pick<Runtime, "monotonic">, refusal: () => Fault | undefined) {
     this.#connection = connection;
     this.#refusal = refusal;
-    this.#line = new CallLine(connection, runtime);
+    this.#line = new CommandQueue(connection, runtime);
   }
 
   /** As in {@link LockNode.drainedAt}. */

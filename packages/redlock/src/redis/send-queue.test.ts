@@ -11,7 +11,7 @@ import {
   releaseScript,
   voteBatchScript,
 } from "./lua/scripts.ts";
-import { ScriptedNode, type ScriptedNodeOptions } from "./redis-node.ts";
+import { RedisNode, type RedisNodeOptions } from "./redis-node.ts";
 
 class ReplyError extends Error {
   override name = "ReplyError";
@@ -30,7 +30,7 @@ class SilentConnection implements Connection {
   readonly sent: Sent[] = [];
   readonly #listeners: Array<() => void> = [];
   isReady = true;
-  obstacle = "ECONNRESET";
+  notReadyReason = "ECONNRESET";
 
   connectFirst(): undefined {}
 
@@ -107,9 +107,9 @@ class TestTime {
   }
 }
 
-function start(connection = new SilentConnection(), options: ScriptedNodeOptions = {}) {
+function start(connection = new SilentConnection(), options: RedisNodeOptions = {}) {
   const time = new TestTime();
-  const node = new ScriptedNode(connection, { runtime: time, ...options });
+  const node = new RedisNode(connection, { runtime: time, ...options });
   return { connection, node, time, sent: () => connection.sent.map(({ words }) => words) };
 }
 
@@ -127,7 +127,7 @@ const givenUp = { vote: "none", sent: false, error: { reason: "ABANDONED" } };
 
 /** Two votes are in flight, a straggler that is never answered and `first`, and `next` waits behind them. */
 async function gathered(
-  next: (node: ScriptedNode) => Promise<Answer | ReleaseAnswer>[],
+  next: (node: RedisNode) => Promise<Answer | ReleaseAnswer>[],
   connection = new SilentConnection(),
 ) {
   const started = start(connection);
@@ -145,7 +145,7 @@ const oneEach = (count: number): readonly number[] => Array.from({ length: count
 
 /** Four votes fill the window of a master, and `next` comes behind them. */
 async function crowded(
-  next: (node: ScriptedNode) => Promise<Answer | ReleaseAnswer>[],
+  next: (node: RedisNode) => Promise<Answer | ReleaseAnswer>[],
   connection = new SilentConnection(),
 ) {
   const started = start(connection, { window: 4 });
@@ -175,7 +175,7 @@ describe("where more is asked than may be in flight", () => {
     const { connection, sent } = await crowded((node) => [
       ask(node).vote(claimOf("v0", "v0")),
       ask(node).release(["r0"], ["t"]),
-      ask(node).enrol({ ...claimOf("v1.1", "v1"), ticket: 1, patience: 1 }),
+      ask(node).enqueue({ ...claimOf("v1.1", "v1"), ticket: 1, entryTtl: 1 }),
       ask(node).release(["r1"], ["t"]),
     ]);
     expect(sent()).toHaveLength(1);
@@ -344,7 +344,7 @@ describe("while something is in flight", () => {
       ask(node).extend(claimOf("t4", "r4"), false),
       ask(node).release(["r5", "r6"], ["t5", "t6"]),
       ask(node).swap(claimOf("t7", "r7"), "old"),
-      ask(node).enrol({ ...claimOf("t8.1", "r8"), ttl: 1000.1, ticket: 16.5, patience: 70.2 }),
+      ask(node).enqueue({ ...claimOf("t8.1", "r8"), ttl: 1000.1, ticket: 16.5, entryTtl: 70.2 }),
     ]);
     expect(sent()).toHaveLength(1);
     await reply(connection, 0, "OK");
@@ -404,7 +404,7 @@ describe("while something is in flight", () => {
 
   test("nor behind that of another round of the same waiter", async () => {
     const { node, sent } = start();
-    void ask(node).enrol({ ...claimOf("t.3", "r"), ticket: 1, patience: 1 });
+    void ask(node).enqueue({ ...claimOf("t.3", "r"), ticket: 1, entryTtl: 1 });
     await settle();
     void ask(node).release(["r"], ["t.4"]);
     await settle();
@@ -870,7 +870,7 @@ describe("a master that does not answer", () => {
 describe("nodes over one connection", () => {
   test("share batches, each with its own options", async () => {
     const { connection, node, time, sent } = start();
-    const other = new ScriptedNode(connection, { runtime: time, queue: false });
+    const other = new RedisNode(connection, { runtime: time, queue: false });
     void ask(node).release(["a"], ["t1"]);
     void ask(other).release(["b"], ["t2"]);
     await settle();
@@ -879,7 +879,7 @@ describe("nodes over one connection", () => {
 
   test("one without group commit sends at once and alone, behind what was asked for before", () => {
     const { connection, node, time, sent } = start();
-    const hasty = new ScriptedNode(connection, { runtime: time, groupCommit: false });
+    const hasty = new RedisNode(connection, { runtime: time, groupCommit: false });
     void ask(node).vote(claimOf("t1", "r1"));
     void ask(node).vote(claimOf("t2", "r2"));
     void ask(hasty).vote(claimOf("t3", "r3"));
@@ -895,7 +895,7 @@ describe("nodes over one connection", () => {
 describe("who is found to have given up", () => {
   test("and asks at once and alone is not sent before what was asked for earlier", async () => {
     const { connection, node, time, sent } = start();
-    const hasty = new ScriptedNode(connection, { runtime: time, groupCommit: false });
+    const hasty = new RedisNode(connection, { runtime: time, groupCommit: false });
     const claim = claimOf("t1", "r1");
     let asks = 0;
     void ask(node).vote({

@@ -1,9 +1,9 @@
 import { abandoned, unsent } from "../protocol/faults.ts";
 import type { Fault } from "../protocol/node.ts";
 import type { Runtime, Timer } from "../time/runtime.ts";
-import { isAbandoned, isCleanUp, type Operation } from "./commands.ts";
+import { isAbandoned, isRelease, type Operation } from "./commands.ts";
 import type { Connection } from "./connection.ts";
-import { Lane, type LaneOrigin, largestBatch, largestWindow } from "./pipeline.ts";
+import { largestBatch, largestWindow, Pipeline, type PipelineOrigin } from "./pipeline.ts";
 
 /**
  * With so many batches in flight the next one waits for an answer. One may be a straggler: of a round that is decided the
@@ -13,22 +13,22 @@ const mostBatches = 2;
 /** What waits for an answer waits so long for it, ms: a distant master's takes longer. */
 const longestWait = 1;
 
-export type OutboxRuntime = Pick<Runtime, "monotonic" | "setTimer">;
+export type SendQueueRuntime = Pick<Runtime, "monotonic" | "setTimer">;
 
 /**
  * What is to be sent on one connection (PROTOCOL 12, 14.16). What is asked for in one go goes out at once and
  * together, unless two batches are in flight: then it waits for an answer, but not for long. So many locks at a time cost few
- * commands, and one lock no more than its own. More than a master can answer waits in its {@link Lane}.
+ * commands, and one lock no more than its own. More than a master can answer waits in its {@link Pipeline}.
  *
  * In the order of the calls, as long as nothing has to wait for room. A claim that was given up while it waited is taken
  * out; a clean-up never is, and neither a clean-up nor an extension is refused because there are many.
  */
-export class Outbox implements LaneOrigin {
+export class SendQueue implements PipelineOrigin {
   readonly connection: Connection;
   readonly window: number;
-  readonly #runtime: OutboxRuntime;
+  readonly #runtime: SendQueueRuntime;
   /** One, but on a Cluster one for each slot with something in flight, or to be sent now. */
-  readonly #lanes = new Map<number | undefined, Lane>();
+  readonly #pipelines = new Map<number | undefined, Pipeline>();
   #waiting: Operation[] = [];
   /** Batches without an answer. */
   #inFlight = 0;
@@ -39,13 +39,13 @@ export class Outbox implements LaneOrigin {
   #isFlushing = false;
   #session = 0;
   #isSlotted = false;
-  /** Only kept, for as long as there is this outbox. */
+  /** Only kept, for as long as there is this send queue. */
   readonly #follow: (why: string, old: Connection) => void;
   #drainedAt = Number.NEGATIVE_INFINITY;
   #abandoned: Fault | undefined;
   #unsent: { readonly why: string; readonly fault: Fault } | undefined;
 
-  constructor(connection: Connection, runtime: OutboxRuntime, window: number) {
+  constructor(connection: Connection, runtime: SendQueueRuntime, window: number) {
     this.connection = connection;
     this.window = window;
     this.#runtime = runtime;
@@ -56,9 +56,9 @@ export class Outbox implements LaneOrigin {
     });
     // What takes back what is in the database that is left still goes there (PROTOCOL 14.18).
     this.#follow = (_, old) => {
-      const unsent = [...this.#lanes.values()].flatMap((lane) => lane.drain());
+      const unsent = [...this.#pipelines.values()].flatMap((pipeline) => pipeline.drain());
       for (const operation of unsent.concat(this.#waiting.splice(0))) {
-        outboxOf(old, runtime, window).post(operation);
+        sendQueueOf(old, runtime, window).post(operation);
       }
     };
     connection.onMove?.(this.#follow);
@@ -118,27 +118,27 @@ export class Outbox implements LaneOrigin {
       this.#giveUpAll();
       return;
     }
-    for (const lane of this.#lanes.values()) lane.finish();
+    for (const pipeline of this.#pipelines.values()) pipeline.finish();
     this.flush();
-    for (const lane of this.#lanes.values()) lane.finish();
+    for (const pipeline of this.#pipelines.values()) pipeline.finish();
   }
 
   sent(): void {
     this.#inFlight += 1;
   }
 
-  answered(lane: Lane, wasDraining: boolean): void {
+  answered(pipeline: Pipeline, wasDraining: boolean): void {
     this.#inFlight -= 1;
     if (wasDraining) this.#drainedAt = this.now();
     // First what has been asked for since: an extension may be among it.
     this.flush();
-    if (lane.hasBacklog) this.#refill(lane);
-    if (lane.slot !== undefined && lane.isIdle) this.#lanes.delete(lane.slot);
+    if (pipeline.hasBacklog) this.#refill(pipeline);
+    if (pipeline.slot !== undefined && pipeline.isIdle) this.#pipelines.delete(pipeline.slot);
   }
 
-  #refill(lane: Lane): void {
-    if (this.connection.isReady) lane.refill();
-    else this.#giveUp(lane.drain());
+  #refill(pipeline: Pipeline): void {
+    if (this.connection.isReady) pipeline.refill();
+    else this.#giveUp(pipeline.drain());
   }
 
   /** When it is to be sent, with all that waits before it. */
@@ -153,7 +153,7 @@ export class Outbox implements LaneOrigin {
   #send(operations: readonly Operation[]): void {
     this.#isFlushing = true;
     this.#flushes += 1;
-    const filled: Lane[] = [];
+    const filled: Pipeline[] = [];
     const unsent = new Set<string>();
     for (const operation of operations) {
       if (isAbandoned(operation)) {
@@ -162,75 +162,77 @@ export class Outbox implements LaneOrigin {
         continue;
       }
       // Behind a vote that was never sent there is nothing to take back.
-      if (unsent.size > 0 && isCleanUp(operation) && operation.words.every((token) => unsent.has(token))) {
+      if (unsent.size > 0 && isRelease(operation) && operation.words.every((token) => unsent.has(token))) {
         operation.settle({ vote: "no" });
         continue;
       }
-      const lane = this.#laneOf(operation);
-      const wasEmpty = lane.isEmpty;
-      lane.take(operation, this.#flushes);
-      if (wasEmpty && !lane.isEmpty) filled.push(lane);
+      const pipeline = this.#pipelineOf(operation);
+      const wasEmpty = pipeline.isEmpty;
+      pipeline.take(operation, this.#flushes);
+      if (wasEmpty && !pipeline.isEmpty) filled.push(pipeline);
     }
-    for (const lane of filled) lane.send();
+    for (const pipeline of filled) pipeline.send();
     this.#isFlushing = false;
   }
 
   #undoesClaimInFlight(operation: Operation): boolean {
-    return isCleanUp(operation) && this.#lanes.get(this.#slotOf(operation))?.hasClaimFor(operation) === true;
+    return (
+      isRelease(operation) && this.#pipelines.get(this.#slotOf(operation))?.hasClaimFor(operation) === true
+    );
   }
 
   #slotOf({ keys }: Operation): number | undefined {
     return this.connection.slotOf?.(keys[0]!, this.#isSlotted);
   }
 
-  #laneOf(operation: Operation): Lane {
+  #pipelineOf(operation: Operation): Pipeline {
     const slot = this.#slotOf(operation);
-    let lane = this.#lanes.get(slot);
-    if (!lane) {
-      lane = new Lane(this, slot);
-      this.#lanes.set(slot, lane);
+    let pipeline = this.#pipelines.get(slot);
+    if (!pipeline) {
+      pipeline = new Pipeline(this, slot);
+      this.#pipelines.set(slot, pipeline);
     }
-    return lane;
+    return pipeline;
   }
 
   #giveUpAll(): void {
-    for (const lane of this.#lanes.values()) this.#giveUp(lane.drain());
+    for (const pipeline of this.#pipelines.values()) this.#giveUp(pipeline.drain());
     this.#giveUp(this.#waiting.splice(0));
   }
 
   #giveUp(operations: readonly Operation[]): void {
-    const fault = unsent(this.connection.name, this.connection.obstacle);
+    const fault = unsent(this.connection.name, this.connection.notReadyReason);
     for (const operation of operations) operation.settle(fault);
   }
 }
 
 const resolved = Promise.resolve();
-let due: Outbox[] = [];
+let due: SendQueue[] = [];
 
 /** As soon as those who run now have asked: of all masters in one microtask, since all are asked in one turn. */
-function flushInTurn(outbox: Outbox): void {
+function flushInTurn(sendQueue: SendQueue): void {
   if (due.length === 0) void resolved.then(flushAll);
-  due.push(outbox);
+  due.push(sendQueue);
 }
 
 function flushAll(): void {
-  const outboxes = due;
+  const sendQueues = due;
   due = [];
-  for (const outbox of outboxes) outbox.flush();
+  for (const sendQueue of sendQueues) sendQueue.flush();
 }
 
 /** One for each connection, however many nodes share it: they share its batches. */
-const outboxes = new WeakMap<Connection, Outbox>();
+const sendQueues = new WeakMap<Connection, SendQueue>();
 
-export function outboxOf(
+export function sendQueueOf(
   connection: Connection,
-  runtime: OutboxRuntime,
+  runtime: SendQueueRuntime,
   window: number = largestWindow,
-): Outbox {
-  let outbox = outboxes.get(connection);
-  if (!outbox) {
-    outbox = new Outbox(connection, runtime, window);
-    outboxes.set(connection, outbox);
+): SendQueue {
+  let sendQueue = sendQueues.get(connection);
+  if (!sendQueue) {
+    sendQueue = new SendQueue(connection, runtime, window);
+    sendQueues.set(connection, sendQueue);
   }
-  return outbox;
+  return sendQueue;
 }

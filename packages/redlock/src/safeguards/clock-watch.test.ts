@@ -119,7 +119,7 @@ describe("the watch", () => {
     expect(Math.abs(offset - 300)).toBeLessThanOrEqual(uncertainty);
   });
 
-  test("tells who is astray, and when it is in line again", () => {
+  test("tells who is skewed, and when it is synced again", () => {
     const { ahead, events, read } = setting({ maxOffset: 100 });
     ahead[1] = -5000;
     // (Of the first two that are heard each may be the one.)
@@ -129,7 +129,7 @@ describe("the watch", () => {
     read();
     read();
     const told = events.map(({ kind, node }) => `${node} ${kind}`);
-    expect(told).toEqual(["master-1 astray", "master-1 stepped", "master-1 in line"]);
+    expect(told).toEqual(["master-1 skewed", "master-1 stepped", "master-1 synced"]);
     expect(events.map(({ offset }) => Math.round(offset))).toEqual([-5000, 5000, 0]);
   });
 

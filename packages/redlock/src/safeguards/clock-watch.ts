@@ -3,11 +3,11 @@ import type { ClockWatchOptions } from "../settings/settings.ts";
 import type { Runtime } from "../time/runtime.ts";
 
 /**
- * Something about a master's clock has changed: it has `stepped` against its own history, is `astray` from the median of
- * all, or is `in line` with it again.
+ * Something about a master's clock has changed: it has `stepped` against its own history, is `skewed` from the median of
+ * all, or is `synced` with it again.
  */
 export interface ClockEvent {
-  readonly kind: "stepped" | "astray" | "in line";
+  readonly kind: "stepped" | "skewed" | "synced";
   /** The master, as `host:port`. */
   readonly node: string;
   /** ms: how far it has stepped; else how far it is ahead of the median. */
@@ -56,7 +56,7 @@ export function stepBetween(before: Reading, after: Reading, driftFactor: number
 }
 
 /**
- * How far it is ahead of the median of all, ms. (Of the others' alone it would be no measure: of two, one that is astray
+ * How far it is ahead of the median of all, ms. (Of the others' alone it would be no measure: of two, one that is skewed
  * moves it half the way.) Of two masters nobody can tell which one it is: 0.
  */
 export function strayOf(own: Reading, others: readonly Reading[]): number {
@@ -83,7 +83,7 @@ export class WatchedClock implements MasterClock {
   readonly #watch: ClockWatch;
   readonly #onDistrust: () => void;
   #latest: Reading | undefined;
-  #isAstray = false;
+  #isSkewed = false;
   #steppedAt = Number.NEGATIVE_INFINITY;
   #longestTtl = 0;
 
@@ -139,9 +139,9 @@ export class WatchedClock implements MasterClock {
       this.#tell("stepped", step, uncertainty + before!.uncertainty);
     }
     const offset = strayOf(reading, this.#watch.othersThan(this));
-    const isAstray = Math.abs(offset) - uncertainty > this.maxOffset;
-    if (isAstray !== this.#isAstray) this.#tell(isAstray ? "astray" : "in line", offset, uncertainty);
-    this.#isAstray = isAstray;
+    const isSkewed = Math.abs(offset) - uncertainty > this.maxOffset;
+    if (isSkewed !== this.#isSkewed) this.#tell(isSkewed ? "skewed" : "synced", offset, uncertainty);
+    this.#isSkewed = isSkewed;
     if (step !== 0) this.distrust();
     return reading;
   }
@@ -183,7 +183,7 @@ export class ClockWatch {
     return this.options.maxOffset ?? 1000;
   }
 
-  /** `onDistrust`: called where votes are judged, whenever this clock is found to have stepped, or to be astray. */
+  /** `onDistrust`: called where votes are judged, whenever this clock is found to have stepped, or to be skewed. */
   clockOf(node: string, onDistrust: () => void = () => {}): WatchedClock {
     const clock = new WatchedClock(this, node, onDistrust);
     this.#clocks.push(clock);

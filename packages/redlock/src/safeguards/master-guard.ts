@@ -1,5 +1,5 @@
 import type { NodeError } from "../errors.ts";
-import type { Fault, Guard, GuardFindings, LockNode } from "../protocol/node.ts";
+import type { Fault, Guard, GuardState, LockNode } from "../protocol/node.ts";
 import { type Runtime, randomFraction } from "../time/runtime.ts";
 import { QuarantineNews } from "./quarantine-news.ts";
 
@@ -95,7 +95,7 @@ export class MasterGuard implements Guard {
   }
 
   /** Asks what the master knows; what it says of its memory is kept in mind. */
-  ask(guard: Guard, settle: (answer: GuardFindings | Fault) => void): void {
+  ask(guard: Guard, settle: (answer: GuardState | Fault) => void): void {
     const database = this.node.database;
     this.node.findings!(guard, (answer) => {
       const isOfHere = database === this.node.database;
@@ -149,6 +149,6 @@ export class MasterGuard implements Guard {
   }
 }
 
-export function isFindings(answer: GuardFindings | Fault | undefined): answer is GuardFindings {
+export function isFindings(answer: GuardState | Fault | undefined): answer is GuardState {
   return answer !== undefined && "maxTtl" in answer;
 }

@@ -1,6 +1,6 @@
 import { ExecutionError, InvalidArgumentError, NodeError } from "../errors.ts";
-import type { Coordinator } from "../protocol/context.ts";
-import type { Fault, Guard, GuardFindings, LockNode, ReleaseAnswer } from "../protocol/node.ts";
+import type { Context } from "../protocol/context.ts";
+import type { Fault, Guard, GuardState, LockNode, ReleaseAnswer } from "../protocol/node.ts";
 import { Round } from "../protocol/round.ts";
 import { onReadyWhileKept } from "../protocol/weak-listeners.ts";
 import { checkMaxTtl } from "../settings/settings.ts";
@@ -30,7 +30,7 @@ export interface RestartGuardOptions {
  * so many masters that no quorum can have another one.
  */
 export class RestartGuard {
-  readonly #coordinator: Coordinator;
+  readonly #context: Context;
   readonly #maxTtl: number;
   readonly #timeout: number;
   /** By the index of the master. */
@@ -42,14 +42,14 @@ export class RestartGuard {
   #first: Promise<void> | undefined;
   #isComparing = false;
 
-  constructor(coordinator: Coordinator, options: RestartGuardOptions, timeout: number) {
-    checkOptions(options, coordinator.nodes);
-    this.#coordinator = coordinator;
+  constructor(context: Context, options: RestartGuardOptions, timeout: number) {
+    checkOptions(options, context.nodes);
+    this.#context = context;
     this.#maxTtl = options.maxTtl;
     this.#timeout = timeout;
     const { durable = false } = options;
     const guarded = this.#guarded();
-    this.#guards = coordinator.nodes.map((node) => {
+    this.#guards = context.nodes.map((node) => {
       const isDurable = typeof durable === "function" ? outside(() => durable(node.name)) : durable;
       const guard = new MasterGuard(node, guarded, isDurable);
       node.guardWith!(guard);
@@ -57,7 +57,7 @@ export class RestartGuard {
       return guard;
     });
     // In another database another maxTtl may have been agreed on.
-    coordinator.placements.onLeft(() => {
+    context.placements.onLeft(() => {
       this.#isAgreed = false;
       this.#compared.clear();
       this.#first = undefined;
@@ -105,7 +105,7 @@ export class RestartGuard {
 
   #guarded(): Guarded {
     return {
-      runtime: this.#coordinator.runtime,
+      runtime: this.#context.runtime,
       maxTtl: this.#maxTtl,
       isAgreed: () => this.#isAgreed,
       compare: () => void this.#compare(),
@@ -132,7 +132,7 @@ export class RestartGuard {
    * has to do, and the user is told.
    */
   async #seed({ node }: MasterGuard, epoch: string, since: number): Promise<boolean> {
-    const { nodes, quorum, runtime, report } = this.#coordinator;
+    const { nodes, quorum, runtime, report } = this.#context;
     const found = (await this.#ask()).filter(isFindings);
     const sound = found.filter(({ isSound }) => isSound);
     const enough = nodes.length - quorum + 1;
@@ -157,8 +157,8 @@ export class RestartGuard {
   }
 
   /** What a master says stays so, also where it says it late. */
-  #learn(index: number, answer: GuardFindings | Fault): boolean {
-    const { nodes, quorum } = this.#coordinator;
+  #learn(index: number, answer: GuardState | Fault): boolean {
+    const { nodes, quorum } = this.#context;
     const { name } = nodes[index]!;
     if (isFindings(answer)) {
       // What it remembers from another life, it may have been told otherwise since: as good as nothing.
@@ -171,15 +171,15 @@ export class RestartGuard {
     return this.#isAgreed;
   }
 
-  #differs({ maxTtl }: GuardFindings, name: string): InvalidArgumentError | undefined {
+  #differs({ maxTtl }: GuardState, name: string): InvalidArgumentError | undefined {
     if (maxTtl === 0 || maxTtl === this.#maxTtl) return undefined;
     const both = `${this.#maxTtl} ms here, and ${maxTtl} ms at ${name}`;
     return new InvalidArgumentError(`restartGuard: maxTtl must be the same for all clients, but is ${both}`);
   }
 
-  #check(answers: Answers, fault: (found: GuardFindings, name: string) => Error | undefined): void {
+  #check(answers: Answers, fault: (found: GuardState, name: string) => Error | undefined): void {
     for (const [index, answer] of answers.entries()) {
-      const { name } = this.#coordinator.nodes[index]!;
+      const { name } = this.#context.nodes[index]!;
       if (!isFindings(answer)) throw new ExecutionError(`initialize: ${answer?.error.message ?? name}`, []);
       const error = fault(answer, name);
       if (error) throw error;
@@ -189,10 +189,10 @@ export class RestartGuard {
   /** Asks all, each in the terms of its guard or in others, and waits until `hear` has heard enough, or their time is up. */
   async #ask(
     termsFor: (index: number) => Guard = (index) => this.#guards[index]!,
-    hear: (index: number, answer: GuardFindings | Fault) => boolean = () => false,
+    hear: (index: number, answer: GuardState | Fault) => boolean = () => false,
   ): Promise<Answers> {
-    const { nodes, runtime, clock } = this.#coordinator;
-    const round: Round<GuardFindings> = new Round<GuardFindings>({
+    const { nodes, runtime, clock } = this.#context;
+    const round: Round<GuardState> = new Round<GuardState>({
       nodes,
       runtime,
       clock,
@@ -208,7 +208,7 @@ export class RestartGuard {
   }
 }
 
-type Answers = ReadonlyArray<GuardFindings | Fault | undefined>;
+type Answers = ReadonlyArray<GuardState | Fault | undefined>;
 
 function forbidden(name: string, { error }: Fault): InvalidArgumentError {
   return new InvalidArgumentError(

@@ -23,7 +23,7 @@ test("there is no storage until a Redlock is reentrant, and one for all that are
 
 test("outside of all frames, and back", () => {
   const storage = frames()!;
-  const frame = { coordinator: {}, lock: {}, outer: undefined };
+  const frame = { context: {}, lock: {}, outer: undefined };
   storage.run(frame, () => {
     expect(outside(() => storage.getStore())).toBeUndefined();
     expect(() =>
@@ -101,7 +101,7 @@ test("listeners of events are called outside", () => {
 test("a routine runs in the frame of its own lock", () => {
   const calls = linesWith(/\broutine\(/);
   expect(calls.sort()).toEqual([
-    "holding/reentrancy.ts: return context.run(frame, async () => routine(signal, lock));",
+    "holding/reentrancy.ts: return asyncContext.run(frame, async () => routine(signal, lock));",
     // By the call of the user's that it was given to, which awaits it.
     "holding/using.ts: return await routine(link?.signal ?? lock.signal, lock);",
     "primitives/lead.ts: await routine(signal, lock);",

@@ -7,7 +7,7 @@ export interface AsyncContext<T> {
 /** A routine that is running under a lock, and the one that it is nested in. */
 export interface Frame {
   /** Whose lock it is: there are frames of many Redlocks in one context. */
-  readonly coordinator: object;
+  readonly context: object;
   readonly lock: object;
   readonly outer: Frame | undefined;
 }

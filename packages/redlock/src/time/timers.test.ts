@@ -3,21 +3,21 @@ import { describe, expect, test } from "vitest";
 import { VirtualMachine, VirtualTime } from "../virtual-time.test.ts";
 import { LeaseClock } from "./lease-clock.ts";
 import { longestTimer } from "./runtime.ts";
-import { Schedule } from "./timers.ts";
+import { Timers } from "./timers.ts";
 
-/** A schedule on a machine of its own, and what has become of it: each thing that was done, and when. */
+/** Timers on a machine of its own, and what has become of it: each thing that was done, and when. */
 function setting() {
   const time = new VirtualTime();
   const machine = new VirtualMachine(time);
-  const clock: LeaseClock = new LeaseClock(machine, () => schedule.leap());
-  const schedule: Schedule = new Schedule(machine, clock);
+  const clock: LeaseClock = new LeaseClock(machine, () => timers.leap());
+  const timers: Timers = new Timers(machine, clock);
   const done: string[] = [];
   const at = (due: number, name = `due at ${due}`) =>
-    schedule.add(due, { onDue: () => void done.push(`${name}, done at ${machine.now()}`) });
-  return { time, machine, clock, schedule, done, at };
+    timers.add(due, { onDue: () => void done.push(`${name}, done at ${machine.now()}`) });
+  return { time, machine, clock, timers, done, at };
 }
 
-describe("a schedule", () => {
+describe("a timers", () => {
   test("does each thing when it is due, in that order, whatever order they came in", async () => {
     const { time, done, at } = setting();
     for (const due of [30, 10, 40, 20]) at(due);
@@ -26,9 +26,9 @@ describe("a schedule", () => {
   });
 
   test("never too early, where a timer keeps whole milliseconds only", async () => {
-    const { time, clock, schedule } = setting();
+    const { time, clock, timers } = setting();
     let seen = 0;
-    schedule.add(10.5, {
+    timers.add(10.5, {
       onDue: () => {
         seen = clock.now();
       },
@@ -56,16 +56,16 @@ describe("a schedule", () => {
   });
 
   test("what is arranged for by something that is done is done in its turn", async () => {
-    const { time, schedule, done, at } = setting();
-    schedule.add(10, { onDue: () => void at(time.now() + 10) });
+    const { time, timers, done, at } = setting();
+    timers.add(10, { onDue: () => void at(time.now() + 10) });
     await time.advance(100);
     expect(done).toEqual(["due at 20, done at 20"]);
   });
 
   test("one that throws keeps nobody from their turn", async () => {
-    const { time, machine, schedule, done, at } = setting();
+    const { time, machine, timers, done, at } = setting();
     machine.uncaught = [];
-    schedule.add(10, {
+    timers.add(10, {
       onDue: () => {
         throw new Error("oops");
       },
@@ -80,24 +80,24 @@ describe("a schedule", () => {
 
 describe("what is cancelled", () => {
   test("is not done, also when something that is due with it cancels it", async () => {
-    const { time, machine, schedule, done, at } = setting();
+    const { time, machine, timers, done, at } = setting();
     const early = at(10);
-    schedule.add(20, { onDue: () => schedule.cancel(late) });
+    timers.add(20, { onDue: () => timers.cancel(late) });
     const late = at(21);
     at(30);
-    schedule.cancel(early);
+    timers.cancel(early);
     machine.block(25);
     await time.advance(100);
     expect(done).toEqual(["due at 30, done at 30"]);
   });
 
   test("twice, or after it was done, counts once", async () => {
-    const { time, machine, schedule, done, at } = setting();
+    const { time, machine, timers, done, at } = setting();
     const first = at(10);
     at(20);
     await time.advance(15);
-    for (let count = 0; count < 3; count += 1) schedule.cancel(first);
-    schedule.cancel(undefined);
+    for (let count = 0; count < 3; count += 1) timers.cancel(first);
+    timers.cancel(undefined);
     await time.advance(15);
     expect(done).toHaveLength(2);
     expect(machine.timers.size).toBe(0);
@@ -106,10 +106,10 @@ describe("what is cancelled", () => {
 
 describe("its timer", () => {
   test("is one, for ten thousand things; it keeps no process alive, and is gone with the last of them", () => {
-    const { machine, schedule, at } = setting();
+    const { machine, timers, at } = setting();
     const all = Array.from({ length: 10_000 }, (_, index) => at(1000 + ((index * 7919) % 10_000)));
     expect([machine.timers.size, machine.referencedTimers]).toEqual([1, 0]);
-    for (const appointment of all) schedule.cancel(appointment);
+    for (const timerHandle of all) timers.cancel(timerHandle);
     expect(machine.timers.size).toBe(0);
   });
 
@@ -158,44 +158,44 @@ describe("its timer", () => {
 
 describe("of what may wait", () => {
   test("some are called in each turn, in the order in which they were due; a deadline does not wait behind them", async () => {
-    const { time, machine, schedule, done, at } = setting();
+    const { time, machine, timers, done, at } = setting();
     const begun: number[] = [];
     for (let index = 0; index < 300; index += 1) {
-      schedule.add(10 + index / 1000, { mayWait: true, onDue: () => void begun.push(index) });
+      timers.add(10 + index / 1000, { mayWait: true, onDue: () => void begun.push(index) });
     }
     at(10.5);
     machine.block(20);
     await time.advance(20);
-    expect([begun.length, schedule.waiting]).toEqual([128, 172]);
+    expect([begun.length, timers.waiting]).toEqual([128, 172]);
     expect(done).toEqual(["due at 10.5, done at 20"]);
     await time.advance(1);
-    expect([begun.length, schedule.waiting]).toEqual([256, 44]);
+    expect([begun.length, timers.waiting]).toEqual([256, 44]);
     await time.advance(1);
     expect(begun).toEqual(Array.from({ length: 300 }, (_, index) => index));
-    expect([schedule.waiting, machine.timers.size]).toEqual([0, 0]);
+    expect([timers.waiting, machine.timers.size]).toEqual([0, 0]);
   });
 
   test("what is cancelled while it waits is not called", async () => {
-    const { time, schedule } = setting();
+    const { time, timers } = setting();
     const begun: number[] = [];
     const all = Array.from({ length: 200 }, (_, index) =>
-      schedule.add(9 + index / 1000, { mayWait: true, onDue: () => void begun.push(index) }),
+      timers.add(9 + index / 1000, { mayWait: true, onDue: () => void begun.push(index) }),
     );
     await time.advance(10);
-    for (const appointment of all.slice(150)) schedule.cancel(appointment);
+    for (const timerHandle of all.slice(150)) timers.cancel(timerHandle);
     await time.advance(5);
     expect(begun).toHaveLength(150);
-    expect(schedule.size).toBe(0);
+    expect(timers.size).toBe(0);
   });
 });
 
 test("a million things that are cancelled leave nothing behind, whatever stands beside them", () => {
-  const { schedule, at } = setting();
+  const { timers, at } = setting();
   const standing = Array.from({ length: 10 }, (_, index) => at(60_000 + index));
   let longest = 0;
   for (let count = 0; count < 1_000_000; count += 1) {
-    schedule.cancel(schedule.add(30_000 + (count % 1000), { onDue: () => {} }));
-    longest = Math.max(longest, schedule.size);
+    timers.cancel(timers.add(30_000 + (count % 1000), { onDue: () => {} }));
+    longest = Math.max(longest, timers.size);
   }
   expect(longest).toBeLessThanOrEqual(2 * standing.length + 1);
 });
@@ -204,25 +204,25 @@ test("whatever is added and cancelled, the rest is done: all of it, in time and 
   const action = fc.record({ due: fc.integer({ min: 1, max: 200 }), cancels: fc.option(fc.nat(30)) });
   await fc.assert(
     fc.asyncProperty(fc.array(action, { maxLength: 40 }), fc.nat(60), async (actions, pause) => {
-      const { time, machine, schedule } = setting();
+      const { time, machine, timers } = setting();
       const done: Array<{ due: number; at: number }> = [];
-      const standing: Array<{ due: number; appointment: ReturnType<Schedule["add"]> }> = [];
+      const standing: Array<{ due: number; timerHandle: ReturnType<Timers["add"]> }> = [];
       const expected = new Set<number>();
       for (const [index, { due: delay, cancels }] of actions.entries()) {
         if (index === actions.length / 2) await time.advance(pause);
         const due = time.now() + delay;
-        const appointment = schedule.add(due, { onDue: () => void done.push({ due, at: time.now() }) });
-        standing.push({ due, appointment });
+        const timerHandle = timers.add(due, { onDue: () => void done.push({ due, at: time.now() }) });
+        standing.push({ due, timerHandle });
         expected.add(index);
         if (cancels === null || cancels >= standing.length) continue;
-        if (standing[cancels]!.appointment.who) expected.delete(cancels);
-        schedule.cancel(standing[cancels]!.appointment);
+        if (standing[cancels]!.timerHandle.who) expected.delete(cancels);
+        timers.cancel(standing[cancels]!.timerHandle);
       }
       await time.advance(300);
       const dues = [...expected].map((index) => standing[index]!.due).sort((one, other) => one - other);
       expect(done.map(({ due }) => due)).toEqual(dues);
       for (const { due, at } of done) expect(at).toBe(due);
-      expect([machine.timers.size, schedule.size]).toEqual([0, 0]);
+      expect([machine.timers.size, timers.size]).toEqual([0, 0]);
     }),
     { numRuns: 200 },
   );

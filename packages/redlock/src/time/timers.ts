@@ -4,18 +4,18 @@ import type { LeaseClock } from "./lease-clock.ts";
 import { longestTimer, type Runtime, type Timer } from "./runtime.ts";
 
 /** Who has something to do at a time. */
-export interface Punctual {
-  /** Called once for each appointment that was not cancelled. */
+export interface TimerTask {
+  /** Called once for each task that was not cancelled. */
   onDue(): void;
   /** Whether it begins something that takes time, and may wait a little until others have. */
   readonly mayWait?: boolean;
 }
 
-export interface Appointment {
+export interface TimerHandle {
   /** In lease time. */
   readonly due: number;
   /** `undefined` once it has been kept or cancelled. */
-  readonly who: Punctual | undefined;
+  readonly who: TimerTask | undefined;
 }
 
 /** Of those that may wait, so many are called in one turn: some milliseconds of work. */
@@ -28,7 +28,7 @@ const mostInTurn = 128;
  * By lease time: a leap of it brings everything forward at once. The timer only says when to look, so it may come
  * too early, for something that has been cancelled since. It keeps no process alive.
  */
-export class Schedule {
+export class Timers {
   readonly #runtime: Runtime;
   readonly #clock: LeaseClock;
   #queue: TinyQueue<Entry> = queueOf([]);
@@ -37,7 +37,7 @@ export class Schedule {
   /** Since the queue was last swept: no more than these in it are dead. */
   #cancelled = 0;
   #timer: Timer | undefined;
-  /** When the timer is due; minus infinity while appointments are kept, since it is set anew after that. */
+  /** When the timer is due; minus infinity while timer tasks are kept, since it is set anew after that. */
   #timerDue = Number.POSITIVE_INFINITY;
 
   constructor(runtime: Runtime, clock: LeaseClock) {
@@ -56,7 +56,7 @@ export class Schedule {
   }
 
   /** Calls `who` at `due`, in lease time, or as soon after it as timers allow. */
-  add(due: number, who: Punctual): Appointment {
+  add(due: number, who: TimerTask): TimerHandle {
     const entry: Entry = { due, who };
     this.#queue.push(entry);
     if (due < this.#timerDue) this.#setTimer();
@@ -64,9 +64,9 @@ export class Schedule {
   }
 
   /** Harmless when it has been kept. */
-  cancel(appointment: Appointment | undefined): void {
-    if (!appointment?.who) return;
-    (appointment as Entry).who = undefined;
+  cancel(timerHandle: TimerHandle | undefined): void {
+    if (!timerHandle?.who) return;
+    (timerHandle as Entry).who = undefined;
     this.#cancelled += 1;
     // Most locks are released long before their deadline, and nothing may be left of them until then. So at most
     // half of the queue is dead, and a sweep costs as much as the cancellations before it.
@@ -120,8 +120,8 @@ export class Schedule {
   }
 }
 
-interface Entry extends Appointment {
-  who: Punctual | undefined;
+interface Entry extends TimerHandle {
+  who: TimerTask | undefined;
 }
 
 function call(entry: Entry): void {

@@ -5,7 +5,7 @@ import { Admission } from "../load/admission.ts";
 import { Redlock } from "../redlock.ts";
 import { Cancellation } from "../time/cancellation.ts";
 import { refusal, settle, VirtualClient, type VirtualSetting, virtualSetting } from "../virtual-time.test.ts";
-import { contend } from "./acquire.ts";
+import { acquire } from "./acquire.ts";
 import type { WaitingRoom } from "./waiting-room.ts";
 
 const still = { retryJitter: 0 };
@@ -503,10 +503,10 @@ describe("acquireConcurrency", () => {
   test("what was refused to others meanwhile is not voted for, where there is a queue to wait in", async () => {
     const setting = lockedByRival(3, { retryCount: -1 });
     const inside = Redlock.insideOf(setting.redlock);
-    const { runtime, clock, schedule } = inside.coordinator;
-    const coordinator = {
-      ...inside.coordinator,
-      admission: new Admission(runtime, clock, schedule, new Set(), 1),
+    const { runtime, clock, timers } = inside.context;
+    const context = {
+      ...inside.context,
+      admission: new Admission(runtime, clock, timers, new Set(), 1),
     };
     let isContended = false;
     const room = {
@@ -516,9 +516,9 @@ describe("acquireConcurrency", () => {
       },
       wait: async () => ({}),
     } as unknown as WaitingRoom;
-    const wish = { resources: ["r"], ttl: 1000, settings: inside.settingsFor(undefined) };
+    const request = { resources: ["r"], ttl: 1000, settings: inside.settingsFor(undefined) };
     const contests = Array.from({ length: 5 }, () =>
-      contend({ coordinator, wish, cancellation: new Cancellation(), room }),
+      acquire({ context, request, cancellation: new Cancellation(), room }),
     );
     for (const contest of await setting.time.run(Promise.all(contests))) {
       expect(contest).toMatchObject({ contended: true });

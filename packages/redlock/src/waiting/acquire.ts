@@ -1,6 +1,6 @@
 import { ExecutionError, ResourceLockedError } from "../errors.ts";
-import { type AcquireResult, type Attempt, attempt, type Wish } from "../protocol/attempt.ts";
-import type { Coordinator } from "../protocol/context.ts";
+import { type AcquireResult, type Attempt, attempt, type LockRequest } from "../protocol/attempt.ts";
+import type { Context } from "../protocol/context.ts";
 import { Attempts } from "../protocol/execution-stats.ts";
 import { type Contention, contentionIn, ownersIn } from "../protocol/quorum.ts";
 import { release } from "../protocol/release.ts";
@@ -11,7 +11,7 @@ import { randomFraction } from "../time/runtime.ts";
 import { sleep } from "../time/sleep.ts";
 import type { Turn } from "./local-queue.ts";
 import { ownerAmong } from "./own-locks.ts";
-import { Patience } from "./retry-budget.ts";
+import { RetryBudget } from "./retry-budget.ts";
 import type { WaitingRoom } from "./waiting-room.ts";
 
 /** So often is a vote that rivals split taken again at once, before it counts as a failed attempt. */
@@ -24,9 +24,9 @@ const mostRevotes = 8;
 const mostQueued = 1000;
 
 /** What a contest works with. */
-export interface Contender {
-  readonly coordinator: Coordinator;
-  readonly wish: Wish;
+export interface Acquisition {
+  readonly context: Context;
+  readonly request: LockRequest;
   /** Ended by the caller's signal or by `quit`. */
   readonly cancellation: Cancellation;
   /** Where waiting is done; `undefined` where it is asking again. */
@@ -40,20 +40,20 @@ export interface Contender {
  * Where the masters keep a queue, a refusal is the last attempt: from then on the turn comes by itself. What is
  * known to be contended is not even voted for before.
  */
-export async function contend(contender: Contender): Promise<AcquireResult> {
-  const { coordinator, wish, cancellation } = contender;
-  const patience = new Patience(coordinator.runtime, wish.settings, cancellation);
-  const attempts = new Attempts(coordinator.nodes);
-  const isQueued = patience.isAny && wish.resources.length <= mostQueued;
-  const room = isQueued ? contender.room : undefined;
+export async function acquire(acquisition: Acquisition): Promise<AcquireResult> {
+  const { context, request, cancellation } = acquisition;
+  const budget = new RetryBudget(context.runtime, request.settings, cancellation);
+  const attempts = new Attempts(context.nodes);
+  const isQueued = budget.isAny && request.resources.length <= mostQueued;
+  const room = isQueued ? acquisition.room : undefined;
   try {
-    const tried = await attemptUntilRefused(contender, room, patience, attempts);
+    const tried = await attemptUntilRefused(acquisition, room, budget, attempts);
     if (!("outcome" in tried)) return tried;
-    patience.waitForTurn();
-    const turn = await room!.wait(wish, patience.ended, attempts);
-    return await contestOf(turn, contender, tried, attempts);
+    budget.waitForTurn();
+    const turn = await room!.wait(request, budget.ended, attempts);
+    return await contestOf(turn, acquisition, tried, attempts);
   } finally {
-    patience.end();
+    budget.end();
   }
 }
 
@@ -62,22 +62,22 @@ export async function contend(contender: Contender): Promise<AcquireResult> {
  * after which the turn is waited for. On its own, so that nothing of it is left while thousands wait.
  */
 async function attemptUntilRefused(
-  contender: Contender,
+  acquisition: Acquisition,
   room: WaitingRoom | undefined,
-  patience: Patience,
+  budget: RetryBudget,
   attempts: Attempts,
 ): Promise<AcquireResult | Failed> {
-  const { coordinator, wish, cancellation } = contender;
+  const { context, request, cancellation } = acquisition;
   for (let previous: Failed | undefined; ; ) {
-    if (room?.isContended(wish.resources)) return notTried(wish);
-    let last = await attemptInTurn(contender, room, patience, attempts);
+    if (room?.isContended(request.resources)) return notTried(request);
+    let last = await attemptInTurn(acquisition, room, budget, attempts);
     // Others were refused while it stood in line for a place.
-    if (!last && !patience.ended.reason) continue;
+    if (!last && !budget.ended.reason) continue;
     if (room && (last?.outcome === "locked" || last?.outcome === "split")) {
-      room.refused(wish.resources);
-      return failedWith(last.outcome, contentionIn(last.round.answers), wish);
+      room.refused(request.resources);
+      return failedWith(last.outcome, contentionIn(last.round.answers), request);
     }
-    if (last?.outcome === "split") last = await revote(contender, patience, attempts, last);
+    if (last?.outcome === "split") last = await revote(acquisition, budget, attempts, last);
     if (last?.lease) return { lease: last.lease, attempts };
     if (cancellation.reason) {
       // An aborted acquire leaves nothing behind: it waits for its roll-back, one nodeTimeout at most.
@@ -85,16 +85,16 @@ async function attemptUntilRefused(
       throw cancellation.reason;
     }
     // What was asked in a database that a client has left says nothing of the one where it is now.
-    if (last?.outcome === "moved" && !patience.ended.reason) continue;
+    if (last?.outcome === "moved" && !budget.ended.reason) continue;
     if (!last)
-      return previous && !patience.lateness
+      return previous && !budget.lateness
         ? failure(previous, attempts)
-        : crowdedOut(contender, patience, attempts);
-    const failed = failedWith(last.outcome, contentionIn(last.round.answers), wish);
-    const pause = patience.pauseAfter(last);
-    if (pause === undefined) return failure(failed, attempts, patience.isAny ? contender : undefined);
+        : crowdedOut(acquisition, budget, attempts);
+    const failed = failedWith(last.outcome, contentionIn(last.round.answers), request);
+    const pause = budget.pauseAfter(last);
+    if (pause === undefined) return failure(failed, attempts, budget.isAny ? acquisition : undefined);
     previous = failed;
-    await sleep(coordinator.runtime, pause, cancellation);
+    await sleep(context.runtime, pause, cancellation);
     if (cancellation.reason) throw cancellation.reason;
   }
 }
@@ -104,22 +104,22 @@ async function attemptUntilRefused(
  * again has a new token: one that refuses twice is no rival but a lock.
  */
 async function revote(
-  contender: Contender,
-  patience: Patience,
+  acquisition: Acquisition,
+  budget: RetryBudget,
   attempts: Attempts,
   split: Attempt,
 ): Promise<Attempt> {
-  const { coordinator, wish } = contender;
-  const { runtime, clock } = coordinator;
+  const { context, request } = acquisition;
+  const { runtime, clock } = context;
   let last = split;
   for (let count = 1; count <= mostRevotes; count += 1) {
     const rivals = new Set(ownersIn(last.round.answers));
     // Rivals that ask again within one round trip of each other split the votes again: spread over some.
     const roundTrip = Math.max(1, clock.now() - last.round.sentAt);
-    const spread = Math.min(roundTrip * 2 ** count, Math.max(wish.settings.retryDelay, 50));
-    await sleep(runtime, randomFraction(runtime) * spread, patience.ended);
-    if (patience.ended.reason) return last;
-    const next = await attemptInTurn(contender, undefined, patience, attempts);
+    const spread = Math.min(roundTrip * 2 ** count, Math.max(request.settings.retryDelay, 50));
+    await sleep(runtime, randomFraction(runtime) * spread, budget.ended);
+    if (budget.ended.reason) return last;
+    const next = await attemptInTurn(acquisition, undefined, budget, attempts);
     if (!next) return last;
     last = next;
     if (last.outcome !== "split") return last;
@@ -133,27 +133,27 @@ async function revote(
  * there is a room to wait in.
  */
 function attemptInTurn(
-  contender: Contender,
+  acquisition: Acquisition,
   room: WaitingRoom | undefined,
-  patience: Patience,
+  budget: RetryBudget,
   attempts: Attempts,
 ): Promise<Attempt | undefined> {
-  const { coordinator, wish, cancellation } = contender;
-  if (coordinator.admission.enter()) return attempt(coordinator, wish, cancellation, attempts);
-  return attemptFromLine(contender, room, patience, attempts);
+  const { context, request, cancellation } = acquisition;
+  if (context.admission.enter()) return attempt(context, request, cancellation, attempts);
+  return attemptFromLine(acquisition, room, budget, attempts);
 }
 
 async function attemptFromLine(
-  { coordinator, wish, cancellation }: Contender,
+  { context, request, cancellation }: Acquisition,
   room: WaitingRoom | undefined,
-  patience: Patience,
+  budget: RetryBudget,
   attempts: Attempts,
 ): Promise<Attempt | undefined> {
-  const { admission } = coordinator;
-  if (!(await admission.wait(patience))) return undefined;
+  const { admission } = context;
+  if (!(await admission.wait(budget))) return undefined;
   // Others were refused while it stood in line.
-  if (!patience.ended.reason && !room?.isContended(wish.resources))
-    return attempt(coordinator, wish, cancellation, attempts);
+  if (!budget.ended.reason && !room?.isContended(request.resources))
+    return attempt(context, request, cancellation, attempts);
   admission.leave();
   return undefined;
 }
@@ -161,22 +161,22 @@ async function attemptFromLine(
 /** What came of waiting, when the lock is there or the time to wait is over. */
 async function contestOf(
   { lease, contention, error }: Turn,
-  contender: Contender,
+  acquisition: Acquisition,
   before: Failed,
   attempts: Attempts,
 ): Promise<AcquireResult> {
-  const { wish, cancellation } = contender;
+  const { request, cancellation } = acquisition;
   if (error !== undefined) throw error;
   if (lease && !cancellation.reason) return { lease, attempts };
   // Granted in the moment of giving up.
-  if (lease) await release(lease, wish.settings);
+  if (lease) await release(lease, request.settings);
   if (cancellation.reason) throw cancellation.reason;
   // Where its time was over before it was its turn to ask, others were in the way.
-  const failed = contention ? failedWith(contention.kind, contention, wish) : before;
-  return failure(failed, attempts, contender);
+  const failed = contention ? failedWith(contention.kind, contention, request) : before;
+  return failure(failed, attempts, acquisition);
 }
 
-/** Of a ballot that was not won, what is told. */
+/** Of a tally that was not won, what is told. */
 interface Failed {
   readonly outcome: Attempt["outcome"];
   readonly resource: string;
@@ -184,12 +184,16 @@ interface Failed {
   readonly ttl: number;
 }
 
-function failedWith(outcome: Attempt["outcome"], { resource, freeIn }: Contention, wish: Wish): Failed {
-  return { outcome, resource: resource ?? userName(wish.resources[0]!), freeIn, ttl: wish.ttl };
+function failedWith(
+  outcome: Attempt["outcome"],
+  { resource, freeIn }: Contention,
+  request: LockRequest,
+): Failed {
+  return { outcome, resource: resource ?? userName(request.resources[0]!), freeIn, ttl: request.ttl };
 }
 
 /** Others are in the way, as far as is known. */
-function notTried({ resources, ttl }: Wish): Failed {
+function notTried({ resources, ttl }: LockRequest): Failed {
   return { outcome: "locked", resource: resources[0]!, freeIn: 0, ttl };
 }
 
@@ -197,11 +201,11 @@ function notTried({ resources, ttl }: Wish): Failed {
 function failure(
   { outcome, resource, freeIn, ttl }: Failed,
   attempts: Attempts,
-  waited?: Contender,
+  waited?: Acquisition,
 ): AcquireResult {
   const contended = outcome === "locked" || outcome === "split";
   if (contended) {
-    const owner = waited && ownerAmong(waited.coordinator, resource, waited.wish.resources[0]!);
+    const owner = waited && ownerAmong(waited.context, resource, waited.request.resources[0]!);
     return { contended, error: new ResourceLockedError(resource, freeIn, attempts.stats, owner) };
   }
   const isLate = outcome === "late" || attempts.hadQuorum;
@@ -211,8 +215,8 @@ function failure(
 }
 
 /** No round could begin while it was worth waiting for one. */
-function crowdedOut({ coordinator }: Contender, { lateness }: Patience, attempts: Attempts): AcquireResult {
-  const { admission, leases } = coordinator;
+function crowdedOut({ context }: Acquisition, { lateness }: RetryBudget, attempts: Attempts): AcquireResult {
+  const { admission, leases } = context;
   const why = lateness
     ? `No new lock: ${leases.size} are held, and their extensions come ${Math.ceil(lateness.by)} ms late, ` +
       `more than ${Math.floor(lateness.allowed)} ms. Hold fewer in one process, or for a longer ttl`

@@ -1,4 +1,4 @@
-import type { Coordinator } from "../protocol/context.ts";
+import type { Context } from "../protocol/context.ts";
 import type { Push, Timed } from "../protocol/node.ts";
 import type { Placement } from "../protocol/placement.ts";
 import { newToken, waiterOf } from "../protocol/token.ts";
@@ -37,8 +37,8 @@ const mostDeparted = 1000;
 const timeout = 500;
 
 /** What the masters hand over to those who wait in this process: a channel on each master, from the first wait on. */
-export class HandOvers {
-  readonly #coordinator: Coordinator;
+export class GrantListener {
+  readonly #context: Context;
   readonly #channel: string;
   readonly #listeners = new Map<string, Listener>();
   readonly #departed = new Map<string, Departed>();
@@ -50,12 +50,12 @@ export class HandOvers {
   /** Added to the tickets that were drawn before. */
   #shift = 0;
 
-  constructor(coordinator: Coordinator) {
-    this.#coordinator = coordinator;
-    coordinator.placements.onLeft(() => {
+  constructor(context: Context) {
+    this.#context = context;
+    context.placements.onLeft(() => {
       for (const listener of [...this.#listeners.values()]) listener.moved();
     });
-    this.#channel = `quorlock:inbox:${newToken(coordinator.runtime)}`;
+    this.#channel = `quorlock:inbox:${newToken(context.runtime)}`;
   }
 
   /** Settles when each master is heard, or it is known that it cannot be; `timeout` ms after the first call at the latest. */
@@ -63,14 +63,14 @@ export class HandOvers {
     if (!this.#opened) {
       const known = new Cancellation();
       void this.#listen().then(() => known.cancel(new Error("it is known who is heard")));
-      this.#opened = sleep(this.#coordinator.runtime, timeout, known);
+      this.#opened = sleep(this.#context.runtime, timeout, known);
     }
     return this.#opened;
   }
 
   /** Whether a hand-over by any master is heard at once. */
   get isListening(): boolean {
-    return this.#coordinator.nodes.every((node) => node.queue?.isListening);
+    return this.#context.nodes.every((node) => node.queue?.isListening);
   }
 
   /**
@@ -126,7 +126,7 @@ export class HandOvers {
       for (const listener of this.#listeners.values()) listener.listening();
     };
     await Promise.all(
-      this.#coordinator.nodes.map(async (node, index) => {
+      this.#context.nodes.map(async (node, index) => {
         const hear = (push: Push | Timed<Push>) => this.#hear(index, push);
         // Of its own for each master: where two are one server, what it grants through one is no vote of the other (PROTOCOL 2.8).
         await node.queue?.listen(`${this.#channel}.${index}`, hear, listening);
@@ -138,12 +138,12 @@ export class HandOvers {
     const { kind, token } = pushIn(push);
     const waiter = waiterOf(token);
     const departed = this.#departed.get(waiter);
-    const { cleanUps } = this.#coordinator;
+    const { rollbacks } = this.#context;
     const listener = this.#listeners.get(waiter);
     if (kind === "wake") listener?.woken(index, token);
     else listener?.handed(index, push);
     if (!departed) return;
-    cleanUps.remove({ ...departed, tokens: [token] }, [departed.placement.nodes[index]!], timeout);
+    rollbacks.remove({ ...departed, tokens: [token] }, [departed.placement.nodes[index]!], timeout);
   }
 }
 

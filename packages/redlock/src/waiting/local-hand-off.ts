@@ -1,4 +1,4 @@
-import { elect, type Wish } from "../protocol/attempt.ts";
+import { type LockRequest, voteRound } from "../protocol/attempt.ts";
 import { RoundClaim } from "../protocol/claim.ts";
 import type { Attempts } from "../protocol/execution-stats.ts";
 import type { ReleaseResult } from "../protocol/lease.ts";
@@ -12,13 +12,13 @@ import { holdDeadline } from "../time/validity.ts";
 
 /** One call of `acquire`, and what came of it. */
 export interface Caller {
-  readonly wish: Wish;
+  readonly request: LockRequest;
   readonly attempts: Attempts;
 }
 
-export interface PassedOn {
+export interface HandedOff {
   /** The hold of the next one; none where no quorum took part. */
-  readonly heir?: Lease;
+  readonly successor?: Lease;
   /** For the one who gave up. */
   readonly result: ReleaseResult;
 }
@@ -33,17 +33,17 @@ const freshFraction = 0.9;
  * the same deadlines, and nothing is sent. Not where somebody else may use the token, nor where the next one needs a
  * fencing token of its own: then nothing is returned.
  */
-export function takeOver(lease: Lease, giver: Caller, next: Caller): PassedOn | undefined {
-  if (!isFresh(lease, giver.wish, next.wish)) return undefined;
-  const { coordinator, placement, token, deadlines } = lease;
-  const { nodes, runtime } = coordinator;
-  const { resources, ttl } = next.wish;
-  const heir = new Lease(coordinator, { placement, resources, token, ttl, deadlines });
-  heir.inherit(lease);
+export function takeOver(lease: Lease, predecessor: Caller, next: Caller): HandedOff | undefined {
+  if (!isFresh(lease, predecessor.request, next.request)) return undefined;
+  const { context, placement, token, deadlines } = lease;
+  const { nodes, runtime } = context;
+  const { resources, ttl } = next.request;
+  const successor = new Lease(context, { placement, resources, token, ttl, deadlines });
+  successor.inherit(lease);
   lease.giveTokenUp(newToken(runtime));
-  const { latest } = giver.attempts;
+  const { latest } = predecessor.attempts;
   if (latest) next.attempts.add(latest);
-  return { heir, result: new Released("released", nodes, latest) };
+  return { successor, result: new Released("released", nodes, latest) };
 }
 
 /**
@@ -51,31 +51,39 @@ export function takeOver(lease: Lease, giver: Caller, next: Caller): PassedOn | 
  * made of this round's alone, each from the send on, as if it had been voted for. Where the exchange fails, both tokens
  * are given up.
  */
-export async function exchange(lease: Lease, next: Caller, settings: Settings): Promise<PassedOn> {
-  const { coordinator, placement } = lease;
-  const { nodes, runtime } = coordinator;
-  const { resources, ttl } = next.wish;
+export async function exchange(lease: Lease, next: Caller, settings: Settings): Promise<HandedOff> {
+  const { context, placement } = lease;
+  const { nodes, runtime } = context;
+  const { resources, ttl } = next.request;
   const claim = new RoundClaim(placement, resources, firstToken(runtime), ttl);
   // One more than what is passed on: those who wait on the masters propose more, by when they came (see `Waiter`).
   claim.proposal = lease.fencingToken === undefined ? undefined : lease.fencingToken + 1;
   const swap = (node: LockNode, settle: SettleVote) => node.queue!.swap(claim, lease.token, settle);
   const ended = new Cancellation();
-  const { round, lease: heir } = await elect(coordinator, next.wish, claim, swap, ended, next.attempts);
-  if (heir) {
-    heir.inherit(lease);
-    return { heir, result: new Released("released", nodes, round) };
+  const { round, lease: successor } = await voteRound(
+    context,
+    next.request,
+    claim,
+    swap,
+    ended,
+    next.attempts,
+  );
+  if (successor) {
+    successor.inherit(lease);
+    return { successor, result: new Released("released", nodes, round) };
   }
   claim.giveUp();
   lease.alsoUsed(claim.token);
   return { result: await takeBack(lease, settings) };
 }
 
-/** Whether the hold, which was given up a moment ago, would do for `wish`: never longer than what it asks for. */
-function isFresh(lease: Lease, before: Wish, wish: Wish): boolean {
-  if (!lease.mayBeTakenOver || lease.fencingToken !== undefined || lease.longestTtl > wish.ttl) return false;
+/** Whether the hold, which was given up a moment ago, would do for `request`: never longer than what it asks for. */
+function isFresh(lease: Lease, before: LockRequest, request: LockRequest): boolean {
+  if (!lease.mayBeTakenOver || lease.fencingToken !== undefined || lease.longestTtl > request.ttl)
+    return false;
   // Its deadlines allow for as much drift as was asked for then.
-  if (wish.settings.driftFactor > before.settings.driftFactor) return false;
-  const { clock, quorum } = lease.coordinator;
+  if (request.settings.driftFactor > before.settings.driftFactor) return false;
+  const { clock, quorum } = lease.context;
   const left = holdDeadline(lease.deadlines, quorum) - clock.now();
-  return left >= wish.ttl * freshFraction && left > wish.settings.minimumValidity;
+  return left >= request.ttl * freshFraction && left > request.settings.minimumValidity;
 }

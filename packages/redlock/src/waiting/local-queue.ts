@@ -1,11 +1,11 @@
-import type { Coordinator } from "../protocol/context.ts";
+import type { Context } from "../protocol/context.ts";
 import type { Lease, ReleaseResult } from "../protocol/lease.ts";
 import type { Contention } from "../protocol/quorum.ts";
 import { release } from "../protocol/release.ts";
 import { waiterOf } from "../protocol/token.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Cancellation } from "../time/cancellation.ts";
-import type { HandOvers, Ticket } from "./grant-listener.ts";
+import type { GrantListener, Ticket } from "./grant-listener.ts";
 import { type Caller, exchange, takeOver } from "./local-hand-off.ts";
 import { type OnOver, Waiter } from "./queue-entry.ts";
 
@@ -38,9 +38,9 @@ const longestTurn = 16;
  * without being given up (`pass-on.ts`), and then released to whoever is first on the masters. So other processes wait
  * for one turn of this one, and no longer.
  */
-export class WaitingLine {
-  readonly #coordinator: Coordinator;
-  readonly #handOvers: HandOvers;
+export class LocalQueue {
+  readonly #context: Context;
+  readonly #grantListener: GrantListener;
   readonly #key: string;
   readonly #events: LineEvents;
   #places: Place[] = [];
@@ -57,9 +57,9 @@ export class WaitingLine {
   /** What the masters said last to one who stood in their queues. */
   #contention: Contention | undefined;
 
-  constructor(coordinator: Coordinator, handOvers: HandOvers, key: string, events: LineEvents) {
-    this.#coordinator = coordinator;
-    this.#handOvers = handOvers;
+  constructor(context: Context, grantListener: GrantListener, key: string, events: LineEvents) {
+    this.#context = context;
+    this.#grantListener = grantListener;
     this.#key = key;
     this.#events = events;
   }
@@ -103,18 +103,18 @@ export class WaitingLine {
   }
 
   #stand(place: Place): void {
-    const { wish, ticket, attempts } = place;
+    const { request, ticket, attempts } = place;
     const onOver: OnOver = (lease, error) => this.#stood(place, lease, error);
-    this.#waiter = new Waiter(this.#coordinator, this.#handOvers, wish, ticket, attempts, onOver);
+    this.#waiter = new Waiter(this.#context, this.#grantListener, request, ticket, attempts, onOver);
     this.#waiter.stand();
   }
 
   #stood(place: Place, lease: Lease | undefined, error: unknown): void {
     const { contention, wasRefused } = this.#waiter!;
     this.#waiter = undefined;
-    // (A ballot that was won says nothing to those who still wait.)
+    // (A tally that was won says nothing to those who still wait.)
     this.#contention = lease ? undefined : contention;
-    if (wasRefused) this.#events.refused(place.wish.resources);
+    if (wasRefused) this.#events.refused(place.request.resources);
     this.#remove(place);
     if (lease) {
       this.#turnsLeft = Math.min(this.#places.length, longestTurn - 1);
@@ -124,11 +124,11 @@ export class WaitingLine {
     this.#goOn();
   }
 
-  #hold(lease: Lease, { wish, attempts }: Caller): void {
+  #hold(lease: Lease, { request, attempts }: Caller): void {
     this.#lease = lease;
     // Not the whole place: the promise that it waited for would be kept with it.
-    this.#holder = { wish, attempts };
-    lease.passOn = (settings) => this.#released(lease, settings);
+    this.#holder = { request, attempts };
+    lease.handOff = (settings) => this.#released(lease, settings);
     lease.onEnd(() => this.#ended(lease));
   }
 
@@ -136,14 +136,14 @@ export class WaitingLine {
     // A release knows more: whether it stays in this process (see `#released`).
     if (lease.state === "released") return;
     // The receiver of a detached hold may count what a master still hands over to it, by an extension that found it.
-    if (lease.isDetached) this.#handOvers.forget(waiterOf(lease.token));
+    if (lease.isDetached) this.#grantListener.forget(waiterOf(lease.token));
     else this.#giveBack(lease);
     this.#gone(lease);
   }
 
   /** What a master still hands over to it is nobody's. */
   #giveBack({ placement, token, resources, longestTtl }: Lease): void {
-    this.#handOvers.giveBack(waiterOf(token), { placement, resources, ttl: longestTtl });
+    this.#grantListener.giveBack(waiterOf(token), { placement, resources, ttl: longestTtl });
   }
 
   #gone(lease: Lease): void {
@@ -157,7 +157,7 @@ export class WaitingLine {
     const isHere = this.#lease === lease;
     const next = isHere && this.#turnsLeft > 0 ? this.#places[0] : undefined;
     if (next) {
-      this.#passing = this.#passOn(lease, next, settings);
+      this.#passing = this.#handOff(lease, next, settings);
       return this.#passing;
     }
     this.#giveBack(lease);
@@ -166,18 +166,18 @@ export class WaitingLine {
     return undefined;
   }
 
-  async #passOn(lease: Lease, next: Place, settings: Settings): Promise<ReleaseResult> {
+  async #handOff(lease: Lease, next: Place, settings: Settings): Promise<ReleaseResult> {
     this.#turnsLeft -= 1;
     const takenOver = takeOver(lease, this.#holder!, next);
     // A token that was taken over lives on: what is handed to it may be counted by an extension that found it.
     if (!takenOver) this.#giveBack(lease);
-    const { heir, result } = await (takenOver ?? exchange(lease, next, settings));
+    const { successor, result } = await (takenOver ?? exchange(lease, next, settings));
     this.#passing = undefined;
-    if (heir) {
-      this.#hold(heir, next);
-      if (this.#remove(next)) next.resolve({ lease: heir });
+    if (successor) {
+      this.#hold(successor, next);
+      if (this.#remove(next)) next.resolve({ lease: successor });
       // It has given up meanwhile: on to whoever is next.
-      else void release(heir, settings);
+      else void release(successor, settings);
     } else this.#lease = undefined;
     this.#goOn();
     return result;

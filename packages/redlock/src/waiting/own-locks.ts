@@ -1,4 +1,4 @@
-import type { Coordinator } from "../protocol/context.ts";
+import type { Context } from "../protocol/context.ts";
 import { isReadClaim, userName } from "../resource-names.ts";
 
 /**
@@ -8,11 +8,11 @@ import { isReadClaim, userName } from "../resource-names.ts";
  * @param refused as the masters name it: of readers and writers the name of what they have locked, which is no resource.
  * @param wanted what was asked for.
  */
-export function ownerAmong(coordinator: Coordinator, refused: string, wanted: string): string | undefined {
-  const own = [...coordinator.leases].flatMap(({ resources }) => resources);
+export function ownerAmong(context: Context, refused: string, wanted: string): string | undefined {
+  const own = [...context.leases].flatMap(({ resources }) => resources);
   const inTheWay = own.filter((resource) => userName(resource) === refused);
   if (inTheWay.length === 0) return undefined;
-  if (userName(wanted) === wanted) return coordinator.isReentrant ? notInside : ofItself;
+  if (userName(wanted) === wanted) return context.isReentrant ? notInside : ofItself;
   // Readers let readers in: only a writer that waits for them keeps a further one out.
   return isReadClaim(wanted) && inTheWay.every(isReadClaim) ? waitingWriter : ofReadersAndWriters;
 }

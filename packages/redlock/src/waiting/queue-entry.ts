@@ -1,12 +1,18 @@
-import type { Wish } from "../protocol/attempt.ts";
-import { EnrolmentClaim } from "../protocol/claim.ts";
-import type { Coordinator } from "../protocol/context.ts";
+import type { LockRequest } from "../protocol/attempt.ts";
+import { QueueEntryClaim } from "../protocol/claim.ts";
+import type { Context } from "../protocol/context.ts";
 import type { Attempts } from "../protocol/execution-stats.ts";
 import { fence } from "../protocol/fencing.ts";
 import { Lease } from "../protocol/lease.ts";
 import type { Answer, Push, Timed } from "../protocol/node.ts";
 import type { Placement } from "../protocol/placement.ts";
-import { type Ballot, type Contention, contentionIn, ownersIn, spareOf } from "../protocol/quorum.ts";
+import {
+  type Contention,
+  contentionIn,
+  ownersIn,
+  type Tally,
+  toleratedFailures,
+} from "../protocol/quorum.ts";
 import { Round } from "../protocol/round.ts";
 import type { RoundClocks } from "../protocol/round-clocks.ts";
 import { isOfWaiter, newToken } from "../protocol/token.ts";
@@ -16,7 +22,7 @@ import { Cancellation } from "../time/cancellation.ts";
 import { longestTimer, type Timer } from "../time/runtime.ts";
 import { sleep } from "../time/sleep.ts";
 import { holdDeadline, never, nodeDeadline } from "../time/validity.ts";
-import { type HandOvers, type Listener, pushIn, type Ticket } from "./grant-listener.ts";
+import { type GrantListener, type Listener, pushIn, type Ticket } from "./grant-listener.ts";
 
 /** The time from one enrolment to the next: this part of the ttl, within these bounds, ms. */
 const heartbeatFraction = 1 / 4;
@@ -44,9 +50,9 @@ export type OnOver = (lease: Lease | undefined, error?: unknown) => void;
  * would be most of what each of them takes.
  */
 export class Waiter implements Listener {
-  readonly #coordinator: Coordinator;
-  readonly #handOvers: HandOvers;
-  readonly #wish: Wish;
+  readonly #context: Context;
+  readonly #grantListener: GrantListener;
+  readonly #request: LockRequest;
   readonly #ticket: Ticket;
   readonly #attempts: Attempts;
   /** Until it has been told. */
@@ -60,7 +66,7 @@ export class Waiter implements Listener {
   #isOver = false;
   #count = 0;
   /** The votes of this round; `undefined` while none may count. */
-  #claim: EnrolmentClaim | undefined;
+  #claim: QueueEntryClaim | undefined;
   /** When the round was begun. */
   #sentAt = never;
   /** The round, until it is closed. */
@@ -87,21 +93,21 @@ export class Waiter implements Listener {
   #wasRefused = false;
 
   constructor(
-    coordinator: Coordinator,
-    handOvers: HandOvers,
-    wish: Wish,
+    context: Context,
+    grantListener: GrantListener,
+    request: LockRequest,
     ticket: Ticket,
     attempts: Attempts,
     onOver: OnOver,
   ) {
-    this.#coordinator = coordinator;
-    this.#handOvers = handOvers;
-    this.#wish = wish;
+    this.#context = context;
+    this.#grantListener = grantListener;
+    this.#request = request;
     this.#ticket = ticket;
     this.#attempts = attempts;
     this.#onOver = onOver;
-    this.#id = newToken(coordinator.runtime);
-    this.#placement = coordinator.placements.current;
+    this.#id = newToken(context.runtime);
+    this.#placement = context.placements.current;
     this.#propose();
   }
 
@@ -118,16 +124,16 @@ export class Waiter implements Listener {
 
   /** Stands in the queues from now on, until the lock is granted or it gives up. */
   stand(): void {
-    this.#handOvers.add(this.#id, this);
-    this.#enrol();
+    this.#grantListener.add(this.#id, this);
+    this.#enqueue();
   }
 
   /** An acquire that was given up leaves nothing behind: it waits for that, one nodeTimeout at most. */
   giveUp(error?: unknown): void {
     if (this.#isOver) return;
     this.#end();
-    const { resources, ttl } = this.#wish;
-    this.#handOvers.giveBack(this.#id, { placement: this.#placement, resources, ttl });
+    const { resources, ttl } = this.#request;
+    this.#grantListener.giveBack(this.#id, { placement: this.#placement, resources, ttl });
     this.#leave(() => this.#tell(undefined, error));
   }
 
@@ -157,7 +163,7 @@ export class Waiter implements Listener {
     this.#wokenBy.add(index);
     // With a quorum of them, and of votes, the next round may well be granted. With less it is not worth its commands.
     const votes = this.#deadlines.filter((deadline) => deadline !== never).length;
-    if (this.#wokenBy.size + votes >= this.#coordinator.quorum) this.#wake();
+    if (this.#wokenBy.size + votes >= this.#context.quorum) this.#wake();
     else this.#wakeSoon();
   }
 
@@ -174,7 +180,7 @@ export class Waiter implements Listener {
   }
 
   /** All masters have answered the round, or had their time to: how long until the next one. */
-  #roundClosed(answers: Ballot): void {
+  #roundClosed(answers: Tally): void {
     // While its fencing token is stored nothing else is done.
     if (this.#isOver || this.#fencing) return;
     try {
@@ -185,29 +191,29 @@ export class Waiter implements Listener {
     }
   }
 
-  #prepareNext(answers: Ballot): void {
-    const { nodes, placements } = this.#coordinator;
+  #prepareNext(answers: Tally): void {
+    const { nodes, placements } = this.#context;
     if (this.#placement !== placements.current) {
-      this.#enrol();
+      this.#enqueue();
       return;
     }
     const faults = answers.filter((answer) => answer?.vote === "none").length;
     // 14.11 Half cut off it would be the first at a few masters, and keep everybody waiting: it keeps its ticket only.
-    if (this.#isTooLate || faults > spareOf(nodes.length)) this.#backOff();
+    if (this.#isTooLate || faults > toleratedFailures(nodes.length)) this.#backOff();
     else if (this.#hasVotes && !this.#hasYielded) {
       // Some votes, but no quorum: what rivals hold of each other must come to one of them. The next round gives
       // these votes up, before it is sent, and to whoever is first, which may be this waiter again.
       this.#hasYielded = true;
-      this.#enrol();
+      this.#enqueue();
     } else {
       this.#hasYielded = false;
       this.#sleep(this.#untilNext(answers));
     }
   }
 
-  #enrol(): void {
-    const { placements, runtime, clock, report } = this.#coordinator;
-    const { resources, ttl, settings } = this.#wish;
+  #enqueue(): void {
+    const { placements, runtime, clock, report } = this.#context;
+    const { resources, ttl, settings } = this.#request;
     const placement = placements.current;
     this.#placement = placement;
     if (this.#hasVotes) this.#propose();
@@ -215,15 +221,15 @@ export class Waiter implements Listener {
     this.#isWoken = false;
     this.#isTooLate = false;
     this.#count += 1;
-    const patience = this.#heartbeat * patienceInHeartbeats + nodeTimeoutFor(ttl, settings);
+    const entryTtl = this.#heartbeat * patienceInHeartbeats + nodeTimeoutFor(ttl, settings);
     const token = `${this.#id}.${this.#count}`;
-    const claim = new EnrolmentClaim(
+    const claim = new QueueEntryClaim(
       placement,
       resources,
       token,
       ttl,
-      this.#handOvers.valueOf(this.#ticket),
-      Math.ceil(patience),
+      this.#grantListener.valueOf(this.#ticket),
+      Math.ceil(entryTtl),
     );
     claim.proposal = this.#proposal;
     this.#claim = claim;
@@ -232,7 +238,7 @@ export class Waiter implements Listener {
       runtime,
       clock,
       timeout: nodeTimeoutFor(ttl, settings),
-      ask: (node, settle) => node.queue!.enrol(claim, settle),
+      ask: (node, settle) => node.queue!.enqueue(claim, settle),
       hear: (index, answer) => {
         if (answer.vote === "yes" && claim === this.#claim) this.#hearYes(index, answer.counter);
         else if (answer.vote === "no") {
@@ -256,16 +262,16 @@ export class Waiter implements Listener {
   }
 
   /** A ticket that fewer masters than a quorum tell of may be nobody's, and would be drawn above for good. */
-  #sawTickets(answers: Ballot): void {
+  #sawTickets(answers: Tally): void {
     const tickets = answers.flatMap((answer) => (answer?.vote === "no" ? [answer.latestTicket ?? 0] : []));
-    const latest = tickets.sort((a, b) => b - a)[this.#coordinator.quorum - 1];
-    if (latest !== undefined && this.#handOvers.saw(this.#ticket, latest)) this.#wake();
+    const latest = tickets.sort((a, b) => b - a)[this.#context.quorum - 1];
+    if (latest !== undefined && this.#grantListener.saw(this.#ticket, latest)) this.#wake();
   }
 
   /** A vote of this round: from its send on the master keeps the key for the ttl, or longer. */
   #hearYes(index: number, counter: number | undefined): void {
-    const { quorum, clock } = this.#coordinator;
-    const { ttl, settings } = this.#wish;
+    const { quorum, clock } = this.#context;
+    const { ttl, settings } = this.#request;
     const claim = this.#claim!;
     const deadline = nodeDeadline(this.#sentAt, ttl, settings.driftFactor);
     this.#deadlines[index] = deadline;
@@ -298,17 +304,17 @@ export class Waiter implements Listener {
   #backOff(): void {
     this.#isTooLate = false;
     this.#endNap();
-    const pause = pauseBetween(this.#wish.settings, this.#coordinator.runtime, this.#count);
+    const pause = pauseBetween(this.#request.settings, this.#context.runtime, this.#count);
     this.#leave(() => this.#sleep(pause));
   }
 
   #wakeSoon(): void {
-    const { ttl, settings } = this.#wish;
+    const { ttl, settings } = this.#request;
     const timeout = nodeTimeoutFor(ttl, settings);
-    this.#impatience ??= this.#coordinator.runtime.setTimer(() => this.#wake(), timeout);
+    this.#impatience ??= this.#context.runtime.setTimer(() => this.#wake(), timeout);
   }
 
-  #grant(claim: EnrolmentClaim, fencingToken?: number): void {
+  #grant(claim: QueueEntryClaim, fencingToken?: number): void {
     const { placement, resources, token, ttl } = claim;
     const terms = { placement, resources, token, ttl, deadlines: this.#deadlines, fencingToken };
     // What was handed over is no answer of the round.
@@ -317,7 +323,7 @@ export class Waiter implements Listener {
       deadline === never ? latestVotes[index] : ({ vote: "yes", remaining: ttl } as const),
     );
     this.#attempts.add(votes, true);
-    const lease = new Lease(this.#coordinator, terms);
+    const lease = new Lease(this.#context, terms);
     this.#lease = lease;
     claim.lease = lease;
     this.#end();
@@ -325,9 +331,9 @@ export class Waiter implements Listener {
   }
 
   /** With all votes that it needs, it is granted as soon as its fencing token is stored. */
-  async #fence(claim: EnrolmentClaim): Promise<void> {
-    const { quorum, clock, runtime } = this.#coordinator;
-    const { settings, ttl } = this.#wish;
+  async #fence(claim: QueueEntryClaim): Promise<void> {
+    const { quorum, clock, runtime } = this.#context;
+    const { settings, ttl } = this.#request;
     const deadlines = this.#deadlines;
     const ended = new Cancellation();
     this.#fencing = ended;
@@ -337,7 +343,7 @@ export class Waiter implements Listener {
       // What is granted later is told by pushes.
       all: () => this.#round?.closed ?? sleep(runtime, nodeTimeoutFor(ttl, settings), ended),
     };
-    const token = await fence(this.#coordinator, claim, settings, told, deadlines, ended);
+    const token = await fence(this.#context, claim, settings, told, deadlines, ended);
     this.#fencing = undefined;
     // (It may have left meanwhile.)
     if (this.#isOver) return;
@@ -351,7 +357,7 @@ export class Waiter implements Listener {
     const isTooLate = left > never && left <= settings.minimumValidity;
     if (token !== undefined && isTooLate) this.#cameTooLate();
     else if (this.#round) this.#wake();
-    else this.#enrol();
+    else this.#enqueue();
   }
 
   /**
@@ -360,7 +366,7 @@ export class Waiter implements Listener {
    */
   #propose(): void {
     const order = Number.parseInt(this.#id.slice(0, 2), 16) / 1000;
-    this.#proposal = this.#coordinator.proposals?.at(this.#ticket.drawn + order);
+    this.#proposal = this.#context.proposals?.at(this.#ticket.drawn + order);
   }
 
   get #hasVotes(): boolean {
@@ -368,25 +374,22 @@ export class Waiter implements Listener {
   }
 
   get #heartbeat(): number {
-    return Math.min(longestHeartbeat, Math.max(shortestHeartbeat, this.#wish.ttl * heartbeatFraction));
+    return Math.min(longestHeartbeat, Math.max(shortestHeartbeat, this.#request.ttl * heartbeatFraction));
   }
 
   /** Hand-overs come by themselves where all take part. Foreign holders, and masters that are not heard, are asked. */
-  #untilNext(answers: Ballot): number {
-    const { runtime } = this.#coordinator;
+  #untilNext(answers: Tally): number {
+    const { runtime } = this.#context;
     if (this.#isWoken) return 0;
-    const isTold = this.#handOvers.isListening && ownersIn(answers).every(isOfWaiter);
-    const asked = isTold ? this.#heartbeat : pauseBetween(this.#wish.settings, runtime, this.#count);
+    const isTold = this.#grantListener.isListening && ownersIn(answers).every(isOfWaiter);
+    const asked = isTold ? this.#heartbeat : pauseBetween(this.#request.settings, runtime, this.#count);
     const { freeIn } = this.#contention!;
     return Math.min(this.#heartbeat, asked, pauseUntilGone(freeIn, runtime));
   }
 
   #sleep(delay: number): void {
     if (this.#isOver) return;
-    this.#nap = this.#coordinator.runtime.setTimer(
-      () => this.#wake(),
-      Math.min(Math.ceil(delay), longestTimer),
-    );
+    this.#nap = this.#context.runtime.setTimer(() => this.#wake(), Math.min(Math.ceil(delay), longestTimer));
   }
 
   /** There is news, or it is time: the next round begins, as soon as this one is over. */
@@ -394,7 +397,7 @@ export class Waiter implements Listener {
     this.#isWoken = true;
     if (!this.#nap) return;
     this.#endNap();
-    this.#enrol();
+    this.#enqueue();
   }
 
   #endNap(): void {
@@ -420,17 +423,17 @@ export class Waiter implements Listener {
     this.#claim?.giveUp();
     this.#claim = undefined;
     this.#endImpatience();
-    this.#deadlines = this.#coordinator.nodes.map(() => never);
+    this.#deadlines = this.#context.nodes.map(() => never);
     this.#counters = [];
   }
 
   /** Removes the place from every queue, and passes on what it was handed, behind all that was sent before. */
   #leave(onLeft: () => void): void {
-    const { cleanUps } = this.#coordinator;
+    const { rollbacks } = this.#context;
     const placement = this.#placement;
-    const { resources, ttl, settings } = this.#wish;
+    const { resources, ttl, settings } = this.#request;
     this.#forgetVotes();
     const leftover = { placement, resources, tokens: [`${this.#id}.${this.#count}`], ttl };
-    cleanUps.remove(leftover, placement.nodes, nodeTimeoutFor(ttl, settings)).onClosed(onLeft);
+    rollbacks.remove(leftover, placement.nodes, nodeTimeoutFor(ttl, settings)).onClosed(onLeft);
   }
 }

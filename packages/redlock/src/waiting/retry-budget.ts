@@ -11,8 +11,8 @@ const leastRetry = 0.1;
 /** Of so many retries the pauses are asked for one by one. */
 const mostAsked = 100;
 
-/** How much longer to contend: by a count of retries, or by the time that `waitTimeout` allows. */
-export class Patience {
+/** How much longer to acquire: by a count of retries, or by the time that `waitTimeout` allows. */
+export class RetryBudget {
   /** Cancelled when the time is over, or the caller has cancelled. */
   readonly ended: Cancellation = new Cancellation();
   /** Where it ended while nothing new was asked for: how late extensions were. */

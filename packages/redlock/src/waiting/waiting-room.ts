@@ -1,10 +1,10 @@
-import type { Wish } from "../protocol/attempt.ts";
-import type { Coordinator } from "../protocol/context.ts";
+import type { LockRequest } from "../protocol/attempt.ts";
+import type { Context } from "../protocol/context.ts";
 import type { Attempts } from "../protocol/execution-stats.ts";
 import { nodeTimeoutFor } from "../settings/settings.ts";
 import type { Cancellation } from "../time/cancellation.ts";
-import { HandOvers } from "./grant-listener.ts";
-import { type LineEvents, type Turn, WaitingLine } from "./local-queue.ts";
+import { GrantListener } from "./grant-listener.ts";
+import { type LineEvents, LocalQueue, type Turn } from "./local-queue.ts";
 
 /** So long after somebody was refused a resource counts as contended, ms: who wants it goes to the queue at once. */
 const contendedFor = 1000;
@@ -13,15 +13,15 @@ const mostContended = 1000;
 
 /** Where the waiting of one process is done (PROTOCOL 7): a line for each list of resources. */
 export class WaitingRoom implements LineEvents {
-  readonly #coordinator: Coordinator;
-  readonly #handOvers: HandOvers;
-  readonly #lines = new Map<string, WaitingLine>();
+  readonly #context: Context;
+  readonly #grantListener: GrantListener;
+  readonly #lines = new Map<string, LocalQueue>();
   /** Until when, by the monotonic clock. */
   readonly #contended = new Map<string, number>();
 
-  constructor(coordinator: Coordinator) {
-    this.#coordinator = coordinator;
-    this.#handOvers = new HandOvers(coordinator);
+  constructor(context: Context) {
+    this.#context = context;
+    this.#grantListener = new GrantListener(context);
   }
 
   /** Settles when no lock is on its way from one to the next, for `quit`. */
@@ -31,12 +31,12 @@ export class WaitingRoom implements LineEvents {
 
   /** Whether a vote would very likely be refused: then the first vote enrols as well. */
   isContended(resources: readonly string[]): boolean {
-    const now = this.#coordinator.runtime.monotonic();
+    const now = this.#context.runtime.monotonic();
     return resources.some((resource) => (this.#contended.get(resource) ?? 0) > now);
   }
 
   refused(resources: readonly string[]): void {
-    const until = this.#coordinator.runtime.monotonic() + contendedFor;
+    const until = this.#context.runtime.monotonic() + contendedFor;
     for (const resource of resources) {
       this.#contended.delete(resource);
       this.#contended.set(resource, until);
@@ -47,21 +47,21 @@ export class WaitingRoom implements LineEvents {
   }
 
   /** Waits for its turn, until `ended` is cancelled. */
-  wait(wish: Wish, ended: Cancellation, attempts: Attempts): Promise<Turn> {
-    const ticket = this.#handOvers.nextTicket(this.#coordinator.runtime.wall());
+  wait(request: LockRequest, ended: Cancellation, attempts: Attempts): Promise<Turn> {
+    const ticket = this.#grantListener.nextTicket(this.#context.runtime.wall());
     return new Promise((resolve) => {
-      const place = { wish, ticket, attempts, resolve };
+      const place = { request, ticket, attempts, resolve };
       // The first wait of all makes the connections to listen on, and gives them one round's time.
-      const opened = this.#handOvers.open(nodeTimeoutFor(wish.ttl, wish.settings));
-      void ended.race(opened).then(() => this.#lineFor(wish).join(place, ended));
+      const opened = this.#grantListener.open(nodeTimeoutFor(request.ttl, request.settings));
+      void ended.race(opened).then(() => this.#lineFor(request).join(place, ended));
     });
   }
 
-  #lineFor(wish: Wish): WaitingLine {
-    const key = JSON.stringify([...wish.resources].sort());
+  #lineFor(request: LockRequest): LocalQueue {
+    const key = JSON.stringify([...request.resources].sort());
     let line = this.#lines.get(key);
     if (!line) {
-      line = new WaitingLine(this.#coordinator, this.#handOvers, key, this);
+      line = new LocalQueue(this.#context, this.#grantListener, key, this);
       this.#lines.set(key, line);
     }
     return line;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Claim } from "../protocol/node.ts";
-import { CallLine } from "../redis/command-queue.ts";
+import { CommandQueue } from "../redis/command-queue.ts";
 import type { Connection } from "../redis/connection.ts";
 import { ask, Gate, settle } from "../virtual-time.test.ts";
 import { WatchingNode } from "./watching-node.ts";
@@ -14,7 +14,7 @@ class TestConnection implements Connection {
   readonly name = "host:1";
   readonly client = {};
   isReady = true;
-  obstacle = "ECONNREFUSED";
+  notReadyReason = "ECONNREFUSED";
   first: Promise<void> | undefined;
   isClosed = false;
   readonly #sent: string[] = [];
@@ -74,7 +74,7 @@ function opened() {
   };
   return {
     connection,
-    node: new WatchingNode(connection, new CallLine(connection, { monotonic: () => now })),
+    node: new WatchingNode(connection, new CommandQueue(connection, { monotonic: () => now })),
     pass,
   };
 }

@@ -1,7 +1,7 @@
 import { abandoned, fault } from "../protocol/faults.ts";
 import type { Answer, Claim, Fault, Holding, LockNode, No, ReleaseAnswer, Settle } from "../protocol/node.ts";
 import { WeakListeners } from "../protocol/weak-listeners.ts";
-import { type Call, CallLine } from "../redis/command-queue.ts";
+import { type Call, CommandQueue } from "../redis/command-queue.ts";
 import type { Purpose } from "../redis/commands.ts";
 import type { Connection } from "../redis/connection.ts";
 import { countIn, timeLeftIn } from "../redis/reply-numbers.ts";
@@ -22,7 +22,7 @@ export class WatchingNode implements LockNode {
   readonly name: string;
   readonly client: object;
   readonly #connection: Connection;
-  readonly #line: CallLine;
+  readonly #line: CommandQueue;
   readonly #moves: WeakListeners<[why: string, old: LockNode]> = new WeakListeners();
   /** Only kept, for as long as there is this node. */
   readonly #follow: (why: string, old: Connection) => void;
@@ -31,7 +31,7 @@ export class WatchingNode implements LockNode {
   #refusal: Fault | undefined;
 
   /** Nothing else may use the connection but by `line`. */
-  constructor(connection: Connection, line: CallLine = new CallLine(connection)) {
+  constructor(connection: Connection, line: CommandQueue = new CommandQueue(connection)) {
     this.#connection = connection;
     this.#line = line;
     this.name = connection.name;

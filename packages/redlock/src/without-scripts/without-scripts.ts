@@ -1,7 +1,7 @@
 import { type IoredisClient, IoredisConnection } from "../adapters/ioredis/ioredis.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import type { LockNode } from "../protocol/node.ts";
-import { CallLine } from "../redis/command-queue.ts";
+import { CommandQueue } from "../redis/command-queue.ts";
 import { WatchingNode } from "./watching-node.ts";
 
 /**
@@ -10,7 +10,7 @@ import { WatchingNode } from "./watching-node.ts";
  */
 const lines = new WeakMap<
   IoredisClient,
-  { readonly connection: IoredisConnection; readonly line: CallLine }
+  { readonly connection: IoredisConnection; readonly line: CommandQueue }
 >();
 
 /**
@@ -30,7 +30,7 @@ export function withoutScripts(clients: Iterable<IoredisClient>): readonly LockN
     let way = lines.get(client);
     if (!way) {
       const connection = new IoredisConnection(client);
-      way = { connection, line: new CallLine(connection) };
+      way = { connection, line: new CommandQueue(connection) };
       lines.set(client, way);
     }
     return new WatchingNode(way.connection, way.line);

@@ -1,4 +1,4 @@
-import { enrolScript } from "@quorlock/redlock";
+import { enqueueScript } from "@quorlock/redlock";
 import { operationsIn, repliedIn } from "../master/twins/batch.ts";
 
 /** A claim that waits where it is refused, as one master has answered it. */
@@ -14,7 +14,7 @@ export function enrolmentsIn(
   reply: unknown,
 ): readonly AnsweredEnrolment[] {
   const count = Number(args[1]);
-  if (args[0] === enrolScript.sha1 || args[0] === enrolScript.source) {
+  if (args[0] === enqueueScript.sha1 || args[0] === enqueueScript.source) {
     const keys = args.slice(2, 2 + count).map(String);
     return [{ keys, token: String(args[2 + count]), isGranted: isGrant(reply) }];
   }

@@ -1,4 +1,4 @@
-import { Redlock, type RedlockError, ScriptedNode, type Settings } from "@quorlock/redlock";
+import { RedisNode, Redlock, type RedlockError, type Settings } from "@quorlock/redlock";
 import type { Verdict, Violation } from "../checkers/findings.ts";
 import type { EngineKind } from "../engine/engine.ts";
 import { engineOf } from "../engine/engine-of.ts";
@@ -160,7 +160,7 @@ class Stage<Resource extends object> {
       replies: oneWay("replies"),
     };
     const nodes = this.#cluster.links[index]!.map(
-      ({ commands }) => new ScriptedNode(commands.connection, { runtime: process }),
+      ({ commands }) => new RedisNode(commands.connection, { runtime: process }),
     );
     const listener = {
       onCall: () => this.#cluster.moments.writing(process),

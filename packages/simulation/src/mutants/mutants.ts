@@ -19,7 +19,7 @@ const revival: Edit = {
 /** Nothing ends at the deadline by itself. */
 const noEnd: Edit = {
   file: "protocol/lease.ts",
-  line: "if (this.coordinator.clock.now() >= this.#due) this.lose(this.whyItRunsOut);\n    else this.#watch();",
+  line: "if (this.context.clock.now() >= this.#due) this.lose(this.whyItRunsOut);\n    else this.#watch();",
   instead: "",
 };
 
@@ -31,7 +31,7 @@ const queueMutants: readonly Mutant[] = [
       {
         file: "waiting/local-hand-off.ts",
         line: "ttl, deadlines });",
-        instead: "ttl, deadlines: nodes.map(() => coordinator.clock.now() + ttl) });",
+        instead: "ttl, deadlines: nodes.map(() => context.clock.now() + ttl) });",
       },
     ],
   },
@@ -60,9 +60,8 @@ const queueMutants: readonly Mutant[] = [
     edits: [
       {
         file: "waiting/queue-entry.ts",
-        line: "this.#deadlines = this.#coordinator.nodes.map(() => never);",
-        instead:
-          "if (this.#deadlines.length === 0) this.#deadlines = this.#coordinator.nodes.map(() => never);",
+        line: "this.#deadlines = this.#context.nodes.map(() => never);",
+        instead: "if (this.#deadlines.length === 0) this.#deadlines = this.#context.nodes.map(() => never);",
       },
     ],
   },
@@ -117,7 +116,11 @@ const queueMutants: readonly Mutant[] = [
   {
     name: "a waiter that few masters answer stays in the queues",
     edits: [
-      { file: "waiting/queue-entry.ts", line: "faults > spareOf(nodes.length)", instead: "faults < 0" },
+      {
+        file: "waiting/queue-entry.ts",
+        line: "faults > toleratedFailures(nodes.length)",
+        instead: "faults < 0",
+      },
     ],
   },
   {
@@ -175,7 +178,7 @@ const holdMutants: readonly Mutant[] = [
     ],
   },
   {
-    name: "a giver takes back what it is handed under the token that it gave away",
+    name: "a predecessor takes back what it is handed under the token that it gave away",
     edits: [{ file: "waiting/local-queue.ts", line: "if (lease.isDetached)", instead: "if (false)" }],
   },
   {
@@ -277,8 +280,8 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: "protocol/lease.ts",
-        line: "this.#appointment = schedule.add(due, this);",
-        instead: "this.#appointment = schedule.add(due, { onDue: () => {} });",
+        line: "this.#timerHandle = timers.add(due, this);",
+        instead: "this.#timerHandle = timers.add(due, { onDue: () => {} });",
       },
     ],
   },
@@ -335,7 +338,7 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: "protocol/attempt.ts",
-        line: "const undone = rollBack(coordinator, claim, round);",
+        line: "const undone = rollBack(context, claim, round);",
         instead: "const undone = Promise.resolve();",
       },
     ],
@@ -473,8 +476,8 @@ function sending(connection: Connection, send: Send): Connection {
     get isReady() {
       return connection.isReady;
     },
-    get obstacle() {
-      return connection.obstacle;
+    get notReadyReason() {
+      return connection.notReadyReason;
     },
     connectFirst: () => connection.connectFirst(),
     send,

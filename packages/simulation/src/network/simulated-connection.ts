@@ -60,7 +60,7 @@ export class SimulatedConnection implements Connection {
   serverIds: readonly string[] = [];
   readonly #listen: (() => SimulatedSubscription) | undefined;
   #subscription: SimulatedSubscription | undefined;
-  readonly obstacle: string = "the connection was lost";
+  readonly notReadyReason: string = "the connection was lost";
   readonly #readyListeners = new Set<() => void>();
   /** As a client keeps them: those who have to hear of it are kept elsewhere. */
   readonly #moveListeners: Array<(why: string, old: Connection) => void> = [];
@@ -330,14 +330,14 @@ export class SimulatedConnection implements Connection {
 class LeftConnection implements Connection {
   readonly name: string;
   readonly client: object;
-  readonly obstacle: string;
+  readonly notReadyReason: string;
   readonly send: Connection["send"];
   readonly #current: SimulatedConnection;
 
   constructor(current: SimulatedConnection, why: string, send: Connection["send"]) {
     this.name = current.name;
     this.client = current.client;
-    this.obstacle = why;
+    this.notReadyReason = why;
     this.send = send;
     this.#current = current;
   }

@@ -112,7 +112,7 @@ export function sharedServerPlan(seed: number): Plan {
   return { ...plan, masters: [{ ...first, sameAs: 1 }, second, third], faults };
 }
 
-/** No two clocks of a plan are that far apart, ms: nobody is astray. */
+/** No two clocks of a plan are that far apart, ms: nobody is skewed. */
 const farthest = 1e9;
 
 /**

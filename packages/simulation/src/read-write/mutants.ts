@@ -39,11 +39,11 @@ const readWriteMutants: readonly ReadWriteMutant[] = [
         file: "primitives/read-write-lock.ts",
         line: "void writing.releaseOnce(() => {",
         instead:
-          'const release = (): void => void writing.releaseOnce(() => Promise.resolve(new Released("released", coordinator.nodes)));\n    void (() => {',
+          'const release = (): void => void writing.releaseOnce(() => Promise.resolve(new Released("released", context.nodes)));\n    void (() => {',
       },
       {
         file: "primitives/read-write-lock.ts",
-        line: 'return Promise.resolve(new Released("released", coordinator.nodes));\n    });',
+        line: 'return Promise.resolve(new Released("released", context.nodes));\n    });',
         instead: "confirmed.then(release, release);\n    })();",
       },
     ],

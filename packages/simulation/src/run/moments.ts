@@ -36,7 +36,7 @@ export function purposeOf({ sha1 }: Script): ScriptPurpose | undefined {
 
 const purposeByName: Readonly<Record<ScriptName, ScriptPurpose>> = {
   claimScript: "claim",
-  enrolScript: "enrolment",
+  enqueueScript: "enrolment",
   releaseScript: "release",
   leaveScript: "release",
   guardedClaimScript: "guarded claim",

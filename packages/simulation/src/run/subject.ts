@@ -93,16 +93,14 @@ export async function holdWhile(
 
 /** A `Redlock` over these connections, by whichever copy of the client is given. */
 export function clientOf(
-  { Redlock, ScriptedNode }: Pick<typeof RedlockModule, "Redlock" | "ScriptedNode">,
+  { Redlock, RedisNode }: Pick<typeof RedlockModule, "Redlock" | "RedisNode">,
   connections: readonly Connection[],
   runtime: Runtime,
   settings: LockSettings,
 ): RedlockModule.Redlock {
   // The ttl is given with each lock; the rest is the constructor's.
   const { ttl: _, queue = true, groupCommit = true, ...options } = settings;
-  const nodes = connections.map(
-    (connection) => new ScriptedNode(connection, { runtime, queue, groupCommit }),
-  );
+  const nodes = connections.map((connection) => new RedisNode(connection, { runtime, queue, groupCommit }));
   return new Redlock(nodes, { ...options, runtime });
 }
 

@@ -1,4 +1,4 @@
-import { type Answer, type Connection, type LockNode, type Runtime, ScriptedNode } from "@quorlock/redlock";
+import { type Answer, type Connection, type LockNode, RedisNode, type Runtime } from "@quorlock/redlock";
 import type { LockSettings } from "../plan/plan.ts";
 import {
   holdWhile,
@@ -28,7 +28,7 @@ class PerNodeClient implements SubjectClient {
   readonly #settings: LockSettings;
 
   constructor(connections: readonly Connection[], runtime: Runtime, settings: LockSettings) {
-    this.#nodes = connections.map((connection) => new ScriptedNode(connection, { runtime }));
+    this.#nodes = connections.map((connection) => new RedisNode(connection, { runtime }));
     this.#runtime = runtime;
     this.#settings = settings;
   }

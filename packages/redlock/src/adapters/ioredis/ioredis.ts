@@ -109,7 +109,7 @@ export class IoredisConnection implements Connection {
     return this.#stands && this.#own.client.status === "ready";
   }
 
-  get obstacle(): string {
+  get notReadyReason(): string {
     return this.#reason;
   }
 
@@ -384,14 +384,14 @@ const takingBack = 2000;
 class LeftConnection implements Connection {
   readonly name: string;
   readonly client: object;
-  readonly obstacle: string;
+  readonly notReadyReason: string;
   readonly #current: IoredisConnection;
   readonly #own: Own;
 
   constructor(current: IoredisConnection, own: Own, why: string) {
     this.name = current.name;
     this.client = current.client;
-    this.obstacle = why;
+    this.notReadyReason = why;
     this.#current = current;
     this.#own = own;
   }

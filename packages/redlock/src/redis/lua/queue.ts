@@ -203,12 +203,12 @@ end
 
 /**
  * Votes for `token` where all KEYS `first` to `last` are free or its own already and nobody waits before it. If not,
- * it has an entry in each queue from now on, for `patience` ms, and what it was given before goes to whoever is first:
+ * it has an entry in each queue from now on, for `entryTtl` ms, and what it was given before goes to whoever is first:
  * heartbeat, vote and yield in one step (PROTOCOL 7). What is free and has it as its first is set aside for it. Returns
  * what `claim` returns; a refusal also tells the largest ticket there is.
  */
-export const enrol = `
-local function enrol(first, last, token, ttl, ticket, patience, proposal, inbox)
+export const enqueue = `
+local function enqueue(first, last, token, ttl, ticket, entryTtl, proposal, inbox)
   local waiter, round = string.match(token, "^(.+)%.(%d+)$")
   local lines, isTaken, blocked, isHeld = {}, {}, nil, false
   for index = first, last do
@@ -231,7 +231,7 @@ local function enrol(first, last, token, ttl, ticket, patience, proposal, inbox)
   for index = first, last do
     local line = lines[index]
     call("ZADD", line, ticket, waiter)
-    if call("PTTL", line) < tonumber(patience) then call("PEXPIRE", line, patience) end
+    if call("PTTL", line) < tonumber(entryTtl) then call("PEXPIRE", line, entryTtl) end
     -- Each newcomer takes some of the dead away who stand behind a first that lives.
     if round == "1" then sweep(line, 1, 8, waiter) end
     isFirst[index] = not isTaken[index] and headOf(line, waiter) == waiter
@@ -240,9 +240,9 @@ local function enrol(first, last, token, ttl, ticket, patience, proposal, inbox)
   local inTheWay, refusal = blocked or waitsFor, nil
   for index = first, inTheWay and last or first - 1 do
     local how = first == last and "g" or index == inTheWay and "w" or "s"
-    call("SET", lines[index] .. ":" .. waiter, entry .. how, "PX", patience)
+    call("SET", lines[index] .. ":" .. waiter, entry .. how, "PX", entryTtl)
     if isFirst[index] then
-      setAside(KEYS[index], token, tonumber(patience), ttl)
+      setAside(KEYS[index], token, tonumber(entryTtl), ttl)
     else
       if not isTaken[index] then give(KEYS[index]) end
       local owner = not refusal and ownerOf(KEYS[index])

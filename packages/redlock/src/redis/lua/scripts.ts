@@ -1,6 +1,6 @@
 import { fence } from "./fencing.ts";
 import { guard, guardSteps } from "./guard.ts";
-import { enrol, grantFirst, leave, letAllGo, letGo, queue, queueOf, releaseFirst } from "./queue.ts";
+import { enqueue, grantFirst, leave, letAllGo, letGo, queue, queueOf, releaseFirst } from "./queue.ts";
 
 /** A Lua script and the digest by which a master that knows it can be asked to run it. */
 export interface Script {
@@ -147,15 +147,15 @@ return type(granted) == "number" and fenced(KEYS, granted, proposal) or granted
   sha1: "1bb551ddca4603a4aa1d7c4e29ae94d27c2010ab",
 };
 
-/** `enrol` for all KEYS: ARGV is token, ttl, ticket, patience, a proposal or nothing, and the inbox. */
-export const enrolScript: Script = {
-  source: `${calls}${isMine}${claim}${queue}${enrol}
-local token, ttl, ticket, patience, proposal, inbox = unpack(ARGV)
+/** `enqueue` for all KEYS: ARGV is token, ttl, ticket, entryTtl, a proposal or nothing, and the inbox. */
+export const enqueueScript: Script = {
+  source: `${calls}${isMine}${claim}${queue}${enqueue}
+local token, ttl, ticket, entryTtl, proposal, inbox = unpack(ARGV)
 if proposal ~= "" and tonumber(proposal) >= most then return redis.error_reply(tooLarge) end
-local granted = enrol(1, #KEYS, token, ttl, ticket, patience, proposal, inbox)
+local granted = enqueue(1, #KEYS, token, ttl, ticket, entryTtl, proposal, inbox)
 return proposal ~= "" and type(granted) == "number" and fenced(KEYS, granted, proposal) or granted
 `,
-  sha1: "7e8849ca68b0893290287f612c650a6ec130dc85",
+  sha1: "9c2b567d40d525a18ebe569e022e8f5a4f8743b1",
 };
 
 /** `release` of all KEYS: ARGV is the tokens. */
@@ -307,15 +307,15 @@ return replies
  * Each operation fails for itself: {0, message} is its reply then, and the others are not touched.
  */
 export const batchScript: Script = {
-  source: `${calls}${isMine}${claim}${voteAll}${release}${queue}${letGo}${letAllGo}${failure}${enrol}${leave}${guard}${guardSteps}
+  source: `${calls}${isMine}${claim}${voteAll}${release}${queue}${letGo}${letAllGo}${failure}${enqueue}${leave}${guard}${guardSteps}
 local replies, key, arg = {}, 1, 2
-local function claimed(kind, last, number, ticket, patience, proposal)
+local function claimed(kind, last, number, ticket, entryTtl, proposal)
   local token = ARGV[arg]
   -- Mostly a free key and a single one: then one command is the vote.
   if kind == "v" and key == last and call("SET", KEYS[key], token, "NX", "PX", number) then
     return tonumber(number)
   end
-  if kind == "q" then return enrol(key, last, token, number, ticket, patience, proposal, ARGV[arg + 1]) end
+  if kind == "q" then return enqueue(key, last, token, number, ticket, entryTtl, proposal, ARGV[arg + 1]) end
   if kind == "s" then return claim(key, last, token, number, true, ARGV[arg + 1]) end
   return claim(key, last, token, number, kind ~= "e")
 end
@@ -333,7 +333,7 @@ local function inBulk(kind, count, number, proposal)
   key, arg = key + done, arg + done
   return done
 end
-local function run(kind, last, number, ticket, patience, proposal)
+local function run(kind, last, number, ticket, entryTtl, proposal)
   if kind == "g" then
     watch(ARGV[arg])
     isSeeded = not guarded or guarded.state ~= "1"
@@ -360,13 +360,13 @@ local function run(kind, last, number, ticket, patience, proposal)
   if proposal ~= "" and tonumber(proposal) >= most then error(tooLarge, 0) end
   local why = guarded and bar(kind, number, proposal)
   if why then error(why, 0) end
-  local reply = claimed(kind, last, number, ticket, patience, proposal)
+  local reply = claimed(kind, last, number, ticket, entryTtl, proposal)
   if guarded and inQuarantine() and type(reply) == "number" then return {-2, reply} end
   if proposal == "" or type(reply) ~= "number" then return reply end
   return fenced({unpack(KEYS, key, last)}, reply, proposal)
 end
 local operation = "(%d*)(%a)(%d+),(%d+),?(%d*),?(%d*),?(%d*);"
-for times, kind, keys, number, ticket, patience, proposal in string.gmatch(ARGV[1], operation) do
+for times, kind, keys, number, ticket, entryTtl, proposal in string.gmatch(ARGV[1], operation) do
   local keyCount, argCount = tonumber(keys), 0
   if kind == "r" or kind == "l" then argCount = tonumber(number)
   elseif kind == "q" or kind == "s" then argCount = 2
@@ -375,7 +375,7 @@ for times, kind, keys, number, ticket, patience, proposal in string.gmatch(ARGV[
   if count > 1 and keys == "1" then count = count - inBulk(kind, count, number, proposal) end
   for _ = 1, count do
     local last = key + keyCount - 1
-    local done, reply = pcall(run, kind, last, number, ticket, patience, proposal)
+    local done, reply = pcall(run, kind, last, number, ticket, entryTtl, proposal)
     if not done then reply = failure(reply) end
     if kind ~= "g" then replies[#replies + 1] = reply
     elseif not done then guarded = {why = reply[2]} end
@@ -384,5 +384,5 @@ for times, kind, keys, number, ticket, patience, proposal in string.gmatch(ARGV[
 end
 return replies
 `,
-  sha1: "612a3dccbde49021848e3e25b674961ae3a3e6e2",
+  sha1: "610edfeb68a6d4bbeb7378436ad78684e9cce383",
 };

@@ -2,7 +2,7 @@ import { type Reply, ReplyError } from "../reply.ts";
 import { claim, ownerOf, release } from "./claims.ts";
 import { checkProposal, fenced } from "./fence.ts";
 import { bar, findings, type Guarded, inQuarantine, seed, watch } from "./guard.ts";
-import { type Enrolment, Queue, queueOf } from "./queue.ts";
+import { Queue, type QueueEntry, queueOf } from "./queue.ts";
 import type { Rules } from "./rules.ts";
 import type { Call } from "./twin.ts";
 
@@ -206,7 +206,7 @@ function isSeeded(guarded: Guarded | undefined): boolean {
   return guarded?.mark?.state !== "1";
 }
 
-function enrolmentIn({ args, numbers, proposal }: Operation): Enrolment {
+function enrolmentIn({ args, numbers, proposal }: Operation): QueueEntry {
   const [token = "", inbox = ""] = args;
   const [ttl, ticket, patience] = numbers;
   return { token, ttl, ticket, patience, proposal, inbox };
@@ -218,7 +218,7 @@ function claimed(rules: Rules, call: Call, operation: Operation, hasCounters: bo
   const [token = "", second = ""] = args;
   if (kind === "v" && keys.length === 1 && call("SET", keys[0]!, token, "NX", "PX", number))
     return Number(number);
-  if (kind === "q") return new Queue(rules, call, hasCounters).enrol(keys, enrolmentIn(operation));
+  if (kind === "q") return new Queue(rules, call, hasCounters).enqueue(keys, enrolmentIn(operation));
   return claim(rules, call, keys, token, number, {
     create: kind !== "e",
     previous: kind === "s" ? second : undefined,

@@ -15,7 +15,7 @@ export function queueOf(key: string): string {
 }
 
 /** A claim that waits where it is refused. */
-export interface Enrolment {
+export interface QueueEntry {
   readonly token: string;
   /** As the script is sent them. */
   readonly ttl: string;
@@ -57,7 +57,7 @@ export class Queue {
     this.#isSeeded = isSeeded;
   }
 
-  enrol(keys: readonly string[], enrolment: Enrolment): Reply {
+  enqueue(keys: readonly string[], enrolment: QueueEntry): Reply {
     const { token, ttl } = enrolment;
     if (this.#rules.heldStay && keys.some((key) => ownerOf(this.#call, key) === token)) {
       const held = roundOf(token);
@@ -115,14 +115,14 @@ export class Queue {
   }
 
   /** Only in a mutant: it stands in the queue, whatever is free. */
-  stand(keys: readonly string[], enrolment: Enrolment): void {
+  stand(keys: readonly string[], enrolment: QueueEntry): void {
     for (const key of keys) {
       this.#enter(key, roundOf(enrolment.token)!, enrolment);
       this.#writeEntry(key, enrolment, "g");
     }
   }
 
-  #enter(key: string, { waiter, round }: { waiter: string; round: number }, enrolment: Enrolment): void {
+  #enter(key: string, { waiter, round }: { waiter: string; round: number }, enrolment: QueueEntry): void {
     const { ticket, patience } = enrolment;
     const line = queueOf(key);
     this.#call("ZADD", line, ticket, waiter);
@@ -130,7 +130,7 @@ export class Queue {
     if (round === 1) this.#sweep(line, 1, 8, waiter);
   }
 
-  #writeEntry(key: string, { token, ttl, inbox, proposal, patience }: Enrolment, how: string): void {
+  #writeEntry(key: string, { token, ttl, inbox, proposal, patience }: QueueEntry, how: string): void {
     const { waiter, round } = roundOf(token)!;
     const text = `${round} ${ttl} ${inbox} ${proposal} ${how}`;
     this.#call("SET", `${queueOf(key)}:${waiter}`, text, "PX", patience);
@@ -139,7 +139,7 @@ export class Queue {
   /** What is free goes to the first, and the first key that somebody else has refuses. */
   #refusal(
     keys: readonly string[],
-    enrolment: Enrolment,
+    enrolment: QueueEntry,
     isTaken: readonly boolean[],
     isFirst: readonly boolean[],
     inTheWay: number,

@@ -1,7 +1,7 @@
 import {
   batchScript,
   claimScript,
-  enrolScript,
+  enqueueScript,
   guardedClaimScript,
   guardedLeaveScript,
   leaveScript,
@@ -20,7 +20,7 @@ import type { Twin } from "./twin.ts";
 /** Each of the client's scripts by the name that it exports it under. */
 export type ScriptName =
   | "claimScript"
-  | "enrolScript"
+  | "enqueueScript"
   | "releaseScript"
   | "leaveScript"
   | "guardedClaimScript"
@@ -46,14 +46,14 @@ interface TwinScript {
  */
 export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
   claimScript: { script: claimScript, writtenFrom: "1bb551ddca4603a4aa1d7c4e29ae94d27c2010ab" },
-  enrolScript: { script: enrolScript, writtenFrom: "7e8849ca68b0893290287f612c650a6ec130dc85" },
+  enqueueScript: { script: enqueueScript, writtenFrom: "9c2b567d40d525a18ebe569e022e8f5a4f8743b1" },
   releaseScript: { script: releaseScript, writtenFrom: "57752b4b01b4ccb17c8cdfebbe1ac4fa97b5aadc" },
   leaveScript: { script: leaveScript, writtenFrom: "24592541a15c4fd235a12ea470940615e2bde5d8" },
   guardedClaimScript: { script: guardedClaimScript, writtenFrom: "526b6241462a2b6d87ddb894cd366cd41b2734d5" },
   guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "38382f9c84f925ce283d2509483aca46eacf398f" },
   voteBatchScript: { script: voteBatchScript, writtenFrom: "ac203ad744c86aa64df300479918b7542cc5524b" },
   releaseBatchScript: { script: releaseBatchScript, writtenFrom: "f6d1d75f098444e06d396d6ba922ceb53964f75c" },
-  batchScript: { script: batchScript, writtenFrom: "612a3dccbde49021848e3e25b674961ae3a3e6e2" },
+  batchScript: { script: batchScript, writtenFrom: "610edfeb68a6d4bbeb7378436ad78684e9cce383" },
 };
 
 /** Twins of the client's scripts; with other rules, those of a mutant's. */
@@ -69,14 +69,14 @@ export function twinsWith(changed: Partial<Rules> = {}): Readonly<Record<ScriptN
       if (typeof granted !== "number" && !create && all.writesBackAnyway) granted = Number(ttl);
       return typeof granted === "number" ? fenced(all, call, keys, granted, proposal) : granted;
     },
-    enrolScript: (
+    enqueueScript: (
       call,
       keys,
       [token = "", ttl = "", ticket = "", patience = "", proposal = "", inbox = ""],
     ) => {
       checkProposal(proposal);
       const enrolment = { token, ttl, ticket, patience, proposal, inbox };
-      const granted = new Queue(all, call).enrol(keys, enrolment);
+      const granted = new Queue(all, call).enqueue(keys, enrolment);
       if (proposal === "" || typeof granted !== "number") return granted;
       return fenced(all, call, keys, granted, proposal);
     },
