@@ -66,7 +66,7 @@ function packageChecks(): void {
 
 /** The contract on masters in containers, and docker-compose.redlock.yml brought up once. */
 function dockerChecks(): void {
-  const engine = "packages/testbed/src/docker-engine.ts";
+  const engine = "packages/testbed/src/docker/docker-engine.ts";
   const withEngine = (...args: string[]) => pnpm("exec", "tsx", engine, ...args);
   if (!withEngine("docker", "version")) {
     untried.push("Docker: no engine answers and none could be started");
@@ -74,7 +74,10 @@ function dockerChecks(): void {
   }
   const run = ["npx", "-y", "pnpm@12", "--silent", "exec", "vitest", "run", "--no-file-parallelism"];
   const contract = [...run, "test/contract/ioredis-6.test.ts"];
-  const inContainers = ["packages/testbed/src/docker.test.ts", "packages/testbed/src/docker-fault.test.ts"];
+  const inContainers = [
+    "packages/testbed/src/docker/docker.test.ts",
+    "packages/testbed/src/docker/docker-fault.test.ts",
+  ];
   tests("contract suite on masters in Docker", () =>
     withEngine("sh", ".ci/with-image", ...contract, ...inContainers),
   );

@@ -2,11 +2,11 @@ import { randomUUID } from "node:crypto";
 import { createRequire } from "node:module";
 import type { Readable } from "node:stream";
 import type { ContainerRuntimeClient } from "testcontainers";
-import { type Master, type Masters, mastersOf, type Unavailable, type WayOptions } from "./masters.ts";
-import { untilAnswers } from "./ping.ts";
-import { PortTakenError, untilRefused, withFreePort } from "./ports.ts";
-import { redisArguments } from "./redis-arguments.ts";
-import { startWatchdog, type Watchdog } from "./watchdog.ts";
+import { type Master, type Masters, mastersOf, type Unavailable, type WayOptions } from "../masters.ts";
+import { untilAnswers } from "../servers/ping.ts";
+import { PortTakenError, untilRefused, withFreePort } from "../servers/ports.ts";
+import { redisArguments } from "../servers/redis-arguments.ts";
+import { startWatchdog, type Watchdog } from "../watchdog.ts";
 
 type Testcontainers = typeof import("testcontainers");
 type Container = ReturnType<ContainerRuntimeClient["container"]["getById"]>;

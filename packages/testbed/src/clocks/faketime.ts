@@ -1,9 +1,9 @@
 import { chmodSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type Masters, type MastersOptions, mastersOf, NoMastersError } from "../masters.ts";
+import { findServerBinary, startBinary } from "../servers/local-binary.ts";
 import { type FaketimeLibrary, faketimeLibrary } from "./faketime-library.ts";
-import { findServerBinary, startBinary } from "./local-binary.ts";
-import { type Masters, type MastersOptions, mastersOf, NoMastersError } from "./masters.ts";
 
 /** The wall clock of one real master. Its monotonic clock is left alone. */
 export interface MasterClock {

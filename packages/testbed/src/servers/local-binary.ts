@@ -4,12 +4,12 @@ import { mkdir, open, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { type Master, type Masters, mastersOf, type Unavailable, type WayOptions } from "../masters.ts";
+import { type Watchdog, watchProcesses } from "../watchdog.ts";
 import { findExecutable } from "./executables.ts";
-import { type Master, type Masters, mastersOf, type Unavailable, type WayOptions } from "./masters.ts";
 import { untilAnswers } from "./ping.ts";
 import { PortTakenError, untilRefused, withFreePort } from "./ports.ts";
 import { redisArguments } from "./redis-arguments.ts";
-import { type Watchdog, watchProcesses } from "./watchdog.ts";
 
 const host = "127.0.0.1";
 const startTimeoutMilliseconds = 15_000;

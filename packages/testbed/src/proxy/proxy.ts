@@ -1,5 +1,5 @@
 import { createServer, type Server, type Socket } from "node:net";
-import { PortTakenError, untilRefused, withFreePort } from "./ports.ts";
+import { PortTakenError, untilRefused, withFreePort } from "../servers/ports.ts";
 import { type Direction, type Flow, type LinkEvents, ProxyLink } from "./proxy-link.ts";
 
 export type { Direction } from "./proxy-link.ts";

@@ -1,5 +1,5 @@
 import { Redis } from "ioredis";
-import { type Master, type Masters, mastersOf, type Unavailable, type WayOptions } from "./masters.ts";
+import { type Master, type Masters, mastersOf, type Unavailable, type WayOptions } from "../masters.ts";
 
 const connectTimeoutMilliseconds = 3000;
 

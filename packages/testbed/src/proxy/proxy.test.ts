@@ -2,10 +2,10 @@ import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { Master, Masters } from "./masters.ts";
-import { untilRefused, withFreePort } from "./ports.ts";
+import type { Master, Masters } from "../masters.ts";
+import { untilRefused, withFreePort } from "../servers/ports.ts";
+import { startMasters } from "../servers/start-masters.ts";
 import { type Proxy as FaultProxy, startProxy } from "./proxy.ts";
-import { startMasters } from "./start-masters.ts";
 
 let masters: Masters;
 let master: Master;

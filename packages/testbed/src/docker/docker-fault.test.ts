@@ -1,9 +1,9 @@
 import { Redis } from "ioredis";
 import { expect, test } from "vitest";
+import { type Master, type Masters, NoMastersError } from "../masters.ts";
+import { askServer, untilAnswers } from "../servers/ping.ts";
+import { startMasters } from "../servers/start-masters.ts";
 import { disconnectNetwork } from "./docker-fault.ts";
-import { type Master, type Masters, NoMastersError } from "./masters.ts";
-import { askServer, untilAnswers } from "./ping.ts";
-import { startMasters } from "./start-masters.ts";
 
 const timeoutMilliseconds = 120_000;
 

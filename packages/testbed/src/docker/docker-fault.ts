@@ -1,4 +1,4 @@
-import type { Master } from "./masters.ts";
+import type { Master } from "../masters.ts";
 
 /** The network that containers are in where nothing else is said. */
 const networkName = "bridge";

@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
-import { findExecutable } from "./executables.ts";
-import { installPackage, usablePackageManager } from "./packages.ts";
-import { startWatchdog } from "./watchdog.ts";
+import { findExecutable } from "../servers/executables.ts";
+import { installPackage, usablePackageManager } from "../servers/packages.ts";
+import { startWatchdog } from "../watchdog.ts";
 
 const startTimeoutMilliseconds = 30_000;
 

@@ -1,4 +1,4 @@
-import type { WayOptions } from "./masters.ts";
+import type { WayOptions } from "../masters.ts";
 
 const persistenceArguments: Record<WayOptions["persistence"], readonly string[]> = {
   none: ["--save", "", "--appendonly", "no"],

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { installPackage, usablePackageManager } from "./packages.ts";
+import { installPackage, usablePackageManager } from "../servers/packages.ts";
 
 /** libfaketime, and the C library that has to be loaded right behind it. */
 export interface FaketimeLibrary {

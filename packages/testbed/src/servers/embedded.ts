@@ -1,4 +1,4 @@
-import { type Masters, mastersOf, type Unavailable, type WayOptions } from "./masters.ts";
+import { type Masters, mastersOf, type Unavailable, type WayOptions } from "../masters.ts";
 
 /**
  * Masters in this process: the simulator's model of Redis, served by TCP. No server is needed, and none is tested:

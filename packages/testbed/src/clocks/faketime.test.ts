@@ -1,8 +1,8 @@
 import { Redis } from "ioredis";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { Master } from "../masters.ts";
+import { NoMastersError } from "../masters.ts";
 import { type ClockedMasters, startMastersWithClocks } from "./faketime.ts";
-import type { Master } from "./masters.ts";
-import { NoMastersError } from "./masters.ts";
 
 let masters: ClockedMasters | undefined;
 const clients: Redis[] = [];

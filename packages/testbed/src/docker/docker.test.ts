@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { Redis } from "ioredis";
 import { afterEach, expect, test, vi } from "vitest";
-import { type Master, type Masters, type MastersOptions, NoMastersError } from "./masters.ts";
-import { askServer } from "./ping.ts";
-import { startMasters } from "./start-masters.ts";
+import { type Master, type Masters, type MastersOptions, NoMastersError } from "../masters.ts";
+import { askServer } from "../servers/ping.ts";
+import { startMasters } from "../servers/start-masters.ts";
 
 const timeoutMilliseconds = 120_000;
 

@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { findExecutable } from "./executables.ts";
+import { findExecutable } from "../servers/executables.ts";
 
 export const localImageName = "quorlock/redis:local";
 

@@ -1,6 +1,6 @@
+import type { Masters, Unavailable, WayOptions } from "../masters.ts";
 import { foldersOnPath } from "./executables.ts";
 import { findServerBinary, startBinary } from "./local-binary.ts";
-import type { Masters, Unavailable, WayOptions } from "./masters.ts";
 import { installPackage, type PackageManager, usablePackageManager } from "./packages.ts";
 
 /** Where packages put their programs; a stripped-down `PATH` need not have them. */

@@ -1,14 +1,14 @@
-import { mastersFromDocker } from "./docker.ts";
-import { mastersFromModel } from "./embedded.ts";
-import { mastersFromInstallation } from "./install.ts";
-import { mastersFromLocalBinary } from "./local-binary.ts";
+import { mastersFromDocker } from "../docker/docker.ts";
 import {
   type Masters,
   type MastersOptions,
   type MastersSource,
   NoMastersError,
   type Way,
-} from "./masters.ts";
+} from "../masters.ts";
+import { mastersFromModel } from "./embedded.ts";
+import { mastersFromInstallation } from "./install.ts";
+import { mastersFromLocalBinary } from "./local-binary.ts";
 import { mastersFromEnvironment } from "./nodes-from-environment.ts";
 
 type NamedWay = readonly [MastersSource, Way];

@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { Redis } from "ioredis";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import type { Master, Masters, MastersOptions } from "./masters.ts";
+import type { Master, Masters, MastersOptions } from "../masters.ts";
 import { askServer } from "./ping.ts";
 import { untilRefused } from "./ports.ts";
 import { startMasters } from "./start-masters.ts";
@@ -244,7 +244,7 @@ describe("stop", () => {
 describe("the end of the process", () => {
   const require = createRequire(import.meta.url);
   const program = `
-    import { startMasters } from ${JSON.stringify(new URL("./index.ts", import.meta.url).href)};
+    import { startMasters } from ${JSON.stringify(new URL("../index.ts", import.meta.url).href)};
     const { list } = await startMasters(3, { source: "local-binary", say: () => {} });
     await list[0].hang();
     await list[1].kill();
