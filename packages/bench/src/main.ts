@@ -1,11 +1,11 @@
 import { writeFileSync } from "node:fs";
 import { startMasters } from "@quorlock/testbed";
-import { type Goal, goalsTable, isFarOff } from "./goal.ts";
-import { machineLines } from "./machine.ts";
+import { machineLines } from "./measure/machine.ts";
 import { type Options, optionsFrom, UsageError, usageOf } from "./options.ts";
 import { writeDocs } from "./report/docs.ts";
+import { type Goal, goalsTable, isFarOff } from "./report/goal.ts";
 import { jsonOf, type Report, type Section, storedGoal } from "./report/report.ts";
-import { textOf } from "./table.ts";
+import { textOf } from "./report/table.ts";
 import type { Workload } from "./workload.ts";
 import { atOnce64, atOnce1024 } from "./workloads/at-once.ts";
 import { distantMasters } from "./workloads/distant-masters.ts";

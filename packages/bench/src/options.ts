@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { contenderNames } from "./lineup.ts";
+import { contenderNames } from "./contenders/lineup.ts";
 import type { Scale, Workload } from "./workload.ts";
 
 export interface Options extends Scale {

@@ -1,7 +1,7 @@
 import type { Masters } from "@quorlock/testbed";
-import type { Goal } from "./goal.ts";
-import type { Measurement } from "./rounds.ts";
-import type { Table } from "./table.ts";
+import type { Measurement } from "./measure/rounds.ts";
+import type { Goal } from "./report/goal.ts";
+import type { Table } from "./report/table.ts";
 
 /** How much to measure. */
 export interface Scale {

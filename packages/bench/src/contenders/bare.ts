@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Redis } from "ioredis";
-import { type ClientOptions, closeClients, openClients, untilAnswered } from "../clients.ts";
-import type { OpenContender } from "../contender.ts";
+import { type ClientOptions, closeClients, openClients, untilAnswered } from "./clients.ts";
+import type { OpenContender } from "./contender.ts";
 
 /** What our own connections differ in from ioredis's defaults, as far as it can matter for the time taken. */
 const sameAsOurs: ClientOptions = {

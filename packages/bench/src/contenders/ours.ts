@@ -1,8 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { RedlockOptions } from "@quorlock/redlock";
-import { built, builtBefore } from "../built-package.ts";
-import { closeClients, openClients } from "../clients.ts";
-import type { Contender, ContenderTerms, OpenContender } from "../contender.ts";
+import { built, builtBefore } from "./built-package.ts";
+import { closeClients, openClients } from "./clients.ts";
+import type { Contender, ContenderTerms, OpenContender } from "./contender.ts";
 
 const readyTimeout = 10_000;
 

@@ -1,6 +1,6 @@
 import { RedlockMutex } from "redis-semaphore";
-import { type ClientOptions, closeClients, openClients, untilAnswered } from "../clients.ts";
-import { acquireInOrder, type OpenContender, type Release } from "../contender.ts";
+import { type ClientOptions, closeClients, openClients, untilAnswered } from "./clients.ts";
+import { acquireInOrder, type OpenContender, type Release } from "./contender.ts";
 
 export function redisSemaphoreOn(clientOptions?: ClientOptions): OpenContender {
   return async (name, { urls, ttl, waitTimeout }) => {

@@ -1,6 +1,6 @@
 import Redlock from "redlock";
-import { type ClientOptions, closeClients, openClients, untilAnswered } from "../clients.ts";
-import type { OpenContender } from "../contender.ts";
+import { type ClientOptions, closeClients, openClients, untilAnswered } from "./clients.ts";
+import type { OpenContender } from "./contender.ts";
 
 /**
  * Between two attempts, ms, as shipped (and 100 more or less at random). Of 1 to 200 ms this is best for it under

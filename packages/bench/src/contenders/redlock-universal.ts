@@ -1,6 +1,6 @@
 import { createRedlock, IoredisAdapter, type Lock } from "redlock-universal";
-import { type ClientOptions, closeClients, openClients, untilAnswered } from "../clients.ts";
-import { acquireInOrder, type OpenContender, type Release } from "../contender.ts";
+import { type ClientOptions, closeClients, openClients, untilAnswered } from "./clients.ts";
+import { acquireInOrder, type OpenContender, type Release } from "./contender.ts";
 
 /** Between two attempts, ms, 200 as shipped. Under contention 5 to 20 are best for it, and hardly differ. */
 const retryDelay = 10;

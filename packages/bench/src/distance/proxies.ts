@@ -1,5 +1,5 @@
 import { startProxy } from "@quorlock/testbed";
-import { task, tell } from "../program.ts";
+import { task, tell } from "../processes/program.ts";
 import type { DistanceTask, Listening } from "./messages.ts";
 
 // Proxies in front of all masters, some of which take their time, in a process of their own: what they do is no cost of

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Contender } from "../contender.ts";
-import { heapInUse } from "../heap.ts";
-import { openContender } from "../lineup.ts";
-import { heard, task, tell } from "../program.ts";
+import type { Contender } from "../contenders/contender.ts";
+import { openContender } from "../contenders/lineup.ts";
+import { heapInUse } from "../measure/heap.ts";
+import { heard, task, tell } from "../processes/program.ts";
 import type { HoldingMessage, HoldingTask, WatchOrder } from "./messages.ts";
 
 // Holds very many locks that the library keeps extended, in a heap in which there is nothing else.

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Lock } from "@quorlock/redlock";
-import { built, builtBefore } from "../built-package.ts";
-import { closeClients, openClients } from "../clients.ts";
-import { before } from "../lineup.ts";
-import { task, tell } from "../program.ts";
-import { within } from "../within.ts";
+import { built, builtBefore } from "../contenders/built-package.ts";
+import { closeClients, openClients } from "../contenders/clients.ts";
+import { before } from "../contenders/lineup.ts";
+import { within } from "../measure/within.ts";
+import { task, tell } from "../processes/program.ts";
 import type { HoldingMessage, HoldingTask } from "./messages.ts";
 
 // Asks for very many leases in one turn, as a service does that comes back: each in `using`, for as long as the program

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { heapInUse } from "../heap.ts";
-import { openContender } from "../lineup.ts";
-import { task, tell } from "../program.ts";
+import { openContender } from "../contenders/lineup.ts";
+import { heapInUse } from "../measure/heap.ts";
+import { task, tell } from "../processes/program.ts";
 import type { HoldingMessage, WaitingTask } from "./messages.ts";
 
 // Waits very often for locks that somebody else holds, in a heap in which there is nothing else.

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { Child } from "../child.ts";
-import type { ContenderTerms } from "../contender.ts";
-import { sharedNow, untilShared } from "../shared-clock.ts";
+import type { ContenderTerms } from "../contenders/contender.ts";
+import { sharedNow, untilShared } from "../measure/shared-clock.ts";
+import { Child } from "../processes/child.ts";
 import type { Contest } from "./figures.ts";
 import type { WorkerMessage, WorkerStart, WorkerTask } from "./messages.ts";
 

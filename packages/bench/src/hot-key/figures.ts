@@ -1,4 +1,4 @@
-import { jainIndex, quantile } from "../statistics.ts";
+import { jainIndex, quantile } from "../measure/statistics.ts";
 import type { Grant, WorkerReport } from "./messages.ts";
 
 /** What was seen of a contest for one lock, from `from` to `until`. */

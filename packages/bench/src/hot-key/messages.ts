@@ -1,4 +1,4 @@
-import type { ContenderTerms } from "../contender.ts";
+import type { ContenderTerms } from "../contenders/contender.ts";
 
 export interface WorkerTask {
   readonly contender: string;

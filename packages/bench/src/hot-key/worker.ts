@@ -1,8 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Contender } from "../contender.ts";
-import { openContender } from "../lineup.ts";
-import { heard, task, tell } from "../program.ts";
-import { sharedNow, untilShared } from "../shared-clock.ts";
+import type { Contender } from "../contenders/contender.ts";
+import { openContender } from "../contenders/lineup.ts";
+import { sharedNow, untilShared } from "../measure/shared-clock.ts";
+import { heard, task, tell } from "../processes/program.ts";
 import type { Grant, WorkerReport, WorkerStart, WorkerTask } from "./messages.ts";
 
 // One process of a contest for a hot key: some workers, each of which wants the lock, holds it for a moment, gives it

@@ -1,6 +1,6 @@
-import type { Measurement } from "../rounds.ts";
-import { figure } from "../table.ts";
+import type { Measurement } from "../measure/rounds.ts";
 import type { Report } from "./report.ts";
+import { figure } from "./table.ts";
 
 /** One quantity, in each of the situations whose title matches; the first group of the match is its label. */
 interface Panel {

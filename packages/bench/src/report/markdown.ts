@@ -1,6 +1,6 @@
-import { goalsTable } from "../goal.ts";
-import type { Table } from "../table.ts";
+import { goalsTable } from "./goal.ts";
 import type { Report } from "./report.ts";
+import type { Table } from "./table.ts";
 
 /** A report for people. */
 export function markdownOf(report: Report): string {

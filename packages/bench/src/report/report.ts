@@ -1,6 +1,6 @@
-import { type Goal, isMet } from "../goal.ts";
-import type { Measurement } from "../rounds.ts";
-import type { Table } from "../table.ts";
+import type { Measurement } from "../measure/rounds.ts";
+import { type Goal, isMet } from "./goal.ts";
+import type { Table } from "./table.ts";
 
 /** What a run found, as it is stored: everything that is written or drawn of it comes from here. */
 export interface Report {

@@ -1,7 +1,15 @@
-import { compareLoads, type LoadQuantity, loadColumns, loadNote } from "../compare-loads.ts";
-import { type Goal, ratioGoal } from "../goal.ts";
-import { baseline, before, Lineup, ours, peers, pipelinedBaseline, pipelinedPeers } from "../lineup.ts";
-import { bestOf, measurementsOf, type Rounds, ratioOf, tableOf, valuesOf } from "../rounds.ts";
+import {
+  baseline,
+  before,
+  Lineup,
+  ours,
+  peers,
+  pipelinedBaseline,
+  pipelinedPeers,
+} from "../contenders/lineup.ts";
+import { bestOf, measurementsOf, type Rounds, ratioOf, tableOf, valuesOf } from "../measure/rounds.ts";
+import { compareLoads, type LoadQuantity, loadColumns, loadNote } from "../report/compare-loads.ts";
+import { type Goal, ratioGoal } from "../report/goal.ts";
 import type { Findings, Scale, Workload } from "../workload.ts";
 
 const ttl = 10_000;

@@ -1,12 +1,12 @@
-import { alternate } from "../alternate.ts";
-import { Child } from "../child.ts";
-import { roundsOf } from "../compare-loads.ts";
+import { baseline, Lineup, ours, peers } from "../contenders/lineup.ts";
 import type { DistanceTask, Listening } from "../distance/messages.ts";
-import { baseline, Lineup, ours, peers } from "../lineup.ts";
-import { runLoad } from "../load.ts";
-import { type Column, type Measurement, measurementsOf, type Rounds, tableOf } from "../rounds.ts";
-import { quantile } from "../statistics.ts";
-import type { Table } from "../table.ts";
+import { alternate } from "../measure/alternate.ts";
+import { runLoad } from "../measure/load.ts";
+import { type Column, type Measurement, measurementsOf, type Rounds, tableOf } from "../measure/rounds.ts";
+import { quantile } from "../measure/statistics.ts";
+import { Child } from "../processes/child.ts";
+import { roundsOf } from "../report/compare-loads.ts";
+import type { Table } from "../report/table.ts";
 import type { Scale, Workload } from "../workload.ts";
 
 const ttl = 10_000;

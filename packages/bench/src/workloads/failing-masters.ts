@@ -1,12 +1,12 @@
 import type { Masters } from "@quorlock/testbed";
-import { alternate } from "../alternate.ts";
-import { acquireAndRelease, type Contender } from "../contender.ts";
-import { type Failure, inflict, repair, untouchable } from "../failure.ts";
-import type { Goal } from "../goal.ts";
-import { baseline, Lineup, ours, peers } from "../lineup.ts";
-import { median, pairwiseRatios, summaryOf } from "../statistics.ts";
-import { figure } from "../table.ts";
-import { TimeUpError, within } from "../within.ts";
+import { acquireAndRelease, type Contender } from "../contenders/contender.ts";
+import { type Failure, inflict, repair, untouchable } from "../contenders/failure.ts";
+import { baseline, Lineup, ours, peers } from "../contenders/lineup.ts";
+import { alternate } from "../measure/alternate.ts";
+import { median, pairwiseRatios, summaryOf } from "../measure/statistics.ts";
+import { TimeUpError, within } from "../measure/within.ts";
+import type { Goal } from "../report/goal.ts";
+import { figure } from "../report/table.ts";
 import type { Scale, Workload } from "../workload.ts";
 
 const ttl = 10_000;

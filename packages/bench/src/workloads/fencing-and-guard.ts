@@ -1,12 +1,12 @@
-import { alternate } from "../alternate.ts";
-import { Child } from "../child.ts";
-import { roundsOf } from "../compare-loads.ts";
-import { acquireAndRelease, type Contender } from "../contender.ts";
+import { acquireAndRelease, type Contender } from "../contenders/contender.ts";
+import { fenced, guarded, Lineup, ours } from "../contenders/lineup.ts";
 import type { DistanceTask, Listening } from "../distance/messages.ts";
-import { ratioGoal } from "../goal.ts";
-import { fenced, guarded, Lineup, ours } from "../lineup.ts";
-import { type Column, measurementsOf, ratioOf, tableOf } from "../rounds.ts";
-import { median } from "../statistics.ts";
+import { alternate } from "../measure/alternate.ts";
+import { type Column, measurementsOf, ratioOf, tableOf } from "../measure/rounds.ts";
+import { median } from "../measure/statistics.ts";
+import { Child } from "../processes/child.ts";
+import { roundsOf } from "../report/compare-loads.ts";
+import { ratioGoal } from "../report/goal.ts";
 import type { Findings, Scale, Workload } from "../workload.ts";
 
 const ttl = 10_000;

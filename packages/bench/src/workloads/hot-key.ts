@@ -1,9 +1,8 @@
-import { alternate } from "../alternate.ts";
-import { type Goal, ratioGoal } from "../goal.ts";
+import { ours, peers } from "../contenders/lineup.ts";
 import { runContest, type Schedule, type Setting, type Watch } from "../hot-key/contest.ts";
 import { type ContestFigures, type ContestQuantity, figuresOf } from "../hot-key/figures.ts";
-import { ours, peers } from "../lineup.ts";
-import { Meter } from "../meter.ts";
+import { alternate } from "../measure/alternate.ts";
+import { Meter } from "../measure/meter.ts";
 import {
   bestOf,
   type Column,
@@ -13,7 +12,8 @@ import {
   type Spread,
   spreadOf,
   tableOf,
-} from "../rounds.ts";
+} from "../measure/rounds.ts";
+import { type Goal, ratioGoal } from "../report/goal.ts";
 import type { Scale, Workload } from "../workload.ts";
 
 /** Of what redlock 5 leaves behind on a minority each lasts so long. */

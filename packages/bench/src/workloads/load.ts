@@ -1,9 +1,9 @@
-import { Child } from "../child.ts";
-import type { Goal } from "../goal.ts";
+import { before, ours } from "../contenders/lineup.ts";
 import type { Counted, HoldingMessage, HoldingTask } from "../holding/messages.ts";
-import { before, ours } from "../lineup.ts";
-import { Meter } from "../meter.ts";
-import { figure, type Table } from "../table.ts";
+import { Meter } from "../measure/meter.ts";
+import { Child } from "../processes/child.ts";
+import type { Goal } from "../report/goal.ts";
+import { figure, type Table } from "../report/table.ts";
 import type { Scale, Workload } from "../workload.ts";
 
 /** What one case may take at most, ms. */

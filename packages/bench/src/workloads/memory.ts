@@ -2,11 +2,11 @@ import { getEventListeners, setMaxListeners } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Redlock } from "@quorlock/redlock";
 import type { Redis } from "ioredis";
-import { built } from "../built-package.ts";
-import { closeClients, openClients } from "../clients.ts";
-import { CountingRuntime } from "../counting-runtime.ts";
-import { heapInUse } from "../heap.ts";
-import { figure } from "../table.ts";
+import { built } from "../contenders/built-package.ts";
+import { closeClients, openClients } from "../contenders/clients.ts";
+import { CountingRuntime } from "../measure/counting-runtime.ts";
+import { heapInUse } from "../measure/heap.ts";
+import { figure } from "../report/table.ts";
 import type { Workload } from "../workload.ts";
 
 /** So long that a timer of a lock's deadline, forgotten at its release, still stands when it is looked for. */

@@ -1,12 +1,12 @@
 import type { Redlock } from "@quorlock/redlock";
 import type { Masters } from "@quorlock/testbed";
-import { built } from "../built-package.ts";
-import { closeClients, openClients } from "../clients.ts";
-import { type Failure, inflict, repair, untouchable } from "../failure.ts";
-import type { Goal } from "../goal.ts";
-import { summaryOf } from "../statistics.ts";
-import { figure } from "../table.ts";
-import { within } from "../within.ts";
+import { built } from "../contenders/built-package.ts";
+import { closeClients, openClients } from "../contenders/clients.ts";
+import { type Failure, inflict, repair, untouchable } from "../contenders/failure.ts";
+import { summaryOf } from "../measure/statistics.ts";
+import { within } from "../measure/within.ts";
+import type { Goal } from "../report/goal.ts";
+import { figure } from "../report/table.ts";
 import type { Scale, Workload } from "../workload.ts";
 
 const ttl = 2000;

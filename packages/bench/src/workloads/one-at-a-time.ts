@@ -1,9 +1,9 @@
-import { alternate } from "../alternate.ts";
-import { acquireAndRelease, type Contender } from "../contender.ts";
-import type { Goal } from "../goal.ts";
-import { baseline, before, control, Lineup, ours, peers } from "../lineup.ts";
-import { pairwiseRatios, summaryOf } from "../statistics.ts";
-import { figure, type Table } from "../table.ts";
+import { acquireAndRelease, type Contender } from "../contenders/contender.ts";
+import { baseline, before, control, Lineup, ours, peers } from "../contenders/lineup.ts";
+import { alternate } from "../measure/alternate.ts";
+import { pairwiseRatios, summaryOf } from "../measure/statistics.ts";
+import type { Goal } from "../report/goal.ts";
+import { figure, type Table } from "../report/table.ts";
 import type { Workload } from "../workload.ts";
 
 const ttl = 10_000;

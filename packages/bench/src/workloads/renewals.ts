@@ -1,11 +1,11 @@
-import { alternate } from "../alternate.ts";
-import { Child } from "../child.ts";
-import type { ContenderTerms } from "../contender.ts";
-import type { Goal } from "../goal.ts";
+import type { ContenderTerms } from "../contenders/contender.ts";
+import { ours, peers } from "../contenders/lineup.ts";
 import type { HoldingMessage, HoldingTask, WatchOrder } from "../holding/messages.ts";
-import { ours, peers } from "../lineup.ts";
-import { Meter } from "../meter.ts";
-import { type Column, measurementsOf, type Rounds, spreadOf, tableOf, valuesOf } from "../rounds.ts";
+import { alternate } from "../measure/alternate.ts";
+import { Meter } from "../measure/meter.ts";
+import { type Column, measurementsOf, type Rounds, spreadOf, tableOf, valuesOf } from "../measure/rounds.ts";
+import { Child } from "../processes/child.ts";
+import type { Goal } from "../report/goal.ts";
 import type { Scale, Workload } from "../workload.ts";
 
 const usualCount = 10_000;

@@ -1,7 +1,7 @@
-import { compareLoads, loadColumns, loadNote } from "../compare-loads.ts";
-import { baseline, Lineup, ours, peers } from "../lineup.ts";
-import { type Measurement, measurementsOf, tableOf } from "../rounds.ts";
-import type { Table } from "../table.ts";
+import { baseline, Lineup, ours, peers } from "../contenders/lineup.ts";
+import { type Measurement, measurementsOf, tableOf } from "../measure/rounds.ts";
+import { compareLoads, loadColumns, loadNote } from "../report/compare-loads.ts";
+import type { Table } from "../report/table.ts";
 import type { Workload } from "../workload.ts";
 
 const ttl = 10_000;

@@ -1,9 +1,9 @@
 import { type EngineKind, type Plan, runPlan } from "@quorlock/simulation";
-import { alternate } from "../alternate.ts";
-import { type ClockKind, defaultClock, plainClock, stepBare } from "../bare-clock.ts";
-import type { Goal } from "../goal.ts";
-import { median, pairwiseRatios, summaryOf } from "../statistics.ts";
-import { figure, type Table } from "../table.ts";
+import { alternate } from "../measure/alternate.ts";
+import { type ClockKind, defaultClock, plainClock, stepBare } from "../measure/bare-clock.ts";
+import { median, pairwiseRatios, summaryOf } from "../measure/statistics.ts";
+import type { Goal } from "../report/goal.ts";
+import { figure, type Table } from "../report/table.ts";
 import type { Workload } from "../workload.ts";
 
 /** Locks that the clients of one run take and give back, all together. */

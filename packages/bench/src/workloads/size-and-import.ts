@@ -3,9 +3,9 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
-import { builtEntry } from "../built-package.ts";
-import { summaryOf } from "../statistics.ts";
-import { figure } from "../table.ts";
+import { builtEntry } from "../contenders/built-package.ts";
+import { summaryOf } from "../measure/statistics.ts";
+import { figure } from "../report/table.ts";
 import type { Workload } from "../workload.ts";
 
 const source = fileURLToPath(new URL("../../../redlock/src/index.ts", import.meta.url));

@@ -1,9 +1,9 @@
-import { Child } from "../child.ts";
-import type { Goal } from "../goal.ts";
+import { ours } from "../contenders/lineup.ts";
 import type { HoldingMessage, WaitingTask } from "../holding/messages.ts";
-import { ours } from "../lineup.ts";
-import { spreadOf } from "../rounds.ts";
-import { figure } from "../table.ts";
+import { spreadOf } from "../measure/rounds.ts";
+import { Child } from "../processes/child.ts";
+import type { Goal } from "../report/goal.ts";
+import { figure } from "../report/table.ts";
 import type { Workload } from "../workload.ts";
 
 /** Longer than all of it takes, ms. */

@@ -1,4 +1,4 @@
-import type { Spread } from "./rounds.ts";
+import type { Spread } from "../measure/rounds.ts";
 import { figure, type Table } from "./table.ts";
 
 /** What was measured beside what it should be at most, or at least. */

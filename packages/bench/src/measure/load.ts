@@ -1,4 +1,4 @@
-import type { Contender, Release } from "./contender.ts";
+import type { Contender, Release } from "../contenders/contender.ts";
 import { within } from "./within.ts";
 
 /** Callers in this process, each with locks of its own: nobody contends. */

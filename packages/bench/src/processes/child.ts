@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { extname, join } from "node:path";
-import { within } from "./within.ts";
+import { within } from "../measure/within.ts";
 
 /** What a child tells, by its kind. */
 export interface Message {

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { Redis } from "ioredis";
-import { within } from "./within.ts";
+import { within } from "../measure/within.ts";
 
 const readyTimeout = 10_000;
 

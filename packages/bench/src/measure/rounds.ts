@@ -1,5 +1,5 @@
+import { figure, type Table } from "../report/table.ts";
 import { median, pairwiseRatios } from "./statistics.ts";
-import { figure, type Table } from "./table.ts";
 
 /** What each contender came to, by its name, round by round: equal indices were taken side by side. */
 export type Rounds<Q extends string> = ReadonlyMap<string, readonly Readonly<Record<Q, number>>[]>;

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { startMonitoring } from "@quorlock/testbed";
 import type { Redis } from "ioredis";
-import { closeClients, openClients } from "./clients.ts";
+import { closeClients, openClients } from "../contenders/clients.ts";
 
 /** What something cost. CPU in microseconds. */
 export interface Cost<T> {

@@ -1,10 +1,10 @@
+import { bareOn } from "./bare.ts";
 import type { ClientOptions } from "./clients.ts";
 import type { Contender, ContenderTerms, OpenContender } from "./contender.ts";
-import { bareOn } from "./contenders/bare.ts";
-import { openBefore, openOurs, openOursWith } from "./contenders/ours.ts";
-import { redisSemaphoreOn } from "./contenders/redis-semaphore.ts";
-import { redlock5On } from "./contenders/redlock-5.ts";
-import { redlockUniversalOn } from "./contenders/redlock-universal.ts";
+import { openBefore, openOurs, openOursWith } from "./ours.ts";
+import { redisSemaphoreOn } from "./redis-semaphore.ts";
+import { redlock5On } from "./redlock-5.ts";
+import { redlockUniversalOn } from "./redlock-universal.ts";
 
 /** What all ratios are taken against. */
 export const baseline = "bare";

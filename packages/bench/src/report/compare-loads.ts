@@ -1,11 +1,11 @@
-import { alternate } from "./alternate.ts";
-import type { Contender } from "./contender.ts";
-import type { Lineup } from "./lineup.ts";
-import { type Load, runLoad } from "./load.ts";
-import { Meter } from "./meter.ts";
-import type { Column, Rounds } from "./rounds.ts";
-import { quantile } from "./statistics.ts";
-import type { Scale } from "./workload.ts";
+import type { Contender } from "../contenders/contender.ts";
+import type { Lineup } from "../contenders/lineup.ts";
+import { alternate } from "../measure/alternate.ts";
+import { type Load, runLoad } from "../measure/load.ts";
+import { Meter } from "../measure/meter.ts";
+import type { Column, Rounds } from "../measure/rounds.ts";
+import { quantile } from "../measure/statistics.ts";
+import type { Scale } from "../workload.ts";
 
 export type LoadQuantity = "rate" | "clientCpu" | "serverCpu" | "requests" | "p50" | "p99" | "failures";
 

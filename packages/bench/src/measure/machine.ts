@@ -3,8 +3,8 @@ import { cpus, loadavg, release, totalmem } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Masters } from "@quorlock/testbed";
-import { builtEntry } from "./built-package.ts";
-import { closeClients, openClients } from "./clients.ts";
+import { builtEntry } from "../contenders/built-package.ts";
+import { closeClients, openClients } from "../contenders/clients.ts";
 
 /** Where and with what the numbers were taken: without it they say nothing. */
 export async function machineLines(masters: Masters): Promise<readonly string[]> {

@@ -1,6 +1,6 @@
 import { startMasters } from "@quorlock/testbed";
 import { expect, test } from "vitest";
-import { closeClients, openClients } from "./clients.ts";
+import { closeClients, openClients } from "../contenders/clients.ts";
 import { commandCountsIn, cpuIn, Meter } from "./meter.ts";
 
 test("CPU and command counts are read from what INFO says", () => {

@@ -1,5 +1,5 @@
 import type { Runtime } from "@quorlock/redlock";
-import { built } from "./built-package.ts";
+import { built } from "../contenders/built-package.ts";
 
 /**
  * The system's runtime, which also knows how many of its timers stand. Node tells only of those that keep the
