@@ -1,6 +1,6 @@
 import { ExecutionError } from "@quorlock/redlock";
 import { expect } from "vitest";
-import { rejection, timed } from "../integration/fleet.ts";
+import { rejection, timed } from "../integration/fleet/fleet.ts";
 import { eachCable } from "./each-cable.ts";
 import { nodeTimeout, slack, ttl } from "./terms.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, it } from "vitest";
-import { Fleet } from "../integration/fleet.ts";
+import { Fleet } from "../integration/fleet/fleet.ts";
 import { type Cable, lineCables, masterCables } from "./cables.ts";
 import { Stage, sayWhatWasMeasured } from "./stage.ts";
 

@@ -1,7 +1,7 @@
 import { ExecutionError, LockLostError } from "@quorlock/redlock";
 import { expect } from "vitest";
 import { until } from "../contract/until.ts";
-import { rejection, timed } from "../integration/fleet.ts";
+import { rejection, timed } from "../integration/fleet/fleet.ts";
 import { eachCable } from "./each-cable.ts";
 import { aborted } from "./stage.ts";
 import { nodeTimeout, slack, ttl } from "./terms.ts";

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { timed } from "../integration/fleet.ts";
+import { timed } from "../integration/fleet/fleet.ts";
 import { eachCable } from "./each-cable.ts";
 import { nodeTimeout, slack } from "./terms.ts";
 

@@ -3,7 +3,7 @@ import { type Proxy as Line, startProxy } from "@quorlock/testbed";
 import { expect } from "vitest";
 import { Lateness } from "../conformance/lateness.ts";
 import { until } from "../contract/until.ts";
-import { type Fleet, fresh, type Opened } from "../integration/fleet.ts";
+import { type Fleet, fresh, type Opened } from "../integration/fleet/fleet.ts";
 import type { Target } from "./cables.ts";
 import { driftFactor, nodeTimeout, reconnectDelay, recoveryLimit, ttl } from "./terms.ts";
 

@@ -1,6 +1,6 @@
 import { ExecutionError, type NodeError } from "@quorlock/redlock";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Fleet, fresh, rejection, timed, votesOf } from "../integration/fleet.ts";
+import { Fleet, fresh, rejection, timed, votesOf } from "../integration/fleet/fleet.ts";
 import { type Answer, type HostileServer, startHostileServer } from "./hostile-server.ts";
 
 // Three masters, and servers in the place of two or three more that answer with what is no answer.

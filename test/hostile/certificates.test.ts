@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:tls";
 import type { ExecutionError, NodeError } from "@quorlock/redlock";
 import type { Master } from "@quorlock/testbed";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Fleet, fresh, rejection, timed, votesOf } from "../integration/fleet.ts";
+import { Fleet, fresh, rejection, timed, votesOf } from "../integration/fleet/fleet.ts";
 import { type Certificate, type Certificates, makeCertificates } from "./certificates.ts";
 
 const ttl = 20_000;

@@ -1,7 +1,7 @@
 import type { Lock } from "@quorlock/redlock";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../contract/until.ts";
-import { Fleet, fresh, type OpenOptions, timed } from "../integration/fleet.ts";
+import { Fleet, fresh, type OpenOptions, timed } from "../integration/fleet/fleet.ts";
 import { type Answer, startHostileServer } from "./hostile-server.ts";
 
 // Answers that are well formed and not true. Redlock is for masters that fail, not for masters that lie: two

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { connectionOf } from "../../packages/redlock/src/adapters/ioredis/ioredis.ts";
 import { ask } from "../contract/ask.ts";
 import { until } from "../contract/until.ts";
-import { Fleet, fresh, type Opened, type OpenOptions } from "../integration/fleet.ts";
+import { Fleet, fresh, type Opened, type OpenOptions } from "../integration/fleet/fleet.ts";
 import { startHostileServer } from "./hostile-server.ts";
 import { type Asked, liar, push, type Said } from "./liar.ts";
 

@@ -11,7 +11,7 @@ import {
   rejection,
   timed,
   votesOf,
-} from "../integration/fleet.ts";
+} from "../integration/fleet/fleet.ts";
 
 // Five masters, of which two, or three, answer with an error.
 let fleet: Fleet;

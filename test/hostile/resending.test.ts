@@ -1,8 +1,8 @@
 import { type Master, startProxy } from "@quorlock/testbed";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { until } from "../contract/until.ts";
-import { Fleet, fresh } from "../integration/fleet.ts";
-import { WireTap } from "../integration/wire-tap.ts";
+import { Fleet, fresh } from "../integration/fleet/fleet.ts";
+import { WireTap } from "../integration/fleet/wire-tap.ts";
 
 let fleet: Fleet;
 beforeAll(async () => {

@@ -3,7 +3,7 @@ import { type Lock, type Redlock, systemRuntime } from "@quorlock/redlock";
 import { type Masters, startMasters } from "@quorlock/testbed";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { newToken } from "../../packages/redlock/src/protocol/token.ts";
-import { Fleet, fresh, type Opened, rejection } from "../integration/fleet.ts";
+import { Fleet, fresh, type Opened, rejection } from "../integration/fleet/fleet.ts";
 import { startHostileServer } from "./hostile-server.ts";
 
 // Whoever knows a token can release the lock. So none can be guessed, and none is told by anything that ends in

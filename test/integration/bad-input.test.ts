@@ -11,8 +11,8 @@ import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
 import { Semaphore } from "@quorlock/redlock/semaphore";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Fleet, fresh, type Opened, rejection } from "./fleet.ts";
-import { WireTap } from "./wire-tap.ts";
+import { Fleet, fresh, type Opened, rejection } from "./fleet/fleet.ts";
+import { WireTap } from "./fleet/wire-tap.ts";
 
 let fleet: Fleet;
 let opened: Opened;

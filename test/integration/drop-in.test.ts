@@ -2,7 +2,7 @@ import * as ours from "@quorlock/redlock";
 import type { Master } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { Fleet, fresh, rejection } from "./fleet.ts";
+import { Fleet, fresh, rejection } from "./fleet/fleet.ts";
 import {
   type RedlockModule,
   redlock5,

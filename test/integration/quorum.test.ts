@@ -11,7 +11,7 @@ import {
 import { type Master, startProxy } from "@quorlock/testbed";
 import { describe, expect, it } from "vitest";
 import { until } from "../contract/until.ts";
-import { Fleet, fresh, type Opened, type OpenOptions, rejection, votesOf } from "./fleet.ts";
+import { Fleet, fresh, type Opened, type OpenOptions, rejection, votesOf } from "./fleet/fleet.ts";
 
 const fleet = Fleet.forTests(5);
 

@@ -3,7 +3,7 @@ import { runInNewContext } from "node:vm";
 import { type Redlock, type Runtime, systemRuntime, type Timer } from "@quorlock/redlock";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { until } from "../contract/until.ts";
-import { Fleet, fresh, timed } from "../integration/fleet.ts";
+import { Fleet, fresh, timed } from "../integration/fleet/fleet.ts";
 
 let fleet: Fleet;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import type { Redlock } from "@quorlock/redlock";
 import { describe, expect, it } from "vitest";
 import { until } from "../contract/until.ts";
-import { Fleet, fresh, type Opened, rejection, timed } from "../integration/fleet.ts";
+import { Fleet, fresh, type Opened, rejection, timed } from "../integration/fleet/fleet.ts";
 
 // Five masters without persistence: one that is killed and started again is another process, at the same address,
 // that knows no key, no script and no connection of before.

@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Redlock } from "@quorlock/redlock";
 import { Semaphore } from "@quorlock/redlock/semaphore";
 import { describe, expect, it } from "vitest";
-import { Fleet, fresh } from "../integration/fleet.ts";
+import { Fleet, fresh } from "../integration/fleet/fleet.ts";
 
 const fleet = Fleet.forTests(5);
 const ttl = 30_000;

@@ -1,7 +1,7 @@
 import { Semaphore } from "@quorlock/redlock/semaphore";
 import { describe, expect, it } from "vitest";
 import { until } from "../contract/until.ts";
-import { Fleet, fresh, rejection } from "../integration/fleet.ts";
+import { Fleet, fresh, rejection } from "../integration/fleet/fleet.ts";
 import { crowd } from "./crowd.ts";
 
 const fleet = Fleet.forTests(5);

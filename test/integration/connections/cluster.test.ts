@@ -1,0 +1,316 @@
+import { InvalidArgumentError, type NodeError, Redlock } from "@quorlock/redlock";
+import { clusterConfig, formCluster, type Master, moveSlot } from "@quorlock/testbed";
+import { Cluster, type Redis } from "ioredis";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { until } from "../../contract/until.ts";
+import { Fleet, fresh, rejection, votesOf } from "../fleet/fleet.ts";
+import { WireTap } from "../fleet/wire-tap.ts";
+
+// A Cluster of two masters, and two ordinary ones, each a member of the quorum.
+let cluster: Fleet;
+let fleet: Fleet;
+const clusters: Cluster[] = [];
+/** A Cluster connects to its masters one after the other, when the first command for a slot comes. */
+const nodeTimeout = 900;
+
+beforeAll(async () => {
+  [cluster, fleet] = await Promise.all([Fleet.start(2, { config: clusterConfig }), Fleet.start(2)]);
+  await formCluster(cluster.admins);
+});
+afterEach(() => {
+  for (const client of clusters.splice(0)) client.disconnect();
+  fleet.closeAll();
+  cluster.closeAll();
+});
+afterAll(async () => {
+  await Promise.all([cluster?.stop(), fleet?.stop()]);
+});
+
+function clusterClient(redisOptions: { password?: string } = {}): Cluster {
+  const client = new Cluster(
+    cluster.masters.map(({ host, port }) => ({ host, port })),
+    { redisOptions, clusterRetryStrategy: () => 20 },
+  );
+  client.on("error", () => {});
+  clusters.push(client);
+  return client;
+}
+
+async function setPassword(password: string): Promise<void> {
+  for (const admin of cluster.admins) await admin.config("SET", "requirepass", password);
+}
+
+/** Which of the two masters has the slot of this key, by asking. */
+async function valueIn(resource: string): Promise<string | null> {
+  for (const admin of cluster.admins) {
+    const value = await admin.get(resource).catch(() => undefined);
+    if (value !== undefined) return value;
+  }
+  throw new Error(`no master has the slot of ${resource}`);
+}
+
+describe("a Cluster", () => {
+  it("that is there twice, by other startup nodes, votes once", async () => {
+    const { host, port } = cluster.masters[1]!;
+    const second = new Cluster([{ host: "localhost", port }]);
+    clusters.push(second);
+    expect(host).toBe("127.0.0.1");
+    const single = fleet.open().clients[0]!;
+    const redlock = new Redlock([clusterClient(), second, single], { nodeTimeout });
+    const errors: NodeError[] = [];
+    redlock.on("error", (error) => errors.push(error));
+    for (let time = 0; time < 3; time += 1) {
+      const lock = await redlock.acquire(fresh(), 5000);
+      const stats = await lock.attempts[0]!;
+      expect(stats.votesFor.size).toBe(2);
+      expect(stats.votesFor).toContain(single);
+      await lock.release();
+    }
+    expect(errors.map(({ reason }) => reason)).toEqual(["SAME_SERVER"]);
+    expect(errors[0]!.message).toMatch(/one server, 127\.0\.0\.1:\d+;/);
+  });
+
+  it("alone is a quorum of one", async () => {
+    const redlock = new Redlock([clusterClient()], { nodeTimeout });
+    for (let round = 0; round < 20; round += 1) {
+      const resource = fresh("spread over the slots");
+      const lock = await redlock.acquire(resource, 5000);
+      expect(await valueIn(resource)).toBe(lock.value);
+      expect(await redlock.tryAcquire(resource, 5000)).toBeNull();
+      await lock.extend(10_000);
+      expect(await lock.verify()).toBe(true);
+      expect((await lock.release()).outcome).toBe("released");
+      expect(await valueIn(resource)).toBeNull();
+    }
+  });
+
+  it("votes beside ordinary masters", async () => {
+    const { clients } = fleet.open();
+    const client = clusterClient();
+    const redlock = new Redlock([client, ...clients], { nodeTimeout });
+    const resource = fresh();
+    const lock = await redlock.acquire(resource, 5000);
+    const [stats] = await Promise.all(lock.attempts);
+    expect(votesOf([client, ...clients], stats!)).toEqual([true, true, true]);
+    expect(await valueIn(resource)).toBe(lock.value);
+    expect(await fleet.values(resource)).toEqual([lock.value, lock.value]);
+    expect((await lock.release()).outcome).toBe("released");
+  });
+
+  it("locks several resources that share a hash tag", async () => {
+    const redlock = new Redlock([clusterClient()], { nodeTimeout });
+    const resources = ["{order}:1", "{order}:2", "{order}:3"];
+    const lock = await redlock.acquire(resources, 5000);
+    for (const resource of resources) expect(await valueIn(resource)).toBe(lock.value);
+    expect((await lock.release()).outcome).toBe("released");
+  });
+
+  it.each(["a{b", "a}b", "a{}b", "{}a}", "a{b}c}", "}{"])(
+    "locks, queues and releases a resource named %s",
+    async (name) => {
+      const redlock = new Redlock([clusterClient()], {
+        nodeTimeout,
+        retryCount: -1,
+        retryDelay: 20,
+        retryJitter: 0,
+      });
+      const first = await redlock.acquire(name, 30_000);
+      const waiting = redlock.acquire(name, 30_000);
+      await redlock.inspect(name);
+      expect((await first.release()).outcome).toBe("released");
+      expect((await (await waiting).release()).outcome).toBe("released");
+      await until("it is free", async () => (await valueIn(name)) === null);
+    },
+  );
+
+  it("with a password that is rotated goes on with the one that the user's client has", async () => {
+    const client = clusterClient({ password: "old" });
+    const redlock = new Redlock([client], { nodeTimeout, retryCount: 0 });
+    const locked = async () => {
+      const lock = await redlock.acquire(fresh(), 5000).catch(() => undefined);
+      await lock?.release();
+      return lock !== undefined;
+    };
+    await setPassword("old");
+    try {
+      await until("it is locked", locked);
+      client.options.redisOptions!.password = "new";
+      await setPassword("new");
+      for (const admin of cluster.admins)
+        await admin.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+      let inRow = 0;
+      await until("it is locked in every slot", async () => {
+        inRow = (await locked()) ? inRow + 1 : 0;
+        return inRow === 20;
+      });
+    } finally {
+      await setPassword("");
+    }
+  });
+
+  it("with keyPrefix a hash tag in the prefix counts", async () => {
+    const client = new Cluster(
+      cluster.masters.map(({ host, port }) => ({ host, port })),
+      { redisOptions: { keyPrefix: "{app}:" } },
+    );
+    clusters.push(client);
+    const redlock = new Redlock([client], { nodeTimeout });
+    const lock = await redlock.acquire(["one", "two"], 5000);
+    expect(await valueIn("{app}:one")).toBe(lock.value);
+    expect((await lock.release()).outcome).toBe("released");
+  });
+
+  it("refuses resources of several slots before a byte is sent, to no master", async () => {
+    const { clients } = fleet.open();
+    const members = [...clients, clusterClient()];
+    const redlock = new Redlock(members, { nodeTimeout });
+    await fleet.warmUp({ redlock, clients: members });
+    const taps = await Promise.all([...cluster.admins, ...fleet.admins].map((admin) => WireTap.on(admin)));
+    const before = await Promise.all(taps.map((tap) => tap.commands()));
+    for (const call of [
+      () => redlock.acquire(["one", "two"], 5000),
+      () => redlock.tryAcquire(["one", "two"], 5000),
+      () => redlock.using(["one", "two"], 5000, () => "not reached"),
+    ]) {
+      const error = await rejection(call());
+      expect(error).toBeInstanceOf(InvalidArgumentError);
+      expect((error as Error).message).toContain("hash slot");
+      expect((error as Error).message).toContain("{hash tag}");
+    }
+    for (const [index, tap] of taps.entries()) {
+      expect((await tap.commands()).slice(before[index]!.length)).toEqual([]);
+      await tap[Symbol.asyncDispose]();
+    }
+  });
+
+  it("goes on when one of its masters was restarted", async () => {
+    const redlock = new Redlock([clusterClient()], { retryCount: -1, retryDelay: 20, nodeTimeout: 500 });
+    const resource = fresh();
+    await (await redlock.acquire(resource, 5000)).release();
+    await cluster.masters[0]!.restart();
+    for (const admin of cluster.admins) {
+      await until("it serves its slots again", async () =>
+        /cluster_state:ok/.test(await admin.cluster("INFO").catch(() => "")),
+      );
+    }
+    const lock = await redlock.acquire(resource, 5000);
+    expect((await lock.release()).outcome).toBe("released");
+  });
+});
+
+describe("a slot that moves", () => {
+  it("moves under load: clients lock in it, wait for each other, and nothing of theirs is in the way", async () => {
+    const [source, target] = cluster.admins as [Redis, Redis];
+    const resource = await lockedBy(source);
+    const slot = await source.cluster("KEYSLOT", resource);
+    const over = new AbortController();
+    let holders = 0;
+    let grants = 0;
+    const workers = Array.from({ length: 4 }, async () => {
+      const redlock = new Redlock([clusterClient()], { nodeTimeout, retryDelay: 10, retryJitter: 5 });
+      while (!over.signal.aborted) {
+        const lock = await redlock.acquire(resource, 5000, { waitTimeout: 500 }).catch(() => undefined);
+        if (!lock) continue;
+        holders += 1;
+        expect(holders).toBe(1);
+        grants += 1;
+        await lock.verify().catch(() => undefined);
+        holders -= 1;
+        await lock.release();
+      }
+    });
+    const reshard = async (from: Redis, to: Redis) => {
+      const before = grants;
+      const between = () => until("locks are granted while the slot moves", () => grants > before + 3);
+      const moved = await moveSlot({ slot, from, to, keysAtOnce: 100, between });
+      // (A queue that both have is the error: 8 of 10 such moves failed while a Cluster kept queues.)
+      expect(moved.filter((key) => key.startsWith("quorlock:"))).toEqual([]);
+    };
+    for (let round = 0; round < 5; round += 1) {
+      const before = grants;
+      await reshard(source, target);
+      await until("locks are granted at the new place", () => grants > before + 3);
+      await reshard(target, source);
+    }
+    over.abort();
+    await Promise.all(workers);
+  });
+
+  it("while some keys have moved and others have not, each is kept and given back; several at once are told to wait", async () => {
+    const [source, target] = cluster.admins as [Redis, Redis];
+    const tag = await lockedBy(source);
+    const slot = await source.cluster("KEYSLOT", tag);
+    const redlock = new Redlock([clusterClient()], { nodeTimeout, retryCount: 0 });
+    const reasons: string[] = [];
+    redlock.on("error", ({ reason }) => reasons.push(reason));
+    const names = ["1", "2", "3"].map((name) => `{${tag}}${name}`);
+    const locks = await Promise.all(names.map((name) => redlock.acquire(name, 5000)));
+    let looks = 0;
+    const between = async (): Promise<void> => {
+      looks += 1;
+      if (looks !== 2) return;
+      // In one turn, so in one batch.
+      await Promise.all(locks.map((lock) => lock.extend(10_000)));
+      const began = performance.now();
+      const error = await rejection(redlock.acquire([`{${tag}}4`, `{${tag}}5`], 5000));
+      expect(performance.now() - began).toBeLessThan(nodeTimeout / 2);
+      expect(error).toMatchObject({ code: "NO_QUORUM" });
+      await Promise.all(locks.map(async (lock) => expect((await lock.release()).outcome).toBe("released")));
+    };
+    expect(await moveSlot({ slot, from: source, to: target, keysAtOnce: 1, between })).not.toEqual([]);
+    expect(looks).toBeGreaterThanOrEqual(2);
+    expect(new Set(reasons)).toEqual(new Set(["TRYAGAIN"]));
+    await (await redlock.acquire([`{${tag}}4`, `{${tag}}5`], 5000)).release();
+  });
+});
+
+/** A resource whose slot this master has. */
+async function lockedBy(master: Redis): Promise<string> {
+  for (;;) {
+    const resource = fresh();
+    if (
+      await master.get(resource).then(
+        () => true,
+        () => false,
+      )
+    )
+      return resource;
+  }
+}
+
+describe("a plain client of a Cluster's master", () => {
+  it("MOVED is a failed vote with that reason, and the others' quorum works", async () => {
+    const clusterMaster = cluster.masters[0] as Master;
+    const { redlock, clients, errors } = fleet.open({ on: [clusterMaster, ...fleet.masters] });
+    const moved = await movedFrom(cluster);
+    const lock = await redlock.acquire(moved, 5000);
+    const [stats] = await Promise.all(lock.attempts);
+    expect(votesOf(clients, stats!)).toEqual([false, true, true]);
+    expect(stats!.votesAgainst.get(clients[0]!)).toMatchObject({ code: "NODE", reason: "MOVED" });
+    await lock.extend(5000);
+    expect((await lock.release()).outcome).toBe("released");
+    await until("all errors are told", () => errors.length >= 3);
+    expect(new Set(errors.map((error: NodeError) => error.reason))).toEqual(new Set(["MOVED"]));
+  });
+
+  it("CROSSSLOT is one too", async () => {
+    const clusterMaster = cluster.masters[0] as Master;
+    const { redlock, clients } = fleet.open({ on: [clusterMaster, ...fleet.masters] });
+    const lock = await redlock.acquire(["one", "two"], 5000);
+    const [stats] = await Promise.all(lock.attempts);
+    expect(stats!.votesAgainst.get(clients[0]!)).toMatchObject({ code: "NODE", reason: "CROSSSLOT" });
+    expect((await lock.release()).outcome).toBe("released");
+  });
+});
+
+/** A resource whose slot the first master of the cluster does not have. */
+async function movedFrom(fleetOfCluster: Fleet): Promise<string> {
+  for (;;) {
+    const resource = fresh();
+    const error = await fleetOfCluster.admins[0]!.get(resource).then(
+      () => undefined,
+      (reason: Error) => reason,
+    );
+    if (error?.message.startsWith("MOVED")) return resource;
+  }
+}

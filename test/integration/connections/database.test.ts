@@ -1,0 +1,420 @@
+import { type Lock, LockLostError, Redlock } from "@quorlock/redlock";
+import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
+import { Semaphore } from "@quorlock/redlock/semaphore";
+import type { Master } from "@quorlock/testbed";
+import { Redis } from "ioredis";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { until } from "../../contract/until.ts";
+import { Fleet, fresh, type OpenOptions, rejection } from "../fleet/fleet.ts";
+
+// A lock is in the database that the clients were in when it was taken. Whoever switches a client gives it up there.
+
+const fleet = Fleet.forTests(3);
+const ttl = 20_000;
+
+/** One for each master, in database 1. */
+let elsewhere: readonly Redis[] = [];
+const hung: Master[] = [];
+beforeAll(() => {
+  elsewhere = fleet.masters.map(({ host, port }) => new Redis({ host, port, db: 1 }));
+});
+afterEach(async () => {
+  for (const master of hung.splice(0)) await master.resume();
+});
+afterAll(() => {
+  for (const client of elsewhere) client.disconnect();
+});
+
+const keysElsewhere = async (): Promise<string[]> =>
+  (await Promise.all(elsewhere.map((client) => client.keys("*")))).flat();
+const valuesElsewhere = (resource: string) => Promise.all(elsewhere.map((client) => client.get(resource)));
+const keysHere = async (pattern: string): Promise<string[]> =>
+  (await Promise.all(fleet.admins.map((client) => client.keys(pattern)))).flat();
+const none = [null, null, null];
+
+const open = (options: OpenOptions = {}) => fleet.openWarm({ nodeTimeout: 400, ...options });
+
+async function hang(masters: readonly Master[]): Promise<void> {
+  for (const master of masters) {
+    await master.hang();
+    hung.push(master);
+  }
+}
+
+async function resume(): Promise<void> {
+  for (const master of hung.splice(0)) await master.resume();
+}
+
+function isLostBySwitch(lock: Lock): void {
+  expect([lock.state, lock.remaining()]).toEqual(["lost", 0]);
+  expect(lock.signal.reason).toBeInstanceOf(LockLostError);
+  expect((lock.signal.reason as LockLostError).why).toMatch(/switched from database 0 to 1/);
+}
+
+describe("a lock that is held when a client is switched", () => {
+  it.each([
+    ["all clients", [0, 1, 2]],
+    ["two of three", [0, 2]],
+    ["one of three", [1]],
+  ])("is lost at once: %s", async (_, which) => {
+    const { redlock, clients } = await open();
+    const lost: Lock[] = [];
+    redlock.on("lost", (lock) => lost.push(lock));
+    const lock = await redlock.acquire(fresh(), ttl);
+    await Promise.all(lock.attempts);
+    const { signal } = lock;
+    const switched = which.map((index) => clients[index]!.select(1));
+    // Told in the same turn, before anything could be sent.
+    expect([signal.aborted, lost]).toEqual([true, [lock]]);
+    isLostBySwitch(lock);
+    await Promise.all(switched);
+    expect(await rejection(lock.extend(ttl))).toBeInstanceOf(LockLostError);
+    expect(await lock.verify()).toBe(false);
+    expect(await keysElsewhere()).toEqual([]);
+  });
+
+  it("is not repaired in the other database by its renewals, and nobody is let in beside it", async () => {
+    const { redlock, clients } = await open();
+    const rival = (await open()).redlock;
+    const resource = fresh();
+    let belief = true;
+    const overlaps: boolean[] = [];
+    const held = redlock.using(resource, 1500, async (signal, lock) => {
+      await Promise.all(lock.attempts);
+      await Promise.all(clients.map((client) => client.select(1)));
+      signal.addEventListener("abort", () => {
+        belief = false;
+      });
+      belief = !signal.aborted;
+      const theirs = await rival.acquire(resource, 1500, { waitTimeout: 8000 });
+      overlaps.push(belief && lock.state === "held");
+      await theirs.release();
+    });
+    await held;
+    expect(overlaps).toEqual([false]);
+    expect(await keysElsewhere()).toEqual([]);
+    await fleet.untilGone(resource);
+  });
+
+  it("is given back where it is, by a release that follows", async () => {
+    const { redlock, clients, errors } = await open();
+    const resource = fresh();
+    await redlock.using(resource, ttl, async (signal, lock) => {
+      await Promise.all(lock.attempts);
+      await Promise.all(clients.map((client) => client.select(1)));
+      expect(signal.aborted).toBe(true);
+    });
+    await fleet.untilGone(resource);
+    expect(errors).toEqual([]);
+  });
+
+  it("stays lost when the client is switched back, and is not found by its extension", async () => {
+    const { redlock, clients } = await open();
+    const lock = await redlock.acquire(fresh(), ttl);
+    await Promise.all(lock.attempts);
+    for (const database of [1, 0]) await Promise.all(clients.map((client) => client.select(database)));
+    isLostBySwitch(lock);
+    expect(await rejection(lock.extend(ttl))).toBeInstanceOf(LockLostError);
+    await lock.release();
+    const next = await redlock.acquire(lock.resources, ttl, { waitTimeout: 5000 });
+    expect(
+      (await fleet.values(lock.resources[0]!)).filter((value) => value === next.value).length,
+    ).toBeGreaterThan(1);
+    await next.release();
+  });
+
+  it.each([
+    ["a transaction", (client: Redis) => client.multi().set("x-in-1", "").select(1).exec()],
+    ["a pipeline", (client: Redis) => client.pipeline().select(1).exec()],
+  ])("is lost by a switch in %s", async (_, switchIt) => {
+    const { redlock, clients } = await open();
+    const lock = await redlock.acquire(fresh(), ttl);
+    await Promise.all(clients.map(switchIt));
+    isLostBySwitch(lock);
+    expect(await keysElsewhere()).toEqual([]);
+  });
+
+  it("is not touched by a SELECT that ioredis does not know of", async () => {
+    const { redlock, clients } = await open();
+    const lock = await redlock.acquire(fresh(), ttl);
+    await Promise.all(clients.map((client) => client.call("SELECT", 1)));
+    await lock.extend(ttl);
+    expect(lock.state).toBe("held");
+    expect(await fleet.values(lock.resources[0]!)).toEqual([lock.value, lock.value, lock.value]);
+    await lock.release();
+    expect(await keysElsewhere()).toEqual([]);
+  });
+
+  it("is lost by a switch of a client that is offline, and nothing is repaired when it is back", async () => {
+    const { redlock, clients } = await open({ client: { retryStrategy: () => 50 } });
+    const lock = await redlock.acquire(fresh(), ttl);
+    await Promise.all(lock.attempts);
+    for (const client of clients) client.disconnect(true);
+    await Promise.all(clients.map((client) => client.select(1)));
+    isLostBySwitch(lock);
+    expect(await keysElsewhere()).toEqual([]);
+    const next = await redlock.acquire(fresh(), ttl, { waitTimeout: 5000 });
+    expect((await valuesElsewhere(next.resources[0]!)).filter(Boolean).length).toBeGreaterThan(1);
+    await next.release();
+  });
+
+  it("in the database that the client was switched to, it outlives a reconnect of the client", async () => {
+    const { redlock, clients } = await open({ client: { retryStrategy: () => 50 } });
+    await Promise.all(clients.map((client) => client.select(1)));
+    const lock = await redlock.acquire(fresh(), ttl);
+    for (const client of clients) {
+      const ready = new Promise((resolve) => client.once("ready", resolve));
+      client.disconnect(true);
+      await ready;
+      await client.ping();
+    }
+    await lock.extend(ttl);
+    expect(lock.state).toBe("held");
+    await lock.release();
+    await until("nothing is left", async () => (await keysElsewhere()).length === 0);
+  });
+
+  it("is lost by every Redlock over that client", async () => {
+    const { redlock, clients } = await open();
+    const other = new Redlock([clients[0]!], { nodeTimeout: 400 });
+    const queueless = new Redlock(clients, { nodeTimeout: 400, queue: false, groupCommit: false });
+    const locks = await Promise.all([redlock, other, queueless].map((one) => one.acquire(fresh(), ttl)));
+    await clients[0]!.select(1);
+    for (const lock of locks) isLostBySwitch(lock);
+    expect(await keysElsewhere()).toEqual([]);
+  });
+
+  it("is lost without scripts as well", async () => {
+    const { redlock, clients } = await fleet.openWarm({ scripts: false, nodeTimeout: 400 });
+    const resource = fresh();
+    const held = redlock.using(resource, ttl, async (signal, lock) => {
+      await Promise.all(clients.map((client) => client.select(1)));
+      expect(signal.aborted).toBe(true);
+      isLostBySwitch(lock);
+    });
+    await held;
+    expect(await keysElsewhere()).toEqual([]);
+    await fleet.untilGone(resource);
+    const next = await redlock.acquire(resource, ttl);
+    expect((await valuesElsewhere(resource)).filter(Boolean).length).toBeGreaterThan(1);
+    await next.release();
+  });
+
+  it.each(["permit", "read", "write", "downgraded"])("is lost: a %s", async (kind) => {
+    const { redlock, clients } = await open();
+    const name = fresh(kind);
+    const semaphore = new Semaphore(redlock, name, 2);
+    const document = new ReadWriteLock(redlock, name);
+    const lock =
+      kind === "permit"
+        ? await semaphore.acquire(ttl)
+        : kind === "read"
+          ? await document.read(ttl)
+          : await document.write(ttl);
+    const held =
+      kind === "downgraded" ? await (lock as Awaited<ReturnType<typeof document.write>>).downgrade() : lock;
+    await Promise.all(clients.map((client) => client.select(1)));
+    isLostBySwitch(held);
+    expect(await rejection(held.extend(ttl))).toBeInstanceOf(LockLostError);
+    expect(await keysElsewhere()).toEqual([]);
+    await held.release();
+    await until("it is given back", async () => (await keysHere(`*${name}*`)).length === 0);
+  });
+
+  it("was resumed: it is lost, and not found elsewhere", async () => {
+    const { redlock } = await open();
+    const { redlock: receiver, clients } = await open();
+    const lock = await redlock.acquire(fresh(), ttl);
+    const resumed = receiver.resume(await lock.detach());
+    await resumed.extend(ttl);
+    expect(resumed.state).toBe("held");
+    await Promise.all(clients.map((client) => client.select(1)));
+    isLostBySwitch(resumed);
+    expect(await keysElsewhere()).toEqual([]);
+    await resumed.release();
+    await fleet.untilGone(lock.resources[0]!);
+  });
+
+  it("was resumed and not yet asked for: it ends as well", async () => {
+    const { redlock } = await open();
+    const { redlock: receiver, clients } = await open();
+    const lock = await redlock.acquire(fresh(), ttl);
+    const resumed = receiver.resume(await lock.detach());
+    await Promise.all(clients.map((client) => client.select(1)));
+    expect(await rejection(resumed.extend(ttl))).toBeInstanceOf(LockLostError);
+    isLostBySwitch(resumed);
+    expect(await keysElsewhere()).toEqual([]);
+  });
+});
+
+describe("a call that is under way when a client is switched", () => {
+  it.each([[[0, 1, 2]], [[0]], [[2, 1]]])(
+    "acquire: no vote of before counts, and none is left (%j)",
+    async (which) => {
+      const { redlock, clients } = await open({ nodeTimeout: 3000 });
+      const resource = fresh();
+      await hang(fleet.masters.slice(0, 2));
+      const acquiring = redlock.acquire(resource, ttl, { retryDelay: 20 });
+      // The vote of the third is there.
+      await until("a vote has arrived", async () => (await fleet.admins[2]!.get(resource)) !== null);
+      const switched = which.map((index) => clients[index]!.select(1));
+      await resume();
+      await Promise.all(switched);
+      const lock = await acquiring;
+      await Promise.all(lock.attempts);
+      const here = await fleet.values(resource);
+      const there = await valuesElsewhere(resource);
+      for (const index of [0, 1, 2]) {
+        const isSwitched = which.includes(index);
+        expect([here[index], there[index]]).toEqual(isSwitched ? [null, lock.value] : [lock.value, null]);
+      }
+      expect(lock.state).toBe("held");
+      await lock.release();
+      await fleet.untilGone(resource);
+      await until("nothing is left", async () => (await keysElsewhere()).length === 0);
+    },
+  );
+
+  it("tryAcquire is one attempt in the new database", async () => {
+    const { redlock, clients } = await open({ nodeTimeout: 3000 });
+    const resource = fresh();
+    await hang(fleet.masters.slice(0, 2));
+    const trying = redlock.tryAcquire(resource, ttl);
+    await until("a vote has arrived", async () => (await fleet.admins[2]!.get(resource)) !== null);
+    const switched = clients.map((client) => client.select(1));
+    await resume();
+    await Promise.all(switched);
+    const lock = await trying;
+    expect(lock?.state).toBe("held");
+    await lock!.release();
+    await fleet.untilGone(resource);
+  });
+
+  it("an extension comes to nothing, and repairs nothing elsewhere", async () => {
+    const { redlock, clients } = await open({ nodeTimeout: 3000 });
+    const lock = await redlock.acquire(fresh(), ttl);
+    await Promise.all(lock.attempts);
+    await hang(fleet.masters);
+    const extending = rejection(lock.extend(ttl));
+    const switched = clients.map((client) => client.select(1));
+    await resume();
+    await Promise.all(switched);
+    expect(await extending).toBeInstanceOf(LockLostError);
+    isLostBySwitch(lock);
+    expect(await keysElsewhere()).toEqual([]);
+  });
+
+  it.each([{}, { fencing: true }])(
+    "a waiter leaves the queue, and waits in the other database (%j)",
+    async (options) => {
+      const { redlock, clients } = await open(options);
+      const rival = (await open(options)).redlock;
+      const resource = fresh();
+      const theirs = await rival.acquire(resource, ttl);
+      await Promise.all(theirs.attempts);
+      const waiting = redlock.acquire(resource, ttl, { waitTimeout: 30_000 });
+      await until("it stands in the queues", async () =>
+        (await rival.inspect(resource)).every(({ queueLength }) => queueLength === 1),
+      );
+      await Promise.all(clients.map((client) => client.select(1)));
+      const lock = await waiting;
+      await Promise.all(lock.attempts);
+      expect(
+        (await valuesElsewhere(resource)).filter((value) => value === lock.value).length,
+      ).toBeGreaterThan(1);
+      await until("it has left the queues", async () =>
+        (await rival.inspect(resource)).every(({ queueLength }) => queueLength === 0),
+      );
+      await theirs.release();
+      await fleet.untilGone(resource);
+      await lock.release();
+    },
+  );
+
+  it("a key that is handed over in the old database is not counted, and goes on to the next", async () => {
+    const { redlock, clients } = await open({ nodeTimeout: 3000 });
+    const rival = (await open()).redlock;
+    const third = (await open()).redlock;
+    const resource = fresh();
+    const theirs = await rival.acquire(resource, ttl);
+    await Promise.all(theirs.attempts);
+    const waiting = redlock.acquire(resource, ttl, { waitTimeout: 30_000 });
+    await until("it stands in the queues", async () =>
+      (await rival.inspect(resource)).every(({ queueLength }) => queueLength === 1),
+    );
+    const behind = third.acquire(resource, ttl, { waitTimeout: 30_000 });
+    await until("somebody stands behind it", async () =>
+      (await rival.inspect(resource)).every(({ queueLength }) => queueLength === 2),
+    );
+    // In one turn, so that the keys are handed over while it leaves.
+    const released = theirs.release();
+    const switched = clients.map((client) => client.select(1));
+    await Promise.all([released, ...switched]);
+    const [lock, next] = await Promise.all([waiting, behind]);
+    expect((await valuesElsewhere(resource)).filter((value) => value === lock.value).length).toBeGreaterThan(
+      1,
+    );
+    expect((await fleet.values(resource)).filter((value) => value === next.value).length).toBeGreaterThan(1);
+    await Promise.all([lock.release(), next.release()]);
+    await fleet.untilGone(resource);
+  });
+
+  it("a lock on its way within the process is given up, and the next one has it elsewhere", async () => {
+    const { redlock, clients } = await open({ nodeTimeout: 3000, fencing: true });
+    const rival = (await open({ fencing: true })).redlock;
+    const resource = fresh();
+    const theirs = await rival.acquire(resource, ttl);
+    const [first, second] = [1, 2].map(() => redlock.acquire(resource, ttl, { waitTimeout: 30_000 }));
+    await until("they wait", async () =>
+      (await rival.inspect(resource)).every(({ queueLength }) => queueLength === 1),
+    );
+    await theirs.release();
+    const lock = await first!;
+    await Promise.all(lock.attempts);
+    await hang(fleet.masters);
+    const released = lock.release();
+    const switched = clients.map((client) => client.select(1));
+    await resume();
+    await Promise.all([released, ...switched]);
+    const next = await second!;
+    await Promise.all(next.attempts);
+    expect((await valuesElsewhere(resource)).filter((value) => value === next.value).length).toBeGreaterThan(
+      1,
+    );
+    await fleet.untilGone(resource);
+    await next.release();
+  });
+
+  it("a release is still made where the lock is", async () => {
+    const { redlock, clients } = await open();
+    const lock = await redlock.acquire(fresh(), ttl);
+    await Promise.all(lock.attempts);
+    const released = lock.release();
+    await Promise.all(clients.map((client) => client.select(1)));
+    expect((await released).outcome).toBe("released");
+    await fleet.untilGone(lock.resources[0]!);
+  });
+});
+
+describe("a client that is switched before the first lock", () => {
+  it("is followed", async () => {
+    const { redlock, clients } = fleet.open({ nodeTimeout: 3000 });
+    const switched = clients.map((client) => client.select(1));
+    const lock = await redlock.acquire(fresh(), ttl);
+    await Promise.all(switched);
+    await Promise.all(lock.attempts);
+    expect(await valuesElsewhere(lock.resources[0]!)).toEqual([lock.value, lock.value, lock.value]);
+    expect(await fleet.values(lock.resources[0]!)).toEqual(none);
+    await lock.release();
+  });
+
+  it("after the call: the lock is in the new database", async () => {
+    const { redlock, clients } = fleet.open({ nodeTimeout: 3000 });
+    const acquiring = redlock.acquire(fresh(), ttl, { retryDelay: 20 });
+    await Promise.all(clients.map((client) => client.select(1)));
+    const lock = await acquiring;
+    await Promise.all(lock.attempts);
+    expect(await valuesElsewhere(lock.resources[0]!)).toEqual([lock.value, lock.value, lock.value]);
+    await lock.release();
+  });
+});

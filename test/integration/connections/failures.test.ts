@@ -1,0 +1,324 @@
+import { ExecutionError, type Lock, LockLostError, ResourceLockedError } from "@quorlock/redlock";
+import type { Master } from "@quorlock/testbed";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { until } from "../../contract/until.ts";
+import { Fleet, fresh, type Opened, type OpenOptions, rejection, timed } from "../fleet/fleet.ts";
+
+/** Masters that forget nothing: a key that survives a crash has to be taken away afterwards. */
+let fleet: Fleet;
+const down = new Map<Master, "killed" | "hung">();
+
+beforeAll(async () => {
+  fleet = await Fleet.start(5, { persistence: "aof-always" });
+});
+afterEach(async () => {
+  fleet.closeAll();
+  await comeBack([...down.keys()]);
+});
+afterAll(() => fleet?.stop());
+
+async function goDown(how: "killed" | "hung", masters: readonly Master[]): Promise<void> {
+  for (const master of masters) {
+    down.set(master, how);
+    await (how === "killed" ? master.kill() : master.hang());
+  }
+}
+
+async function comeBack(masters: readonly Master[]): Promise<void> {
+  for (const master of masters) {
+    await (down.get(master) === "killed" ? master.restart() : master.resume());
+    down.delete(master);
+    await until("the admin client is connected again", () => fleet.admin(master).status === "ready");
+  }
+}
+
+const ttl = 30_000;
+/** Far above what a round takes on a busy machine, far below {@link ttl}. */
+const nodeTimeout = 300;
+/** What may be added to a time-out by a busy machine, ms. */
+const slack = 600;
+
+/** Connected everywhere, and the masters know the scripts. */
+function openReady(count: number, options: OpenOptions = {}): Promise<Opened> {
+  return fleet.openWarm({ on: fleet.masters.slice(0, count), nodeTimeout, ...options });
+}
+
+async function seenBy(lock: Lock): Promise<number> {
+  return (await Promise.all(lock.attempts)).at(-1)!.votesFor.size;
+}
+
+const reasonOf = { killed: "UNREACHABLE", hung: "TIMEOUT" } as const;
+
+describe.each([
+  { how: "killed", count: 3 },
+  { how: "hung", count: 3 },
+  { how: "killed", count: 5 },
+  { how: "hung", count: 5 },
+] as const)("a minority of $count masters is $how", ({ how, count }) => {
+  const minority = () => fleet.masters.slice(count - Math.floor(count / 2), count);
+  const names = () => minority().map(({ host, port }) => `${host}:${port}`);
+
+  it("everything goes on, without waiting for them, and tells which and why", async () => {
+    const { redlock, errors, clients } = await openReady(count);
+    await goDown(how, minority());
+    const resource = fresh();
+    const { result: lock, took } = await timed(() => redlock.acquire(resource, ttl));
+    expect(took).toBeLessThan(nodeTimeout);
+    expect(lock.remaining()).toBeGreaterThan(ttl * 0.9);
+    const [stats] = await Promise.all(lock.attempts);
+    expect(stats!.votesFor.size).toBe(count - minority().length);
+    for (const client of clients.slice(count - minority().length)) {
+      expect(stats!.votesAgainst.get(client)).toMatchObject({ code: "NODE", reason: reasonOf[how] });
+    }
+    expect(new Set(errors.map(({ node }) => node))).toEqual(new Set(names()));
+    expect(new Set(errors.map(({ reason }) => reason))).toEqual(new Set([reasonOf[how]]));
+
+    const extended = await timed(() => lock.extend(2 * ttl));
+    expect(extended.took).toBeLessThan(nodeTimeout);
+    expect(lock.remaining()).toBeGreaterThan(2 * ttl * 0.9);
+    const verified = await timed(() => lock.verify());
+    expect(verified.result).toBe(true);
+    expect(verified.took).toBeLessThan(nodeTimeout);
+    expect(await redlock.tryAcquire(resource, ttl)).toBeNull();
+    const released = await timed(() => lock.release());
+    expect(released.result.outcome).toBe("released");
+    expect(released.took).toBeLessThan(nodeTimeout);
+    expect(await redlock.using(resource, ttl, () => "done")).toBe("done");
+  });
+
+  it("inspect tells of each why it cannot be asked", async () => {
+    const { redlock } = await openReady(count);
+    await goDown(how, minority());
+    const { result, took } = await timed(() => redlock.inspect(fresh()));
+    expect(took).toBeLessThan(nodeTimeout + slack);
+    const away = result.filter(({ unreachable }) => unreachable);
+    expect(away.map(({ node }) => node)).toEqual(names());
+    expect(away.map(({ unreachable }) => unreachable!.reason)).toEqual(names().map(() => reasonOf[how]));
+  });
+
+  it("when they are back they vote again, and nothing is left on them", async () => {
+    const { redlock } = await openReady(count);
+    await goDown(how, minority());
+    const resource = fresh();
+    const lock = await redlock.acquire(resource, ttl);
+    await lock.release();
+    await comeBack(minority());
+    await fleet.untilGone(resource);
+    await until("all of them vote", async () => {
+      const again = await redlock.acquire(resource, ttl);
+      const votes = await seenBy(again);
+      await again.release();
+      return votes === count;
+    });
+  });
+});
+
+describe.each([
+  { how: "killed", count: 1, away: 1 },
+  { how: "killed", count: 2, away: 1 },
+  { how: "hung", count: 2, away: 1 },
+  { how: "killed", count: 3, away: 2 },
+  { how: "hung", count: 3, away: 2 },
+  { how: "killed", count: 5, away: 3 },
+  { how: "hung", count: 5, away: 5 },
+] as const)("$away of $count masters are $how", ({ how, count, away }) => {
+  const majority = () => fleet.masters.slice(0, away);
+  const rest = () => fleet.masters.slice(away, count);
+
+  const expectNoQuorum = async (what: string, call: Promise<unknown>): Promise<void> => {
+    const { result: error, took } = await timed(() => rejection(call));
+    // The round, and what it set is taken back.
+    expect(took, what).toBeLessThan(2 * nodeTimeout + slack);
+    expect(error, what).toBeInstanceOf(ExecutionError);
+    expect(error, what).toMatchObject({ code: "NO_QUORUM" });
+    const { message, attempts } = error as ExecutionError;
+    for (const { host, port } of majority()) {
+      expect(message, what).toContain(`${host}:${port}: ${reasonOf[how]}`);
+    }
+    const against = (await Promise.all(attempts)).at(-1)!.votesAgainst;
+    const reasons = [...against.values()].map((vote) => "reason" in vote && vote.reason);
+    expect(reasons, what).toEqual(majority().map(() => reasonOf[how]));
+  };
+
+  it("every call settles in time, and the error says who was silent", async () => {
+    const { redlock } = await openReady(count);
+    const held = await redlock.acquire(fresh(), ttl);
+    await goDown(how, majority());
+    const resources = [fresh(), fresh(), fresh()] as const;
+    const calls: Record<string, Promise<unknown>> = {
+      acquire: redlock.acquire(resources[0], ttl, { retryCount: 0 }),
+      tryAcquire: redlock.tryAcquire(resources[1], ttl),
+      using: redlock.using(resources[2], ttl, { retryCount: 0 }, () => "not reached"),
+      extend: redlock.extend(held, ttl, { retryCount: 0 }),
+      verify: held.verify(),
+    };
+    await Promise.all(Object.entries(calls).map(([what, call]) => expectNoQuorum(what, call)));
+    expect(held.state).toBe("unknown");
+    expect(held.remaining()).toBeGreaterThan(0);
+    for (const resource of resources) await fleet.untilGone(resource, rest());
+    const { result, took } = await timed(() => held.release());
+    expect(result.outcome).toBe("partial");
+    expect(took).toBeLessThan(nodeTimeout + slack);
+  });
+
+  it("locks again when they are back, and nothing is left of what failed", async () => {
+    const { redlock } = await openReady(count);
+    const held = await redlock.acquire(fresh(), ttl);
+    await Promise.all(held.attempts);
+    await goDown(how, majority());
+    const resource = fresh();
+    await rejection(redlock.acquire(resource, ttl, { retryCount: 0 }));
+    expect((await held.release()).outcome).toBe("partial");
+    await comeBack(majority());
+    await fleet.untilGone(resource);
+    await fleet.untilGone(held.resources[0]!);
+    await until("a lock is granted by all", async () => {
+      const lock = await redlock.tryAcquire(resource, ttl).catch(() => null);
+      const votes = lock ? await seenBy(lock) : 0;
+      await lock?.release();
+      return votes === count;
+    });
+  });
+
+  it("a waiting acquire gets its lock when they are back", async () => {
+    const { redlock } = await openReady(count);
+    await goDown(how, majority());
+    const waiting = redlock.acquire(fresh(), ttl, { retryCount: -1, retryDelay: 20, retryJitter: 10 });
+    await comeBack(majority());
+    const lock = await waiting;
+    expect(lock.state).toBe("held");
+  });
+});
+
+describe("a holder that is cut off", () => {
+  it.each(["killed", "hung"] as const)("is told before its deadline, without a reply (%s)", async (how) => {
+    const { redlock } = await openReady(3, { nodeTimeout: 100 });
+    const lost: Lock[] = [];
+    redlock.on("lost", (lock) => lost.push(lock));
+    const begun = performance.now();
+    const lock = await redlock.acquire(fresh(), 1000);
+    const told = new Promise<number>((resolve) => {
+      lock.signal.addEventListener("abort", () => resolve(performance.now() - begun));
+    });
+    await goDown(how, fleet.masters.slice(0, 3));
+    expect(await rejection(redlock.extend(lock, 1000, { retryCount: 0 }))).toMatchObject({
+      code: "NO_QUORUM",
+    });
+    expect(lock.state).toBe("unknown");
+    expect(await told).toBeLessThan(1000);
+    expect(lock.signal.reason).toBeInstanceOf(LockLostError);
+    expect(lost).toEqual([lock]);
+    expect(lock.state).toBe("lost");
+    expect(await rejection(lock.extend(1000))).toBeInstanceOf(LockLostError);
+  });
+
+  it("keeps its lock when they are back before the deadline", async () => {
+    const { redlock } = await openReady(3);
+    const lock = await redlock.acquire(fresh(), ttl);
+    await goDown("hung", fleet.masters.slice(0, 3));
+    await rejection(redlock.extend(lock, ttl, { retryCount: 0 }));
+    await comeBack(fleet.masters.slice(0, 3));
+    await lock.extend(ttl);
+    expect(lock.state).toBe("held");
+    expect(await lock.verify()).toBe(true);
+  });
+});
+
+describe("ties and splits", () => {
+  const settled = 2 * nodeTimeout + slack;
+
+  it("two masters, one of them somebody else's: refused at once", async () => {
+    const { redlock } = await openReady(2);
+    const resource = fresh();
+    await fleet.occupy(resource, fleet.masters.slice(0, 1), ttl);
+    const { result, took } = await timed(() => redlock.tryAcquire(resource, ttl));
+    expect(result).toBeNull();
+    expect(took).toBeLessThan(settled);
+    await fleet.untilGone(resource, fleet.masters.slice(1, 2));
+    await fleet.free(resource);
+  });
+
+  it("three masters, one somebody else's, one hung: settles, and leaves nothing", async () => {
+    const { redlock } = await openReady(3);
+    const resource = fresh();
+    const [foreign, hung, mine] = fleet.masters as [Master, Master, Master];
+    await fleet.occupy(resource, [foreign], ttl);
+    await goDown("hung", [hung]);
+    const { result: error, took } = await timed(() =>
+      rejection(redlock.acquire(resource, ttl, { retryCount: 0 })),
+    );
+    expect(took).toBeLessThan(settled);
+    // With the silent one the other may well have a quorum.
+    expect(error).toBeInstanceOf(ResourceLockedError);
+    await fleet.untilGone(resource, [mine]);
+    await comeBack([hung]);
+    await fleet.untilGone(resource, [hung]);
+    await fleet.free(resource);
+  });
+
+  it("four masters, two of them away: refused", async () => {
+    const { redlock } = await openReady(4);
+    await goDown("hung", fleet.masters.slice(0, 1));
+    await goDown("killed", fleet.masters.slice(1, 2));
+    const { result: error, took } = await timed(() =>
+      rejection(redlock.acquire(fresh(), ttl, { retryCount: 0 })),
+    );
+    expect(error).toMatchObject({ code: "NO_QUORUM" });
+    expect(took).toBeLessThan(settled);
+  });
+
+  it("rivals that split the votes: somebody wins each round, soon", async () => {
+    const rivals = await Promise.all([0, 1, 2].map(() => openReady(3, { retryCount: 0 })));
+    for (let round = 0; round < 10; round += 1) {
+      const resource = fresh();
+      const { result, took } = await timed(() =>
+        Promise.all(rivals.map(({ redlock }) => redlock.tryAcquire(resource, ttl))),
+      );
+      expect(result.filter((lock) => lock !== null)).toHaveLength(1);
+      expect(took).toBeLessThan(2000);
+    }
+  });
+});
+
+describe("restarts", () => {
+  it("a master that was away at the release is cleaned when it is back", async () => {
+    const { redlock } = await openReady(3);
+    const resource = fresh();
+    const lock = await redlock.acquire(resource, ttl);
+    await Promise.all(lock.attempts);
+    const crashed = fleet.masters[2]!;
+    await goDown("killed", [crashed]);
+    expect((await lock.release()).outcome).toBe("released");
+    await comeBack([crashed]);
+    await fleet.untilGone(resource, [crashed]);
+  });
+
+  it("a master that lost its memory is given the key again by an extension", async () => {
+    const { redlock } = await openReady(3);
+    const resource = fresh();
+    const lock = await redlock.acquire(resource, ttl);
+    await Promise.all(lock.attempts);
+    await fleet.admins[0]!.flushall();
+    await lock.extend(ttl);
+    await Promise.all(lock.attempts);
+    expect(await fleet.values(resource, fleet.masters.slice(0, 3))).toEqual([
+      lock.value,
+      lock.value,
+      lock.value,
+    ]);
+    await lock.release();
+  });
+
+  it("a client that is opened while a majority is away locks once they are there", async () => {
+    await goDown("killed", fleet.masters.slice(0, 2));
+    const { redlock } = fleet.open({ on: fleet.masters.slice(0, 3), nodeTimeout });
+    const { result: error, took } = await timed(() =>
+      rejection(redlock.acquire(fresh(), ttl, { retryCount: 0 })),
+    );
+    expect(error).toMatchObject({ code: "NO_QUORUM" });
+    expect(took).toBeLessThan(2 * nodeTimeout + slack);
+    await comeBack(fleet.masters.slice(0, 2));
+    const lock = await redlock.acquire(fresh(), ttl, { retryCount: -1, retryDelay: 20 });
+    expect(lock.state).toBe("held");
+  });
+});

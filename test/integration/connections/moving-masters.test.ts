@@ -1,0 +1,291 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { type Lock, type NodeError, Redlock } from "@quorlock/redlock";
+import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
+import { withoutScripts } from "@quorlock/redlock/without-scripts";
+import { type Proxy as FaultProxy, type Master, startProxy } from "@quorlock/testbed";
+import { Redis, type RedisOptions } from "ioredis";
+import { Redis as Redis5 } from "ioredis-5";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { until } from "../../contract/until.ts";
+import { Fleet, fresh } from "../fleet/fleet.ts";
+import { untilAllVote } from "../fleet/votes.ts";
+import { WireTap } from "../fleet/wire-tap.ts";
+
+// Our connections follow the user's client: to its password of now, to the server that it is connected to. A connection
+// that leads nowhere is replaced.
+
+const fleet = Fleet.forTests(5);
+const ttl = 4000;
+const proxies: FaultProxy[] = [];
+afterEach(async () => {
+  for (const proxy of proxies.splice(0)) await proxy.stop();
+});
+
+async function proxied(count: number): Promise<readonly FaultProxy[]> {
+  for (const master of fleet.masters.slice(0, count)) proxies.push(await startProxy(master));
+  return proxies.slice(-count);
+}
+
+const quick: RedisOptions = { retryStrategy: () => 20 };
+
+/** To the compiler the class of one version will do: what differs in their types is not used here. */
+const versions = [
+  ["6", Redis],
+  ["5", Redis5 as unknown as typeof Redis],
+] as const;
+let AnyRedis: typeof Redis = Redis;
+
+function open(on: readonly Pick<Master, "host" | "port">[], client: RedisOptions = quick) {
+  return fleet.open({ on, client, Client: AnyRedis, nodeTimeout: 400, retryCount: 0 });
+}
+
+/** Cuts every connection of the user's and ours, as a server does that has forgotten a user. */
+const kill = (admin: Redis) => admin.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+const killListeners = (admin: Redis) => admin.call("CLIENT", "KILL", "TYPE", "pubsub");
+
+describe.each(versions)("with ioredis %s:", (_version, Version) => {
+  beforeEach(() => {
+    AnyRedis = Version;
+  });
+
+  describe("a password that is rotated", () => {
+    it.each([
+      [
+        "of the server",
+        { password: "old" },
+        (admin: Redis, word: string) => admin.config("SET", "requirepass", word),
+      ],
+      [
+        "of a user",
+        { username: "locks", password: "old" },
+        (admin: Redis, word: string) =>
+          admin.call("ACL", "SETUSER", "locks", "resetpass", "on", `>${word}`, "~*", "&*", "+@all"),
+      ],
+    ])("%s: locks go on with the one that the user's client has", async (_, credentials, set) => {
+      const masters = fleet.masters.slice(0, 3);
+      const admins = fleet.admins.slice(0, 3);
+      for (const admin of admins) await set(admin, "old");
+      try {
+        const { redlock, clients } = open(masters, { ...quick, ...credentials });
+        const waiters = new Redlock(clients, { nodeTimeout: 400 });
+        await untilAllVote(redlock, clients);
+        for (const admin of admins) await set(admin, "new");
+        for (const client of clients) client.options.password = "new";
+        for (const admin of admins) {
+          await killListeners(admin);
+          await kill(admin);
+        }
+        await untilAllVote(redlock, clients);
+        expect(await Promise.all(clients.map((client) => client.ping()))).toEqual(["PONG", "PONG", "PONG"]);
+        // The connections that listen as well.
+        const resource = fresh();
+        const first = await redlock.acquire(resource, 10_000);
+        const second = waiters.acquire(resource, 10_000, { waitTimeout: 10_000 });
+        await until("it is listened to", async () => {
+          const counts = await Promise.all(
+            admins.map((admin) => admin.pubsub("CHANNELS", "quorlock:inbox:*")),
+          );
+          return counts.every((channels) => channels.length > 0);
+        });
+        await first.release();
+        await (await second).release();
+      } finally {
+        for (const admin of admins) await admin.config("SET", "requirepass", "");
+      }
+    });
+  });
+
+  describe("an address that leads to another server", () => {
+    it("is connected to anew when the one before says that it is a replica", async () => {
+      const [first, second, third, spare] = fleet.masters as [Master, Master, Master, Master];
+      const [proxy] = await proxied(1);
+      const { redlock, clients } = open([proxy!, second, third]);
+      await untilAllVote(redlock, clients);
+      proxy!.pointTo(spare);
+      const old = fleet.admin(first);
+      await old.replicaof(spare.host, spare.port);
+      try {
+        await untilAllVote(redlock, clients);
+        const lock = await redlock.acquire(fresh(), ttl);
+        await Promise.all(lock.attempts);
+        expect(await fleet.admin(spare).get(lock.resources[0]!)).toBe(lock.value);
+        await lock.release();
+      } finally {
+        await old.replicaof("NO", "ONE");
+        await fleet.admin(first).flushall();
+      }
+    });
+
+    it("is connected to anew when the user's client is, though the one before serves on", async () => {
+      const [, second, third, spare] = fleet.masters as [Master, Master, Master, Master];
+
+      const moved = new AnyRedis({
+        host: "127.0.0.1",
+        port: fleet.masters[0]!.port,
+        retryStrategy: () => 20,
+      });
+      const clients = [moved, new AnyRedis(second.port, second.host), new AnyRedis(third.port, third.host)];
+      const redlock = new Redlock(clients, { nodeTimeout: 400, retryCount: 0 });
+      try {
+        await untilAllVote(redlock, clients);
+        moved.options.port = spare.port;
+        const ready = new Promise((resolve) => moved.once("ready", resolve));
+        moved.disconnect(true);
+        await ready;
+        await untilAllVote(redlock, clients);
+        const lock = await redlock.acquire(fresh(), ttl);
+        await Promise.all(lock.attempts);
+        expect(await fleet.admin(spare).get(lock.resources[0]!)).toBe(lock.value);
+        expect(await fleet.admins[0]!.get(lock.resources[0]!)).toBeNull();
+        await lock.release();
+      } finally {
+        for (const client of clients) client.disconnect();
+      }
+    });
+
+    it("the user's reconnectOnError decides for other errors, and nothing is sent again", async () => {
+      const errors: string[] = [];
+      const reconnectOnError = (error: Error): 2 => {
+        errors.push(error.message);
+        return 2;
+      };
+      const masters = fleet.masters.slice(0, 3);
+      const [proxy] = await proxied(1);
+      const { redlock, clients } = open([proxy!, ...masters.slice(1)], { ...quick, reconnectOnError });
+      await untilAllVote(redlock, clients);
+      const [admin] = fleet.admins as [Redis];
+      const { accepted } = proxy!.counters;
+      await admin.config("SET", "min-replicas-to-write", 1);
+      await using tap = await WireTap.on(admin);
+      const resources: string[] = [];
+      try {
+        await until("it has connected anew", async () => {
+          const resource = fresh("refused");
+          resources.push(resource);
+          const lock = await redlock.acquire(resource, ttl);
+          await lock.release();
+          return proxy!.counters.accepted > accepted;
+        });
+        const sets = (await tap.commands()).filter(({ words }) => words[0]!.toUpperCase() === "SET");
+        expect(errors.every((message) => message.includes("NOREPLICAS"))).toBe(true);
+        for (const resource of resources) {
+          expect(sets.filter(({ words }) => words[1] === resource).length).toBeLessThan(2);
+        }
+      } finally {
+        await admin.config("SET", "min-replicas-to-write", 0);
+      }
+      await untilAllVote(redlock, clients);
+    });
+  });
+
+  describe("an address that leads to an empty server, between a vote and its extension", () => {
+    const maxTtl = 4000;
+
+    it("with the restart guard: nobody else has the lock while its holder may use it", async () => {
+      const on = await proxied(3);
+      const spares = fleet.masters.slice(3, 5);
+      const guarded = (nodeTimeout: number) =>
+        fleet.open({
+          on,
+          client: quick,
+          Client: AnyRedis,
+          nodeTimeout,
+          retryCount: 0,
+          restartGuard: { maxTtl },
+        });
+      const holder = guarded(400);
+      const rival = guarded(400);
+      try {
+        // Nothing of a test before.
+        for (const admin of fleet.admins) await admin.flushall();
+        await holder.redlock.initialize();
+        await untilAllVote(rival.redlock, rival.clients);
+        const resource = fresh();
+        const lock = await holder.redlock.acquire(resource, maxTtl);
+        // Both connections to each move: the holder's own, and those of whoever asks.
+        for (const [index, spare] of spares.entries()) {
+          on[index]!.pointTo(spare);
+          on[index]!.reset();
+        }
+        let extending: Promise<unknown> | undefined;
+        let attempts = 0;
+        let other: Lock | undefined;
+        while (lock.remaining() > 0) {
+          other = await rival.redlock.acquire(resource, maxTtl).catch(() => undefined);
+          attempts += 1;
+          if (other) break;
+          // Connections come back meanwhile.
+          await pause(20);
+          // Late: whoever asks is first at the empty servers.
+          if (lock.remaining() < maxTtl - 1500) extending ??= lock.extend(maxTtl).catch(() => undefined);
+        }
+        expect(attempts).toBeGreaterThan(1);
+        if (other) expect(lock.remaining()).toBe(0);
+        await extending;
+        await lock.release();
+        await other?.release();
+      } finally {
+        fleet.closeAll();
+        for (const admin of fleet.admins) await admin.flushall();
+      }
+    });
+  });
+
+  describe("a connection that is half open", () => {
+    it("is replaced: locks are had again, and what was taken meanwhile is given back", async () => {
+      const on = await proxied(3);
+      const { redlock, clients } = open(on);
+      await untilAllVote(redlock, clients);
+      const errors: NodeError[] = [];
+      redlock.on("error", (error) => errors.push(error));
+      for (const proxy of on) proxy.freeze();
+      const begun = performance.now();
+      await untilAllVote(redlock, clients, 9000);
+      expect(performance.now() - begun).toBeGreaterThan(400);
+      await until("nothing is left", async () => {
+        const keys = await Promise.all(fleet.admins.slice(0, 3).map((admin) => admin.keys("resource-*")));
+        return keys.flat().length === 0;
+      });
+    });
+
+    it("is replaced for readers and writers, and without scripts", async () => {
+      const on = await proxied(3);
+      const { redlock, clients } = open(on);
+      const plain = new Redlock(withoutScripts(clients), { nodeTimeout: 400, retryCount: 0 });
+      const document = new ReadWriteLock(
+        new Redlock(clients, { nodeTimeout: 400, retryCount: 0 }),
+        fresh("doc"),
+      );
+      await untilAllVote(redlock, clients);
+      await untilAllVote(plain, clients);
+      await (await document.write(ttl)).release();
+      for (const proxy of on) proxy.freeze();
+      await untilAllVote(plain, clients, 15_000);
+      await until(
+        "a writer is let in",
+        async () => {
+          const lock = await document.write(ttl).catch(() => undefined);
+          await lock?.release();
+          return lock !== undefined;
+        },
+        15_000,
+      );
+    });
+
+    it("is given up while the server does not greet, and the next one is made", async () => {
+      const on = await proxied(3);
+      const { redlock, clients } = open(on, { ...quick, connectTimeout: 300 });
+      await untilAllVote(redlock, clients);
+      for (const proxy of on) {
+        proxy.hold("replies");
+        proxy.reset();
+      }
+      await until("new connections are not greeted", () => on.every(({ counters }) => counters.accepted > 8));
+      for (const proxy of on) {
+        proxy.freeze();
+        proxy.release();
+      }
+      await untilAllVote(redlock, clients, 9000);
+    });
+  });
+});

@@ -1,0 +1,174 @@
+import { Redlock } from "@quorlock/redlock";
+import { type Proxy as FaultProxy, startProxy } from "@quorlock/testbed";
+import { Redis, type RedisOptions } from "ioredis";
+import { Redis as Redis5 } from "ioredis-5";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+// The package makes connections by itself and has no name for this.
+import { Duplicate, type OwnClient } from "../../../packages/redlock/src/adapters/ioredis/duplicate.ts";
+import { until } from "../../contract/until.ts";
+import { Fleet, fresh, type Opened, type OpenOptions, timed } from "../fleet/fleet.ts";
+import { untilAllVote } from "../fleet/votes.ts";
+import { WireTap } from "../fleet/wire-tap.ts";
+
+// A silent connection: the server is slow, or the way to it is cut. Only where it is cut another one helps.
+
+const fleet = Fleet.forTests(3);
+const ttl = 4000;
+let proxies: readonly FaultProxy[] = [];
+let AnyRedis: typeof Redis = Redis;
+
+beforeEach(async () => {
+  proxies = await Promise.all(fleet.masters.map(startProxy));
+});
+afterEach(async () => {
+  await Promise.all(proxies.map((proxy) => proxy.stop()));
+});
+
+function open(options: OpenOptions = {}): Opened {
+  const client: RedisOptions = { retryStrategy: () => 20 };
+  return fleet.open({ on: proxies, client, Client: AnyRedis, nodeTimeout: 400, retryCount: 0, ...options });
+}
+
+/** Connections that the proxies have ever accepted. */
+const accepted = (): number => proxies.reduce((sum, { counters }) => sum + counters.accepted, 0);
+const freezeAll = (): void => {
+  for (const proxy of proxies) proxy.freeze();
+};
+
+/** To the compiler the class of one version will do: what differs in their types is not used here. */
+const versions = [
+  ["6", Redis],
+  ["5", Redis5 as unknown as typeof Redis],
+] as const;
+
+describe.each(versions)("with ioredis %s:", (_version, Version) => {
+  beforeEach(() => {
+    AnyRedis = Version;
+  });
+
+  it("a slow server keeps its connection, and its late answers count", async () => {
+    const { redlock: quick, clients } = open();
+    await untilAllVote(quick, clients);
+    const redlock = new Redlock(clients, { nodeTimeout: 4500, retryCount: 0 });
+    const errors: unknown[] = [];
+    redlock.on("error", (error) => errors.push(error));
+    for (const proxy of proxies) proxy.delay(800);
+    // 1.6 s for each: longer than a connection is silent, and there and back again for the greeting.
+    const { result: lock, took } = await timed(() => redlock.acquire(fresh(), 20_000));
+    expect(took).toBeGreaterThan(1500);
+    expect(took).toBeLessThan(4000);
+    const { attempts } = await lock.release();
+    await Promise.all(attempts);
+    expect(errors).toEqual([]);
+  });
+
+  it("masters that hang are not stormed with connections, and vote when they are back", async () => {
+    const { redlock, clients } = open();
+    await untilAllVote(redlock, clients);
+    const before = accepted();
+    for (const master of fleet.masters) await master.hang();
+    try {
+      const begun = performance.now();
+      // Attempt after attempt, while a connection that was silent for 1 s has had the time to be doubted five times.
+      while (performance.now() - begun < 6000) await redlock.acquire(fresh(), ttl).catch(() => undefined);
+      // One more for each master.
+      expect(accepted() - before).toBeLessThanOrEqual(proxies.length);
+    } finally {
+      for (const master of fleet.masters) await master.resume();
+    }
+    await untilAllVote(redlock, clients);
+  });
+
+  it("what was sent on a silent connection is sent on no other", async () => {
+    const { redlock, clients } = open();
+    await fleet.teachScripts();
+    await untilAllVote(redlock, clients);
+    await using tap = await WireTap.on(fleet.admins[0]!);
+    const frozen: string[] = [];
+    freezeAll();
+    const before = accepted();
+    while (accepted() === before) {
+      frozen.push(fresh("frozen"));
+      await redlock.acquire(frozen.at(-1)!, ttl).catch(() => undefined);
+    }
+    await untilAllVote(redlock, clients);
+    const words = (await tap.commands()).map((command) => command.words);
+    expect(frozen.length).toBeGreaterThan(1);
+    // Roll-backs are, since they have to reach the master.
+    for (const resource of frozen) {
+      const claims = words.filter(([name, key]) => name?.toUpperCase() === "SET" && key === resource);
+      expect(claims).toEqual([]);
+    }
+  });
+
+  it("a lock is held through it, where no other connection is silent", async () => {
+    const { redlock, clients } = open();
+    await untilAllVote(redlock, clients);
+    const resource = fresh();
+    await redlock.using(resource, 3000, async (signal) => {
+      for (const proxy of proxies) {
+        const { accepted: before } = proxy.counters;
+        proxy.freeze();
+        await until("it is replaced", () => proxy.counters.accepted > before);
+        await until("it is extended on every master", async () =>
+          (await fleet.lifetimes(resource)).every((left) => left > 2000),
+        );
+        expect(signal.aborted).toBe(false);
+      }
+    });
+  });
+
+  it("one that listens is replaced with it, so that a grant is heard", async () => {
+    const { redlock, clients } = open();
+    const waiters = new Redlock(clients, { nodeTimeout: 400 });
+    const holder = fleet.open({ Client: AnyRedis });
+    const resource = fresh();
+    await untilAllVote(redlock, clients);
+    const held = await holder.redlock.acquire(resource, 30_000);
+    const waiting = waiters.acquire(resource, 30_000, { waitTimeout: 30_000 });
+    const listened = async () => {
+      const counts = await Promise.all(
+        fleet.admins.map((admin) => admin.pubsub("CHANNELS", "quorlock:inbox:*")),
+      );
+      return counts.every((channels) => channels.length > 0);
+    };
+    await until("it is listened to", listened);
+    freezeAll();
+    const before = accepted();
+    // Own and listening connection, of each.
+    await until("both are replaced", () => accepted() - before >= 2 * proxies.length);
+    await until("it is listened to", listened);
+    const { took } = await timed(async () => {
+      await held.release();
+      await (await waiting).release();
+    });
+    expect(took).toBeLessThan(1500);
+  });
+
+  it("a connection that is cut is over at once, whatever is on its way", async () => {
+    const client = new AnyRedis(fleet.masters[0]!.port);
+    const own = new Duplicate<OwnClient & Pick<Redis, "set">>(client, {});
+    own.client.on("error", () => {});
+    try {
+      await own.connect();
+      for (const words of [0, 1, 200_000]) {
+        let ended = 0;
+        own.client.on("close", () => {
+          ended += 1;
+        });
+        // More than the kernel takes.
+        const sent = Array.from({ length: words && 100 }, () => own.client.set("large", "x".repeat(words)));
+        const settled = Promise.allSettled(sent);
+        // As ioredis does itself, in the same turn, where the greeting fails.
+        if (words === 1) own.client.disconnect(true);
+        own.cut();
+        await until(`it is closed with ${words} bytes on their way`, () => ended > 0, 1000);
+        await settled;
+        await until("it is back", () => own.client.status === "ready");
+      }
+    } finally {
+      client.disconnect();
+      own.end();
+    }
+  });
+});

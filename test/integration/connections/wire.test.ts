@@ -1,0 +1,167 @@
+import { claimScript, leaveScript } from "@quorlock/redlock";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { turn, until } from "../../contract/until.ts";
+import { Fleet, fresh } from "../fleet/fleet.ts";
+import { WireTap } from "../fleet/wire-tap.ts";
+
+let fleet: Fleet;
+let tap: WireTap;
+beforeAll(async () => {
+  fleet = await Fleet.start(3);
+});
+afterEach(async () => {
+  await tap?.[Symbol.asyncDispose]();
+  fleet.closeAll();
+});
+afterAll(() => fleet?.stop());
+
+/** What one master executes from here on; the clients are connected by then. */
+async function tapped(options: Parameters<Fleet["open"]>[0] = {}): Promise<ReturnType<Fleet["open"]>> {
+  const opened = await fleet.openWarm(options);
+  tap = await WireTap.on(fleet.admins[0]!);
+  return opened;
+}
+
+const words = async (): Promise<(readonly string[])[]> =>
+  (await tap.commands()).map((command) => command.words);
+
+it("a lock on one resource is SET NX PX, and its release one script: nothing else", async () => {
+  const { redlock } = await tapped();
+  const resource = fresh();
+  const lock = await redlock.acquire([resource], 5000);
+  await Promise.all(lock.attempts);
+  await Promise.all((await lock.release()).attempts);
+  expect(await words()).toEqual([
+    ["SET", resource, lock.value, "NX", "PX", "5000"],
+    ["EVALSHA", leaveScript.sha1, "1", resource, lock.value],
+  ]);
+});
+
+it("several resources are one script, and their release one", async () => {
+  const { redlock } = await tapped();
+  const [one, two] = [fresh(), fresh()];
+  const lock = await redlock.acquire([one, two], 5000);
+  await Promise.all(lock.attempts);
+  await Promise.all((await lock.release()).attempts);
+  expect(await words()).toEqual([
+    ["EVALSHA", claimScript.sha1, "2", one, two, lock.value, "5000", "1"],
+    ["EVALSHA", leaveScript.sha1, "2", one, two, lock.value],
+  ]);
+});
+
+it("a refusal asks whose it is, and takes nothing back where nothing was set", async () => {
+  // One master: of several, those whose answer was not needed may have been sent a roll-back.
+  const { redlock } = await tapped({ on: fleet.masters.slice(0, 1), retryCount: 0 });
+  const resource = fresh();
+  await fleet.occupy(resource);
+  const marked = (await words()).length;
+  expect(await redlock.tryAcquire(resource, 5000)).toBeNull();
+  const [set, question, ...more] = (await words()).slice(marked);
+  expect(set).toEqual(["SET", resource, expect.any(String), "NX", "PX", "5000"]);
+  expect(question).toEqual(["EVALSHA", claimScript.sha1, "1", resource, set![2], "5000", "0"]);
+  expect(more).toEqual([]);
+  await fleet.free(resource);
+});
+
+it("each attempt has a token of its own", async () => {
+  // One master: of several, one whose answer is not needed may not even be sent its vote.
+  const on = fleet.masters.slice(0, 1);
+  const { redlock } = await tapped({ on, queue: false, retryCount: 4, retryDelay: 1, retryJitter: 0 });
+  const resource = fresh();
+  await fleet.occupy(resource);
+  await redlock.acquire(resource, 5000).catch(() => {});
+  const tokens = (await words())
+    .filter(([name, , , nx]) => name === "SET" && nx === "NX")
+    .map((set) => set[2]);
+  expect(tokens).toHaveLength(5);
+  expect(new Set(tokens).size).toBe(5);
+  await fleet.free(resource);
+});
+
+it("an extension and verify are one script each", async () => {
+  const { redlock } = await tapped();
+  const resource = fresh();
+  const lock = await redlock.acquire(resource, 5000);
+  await lock.extend(6000);
+  await Promise.all(lock.attempts);
+  await lock.verify();
+  await Promise.all((await lock.release()).attempts);
+  expect((await words()).slice(1, 3)).toEqual([
+    ["EVALSHA", claimScript.sha1, "1", resource, lock.value, "6000", "1"],
+    ["EVALSHA", claimScript.sha1, "1", resource, lock.value, "1", "0"],
+  ]);
+});
+
+it("a master that does not know the script is sent its text, and knows it then", async () => {
+  const { redlock } = await tapped();
+  const resources = [fresh(), fresh()];
+  await fleet.admins[0]!.script("FLUSH");
+  for (let round = 0; round < 2; round += 1) {
+    const lock = await redlock.acquire(resources, 5000);
+    await Promise.all(lock.attempts);
+    await Promise.all((await lock.release()).attempts);
+  }
+  const scripts = (await words()).filter(([name]) => name!.startsWith("EVAL"));
+  expect(scripts.map(([name, script]) => (name === "EVAL" ? "EVAL" : script))).toEqual([
+    claimScript.sha1,
+    "EVAL",
+    leaveScript.sha1,
+    "EVAL",
+    claimScript.sha1,
+    leaveScript.sha1,
+  ]);
+});
+
+it("nothing is sent while nothing is locked", async () => {
+  const { redlock } = await tapped();
+  const { redlock: another } = fleet.open();
+  redlock.resume({ resources: [fresh()], value: "0".repeat(32), ttl: 1000 });
+  await until("the other one is connected", async () => {
+    const [first] = await another.inspect("nothing");
+    return first?.unreachable === undefined;
+  });
+  expect((await words()).filter((sent) => !sent.includes("i1,0;"))).toEqual([]);
+});
+
+it("locks live in the client's own database", async () => {
+  const { redlock, clients } = await tapped({ client: { db: 5 } });
+  const resource = fresh();
+  const lock = await redlock.acquire(resource, 5000);
+  await Promise.all(lock.attempts);
+  expect((await tap.commands()).map(({ database }) => database)).toEqual(["5"]);
+  expect(await fleet.values(resource)).toEqual([null, null, null]);
+  expect(await clients[0]!.get(resource)).toBe(lock.value);
+  await lock.release();
+});
+
+it("locks follow the client to the database that it selects", async () => {
+  const { redlock, clients } = await tapped();
+  await Promise.all(clients.map((client) => client.select(3)));
+  const resource = fresh();
+  const lock = await redlock.acquire(resource, 5000);
+  await Promise.all(lock.attempts);
+  expect(await clients[0]!.get(resource)).toBe(lock.value);
+  expect(await fleet.values(resource)).toEqual([null, null, null]);
+  expect((await lock.release()).outcome).toBe("released");
+});
+
+it("locks do not wait behind the client's own blocking commands", async () => {
+  const { redlock, clients } = await tapped();
+  const list = fresh("list");
+  const popped = clients.map((client) => client.blpop(list, 0));
+  await turn();
+  const lock = await redlock.acquire(fresh(), 5000);
+  expect((await lock.release()).outcome).toBe("released");
+  await Promise.all(fleet.admins.map((admin) => admin.rpush(list, "done")));
+  await Promise.all(popped);
+});
+
+it("two Redlocks of the same clients share their connections", async () => {
+  const { clients } = await tapped();
+  const before = Number(/connected_clients:(\d+)/.exec(await fleet.admins[0]!.info("clients"))![1]);
+  const { Redlock } = await import("@quorlock/redlock");
+  const more = [0, 1, 2].map(() => new Redlock(clients));
+  for (const redlock of more) expect(await redlock.tryAcquire(fresh(), 1000)).not.toBeNull();
+  const after = Number(/connected_clients:(\d+)/.exec(await fleet.admins[0]!.info("clients"))![1]);
+  expect(after).toBe(before);
+});

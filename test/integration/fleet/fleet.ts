@@ -1,0 +1,215 @@
+import {
+  batchScript,
+  claimScript,
+  type ExecutionStats,
+  enqueueScript,
+  guardedClaimScript,
+  guardedLeaveScript,
+  leaveScript,
+  type NodeError,
+  Redlock,
+  type RedlockOptions,
+  releaseBatchScript,
+  releaseScript,
+  voteBatchScript,
+} from "@quorlock/redlock";
+import { withoutScripts } from "@quorlock/redlock/without-scripts";
+import { type Master, type Masters, type MastersOptions, startMasters } from "@quorlock/testbed";
+import { Redis, type RedisOptions } from "ioredis";
+import { afterAll, afterEach, beforeAll } from "vitest";
+import { until } from "../../contract/until.ts";
+
+/** A Redlock under test, with clients of its own. */
+export interface Opened {
+  readonly redlock: Redlock;
+  /** The user's clients, with ioredis's defaults: offline queue and resending are on. */
+  readonly clients: readonly Redis[];
+  /** What `error` told so far. */
+  readonly errors: readonly NodeError[];
+}
+
+export interface OpenOptions extends RedlockOptions {
+  /** The masters to use. Default: all. */
+  readonly on?: readonly Pick<Master, "host" | "port">[];
+  readonly client?: RedisOptions;
+  /** Of another version of ioredis. */
+  readonly Client?: typeof Redis;
+  /** `false`: the masters are asked without scripts. */
+  readonly scripts?: boolean;
+}
+
+/** For tests that are not about silent masters: these answer, but the machine may be busy. Milliseconds. */
+const patience = 900;
+
+/** Real masters, and everything that the tests of one file open on them. */
+export class Fleet {
+  #started: Masters | undefined;
+  #admins: readonly Redis[] = [];
+  readonly #opened: Opened[] = [];
+
+  static async start(count: number, options?: MastersOptions): Promise<Fleet> {
+    const fleet = new Fleet();
+    await fleet.#start(count, options);
+    return fleet;
+  }
+
+  /**
+   * For the tests of a file, or of one `describe`: it starts before the first of them and stops after the last, and
+   * what one of them opens is closed when that one is over.
+   */
+  static forTests(count: number, options?: MastersOptions): Fleet {
+    const fleet = new Fleet();
+    beforeAll(() => fleet.#start(count, options));
+    afterEach(() => fleet.closeAll());
+    afterAll(() => fleet.stop());
+    return fleet;
+  }
+
+  private constructor() {}
+
+  async #start(count: number, options: MastersOptions = {}): Promise<void> {
+    this.#started = await startMasters(count, { say: () => {}, ...options });
+    this.#admins = this.masters.map(({ host, port }) => {
+      const admin = new Redis(port, host);
+      admin.on("error", () => {});
+      return admin;
+    });
+  }
+
+  /** None before it has started. */
+  get masters(): readonly Master[] {
+    return this.#started?.list ?? [];
+  }
+
+  /** Connections to look at the masters, and to change them, around the Redlocks under test. */
+  get admins(): readonly Redis[] {
+    return this.#admins;
+  }
+
+  open(options: OpenOptions = {}): Opened {
+    const {
+      on = this.masters,
+      client: clientOptions = {},
+      Client = Redis,
+      scripts = true,
+      ...rest
+    } = options;
+    const clients = on.map(({ host, port }) => new Client(port, host, clientOptions as object));
+    // Without a listener ioredis prints what some tests are about.
+    for (const client of clients) client.on("error", () => {});
+    const redlock = new Redlock(scripts ? clients : withoutScripts(clients), {
+      nodeTimeout: patience,
+      ...rest,
+    });
+    const errors: NodeError[] = [];
+    redlock.on("error", (error) => errors.push(error));
+    const opened = { redlock, clients, errors };
+    this.#opened.push(opened);
+    return opened;
+  }
+
+  /** Until every master has been connected to, has voted and has released: nothing of it is on its way any more. */
+  async warmUp({ redlock, clients }: { redlock: Redlock; clients: readonly object[] }): Promise<void> {
+    await this.teachScripts();
+    const lock = await redlock.acquire(fresh("warm-up"), 60_000);
+    const [stats] = await Promise.all(lock.attempts);
+    const { attempts } = await lock.release();
+    await Promise.all(attempts);
+    if (stats!.votesFor.size < clients.length) throw new Error("a master did not vote in the warm-up");
+  }
+
+  /** A Redlock that {@link warmUp} has been done for. */
+  async openWarm(options: OpenOptions = {}): Promise<Opened> {
+    const opened = this.open(options);
+    await this.warmUp(opened);
+    return opened;
+  }
+
+  /** The value of a key on each of the masters, in their order. */
+  values(resource: string, masters: readonly Master[] = this.masters): Promise<(string | null)[]> {
+    return Promise.all(masters.map((master) => this.admin(master).get(resource)));
+  }
+
+  /** What a key has left on each of the masters, ms; -2 for none. */
+  lifetimes(resource: string, masters: readonly Master[] = this.masters): Promise<number[]> {
+    return Promise.all(masters.map((master) => this.admin(master).pttl(resource)));
+  }
+
+  /** A master that knows the scripts needs one command where another one needs two. */
+  async teachScripts(): Promise<void> {
+    for (const admin of this.admins) {
+      const scripts = [batchScript, claimScript, enqueueScript, leaveScript, releaseScript];
+      scripts.push(guardedClaimScript, guardedLeaveScript, voteBatchScript, releaseBatchScript);
+      for (const { source } of scripts) await admin.script("LOAD", source);
+    }
+  }
+
+  admin(master: Master): Redis {
+    return this.admins[this.masters.indexOf(master)]!;
+  }
+
+  /** Resolves when none of the masters has the key. */
+  async untilGone(resource: string, masters: readonly Master[] = this.masters): Promise<void> {
+    await until(`"${resource}" is gone everywhere`, async () =>
+      (await this.values(resource, masters)).every((value) => value === null),
+    );
+  }
+
+  /** Puts a key there that is somebody else's. Without `ttl`: one without expiry. */
+  async occupy(
+    resource: string,
+    masters: readonly Master[] = this.masters,
+    ttl?: number,
+    owner = "somebody else",
+  ): Promise<void> {
+    for (const master of masters) {
+      if (ttl === undefined) await this.admin(master).set(resource, owner);
+      else await this.admin(master).set(resource, owner, "PX", ttl);
+    }
+  }
+
+  async free(resource: string, masters: readonly Master[] = this.masters): Promise<void> {
+    for (const master of masters) await this.admin(master).del(resource);
+  }
+
+  /** Ends what was opened, without waiting for anything: for `afterEach`. */
+  closeAll(): void {
+    for (const { clients } of this.#opened.splice(0)) for (const client of clients) client.disconnect();
+  }
+
+  async stop(): Promise<void> {
+    this.closeAll();
+    for (const admin of this.admins) admin.disconnect();
+    await this.#started?.stop();
+  }
+}
+
+/** Whether each of the clients' masters said yes, in their order. */
+export function votesOf(clients: readonly object[], stats: ExecutionStats): boolean[] {
+  return clients.map((client) => stats.votesFor.has(client));
+}
+
+let names = 0;
+
+/** A resource that no other test uses. */
+export function fresh(what = "resource"): string {
+  names += 1;
+  return `${what}-${names}`;
+}
+
+/** Milliseconds that `work` takes, and what came of it. */
+export async function timed<T>(work: () => Promise<T>): Promise<{ result: T; took: number }> {
+  const begun = performance.now();
+  const result = await work();
+  return { result, took: performance.now() - begun };
+}
+
+/** The error that `work` rejects with; fails when it does not. */
+export async function rejection(work: Promise<unknown>): Promise<unknown> {
+  try {
+    await work;
+  } catch (error) {
+    return error;
+  }
+  throw new Error("it was expected to reject, and resolved");
+}

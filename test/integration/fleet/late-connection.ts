@@ -1,0 +1,17 @@
+// The package makes nodes of clients by itself and has no name for it.
+import { IoredisConnection } from "../../../packages/redlock/src/adapters/ioredis/ioredis.ts";
+
+/** The grants that a master pushes are heard when the test says so. */
+export class LateConnection extends IoredisConnection {
+  /** The pushes that were not heard yet, each as the function that lets it be heard. */
+  readonly held: (() => void)[] = [];
+  isLate = false;
+
+  override subscribe(...[channel, hear, changed]: Parameters<IoredisConnection["subscribe"]>): unknown {
+    const hearLate = (message: string) => {
+      if (this.isLate) this.held.push(() => hear(message));
+      else hear(message);
+    };
+    return super.subscribe(channel, hearLate, changed);
+  }
+}

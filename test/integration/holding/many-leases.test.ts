@@ -1,0 +1,146 @@
+import { once } from "node:events";
+import { setTimeout as pause } from "node:timers/promises";
+import type { Lock, NodeError, Redlock } from "@quorlock/redlock";
+import type { Master } from "@quorlock/testbed";
+import { expect, it } from "vitest";
+import { until } from "../../contract/until.ts";
+import { Fleet, fresh, timed } from "../fleet/fleet.ts";
+
+// More leases in one process than a master is sent operations at a time (PROTOCOL 14.16): nothing that keeps one or
+// gives one back is refused, and nothing that is held back here is told as a fault of a master.
+
+const fleet = Fleet.forTests(3);
+
+/** Long enough for the slowest machine: what is left is left by the client, and has not expired. */
+const ttl = 120_000;
+/** Longer than a master is ever kept from its processor: what is refused in this process is refused at once all the same. */
+const nodeTimeout = 10_000;
+/** Some 10 s for all tests together where nothing else runs; each is bounded by counts, so a slow machine takes longer. */
+const timeout = 120_000;
+
+async function acquireAll(redlock: Redlock, prefix: string, count: number): Promise<readonly Lock[]> {
+  return Promise.all(Array.from({ length: count }, (_, index) => redlock.acquire(`${prefix}:${index}`, ttl)));
+}
+
+/** Releases all of them in one turn: how many came to each outcome. */
+async function outcomesOf(locks: readonly Lock[]): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  const results = await Promise.all(locks.map((lock) => lock.release()));
+  for (const { outcome } of results) counts[outcome] = (counts[outcome] ?? 0) + 1;
+  return counts;
+}
+
+/** Reasons of faults, and how often each was told. */
+function reasonsIn(errors: readonly NodeError[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { message } of errors) counts[message] = (counts[message] ?? 0) + 1;
+  return counts;
+}
+
+async function keysOn(master: Master, prefix: string): Promise<number> {
+  return (await fleet.admin(master).keys(`${prefix}:*`)).length;
+}
+
+it(
+  "20,000 are extended at once and released at once, without a fault",
+  async () => {
+    const { redlock, errors } = await fleet.openWarm({ nodeTimeout });
+    const prefix = fresh();
+    const locks = await acquireAll(redlock, prefix, 20_000);
+    await Promise.all(locks.map((lock) => lock.extend(ttl)));
+    expect(await outcomesOf(locks)).toEqual({ released: 20_000 });
+    expect(reasonsIn(errors)).toEqual({});
+    for (const master of fleet.masters) {
+      await until("its keys are gone", async () => (await keysOn(master, prefix)) === 0, timeout / 2);
+    }
+  },
+  timeout,
+);
+
+it(
+  "quit waits until 6,000 have been given back on every master",
+  async () => {
+    const { redlock, errors } = await fleet.openWarm({ nodeTimeout });
+    const prefix = fresh();
+    await acquireAll(redlock, prefix, 6000);
+    await redlock.quit();
+    const left = await Promise.all(fleet.masters.map((master) => keysOn(master, prefix)));
+    expect(left).toEqual([0, 0, 0]);
+    expect(reasonsIn(errors)).toEqual({});
+  },
+  timeout,
+);
+
+it(
+  "quit waits for masters that hang no longer than it says",
+  async () => {
+    const shortTimeout = 900;
+    const { redlock } = await fleet.openWarm({ nodeTimeout: shortTimeout });
+    await acquireAll(redlock, fresh(), 1000);
+    for (const master of fleet.masters) await master.hang();
+    try {
+      const { took } = await timed(() => redlock.quit());
+      // Many times what it takes: without an end of its own it would wait until they are resumed, which is never.
+      expect(took).toBeLessThan(10 * shortTimeout);
+    } finally {
+      for (const master of fleet.masters) await master.resume();
+    }
+  },
+  timeout,
+);
+
+it(
+  "a master that hung while 10,000 were released is left without a key once it is back",
+  async () => {
+    const { redlock } = await fleet.openWarm({ nodeTimeout });
+    const prefix = fresh();
+    const locks = await acquireAll(redlock, prefix, 10_000);
+    // A vote that was late is made up for by an extension: two of three can only release what all three hold.
+    await Promise.all(locks.map((lock) => lock.extend(ttl)));
+    for (const master of fleet.masters) {
+      await until("it holds all", async () => (await keysOn(master, prefix)) === 10_000, timeout / 2);
+    }
+    const [hung] = fleet.masters;
+    await hung!.hang();
+    try {
+      expect(await outcomesOf(locks)).toEqual({ released: 10_000 });
+    } finally {
+      await hung!.resume();
+    }
+    await until("its keys are gone", async () => (await keysOn(hung!, prefix)) === 0, timeout / 2);
+  },
+  timeout,
+);
+
+it(
+  "of 12,000 in `using` none is lost, and whoever is refused is told why",
+  async () => {
+    // A slower machine is let hold fewer: a lease is lost only where the process stands still for two thirds of the ttl.
+    const shortTtl = 3000;
+    const { redlock, errors } = await fleet.openWarm();
+    const prefix = fresh();
+    const end = new AbortController();
+    const done = once(end.signal, "abort");
+    let held = 0;
+    let lost = 0;
+    const refusals: string[] = [];
+    const routine = (signal: AbortSignal): Promise<void> => {
+      held += 1;
+      signal.addEventListener("abort", () => (lost += 1));
+      return done.then(() => {});
+    };
+    const all = Array.from({ length: 12_000 }, (_, index) =>
+      redlock
+        .using(`${prefix}:${index}`, shortTtl, routine)
+        .catch((error: Error) => refusals.push(error.message)),
+    );
+    await until("each is held or refused", () => held + refusals.length === all.length, timeout / 2);
+    await pause(shortTtl * 1.1);
+    expect([held > 0, lost]).toEqual([true, 0]);
+    expect(refusals.filter((message) => !message.startsWith("No new lock: "))).toEqual([]);
+    expect(reasonsIn(errors.filter(({ reason }) => reason === "UNREACHABLE"))).toEqual({});
+    end.abort();
+    await Promise.all(all);
+  },
+  timeout,
+);

@@ -1,0 +1,233 @@
+import { setTimeout } from "node:timers/promises";
+import {
+  type ClockEvent,
+  type ClockWatchOptions,
+  InvalidArgumentError,
+  type Lock,
+  Redlock,
+} from "@quorlock/redlock";
+import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
+import { Semaphore } from "@quorlock/redlock/semaphore";
+import { withoutScripts } from "@quorlock/redlock/without-scripts";
+import { type ClockedMasters, startMastersWithClocks } from "@quorlock/testbed";
+import { Redis } from "ioredis";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { until } from "../../contract/until.ts";
+import { fresh } from "../fleet/fleet.ts";
+
+const ttl = 8000;
+const nodeTimeout = 900;
+
+let masters: ClockedMasters;
+const opened: Redis[][] = [];
+beforeAll(async () => {
+  masters = await startMastersWithClocks(3, { say: () => {} });
+});
+afterEach(() => {
+  for (const clients of opened.splice(0)) for (const client of clients) client.disconnect();
+});
+afterAll(() => masters?.stop());
+
+function open(clockWatch: boolean | ClockWatchOptions, options = {}) {
+  const clients = masters.list.map(({ port, host }) => new Redis(port, host));
+  opened.push(clients);
+  const redlock = new Redlock(clients, { nodeTimeout, clockWatch, ...options });
+  const events: ClockEvent[] = [];
+  const reasons = new Set<string>();
+  redlock.on("clock", (event) => events.push(event));
+  redlock.on("error", ({ reason }) => reasons.add(reason));
+  return { redlock, events, reasons, clients };
+}
+
+const nameOf = (index: number): string => `127.0.0.1:${masters.list[index]!.port}`;
+
+async function lockOnce(redlock: Redlock): Promise<number> {
+  const lock = await redlock.acquire(fresh("watched"), ttl);
+  const { votesFor } = await lock.attempts[0]!;
+  await Promise.all((await lock.release()).attempts);
+  return votesFor.size;
+}
+
+/** How often TIME was run, by INFO. */
+function timesIn(commandStats: string): string | undefined {
+  return /cmdstat_time:calls=(\d+)/.exec(commandStats)?.[1];
+}
+
+/** Each of some clients that have just been made, one after the other. */
+async function takenByNewClients(acquire: (redlock: Redlock) => Promise<Lock | null>): Promise<number> {
+  let taken = 0;
+  for (let count = 0; count < 10; count += 1) {
+    const { redlock } = open({ exclude: true });
+    const lock = await acquire(redlock).catch(() => null);
+    if (lock) taken += 1;
+  }
+  return taken;
+}
+
+describe("a master's clock is set", () => {
+  let stepped = 0;
+  beforeEach(() => {
+    stepped = 0;
+  });
+  afterEach(() => masters.clocks[2]!.step(-stepped));
+  const step = (by: number): void => {
+    masters.clocks[2]!.step(by);
+    stepped += by;
+  };
+
+  it.each([20_000, -20_000])("by %i ms: it is told with its size, and counts", async (by) => {
+    const { redlock, events } = open(true);
+    for (let round = 0; round < 3; round += 1) expect(await lockOnce(redlock)).toBe(3);
+    expect(events).toEqual([]);
+    step(by);
+    expect(await lockOnce(redlock)).toBe(3);
+    await until("it is told", () => events.some(({ kind }) => kind === "skewed"));
+    const [first, second] = events as [ClockEvent, ClockEvent];
+    expect(first).toMatchObject({ kind: "stepped", node: nameOf(2) });
+    expect(Math.abs(first.offset - by)).toBeLessThanOrEqual(first.uncertainty + 5);
+    expect(second).toMatchObject({ kind: "skewed", node: nameOf(2) });
+    expect(events).toHaveLength(2);
+  });
+
+  it("is left out where that is asked for, until it is in line and a lock's time has passed", async () => {
+    const { redlock, events, reasons } = open({ exclude: true });
+    expect(await lockOnce(redlock)).toBe(3);
+    step(20_000);
+    expect(await lockOnce(redlock)).toBe(2);
+    expect(reasons).toEqual(new Set(["CLOCK"]));
+    step(-20_000);
+    expect(await lockOnce(redlock)).toBe(2);
+    await until("it is in line", () => events.some(({ kind }) => kind === "synced"));
+    await until("it counts again", async () => (await lockOnce(redlock)) === 3, 2 * ttl);
+  });
+
+  it("a lock that it forgets so is not given to a second one", async () => {
+    const { redlock } = open({ exclude: true });
+    const rival = open({ exclude: true });
+    await lockOnce(rival.redlock);
+    const resource = fresh("forgotten");
+    // Held by the votes of the second and the third alone.
+    const first = new Redis(masters.urls[0]!);
+    await first.set(resource, "somebody else");
+    const lock = await redlock.acquire(resource, ttl);
+    await first.del(resource);
+    first.disconnect();
+    step(20_000);
+    expect(await rival.redlock.tryAcquire(resource, ttl).catch(() => null)).toBeNull();
+    expect(lock.state).toBe("held");
+  });
+
+  /** Held by the votes of the second and the third master alone; then the third one's clock is set 40 s forward. */
+  async function heldAndForgotten(key: string, acquire: (redlock: Redlock) => Promise<Lock | null>) {
+    const first = new Redis(masters.urls[0]!);
+    await first.set(key, "somebody else");
+    const { redlock } = open({ exclude: true });
+    const lock = (await acquire(redlock))!;
+    expect(lock.state).toBe("held");
+    await first.del(key);
+    first.disconnect();
+    step(40_000);
+    // A key that has expired is deleted when somebody looks: one that nobody looked at is there again on a step back.
+    const third = new Redis(masters.urls[2]!);
+    await until("it forgets the key", async () => (await third.exists(key)) === 0);
+    third.disconnect();
+    return lock;
+  }
+
+  it("no client that has never seen its clock counts it in its first round", async () => {
+    const resource = fresh("new");
+    const acquire = (redlock: Redlock) => redlock.tryAcquire(resource, ttl);
+    const lock = await heldAndForgotten(resource, acquire);
+    expect(await takenByNewClients(acquire)).toBe(0);
+    expect(lock.state).toBe("held");
+  });
+
+  it("nor for a writer, nor for a reader beside one", async () => {
+    const name = fresh("written");
+    const write = (redlock: Redlock) => new ReadWriteLock(redlock, name).tryWrite(ttl);
+    const lock = await heldAndForgotten(`quorlock:rw:{${name}}:write`, write);
+    expect(await takenByNewClients(write)).toBe(0);
+    const read = (redlock: Redlock) => new ReadWriteLock(redlock, name).tryRead(ttl);
+    expect(await takenByNewClients(read)).toBe(0);
+    expect(lock.state).toBe("held");
+  });
+
+  it("nor for a permit", async () => {
+    const name = fresh("permits");
+    const permit = (redlock: Redlock) => new Semaphore(redlock, name, 1).tryAcquire(ttl);
+    const lock = await heldAndForgotten(`{${name}}:slot:0`, permit);
+    expect(await takenByNewClients(permit)).toBe(0);
+    expect(lock.state).toBe("held");
+  });
+
+  it("of two that are left nobody can tell which one it is: neither counts", async () => {
+    step(40_000);
+    const clients = masters.list.slice(1).map(({ port, host }) => new Redis(port, host));
+    opened.push(clients);
+    const redlock = new Redlock(
+      [...clients, new Redis(1, { lazyConnect: true, retryStrategy: () => null })],
+      {
+        nodeTimeout,
+        clockWatch: { exclude: true },
+      },
+    );
+    const reasons: string[] = [];
+    redlock.on("error", ({ reason, node }) => reasons.push(`${node} ${reason}`));
+    await expect(redlock.tryAcquire(fresh("two"), ttl)).rejects.toThrow("No quorum");
+    expect(reasons.filter((reason) => reason.endsWith("CLOCK")).length).toBe(2);
+  });
+
+  it("a step is remembered for the longest ttl of any client, where it is told", async () => {
+    const resource = fresh("remembered");
+    const rival = open({ exclude: true, maxTtl: ttl });
+    const forgetting = open({ exclude: true });
+    const short = ttl / 8;
+    const lockShortly = async ({ redlock }: ReturnType<typeof open>): Promise<void> => {
+      const lock = await redlock.acquire(fresh("short"), short, { nodeTimeout: short / 5 });
+      await Promise.all((await lock.release()).attempts);
+    };
+    for (const one of [rival, forgetting]) await lockShortly(one);
+    const acquire = (redlock: Redlock) => redlock.tryAcquire(resource, short, { nodeTimeout: short / 5 });
+    const lock = await heldAndForgotten(resource, (redlock) => redlock.tryAcquire(resource, ttl));
+    for (const one of [rival, forgetting]) await lockShortly(one);
+    step(-40_000);
+    for (const one of [rival, forgetting]) await lockShortly(one);
+    // The time of its own longest ttl has passed.
+    await setTimeout(1.2 * short);
+    expect(await acquire(rival.redlock).catch(() => null)).toBeNull();
+    expect(lock.state).toBe("held");
+    // That is why it has to be told.
+    expect(await acquire(forgetting.redlock).catch(() => null)).not.toBeNull();
+  });
+
+  it("without watching, nothing is told, and no TIME is asked for", async () => {
+    const { redlock, events, clients } = open(false);
+    await lockOnce(redlock);
+    const calls = await clients[2]!.info("commandstats");
+    step(20_000);
+    await lockOnce(redlock);
+    expect(events).toEqual([]);
+    expect(timesIn(await clients[2]!.info("commandstats"))).toBe(timesIn(calls));
+  });
+});
+
+it.each([{}, { groupCommit: false }, { queue: false }])("no further round trip: %j", async (options) => {
+  const { redlock, clients } = open(true, options);
+  await lockOnce(redlock);
+  const count = async (): Promise<number> => {
+    const text = await clients[0]!.info("commandstats");
+    return Number(/cmdstat_evalsha:calls=(\d+)/.exec(text)?.[1]);
+  };
+  const before = await count();
+  await lockOnce(redlock);
+  // The vote with the time, and the release. (Where nothing is sent together the vote is a SET, behind the question.)
+  expect((await count()) - before).toBe(2);
+});
+
+it("is refused where it cannot be", () => {
+  const client = new Redis({ lazyConnect: true });
+  expect(() => new Redlock(withoutScripts([client]), { clockWatch: true })).toThrow(InvalidArgumentError);
+  expect(() => new Redlock([client], { clockWatch: { maxOffset: -1 } })).toThrow("clockWatch.maxOffset");
+  expect(() => new Redlock([client], { clockWatch: { maxTtl: 0 } })).toThrow("clockWatch.maxTtl");
+  client.disconnect();
+});

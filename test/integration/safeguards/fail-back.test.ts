@@ -1,0 +1,93 @@
+import type { Lock, Redlock } from "@quorlock/redlock";
+import type { Master } from "@quorlock/testbed";
+import type { Redis } from "ioredis";
+import { describe, expect, it } from "vitest";
+import { until } from "../../contract/until.ts";
+import { Endpoint } from "../fleet/endpoint.ts";
+import { Fleet, fresh } from "../fleet/fleet.ts";
+import { GuardedFleet, restartGuard, ttl, untilConnected } from "../fleet/guarded-fleet.ts";
+
+// What the restart guard promises, and does not, where old primaries get their clients back (PROTOCOL 9).
+
+/** `replica` copies `primary` from now on; resolves when it has all that is there. */
+async function follow(replica: Redis, { host, port }: Master): Promise<void> {
+  await replica.call("REPLICAOF", host, port);
+  await until("the replica is in step", async () => {
+    const info = await replica.info("replication");
+    return /master_link_status:up/.test(info) && /master_sync_in_progress:0/.test(info);
+  });
+}
+
+/** As soon as the quarantine of the masters is over. */
+async function held(redlock: Redlock, resource: string): Promise<Lock> {
+  let lock: Lock | null = null;
+  await until(
+    "it is held",
+    async () => {
+      lock = await redlock.tryAcquire(resource, ttl).catch(() => null);
+      return lock !== null;
+    },
+    20_000,
+  );
+  return lock!;
+}
+
+/**
+ * Three masters fail over to their replicas, and nobody ends the old primaries. A client that was there holds a lock at the
+ * replicas, and stays with them.
+ */
+async function failedOver(act: (old: Fleet, promoted: Fleet, lock: Lock) => Promise<void>): Promise<void> {
+  await using guarded = await GuardedFleet.start("none", 3);
+  const promoted = await Fleet.start(3);
+  const { fleet } = guarded;
+  const endpoints = await Promise.all(fleet.masters.map((master) => Endpoint.to(master)));
+  try {
+    const holder = fleet.open({ restartGuard, on: endpoints });
+    await untilConnected(holder);
+    await holder.redlock.initialize();
+    await (await holder.redlock.acquire(fresh("before"), ttl)).release();
+    for (const [index, replica] of promoted.admins.entries()) await follow(replica, fleet.masters[index]!);
+    for (const replica of promoted.admins) await replica.call("REPLICAOF", "NO", "ONE");
+    for (const [index, master] of promoted.masters.entries()) endpoints[index]!.lead(master);
+    await untilConnected(holder);
+    await act(fleet, promoted, await held(holder.redlock, "failed-over"));
+  } finally {
+    for (const endpoint of endpoints) endpoint.stop();
+    await promoted.stop();
+  }
+}
+
+describe.concurrent("old primaries that were never killed and get clients back, without their quorum's votes", () => {
+  it(
+    "not guarded: one who was not there comes to them first, and holds what is held",
+    () =>
+      failedOver(async (old, _, lock) => {
+        const newcomer = old.open({ restartGuard });
+        await untilConnected(newcomer);
+
+        const second = await newcomer.redlock.tryAcquire("failed-over", ttl);
+
+        // As docs/protocol.md 9 says: nothing on these masters tells that they have missed anything.
+        expect(second).not.toBeNull();
+        expect(lock.remaining()).toBeGreaterThan(0);
+      }),
+    60_000,
+  );
+
+  it(
+    "guarded: they were resynchronised before, as the README asks",
+    () =>
+      failedOver(async (old, promoted, lock) => {
+        for (const [index, primary] of old.admins.entries()) await follow(primary, promoted.masters[index]!);
+        for (const primary of old.admins) await primary.call("REPLICAOF", "NO", "ONE");
+        const newcomer = old.open({ restartGuard });
+        await untilConnected(newcomer);
+
+        expect(await newcomer.redlock.tryAcquire("failed-over", ttl).catch(() => null)).toBeNull();
+
+        expect(lock.remaining()).toBeGreaterThan(0);
+        expect(newcomer.errors.map(({ reason }) => reason)).toContain("QUARANTINE");
+      }),
+    60_000,
+  );
+});

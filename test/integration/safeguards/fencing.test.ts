@@ -1,0 +1,292 @@
+import {
+  type Claim,
+  InvalidArgumentError,
+  type Lock,
+  RedisNode,
+  Redlock,
+  ResourceLockedError,
+  type Runtime,
+  type SettleVote,
+  systemRuntime,
+} from "@quorlock/redlock";
+import { withoutScripts } from "@quorlock/redlock/without-scripts";
+import type { Master } from "@quorlock/testbed";
+import { Cluster, Redis } from "ioredis";
+import { describe, expect, it } from "vitest";
+// The package makes nodes of clients by itself and has no name for it: one of these loses its key.
+import { connectionOf } from "../../../packages/redlock/src/adapters/ioredis/ioredis.ts";
+import { until } from "../../contract/until.ts";
+import { Fleet, fresh, rejection } from "../fleet/fleet.ts";
+import { WireTap } from "../fleet/wire-tap.ts";
+
+const fleet = Fleet.forTests(3);
+
+const ttl = 30_000;
+const hour = 3_600_000;
+
+/** A client whose clock is off. */
+function withClockAt(offset: number): Runtime {
+  return { ...systemRuntime, wall: () => systemRuntime.wall() + offset };
+}
+
+function counterKey(resource: string): string {
+  return `quorlock:fence:${resource}`;
+}
+
+/** The token of one more lock, of a client like that. */
+async function tokenOf(resources: string | string[], offset = 0): Promise<number> {
+  const { redlock } = fleet.open({ fencing: true, runtime: withClockAt(offset) });
+  const lock = await redlock.acquire(resources, ttl);
+  await settled(lock);
+  const { attempts } = await lock.release();
+  await Promise.all(attempts);
+  return lock.fencingToken!;
+}
+
+/** Until all have answered: what comes later would be there for the next one to find. */
+async function settled(lock: Lock): Promise<void> {
+  await Promise.all(lock.attempts);
+}
+
+/** What each master was sent for `work`. */
+async function commandsFor(work: () => Promise<unknown>): Promise<string[][]> {
+  const taps = await Promise.all(fleet.admins.map((admin) => WireTap.on(admin)));
+  try {
+    await work();
+    const commands = await Promise.all(taps.map((tap) => tap.commands()));
+    return commands.map((ofMaster) => ofMaster.map(({ words }) => words[0]!));
+  } finally {
+    for (const tap of taps) await tap[Symbol.asyncDispose]();
+  }
+}
+
+describe("one round", () => {
+  it("is what an uncontended lock takes, of one resource and of several", async () => {
+    const { redlock } = await fleet.openWarm({ fencing: true });
+    for (const resources of [fresh(), [fresh(), fresh()]]) {
+      const commands = await commandsFor(async () => settled(await redlock.acquire(resources, ttl)));
+      expect(commands).toEqual([["EVALSHA"], ["EVALSHA"], ["EVALSHA"]]);
+    }
+  });
+
+  it("is what the next one takes, of another client", async () => {
+    const [one, other] = await Promise.all([
+      fleet.openWarm({ fencing: true }),
+      fleet.openWarm({ fencing: true }),
+    ]);
+    const resource = fresh();
+    const first = await one.redlock.acquire(resource, ttl);
+    await settled(first);
+    await Promise.all((await first.release()).attempts);
+    let second: Lock | undefined;
+    const commands = await commandsFor(async () => {
+      second = await other.redlock.acquire(resource, ttl);
+      await settled(second);
+    });
+    expect(commands).toEqual([["EVALSHA"], ["EVALSHA"], ["EVALSHA"]]);
+    expect(second!.fencingToken).toBeGreaterThan(first.fencingToken!);
+  });
+});
+
+describe("the next token is larger", () => {
+  it("for a clock that is an hour behind: then a second round stores it", async () => {
+    const resource = fresh();
+    const first = await tokenOf(resource);
+    const { redlock } = await fleet.openWarm({ fencing: true, runtime: withClockAt(-hour) });
+    let lock: Lock | undefined;
+    const commands = await commandsFor(async () => {
+      lock = await redlock.acquire(resource, ttl);
+      await settled(lock);
+    });
+    expect(lock!.fencingToken).toBe(first + 1);
+    for (const ofMaster of commands) expect(ofMaster).toEqual(["EVALSHA", "EVALSHA"]);
+    await lock!.release();
+    expect(await tokenOf(resource, -hour)).toBe(first + 2);
+    expect(await tokenOf(resource)).toBeGreaterThan(first + 2);
+  });
+
+  it("for a clock that was set back between two locks of one client", async () => {
+    let offset = 0;
+    const runtime = { ...systemRuntime, wall: () => systemRuntime.wall() + offset };
+    const { redlock } = fleet.open({ fencing: true, runtime });
+    const tokens: number[] = [];
+    const resource = fresh();
+    for (offset of [0, -hour, -2 * hour, 0, hour, 0]) {
+      const lock = await redlock.acquire(resource, ttl);
+      tokens.push(lock.fencingToken!);
+      await lock.release();
+    }
+    expect(tokens).toEqual([...new Set(tokens)].toSorted((one, other) => one - other));
+  });
+
+  it("when the counters are gone, and with them a clock that was ahead", async () => {
+    const resource = fresh();
+    const first = await tokenOf(resource, hour);
+    // As a day later: of what is stored for the resource nothing is left, and the past is over.
+    for (const admin of fleet.admins) await admin.del(counterKey(resource), "quorlock:floor:past");
+    expect(await tokenOf(resource)).toBeGreaterThan(first);
+    for (const admin of fleet.admins) expect(await admin.pttl("quorlock:floor")).toBe(-1);
+    const left = await fleet.admins[0]!.pttl(counterKey(resource));
+    expect(left).toBeGreaterThan(23 * hour);
+  });
+
+  it("for a resource of its own, whatever others have come to: they stay out of its way", async () => {
+    const other = fresh();
+    const ahead = await tokenOf(other, 10 * hour);
+    expect(await tokenOf(fresh())).toBeLessThan(ahead);
+  });
+
+  it("of several resources than of each of them", async () => {
+    const [one, other, third] = [fresh(), fresh(), fresh()] as const;
+    const tokens = [await tokenOf(one), await tokenOf(other, 2 * hour), await tokenOf(third, hour)];
+    const ofAll = await tokenOf([one, other, third]);
+    expect(ofAll).toBe(Math.max(...tokens) + 1);
+    for (const resource of [one, other, third]) expect(await tokenOf(resource)).toBeGreaterThan(ofAll);
+  });
+
+  it("where two of three masters were there for the last one, and two for this", async () => {
+    const resource = fresh();
+    const [first, second, third] = fleet.masters;
+    // The third master is cut off, each time another one.
+    const of = async (missing: Master | undefined, offset: number): Promise<number> => {
+      const { redlock, clients } = await fleet.openWarm({ fencing: true, runtime: withClockAt(offset) });
+      const index = fleet.masters.indexOf(missing!);
+      clients[index]!.disconnect();
+      await until("it is cut off", async () => {
+        return (await redlock.inspect(resource))[index]!.unreachable !== undefined;
+      });
+      const lock = await redlock.acquire(resource, ttl);
+      await lock.release();
+      return lock.fencingToken!;
+    };
+    const earlier = await of(third, hour);
+    expect(await of(first, 0)).toBeGreaterThan(earlier);
+    expect(await of(second, -hour)).toBeGreaterThan(earlier + 1);
+  });
+});
+
+describe("a lock's token", () => {
+  it("is the lock's for as long as it lasts, here and where it is resumed, and in a routine", async () => {
+    const { redlock } = fleet.open({ fencing: true, reentrant: true });
+    const resource = fresh();
+    await redlock.using(resource, ttl, async (_, lock) => {
+      const token = lock.fencingToken!;
+      expect(Number.isSafeInteger(token)).toBe(true);
+      await lock.extend(ttl);
+      expect(lock.fencingToken).toBe(token);
+      await redlock.using(resource, ttl, async (_signal, inner) => {
+        expect(inner.fencingToken).toBe(token);
+      });
+      const other = fleet.open().redlock;
+      const detached = await lock.detach();
+      expect(detached.fencingToken).toBe(token);
+      const again = await other.resume(JSON.parse(JSON.stringify(detached))).detach();
+      expect(again).toEqual(detached);
+      const resumed = other.resume(again);
+      expect(resumed.fencingToken).toBe(token);
+      await resumed.release();
+    });
+    await fleet.untilGone(resource);
+  });
+
+  it("is none without the option, when detached as well", async () => {
+    const lock = await fleet.open().redlock.acquire(fresh(), ttl);
+    expect(lock.fencingToken).toBeUndefined();
+    expect(await lock.detach()).not.toHaveProperty("fencingToken");
+  });
+
+  it.each([0, -1, 1.5, 2 ** 53, "7", Number.NaN])("is not resumed from %j", (fencingToken) => {
+    const { redlock } = fleet.open({ fencing: true });
+    const detached = { resources: ["r"], value: "v", ttl, fencingToken: fencingToken as number };
+    expect(() => redlock.resume(detached)).toThrow("fencingToken");
+  });
+});
+
+describe("waiting", () => {
+  it.each([
+    ["in the queue", {}],
+    ["in the queue, with clocks that differ", { skew: hour }],
+    ["asking again", { queue: false }],
+  ] as const)("%s: tokens come in the order of the holds", async (_, options) => {
+    const { skew = 0, ...redlockOptions } = { queue: true, ...options } as { skew?: number; queue: boolean };
+    const resource = fresh();
+    const tokens: number[] = [];
+    const work = async (index: number): Promise<void> => {
+      const runtime = withClockAt(index % 2 ? -skew : 0);
+      const { redlock } = fleet.open({ fencing: true, runtime, retryDelay: 5, ...redlockOptions });
+      for (let round = 0; round < 12; round += 1) {
+        await redlock.using(resource, ttl, { retryCount: -1 }, async (_signal, lock) => {
+          tokens.push(lock.fencingToken!);
+        });
+      }
+    };
+    // Two of each process: what is passed on within it has a token of its own as well.
+    await Promise.all([0, 1, 2].flatMap((index) => [work(index), work(index)]));
+    expect(tokens).toHaveLength(72);
+    expect(tokens).toEqual([...new Set(tokens)].toSorted((one, other) => one - other));
+  });
+
+  it("a hold that is passed on within a process has one of its own", async () => {
+    const { redlock } = fleet.open({ fencing: true });
+    const resource = fresh();
+    const first = await redlock.acquire(resource, ttl);
+    const others = [1, 2, 3].map(() => redlock.acquire(resource, ttl, { retryCount: -1 }));
+    await until("one stands in the queue", async () => {
+      return (await fleet.admins[0]!.zcard(`quorlock:queue:{${resource}}`)) === 1;
+    });
+    const tokens = [first.fencingToken!];
+    await first.release();
+    for (const other of others) {
+      const lock = await other;
+      tokens.push(lock.fencingToken!);
+      await lock.release();
+    }
+    expect(tokens).toEqual([...new Set(tokens)].toSorted((one, other) => one - other));
+  });
+});
+
+describe("a second round that fails", () => {
+  it.each([
+    [1, "it is granted by the others"],
+    [2, "it is no lock, and nothing of it stays"],
+  ])("where %i of 3 have lost the key: %s", async (count) => {
+    const resource = fresh();
+    await tokenOf(resource, 20 * hour);
+    let lost = 0;
+    /** Between the rounds the key goes, as if it had expired. */
+    class LosingNode extends RedisNode {
+      override extend(claim: Claim, repair: boolean, settle: SettleVote): void {
+        const extend = () => super.extend(claim, repair, settle);
+        if (claim.proposal === undefined || lost === count) extend();
+        else {
+          lost += 1;
+          const index = fleet.masters.findIndex(({ host, port }) => this.name === `${host}:${port}`);
+          void fleet.admins[index]!.del(resource).then(extend);
+        }
+      }
+    }
+    const { clients } = await fleet.openWarm();
+    const nodes = clients.map((client) => new LosingNode(connectionOf(client)));
+    const acquiring = new Redlock(nodes, { fencing: true, retryCount: 0 }).acquire(resource, ttl);
+    if (count === 1) expect((await acquiring).fencingToken).toBeGreaterThan(0);
+    else {
+      expect(await rejection(acquiring)).not.toBeInstanceOf(ResourceLockedError);
+      await fleet.untilGone(resource);
+    }
+    expect(lost).toBe(count);
+  });
+});
+
+describe("is refused", () => {
+  it("on a Redis Cluster", () => {
+    const client = new Cluster([{ host: "127.0.0.1", port: 1 }], { lazyConnect: true });
+    expect(() => new Redlock([client], { fencing: true })).toThrow(/^fencing: a Redis Cluster cannot/);
+    client.disconnect();
+  });
+
+  it("without scripts", () => {
+    const client = new Redis({ lazyConnect: true });
+    expect(() => new Redlock(withoutScripts([client]), { fencing: true })).toThrow(InvalidArgumentError);
+    client.disconnect();
+  });
+});

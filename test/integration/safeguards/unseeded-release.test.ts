@@ -1,0 +1,112 @@
+import { type Fault, type Guard, type GuardState, type QueueEntry, RedisNode } from "@quorlock/redlock";
+import type { Master } from "@quorlock/testbed";
+import { Redis } from "ioredis";
+import { describe, expect, it } from "vitest";
+// The package makes nodes of clients by itself: these are asked one by one, each with terms of its own.
+import { connectionOf } from "../../../packages/redlock/src/adapters/ioredis/ioredis.ts";
+import { until } from "../../contract/until.ts";
+import { Fleet, fresh } from "../fleet/fleet.ts";
+
+const fleet = Fleet.forTests(1);
+const ttl = 30_000;
+
+/** Whatever a node is asked, as a promise. */
+function asked<A>(ask: (settle: (answer: A) => void) => void): Promise<A> {
+  return new Promise((resolve) => {
+    ask(resolve);
+  });
+}
+
+/** A guard that may put the master into quarantine, for so short a time that it is over at once. */
+function briefGuard(): Guard {
+  return {
+    get terms() {
+      return `${ttl},${Date.now() * 1000},0,1,${Date.now() + 2 * ttl},0,0`;
+    },
+    refused: () => {},
+  };
+}
+
+/** Two nodes over connections of their own: one is guarded, of a client that guards and fences; the other is not. */
+async function nodes(): Promise<{
+  guarded: RedisNode;
+  plain: RedisNode;
+  guard: Guard;
+  end: () => void;
+}> {
+  const [{ host, port }] = fleet.masters as readonly [Master];
+  const clients = [new Redis(port, host), new Redis(port, host)];
+  const [guarded, plain] = clients.map((client) => new RedisNode(connectionOf(client))) as [
+    RedisNode,
+    RedisNode,
+  ];
+  const guard = briefGuard();
+  guarded.guardWith(guard);
+  return { guarded, plain, guard, end: () => clients.map((client) => client.disconnect()) };
+}
+
+/** The master has forgotten everything, its quarantine is over, and nobody has brought its counters back. */
+async function unseeded({ guarded, guard }: { guarded: RedisNode; guard: Guard }): Promise<GuardState> {
+  const [admin] = fleet.admins as readonly [Redis];
+  const look = () => asked<GuardState | Fault>((settle) => guarded.findings(guard, settle));
+  await look();
+  await admin.del("quorlock:quarantine");
+  // The end is told by the wall clock of the client that began it: this one's is past it.
+  const [runId, epoch, , longest, database] = (await admin.get("quorlock:guard"))!.split(" ");
+  await admin.set("quorlock:guard", [runId, epoch, 0, longest, database, 2].join(" "));
+  const found = (await look()) as GuardState;
+  expect((await admin.get("quorlock:guard"))!.endsWith(" 1")).toBe(true);
+  expect(found.isSound).toBe(false);
+  return found;
+}
+
+describe("a master that has lost its fencing counters, and is asked to release a key that somebody waits for", () => {
+  it.each([1, 2])("grants it with no token, of %i keys at a time; brought back, it does", async (count) => {
+    const [admin] = fleet.admins as readonly [Redis];
+    await admin.flushall();
+    const all = await nodes();
+    const { guarded, plain } = all;
+    try {
+      const found = await unseeded(all);
+      const keys = Array.from({ length: count }, () => fresh("unseeded"));
+      const channel = `quorlock:inbox:${fresh()}`;
+      const heard: string[] = [];
+      const queue = plain.queue!;
+      await queue.listen(
+        channel,
+        (push) => void ("token" in push && heard.push(push.token)),
+        () => {},
+      );
+      const claim = (key: string, token: string) => ({ resources: [key], token, ttl, abandoned: false });
+      const waiting = (key: string, round: number, proposal?: number): QueueEntry => ({
+        ...claim(key, `waiter-of-${key}.${round}`),
+        ticket: 1,
+        entryTtl: ttl,
+        proposal,
+      });
+      for (const key of keys) {
+        await asked((settle) => plain.vote(claim(key, `holder-of-${key}.0`), settle));
+        await asked((settle) => queue.enqueue(waiting(key, 1, 1000), settle));
+      }
+
+      const released = keys.map((key) =>
+        asked((settle) => guarded.release([key], [`holder-of-${key}.0`], settle)),
+      );
+      for (const answer of await Promise.all(released)) expect(answer).toEqual({ vote: "yes" });
+      // What is published behind a grant is heard behind it.
+      await admin.publish(channel, "the-end");
+      await until("all is heard", () => Promise.resolve(heard.includes("the-end")));
+      expect(heard).toEqual(["the-end"]);
+      expect(await admin.get("quorlock:floor")).toBeNull();
+
+      // With its counters it votes for those who wait, above all that was given out.
+      await asked((settle) => guarded.seed(`${found.epoch}`, 5000, settle));
+      for (const key of keys) {
+        const answer = await asked((settle) => guarded.queue!.enqueue(waiting(key, 2, 6000), settle));
+        expect(answer).toMatchObject({ vote: "yes", counter: 5000 });
+      }
+    } finally {
+      all.end();
+    }
+  });
+});

@@ -1,0 +1,155 @@
+import { enqueueScript, leaveScript, releaseBatchScript } from "@quorlock/redlock";
+import { describe, expect, it } from "vitest";
+import { until } from "../../contract/until.ts";
+import { Fleet, fresh } from "../fleet/fleet.ts";
+
+// What a queue may cost its master: a script is bounded, however many keys one waits for, and however many have died.
+
+const fleet = Fleet.forTests(3);
+
+const ttl = 10_000;
+
+/** How many commands the first master executes, those of scripts included. A count is the same on a busy machine. */
+async function commandsOf(work: () => Promise<unknown>): Promise<number> {
+  const [admin] = fleet.admins as [(typeof fleet.admins)[0]];
+  await admin.config("RESETSTAT");
+  await work();
+  const stats = await admin.info("commandstats");
+  return [...stats.matchAll(/calls=(\d+)/g)].reduce((sum, [, calls]) => sum + Number(calls), 0);
+}
+
+async function untilWaiting(resource: string): Promise<void> {
+  await until("it waits on every master", async () => {
+    const lengths = await Promise.all(
+      fleet.admins.map((admin) => admin.zcard(`quorlock:queue:{${resource}}`)),
+    );
+    return lengths.every((length) => length === 1);
+  });
+}
+
+describe("one that waits for many resources", () => {
+  it("of a thousand, half of them taken, is served", async () => {
+    const name = fresh();
+    const resources = Array.from({ length: 1000 }, (_, index) => `${name}-${index}`);
+    const [holder, other, waiter] = [await fleet.openWarm(), await fleet.openWarm(), await fleet.openWarm()];
+    const taken = await holder.redlock.acquire(resources.slice(0, 500), ttl);
+    const single = await other.redlock.acquire(resources.at(-1)!, ttl);
+    const waiting = waiter.redlock.acquire(resources, ttl, { waitTimeout: ttl });
+    await untilWaiting(resources[0]!);
+    await single.release();
+    await taken.release();
+    expect(await (await waiting).release()).toMatchObject({ outcome: "released" });
+  });
+
+  it.each([10, 100, 1000])("costs a master so much for each: the same for %i", async (count) => {
+    const [admin] = fleet.admins as [(typeof fleet.admins)[0]];
+    const name = fresh();
+    const keys = Array.from({ length: count }, (_, index) => `${name}-${index}`);
+    for (const key of keys.slice(0, count / 2)) await admin.set(key, "somebody.1", "PX", ttl);
+    const enqueue = (round: number) =>
+      admin.eval(enqueueScript.source, count, ...keys, `w.${round}`, ttl, 1, ttl, "", "-");
+    for (const round of [1, 2, 3]) {
+      const commands = await commandsOf(() => enqueue(round));
+      expect(commands / count, `round ${round}`).toBeLessThan(14);
+    }
+    const release = () =>
+      admin.eval(leaveScript.source, count / 2, ...keys.slice(0, count / 2), "somebody.1");
+    expect((await commandsOf(release)) / count).toBeLessThan(8);
+    expect((await commandsOf(() => enqueue(4))) / count).toBeLessThan(18);
+    expect(await admin.get(keys[0]!)).toBe("w.4");
+  });
+});
+
+describe("the dead in a queue", () => {
+  it("do not pile up behind one that lives: each newcomer takes some away", async () => {
+    const resource = fresh();
+    const [admin] = fleet.admins as [(typeof fleet.admins)[0]];
+    const holder = await fleet.openWarm();
+    const living = await fleet.openWarm();
+    const held = await holder.redlock.acquire(resource, ttl);
+    const waiting = living.redlock.acquire(resource, ttl, { retryCount: -1 });
+    await untilWaiting(resource);
+    const queue = `quorlock:queue:{${resource}}`;
+    // Members without an entry, as those leave whose process has died.
+    const dead = Array.from({ length: 20 }, (_, index) => [
+      Date.now() + 1000 + index,
+      `dead-${index}`,
+    ]).flat();
+    await admin.zadd(queue, ...(dead as [number, string]));
+    for (let arrival = 0; arrival < 4; arrival += 1) {
+      const visitor = await fleet.openWarm();
+      await visitor.redlock.acquire(resource, ttl, { waitTimeout: 200 }).catch(() => undefined);
+    }
+    expect(await admin.zcard(queue)).toBeLessThanOrEqual(8);
+    await held.release();
+    await (await waiting).release();
+  });
+
+  it.each([
+    ["a release", leaveScript, ["holder.1"]],
+    ["many releases", releaseBatchScript, Array.from({ length: 100 }, () => "holder.1")],
+    ["a queue entry", enqueueScript, ["w.1", ttl, 1_000_000, ttl, "", "-"]],
+  ])("of a hundred keys, many for each: %s sweeps some of them alone", async (_, { source }, args) => {
+    const [admin] = fleet.admins as [(typeof fleet.admins)[0]];
+    const name = fresh();
+    const keys = Array.from({ length: 100 }, (_, index) => `${name}-${index}`);
+    const dead = Array.from({ length: 200 }, (_, index) => [index, `dead-${index}`]).flat() as [
+      number,
+      string,
+    ];
+    for (const key of keys) {
+      if (source !== enqueueScript.source) await admin.set(key, "holder.1", "PX", ttl);
+      await admin.zadd(`quorlock:queue:{${key}}`, ...dead);
+    }
+    await admin.eval(source, keys.length, ...keys, ...args);
+    const lengths = await Promise.all(keys.map((key) => admin.zcard(`quorlock:queue:{${key}}`)));
+    const left = lengths.reduce((sum, length) => sum + Math.min(length, 200), 0);
+    const swept = 200 * keys.length - left;
+    expect(swept).toBeGreaterThan(3000);
+    expect(swept).toBeLessThan(4096 + 128 + 1);
+  });
+
+  it("twenty thousand of them hold up no release", async () => {
+    const resource = fresh();
+    const holder = await fleet.openWarm();
+    const waiter = await fleet.openWarm();
+    const held = await holder.redlock.acquire(resource, ttl);
+    const queue = `quorlock:queue:{${resource}}`;
+    const dead = Array.from({ length: 20_000 }, (_, index) => [index, `dead-${index}`]);
+    for (const admin of fleet.admins) {
+      for (let from = 0; from < dead.length; from += 1000) {
+        await admin.zadd(queue, ...(dead.slice(from, from + 1000).flat() as [number, string]));
+      }
+      await admin.pexpire(queue, 60_000);
+    }
+    const waiting = waiter.redlock.acquire(resource, ttl, { retryCount: -1 });
+    await until("it waits", async () => (await fleet.admins[0]!.zcount(queue, 20_001, "+inf")) === 1);
+    const commands = await commandsOf(() => held.release());
+    expect(commands).toBeLessThan(60);
+    await (await waiting).release();
+  });
+});
+
+describe("a foreign subscriber to all channels", () => {
+  it("takes no grant: the dead at the head of a queue are passed over", async () => {
+    const resource = fresh();
+    const monitor = fleet.open().clients;
+    await Promise.all(monitor.map((client) => client.psubscribe("*")));
+    const holder = await fleet.openWarm();
+    const gone = await fleet.openWarm();
+    const next = await fleet.openWarm();
+    const held = await holder.redlock.acquire(resource, ttl);
+    gone.redlock.acquire(resource, ttl, { retryCount: -1 }).catch(() => {});
+    await untilWaiting(resource);
+    for (const client of gone.clients) client.disconnect();
+    const waiting = next.redlock.acquire(resource, ttl, { retryCount: -1 });
+    await until("the next one waits", async () => {
+      const queues = fleet.admins.map((admin) => admin.zcard(`quorlock:queue:{${resource}}`));
+      return (await Promise.all(queues)).every((length) => length === 2);
+    });
+    await held.release();
+    const lock = await waiting;
+    // With the key given to the dead it would have waited for a ttl.
+    expect(await fleet.values(resource)).toEqual(Array.from(fleet.admins, () => lock.value));
+  });
+});

@@ -1,0 +1,579 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import {
+  type Lock,
+  LockLostError,
+  leaveScript,
+  RedisNode,
+  Redlock,
+  ResourceLockedError,
+} from "@quorlock/redlock";
+import type { Redis } from "ioredis";
+import { describe, expect, it } from "vitest";
+import { until } from "../../contract/until.ts";
+import { Fleet, fresh, rejection, timed } from "../fleet/fleet.ts";
+import { LateConnection } from "../fleet/late-connection.ts";
+import { WireTap } from "../fleet/wire-tap.ts";
+
+const fleet = Fleet.forTests(3);
+
+const ttl = 30_000;
+const patient = { retryCount: -1 };
+
+const failing = () => {
+  throw new Error("this backoff fails");
+};
+
+/** Until so many stand in the queue of every master. */
+async function untilWaiting(resource: string, count: number, admins = fleet.admins): Promise<void> {
+  const queue = `quorlock:queue:{${resource}}`;
+  await untilAll(`${count} wait for "${resource}"`, () => admins.map((admin) => admin.zcard(queue)), count);
+}
+
+/** Until the key of the lock is on every master: the last ones may be set a little after the grant. */
+async function untilHeld(lock: Lock): Promise<void> {
+  const [resource] = lock.resources;
+  await untilAll(
+    "its key is everywhere",
+    () => fleet.admins.map((admin) => admin.get(resource!)),
+    lock.value,
+  );
+}
+
+/** Holds it on every master, until the end of the test. */
+async function hold(resource: string): Promise<Lock> {
+  const lock = await fleet.open().redlock.acquire(resource, ttl);
+  await untilHeld(lock);
+  return lock;
+}
+
+/**
+ * The token, once all masters have the key under the same one. (Not by the lock's `value`: a hold that was asked for it
+ * is not passed on as it is.)
+ */
+async function tokenOnAll(resource: string): Promise<string> {
+  let values: readonly (string | null)[] = [];
+  await until(
+    () => `its key is everywhere and the same, but: ${values.join(", ")}`,
+    async () => {
+      values = await fleet.values(resource);
+      return values[0] !== null && values.every((value) => value === values[0]);
+    },
+  );
+  return values[0]!;
+}
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
+
+async function untilAll<T>(what: string, ask: () => Promise<T>[], wanted: T): Promise<void> {
+  let last: readonly T[] = [];
+  await until(
+    () => `${what}, but: ${last.join(", ")}`,
+    async () => {
+      last = await Promise.all(ask());
+      return last.every((one) => one === wanted);
+    },
+  );
+}
+
+/** Several processes, as far as the masters can tell, each of which waits for `resource`, in this order. */
+async function waiters(
+  count: number,
+  resource: string | string[],
+): Promise<{ served: number[]; locks: Promise<Lock>[] }> {
+  const served: number[] = [];
+  const locks: Promise<Lock>[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const { redlock } = fleet.open(patient);
+    const waiting = redlock.acquire(resource, ttl);
+    void waiting.then(() => served.push(index));
+    locks.push(waiting);
+    await untilWaiting([resource].flat()[0]!, index + 1);
+  }
+  return { served, locks };
+}
+
+describe("those who wait for a lock", () => {
+  it("are served in the order in which they came", async () => {
+    const resource = fresh();
+    const held = await hold(resource);
+    const { served, locks } = await waiters(4, resource);
+    expect(served).toEqual([]);
+    await held.release();
+    for (const [index, waiting] of locks.entries()) {
+      const lock = await waiting;
+      expect(served).toEqual(Array.from({ length: index + 1 }, (_, place) => place));
+      expect(lock.remaining()).toBeGreaterThan(ttl * 0.9);
+      await lock.release();
+    }
+    await fleet.untilGone(resource);
+  });
+
+  it("send one command to each master, and are told by the release", async () => {
+    const resource = fresh();
+    await fleet.teachScripts();
+    const held = await hold(resource);
+    // One master alone: of several, who answers after a quorum is asked less, or is told that the vote is given up.
+    const { redlock } = fleet.open({ ...patient, on: fleet.masters.slice(0, 1) });
+    await using tap = await WireTap.on(fleet.admins[0]!);
+    const waiting = redlock.acquire(resource, ttl);
+    await untilWaiting(resource, 1, fleet.admins.slice(0, 1));
+    const { result: lock, took } = await timed(async () => {
+      await held.release();
+      return waiting;
+    });
+    // (No heartbeat is due within the first quarter of a second.)
+    expect(took).toBeLessThan(200);
+    const asked = (await tap.commands()).filter(
+      ({ words, source }) => source !== "lua" && words.includes(resource) && /^(SET|EVAL)/.test(words[0]!),
+    );
+    // The refused SET, the question for its owner, the place in the queue, and the release.
+    expect(asked.map(({ words }) => words[0])).toEqual(["SET", "EVALSHA", "EVALSHA", "EVALSHA"]);
+    await lock.release();
+  });
+
+  it("leave the queue when they are aborted, and who comes after them is served", async () => {
+    const resource = fresh();
+    const held = await hold(resource);
+    const abort = new AbortController();
+    const impatient = rejection(fleet.open(patient).redlock.acquire(resource, ttl, { signal: abort.signal }));
+    await untilWaiting(resource, 1);
+    const next = fleet.open(patient).redlock.acquire(resource, ttl);
+    await untilWaiting(resource, 2);
+    abort.abort(new Error("enough"));
+    expect(await impatient).toHaveProperty("code", "ABORTED");
+    await untilWaiting(resource, 1);
+    await held.release();
+    await (await next).release();
+    await fleet.untilGone(resource);
+  });
+
+  it.each([
+    ["waitTimeout", { waitTimeout: 300 }, 300],
+    ["the time that the retries would take", { retryCount: 3, retryDelay: 100, retryJitter: 0 }, 300],
+  ])("give up after %s, and leave nothing behind", async (_, options, limit) => {
+    const resource = fresh();
+    await using held = await hold(resource);
+    expect(held.state).toBe("held");
+    const { result: error, took } = await timed(() =>
+      rejection(fleet.open().redlock.acquire(resource, ttl, options)),
+    );
+    expect(error).toBeInstanceOf(ResourceLockedError);
+    expect(took).toBeGreaterThan(limit - 10);
+    expect(took).toBeLessThan(limit + 900);
+    await untilWaiting(resource, 0);
+  });
+
+  it("are passed over when their connections are gone", async () => {
+    const resource = fresh();
+    const held = await hold(resource);
+    const dead = fleet.open(patient);
+    void dead.redlock.acquire(resource, ttl).catch(() => {});
+    await untilWaiting(resource, 1);
+    const next = fleet.open(patient).redlock.acquire(resource, ttl);
+    await untilWaiting(resource, 2);
+    for (const client of dead.clients) client.disconnect();
+    await until("the dead one is not heard any more", async () => {
+      const [, listening] = (await fleet.admins[0]!.call("PUBSUB", "CHANNELS", "quorlock:inbox:*").then(
+        (all) => [all, (all as string[]).length],
+      )) as [string[], number];
+      return listening === 1;
+    });
+    const { took } = await timed(async () => {
+      await held.release();
+      return next;
+    });
+    expect(took).toBeLessThan(900);
+    await (await next).release();
+  });
+
+  it("get a lock whose holder died when it expires", async () => {
+    const resource = fresh();
+    const { redlock } = fleet.open();
+    const { result: lock, took } = await timed(async () => {
+      await fleet.occupy(resource, fleet.masters, 600, "0123456789abcdef0123456789abcdef.1");
+      return redlock.acquire(resource, ttl, patient);
+    });
+    expect(took).toBeGreaterThan(590);
+    expect(took).toBeLessThan(1500);
+    await lock.release();
+  });
+
+  it("ask again where the holder does not know the queue", async () => {
+    const resource = fresh();
+    const { redlock } = fleet.open({ retryCount: -1, retryDelay: 30, retryJitter: 0 });
+    await fleet.occupy(resource, fleet.masters, 60_000);
+    const waiting = redlock.acquire(resource, ttl);
+    await untilWaiting(resource, 1);
+    await fleet.free(resource);
+    const { result: lock, took } = await timed(() => waiting);
+    expect(took).toBeLessThan(900);
+    await lock.release();
+  });
+});
+
+describe("several resources", () => {
+  it("are waited for together, and nobody who wants one of them comes in between", async () => {
+    const [first, second] = [fresh(), fresh()];
+    const [heldFirst, heldSecond] = [await hold(first), await hold(second)];
+    const { served, locks } = await waiters(1, [first, second]);
+    const later = fleet.open(patient).redlock.acquire(first, ttl);
+    await untilWaiting(first, 2);
+    await heldFirst.release();
+    // Free, but set aside: the later one, who wants nothing else, does not get it.
+    await untilWaiting(first, 2);
+    expect(await fleet.open().redlock.tryAcquire(first, ttl)).toBeNull();
+    expect(served).toEqual([]);
+    await heldSecond.release();
+    const both = await locks[0]!;
+    await untilHeld(both);
+    await both.release();
+    await (await later).release();
+    await fleet.untilGone(first);
+    await fleet.untilGone(second);
+  });
+});
+
+describe("those who wait in one process", () => {
+  it("stand in the queue as one, and pass the lock on among them", async () => {
+    const resource = fresh();
+    const { redlock } = fleet.open(patient);
+    const held = await hold(resource);
+    const served: number[] = [];
+    const locks = Array.from({ length: 5 }, (_, index) => {
+      const waiting = redlock.acquire(resource, ttl);
+      void waiting.then(() => served.push(index));
+      return waiting;
+    });
+    await untilWaiting(resource, 1);
+    await held.release();
+    let before: Lock | undefined;
+    const tokens = new Set<string>();
+    for (const [index, waiting] of locks.entries()) {
+      const lock = await waiting;
+      expect(served).toHaveLength(index + 1);
+      tokens.add(await tokenOnAll(resource));
+      // A hold that was passed on is over: for its handle it is released, and it can do no harm to the next one.
+      if (before) {
+        expect(before.state).toBe("released");
+        expect(lock.remaining()).toBeGreaterThan(ttl * 0.85);
+        expect(await rejection(before.extend(ttl))).toBeInstanceOf(LockLostError);
+        expect(await before.verify()).toBe(false);
+      }
+      expect((await lock.release()).outcome).toBe("released");
+      before = lock;
+    }
+    expect(served).toEqual([0, 1, 2, 3, 4]);
+    // While it is fresh it is passed on as it is, and nothing is sent.
+    expect(tokens.size).toBe(1);
+    await fleet.untilGone(resource);
+  });
+
+  it.each([
+    [
+      "much of whose time has passed",
+      async (lock: Lock) => until("it is not fresh", () => lock.remaining() < 850),
+    ],
+    ["whose value was read", async (lock: Lock) => void lock.value],
+  ])("exchange the token of a hold %s", async (_, act) => {
+    const resource = fresh();
+    const { redlock } = fleet.open(patient);
+    const held = await hold(resource);
+    const [first, second] = [redlock.acquire(resource, 1000), redlock.acquire(resource, 1000)];
+    await untilWaiting(resource, 1);
+    await held.release();
+    const one = await first;
+    const token = await tokenOnAll(resource);
+    await act(one);
+    expect((await one.release()).outcome).toBe("released");
+    const two = await second;
+    // All of its time again, but for what the round took.
+    expect(two.remaining()).toBeGreaterThan(850);
+    expect(await tokenOnAll(resource)).not.toBe(token);
+    await two.release();
+    await fleet.untilGone(resource);
+  });
+
+  it("whose time is over while one of them holds it are told that it is locked", async () => {
+    const resource = fresh();
+    const { redlock } = fleet.open(patient);
+    const held = await hold(resource);
+    const before = redlock.acquire(resource, ttl);
+    await untilWaiting(resource, 1);
+    await held.release();
+    await (await before).release();
+    // It is known to be contended: both go to the queue at once, and the first finds it free there.
+    const [first, second] = [
+      redlock.acquire(resource, ttl),
+      redlock.acquire(resource, ttl, { waitTimeout: 100 }),
+    ];
+    const lock = await first;
+    expect(await rejection(second)).toBeInstanceOf(ResourceLockedError);
+    await lock.release();
+  });
+
+  it("leave nothing behind at a master that was late for a while", async () => {
+    const resource = fresh();
+    // Each has a fencing token of its own, so that every hold is exchanged for the next.
+    const { redlock } = fleet.open({ ...patient, fencing: true });
+    await (await redlock.acquire(fresh(), ttl)).release();
+    const use = async (_: unknown, index: number): Promise<void> => {
+      const lock = await redlock.acquire(resource, ttl);
+      if (index === 3) void fleet.admins[2]!.call("CLIENT", "PAUSE", "30", "ALL");
+      await lock.release();
+    };
+    await Promise.all(Array.from({ length: 40 }, use));
+    await fleet.untilGone(resource);
+  });
+
+  it("take over no hold whose deadlines allow for less drift than they ask for", async () => {
+    const resource = fresh();
+    const { redlock } = fleet.open(patient);
+    const held = await hold(resource);
+    const wary = { driftFactor: 0.05 };
+    const [first, second] = [redlock.acquire(resource, ttl), redlock.acquire(resource, ttl, wary)];
+    await untilWaiting(resource, 1);
+    await held.release();
+    const one = await first;
+    const token = await tokenOnAll(resource);
+    await one.release();
+    const two = await second;
+    expect(await tokenOnAll(resource)).not.toBe(token);
+    await two.release();
+  });
+
+  it("take over no hold that outlives what they ask for", async () => {
+    const resource = fresh();
+    const { redlock } = fleet.open(patient);
+    const held = await hold(resource);
+    const [first, second] = [redlock.acquire(resource, 60_000), redlock.acquire(resource, 30_000)];
+    await untilWaiting(resource, 1);
+    await held.release();
+    const one = await first;
+    const token = await tokenOnAll(resource);
+    await one.release();
+    const two = await second;
+    expect(two.remaining()).toBeLessThanOrEqual(30_000);
+    expect(await tokenOnAll(resource)).not.toBe(token);
+    await two.release();
+  });
+
+  it("let other processes have their turn", async () => {
+    const resource = fresh();
+    const many = fleet.open(patient).redlock;
+    const held = await hold(resource);
+    const [first, second] = [many.acquire(resource, ttl), many.acquire(resource, ttl)];
+    await untilWaiting(resource, 1);
+    const other = fleet.open(patient).redlock.acquire(resource, ttl);
+    await untilWaiting(resource, 2);
+    await held.release();
+    const one = await first;
+    // It stood not there when the turn began.
+    const third = many.acquire(resource, ttl);
+    await one.release();
+    const two = await second;
+    // For the third one a place behind the other process.
+    await untilWaiting(resource, 2);
+    await two.release();
+    const served: string[] = [];
+    void other.then(() => served.push("other"));
+    void third.then(() => served.push("third"));
+    await (await other).release();
+    await (await third).release();
+    expect(served).toEqual(["other", "third"]);
+  });
+});
+
+/** So many in one process who wait for it, the first of whom has just been given it. */
+async function passers(count: number, resource: string, redlock: Redlock): Promise<Promise<Lock>[]> {
+  const held = await hold(resource);
+  const locks = Array.from({ length: count }, () => redlock.acquire(resource, ttl));
+  await untilWaiting(resource, 1);
+  await held.release();
+  await locks[0];
+  return locks;
+}
+
+/** How others come to know a token. */
+const told = ({ resources, value }: Lock) => ({ resources, value, ttl });
+
+describe("a hold that is passed on as it is", () => {
+  it("keeps the vote of a master whose push is heard late", async () => {
+    const resource = fresh();
+    const connections = fleet.open().clients.map((client) => new LateConnection(client));
+    const nodes = connections.map((connection) => new RedisNode(connection));
+    const redlock = new Redlock(nodes, { ...patient, nodeTimeout: 900 });
+    await fleet.warmUp({ redlock, clients: nodes });
+    const third = connections[2]!;
+    third.isLate = true;
+    const [first, second] = await passers(2, resource, redlock);
+    await until("the third master has handed its key over", () => third.held.length > 0);
+    const token = await tokenOnAll(resource);
+    await (await first!).release();
+    const lock = await second!;
+    await lock.extend(ttl);
+    const [extension] = await Promise.all(lock.attempts);
+    expect(extension!.votesFor.size).toBe(3);
+    for (const hear of third.held) hear();
+    // What is sent for that comes before this question.
+    await redlock.inspect(resource);
+    expect(await fleet.values(resource)).toEqual([token, token, token]);
+    expect(lock.state).toBe("held");
+    await lock.release();
+    await fleet.untilGone(resource);
+  });
+
+  it("is not told by the old handle's value", async () => {
+    const resource = fresh();
+    const [first, second] = await passers(2, resource, fleet.open(patient).redlock);
+    const token = await tokenOnAll(resource);
+    const old = await first!;
+    await old.release();
+    const lock = await second!;
+    const resumed = fleet.open().redlock.resume(told(old));
+    expect(await resumed.verify()).toBe(false);
+    expect((await resumed.release()).outcome).not.toBe("released");
+    expect(await fleet.values(resource)).toEqual([token, token, token]);
+    expect([lock.state, await lock.verify()]).toEqual(["held", true]);
+    await lock.release();
+    await fleet.untilGone(resource);
+  });
+
+  it("is another one to whoever knew its value before", async () => {
+    const resource = fresh();
+    const [first, second] = await passers(2, resource, fleet.open(patient).redlock);
+    const old = await first!;
+    const known = told(old);
+    await old.release();
+    const lock = await second!;
+    const token = await tokenOnAll(resource);
+    expect(token).not.toBe(known.value);
+    const resumed = fleet.open().redlock.resume(known);
+    expect(await resumed.verify()).toBe(false);
+    expect((await resumed.release()).outcome).not.toBe("released");
+    expect(await fleet.values(resource)).toEqual([token, token, token]);
+    expect([lock.state, await lock.verify()]).toEqual(["held", true]);
+    await lock.release();
+    await fleet.untilGone(resource);
+  });
+
+  it("tells the votes that it was won by, to the one who gives it up and to the next", async () => {
+    const resource = fresh();
+    const [first, second] = await passers(2, resource, fleet.open(patient).redlock);
+    const { outcome, attempts } = await (await first!).release();
+    const lock = await second!;
+    expect(outcome).toBe("released");
+    expect(attempts).toHaveLength(1);
+    // (Before that it was refused, when the other one had it.)
+    for (const all of [attempts, lock.attempts]) {
+      const votes = await all.at(-1);
+      expect(votes?.votesFor.size).toBeGreaterThanOrEqual(2);
+    }
+    await lock.release();
+  });
+
+  it("is released by its one token, after however many", async () => {
+    const resource = fresh();
+    await fleet.teachScripts();
+    const locks = await passers(4, resource, fleet.open(patient).redlock);
+    const token = await tokenOnAll(resource);
+    await using tap = await WireTap.on(fleet.admins[0]!);
+    let votes: Lock["attempts"] = [];
+    for (const waiting of locks) votes = (await (await waiting).release()).attempts;
+    await Promise.all(votes);
+    const released = (await tap.commands()).filter(({ words }) => words.includes(resource));
+    expect(released.map(({ words }) => words)).toEqual([["EVALSHA", leaveScript.sha1, "1", resource, token]]);
+  });
+});
+
+/** Made, made to wait, and forgotten, as by who makes one for each request. */
+async function useOnce(clients: readonly Redis[], resource: string): Promise<void> {
+  const redlock = new Redlock(clients);
+  // (Not by a matcher: the test runner keeps what those are given.)
+  const refused = await redlock
+    .acquire(resource, ttl, { waitTimeout: 300 })
+    .catch((error: Error) => error.name);
+  expect(refused).toBe("ResourceLockedError");
+}
+
+describe("a Redlock that shares its clients with others", () => {
+  it("is listened for no longer than there is anybody who has it", async () => {
+    const resource = fresh();
+    const holder = await hold(resource);
+    const { clients } = fleet.open();
+    const listening = () => fleet.admins[0]!.pubsub("CHANNELS", "quorlock:inbox:*") as Promise<string[]>;
+    const before = (await listening()).length;
+    for (let count = 0; count < 8; count += 1) await useOnce(clients, resource);
+    await until("no more are subscribed than before, and one or two", async () => {
+      collectGarbage();
+      return (await listening()).length <= before + 2;
+    });
+    // The connection is there, for the next one as well.
+    const waiting = new Redlock(clients).acquire(resource, ttl, patient);
+    await untilWaiting(resource, 1);
+    await holder.release();
+    await (await waiting).release();
+  });
+});
+
+describe("a caller that does not wait", () => {
+  it("has no place in the queue", async () => {
+    const resource = fresh();
+    await using held = await hold(resource);
+    expect(held.state).toBe("held");
+    expect(await fleet.open().redlock.tryAcquire(resource, ttl)).toBeNull();
+    await rejection(fleet.open().redlock.acquire(resource, ttl, { retryCount: 0 }));
+    expect((await fleet.open().redlock.inspect(resource)).map(({ queueLength }) => queueLength)).toEqual([
+      0, 0, 0,
+    ]);
+  });
+});
+
+describe("quit", () => {
+  it("ends the waiting, and leaves the queue", async () => {
+    const resource = fresh();
+    await using held = await hold(resource);
+    expect(held.state).toBe("held");
+    const waiting = fleet.open(patient).redlock;
+    const ended = rejection(waiting.acquire(resource, ttl));
+    await untilWaiting(resource, 1);
+    await waiting.quit();
+    expect(await ended).toHaveProperty("code", "CLOSED");
+    await untilWaiting(resource, 0);
+  });
+});
+
+describe("what waits", () => {
+  it("ends with the error of a backoff that fails, and the next one is served", async () => {
+    const resource = fresh();
+    const { redlock } = fleet.open();
+    await fleet.occupy(resource, fleet.masters, 60_000);
+    const failed = rejection(redlock.acquire(resource, ttl, { waitTimeout: 5000, backoff: failing }));
+    expect(String(await failed)).toContain("this backoff fails");
+    await fleet.free(resource);
+    await (await redlock.acquire(resource, ttl, { waitTimeout: 5000 })).release();
+  });
+
+  it("leaves no key behind when quit() comes while the lock is passed on", async () => {
+    const resource = fresh();
+    const held = await hold(resource);
+    const { redlock } = fleet.open(patient);
+    const waiting = [redlock.acquire(resource, ttl), redlock.acquire(resource, ttl).catch(() => {})];
+    await untilWaiting(resource, 1);
+    await held.release();
+    const lock = (await waiting[0]) as Lock;
+    void lock.release();
+    await redlock.quit();
+    await fleet.untilGone(resource);
+  });
+
+  it("is bounded at once, however many retries there may be", async () => {
+    const resource = fresh();
+    await using held = await hold(resource);
+    expect(held.state).toBe("held");
+    const { redlock } = fleet.open({ retryCount: Number.MAX_SAFE_INTEGER, retryDelay: 0, retryJitter: 0 });
+    const { took } = await timed(() => rejection(redlock.acquire(resource, ttl)));
+    expect(took).toBeLessThan(2000);
+  });
+});

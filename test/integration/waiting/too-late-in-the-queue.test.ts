@@ -1,0 +1,50 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { expect, it } from "vitest";
+import { until } from "../../contract/until.ts";
+import { Fleet, fresh } from "../fleet/fleet.ts";
+
+const fleet = Fleet.forTests(3);
+const ttl = 1000;
+/** More than is left when the votes are there: 1 % of the ttl and 2 ms are taken off for drift. */
+const minimumValidity = 987.9;
+
+it.each([{}, { fencing: true }])(
+  "a waiter that wants more than is left gives way to others: %j",
+  async (options) => {
+    const resource = fresh("late");
+    const [holder, greedy, plain] = [
+      await fleet.openWarm(options),
+      await fleet.openWarm(options),
+      await fleet.openWarm(options),
+    ];
+    const held = await holder.redlock.acquire(resource, 3 * ttl);
+    const stop = new AbortController();
+    const waits = { minimumValidity, waitTimeout: 20_000, signal: stop.signal };
+    const wanting = greedy.redlock.acquire(resource, ttl, waits).catch((error: unknown) => error);
+    await untilWaiting(resource, 1);
+    const waiting = plain.redlock.acquire(resource, ttl, { waitTimeout: 20_000 });
+    await untilWaiting(resource, 2);
+    const calls = await Promise.all(fleet.admins.map(callsAt));
+    await held.release();
+    await (await waiting).release();
+    // Backoffs of 100 ms and more come between its attempts, however fast the machine is: some twenty commands in a second.
+    await pause(ttl);
+    const later = await Promise.all(fleet.admins.map(callsAt));
+    for (const [index, count] of later.entries()) expect(count - calls[index]!).toBeLessThan(500);
+    stop.abort();
+    await wanting;
+  },
+);
+
+async function untilWaiting(resource: string, count: number): Promise<void> {
+  await until(`${count} wait`, async () => {
+    const waiting = await Promise.all(
+      fleet.admins.map((admin) => admin.zcard(`quorlock:queue:{${resource}}`)),
+    );
+    return waiting.every((each) => each === count);
+  });
+}
+
+async function callsAt(admin: (typeof fleet.admins)[number]): Promise<number> {
+  return Number(/total_commands_processed:(\d+)/.exec(await admin.info("stats"))![1]);
+}
