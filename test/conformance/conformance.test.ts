@@ -2,7 +2,7 @@ import { type Masters, startMasters } from "@quorlock/testbed";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Case, nameOf, rows } from "./case.ts";
 import { cases } from "./cases.ts";
-import { quorlock } from "./quorlock.ts";
+import { quorlock } from "./libraries/quorlock.ts";
 import { Stage } from "./stage.ts";
 
 let masters: Masters;

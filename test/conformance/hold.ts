@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
+import type { Subject } from "./libraries/subject.ts";
 import { type Outcome, outcomeOf } from "./outcome.ts";
-import type { Subject } from "./subject.ts";
 
 /** A routine that holds a lock in `using` and does nothing but wait to be told that it is lost. */
 export class Hold {

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { repositoryRoot } from "./child.ts";
-import { comparePeers, optionsIn } from "./peers.ts";
+import { comparePeers, optionsIn } from "./libraries/peers.ts";
+import { repositoryRoot } from "./processes/child.ts";
 
 // `pnpm conformance`: this client is held to every case. `pnpm conformance --peers [--rows 1,2,3] [library...]`:
 // the same cases against the peers as well, as a table; some five minutes.

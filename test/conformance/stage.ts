@@ -1,9 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type Proxy as FaultProxy, type Master, startProxy } from "@quorlock/testbed";
 import { Redis } from "ioredis";
-import { connected, cut } from "./clients.ts";
-import { Monitor } from "./monitor.ts";
-import { outcomeOf, polled } from "./outcome.ts";
+import { connected, cut } from "./libraries/clients.ts";
 import {
   type Held,
   type Library,
@@ -11,7 +9,9 @@ import {
   quitLimit,
   type Subject,
   type SubjectOptions,
-} from "./subject.ts";
+} from "./libraries/subject.ts";
+import { Monitor } from "./monitor.ts";
+import { outcomeOf, polled } from "./outcome.ts";
 
 /** All that a case needs to know of a master. */
 export type Address = Pick<Master, "host" | "port" | "url">;

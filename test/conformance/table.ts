@@ -1,5 +1,5 @@
 import type { Case } from "./case.ts";
-import type { CaseResult } from "./case-process.ts";
+import type { CaseResult } from "./processes/case-process.ts";
 
 /** A case, and what came of it in each library, in their order. */
 export interface Line {

@@ -1,7 +1,7 @@
 import { type Case, verdict } from "../case.ts";
+import { NotOfferedError } from "../libraries/subject.ts";
 import { inWords, isRefused, outcomeOf } from "../outcome.ts";
 import type { Stage } from "../stage.ts";
-import { NotOfferedError } from "../subject.ts";
 
 /** A round trip or two on loopback, with time for a busy machine. */
 const atOnce = 100;

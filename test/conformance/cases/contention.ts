@@ -1,7 +1,7 @@
 import { type Case, verdict } from "../case.ts";
+import type { Held, Subject } from "../libraries/subject.ts";
 import { inWords, isRefused, type Outcome, outcomeOf } from "../outcome.ts";
 import type { Stage } from "../stage.ts";
-import type { Held, Subject } from "../subject.ts";
 
 const rounds = 20;
 /** See row 6. */

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { type Case, verdict } from "../case.ts";
+import { NotOfferedError, offered } from "../libraries/subject.ts";
 import { inWords, outcomeOf, polled } from "../outcome.ts";
-import { NotOfferedError, offered } from "../subject.ts";
 
 const patient = { retryCount: 100, retryDelay: 50 };
 const longTtl = 30_000;

@@ -1,6 +1,6 @@
 import { type Case, verdict } from "../case.ts";
+import { NotOfferedError } from "../libraries/subject.ts";
 import { outcomeOf } from "../outcome.ts";
-import { NotOfferedError } from "../subject.ts";
 
 /** What is called back by a library. */
 export const listeners: readonly Case[] = [

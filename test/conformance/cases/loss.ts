@@ -2,9 +2,9 @@ import type { Proxy as FaultProxy } from "@quorlock/testbed";
 import { type Case, type Verdict, verdict } from "../case.ts";
 import { Hold } from "../hold.ts";
 import { Lateness } from "../lateness.ts";
+import type { Subject } from "../libraries/subject.ts";
 import { outcomeOf } from "../outcome.ts";
 import type { Stage } from "../stage.ts";
-import type { Subject } from "../subject.ts";
 
 interface Loss {
   readonly begun: number;

@@ -1,8 +1,8 @@
 import { startMasters } from "@quorlock/testbed";
 import { type Case, type Verdict, verdict } from "../case.ts";
+import type { Subject } from "../libraries/subject.ts";
 import { inWords, outcomeOf, polled } from "../outcome.ts";
 import { Stage } from "../stage.ts";
-import type { Subject } from "../subject.ts";
 
 const options = { retryCount: 0, reconnectOnReadonly: true };
 const backIn = 5000;

@@ -1,8 +1,8 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { type Case, verdict } from "../case.ts";
-import { Child, endingInWords, endingOf, repositoryRoot } from "../child.ts";
 import { inWords, outcomeOf } from "../outcome.ts";
+import { Child, endingInWords, endingOf, repositoryRoot } from "../processes/child.ts";
 import type { Stage } from "../stage.ts";
 
 const testPackage = resolve(import.meta.dirname, "../..");

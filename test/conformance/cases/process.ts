@@ -1,7 +1,7 @@
 import type { Proxy as FaultProxy } from "@quorlock/testbed";
 import { type Case, type Verdict, verdict } from "../case.ts";
-import { Child, endingInWords, endingOf } from "../child.ts";
 import { inWords, outcomeOf } from "../outcome.ts";
+import { Child, endingInWords, endingOf } from "../processes/child.ts";
 import type { Stage } from "../stage.ts";
 
 /** Until a process has started, loaded TypeScript and taken a lock, ms. No case is about that. */

@@ -1,8 +1,8 @@
 import { type ClockedMasters, startMastersWithClocks } from "@quorlock/testbed";
 import { type Case, verdict } from "../case.ts";
+import { type Held, type Library, offered, type Subject } from "../libraries/subject.ts";
 import { outcomeOf } from "../outcome.ts";
 import { Stage } from "../stage.ts";
-import { type Held, type Library, offered, type Subject } from "../subject.ts";
 
 const ttl = 30_000;
 const options = { retryCount: 0, clockWatch: true };

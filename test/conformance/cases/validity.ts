@@ -1,7 +1,7 @@
 import { type Case, type Verdict, verdict } from "../case.ts";
+import { type Held, NotOfferedError } from "../libraries/subject.ts";
 import { inWords, isRefused, type Outcome, outcomeOf } from "../outcome.ts";
 import type { Stage } from "../stage.ts";
-import { type Held, NotOfferedError } from "../subject.ts";
 
 /** What the holder believes to have left against what the masters keep for it, at one moment, ms. */
 async function judgedLock(stage: Stage, outcome: Outcome<Held> & { kind: "resolved" }): Promise<Verdict> {

@@ -1,7 +1,7 @@
 import { Redis } from "ioredis-5";
 import { createRedlock, IoredisAdapter, type Lock, type LockHandle } from "redlock-universal";
+import { type WallClock, wallClockOf } from "../processes/process-clock.ts";
 import { clientOptions, connected, cut } from "./clients.ts";
-import { type WallClock, wallClockOf } from "./process-clock.ts";
 import { type Held, type Library, notOffered, type Subject, type SubjectOptions } from "./subject.ts";
 
 interface UniversalLock {

@@ -1,7 +1,7 @@
 import { Redis } from "ioredis-5";
 import { RedlockMutex, RedlockSemaphore } from "redis-semaphore";
+import { type WallClock, wallClockOf } from "../processes/process-clock.ts";
 import { clientOptions, connected, cut } from "./clients.ts";
-import { type WallClock, wallClockOf } from "./process-clock.ts";
 import {
   type Held,
   type Library,

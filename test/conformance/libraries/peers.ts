@@ -2,12 +2,12 @@ import { fork } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { type Masters, startMasters } from "@quorlock/testbed";
-import { type Case, nameOf, rows } from "./case.ts";
-import type { CaseResult, CaseTask } from "./case-process.ts";
-import { cases } from "./cases.ts";
-import { repositoryRoot } from "./child.ts";
+import { type Case, nameOf, rows } from "../case.ts";
+import { cases } from "../cases.ts";
+import type { CaseResult, CaseTask } from "../processes/case-process.ts";
+import { repositoryRoot } from "../processes/child.ts";
+import { document, type Line } from "../table.ts";
 import { libraryNames } from "./libraries.ts";
-import { document, type Line } from "./table.ts";
 
 // The same cases, run against what users have today: a table to read, not a test. Each case of each library is a
 // process of its own, so that one that hangs, or ends, takes nothing with it.

@@ -1,6 +1,6 @@
-import { libraryNamed } from "./libraries.ts";
-import { outcomeOf } from "./outcome.ts";
-import { quitLimit, type SubjectOptions } from "./subject.ts";
+import { libraryNamed } from "../libraries/libraries.ts";
+import { quitLimit, type SubjectOptions } from "../libraries/subject.ts";
+import { outcomeOf } from "../outcome.ts";
 
 // A service in a process of its own, as short as one can be: it holds a lock until it is told that the lock is
 // lost, or told by its parent to end, then quits. It never calls `process.exit`: whether it ends by itself, and

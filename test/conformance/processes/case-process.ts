@@ -1,9 +1,9 @@
-import { nameOf, type Verdict } from "./case.ts";
-import { cases } from "./cases.ts";
-import { libraryNamed } from "./libraries.ts";
-import { errorInWords, outcomeOf } from "./outcome.ts";
-import { type Address, Stage } from "./stage.ts";
-import { NotOfferedError } from "./subject.ts";
+import { nameOf, type Verdict } from "../case.ts";
+import { cases } from "../cases.ts";
+import { libraryNamed } from "../libraries/libraries.ts";
+import { NotOfferedError } from "../libraries/subject.ts";
+import { errorInWords, outcomeOf } from "../outcome.ts";
+import { type Address, Stage } from "../stage.ts";
 
 // One case and one library, in a process of its own: whatever the library leaves behind, timers, a blocked event
 // loop, an exit, is no other case's. Says what was observed, and ends.

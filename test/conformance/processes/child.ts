@@ -1,8 +1,8 @@
 import { type ChildProcess, fork, spawn } from "node:child_process";
 import { resolve } from "node:path";
+import { outcomeOf } from "../outcome.ts";
+import type { Stage } from "../stage.ts";
 import type { HolderMessage, HolderTask } from "./holder-process.ts";
-import { outcomeOf } from "./outcome.ts";
-import type { Stage } from "./stage.ts";
 
 export const repositoryRoot: string = resolve(import.meta.dirname, "../..");
 

@@ -1,8 +1,8 @@
 import { createRequire } from "node:module";
 // The version of ioredis that redlock 5 was used with.
 import { Redis } from "ioredis-5";
+import { type WallClock, wallClockOf } from "../processes/process-clock.ts";
 import { clientOptions, connected, cut } from "./clients.ts";
-import { type WallClock, wallClockOf } from "./process-clock.ts";
 import { redlockProgram } from "./redlock-program.ts";
 import { type Held, type Library, notOffered, type Subject, type SubjectOptions } from "./subject.ts";
 
