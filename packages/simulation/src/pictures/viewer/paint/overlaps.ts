@@ -1,6 +1,6 @@
-import { font } from "./canvas.ts";
-import { ms } from "./numbers.ts";
-import type { Scene } from "./scene.ts";
+import { font } from "../canvas.ts";
+import { ms } from "../numbers.ts";
+import type { Scene } from "../scene.ts";
 
 /** The red band: two holders of one resource at once. Behind the lanes, and stronger around the two bars. */
 export function paintOverlapBands(scene: Scene): void {

@@ -1,6 +1,6 @@
-import type { DrawnFault } from "../picture.ts";
-import { fitted, font } from "./canvas.ts";
-import type { Scene } from "./scene.ts";
+import type { DrawnFault } from "../../picture.ts";
+import { fitted, font } from "../canvas.ts";
+import type { Scene } from "../scene.ts";
 
 /** Words of faults that are near to each other stand below each other. */
 const levels = 2;

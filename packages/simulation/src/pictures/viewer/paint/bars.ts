@@ -1,7 +1,7 @@
-import type { Call, Hold, Key } from "../picture.ts";
-import { font, roomiest, roundBar } from "./canvas.ts";
-import { holderColour } from "./palette.ts";
-import type { Scene } from "./scene.ts";
+import type { Call, Hold, Key } from "../../picture.ts";
+import { font, roomiest, roundBar } from "../canvas.ts";
+import { holderColour } from "../palette.ts";
+import type { Scene } from "../scene.ts";
 
 /** Who believes that it holds what: the bars that everything is about. */
 export function paintHolds(scene: Scene): void {

@@ -1,8 +1,8 @@
-import type { Hold } from "../picture.ts";
-import { font } from "./canvas.ts";
-import { ms } from "./numbers.ts";
-import { holderColour } from "./palette.ts";
-import type { Scene } from "./scene.ts";
+import type { Hold } from "../../picture.ts";
+import { font } from "../canvas.ts";
+import { ms } from "../numbers.ts";
+import { holderColour } from "../palette.ts";
+import type { Scene } from "../scene.ts";
 
 /**
  * For each hold, from look to look: by how much its keys keep others away longer than it believes. Below zero,

@@ -1,6 +1,6 @@
-import { font } from "./canvas.ts";
-import { ms } from "./numbers.ts";
-import type { Scene } from "./scene.ts";
+import { font } from "../canvas.ts";
+import { ms } from "../numbers.ts";
+import type { Scene } from "../scene.ts";
 
 /** Between two labels, px. */
 const apart = 120;

@@ -1,7 +1,7 @@
-import type { Message } from "../picture.ts";
-import { fitted, font } from "./canvas.ts";
-import { holderColour } from "./palette.ts";
-import type { Scene } from "./scene.ts";
+import type { Message } from "../../picture.ts";
+import { fitted, font } from "../canvas.ts";
+import { holderColour } from "../palette.ts";
+import type { Scene } from "../scene.ts";
 
 /** Pixels that a line needs for itself: with more in view, each is a grain in a column of grains. */
 const spacePerLine = 9;

@@ -1,9 +1,9 @@
-import type { ClientLane, ClockStretch, MasterLane, Pause } from "../picture.ts";
-import { fitted, font, hatch } from "./canvas.ts";
-import type { Row } from "./layout.ts";
-import { offset, rate } from "./numbers.ts";
-import { holderColour } from "./palette.ts";
-import type { Scene } from "./scene.ts";
+import type { ClientLane, ClockStretch, MasterLane, Pause } from "../../picture.ts";
+import { fitted, font, hatch } from "../canvas.ts";
+import type { Row } from "../layout.ts";
+import { offset, rate } from "../numbers.ts";
+import { holderColour } from "../palette.ts";
+import type { Scene } from "../scene.ts";
 
 type Lane = ClientLane | MasterLane;
 
