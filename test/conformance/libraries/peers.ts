@@ -65,7 +65,7 @@ async function resultOf(one: Case, library: string, masters: Masters): Promise<C
     name: nameOf(one),
     masters: masters.list.map(({ host, port, url }) => ({ host, port, url })),
   };
-  const child = fork(resolve(import.meta.dirname, "case-process.ts"), [JSON.stringify(task)], {
+  const child = fork(resolve(import.meta.dirname, "../processes/case-process.ts"), [JSON.stringify(task)], {
     cwd: repositoryRoot,
     execArgv: ["--no-warnings", "--import", "tsx", "--conditions=quorlock-source"],
     stdio: ["ignore", "pipe", "pipe", "ipc"],

@@ -4,7 +4,7 @@ import { outcomeOf } from "../outcome.ts";
 import type { Stage } from "../stage.ts";
 import type { HolderMessage, HolderTask } from "./holder-process.ts";
 
-export const repositoryRoot: string = resolve(import.meta.dirname, "../..");
+export const repositoryRoot: string = resolve(import.meta.dirname, "../../..");
 
 /** How a process ended. */
 export interface Ending {

@@ -3,7 +3,7 @@ import { pathToFileURL } from "node:url";
 type Package = typeof import("@quorlock/redlock");
 
 /** The built entry file of `@quorlock/redlock`. */
-export const builtEntry: string = new URL("../../redlock/dist/index.js", import.meta.url).href;
+export const builtEntry: string = new URL("../../../redlock/dist/index.js", import.meta.url).href;
 
 /**
  * What is measured is what users get: the built package, not its sources. The loader that runs TypeScript

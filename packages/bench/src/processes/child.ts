@@ -22,7 +22,7 @@ export class Child<Told extends Message> implements AsyncDisposable {
   #output = "";
   #isClosed = false;
 
-  /** `program`: a module of this package, by its path from here, without extension. */
+  /** `program`: a module of this package, by its path from `src`, without extension. */
   static start<Told extends Message>(
     program: string,
     task: unknown,
@@ -31,7 +31,7 @@ export class Child<Told extends Message> implements AsyncDisposable {
     // Built or as sources, whatever this module is. Nobody's memory settings: a user's process has none either.
     const extension = extname(import.meta.filename);
     const loader = extension === ".ts" ? ["--import", "tsx", "--conditions=quorlock-source"] : [];
-    const child = fork(join(import.meta.dirname, `${program}${extension}`), [JSON.stringify(task)], {
+    const child = fork(join(import.meta.dirname, "..", `${program}${extension}`), [JSON.stringify(task)], {
       execArgv: [...loader, ...nodeOptions],
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });
