@@ -34,7 +34,11 @@ async function cycle(resource: string): Promise<void> {
 
 async function madeIn(type: string): Promise<number> {
   let made = 0;
-  const hook = createHook({ init: (_, its) => void (made += its === type ? 1 : 0) });
+  const hook = createHook({
+    init(_, its) {
+      if (its === type) made += 1;
+    },
+  });
   hook.enable();
   for (let count = 0; count < cycles; count += 1) {
     const lock = await redlock.acquire("counted", 10_000);
