@@ -10,8 +10,8 @@ const program = fileURLToPath(new URL("./road-program.ts", import.meta.url));
 
 /** What a lock alone enters and makes today. A change may lower a bound; one that raises it is to say why. */
 const bounds = {
-  acquire: { functions: 180, files: 33 },
-  release: { functions: 130, files: 24 },
+  acquire: { functions: 172, files: 32 },
+  release: { functions: 128, files: 24 },
   promises: 20,
   timers: 3.2,
 };

@@ -94,16 +94,16 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   readonly #context: Context;
   readonly #settings: Settings;
   /** Every `acquire` that is under way, and how to end it. */
-  readonly #contests = new Map<Cancellation, Promise<unknown>>();
+  readonly #underWay = new Map<Cancellation, Promise<unknown>>();
   #quit: Promise<void> | undefined;
   /** Cancelled by `quit`. */
   readonly #closed = new Cancellation();
   /** What primitives that are built on it have to do when it quits. */
   readonly #atQuit: Array<() => Promise<unknown>> = [];
   /** What `acquire` comes to: one function for all that wait. */
-  readonly #lockFrom = (contest: Entered): Lock => {
-    if (!contest.lease) throw contest.error;
-    return contest.lock ?? this.#lockOf(contest.lease, contest.attempts);
+  readonly #lockFrom = (result: Entered): Lock => {
+    if (!result.lease) throw result.error;
+    return result.lock ?? this.#lockOf(result.lease, result.attempts);
   };
 
   /**
@@ -143,10 +143,10 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     options?: AcquireOptions,
   ): Promise<Lock | null> {
     const once = { ...this.#settingsFor(options), retryCount: 0, waitTimeout: undefined };
-    const contest = await this.#acquire(resources, ttl, options, once);
-    if (contest.lease) return contest.lock ?? this.#lockOf(contest.lease, contest.attempts);
-    if (contest.contended) return null;
-    throw contest.error;
+    const result = await this.#acquire(resources, ttl, options, once);
+    if (result.lease) return result.lock ?? this.#lockOf(result.lease, result.attempts);
+    if (result.contended) return null;
+    throw result.error;
   }
 
   /**
@@ -295,32 +295,32 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       settingsFor: (options, place) => redlock.#settingsFor(options, place),
       lockOf: (lease, attempts) => redlock.#lockOf(lease, attempts),
       acquire: async (resources, ttl, settings, signal) => {
-        const contest = await redlock.#acquire(resources, ttl, { signal }, settings);
-        return contest.lease ? redlock.#lockOf(contest.lease, contest.attempts) : contest.error;
+        const result = await redlock.#acquire(resources, ttl, { signal }, settings);
+        return result.lease ? redlock.#lockOf(result.lease, result.attempts) : result.error;
       },
     };
   }
 
   async #quitNow(): Promise<void> {
     const { nodes, rollbacks } = this.#context;
-    const contests = [...this.#contests.values()];
+    const underWay = [...this.#underWay.values()];
     this.#closed.cancel(new ClosedError());
-    for (const cancellation of this.#contests.keys()) cancellation.cancel(new ClosedError());
+    for (const cancellation of this.#underWay.keys()) cancellation.cancel(new ClosedError());
     const held = [...this.#parts.leases];
     // Who still works under one of these locks is told: it is given away.
     for (const lease of held) lease.lose(givenUp);
     for (const lease of held) void release(lease, this.#settings);
     // Each of the two steps has a time of its own, whatever time was given to the calls that are waited for.
     const time = this.#parts.nodeTimeout;
-    await atMost(time, this.#settled(contests), this.#context);
+    await atMost(time, this.#settled(underWay), this.#context);
     rollbacks.stop();
     await atMost(time, Promise.allSettled(nodes.map((node) => node.close())), this.#context);
     for (const node of nodes) node.disconnect();
   }
 
   /** Each acquire that was ended rolls back first, and releases that others have begun are on their way as well. */
-  async #settled(contests: readonly Promise<unknown>[]): Promise<void> {
-    await Promise.allSettled([...contests, ...this.#atQuit.map((work) => work())]);
+  async #settled(underWay: readonly Promise<unknown>[]): Promise<void> {
+    await Promise.allSettled([...underWay, ...this.#atQuit.map((work) => work())]);
     await this.#parts.room?.passed;
     await this.#context.rollbacks.answered;
   }
@@ -341,50 +341,36 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     const cancellation = new Cancellation();
     const forget = signal && onAbort(signal, () => cancellation.cancel(new AbortError(signal.reason)));
     try {
-      const contending = this.#enterOrContend(request, cancellation, within);
-      this.#contests.set(cancellation, contending);
-      const contest = await contending;
-      if (!this.#quit || !contest.lease) return contest;
+      const entering = this.#enterOrAcquire(request, cancellation, within);
+      this.#underWay.set(cancellation, entering);
+      const result = await entering;
+      if (!this.#quit || !result.lease) return result;
       // Granted in the moment of `quit`, which did not see it.
-      await release(contest.lease, settings);
+      await release(result.lease, settings);
       throw new ClosedError();
     } finally {
-      this.#contests.delete(cancellation);
+      this.#underWay.delete(cancellation);
       forget?.();
     }
   }
 
-  #enterOrContend(
+  /** Enters the lease that the call is inside of, where there is one; else asks the masters. */
+  #enterOrAcquire(
     request: LockRequest,
     cancellation: Cancellation,
     within: Lock | undefined,
   ): Promise<Entered> {
-    const outer = outerFor(this.#parts.reentrancy, request.resources, within);
-    return outer
-      ? this.#enter(outer, request, cancellation, within)
-      : this.#contendWithAll(request, cancellation);
-  }
-
-  #enter(
-    outer: ReentrantLock,
-    request: LockRequest,
-    cancellation: Cancellation,
-    within: Lock | undefined,
-  ): Promise<Entered> {
-    return enter({ owner: this, outer, request, cancellation }, (wanted) =>
-      this.#enterOrContend(wanted, cancellation, within),
-    );
-  }
-
-  #contendWithAll(request: LockRequest, cancellation: Cancellation): Promise<Entered> {
-    const acquisition = {
-      context: this.#context,
-      request,
-      cancellation,
-      room: this.#parts.room,
-    };
-    if (!this.#parts.guard) return acquire(acquisition);
-    return cancellation.race(this.#parts.guard.begin()).then(() => acquire(acquisition));
+    const { context, reentrancy, guard, room } = this.#parts;
+    if (reentrancy || within) {
+      const outer = outerFor(reentrancy, request.resources, within);
+      const anew = (wanted: LockRequest): Promise<Entered> =>
+        this.#enterOrAcquire(wanted, cancellation, within);
+      if (outer) return enter({ owner: this, outer, request, cancellation }, anew);
+    }
+    const acquisition = { context, request, cancellation, room };
+    // 9 No vote before the guard knows which masters may have forgotten some.
+    if (guard) return cancellation.race(guard.begin()).then(() => acquire(acquisition));
+    return acquire(acquisition);
   }
 
   #checkKeys(resources: readonly string[]): void {

@@ -45,7 +45,7 @@ export class Batch {
 
   constructor(origin: BatchOrigin, operations: readonly Operation[], session: number, sentAt: number) {
     this.#origin = origin;
-    this.operations = timesLast(operations);
+    this.operations = operations.length > 1 ? timesLast(operations) : operations;
     this.session = session;
     this.sentAt = sentAt;
   }

@@ -206,6 +206,11 @@ export class RedisNode implements LockNode {
 
   #claim(kind: Kind, claim: Claim, words: readonly string[], settle: SettleVote): void {
     const { resources, ttl } = claim;
+    if (!this.#clock) {
+      const answered = this.#guard ? (answer: Answer): void => settle(this.#guarded(answer)) : settle;
+      this.#post(kind, resources, words, ttl, claim, answered);
+      return;
+    }
     const purpose = kind === "v" || kind === "q" ? "request" : "keep";
     this.#watched(ttl, purpose, settle, (answered, sent) => {
       this.#post(kind, resources, words, ttl, claim, answered);
@@ -214,7 +219,7 @@ export class RedisNode implements LockNode {
   }
 
   /**
-   * The one way on which a vote leaves this node. Where the clock judges votes its reading goes with each of them, asked
+   * The one way on which a vote leaves where the clock is watched. Where the clock judges votes its reading goes with each of them, asked
    * for behind the vote on the same connection (`sent`): in a batch both are one step of the master. So a clock that had
    * stepped before the vote shows it, unless it was set right in the very moment between.
    */
