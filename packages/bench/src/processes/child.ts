@@ -23,16 +23,12 @@ export class Child<Told extends Message> implements AsyncDisposable {
   #isClosed = false;
 
   /** `program`: a module of this package, by its path from `src`, without extension. */
-  static start<Told extends Message>(
-    program: string,
-    task: unknown,
-    nodeOptions: readonly string[] = [],
-  ): Child<Told> {
+  static start<Told extends Message>(program: string, task: unknown): Child<Told> {
     // Built or as sources, whatever this module is. Nobody's memory settings: a user's process has none either.
     const extension = extname(import.meta.filename);
     const loader = extension === ".ts" ? ["--import", "tsx", "--conditions=quorlock-source"] : [];
     const child = fork(join(import.meta.dirname, "..", `${program}${extension}`), [JSON.stringify(task)], {
-      execArgv: [...loader, ...nodeOptions],
+      execArgv: loader,
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });
     return new Child<Told>(child);

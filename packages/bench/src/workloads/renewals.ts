@@ -91,7 +91,7 @@ async function hold(
   watch: (window: () => Promise<void>) => Promise<number>,
 ): Promise<{ readonly turn: Turn; readonly watched: number; readonly renewed: number }> {
   const { terms, count, prefix } = task;
-  await using child = Child.start<HoldingMessage>("holding/holder", task, ["--expose-gc"]);
+  await using child = Child.start<HoldingMessage>("holding/holder", task);
   const settled = await child.message("settled", settleLimit);
   // A whole ttl: each lock is renewed in it, whenever its library does that.
   const order: WatchOrder = { kind: "watch", milliseconds: terms.ttl };

@@ -65,6 +65,6 @@ export const waiting: Workload = {
 
 async function bytesEach(task: WaitingTask, round: number): Promise<number> {
   const fresh: WaitingTask = { ...task, prefix: `${task.prefix}:${round}` };
-  await using child = Child.start<HoldingMessage>("holding/waiter", fresh, ["--expose-gc"]);
+  await using child = Child.start<HoldingMessage>("holding/waiter", fresh);
   return (await child.message("settled", settleLimit)).bytesEach;
 }
