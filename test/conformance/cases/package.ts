@@ -7,6 +7,7 @@ import type { Stage } from "../stage.ts";
 
 const testPackage = resolve(import.meta.dirname, "../..");
 const compiler = join(repositoryRoot, "node_modules/.bin/tsc");
+const client = join(repositoryRoot, "packages/redlock");
 
 /** The same program for both ways to load a package. */
 const loaders = {
@@ -31,8 +32,8 @@ function loaded(how: "require" | "import"): Case {
     masters: 3,
     async run(stage) {
       const { packageName } = stage.library;
-      const build = await buildOf(stage, packageName);
-      if (build) return verdict(build, { built: false });
+      const failure = await buildOf(stage, packageName);
+      if (failure) return verdict(failure, { built: false });
       const { file, load } = loaders[how];
       const path = await written(
         stage,
@@ -56,8 +57,8 @@ function typed(file: "consumer.mts" | "consumer.cts", what: string): Case {
     masters: 3,
     async run(stage) {
       const { packageName } = stage.library;
-      const build = await buildOf(stage, packageName);
-      if (build) return verdict(build, { built: false });
+      const failure = await buildOf(stage, packageName);
+      if (failure) return verdict(failure, { built: false });
       const source = `import * as loaded from ${JSON.stringify(packageName)};\nexport type Types = typeof loaded;\n`;
       const path = await written(stage, file, source);
       const flags = "--ignoreConfig --noEmit --strict --module nodenext --target es2022 --types node".split(
@@ -82,12 +83,9 @@ async function written(stage: Stage, file: string, source: string): Promise<stri
 /** Builds our own package (a peer comes built); what went wrong, or nothing. */
 async function buildOf(stage: Stage, packageName: string): Promise<string | undefined> {
   if (packageName !== "@quorlock/redlock") return undefined;
-  const built = await outcomeOf(
-    () => Child.run(stage, compiler, ["-b", "packages/redlock"], repositoryRoot).ended,
-    60_000,
-  );
-  if (built.kind !== "resolved") return `tsc -b ${inWords(built)}`;
-  return built.value.code === 0 ? undefined : `tsc -b: ${built.value.output.slice(-300)}`;
+  const built = await outcomeOf(() => Child.run(stage, "npm", ["run", "build"], client).ended, 60_000);
+  if (built.kind !== "resolved") return `npm run build ${inWords(built)}`;
+  return built.value.code === 0 ? undefined : `npm run build: ${built.value.output.slice(-300)}`;
 }
 
 /** What is published can be used as it is. */

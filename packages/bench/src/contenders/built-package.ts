@@ -1,9 +1,10 @@
+import { readFile } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
 
 type Package = typeof import("@quorlock/redlock");
 
-/** The built entry file of `@quorlock/redlock`. */
-export const builtEntry: string = new URL("../../../redlock/dist/index.js", import.meta.url).href;
+/** The entry file of `@quorlock/redlock`: the built one, except for tests, which run sources. */
+export const builtEntry: string = import.meta.resolve("@quorlock/redlock");
 
 /**
  * What is measured is what users get: the built package, not its sources. The loader that runs TypeScript
@@ -19,7 +20,10 @@ export const built: Package = (await import(builtEntry)) as Package;
 export async function builtBefore(): Promise<Package | undefined> {
   const folder = process.env["QUORLOCK_BEFORE"];
   if (!folder) return undefined;
-  return (await import(
-    new URL("packages/redlock/dist/index.js", pathToFileURL(`${folder}/`)).href
-  )) as Package;
+  const manifest = new URL("packages/redlock/package.json", pathToFileURL(`${folder}/`));
+  // Where a build lies has changed, so it is asked for.
+  const { exports } = JSON.parse(await readFile(manifest, "utf8")) as {
+    exports: { ".": { default: string } };
+  };
+  return (await import(new URL(exports["."].default, manifest).href)) as Package;
 }

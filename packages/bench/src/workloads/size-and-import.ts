@@ -25,6 +25,7 @@ export const sizeAndImport: Workload = {
     }
     const time = summaryOf(times);
     const nothing = summaryOf(empty);
+    const over = summaryOf(times.map((one, at) => one - empty[at]!));
     return {
       tables: [
         {
@@ -41,13 +42,14 @@ export const sizeAndImport: Workload = {
           rows: [
             ["the package", figure(time.median), `${figure(time.p10)}..${figure(time.p90)}`],
             ["an empty module", figure(nothing.median), `${figure(nothing.p10)}..${figure(nothing.p90)}`],
+            ["the one over the other", figure(over.median), `${figure(over.p10)}..${figure(over.p90)}`],
           ],
           notes: [`${time.count} processes each.`],
         },
       ],
       goals: [
         { name: "size: core, minified and gzipped", measured: gzipped / 1000, limit: 16, unit: "kB" },
-        { name: "import: over node's own start", measured: time.median, limit: 30, unit: "ms" },
+        { name: "import: over an empty module", measured: over.median, limit: 15, unit: "ms" },
       ],
     };
   },

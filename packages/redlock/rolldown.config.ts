@@ -1,0 +1,38 @@
+import { readFile } from "node:fs/promises";
+import { defineConfig, type Plugin } from "rolldown";
+
+// The published modules: one for each subpath, and a few that those share, so that all have the same classes. It is
+// the number of files that an import costs.
+
+/** What is bundled is published, and its licence asks to be beside it. */
+const licence: Plugin = {
+  name: "licence",
+  async generateBundle() {
+    const file = new URL("node_modules/tinyqueue/LICENSE", import.meta.url);
+    this.emitFile({ type: "asset", fileName: "tinyqueue.LICENSE", source: await readFile(file, "utf8") });
+  },
+};
+
+export default defineConfig({
+  input: {
+    index: "src/index.ts",
+    lead: "src/primitives/lead.ts",
+    "read-write-lock": "src/primitives/read-write-lock.ts",
+    semaphore: "src/primitives/semaphore.ts",
+    "without-scripts": "src/without-scripts/without-scripts.ts",
+  },
+  // For browsers as well: nothing of Node's is assumed.
+  platform: "neutral",
+  resolve: { mainFields: ["module", "main"] },
+  transform: { target: "es2023" },
+  plugins: [licence],
+  output: {
+    dir: "dist/esm",
+    cleanDir: true,
+    format: "esm",
+    chunkFileNames: "[name].js",
+    sourcemap: true,
+    // The sources are published too: the maps of the declarations lead to them as well.
+    sourcemapExcludeSources: true,
+  },
+});
