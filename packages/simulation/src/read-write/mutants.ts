@@ -12,7 +12,7 @@ interface ReadWriteMutant extends SourceMutant {
   readonly readWriteRules?: Partial<ReadWriteRules>;
 }
 
-const scripts = "read-write-scripts.ts";
+const scripts = "primitives/read-write-scripts.ts";
 
 /** Each must be found, as the mutants of the client must. */
 const readWriteMutants: readonly ReadWriteMutant[] = [
