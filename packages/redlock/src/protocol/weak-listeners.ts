@@ -1,7 +1,10 @@
 import type { LockNode } from "./node.ts";
 
-/** How to take a listener away whose owner is gone. */
-const forgetting = new FinalizationRegistry<() => void>((forget) => forget());
+/**
+ * How to take a listener away whose owner is gone. By its node: a registry keeps what it is given, and through the connection
+ * that may lead back to the owner. With one registry for all nodes neither would ever be collected.
+ */
+const forgetting = new WeakMap<LockNode, FinalizationRegistry<() => void>>();
 
 /** Calls `act` whenever `node` can be reached (again), for as long as `owner` is kept. */
 export function onReadyWhileKept<Owner extends object>(
@@ -14,7 +17,9 @@ export function onReadyWhileKept<Owner extends object>(
     const present = kept.deref();
     if (present) act(present);
   });
-  forgetting.register(owner, forget);
+  const registry = forgetting.get(node) ?? new FinalizationRegistry<() => void>((stop) => stop());
+  forgetting.set(node, registry);
+  registry.register(owner, forget);
 }
 
 /**
