@@ -20,7 +20,9 @@ export interface Counts {
   readonly timers: number;
 }
 
-const cycles = 100;
+const cycles = 20;
+/** Where a master answers late a little more is done: the least of so many tries is what the lock itself needs. */
+const tries = 10;
 const clients = process.argv.slice(2).map((url) => new Redis(url));
 const looker = clients.map((client) => client.duplicate());
 const redlock = new Redlock(clients);
@@ -74,20 +76,30 @@ async function enteredBy(work: () => Promise<void>): Promise<Entered> {
   return { functions: files.reduce((sum, functions) => sum + functions, 0), files: files.length };
 }
 
+async function leastOf<T>(count: () => Promise<T>, sizeOf: (counted: T) => number): Promise<T> {
+  const counted: T[] = [];
+  for (let one = 0; one < tries; one += 1) counted.push(await count());
+  return counted.reduce((least, other) => (sizeOf(other) < sizeOf(least) ? other : least));
+}
+
 for (let count = 0; count < 200; count += 1) await cycle("warm");
-const promises = await madeIn("PROMISE");
-const timers = await madeIn("Timeout");
-await cycle("warm");
-let held: Awaited<ReturnType<Redlock["acquire"]>>;
-const acquire = await enteredBy(async () => {
-  held = await redlock.acquire("one", 10_000);
-  await until("one", clients.length);
-});
-const release = await enteredBy(async () => {
-  await held.release();
-  await until("one", 0);
-});
-process.stdout.write(JSON.stringify({ acquire, release, promises, timers } satisfies Counts));
+const promises = await leastOf(() => madeIn("PROMISE"), Number);
+const timers = await leastOf(() => madeIn("Timeout"), Number);
+const entered = async (): Promise<Pick<Counts, "acquire" | "release">> => {
+  await cycle("warm");
+  let held: Awaited<ReturnType<Redlock["acquire"]>>;
+  const acquire = await enteredBy(async () => {
+    held = await redlock.acquire("one", 10_000);
+    await until("one", clients.length);
+  });
+  const release = await enteredBy(async () => {
+    await held.release();
+    await until("one", 0);
+  });
+  return { acquire, release };
+};
+const road = await leastOf(entered, ({ acquire, release }) => acquire.functions + release.functions);
+process.stdout.write(JSON.stringify({ ...road, promises, timers } satisfies Counts));
 session.disconnect();
 await redlock.quit();
 for (const redis of looker) redis.disconnect();

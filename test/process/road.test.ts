@@ -10,10 +10,10 @@ const program = fileURLToPath(new URL("./road-program.ts", import.meta.url));
 
 /** What a lock alone enters and makes today. A change may lower a bound; one that raises it is to say why. */
 const bounds = {
-  acquire: { functions: 172, files: 32 },
+  acquire: { functions: 171, files: 32 },
   release: { functions: 128, files: 24 },
   promises: 20,
-  timers: 3.2,
+  timers: 3,
 };
 
 it("one lock alone, without contention, enters and makes no more than it did", async () => {
