@@ -63,5 +63,33 @@ export async function moveSlot({ slot, from, to, keysAtOnce, between }: SlotMove
     await between();
   }
   for (const admin of [to, from]) await admin.cluster("SETSLOT", slot, "NODE", toId);
+  await epochsAreKnown([to, from]);
   return moved;
+}
+
+/**
+ * Until each of these masters knows the latest epoch of every other. Before that, a slot that moves back may get an epoch
+ * that is no later than the last one, and a message on its way then takes it away again.
+ */
+async function epochsAreKnown(admins: readonly Redis[]): Promise<void> {
+  const deadline = performance.now() + formedIn;
+  for (;;) {
+    const known = await Promise.all(admins.map((admin) => epochsIn(admin)));
+    if (new Set(known).size === 1) return;
+    if (performance.now() > deadline) throw new Error(`the epochs are not known within ${formedIn} ms`);
+    await pause(2);
+  }
+}
+
+/** Of each master, as this one knows it. */
+async function epochsIn(admin: Redis): Promise<string> {
+  const nodes = (await admin.cluster("NODES")) as string;
+  const epochs = nodes
+    .trim()
+    .split("\n")
+    .map((line) => {
+      const [id, , , , , , epoch] = line.split(" ");
+      return `${id} ${epoch}`;
+    });
+  return epochs.sort().join();
 }
