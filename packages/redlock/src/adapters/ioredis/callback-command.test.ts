@@ -48,6 +48,18 @@ describe.each(versions)("ioredis %s", (_, open) => {
     expect(outcomes).toEqual(["closed"]);
   });
 
+  test("a reply that cannot be read is an error", () => {
+    const outcomes: unknown[] = [];
+    const command = made((reply, error) => outcomes.push([reply, error]));
+    const broken = new Error("the transformer is broken");
+    const transformReply = (): never => {
+      throw broken;
+    };
+    Object.assign(command, { isSent: true, transformReply });
+    command.resolve(Buffer.from("OK"));
+    expect(outcomes).toEqual([[undefined, broken]]);
+  });
+
   test("their keys have the prefix", () => {
     const text = String(made(() => {}, "app:").toWritable(null));
     expect(text).toBe("*5\r\n$3\r\nSET\r\n$7\r\napp:key\r\n$5\r\nvalue\r\n$2\r\nPX\r\n$2\r\n10\r\n");

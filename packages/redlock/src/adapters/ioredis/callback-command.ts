@@ -80,8 +80,17 @@ function makerOf(Base: CommandClass): MakeCommand {
       // There is no promise that could be traced.
       this.isTraced = true;
       this.promise = undefined;
-      this.resolve = (reply) => this.#tell(this.transformReply(reply));
+      this.resolve = (reply) => this.#read(reply);
       this.reject = (error) => this.#tell(undefined, error);
+    }
+
+    /** A transformer that the application has set for replies may throw: the command has to be told all the same. */
+    #read(reply: unknown): void {
+      try {
+        this.#tell(this.transformReply(reply));
+      } catch (error) {
+        this.#tell(undefined, error);
+      }
     }
 
     #tell(reply: unknown, error?: unknown): void {
