@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 
 // Runs the steps one after the other, goes on after a failure, and counts. A step that runs tests counts each of
 // them, any other counts as one.
@@ -12,6 +12,8 @@ let passed = 0;
 let failed = 0;
 /** What could not be tried on this machine; repeated at the end, so that it is not overlooked. */
 const untried: string[] = [];
+/** Each failure with its reason; repeated at the end, where a log that was cut still shows it. */
+const failures: string[] = [];
 
 function run(command: string, args: readonly string[], env: Record<string, string>): boolean {
   const { status } = spawnSync(command, args, { stdio: "inherit", env: { ...process.env, ...env } });
@@ -30,10 +32,41 @@ function step(name: string, act: () => boolean): boolean {
   console.log(`\n=== ${name}`);
   const start = Date.now();
   const good = act();
-  if (good) passed += 1;
-  else failed += 1;
+  if (good) {
+    passed += 1;
+  } else {
+    failed += 1;
+    failures.push(`the step "${name}"`);
+  }
   console.log(`=== ${name}: ${good ? "passed" : "FAILED"} in ${((Date.now() - start) / 1000).toFixed(1)} s`);
   return good;
+}
+
+/** What the end of this run needs of vitest's report. */
+interface Report {
+  readonly numPassedTests: number;
+  readonly numFailedTests: number;
+  readonly numPendingTests: number;
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly message: string;
+    readonly assertionResults: readonly {
+      readonly status: string;
+      readonly fullName: string;
+      readonly failureMessages: readonly string[];
+    }[];
+  }[];
+}
+
+function failuresOf(report: Report): string[] {
+  return report.testResults.flatMap(({ name, message, assertionResults }) => {
+    const file = relative(process.cwd(), name);
+    const failed = assertionResults.filter(({ status }) => status === "failed");
+    const tests = failed.map(({ fullName, failureMessages }) => {
+      return `${file}: ${fullName}\n${failureMessages.join("\n")}`;
+    });
+    return message === "" ? tests : [...tests, `${file}: ${message}`];
+  });
 }
 
 /** A run of vitest, by the counts in its report; one that left no report failed before its first test. */
@@ -41,13 +74,10 @@ function tests(name: string, act: () => boolean): void {
   rmSync(results, { force: true });
   step(name, act);
   if (!existsSync(results)) return;
-  const report = JSON.parse(readFileSync(results, "utf8")) as {
-    numPassedTests: number;
-    numFailedTests: number;
-    numPendingTests: number;
-  };
+  const report = JSON.parse(readFileSync(results, "utf8")) as Report;
   passed += report.numPassedTests;
   failed += report.numFailedTests;
+  failures.push(...failuresOf(report));
   if (report.numPendingTests > 0) untried.push(`${report.numPendingTests} tests were skipped in "${name}"`);
 }
 
@@ -106,6 +136,7 @@ step("benchmark, short", () => pnpm("bench", "--short"));
 step("soak, 60 s", () => pnpm("soak", "--minutes", "1"));
 dockerChecks();
 
+for (const line of failures) console.log(`failed: ${line.slice(0, 2000)}`);
 for (const line of untried) console.log(`not tried: ${line}`);
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
