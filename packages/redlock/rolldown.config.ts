@@ -16,6 +16,7 @@ const licence: Plugin = {
 export default defineConfig({
   input: {
     index: "src/index.ts",
+    internal: "src/redis/internal.ts",
     lead: "src/primitives/lead.ts",
     "read-write-lock": "src/primitives/read-write-lock.ts",
     semaphore: "src/primitives/semaphore.ts",
@@ -31,6 +32,8 @@ export default defineConfig({
     cleanDir: true,
     format: "esm",
     chunkFileNames: "[name].js",
+    // Whatever two subpaths share is one file: each further one costs an import 2 ms.
+    codeSplitting: { groups: [{ name: "redlock", minShareCount: 2 }] },
     sourcemap: true,
     // The sources are published too: the maps of the declarations lead to them as well.
     sourcemapExcludeSources: true,

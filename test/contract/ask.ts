@@ -7,7 +7,7 @@ import type {
   QueueEntry,
   ReleaseAnswer,
   SettleVote,
-} from "@quorlock/redlock";
+} from "@quorlock/redlock/internal";
 
 /** The calls of a node, sent at once as always, with the answers as promises. */
 export function ask(node: LockNode) {

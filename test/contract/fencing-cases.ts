@@ -1,4 +1,4 @@
-import type { Claim, LockNode } from "@quorlock/redlock";
+import type { Claim, LockNode } from "@quorlock/redlock/internal";
 import { expect, it } from "vitest";
 import { ask } from "./ask.ts";
 import { type Context, claimOf, expectKey, long } from "./contract-case.ts";

@@ -1,4 +1,4 @@
-import { RedisNode } from "@quorlock/redlock";
+import { RedisNode } from "@quorlock/redlock/internal";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import { type Master, type Masters, startMasters, startProxy } from "@quorlock/testbed";
 import { Redis } from "ioredis";

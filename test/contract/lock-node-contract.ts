@@ -1,4 +1,4 @@
-import type { Answer, Fault, LockNode, ReleaseAnswer } from "@quorlock/redlock";
+import type { Answer, Fault, LockNode, ReleaseAnswer } from "@quorlock/redlock/internal";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ask } from "./ask.ts";
 import { type Context, claimOf, expectKey, long, slack, type TestClaim } from "./contract-case.ts";

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Answer, Hear, LockNode, QueueEntry, ReleaseAnswer } from "@quorlock/redlock";
+import type { Answer, Hear, LockNode, QueueEntry, ReleaseAnswer } from "@quorlock/redlock/internal";
 import { describe, expect, it } from "vitest";
 import { ask } from "./ask.ts";
 import { type Context, claimOf, expectKey, long, slack } from "./contract-case.ts";

@@ -1,4 +1,4 @@
-import { enqueueScript, leaveScript } from "@quorlock/redlock";
+import { enqueueScript, leaveScript } from "@quorlock/redlock/internal";
 import { type Masters, startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";

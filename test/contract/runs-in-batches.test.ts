@@ -1,4 +1,4 @@
-import { batchScript, releaseBatchScript, voteBatchScript } from "@quorlock/redlock";
+import { batchScript, releaseBatchScript, voteBatchScript } from "@quorlock/redlock/internal";
 import { type Masters, startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-import * as redlock from "@quorlock/redlock";
+import * as redlock from "@quorlock/redlock/internal";
 import { startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { expect, it } from "vitest";

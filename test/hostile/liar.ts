@@ -9,7 +9,7 @@ import {
   releaseBatchScript,
   releaseScript,
   voteBatchScript,
-} from "@quorlock/redlock";
+} from "@quorlock/redlock/internal";
 import { operationsIn } from "../../packages/simulation/src/master/twins/batch.ts";
 import type { Answer } from "./hostile-server.ts";
 

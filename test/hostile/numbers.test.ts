@@ -1,4 +1,4 @@
-import { RedisNode } from "@quorlock/redlock";
+import { RedisNode } from "@quorlock/redlock/internal";
 import { describe, expect, it } from "vitest";
 // The package makes nodes of clients by itself and has no name for it.
 import { connectionOf } from "../../packages/redlock/src/adapters/ioredis/ioredis.ts";

@@ -1,4 +1,5 @@
-import { RedisNode, Redlock } from "@quorlock/redlock";
+import { Redlock } from "@quorlock/redlock";
+import { RedisNode } from "@quorlock/redlock/internal";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import { type Masters, startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";

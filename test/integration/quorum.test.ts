@@ -4,10 +4,10 @@ import {
   InvalidArgumentError,
   Lock,
   LockLostError,
-  leaveScript,
   RedlockError,
   ResourceLockedError,
 } from "@quorlock/redlock";
+import { leaveScript } from "@quorlock/redlock/internal";
 import { type Master, startProxy } from "@quorlock/testbed";
 import { describe, expect, it } from "vitest";
 import { until } from "../contract/until.ts";

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import * as redlock from "@quorlock/redlock";
+import * as redlock from "@quorlock/redlock/internal";
 import { readWriteScripts } from "@quorlock/redlock/read-write-lock";
 import { describe, expect, test } from "vitest";
 import { type Command, Paths } from "./paths.ts";

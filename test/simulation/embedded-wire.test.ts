@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { claimScript, leaveScript, releaseScript } from "@quorlock/redlock";
+import { claimScript, leaveScript, releaseScript } from "@quorlock/redlock/internal";
 import { type EmbeddedMaster, startEmbeddedMasters, type WriteRefusal } from "@quorlock/simulation/embedded";
 import { startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";

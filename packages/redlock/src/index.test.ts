@@ -43,23 +43,13 @@ describe("the entry point", () => {
       "Lock",
       "LockLostError",
       "NodeError",
-      "RedisNode",
       "Redlock",
       "RedlockError",
       "ResourceLockedError",
-      "batchScript",
-      "claimScript",
       "default",
-      "enqueueScript",
       "exponentialBackoff",
       "fixedBackoff",
-      "guardedClaimScript",
-      "guardedLeaveScript",
-      "leaveScript",
-      "releaseBatchScript",
-      "releaseScript",
       "systemRuntime",
-      "voteBatchScript",
     ]);
   });
 });

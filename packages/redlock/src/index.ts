@@ -19,43 +19,8 @@ export { type DetachedLock, Lock } from "./holding/lock.ts";
 export type { RedlockAbortSignal, Routine } from "./holding/using.ts";
 export type { Inspection } from "./protocol/inspect.ts";
 export type { LockState, ReleaseResult } from "./protocol/lease.ts";
-// For those who bring another client library, or another time.
-export type {
-  Answer,
-  Claim,
-  Fault,
-  Guard,
-  GuardState,
-  Hear,
-  Holding,
-  LockNode,
-  LockQueue,
-  MasterClock,
-  Moment,
-  No,
-  Push,
-  QueueEntry,
-  Reading,
-  ReleaseAnswer,
-  Settle,
-  SettleVote,
-  Timed,
-  Yes,
-} from "./protocol/node.ts";
-export type { Connection } from "./redis/connection.ts";
-export {
-  batchScript,
-  claimScript,
-  enqueueScript,
-  guardedClaimScript,
-  guardedLeaveScript,
-  leaveScript,
-  releaseBatchScript,
-  releaseScript,
-  type Script,
-  voteBatchScript,
-} from "./redis/lua/scripts.ts";
-export { RedisNode } from "./redis/redis-node.ts";
+// What it is made of, for those who bring one of their own, has the subpath `internal`.
+export type { LockNode } from "./protocol/node.ts";
 export type { AcquireOptions, RedlockEvents } from "./redlock.ts";
 export { Redlock, Redlock as default } from "./redlock.ts";
 export type { ClockEvent } from "./safeguards/clock-watch.ts";
@@ -67,5 +32,6 @@ export {
   fixedBackoff,
 } from "./settings/backoff.ts";
 export type { Backoff, ClockWatchOptions, Refusal, Settings } from "./settings/settings.ts";
+// For those who bring another time.
 export type { Runtime, Timer } from "./time/runtime.ts";
 export { systemRuntime } from "./time/system.ts";

@@ -1,4 +1,4 @@
-import { claimScript, leaveScript } from "@quorlock/redlock";
+import { claimScript, leaveScript } from "@quorlock/redlock/internal";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { turn, until } from "../../contract/until.ts";
 import { Fleet, fresh } from "../fleet/fleet.ts";

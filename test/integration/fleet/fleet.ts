@@ -1,18 +1,15 @@
+import { type ExecutionStats, type NodeError, Redlock, type RedlockOptions } from "@quorlock/redlock";
 import {
   batchScript,
   claimScript,
-  type ExecutionStats,
   enqueueScript,
   guardedClaimScript,
   guardedLeaveScript,
   leaveScript,
-  type NodeError,
-  Redlock,
-  type RedlockOptions,
   releaseBatchScript,
   releaseScript,
   voteBatchScript,
-} from "@quorlock/redlock";
+} from "@quorlock/redlock/internal";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import { type Master, type Masters, type MastersOptions, startMasters } from "@quorlock/testbed";
 import { Redis, type RedisOptions } from "ioredis";

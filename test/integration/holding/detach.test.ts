@@ -4,10 +4,9 @@ import {
   InvalidArgumentError,
   type Lock,
   LockLostError,
-  leaveScript,
-  RedisNode,
   Redlock,
 } from "@quorlock/redlock";
+import { leaveScript, RedisNode } from "@quorlock/redlock/internal";
 import { describe, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh, rejection, timed } from "../fleet/fleet.ts";

@@ -1,14 +1,12 @@
 import {
-  type Claim,
   InvalidArgumentError,
   type Lock,
-  RedisNode,
   Redlock,
   ResourceLockedError,
   type Runtime,
-  type SettleVote,
   systemRuntime,
 } from "@quorlock/redlock";
+import { type Claim, RedisNode, type SettleVote } from "@quorlock/redlock/internal";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import type { Master } from "@quorlock/testbed";
 import { Cluster, Redis } from "ioredis";

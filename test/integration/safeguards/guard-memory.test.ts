@@ -1,11 +1,5 @@
-import {
-  type Connection,
-  type Lock,
-  RedisNode,
-  Redlock,
-  type Runtime,
-  systemRuntime,
-} from "@quorlock/redlock";
+import { type Lock, Redlock, type Runtime, systemRuntime } from "@quorlock/redlock";
+import { type Connection, RedisNode } from "@quorlock/redlock/internal";
 import { type Master, startProxy } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,10 @@
-import { type Fault, type Guard, type GuardState, type QueueEntry, RedisNode } from "@quorlock/redlock";
+import {
+  type Fault,
+  type Guard,
+  type GuardState,
+  type QueueEntry,
+  RedisNode,
+} from "@quorlock/redlock/internal";
 import type { Master } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-import { enqueueScript, leaveScript, releaseBatchScript } from "@quorlock/redlock";
+import { enqueueScript, leaveScript, releaseBatchScript } from "@quorlock/redlock/internal";
 import { describe, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh } from "../fleet/fleet.ts";

@@ -1,13 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import {
-  type Lock,
-  LockLostError,
-  leaveScript,
-  RedisNode,
-  Redlock,
-  ResourceLockedError,
-} from "@quorlock/redlock";
+import { type Lock, LockLostError, Redlock, ResourceLockedError } from "@quorlock/redlock";
+import { leaveScript, RedisNode } from "@quorlock/redlock/internal";
 import type { Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";

@@ -1,4 +1,4 @@
-import { enqueueScript } from "@quorlock/redlock";
+import { enqueueScript } from "@quorlock/redlock/internal";
 import { operationsIn, repliedIn } from "../master/twins/batch.ts";
 
 /** A claim that waits where it is refused, as one master has answered it. */

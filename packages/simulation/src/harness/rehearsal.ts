@@ -1,4 +1,5 @@
-import { RedisNode, Redlock, type RedlockError, type Settings } from "@quorlock/redlock";
+import { Redlock, type RedlockError, type Settings } from "@quorlock/redlock";
+import { RedisNode } from "@quorlock/redlock/internal";
 import type { Verdict, Violation } from "../checkers/findings.ts";
 import type { EngineKind } from "../engine/engine.ts";
 import { engineOf } from "../engine/engine-of.ts";

@@ -1,4 +1,5 @@
-import type { Connection, Runtime } from "@quorlock/redlock";
+import type { Runtime } from "@quorlock/redlock";
+import type { Connection } from "@quorlock/redlock/internal";
 import type { Rules } from "../master/twins/rules.ts";
 
 /** One deliberate fault in the algorithm, that the simulation has to find. */

@@ -1,10 +1,5 @@
-import {
-  type Connection,
-  guardedLeaveScript,
-  leaveScript,
-  type Runtime,
-  releaseScript,
-} from "@quorlock/redlock";
+import type { Runtime } from "@quorlock/redlock";
+import { type Connection, guardedLeaveScript, leaveScript, releaseScript } from "@quorlock/redlock/internal";
 import { roundOf } from "../master/twins/rules.ts";
 import { fencingMutants } from "./fencing-mutants.ts";
 import type { Edit, Mutant } from "./mutant.ts";

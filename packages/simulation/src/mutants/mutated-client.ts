@@ -1,12 +1,11 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import type * as RedlockModule from "@quorlock/redlock";
 import { build, type Plugin } from "esbuild";
 import type { Rules } from "../master/twins/rules.ts";
 import { makeKnown, type ScriptName, twinScripts, twinsWith } from "../master/twins/script-twins.ts";
 import { nameScript, purposeOf } from "../run/moments.ts";
-import { clientOf, type Subject, theClient } from "../run/subject.ts";
+import { type ClientModule, clientOf, type Subject, theClient } from "../run/subject.ts";
 import type { Edit, Mutant, SourceMutant } from "./mutant.ts";
 
 const sources = fileURLToPath(new URL("../../../redlock/src/", import.meta.url));
@@ -30,7 +29,7 @@ export async function mutatedClient(mutant: Mutant): Promise<Subject> {
 }
 
 /** Scripts with another text have another digest, and another twin. */
-function knowScripts(client: typeof RedlockModule, rules: Partial<Rules>): void {
+function knowScripts(client: ClientModule, rules: Partial<Rules>): void {
   const twins = twinsWith(rules);
   for (const name of Object.keys(twinScripts) as ScriptName[]) {
     const original = twinScripts[name].script;
@@ -50,13 +49,10 @@ export function edited(text: string, { file, line, instead }: Edit): string {
 }
 
 /**
- * A bundle of its own, dependencies and all: nothing is shared with the client that others import. Its exports are
- * those of `entry`, a text beside the sources.
+ * A bundle of its own, dependencies and all: nothing is shared with the client that others import. It exports
+ * what the client does, and what `more` does, a text beside the sources.
  */
-export async function importMutated<Module = typeof RedlockModule>(
-  mutant: SourceMutant,
-  entry: string = 'export * from "./index.ts";',
-): Promise<Module> {
+export async function importMutated<Module = ClientModule>(mutant: SourceMutant, more = ""): Promise<Module> {
   const applied = new Set<Edit>();
   const mutation: Plugin = {
     name: "mutation",
@@ -68,8 +64,9 @@ export async function importMutated<Module = typeof RedlockModule>(
       });
     },
   };
+  const contents = `export * from "./index.ts"; export * from "./redis/internal.ts"; ${more}`;
   const { outputFiles } = await build({
-    stdin: { contents: entry, resolveDir: sources, loader: "ts" },
+    stdin: { contents, resolveDir: sources, loader: "ts" },
     bundle: true,
     write: false,
     logLevel: "silent",

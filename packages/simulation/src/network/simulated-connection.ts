@@ -1,4 +1,4 @@
-import type { Connection } from "@quorlock/redlock";
+import type { Connection } from "@quorlock/redlock/internal";
 import { shortestDelay } from "../engine/engine.ts";
 import type { Kernel } from "../engine/kernel.ts";
 import { ReplyError } from "../master/reply.ts";

@@ -1,4 +1,5 @@
-import type { Connection, Runtime, Timer } from "@quorlock/redlock";
+import type { Runtime, Timer } from "@quorlock/redlock";
+import type { Connection } from "@quorlock/redlock/internal";
 
 interface Command {
   readonly name: string;

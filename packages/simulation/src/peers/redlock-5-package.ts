@@ -2,7 +2,8 @@ import * as crypto from "node:crypto";
 import * as events from "node:events";
 import { createRequire } from "node:module";
 import { compileFunction } from "node:vm";
-import type { Runtime, Script, Timer } from "@quorlock/redlock";
+import type { Runtime, Timer } from "@quorlock/redlock";
+import type { Script } from "@quorlock/redlock/internal";
 import { build } from "esbuild";
 
 // The interface of redlock 5.0.0-beta.2, as far as it is used here; its own types are not found by TypeScript.

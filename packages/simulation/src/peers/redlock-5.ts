@@ -1,4 +1,5 @@
-import type { AcquireOptions, Connection, Runtime } from "@quorlock/redlock";
+import type { AcquireOptions, Runtime } from "@quorlock/redlock";
+import type { Connection } from "@quorlock/redlock/internal";
 import { makeKnown } from "../master/twins/script-twins.ts";
 import type { LockSettings } from "../plan/plan.ts";
 import { nameScript } from "../run/moments.ts";

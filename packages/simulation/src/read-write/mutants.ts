@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
-import type * as RedlockModule from "@quorlock/redlock";
 import type * as ReadWriteModule from "@quorlock/redlock/read-write-lock";
 import type { SourceMutant } from "../mutants/mutant.ts";
 import { importMutated } from "../mutants/mutated-client.ts";
-import type { Subject } from "../run/subject.ts";
+import type { ClientModule, Subject } from "../run/subject.ts";
 import { readWriteClient, readWriteTraits } from "./read-write-client.ts";
 import { knowReadWriteScripts, type ReadWriteRules } from "./twins.ts";
 
@@ -105,9 +104,9 @@ export const watchedReadWriteMutantNames: readonly string[] = watchedMutants.map
 export async function readWriteMutant(name: string): Promise<Subject | undefined> {
   const mutant = [...readWriteMutants, ...watchedMutants].find((candidate) => candidate.name === name);
   if (!mutant) return undefined;
-  const client = await importMutated<typeof RedlockModule & typeof ReadWriteModule>(
+  const client = await importMutated<ClientModule & typeof ReadWriteModule>(
     mutant,
-    'export * from "./index.ts"; export * from "./primitives/read-write-lock.ts";',
+    'export * from "./primitives/read-write-lock.ts";',
   );
   if (mutant.readWriteRules) {
     for (const script of Object.values(client.readWriteScripts) as { source: string; sha1: string }[])

@@ -1,8 +1,14 @@
-import * as RedlockModule from "@quorlock/redlock";
+import type { Lock, Redlock, Runtime } from "@quorlock/redlock";
 import { ReadWriteLock, readWriteScripts, type WriteLock } from "@quorlock/redlock/read-write-lock";
 import type { Entry } from "../master/entries.ts";
-import type { Share } from "../run/subject.ts";
-import { clientOf, type Subject, type SubjectClient, type SubjectLock } from "../run/subject.ts";
+import type { ClientClasses, Share } from "../run/subject.ts";
+import {
+  clientOf,
+  publishedClasses,
+  type Subject,
+  type SubjectClient,
+  type SubjectLock,
+} from "../run/subject.ts";
 import { knowReadWriteScripts } from "./twins.ts";
 
 knowReadWriteScripts(readWriteScripts);
@@ -28,11 +34,11 @@ class Hold implements SubjectLock {
   readonly signal: AbortSignal;
   readonly #name: string;
   readonly #controller = new AbortController();
-  readonly #runtime: RedlockModule.Runtime;
-  #lock: RedlockModule.Lock;
+  readonly #runtime: Runtime;
+  #lock: Lock;
   #writing: WriteLock | undefined;
 
-  constructor(runtime: RedlockModule.Runtime, name: string, lock: RedlockModule.Lock, writing?: WriteLock) {
+  constructor(runtime: Runtime, name: string, lock: Lock, writing?: WriteLock) {
     this.#runtime = runtime;
     this.#name = name;
     this.#lock = lock;
@@ -90,7 +96,7 @@ class Hold implements SubjectLock {
     return own ? Math.min(own.score, expiresAt) : 0;
   }
 
-  #follow({ signal }: RedlockModule.Lock): void {
+  #follow({ signal }: Lock): void {
     if (signal.aborted) this.#controller.abort(signal.reason);
     signal.addEventListener("abort", () => this.#controller.abort(signal.reason));
   }
@@ -98,8 +104,8 @@ class Hold implements SubjectLock {
 
 /** The readers-writer locks of one client process, each by the name of its resource. */
 export function readWriteLocksOf(
-  redlock: RedlockModule.Redlock,
-  runtime: RedlockModule.Runtime,
+  redlock: Redlock,
+  runtime: Runtime,
   Class: typeof ReadWriteLock,
 ): SubjectClient {
   const locks = new Map<string, ReadWriteLock>();
@@ -142,10 +148,7 @@ export function readWriteLocksOf(
 export const readWriteTraits: Pick<Subject, "keysOf"> = { keysOf: (name) => Object.values(keysOf(name)) };
 
 /** Nobody stands in a queue, and nothing else of a plan is for them either. */
-export function readWriteClient(
-  client: Parameters<typeof clientOf>[0],
-  Class: typeof ReadWriteLock,
-): Subject["create"] {
+export function readWriteClient(client: ClientClasses, Class: typeof ReadWriteLock): Subject["create"] {
   return (connections, runtime, settings) => {
     const { restartGuard: _, fencing: __, ...others } = settings;
     const redlock = clientOf(client, connections, runtime, { ...others, queue: false });
@@ -157,5 +160,5 @@ export function readWriteClient(
 export const theReadWriteLock: Subject = {
   name: "read-write-lock",
   ...readWriteTraits,
-  create: readWriteClient(RedlockModule, ReadWriteLock),
+  create: readWriteClient(publishedClasses, ReadWriteLock),
 };

@@ -1,4 +1,4 @@
-import type { Script } from "@quorlock/redlock";
+import type { Script } from "@quorlock/redlock/internal";
 import type { Process } from "../engine/process.ts";
 import type { Master } from "../master/master.ts";
 import { operationsIn, repliedIn } from "../master/twins/batch.ts";

@@ -1,5 +1,7 @@
-import type { AcquireOptions, ClockEvent, Connection, Runtime } from "@quorlock/redlock";
-import * as RedlockModule from "@quorlock/redlock";
+import type * as RedlockModule from "@quorlock/redlock";
+import { type AcquireOptions, type ClockEvent, Redlock, type Runtime } from "@quorlock/redlock";
+import type * as InternalModule from "@quorlock/redlock/internal";
+import { type Connection, RedisNode } from "@quorlock/redlock/internal";
 import type { Entry } from "../master/entries.ts";
 import type { LockSettings } from "../plan/plan.ts";
 import type { Bounds } from "./bounds.ts";
@@ -91,28 +93,39 @@ export async function holdWhile(
   await lock.release();
 }
 
+/** All that a copy of the client exports, internal names too. */
+export type ClientModule = typeof RedlockModule & typeof InternalModule;
+
+/** What a subject is built of. */
+export type ClientClasses = Pick<ClientModule, "Redlock" | "RedisNode">;
+
+/** Those of the client as it is published. */
+export const publishedClasses: ClientClasses = { Redlock, RedisNode };
+
 /** A `Redlock` over these connections, by whichever copy of the client is given. */
 export function clientOf(
-  { Redlock, RedisNode }: Pick<typeof RedlockModule, "Redlock" | "RedisNode">,
+  classes: ClientClasses,
   connections: readonly Connection[],
   runtime: Runtime,
   settings: LockSettings,
 ): RedlockModule.Redlock {
   // The ttl is given with each lock; the rest is the constructor's.
   const { ttl: _, queue = true, groupCommit = true, ...options } = settings;
-  const nodes = connections.map((connection) => new RedisNode(connection, { runtime, queue, groupCommit }));
-  return new Redlock(nodes, { ...options, runtime });
+  const nodes = connections.map(
+    (connection) => new classes.RedisNode(connection, { runtime, queue, groupCommit }),
+  );
+  return new classes.Redlock(nodes, { ...options, runtime });
 }
 
 /** A client that knows no queue, in one run with those that do: it asks again, and its tokens have no rounds. */
 export const foreignClient: Subject = {
   name: "a foreign client",
   create: (connections, runtime, settings) =>
-    clientOf(RedlockModule, connections, runtime, { ...settings, queue: false }),
+    clientOf(publishedClasses, connections, runtime, { ...settings, queue: false }),
 };
 
 /** The client as it is published. */
 export const theClient: Subject = {
   name: "@quorlock/redlock",
-  create: (connections, runtime, settings) => clientOf(RedlockModule, connections, runtime, settings),
+  create: (connections, runtime, settings) => clientOf(publishedClasses, connections, runtime, settings),
 };

@@ -1,8 +1,7 @@
-import type * as RedlockModule from "@quorlock/redlock";
 import type * as SemaphoreModule from "@quorlock/redlock/semaphore";
 import type { SourceMutant } from "../mutants/mutant.ts";
 import { importMutated } from "../mutants/mutated-client.ts";
-import { clientOf, type Subject } from "../run/subject.ts";
+import { type ClientModule, clientOf, type Subject } from "../run/subject.ts";
 import { perNodeLimit } from "./per-node-limit.ts";
 import { semaphoresOf, semaphoreTraits } from "./semaphore-client.ts";
 
@@ -40,9 +39,9 @@ export async function semaphoreMutant(name: string): Promise<Subject | undefined
   if (name === perNodeLimit.name) return perNodeLimit;
   const mutant = sourceMutants.find((candidate) => candidate.name === name);
   if (!mutant) return undefined;
-  const client = await importMutated<typeof RedlockModule & typeof SemaphoreModule>(
+  const client = await importMutated<ClientModule & typeof SemaphoreModule>(
     mutant,
-    'export * from "./index.ts"; export * from "./primitives/semaphore.ts";',
+    'export * from "./primitives/semaphore.ts";',
   );
   return {
     name,

@@ -1,4 +1,5 @@
-import { type Answer, type Connection, type LockNode, RedisNode, type Runtime } from "@quorlock/redlock";
+import type { Runtime } from "@quorlock/redlock";
+import { type Answer, type Connection, type LockNode, RedisNode } from "@quorlock/redlock/internal";
 import type { LockSettings } from "../plan/plan.ts";
 import {
   holdWhile,

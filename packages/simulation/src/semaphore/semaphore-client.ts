@@ -1,7 +1,13 @@
-import * as RedlockModule from "@quorlock/redlock";
+import type { Lock, Redlock } from "@quorlock/redlock";
 import { Semaphore } from "@quorlock/redlock/semaphore";
 import { Bounds } from "../run/bounds.ts";
-import { clientOf, type Subject, type SubjectClient, type SubjectLock } from "../run/subject.ts";
+import {
+  clientOf,
+  publishedClasses,
+  type Subject,
+  type SubjectClient,
+  type SubjectLock,
+} from "../run/subject.ts";
 
 // Semaphores where a plan has locks: the same workload, faults and checks.
 
@@ -36,7 +42,7 @@ export function keysOf(resource: string): readonly string[] {
 }
 
 /** The semaphores of one client process, each by the name of its resource. */
-export function semaphoresOf(redlock: RedlockModule.Redlock, Class: typeof Semaphore): SubjectClient {
+export function semaphoresOf(redlock: Redlock, Class: typeof Semaphore): SubjectClient {
   const semaphores = new Map<string, Semaphore>();
   const named = (name: string): Semaphore => {
     const semaphore = semaphores.get(name) ?? new Class(redlock, name, limitOf(name));
@@ -68,7 +74,7 @@ export function semaphoresOf(redlock: RedlockModule.Redlock, Class: typeof Semap
 }
 
 /** The lock itself, with what the checker has to know. */
-function shared(lock: RedlockModule.Lock, { name, limit }: Semaphore, permits: number): SubjectLock {
+function shared(lock: Lock, { name, limit }: Semaphore, permits: number): SubjectLock {
   return Object.assign(lock, { share: { of: name, permits, limit } });
 }
 
@@ -83,5 +89,5 @@ export const theSemaphore: Subject = {
   name: "semaphore",
   ...semaphoreTraits,
   create: (connections, runtime, settings) =>
-    semaphoresOf(clientOf(RedlockModule, connections, runtime, settings), Semaphore),
+    semaphoresOf(clientOf(publishedClasses, connections, runtime, settings), Semaphore),
 };

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import * as redlock from "@quorlock/redlock";
+import * as redlock from "@quorlock/redlock/internal";
 import { expect, test } from "vitest";
 import { twinScripts } from "./script-twins.ts";
 

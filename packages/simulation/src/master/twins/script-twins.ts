@@ -9,7 +9,7 @@ import {
   releaseScript,
   type Script,
   voteBatchScript,
-} from "@quorlock/redlock";
+} from "@quorlock/redlock/internal";
 import { batch, guardedClaim, guardedLeave, leave, releaseBatch, voteBatch } from "./batch.ts";
 import { claim, release } from "./claims.ts";
 import { checkProposal, fenced } from "./fence.ts";

@@ -1,0 +1,39 @@
+// The subpath `internal`: what is needed to bring another client library, a master of one's own, or a simulated one. It
+// may change in any release.
+
+export type {
+  Answer,
+  Claim,
+  Fault,
+  Guard,
+  GuardState,
+  Hear,
+  Holding,
+  LockNode,
+  LockQueue,
+  MasterClock,
+  Moment,
+  No,
+  Push,
+  QueueEntry,
+  Reading,
+  ReleaseAnswer,
+  Settle,
+  SettleVote,
+  Timed,
+  Yes,
+} from "../protocol/node.ts";
+export type { Connection } from "./connection.ts";
+export {
+  batchScript,
+  claimScript,
+  enqueueScript,
+  guardedClaimScript,
+  guardedLeaveScript,
+  leaveScript,
+  releaseBatchScript,
+  releaseScript,
+  type Script,
+  voteBatchScript,
+} from "./lua/scripts.ts";
+export { RedisNode } from "./redis-node.ts";
