@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { defineConfig, type Plugin } from "rolldown";
+import { entries } from "./entries.js";
 
-// The published modules: one for each subpath, and a few that those share, so that all have the same classes. It is
+// The published modules: one for each subpath, and one that those share, so that all have the same classes. It is
 // the number of files that an import costs.
 
 /** What is bundled is published, and its licence asks to be beside it. */
@@ -14,14 +15,7 @@ const licence: Plugin = {
 };
 
 export default defineConfig({
-  input: {
-    index: "src/index.ts",
-    internal: "src/redis/internal.ts",
-    lead: "src/primitives/lead.ts",
-    "read-write-lock": "src/primitives/read-write-lock.ts",
-    semaphore: "src/primitives/semaphore.ts",
-    "without-scripts": "src/without-scripts/without-scripts.ts",
-  },
+  input: entries,
   // For browsers as well: nothing of Node's is assumed.
   platform: "neutral",
   resolve: { mainFields: ["module", "main"] },

@@ -106,7 +106,14 @@ test("each subpath is imported, all together from few files", async () => {
 
 test("each subpath has types that a strict compiler accepts", async () => {
   const imports = subpaths.map((subpath, at) => `export * as part${at} from ${JSON.stringify(subpath)};`);
-  const program = [...imports, 'import { Lock } from "@quorlock/redlock";', "export const right: Lock = 1;"];
+  const program = [
+    ...imports,
+    'import { Lock, Redlock } from "@quorlock/redlock";',
+    'import { Semaphore } from "@quorlock/redlock/semaphore";',
+    // The class of one subpath is that of another one, to the compiler too.
+    'export const permit = (redlock: Redlock): Promise<Lock> => new Semaphore(redlock, "s", 2).acquire(1000);',
+    "export const right: Lock = 1;",
+  ];
   await writeFile(join(folder, "user/consumer.mts"), program.join("\n"));
   const types = ["--types", "node", "--typeRoots", join(repository, "node_modules/@types")];
   const flags = ["--ignoreConfig", "--noEmit", "--strict", "--module", "nodenext", "--target", "es2022"];
@@ -117,6 +124,16 @@ test("each subpath has types that a strict compiler accepts", async () => {
   const errors = told.stdout.split("\n").filter((line) => line.includes("error TS"));
   // A lock is not a number: types that are missing would let it pass.
   expect(errors).toEqual([expect.stringContaining("Type 'number' is not assignable to type 'Lock'")]);
+});
+
+test("declarations are bundled, with their comments, and without what is internal", async () => {
+  const declarations = files.filter((file) => file.endsWith(".d.ts"));
+  const texts = await Promise.all(declarations.map((file) => readFile(join(installed, file), "utf8")));
+  const text = texts.join("\n");
+  expect(declarations.length).toBeLessThanOrEqual(2 * subpaths.length);
+  expect(text).toContain("* Locks all of `resources`, or none, for `ttl` ms.");
+  expect(text).toContain("tryAcquire(");
+  expect(text).not.toMatch(/@internal|leaseOf|insideOf|limitTo|whyEnded/);
 });
 
 test("a stack trace leads to the line of the source", async () => {

@@ -1,0 +1,12 @@
+import { readFileSync } from "node:fs";
+
+// What is built, by name, is what package.json exports: its source and its module.
+
+const { exports } = JSON.parse(readFileSync(new URL("package.json", import.meta.url), "utf8"));
+
+/** The source of each published module. */
+export const entries = Object.fromEntries(
+  Object.values(exports)
+    .filter((entry) => typeof entry === "object")
+    .map((entry) => [/([\w-]+)\.js$/.exec(entry.default)[1], entry["quorlock-source"]]),
+);
