@@ -24,14 +24,6 @@ export interface DetachedLock {
   readonly fencingToken?: number;
 }
 
-/** A lock in a log: nothing that would let a reader of the log use it. */
-interface LoggedLock {
-  readonly resources: readonly string[];
-  readonly state: LockState;
-  readonly remaining: number;
-  readonly expiration: number;
-}
-
 /** As `node:util` exports it; an import would keep the core out of browsers. */
 type Inspect = (value: unknown, options: object) => string;
 
@@ -143,7 +135,7 @@ export class Lock implements AsyncDisposable {
   }
 
   /** For logs: without the token, and without any effect. To give a lock away there is {@link Lock.detach}. */
-  toJSON(): LoggedLock {
+  toJSON(): Readonly<Pick<Lock, "resources" | "state" | "expiration"> & { remaining: number }> {
     const { resources, state, expiration } = this;
     return { resources, state, remaining: this.remaining(), expiration };
   }

@@ -1,0 +1,103 @@
+import { join } from "node:path";
+import ts from "@typescript/typescript6";
+import { expect, test } from "vitest";
+
+// The public face stays small, and whole: users can name each type that they meet in a signature. Names of values and of
+// types count alike.
+
+const most = 40;
+
+/** A master of one's own is made of what the subpath `internal` exports: for everybody else it is one word. */
+const opaque = "LockNode";
+
+const files = ["index.ts", "redis/internal.ts"].map((file) => join(import.meta.dirname, file));
+const program = ts.createProgram(files, {
+  allowImportingTsExtensions: true,
+  module: ts.ModuleKind.Node20,
+  noEmit: true,
+  // Types of the language are not looked at.
+  noLib: true,
+  types: [],
+});
+const checker = program.getTypeChecker();
+
+const [publicNames, internalNames] = files.map((file) => {
+  const module = checker.getSymbolAtLocation(program.getSourceFile(file)!)!;
+  const exported = checker
+    .getExportsOfModule(module)
+    .map((symbol) => [symbol.name, declared(symbol)] as const);
+  return new Map(exported);
+}) as [Map<string, ts.Symbol>, Map<string, ts.Symbol>];
+
+/** What an import or an export stands for. */
+function declared(symbol: ts.Symbol): ts.Symbol {
+  return symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
+}
+
+function isHidden(node: ts.Node): boolean {
+  if (ts.isBlock(node) || ts.isClassStaticBlockDeclaration(node)) return true;
+  if (ts.isClassElement(node) && node.name && ts.isPrivateIdentifier(node.name)) return true;
+  return ts.getJSDocTags(node).some((tag) => tag.tagName.text === "internal");
+}
+
+/** The types of this package that the signatures of `symbol` mention; of a base class only what it is given. */
+function mentionedBy(symbol: ts.Symbol): Set<ts.Symbol> {
+  const found = new Set<ts.Symbol>();
+  const note = (name: ts.Node): void => {
+    const mentioned = checker.getSymbolAtLocation(name);
+    if (!mentioned) return;
+    const type = declared(mentioned);
+    if (type.declarations && !(type.flags & ts.SymbolFlags.TypeParameter)) found.add(type);
+  };
+  const visit = (node: ts.Node): void => {
+    if (isHidden(node)) return;
+    if (ts.isTypeReferenceNode(node)) note(node.typeName);
+    if (ts.isTypeQueryNode(node)) note(node.exprName);
+    ts.forEachChild(node, visit);
+  };
+  for (const declaration of symbol.declarations ?? []) visit(declaration);
+  return found;
+}
+
+/** All that can be met from these on; it is not looked into those that are `closed`. */
+function metFrom(symbols: Iterable<ts.Symbol>, closed: ReadonlySet<ts.Symbol>): Set<ts.Symbol> {
+  const met = new Set<ts.Symbol>();
+  const open = [...symbols].flatMap((symbol) => [...mentionedBy(symbol)]);
+  for (let next = open.pop(); next; next = open.pop()) {
+    if (met.has(next)) continue;
+    met.add(next);
+    if (!closed.has(next)) open.push(...mentionedBy(next));
+  }
+  return met;
+}
+
+function namesOf(symbols: Iterable<ts.Symbol>): string[] {
+  return [...symbols].map(({ name }) => name).sort();
+}
+
+const node = publicNames.get(opaque)!;
+const values = [...publicNames.values()].filter(({ flags }) => flags & ts.SymbolFlags.Value);
+const met = metFrom(values, new Set([node]));
+const known = new Set(publicNames.values());
+
+test(`at most ${most} names are public`, () => {
+  expect(publicNames.size).toBeGreaterThan(values.length);
+  expect(publicNames.size, [...publicNames.keys()].sort().join(" ")).toBeLessThanOrEqual(most);
+});
+
+test("each type in a public signature has a public name", () => {
+  expect(namesOf([...met].filter((type) => !known.has(type)))).toEqual([]);
+});
+
+test("no type is public that no public signature mentions", () => {
+  const types = [...known].filter((type) => !values.includes(type));
+  expect(namesOf(types.filter((type) => !met.has(type)))).toEqual([]);
+});
+
+test("each type in a LockNode or a Connection has a name", () => {
+  const internal = new Set(internalNames.values());
+  const parts = metFrom([node, internalNames.get("Connection")!], known);
+  expect(parts.size).toBeGreaterThan(0);
+  expect(namesOf([...parts].filter((type) => !internal.has(type) && !known.has(type)))).toEqual([]);
+  expect(namesOf([...internal].filter((name) => known.has(name)))).toEqual([opaque]);
+});
