@@ -2,45 +2,30 @@ import { writeFileSync } from "node:fs";
 import { startMasters } from "@quorlock/testbed";
 import { machineLines } from "./measure/machine.ts";
 import { type Options, optionsFrom, UsageError, usageOf } from "./options.ts";
-import { writeDocs } from "./report/docs.ts";
 import { type Goal, goalsTable, isFarOff } from "./report/goal.ts";
-import { jsonOf, type Report, type Section, storedGoal } from "./report/report.ts";
+import { jsonOf, type Report, type Section, writeDocs } from "./report/report.ts";
 import { textOf } from "./report/table.ts";
 import type { Workload } from "./workload.ts";
-import { atOnce64, atOnce1024 } from "./workloads/at-once.ts";
-import { distantMasters } from "./workloads/distant-masters.ts";
-import { failingMasters } from "./workloads/failing-masters.ts";
-import { fencingAndGuard } from "./workloads/fencing-and-guard.ts";
+import { atOnce, oneHung } from "./workloads/at-once.ts";
+import { counts } from "./workloads/counts.ts";
 import { hotKeys } from "./workloads/hot-key.ts";
+import { importTime } from "./workloads/import.ts";
 import { load } from "./workloads/load.ts";
-import { mastersCount } from "./workloads/masters-count.ts";
 import { memory } from "./workloads/memory.ts";
-import { noQuorum } from "./workloads/no-quorum.ts";
-import { oneAtATime } from "./workloads/one-at-a-time.ts";
-import { renewals } from "./workloads/renewals.ts";
-import { severalResources } from "./workloads/several-resources.ts";
-import { simulation } from "./workloads/simulation.ts";
-import { sizeAndImport } from "./workloads/size-and-import.ts";
-import { waiting } from "./workloads/waiting.ts";
+import { distantMasters, oneAtATime } from "./workloads/one-at-a-time.ts";
+import { scripts } from "./workloads/scripts.ts";
 
-/** In this order: what other libraries leave behind on failing masters would blur the count of what is left. */
 const workloads: readonly Workload[] = [
   oneAtATime,
-  atOnce64,
-  atOnce1024,
-  ...hotKeys,
-  mastersCount,
-  severalResources,
   distantMasters,
-  fencingAndGuard,
-  renewals,
-  load,
-  waiting,
+  ...atOnce,
+  oneHung,
+  counts,
+  ...hotKeys,
   memory,
-  sizeAndImport,
-  failingMasters,
-  noQuorum,
-  simulation,
+  importTime,
+  scripts,
+  load,
 ];
 
 async function runAll(options: Options): Promise<void> {
@@ -60,7 +45,7 @@ async function runAll(options: Options): Promise<void> {
     sections.push({ workload: workload.name, seconds, tables, measurements });
   }
   const date = new Date().toISOString().slice(0, 10);
-  const report: Report = { date, machine, sections, goals: goals.map(storedGoal) };
+  const report: Report = { date, machine, sections, goals };
   if (options.json !== undefined) writeFileSync(options.json, jsonOf(report));
   if (options.isWhole) writeDocs(report);
   conclude(goals, options);

@@ -17,9 +17,6 @@ export class UsageError extends Error {
   override name = "UsageError";
 }
 
-/** What the memory workload is meant for: a leak of five bytes a lock shows. */
-const million = 1_000_000;
-
 export function usageOf(workloads: readonly Workload[]): string {
   return `pnpm bench [options]
   --only NAME[,NAME]        these workloads: ${workloads.map(({ name }) => name).join(", ")}
@@ -29,18 +26,17 @@ export function usageOf(workloads: readonly Workload[]): string {
     .map(({ name }) => name)
     .join(", ")}, few of everything;
                             fails when a goal is missed by a factor of two
-  --json FILE               writes the numbers there; a run of everything also writes docs/benchmark.*
+  --json FILE               writes the numbers there; a run of everything writes docs/benchmark.md and .svg
   --cycles N                operations, where a workload counts them
-  --load                    the same as --only load: the table of docs/load.md
-  --million                 the same as --only memory --cycles ${million}, unless these are given
+  --load                    the same as --only load: the table of docs/load.md, which is not in a run of everything
 QUORLOCK_BEFORE=DIR         another checkout of this repository, after "pnpm build" there: its client takes part as
-                            ours-before in one-at-a-time, 64-at-once and load`;
+                            ours-before where one lock or many are timed, and in load`;
 }
 
 export function optionsFrom(args: readonly string[], workloads: readonly Workload[]): Options {
   const { values } = parsed(args);
-  const only = values.only ?? (values.load ? "load" : values.million ? "memory" : undefined);
-  const cycles = values.cycles ?? (values.million ? `${million}` : undefined);
+  const only = values.only ?? (values.load ? "load" : undefined);
+  const { cycles } = values;
   if (cycles !== undefined && !/^[1-9]\d*$/.test(cycles)) {
     throw new UsageError(`--cycles must be a whole number of at least 1, but is ${cycles}`);
   }
@@ -62,7 +58,7 @@ function inShort(workloads: readonly Workload[]): readonly Workload[] {
 
 /** A name also stands for all that begin with it: "hot-key" for every hot key. */
 function chosenWorkloads(list: string | undefined, all: readonly Workload[]): readonly Workload[] {
-  if (list === undefined) return all;
+  if (list === undefined) return all.filter(({ isApart }) => !isApart);
   const names = list.split(",");
   const unknown = names.find((given) => !all.some((workload) => isMeant(given, workload)));
   if (unknown !== undefined) {
@@ -91,7 +87,6 @@ function parse(args: readonly string[]): {
     json?: string;
     quick: boolean;
     short: boolean;
-    million: boolean;
     load: boolean;
   };
 } {
@@ -104,7 +99,6 @@ function parse(args: readonly string[]): {
       json: { type: "string" },
       quick: { type: "boolean", default: false },
       short: { type: "boolean", default: false },
-      million: { type: "boolean", default: false },
       load: { type: "boolean", default: false },
     },
   });

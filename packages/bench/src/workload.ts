@@ -26,5 +26,7 @@ export interface Workload {
   readonly name: string;
   /** Part of `--short`: its judged goals decide about a change. */
   readonly inShort?: boolean;
+  /** Runs only where it is named: it has a document of its own. */
+  readonly isApart?: boolean;
   run(masters: Masters, scale: Scale): Promise<Findings>;
 }

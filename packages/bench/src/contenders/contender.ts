@@ -1,3 +1,7 @@
+import { once } from "node:events";
+import { Redis } from "ioredis";
+import { within } from "../programs/child.ts";
+
 /** Gives back what was acquired. */
 export type Release = () => Promise<unknown>;
 
@@ -6,8 +10,6 @@ export interface Contender {
   readonly name: string;
   /** Locks a resource the way a user of this library does; rejects when that fails. */
   acquire(resource: string): Promise<Release>;
-  /** Locks all of them, in one step where the library can, else one after the other in this order. */
-  acquireAll(resources: readonly string[]): Promise<Release>;
   /** Runs `routine` under a lock that the library keeps extended; missing where there is no such thing. */
   readonly using?: (resource: string, routine: () => Promise<void>) => Promise<void>;
   /** Resolves when every master answers it, after failures too; rejects when one does not within 10 s. */
@@ -29,29 +31,50 @@ export interface ContenderTerms {
 
 export type OpenContender = (name: string, terms: ContenderTerms) => Promise<Contender>;
 
-/** How long one acquire and release took together, ms. */
-export async function acquireAndRelease(contender: Contender, resource: string): Promise<number> {
-  const begun = performance.now();
-  const release = await contender.acquire(resource);
-  await release();
-  return performance.now() - begun;
+/** Where a contender wants its connections to differ from ioredis's defaults. */
+export interface ClientOptions {
+  readonly enableOfflineQueue?: boolean;
+  readonly autoResendUnfulfilledCommands?: boolean;
+  readonly maxRetriesPerRequest?: number;
+  readonly enableAutoPipelining?: boolean;
 }
 
-/**
- * Several locks where the library knows only single ones. In the order given, so that two callers cannot wait for
- * each other; a failure gives back what it had.
- */
-export async function acquireInOrder(
-  resources: readonly string[],
-  acquire: (resource: string) => Promise<Release>,
-): Promise<Release> {
-  const releases: Release[] = [];
-  const releaseAll = (): Promise<unknown> => Promise.all(releases.map((release) => release()));
-  try {
-    for (const resource of resources) releases.push(await acquire(resource));
-  } catch (error) {
-    await releaseAll();
-    throw error;
+export async function acquireAndRelease(contender: Contender, resource: string): Promise<void> {
+  const release = await contender.acquire(resource);
+  await release();
+}
+
+/** One client for each master, connected. */
+export async function openClients(urls: readonly string[], options: ClientOptions = {}): Promise<Redis[]> {
+  const clients = urls.map((url) => new Redis(url, { ...options, lazyConnect: true }));
+  for (const client of clients) {
+    // Masters are stopped on purpose; without a listener ioredis prints each refused connection.
+    client.on("error", () => {});
   }
-  return releaseAll;
+  await Promise.all(clients.map((client) => client.connect()));
+  return clients;
+}
+
+/** What a contender may take to reach its masters again, ms. */
+export const readyTimeout = 10_000;
+
+/** Resolves when every master has answered; a connection that was lost is waited for. */
+export async function untilAnswered(
+  clients: readonly Redis[],
+  ask: (client: Redis) => Promise<unknown> = (client) => client.ping(),
+): Promise<void> {
+  await Promise.all(
+    clients.map(async (client) => {
+      const answered = async (): Promise<void> => {
+        if (client.status !== "ready") await once(client, "ready");
+        await ask(client);
+      };
+      const { host, port } = client.options;
+      await within(answered(), readyTimeout, `${host}:${port} did not answer`);
+    }),
+  );
+}
+
+export function closeClients(clients: readonly Redis[]): void {
+  for (const client of clients) client.disconnect();
 }

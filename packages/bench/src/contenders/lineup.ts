@@ -1,47 +1,37 @@
 import { bareOn } from "./bare.ts";
-import type { ClientOptions } from "./clients.ts";
-import type { Contender, ContenderTerms, OpenContender } from "./contender.ts";
-import { openBefore, openOurs, openOursWith } from "./ours.ts";
-import { redisSemaphoreOn } from "./redis-semaphore.ts";
-import { redlock5On } from "./redlock-5.ts";
-import { redlockUniversalOn } from "./redlock-universal.ts";
+import type { ClientOptions, Contender, ContenderTerms, OpenContender } from "./contender.ts";
+import { built, builtBefore, oursOf } from "./ours.ts";
+import { peersOn } from "./peers.ts";
 
 /** What all ratios are taken against. */
 export const baseline = "bare";
 export const ours = "ours";
-export const fenced = "ours-fenced";
-export const guarded = "ours-guarded";
 /** The client of another checkout, where one is named. */
 export const before = "ours-before";
 /** The baseline a second time: its ratio shows what the machine and the method are good for. */
 export const control = "bare-again";
-
-/** ioredis gathers the commands of one turn of the event loop into one write. */
-const pipelined: ClientOptions = { enableAutoPipelining: true };
 export const pipelinedBaseline = "bare-pipelined";
 
+/** ioredis gathers the commands of one turn of the event loop into one write, which few users turn on. */
+const pipelined: ClientOptions = { enableAutoPipelining: true };
+const asShipped = peersOn("");
+const onPipelined = peersOn("-pipelined", pipelined);
+
 const openers: Readonly<Record<string, OpenContender>> = {
-  [ours]: openOurs,
-  ...(process.env["QUORLOCK_BEFORE"] ? { [before]: openBefore } : {}),
-  [fenced]: openOursWith({ fencing: true }),
-  [guarded]: openOursWith({ restartGuard: { maxTtl: 60_000 } }),
+  [ours]: oursOf(async () => built),
+  ...(process.env["QUORLOCK_BEFORE"] ? { [before]: oursOf(builtBefore) } : {}),
   [baseline]: bareOn(),
   [control]: bareOn(),
-  redlock: redlock5On(),
-  "redis-semaphore": redisSemaphoreOn(),
-  "redlock-universal": redlockUniversalOn(),
   [pipelinedBaseline]: bareOn(pipelined),
-  "redlock-pipelined": redlock5On(pipelined),
-  "redis-semaphore-pipelined": redisSemaphoreOn(pipelined),
-  "redlock-universal-pipelined": redlockUniversalOn(pipelined),
+  ...asShipped,
+  ...onPipelined,
 };
 
 /** Everyone who can take part, by name. */
 export const contenderNames: readonly string[] = Object.keys(openers);
-/** The other libraries as they are shipped. */
-export const peers: readonly string[] = ["redlock", "redis-semaphore", "redlock-universal"];
-/** The same on clients whose auto-pipelining was turned on, which few users do. */
-export const pipelinedPeers: readonly string[] = peers.map((name) => `${name}-pipelined`);
+/** The other libraries as they are shipped, and the same on clients whose auto-pipelining was turned on. */
+export const peers: readonly string[] = Object.keys(asShipped);
+export const pipelinedPeers: readonly string[] = Object.keys(onPipelined);
 
 export function openContender(name: string, terms: ContenderTerms): Promise<Contender> {
   const open = openers[name];
@@ -68,10 +58,6 @@ export class Lineup implements AsyncDisposable {
       if (wanted.includes(name)) contenders.push(await openContender(name, terms));
     }
     return new Lineup(contenders);
-  }
-
-  find(name: string): Contender | undefined {
-    return this.contenders.find((contender) => contender.name === name);
   }
 
   async ready(): Promise<void> {

@@ -9,6 +9,5 @@ declare module "redlock" {
   export default class Redlock {
     constructor(clients: Iterable<Redis>, settings?: Readonly<Record<string, number>>);
     acquire(resources: string[], duration: number): Promise<Lock>;
-    using<T>(resources: string[], duration: number, routine: () => Promise<T>): Promise<T>;
   }
 }

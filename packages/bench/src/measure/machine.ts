@@ -3,8 +3,9 @@ import { cpus, loadavg, release, totalmem } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Masters } from "@quorlock/testbed";
-import { builtEntry } from "../contenders/built-package.ts";
-import { closeClients, openClients } from "../contenders/clients.ts";
+import { closeClients, openClients } from "../contenders/contender.ts";
+import { builtEntry } from "../contenders/ours.ts";
+import { peerPackages } from "../contenders/peers.ts";
 
 /** Where and with what the numbers were taken: without it they say nothing. */
 export async function machineLines(masters: Masters): Promise<readonly string[]> {
@@ -13,7 +14,7 @@ export async function machineLines(masters: Masters): Promise<readonly string[]>
   const load = loadavg()
     .map((value) => value.toFixed(2))
     .join(" ");
-  const packages = ["ioredis", "redlock", "redis-semaphore", "redlock-universal"];
+  const packages = ["ioredis", ...peerPackages];
   const versions = packages.map((name) => `${name} ${versionOf(import.meta.resolve(name), name)}`);
   return [
     `${processors.length} x ${processors[0]?.model.trim() ?? "unknown CPU"}, ${memory} GiB, ` +

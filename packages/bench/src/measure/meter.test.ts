@@ -1,31 +1,31 @@
 import { startMasters } from "@quorlock/testbed";
 import { expect, test } from "vitest";
-import { closeClients, openClients } from "../contenders/clients.ts";
-import { commandCountsIn, cpuIn, Meter } from "./meter.ts";
+import { closeClients, openClients } from "../contenders/contender.ts";
+import { countSent, cpuIn } from "./meter.ts";
 
-test("CPU and command counts are read from what INFO says", () => {
+test("CPU is read from what INFO says", () => {
   const info = "# CPU\r\nused_cpu_sys:1.500000\r\nused_cpu_user:0.250001\r\nused_cpu_sys_children:9.0\r\n";
   expect(cpuIn(info)).toBe(1_750_001);
-  const stats = "cmdstat_set:calls=12,usec=34\r\ncmdstat_client|info:calls=3,usec=1\r\n";
-  expect(commandCountsIn(stats).get("set")).toBe(12);
 });
 
-test("requests are what clients send, not what scripts call, times the number of masters", async () => {
-  await using masters = await startMasters(2, { say: () => {} });
-  await using meter = await Meter.open(masters.urls);
-  const clients = await openClients(masters.urls);
+test("commands and bytes are what this process sends, not what scripts call, as the master counts them", async () => {
+  await using masters = await startMasters(1, { say: () => {} });
+  const [client] = await openClients(masters.urls);
+  const received = async (): Promise<number> =>
+    Number(/total_net_input_bytes:(\d+)/.exec(await client!.info("stats"))?.[1]);
   try {
-    const requests = await meter.requestsOf(async () => {
-      for (const client of clients) {
-        await client.eval("redis.call('SET', KEYS[1], 'a') return redis.call('DEL', KEYS[1])", 1, "key");
-        await client.set("key:7", "value");
-      }
-      await meter.serverCpu();
-    });
-    expect(requests).toBe(4);
-    expect(await meter.namesHeld("key")).toBe(1);
-    expect(await meter.namesHeld("other")).toBe(0);
+    const before = await received();
+    const sent = countSent();
+    await client!.eval("redis.call('SET', KEYS[1], 'a') return redis.call('DEL', KEYS[1])", 1, "ké\r\n*1");
+    await client!.set("key:7", Buffer.from([0xff, 13, 10]));
+    await client!.pipeline().get("a").get("b").exec();
+    const { commands, bytes } = sent.stop();
+    const after = await received();
+    await client!.ping();
+    expect(commands).toBe(4);
+    // The second question is one of them, and its own.
+    expect(after - before).toBe(bytes + "*2\r\n$4\r\ninfo\r\n$5\r\nstats\r\n".length);
   } finally {
-    closeClients(clients);
+    closeClients([client!]);
   }
 });

@@ -1,7 +1,9 @@
-import { randomUUID } from "node:crypto";
-import { startMonitoring } from "@quorlock/testbed";
+import { Socket } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import type { Redis } from "ioredis";
-import { closeClients, openClients } from "../contenders/clients.ts";
+import { closeClients, openClients } from "../contenders/contender.ts";
 
 /** What something cost. CPU in microseconds. */
 export interface Cost<T> {
@@ -48,33 +50,6 @@ export class Meter implements AsyncDisposable {
     return (await this.serverCpu()) - before;
   }
 
-  /** How often each command has run on the first master up to now, those that scripts call included. */
-  async commandCounts(): Promise<ReadonlyMap<string, number>> {
-    return commandCountsIn(await this.#clients[0]!.info("commandstats"));
-  }
-
-  /**
-   * How many requests clients send to all masters while `run` runs: what a MONITOR on one of them tells, times their
-   * number. Commands that scripts call are not sent by anybody. MONITOR slows the master, so measure nothing else.
-   */
-  async requestsOf(run: () => Promise<unknown>): Promise<number> {
-    const monitor = await Monitor.start(this.#clients[0]!);
-    try {
-      const before = await monitor.count();
-      await run();
-      return ((await monitor.count()) - before) * this.#clients.length;
-    } finally {
-      monitor.stop();
-    }
-  }
-
-  /** How many keys of the first master have a name that ends in `prefix` and a number. */
-  async namesHeld(prefix: string): Promise<number> {
-    const keys = await this.#clients[0]!.keys(`*${prefix}:[0-9]*`);
-    // A library may have more than one key for each name.
-    return new Set(keys.map((key) => /\d+$/.exec(key)?.[0])).size;
-  }
-
   /** How many keys with this prefix all masters have together; and there are none any more. */
   async takeAway(prefix: string): Promise<number> {
     const taken = this.#clients.map(async (client) => {
@@ -97,47 +72,73 @@ export function cpuIn(info: string): number {
   return (secondsOf("used_cpu_sys") + secondsOf("used_cpu_user")) * 1_000_000;
 }
 
-/** Calls of each command in what INFO says. */
-export function commandCountsIn(info: string): ReadonlyMap<string, number> {
-  const lines = info.matchAll(/^cmdstat_([^:]+):calls=(\d+)/gm);
-  return new Map([...lines].map(([, command, calls]) => [command!, Number(calls)]));
+let collect: (() => void) | undefined;
+
+/** Only where the heap is measured: everything else is timed as users run it, without a flag of V8. */
+function garbageCollector(): () => void {
+  if (!collect) {
+    setFlagsFromString("--expose-gc");
+    collect = runInNewContext("gc") as () => void;
+  }
+  return collect;
 }
 
-/** Counts what clients send to one master. */
-class Monitor {
-  readonly #redis: Redis;
-  readonly #stream: Redis;
-  #sent = 0;
-  #awaited: { marker: string; reached: () => void } | undefined;
-
-  static async start(redis: Redis): Promise<Monitor> {
-    return new Monitor(redis, await startMonitoring(redis));
+/** Bytes of the heap that are in use once the garbage is gone. */
+export async function heapInUse(): Promise<number> {
+  // What finalisers let go of is garbage of the next collection.
+  for (let round = 0; round < 5; round += 1) {
+    garbageCollector()();
+    await pause(20);
   }
+  return process.memoryUsage().heapUsed;
+}
 
-  private constructor(redis: Redis, stream: Redis) {
-    this.#redis = redis;
-    this.#stream = stream;
-    stream.on("monitor", (_time: string, args: readonly string[], source: string) => {
-      if (source === "lua") return;
-      const command = args[0]?.toLowerCase();
-      if (command === "echo" && args[1] === this.#awaited?.marker) this.#awaited?.reached();
-      // The bench's own questions.
-      else if (command !== "info") this.#sent += 1;
-    });
-  }
+/** What this process has sent to masters. */
+export interface Sent {
+  readonly commands: number;
+  readonly bytes: number;
+}
 
-  /** What was sent up to now: waits until the master has told all of it. */
-  async count(): Promise<number> {
-    const marker = randomUUID();
-    const told = new Promise<void>((reached) => {
-      this.#awaited = { marker, reached };
-    });
-    await this.#redis.echo(marker);
-    await told;
-    return this.#sent;
-  }
+/** Counts it from now on, in front of the sockets: no master is slowed by it, and what scripts call is sent by nobody. */
+export function countSent(): { stop(): Sent } {
+  let commands = 0;
+  let bytes = 0;
+  type Write = (this: Socket, chunk: string | Uint8Array, ...rest: unknown[]) => boolean;
+  const write = Reflect.get(Socket.prototype, "write") as Write;
+  const counting: Write = function (chunk, ...rest) {
+    const data =
+      typeof chunk === "string"
+        ? Buffer.from(chunk)
+        : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
+    commands += commandsIn(data);
+    bytes += data.length;
+    return Reflect.apply(write, this, [chunk, ...rest]);
+  };
+  Reflect.set(Socket.prototype, "write", counting);
+  return {
+    stop() {
+      Reflect.set(Socket.prototype, "write", write);
+      return { commands, bytes };
+    },
+  };
+}
 
-  stop(): void {
-    this.#stream.disconnect();
+/** Whole commands, as RESP has them: a list of strings, each behind its length. */
+function commandsIn(data: Buffer): number {
+  let count = 0;
+  let at = 0;
+  const nextNumber = (): number => {
+    const end = data.indexOf("\r\n", at);
+    const number = Number(data.toString("latin1", at + 1, end));
+    at = end + 2;
+    return number;
+  };
+  while (data[at] === "*".charCodeAt(0)) {
+    for (let words = nextNumber(); words > 0; words -= 1) {
+      const length = nextNumber();
+      at += length + 2;
+    }
+    count += 1;
   }
+  return count;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { bestOf, measurementsOf, type Rounds, ratioOf, spreadOf, tableOf } from "./rounds.ts";
+import { bestOf, measurementsOf, type Rounds, ratioOf, tableOf } from "./rounds.ts";
 
 type Quantity = "rate" | "cpu";
 
@@ -39,11 +39,6 @@ test("who had nothing at all is not the best at spending little", () => {
   expect(bestOf(rounds, ["stalled", "endless", "working"], "cpu", "less")).toBe("working");
 });
 
-test("the spread is from the least to the most", () => {
-  expect(spreadOf([3, 1, 2])).toEqual({ median: 2, low: 1, high: 3 });
-  expect(spreadOf([]).median).toBeNaN();
-});
-
 test("a table has a row for each contender, a measurement for each of its cells", () => {
   const rounds = roundsOf({ a: [10, 20, 30], b: [5, 10, 15] });
   const columns = [
@@ -51,7 +46,7 @@ test("a table has a row for each contender, a measurement for each of its cells"
     { quantity: "cpu", title: "CPU" },
   ] as const;
   const table = tableOf("Title", rounds, columns, "b");
-  expect(table.columns).toEqual(["", "a second", "least..most", "x b", "CPU"]);
+  expect(table.columns).toEqual(["", "a second", "95 %", "x b", "CPU"]);
   expect(table.rows[0]).toEqual(["a", "20.0", "10.0..30.0", "2.00 (2.00..2.00)", "0.050"]);
   const measurements = measurementsOf("Title", rounds, columns);
   expect(measurements).toHaveLength(4);

@@ -1,15 +1,8 @@
 import { figure, type Table } from "../report/table.ts";
-import { median, pairwiseRatios } from "./statistics.ts";
+import { median, pairwiseRatios, type Spread, spreadOf } from "./statistics.ts";
 
 /** What each contender came to, by its name, round by round: equal indices were taken side by side. */
 export type Rounds<Q extends string> = ReadonlyMap<string, readonly Readonly<Record<Q, number>>[]>;
-
-/** The median of some rounds, and the least and the most of them. */
-export interface Spread {
-  readonly median: number;
-  readonly low: number;
-  readonly high: number;
-}
 
 /** One quantity of one contender, as it is stored and drawn. */
 export interface Measurement extends Spread {
@@ -25,11 +18,6 @@ export interface Column<Q extends string> {
   readonly quantity: Q;
   /** With its unit. */
   readonly title: string;
-}
-
-export function spreadOf(values: readonly number[]): Spread {
-  if (values.length === 0) return { median: Number.NaN, low: Number.NaN, high: Number.NaN };
-  return { median: median(values), low: Math.min(...values), high: Math.max(...values) };
 }
 
 export function valuesOf<Q extends string>(rounds: Rounds<Q>, name: string, quantity: Q): readonly number[] {
@@ -79,7 +67,7 @@ export function tableOf<Q extends string>(
   const count = [...rounds.values()][0]?.length ?? 0;
   return {
     title,
-    columns: ["", first!.title, "least..most", `x ${base}`, ...others],
+    columns: ["", first!.title, "95 %", `x ${base}`, ...others],
     rows,
     notes: [`${count} rounds, taken in turn; medians.`, ...notes],
   };

@@ -1,4 +1,4 @@
-import type { Spread } from "../measure/rounds.ts";
+import type { Spread } from "../measure/statistics.ts";
 import { figure, type Table } from "./table.ts";
 
 /** What was measured beside what it should be at most, or at least. */
@@ -38,7 +38,7 @@ export function ratioGoal(
 export function goalsTable(goals: readonly Goal[], note: string): Table {
   return {
     title: "Goals",
-    columns: ["goal", "measured", "least..most", "limit", "unit", ""],
+    columns: ["goal", "measured", "95 %", "limit", "unit", ""],
     rows: goals.map((goal) => [
       goal.name,
       Number.isInteger(goal.measured) ? `${goal.measured}` : figure(goal.measured),

@@ -1,15 +1,18 @@
+import { writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import type { Measurement } from "../measure/rounds.ts";
-import { type Goal, isMet } from "./goal.ts";
+import { chartOf } from "./chart.ts";
+import { type Goal, goalsTable, isMet } from "./goal.ts";
 import type { Table } from "./table.ts";
 
-/** What a run found, as it is stored: everything that is written or drawn of it comes from here. */
+/** What a run found: everything that is written or drawn of it comes from here. */
 export interface Report {
   /** ISO 8601, the day. */
   readonly date: string;
   /** The machine, and all versions. */
   readonly machine: readonly string[];
   readonly sections: readonly Section[];
-  readonly goals: readonly StoredGoal[];
+  readonly goals: readonly Goal[];
 }
 
 /** What one workload found. */
@@ -20,12 +23,70 @@ export interface Section {
   readonly measurements: readonly Measurement[];
 }
 
-export interface StoredGoal extends Goal {
-  readonly isMet: boolean;
+/** A report for people. */
+export function markdownOf(report: Report): string {
+  const met = report.goals.filter(isMet).length;
+  const goals = goalsTable(report.goals, `${met} of ${report.goals.length} met.`);
+  const lines = [
+    "# Benchmark",
+    "",
+    `Written by \`pnpm bench\`, ${report.date}.`,
+    "Contenders take turns within one run, on the same masters; a ratio is the median of the ratios of rounds that were",
+    "taken side by side. Bare is ioredis with the commands of a lock and nothing around them; *-pipelined* has ioredis's",
+    "auto-pipelining on. 95 %: the true median lies there, of seven rounds and less from the least to the most. Wall-clock",
+    "figures are this machine's; ratios travel further, counts furthest.",
+    "",
+    ...report.machine.map((line) => `- ${escaped(line)}`),
+    "",
+    "![Locks acquired and released a second](benchmark.svg)",
+    "",
+    ...tableLines(goals),
+    ...report.sections.flatMap((section) => section.tables.flatMap(tableLines)),
+  ];
+  return `${lines.join("\n").trimEnd()}\n`;
 }
 
-export function storedGoal(goal: Goal): StoredGoal {
-  return { ...goal, isMet: isMet(goal) };
+function tableLines(table: Table): readonly string[] {
+  const rows = [
+    table.columns,
+    table.columns.map((_, column) => (column === 0 ? "---" : "--:")),
+    ...table.rows.map((row) => row.map(escaped)),
+  ];
+  return [
+    `## ${escaped(table.title)}`,
+    "",
+    ...(table.columns.length > 0 ? [...rows.map((row) => `| ${row.join(" | ")} |`), ""] : []),
+    ...(table.notes ?? []).map(escaped),
+    "",
+  ];
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[|<>*_]/g, String.raw`\$&`);
+}
+
+const docs = new URL("../../../../docs/", import.meta.url);
+
+/** Writes the report into the docs, for people; and its numbers, which are made anew each time, beside what is built. */
+export function writeDocs(report: Report): void {
+  for (const [name, text] of [
+    ["benchmark.md", markdownOf(report)],
+    ["benchmark.svg", pictureOf(report)],
+    ["../packages/bench/dist/benchmark.json", jsonOf(report)],
+  ] as const) {
+    const path = fileURLToPath(new URL(name, docs));
+    writeFileSync(path, text);
+    console.log(`written: ${path}`);
+  }
+}
+
+/** The main figures, and where they were taken. */
+export function pictureOf({ machine, date, sections }: Report): string {
+  const about = [machine[0]?.split(",")[0], date].join(", ");
+  return chartOf(
+    about,
+    sections.flatMap(({ measurements }) => measurements),
+  );
 }
 
 /** Numbers to four figures; what is no number, since it failed or was not there, as null. */

@@ -1,3 +1,6 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Master } from "@quorlock/testbed";
+import type { Contender } from "../contenders/contender.ts";
 import {
   baseline,
   before,
@@ -7,74 +10,181 @@ import {
   pipelinedBaseline,
   pipelinedPeers,
 } from "../contenders/lineup.ts";
-import { bestOf, measurementsOf, type Rounds, ratioOf, tableOf, valuesOf } from "../measure/rounds.ts";
-import { compareLoads, type LoadQuantity, loadColumns, loadNote } from "../report/compare-loads.ts";
+import {
+  compareLoads,
+  type Load,
+  type LoadQuantity,
+  loadColumns,
+  loadNote,
+  runLoad,
+  warmUp,
+} from "../measure/load.ts";
+import { heapInUse } from "../measure/meter.ts";
+import {
+  bestOf,
+  type Column,
+  measurementsOf,
+  type Rounds,
+  ratioOf,
+  tableOf,
+  valuesOf,
+} from "../measure/rounds.ts";
+import { alternate, spreadOf } from "../measure/statistics.ts";
 import { type Goal, ratioGoal } from "../report/goal.ts";
-import type { Findings, Scale, Workload } from "../workload.ts";
+import { figure } from "../report/table.ts";
+import type { Workload } from "../workload.ts";
 
 const ttl = 10_000;
 const everyone = [ours, before, baseline, pipelinedBaseline, ...peers, ...pipelinedPeers];
 
-/** Many callers of one process at once, each with a lock of its own: what gathering their commands is worth. */
-export const atOnce64: Workload = {
-  name: "64-at-once",
-  inShort: true,
-  async run({ urls }, scale) {
-    return await findingsOf(64, urls, scale, (rounds) => {
-      const bestPeer = bestOf(rounds, peers, "rate", "more");
-      const bestPipelined = bestOf(rounds, pipelinedPeers, "rate", "more");
-      const frugalPeer = bestOf(rounds, peers, "clientCpu", "less");
-      return [
-        ...rateGoal("64 at once: ours", rounds, bestPeer, 6),
-        ...rateGoal("64 at once: ours", rounds, bestPipelined, 3),
-        ...rateGoal("64 at once: ours", rounds, pipelinedBaseline, 2.5),
-        ...rateGoal("64 at once: ours", rounds, before, 1),
-        ...ratioGoal("64 at once: our client CPU", ratioOf(rounds, ours, frugalPeer, "clientCpu"), {
-          limit: 1 / 6,
-          unit: `x ${frugalPeer}`,
-        }),
-      ];
-    });
-  },
-};
-
-export const atOnce1024: Workload = {
-  name: "1024-at-once",
-  async run({ urls }, scale) {
-    return await findingsOf(1024, urls, scale, (rounds) => {
-      const failures = valuesOf(rounds, ours, "failures");
-      const bestPeer = bestOf(rounds, peers, "rate", "more");
-      return [
-        ...rateGoal("1,024 at once: ours", rounds, bestPeer, 8),
-        ...(failures.length > 0
-          ? [{ name: "1,024 at once: our failures", measured: Math.max(...failures), limit: 0, unit: "" }]
-          : []),
-      ];
-    });
-  },
-};
-
-function rateGoal(
-  name: string,
-  rounds: Rounds<LoadQuantity>,
-  base: string | undefined,
-  limit: number,
-): readonly Goal[] {
-  return ratioGoal(name, ratioOf(rounds, ours, base, "rate"), { limit, isFloor: true, unit: `x ${base}` });
+/** Callers at once, and what is asked there: in multiples of the best peer as shipped, of auto-pipelined bare commands, */
+interface Crowd {
+  readonly callers: number;
+  readonly timesPeer: number;
+  readonly timesPipelined?: number;
+  /** and of the most frugal peer's client CPU. */
+  readonly clientCpu?: number;
 }
 
-async function findingsOf(
-  callers: number,
-  urls: readonly string[],
-  scale: Scale,
-  goalsOf: (rounds: Rounds<LoadQuantity>) => readonly Goal[],
-): Promise<Findings> {
-  await using lineup = await Lineup.open(everyone, scale.contenders, { urls, ttl });
-  const title = `${callers.toLocaleString("en")} at once, distinct keys, N=${urls.length}`;
-  const rounds = await compareLoads(lineup, urls, scale, { callers, prefix: `at-once:${callers}` });
-  return {
-    tables: [tableOf(title, rounds, loadColumns, pipelinedBaseline, [loadNote])],
-    goals: goalsOf(rounds),
-    measurements: measurementsOf(title, rounds, loadColumns),
-  };
+const crowds: readonly Crowd[] = [
+  { callers: 8, timesPeer: 1.5 },
+  { callers: 64, timesPeer: 6, timesPipelined: 3, clientCpu: 1 / 8 },
+  { callers: 1024, timesPeer: 6 },
+];
+
+/** Many callers of one process at once, each with a lock of its own: what gathering their commands is worth. */
+export const atOnce: readonly Workload[] = crowds.map((crowd) => ({
+  name: `${crowd.callers}-at-once`,
+  inShort: crowd.callers === 64,
+  async run({ urls }, scale) {
+    const { callers } = crowd;
+    const names = scale.quick ? everyone.filter((name) => !pipelinedPeers.includes(name)) : everyone;
+    await using lineup = await Lineup.open(names, scale.contenders, { urls, ttl });
+    const title = `${callers.toLocaleString("en")} at once, distinct keys, N=${urls.length}`;
+    const rounds = await compareLoads(lineup, urls, scale, { callers, prefix: `at-once:${callers}` });
+    return {
+      tables: [tableOf(title, rounds, loadColumns, pipelinedBaseline, [loadNote])],
+      goals: goalsOf(crowd, rounds),
+      measurements: measurementsOf(title, rounds, loadColumns),
+    };
+  },
+}));
+
+function goalsOf(crowd: Crowd, rounds: Rounds<LoadQuantity>): readonly Goal[] {
+  const where = `${crowd.callers.toLocaleString("en")} at once`;
+  const rate = (base: string | undefined, limit: number | undefined): readonly Goal[] =>
+    limit === undefined
+      ? []
+      : ratioGoal(`${where}: ours`, ratioOf(rounds, ours, base, "rate"), {
+          limit,
+          isFloor: true,
+          unit: `x ${base}`,
+        });
+  const frugal = bestOf(rounds, peers, "clientCpu", "less");
+  const cpu = crowd.clientCpu ? ratioOf(rounds, ours, frugal, "clientCpu") : undefined;
+  const failed = valuesOf(rounds, ours, "failures");
+  return [
+    ...rate(bestOf(rounds, peers, "rate", "more"), crowd.timesPeer),
+    ...rate(pipelinedBaseline, crowd.timesPipelined),
+    ...rate(before, 1),
+    ...ratioGoal(`${where}: our client CPU`, cpu, { limit: crowd.clientCpu ?? 1, unit: `x ${frugal}` }),
+    ...(failed.length > 0
+      ? [{ name: `${where}: our failures`, measured: Math.max(...failed), limit: 0, unit: "" }]
+      : []),
+  ];
+}
+
+const bytesInMegabyte = 1_000_000;
+const hungCallers = 64;
+
+type HungQuantity = "hung" | "healthy" | "ratio" | "failures";
+const hungColumns: readonly Column<HungQuantity>[] = [
+  { quantity: "hung", title: "a second, one hung" },
+  { quantity: "healthy", title: "healthy" },
+  { quantity: "ratio", title: "hung x healthy" },
+  { quantity: "failures", title: "failed" },
+];
+
+/**
+ * One of five masters hangs: its connection stands, and nothing answers. Blocks with and without it alternate, so that the
+ * machine's drift hits both alike. What is kept for the master that may answer again must have a bound.
+ */
+export const oneHung: Workload = {
+  name: "one-hung",
+  async run({ urls, list }, scale) {
+    const title = `One of ${urls.length} masters hung, ${hungCallers} at once`;
+    const [victim] = list;
+    if (!victim?.controllable) {
+      const notes = ["not run: the masters are not ours to stop"];
+      return { tables: [{ title, columns: [], rows: [], notes }], goals: [] };
+    }
+    await using lineup = await Lineup.open([ours, before, baseline], scale.contenders, { urls, ttl });
+    await warmUp(lineup.contenders, hungCallers, scale);
+    const load = { callers: hungCallers, milliseconds: scale.quick ? 200 : 500, prefix: "one-hung" };
+    const taken = await alternate(lineup.contenders, scale.quick ? 3 : 7, async (contender) => {
+      const well = await runLoad(contender, load);
+      await victim.hang();
+      const ill = await runLoad(contender, load);
+      await victim.resume();
+      await contender.ready();
+      const [healthy, hung] = [well.cycles / well.seconds, ill.cycles / ill.seconds];
+      return { hung, healthy, ratio: hung / healthy, failures: ill.failures };
+    });
+    const rounds: Rounds<HungQuantity> = new Map([...taken].map(([{ name }, values]) => [name, values]));
+    const mine = lineup.contenders.find(({ name }) => name === ours);
+    const heap =
+      mine && (await heapWhile(victim, mine, { ...load, milliseconds: scale.quick ? 2000 : 6000 }));
+    const goals: Goal[] = [...ratioOfHung(rounds)];
+    if (heap)
+      goals.push({
+        name: "one hung: our heap, more by",
+        measured: heap.late - heap.healthy,
+        limit: 20,
+        unit: "MB",
+      });
+    const notes = heap
+      ? [
+          `Our heap in use under this load: ${figure(heap.healthy)} MB, half of ${heap.seconds} s after it hung ${figure(heap.early)}, at their end ${figure(heap.late)}.`,
+        ]
+      : [];
+    return {
+      tables: [tableOf(title, rounds, hungColumns, baseline, notes)],
+      goals,
+      measurements: measurementsOf(title, rounds, hungColumns),
+    };
+  },
+};
+
+interface HeapWhileHung {
+  readonly seconds: number;
+  /** In use, MB. */
+  readonly healthy: number;
+  readonly early: number;
+  readonly late: number;
+}
+
+/** MB. */
+async function heapAfter(time: number): Promise<number> {
+  await pause(time);
+  return (await heapInUse()) / bytesInMegabyte;
+}
+
+async function heapWhile(victim: Master, contender: Contender, load: Load): Promise<HeapWhileHung> {
+  const half = load.milliseconds / 2;
+  const well = runLoad(contender, { ...load, milliseconds: half });
+  const healthy = await heapAfter(half / 2);
+  await well;
+  await victim.hang();
+  // (Longer than it is watched: what is looked at is a heap under load.)
+  const ill = runLoad(contender, { ...load, milliseconds: load.milliseconds + 1000 });
+  const early = await heapAfter(half);
+  const late = await heapAfter(half);
+  await ill;
+  await victim.resume();
+  return { seconds: load.milliseconds / 1000, healthy, early, late };
+}
+
+function ratioOfHung(rounds: Rounds<HungQuantity>): readonly Goal[] {
+  const spread = rounds.has(ours) ? spreadOf(valuesOf(rounds, ours, "ratio")) : undefined;
+  return ratioGoal("one hung: ours, 64 at once", spread, { limit: 0.8, isFloor: true, unit: "x healthy" });
 }

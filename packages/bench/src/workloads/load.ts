@@ -1,7 +1,7 @@
 import { before, ours } from "../contenders/lineup.ts";
-import type { Counted, HoldingMessage, HoldingTask } from "../holding/messages.ts";
 import { Meter } from "../measure/meter.ts";
-import { Child } from "../processes/child.ts";
+import { Child } from "../programs/child.ts";
+import type { Counted, ManyTask } from "../programs/many.ts";
 import type { Goal } from "../report/goal.ts";
 import { figure, type Table } from "../report/table.ts";
 import type { Scale, Workload } from "../workload.ts";
@@ -48,6 +48,7 @@ const notes = [
 /** As many leases as one process can hold, and more. */
 export const load: Workload = {
   name: "load",
+  isApart: true,
   async run({ urls }, scale) {
     await using meter = await Meter.open(urls);
     const played: Played[] = [];
@@ -68,8 +69,8 @@ function casesOf(scale: Scale): readonly Case[] {
 async function play(one: Case, urls: readonly string[], meter: Meter, number: number): Promise<Played> {
   const { name, ttl, count } = one;
   const prefix = `load:${number}`;
-  const task: HoldingTask = { contender: name, terms: { urls, ttl }, prefix, count };
-  await using child = Child.start<HoldingMessage>("holding/many", task);
+  const task: ManyTask = { contender: name, terms: { urls, ttl }, prefix, count };
+  await using child = Child.start<Counted>("many", task);
   const counted = await child.message("counted", caseLimit);
   return { ...one, counted, left: await meter.takeAway(prefix) };
 }

@@ -1,23 +1,46 @@
-import { acquireAndRelease, type Contender } from "../contenders/contender.ts";
-import { baseline, before, control, Lineup, ours, peers } from "../contenders/lineup.ts";
-import { alternate } from "../measure/alternate.ts";
-import { pairwiseRatios, summaryOf } from "../measure/statistics.ts";
-import type { Goal } from "../report/goal.ts";
-import { figure, type Table } from "../report/table.ts";
-import type { Workload } from "../workload.ts";
+import type { Contender } from "../contenders/contender.ts";
+import {
+  baseline,
+  before,
+  control,
+  Lineup,
+  ours,
+  peers,
+  pipelinedBaseline,
+  pipelinedPeers,
+} from "../contenders/lineup.ts";
+import { timeOf, warmUp } from "../measure/load.ts";
+import { type Column, measurementsOf, type Rounds, ratioOf, tableOf } from "../measure/rounds.ts";
+import { alternate } from "../measure/statistics.ts";
+import { Child } from "../programs/child.ts";
+import type { DistanceTask, Listening } from "../programs/proxies.ts";
+import { type Goal, ratioGoal } from "../report/goal.ts";
+import type { Findings, Workload } from "../workload.ts";
 
 const ttl = 10_000;
 /** Operations of one contender in a row, where they are taken in a row. */
 const batch = 25;
-const everyone = [ours, before, baseline, control, ...peers];
+const startLimit = 30_000;
+const everyone = [ours, before, baseline, control, pipelinedBaseline, ...peers, ...pipelinedPeers];
 
-interface Sample {
-  readonly milliseconds: number;
-  /** What this process spent on the CPU meanwhile, ms. */
-  readonly cpu: number;
+type Quantity = "time" | "rate" | "cpu";
+
+const timeColumn: Column<Quantity> = { quantity: "time", title: "ms" };
+const rowColumns: readonly Column<Quantity>[] = [
+  timeColumn,
+  { quantity: "rate", title: "acquire+release a second" },
+  { quantity: "cpu", title: "client CPU us" },
+];
+
+/** A way to take the figures, and what they should come to. */
+interface Setting {
+  readonly title: string;
+  /** Locks of one contender before the next has its turn, */
+  readonly inARow: number;
+  /** and how many turns each has. */
+  readonly turns: number;
+  readonly limit: number;
 }
-
-type Samples = ReadonlyMap<Contender, readonly Sample[]>;
 
 /**
  * One lock at a time, acquired and released, nobody contending: what a lone lock costs.
@@ -29,89 +52,83 @@ type Samples = ReadonlyMap<Contender, readonly Sample[]>;
 export const oneAtATime: Workload = {
   name: "one-at-a-time",
   inShort: true,
-  async run(masters, scale) {
-    const cycles = scale.cycles ?? (scale.quick ? 300 : 3000);
-    await using lineup = await Lineup.open(everyone, scale.contenders, { urls: masters.urls, ttl });
-    const { contenders } = lineup;
-    await warmUp(contenders);
-    const single = await alternate(contenders, cycles, measured(1));
-    const inARow = await alternate(contenders, Math.max(1, Math.round(cycles / batch)), measured(batch));
-    return {
-      tables: [
-        tableOf("One at a time, operation by operation", single, 1),
-        tableOf(`One at a time, ${batch} in a row`, inARow, batch),
-      ],
-      goals: [...goalsOf("one at a time", single), ...goalsOf("one at a time, in a row", inARow)],
-    };
+  async run({ urls }, scale) {
+    const turns = scale.cycles ?? (scale.quick ? 300 : 3000);
+    const names = scale.quick ? everyone.filter((name) => !pipelinedPeers.includes(name)) : everyone;
+    const common = { limit: 1.05 };
+    await using lineup = await Lineup.open(names, scale.contenders, { urls, ttl });
+    await warmUp(lineup.contenders, 1, scale);
+    return await findingsOf(lineup.contenders, [
+      { ...common, title: "One at a time, operation by operation", inARow: 1, turns },
+      {
+        ...common,
+        title: `One at a time, ${batch} in a row`,
+        inARow: batch,
+        turns: Math.ceil(turns / batch),
+      },
+    ]);
   },
 };
 
-/** Until the compiler is done with all of them: that takes some thousand cycles, and longer where there is more code. */
-async function warmUp(contenders: readonly Contender[]): Promise<void> {
-  await alternate(contenders, 160, measured(batch));
+/** The same through masters that are no longer on loopback: what the client itself takes hardly shows. */
+export const distantMasters: Workload = {
+  name: "distant-masters",
+  async run(masters, scale) {
+    const latency = 1;
+    const { list } = masters;
+    const names = [ours, before, baseline, control, ...peers];
+    // On the way there the same code runs: what compiles it need not go that way.
+    await using near = await Lineup.open(names, scale.contenders, { urls: masters.urls, ttl });
+    await warmUp(near.contenders, 1, scale);
+    const targets = list.map(({ host, port }) => ({ host, port }));
+    const task: DistanceTask = { targets, latency };
+    await using child = Child.start<Listening>("proxies", task);
+    const { urls } = await child.message("listening", startLimit);
+    const title = `Masters ${latency} ms away, one at a time`;
+    const turns = scale.quick ? 60 : 600;
+    await using lineup = await Lineup.open(names, scale.contenders, { urls, ttl });
+    return await findingsOf(lineup.contenders, [{ title, inARow: 1, turns, limit: 1.01 }]);
+  },
+};
+
+async function findingsOf(contenders: readonly Contender[], settings: readonly Setting[]): Promise<Findings> {
+  const findings: Required<Findings>[] = [];
+  for (const setting of settings) findings.push(await measured(setting, contenders));
+  return {
+    tables: findings.flatMap(({ tables }) => tables),
+    goals: findings.flatMap(({ goals }) => goals),
+    measurements: findings.flatMap(({ measurements }) => measurements),
+  };
 }
 
-function measured(count: number): (contender: Contender) => Promise<Sample> {
-  return async (contender) => {
-    const resource = `one-at-a-time:${contender.name}`;
+async function measured(setting: Setting, contenders: readonly Contender[]): Promise<Required<Findings>> {
+  const { title, inARow, turns } = setting;
+  const taken = await alternate(contenders, turns, async (contender) => {
     const cpu = process.cpuUsage();
-    const begun = performance.now();
-    for (let index = 0; index < count; index += 1) await acquireAndRelease(contender, resource);
-    const milliseconds = performance.now() - begun;
+    const time = (await timeOf(contender, `one-at-a-time:${contender.name}`, inARow)) / inARow;
     const { user, system } = process.cpuUsage(cpu);
-    return { milliseconds, cpu: (user + system) / 1000 };
-  };
-}
-
-function ratiosOf(
-  samples: Samples,
-  name: string,
-  what: keyof Sample,
-  to: string = baseline,
-): number[] | undefined {
-  const valuesOf = (wanted: string): number[] | undefined => {
-    for (const [contender, taken] of samples) {
-      if (contender.name === wanted) return taken.map((sample) => sample[what]);
-    }
-    return undefined;
-  };
-  const base = valuesOf(to);
-  const values = valuesOf(name);
-  return base && values && pairwiseRatios(values, base);
-}
-
-function tableOf(title: string, samples: Samples, count: number): Table {
-  const rows = [...samples].map(([{ name }, taken]) => {
-    const time = summaryOf(taken.map((sample) => sample.milliseconds / count));
-    const ratio = summaryOf(ratiosOf(samples, name, "milliseconds") ?? []);
-    const row = [name, figure(time.median), figure(time.p90), figure(ratio.median)];
-    row.push(`${figure(ratio.low)}..${figure(ratio.high)}`, `${figure(ratio.p10)}..${figure(ratio.p90)}`);
-    if (count === 1) return row;
-    // Single operations are too short for the kernel's accounting.
-    const cpu = summaryOf(taken.map((sample) => (sample.cpu / count) * 1000));
-    const cpuRatio = summaryOf(ratiosOf(samples, name, "cpu") ?? []);
-    return [...row, figure(cpu.median), figure(cpuRatio.median)];
+    return { time, rate: 1000 / time, cpu: (user + system) / inARow };
   });
-  const columns = ["N=5", "median ms", "p90 ms", `x ${baseline}`, "95 % sure", "p10..p90"];
-  const passes = [...samples.values()][0]?.length ?? 0;
-  const notes = [`${passes} pairs; x ${baseline}: the median of the ratios, pair by pair.`];
-  if (count === 1) return { title, columns, rows, notes };
-  return { title, columns: [...columns, "client CPU us", `x ${baseline}`], rows, notes };
+  const rounds: Rounds<Quantity> = new Map([...taken].map(([{ name }, values]) => [name, values]));
+  // Single operations are too short for the kernel's accounting.
+  const columns = inARow === 1 ? [timeColumn] : rowColumns;
+  return {
+    tables: [tableOf(title, rounds, columns, baseline)],
+    goals: goalsOf(setting, rounds),
+    measurements: inARow === 1 ? [] : measurementsOf(title, rounds, columns),
+  };
 }
 
-function goalsOf(name: string, samples: Samples): Goal[] {
-  const against = (base: string, goal: Pick<Goal, "name" | "limit" | "isJudged">): readonly Goal[] => {
-    const ratios = ratiosOf(samples, ours, "milliseconds", base);
-    return ratios ? [{ ...goal, measured: summaryOf(ratios).median, unit: `x ${base}` }] : [];
-  };
-  const controlRatio = ratiosOf(samples, control, "milliseconds");
-  const off = `${name}: ${baseline} against itself is off by`;
+function goalsOf({ title, limit }: Setting, rounds: Rounds<Quantity>): readonly Goal[] {
+  const ratio = (base: string, most: number): readonly Goal[] =>
+    ratioGoal(`${title}: ours`, ratioOf(rounds, ours, base, "time"), { limit: most, unit: `x ${base}` });
+  const again = ratioOf(rounds, control, baseline, "time");
+  const off = `${title}: ${baseline} against itself is off by`;
   return [
-    ...against(baseline, { name: `${name}: ours`, limit: 1.05, isJudged: true }),
-    ...against("redlock", { name: `${name}: ours`, limit: 1 }),
-    ...against(before, { name: `${name}: ours against before`, limit: 1 }),
-    ...(controlRatio
-      ? [{ name: off, measured: Math.abs(summaryOf(controlRatio).median - 1), limit: 0.03, unit: "" }]
-      : []),
+    ...ratio(baseline, limit),
+    // (Where the way there takes most of the time, nobody can be faster.)
+    ...(limit > 1.01 ? ratio("redlock", 1) : []),
+    ...ratio(before, 1),
+    ...(again ? [{ name: off, measured: Math.abs(again.median - 1), limit: 0.03, unit: "" }] : []),
   ];
 }

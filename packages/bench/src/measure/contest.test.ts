@@ -1,13 +1,14 @@
+import { startMasters } from "@quorlock/testbed";
 import { expect, test } from "vitest";
-import { type Contest, figuresOf } from "./figures.ts";
-import type { Grant, WorkerReport } from "./messages.ts";
+import type { Grant, WorkerReport } from "../programs/worker.ts";
+import { type Contest, figuresOf, runContest } from "./contest.ts";
 
 function grant(called: number, granted: number, releasing: number | undefined, worker = 0): Grant {
   return { worker, called, granted, releasing };
 }
 
 function report(grants: readonly Grant[], waiting: readonly number[] = []): WorkerReport {
-  return { kind: "report", clientCpu: 100, grants, waiting, failures: 0 };
+  return { kind: "report", clientCpu: 100, requests: 30, grants, waiting, failures: 0 };
 }
 
 function contest(reports: readonly WorkerReport[], workers = 1): Contest {
@@ -26,6 +27,7 @@ test("grants, waits and CPU count in the time that counts", () => {
   expect(figures.rate).toBe(2);
   expect(figures.p50).toBe((10 + 40) / 2);
   expect(figures.clientCpu).toBe(100);
+  expect(figures.requests).toBe(30);
   expect(figures.hold).toBe(10);
 });
 
@@ -73,4 +75,28 @@ test("nobody was granted anything: no rate, and waits as long as the contest", (
   expect(figures.rate).toBe(0);
   expect(figures.p50).toBe(1450);
   expect(figures.jain).toBeNaN();
+});
+
+test("processes contend, one holds at a time, and what was watched comes back", async () => {
+  await using masters = await startMasters(3, { say: () => {} });
+  const setting = { processes: 2, workers: 2, hold: 2 };
+  const schedule = { warmUp: 200, window: 1000 };
+  const terms = { urls: masters.urls, ttl: 2000 };
+  const { contest, watched } = await runContest(
+    "redis-semaphore",
+    terms,
+    setting,
+    schedule,
+    async (window) => {
+      await window();
+      return 42;
+    },
+  );
+  expect(watched).toBe(42);
+  expect(contest.reports).toHaveLength(2);
+  const figures = figuresOf(contest);
+  expect(figures.grants).toBeGreaterThan(0);
+  expect(figures.requests).toBeGreaterThan(0);
+  expect(figures.overlaps).toBe(0);
+  expect(figures.failures).toBe(0);
 });

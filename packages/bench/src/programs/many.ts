@@ -1,14 +1,40 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Lock } from "@quorlock/redlock";
-import { built, builtBefore } from "../contenders/built-package.ts";
-import { closeClients, openClients } from "../contenders/clients.ts";
+import { type ContenderTerms, closeClients, openClients } from "../contenders/contender.ts";
 import { before } from "../contenders/lineup.ts";
-import { within } from "../measure/within.ts";
-import { task, tell } from "../processes/program.ts";
-import type { HoldingMessage, HoldingTask } from "./messages.ts";
+import { built, builtBefore } from "../contenders/ours.ts";
+import { task, tell, within } from "./child.ts";
 
 // Asks for very many leases in one turn, as a service does that comes back: each in `using`, for as long as the program
 // says. What becomes of them is counted from outside: by what `remaining()` says, by signals, rejections and events.
+
+export interface ManyTask {
+  readonly contender: string;
+  readonly terms: ContenderTerms;
+  /** What the names of the resources begin with. */
+  readonly prefix: string;
+  readonly count: number;
+}
+
+/** What became of leases that were asked for in one turn. */
+export interface Counted {
+  readonly kind: "counted";
+  /** Until each was held or refused, ms. */
+  readonly milliseconds: number;
+  /** At the end. */
+  readonly held: number;
+  readonly lost: number;
+  readonly refused: number;
+  /** What had passed of a ttl at most when an extension was confirmed, ms. */
+  readonly latest: number;
+  /** Events while they were asked for and held, and while `quit` gave them back. */
+  readonly errors: number;
+  readonly quitErrors: number;
+  /** Of both, those that tell of a master that could not be reached. */
+  readonly unreachable: number;
+  /** How long that took, ms. */
+  readonly quit: number;
+}
 
 /** What is not held or refused by then is left as it is, ms: a client that comes to no end is measured as well. */
 const decideLimit = 15_000;
@@ -18,7 +44,7 @@ const warmUps = 200;
 const watchFraction = 0.45;
 const shortestWatch = 3000;
 
-const { contender, terms, prefix, count } = task() as HoldingTask;
+const { contender, terms, prefix, count } = task() as ManyTask;
 const { urls, ttl } = terms;
 const client = contender === before ? await builtBefore() : built;
 const clients = await openClients(urls);
@@ -80,7 +106,7 @@ stop();
 const quitting = performance.now();
 // (Its signals abort as well: those are not lost.)
 await within(redlock.quit(), quitLimit, "quit did not settle");
-const counted: HoldingMessage = {
+const counted: Counted = {
   kind: "counted",
   ...figures,
   milliseconds,

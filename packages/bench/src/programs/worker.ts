@@ -1,15 +1,61 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Contender } from "../contenders/contender.ts";
+import type { Contender, ContenderTerms } from "../contenders/contender.ts";
 import { openContender } from "../contenders/lineup.ts";
-import { sharedNow, untilShared } from "../measure/shared-clock.ts";
-import { heard, task, tell } from "../processes/program.ts";
-import type { Grant, WorkerReport, WorkerStart, WorkerTask } from "./messages.ts";
+import { countSent } from "../measure/meter.ts";
+import { heard, sharedNow, task, tell, untilShared } from "./child.ts";
 
 // One process of a contest for a hot key: some workers, each of which wants the lock, holds it for a moment, gives it
 // back and wants it again. It reports when the time is up, and ends, whoever still waits.
 
+export interface WorkerTask {
+  readonly contender: string;
+  readonly terms: ContenderTerms;
+  readonly resource: string;
+  /** Callers in this process. */
+  readonly workers: number;
+  /** How long each keeps the lock, ms. */
+  readonly hold: number;
+}
+
+/** All moments are on the clock that processes share. */
+export interface WorkerStart {
+  readonly kind: "start";
+  /** When everybody begins. */
+  readonly begin: number;
+  /** What counts happens from here, */
+  readonly from: number;
+  /** to here. */
+  readonly until: number;
+}
+
+export interface Grant {
+  readonly worker: number;
+  /** When `acquire` was called, */
+  readonly called: number;
+  /** when it resolved, */
+  readonly granted: number;
+  /** and when `release` was called; `undefined` if the time was up before. */
+  releasing: number | undefined;
+}
+
+export interface WorkerReport {
+  readonly kind: "report";
+  /** In the time that counts, microseconds. */
+  readonly clientCpu: number;
+  /** Commands that it sent to masters in that time. */
+  readonly requests: number;
+  readonly grants: readonly Grant[];
+  /** Since when those who wait at the end have waited. */
+  readonly waiting: readonly number[];
+  /** Acquires and releases that were rejected. */
+  readonly failures: number;
+}
+
+export type WorkerMessage = WorkerReport | { readonly kind: "ready" };
+
 const { contender: name, terms, resource, workers, hold } = task() as WorkerTask;
-const warmUps = 5;
+/** One after the other; contention itself is warmed up by the second that does not count. */
+const warmUps = 50;
 
 const contender = await openContender(name, terms);
 for (let index = 0; index < warmUps; index += 1) {
@@ -52,12 +98,14 @@ async function work(contender: Contender, worker: number): Promise<void> {
 await pause(untilShared(begin));
 for (let worker = 0; worker < workers; worker += 1) void work(contender, worker);
 await pause(untilShared(from));
+const sent = countSent();
 const before = process.cpuUsage();
 await pause(untilShared(until));
 const { user, system } = process.cpuUsage(before);
 const report: WorkerReport = {
   kind: "report",
   clientCpu: user + system,
+  requests: sent.stop().commands,
   grants,
   waiting: [...waitingSince.values()],
   failures,

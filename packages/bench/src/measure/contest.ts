@@ -1,5 +1,65 @@
-import { jainIndex, quantile } from "../measure/statistics.ts";
-import type { Grant, WorkerReport } from "./messages.ts";
+import { setTimeout as pause } from "node:timers/promises";
+import type { ContenderTerms } from "../contenders/contender.ts";
+import { Child, sharedNow, untilShared } from "../programs/child.ts";
+import type { Grant, WorkerMessage, WorkerReport, WorkerStart, WorkerTask } from "../programs/worker.ts";
+import { jainIndex, quantile } from "./statistics.ts";
+
+/** Who wants the lock, and for how long. */
+export interface Setting {
+  readonly processes: number;
+  /** In each process. */
+  readonly workers: number;
+  /** ms */
+  readonly hold: number;
+}
+
+export interface Schedule {
+  /** Everybody contends for so long before it counts, ms, */
+  readonly warmUp: number;
+  /** and so long while it counts. */
+  readonly window: number;
+}
+
+/** What processes may take to start, all together, and to report, ms. */
+const startLimit = 120_000;
+const reportLimit = 30_000;
+/** From the order to start until everybody starts, ms: all must have heard it. */
+const notice = 200;
+/** How long `acquire` goes on, ms: longer than any contest. */
+const waitTimeout = 60_000;
+
+/** Does something while the time that counts passes, and says what it came to. */
+export type Watch = (window: () => Promise<void>) => Promise<number>;
+
+/**
+ * Lets fresh processes contend for one lock. Each contest has processes of its own, so that none inherits a stall.
+ */
+export async function runContest(
+  contender: string,
+  terms: ContenderTerms,
+  setting: Setting,
+  schedule: Schedule,
+  watch: Watch,
+): Promise<{ readonly contest: Contest; readonly watched: number }> {
+  const { processes, workers, hold } = setting;
+  const resource = `hot-key:${contender}:${Math.round(sharedNow())}`;
+  const task: WorkerTask = { contender, terms: { ...terms, waitTimeout }, resource, workers, hold };
+  const children = Array.from({ length: processes }, () => Child.start<WorkerMessage>("worker", task));
+  try {
+    await Promise.all(children.map((child) => child.message("ready", startLimit)));
+    const begin = sharedNow() + notice;
+    const from = begin + schedule.warmUp;
+    const until = from + schedule.window;
+    const start: WorkerStart = { kind: "start", begin, from, until };
+    for (const child of children) child.send(start);
+    await pause(untilShared(from));
+    const watched = await watch(() => pause(untilShared(until)));
+    const reports = await Promise.all(children.map((child) => child.message("report", reportLimit)));
+    return { contest: { from, until, workers, reports }, watched };
+  } finally {
+    await Promise.all(children.map((child) => child[Symbol.asyncDispose]()));
+  }
+}
 
 /** What was seen of a contest for one lock, from `from` to `until`. */
 export interface Contest {
@@ -21,6 +81,7 @@ export type ContestQuantity =
   | "gapP99"
   | "hold"
   | "clientCpu"
+  | "requests"
   | "overlaps"
   | "failures";
 
@@ -41,7 +102,8 @@ export function figuresOf(contest: Contest): ContestFigures {
   const holds = counted.flatMap(({ granted, releasing }) =>
     releasing === undefined ? [] : [releasing - granted],
   );
-  const clientCpu = reports.reduce((sum, report) => sum + report.clientCpu, 0);
+  const sumOf = (quantity: "clientCpu" | "requests" | "failures"): number =>
+    reports.reduce((sum, report) => sum + report[quantity], 0);
   return {
     grants: counted.length,
     rate: counted.length / ((until - from) / 1000),
@@ -51,9 +113,10 @@ export function figuresOf(contest: Contest): ContestFigures {
     gapP50: quantile(gaps, 0.5),
     gapP99: quantile(gaps, 0.99),
     hold: holds.reduce((sum, hold) => sum + hold, 0) / holds.length,
-    clientCpu: clientCpu / counted.length,
+    clientCpu: sumOf("clientCpu") / counted.length,
+    requests: sumOf("requests") / counted.length,
     overlaps: overlapsIn(all),
-    failures: reports.reduce((sum, report) => sum + report.failures, 0),
+    failures: sumOf("failures"),
   };
 }
 

@@ -1,10 +1,27 @@
 import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
 import { extname, join } from "node:path";
-import { within } from "../measure/within.ts";
 
 /** What a child tells, by its kind. */
 export interface Message {
   readonly kind: string;
+}
+
+export class TimeUpError extends Error {
+  override name = "TimeUpError";
+}
+
+/** What `promise` comes to, or a {@link TimeUpError} after `limit` ms; what it comes to later is dropped. */
+export async function within<T>(promise: Promise<T>, limit: number, what: string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeUp = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new TimeUpError(`${what} within ${Math.round(limit)} ms`)), limit);
+  });
+  try {
+    return await Promise.race([promise, timeUp]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** How much of what a child printed is kept, for when it fails. */
@@ -22,12 +39,12 @@ export class Child<Told extends Message> implements AsyncDisposable {
   #output = "";
   #isClosed = false;
 
-  /** `program`: a module of this package, by its path from `src`, without extension. */
+  /** `program`: a module beside this one, without extension. */
   static start<Told extends Message>(program: string, task: unknown): Child<Told> {
     // Built or as sources, whatever this module is. Nobody's memory settings: a user's process has none either.
     const extension = extname(import.meta.filename);
     const loader = extension === ".ts" ? ["--import", "tsx", "--conditions=quorlock-source"] : [];
-    const child = fork(join(import.meta.dirname, "..", `${program}${extension}`), [JSON.stringify(task)], {
+    const child = fork(join(import.meta.dirname, `${program}${extension}`), [JSON.stringify(task)], {
       execArgv: loader,
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });
@@ -83,4 +100,38 @@ export class Child<Told extends Message> implements AsyncDisposable {
     if (!this.#isClosed) this.#process.kill("SIGKILL");
     await this.#closed;
   }
+}
+
+// The other end: what a program says and hears.
+
+/** What this program was started with. */
+export function task(): unknown {
+  // Its parent may be killed: nobody would end it then.
+  process.once("disconnect", () => process.exit());
+  return JSON.parse(process.argv[2] ?? "");
+}
+
+/** Resolves when the parent has received it. */
+export async function tell(message: Message): Promise<void> {
+  await new Promise<void>((resolve) => {
+    if (process.send) process.send(message, () => resolve());
+    else resolve();
+  });
+}
+
+/** The next message of the parent. */
+export async function heard(): Promise<unknown> {
+  const [message] = await once(process, "message");
+  return message;
+}
+
+/** ms on a clock that all processes of this machine share, and that never steps. */
+export function sharedNow(): number {
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1000 + nanoseconds / 1_000_000;
+}
+
+/** How long it is until `moment`, ms; never below 0. */
+export function untilShared(moment: number): number {
+  return Math.max(0, moment - sharedNow());
 }

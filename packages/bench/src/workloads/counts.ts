@@ -1,0 +1,66 @@
+import { baseline, before, ours, peers, pipelinedBaseline, pipelinedPeers } from "../contenders/lineup.ts";
+import { Child } from "../programs/child.ts";
+import type { Counts, CountsTask } from "../programs/counts.ts";
+import type { Goal } from "../report/goal.ts";
+import { figure, type Table } from "../report/table.ts";
+import type { Workload } from "../workload.ts";
+
+const ttl = 10_000;
+const limit = 60_000;
+const columns = ["", "promises", "timers", "kB allocated", "commands", "bytes sent"];
+
+/** What one acquire and release makes and sends: numbers that travel from machine to machine, where times do not. */
+export const counts: Workload = {
+  name: "counts",
+  inShort: true,
+  async run({ urls }, scale) {
+    const tables: Table[] = [];
+    const goals: Goal[] = [];
+    const everyone = [ours, before, baseline, pipelinedBaseline, ...peers, ...pipelinedPeers];
+    const few = [ours, before, baseline];
+    for (const callers of [1, 64]) {
+      const rows: string[][] = [];
+      const notes = ["Medians, in a process of its own each, without what the benchmark's own calls make."];
+      for (const contender of (scale.quick ? few : everyone).filter((name) =>
+        scale.contenders.includes(name),
+      )) {
+        const task: CountsTask = { contender, terms: { urls, ttl }, callers, quick: scale.quick };
+        await using child = Child.start<Counts>("counts", task);
+        const counted = await child.message("counts", limit);
+        const { promises, timers, kilobytes, commands, bytes } = counted;
+        rows.push([
+          contender,
+          ...[promises, timers, kilobytes, commands, bytes].map((value) => figure(value)),
+        ]);
+        if (contender !== ours || callers > 1) continue;
+        const { acquire = Number.NaN, release = Number.NaN } = counted;
+        notes.push(`Functions of ours that are entered: ${acquire} by acquire, ${release} by release.`);
+        goals.push(...goalsOf(counted));
+      }
+      const where = callers === 1 ? "one at a time" : `${callers} at once`;
+      tables.push({
+        title: `Counts of one acquire and release, ${where}, N=${urls.length}`,
+        columns,
+        rows,
+        notes,
+      });
+    }
+    return { tables, goals };
+  },
+};
+
+function goalsOf({
+  promises,
+  timers,
+  kilobytes,
+  acquire = Number.NaN,
+  release = Number.NaN,
+}: Counts): Goal[] {
+  return [
+    { name: "a cycle: promises", measured: promises, limit: 25, unit: "" },
+    { name: "a cycle: timers", measured: timers, limit: 2, unit: "" },
+    { name: "a cycle: allocated", measured: kilobytes, limit: 40, unit: "kB" },
+    { name: "acquire: functions entered", measured: acquire, limit: 50, unit: "" },
+    { name: "release: functions entered", measured: release, limit: 45, unit: "" },
+  ];
+}
