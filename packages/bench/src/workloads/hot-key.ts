@@ -54,7 +54,6 @@ interface Aims {
 const settings: readonly (Setting & Aims)[] = [
   { processes: 8, workers: 1, hold: 5, rate: 1.1, inShort: true },
   { processes: 4, workers: 4, hold: 2, rate: 1.35, inShort: true },
-  { processes: 32, workers: 1, hold: 2, rate: 3 },
 ];
 
 /** Callers in several processes that all want the same lock: order, fairness, and what it takes. */

@@ -1,4 +1,3 @@
-import type { Contender } from "../contenders/contender.ts";
 import {
   baseline,
   before,
@@ -15,12 +14,14 @@ import { alternate } from "../measure/statistics.ts";
 import { Child } from "../programs/child.ts";
 import type { DistanceTask, Listening } from "../programs/proxies.ts";
 import { type Goal, ratioGoal } from "../report/goal.ts";
-import type { Findings, Workload } from "../workload.ts";
+import type { Findings, Scale, Workload } from "../workload.ts";
 
 const ttl = 10_000;
-/** Operations of one contender in a row, where they are taken in a row. */
-const batch = 25;
+/** Operations of one contender in a row, where they are taken in a row: of few, the first, with cold caches, would tell. */
+const batch = 100;
 const startLimit = 30_000;
+/** The more take their turn between two of one contender, the colder are its caches: then whoever has more code pays. */
+const paired = [ours, before, baseline, control, "redlock"];
 const everyone = [ours, before, baseline, control, pipelinedBaseline, ...peers, ...pipelinedPeers];
 
 type Quantity = "time" | "rate" | "cpu";
@@ -35,7 +36,11 @@ const rowColumns: readonly Column<Quantity>[] = [
 /** A way to take the figures, and what they should come to. */
 interface Setting {
   readonly title: string;
-  /** Locks of one contender before the next has its turn, */
+  /** The masters, */
+  readonly urls: readonly string[];
+  /** who takes part, */
+  readonly names: readonly string[];
+  /** locks of one contender before the next has its turn, */
   readonly inARow: number;
   /** and how many turns each has. */
   readonly turns: number;
@@ -45,28 +50,36 @@ interface Setting {
 /**
  * One lock at a time, acquired and released, nobody contending: what a lone lock costs.
  *
- * Taken in two ways. *Operation by operation* is the time a caller waits; what is left over for later, the last
- * two of five replies for one, is not in it. *In a row* is the time and the CPU of 25 without a pause between
- * them, where nothing can be put off to anybody else's turn.
+ * Taken in two ways. *Operation by operation*, of a few who alternate, is the time a caller waits; what is left over for
+ * later, the last two of five replies for one, is not in it. *In a row* is the time and the CPU of 100 without a pause
+ * between them, where nothing can be put off to anybody else's turn.
  */
 export const oneAtATime: Workload = {
   name: "one-at-a-time",
   inShort: true,
   async run({ urls }, scale) {
-    const turns = scale.cycles ?? (scale.quick ? 300 : 3000);
+    const turns = scale.cycles ?? (scale.quick ? 500 : 5000);
     const names = scale.quick ? everyone.filter((name) => !pipelinedPeers.includes(name)) : everyone;
-    const common = { limit: 1.05 };
-    await using lineup = await Lineup.open(names, scale.contenders, { urls, ttl });
-    await warmUp(lineup.contenders, 1, scale);
-    return await findingsOf(lineup.contenders, [
-      { ...common, title: "One at a time, operation by operation", inARow: 1, turns },
+    const settings: readonly Setting[] = [
+      { title: "operation by operation", names: paired, inARow: 1, turns, urls, limit: 1.05 },
       {
-        ...common,
-        title: `One at a time, ${batch} in a row`,
+        title: `${batch} in a row`,
+        names,
         inARow: batch,
         turns: Math.ceil(turns / batch),
+        urls,
+        limit: 1.05,
       },
-    ]);
+    ];
+    const findings: Required<Findings>[] = [];
+    for (const setting of settings) {
+      findings.push(await measured({ ...setting, title: `One at a time, ${setting.title}` }, urls, scale));
+    }
+    return {
+      tables: findings.flatMap(({ tables }) => tables),
+      goals: findings.flatMap(({ goals }) => goals),
+      measurements: findings.flatMap(({ measurements }) => measurements),
+    };
   },
 };
 
@@ -75,35 +88,27 @@ export const distantMasters: Workload = {
   name: "distant-masters",
   async run(masters, scale) {
     const latency = 1;
-    const { list } = masters;
-    const names = [ours, before, baseline, control, ...peers];
-    // On the way there the same code runs: what compiles it need not go that way.
-    await using near = await Lineup.open(names, scale.contenders, { urls: masters.urls, ttl });
-    await warmUp(near.contenders, 1, scale);
-    const targets = list.map(({ host, port }) => ({ host, port }));
+    const targets = masters.list.map(({ host, port }) => ({ host, port }));
     const task: DistanceTask = { targets, latency };
     await using child = Child.start<Listening>("proxies", task);
     const { urls } = await child.message("listening", startLimit);
     const title = `Masters ${latency} ms away, one at a time`;
-    const turns = scale.quick ? 60 : 600;
-    await using lineup = await Lineup.open(names, scale.contenders, { urls, ttl });
-    return await findingsOf(lineup.contenders, [{ title, inARow: 1, turns, limit: 1.01 }]);
+    const turns = scale.quick ? 60 : 1000;
+    return await measured({ title, urls, names: paired, inARow: 1, turns, limit: 1.01 }, masters.urls, scale);
   },
 };
 
-async function findingsOf(contenders: readonly Contender[], settings: readonly Setting[]): Promise<Findings> {
-  const findings: Required<Findings>[] = [];
-  for (const setting of settings) findings.push(await measured(setting, contenders));
-  return {
-    tables: findings.flatMap(({ tables }) => tables),
-    goals: findings.flatMap(({ goals }) => goals),
-    measurements: findings.flatMap(({ measurements }) => measurements),
-  };
-}
-
-async function measured(setting: Setting, contenders: readonly Contender[]): Promise<Required<Findings>> {
-  const { title, inARow, turns } = setting;
-  const taken = await alternate(contenders, turns, async (contender) => {
+/** `near`: the same masters without any way there, which is enough to have all code compiled. */
+async function measured(
+  setting: Setting,
+  near: readonly string[],
+  scale: Scale,
+): Promise<Required<Findings>> {
+  const { title, names, urls, inARow, turns } = setting;
+  await using warm = await Lineup.open(names, scale.contenders, { urls: near, ttl });
+  await warmUp(warm.contenders, 1, scale);
+  await using lineup = await Lineup.open(names, scale.contenders, { urls, ttl });
+  const taken = await alternate(lineup.contenders, turns, async (contender) => {
     const cpu = process.cpuUsage();
     const time = (await timeOf(contender, `one-at-a-time:${contender.name}`, inARow)) / inARow;
     const { user, system } = process.cpuUsage(cpu);
