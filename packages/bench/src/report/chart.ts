@@ -32,7 +32,7 @@ const panelWidth = (width - 2 * margin - nameWidth) / panels.length;
 const valueWidth = 70;
 const barHeight = 20;
 const pitch = 30;
-const top = 96;
+const top = 112;
 
 /** What this is for, in one picture: an SVG that needs nothing else and follows the reader's colour scheme. */
 export function chartOf(about: string, measurements: readonly Measurement[]): string {
