@@ -84,7 +84,7 @@ test("chart: bars in proportion, ours first, numbers of three figures, markup es
 test("chart: what has no number has none, and who is not to be drawn is not", () => {
   const svg = pictureOf(report);
   expect(svg).toMatch(/class="bar sesamecare"[^>]* width="1"/);
-  expect(svg).not.toContain(">bare");
+  expect(svg).not.toContain("bar bare");
   expect(svg).not.toMatch(/NaN|undefined|null|Infinity/);
   expect(pictureOf({ ...report, sections: [] })).toContain("</svg>");
 });
