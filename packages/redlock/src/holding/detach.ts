@@ -30,7 +30,7 @@ export async function detach(lease: Lease, settings: Settings): Promise<Detached
     runtime,
     clock,
     timeout,
-    ask: (node, settle) => node.extend(claim, false, settle),
+    ask: claim.question("extend"),
     hear: (_, answer) => {
       if (answer.vote === "none") report(answer.error);
       return false;

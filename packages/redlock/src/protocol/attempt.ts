@@ -9,7 +9,7 @@ import { countersIn, fence } from "./fencing.ts";
 import { Lease } from "./lease.ts";
 import type { Answer, Holding, LockNode, SettleVote } from "./node.ts";
 import { contentionIn, verdictOf } from "./quorum.ts";
-import { Round } from "./round.ts";
+import { Round, type RoundPlan } from "./round.ts";
 import { firstToken, newToken } from "./token.ts";
 
 /** What is wanted: all of the resources, or none, for `ttl` ms. */
@@ -55,7 +55,9 @@ export async function attempt(
 
   // 2.2 to 2.5
   const { behind } = request.settings;
-  const ask: Ask = (node, settle) => node.vote(claim, behind ? voteBehind(node, behind, settle) : settle);
+  const ask: Ask = behind
+    ? (node, settle) => node.vote(claim, voteBehind(node, behind, settle))
+    : claim.question("vote");
   let voted: VoteRound;
   try {
     voted = await voteRound(context, request, claim, ask, cancellation, attempts);
@@ -80,7 +82,7 @@ export async function attempt(
   return { round, outcome, undone };
 }
 
-type Ask = (node: LockNode, settle: SettleVote) => void;
+type Ask = RoundPlan<Answer>["ask"];
 
 export interface VoteRound {
   readonly round: Round<Answer>;

@@ -1,6 +1,7 @@
 import type { Lease } from "./lease.ts";
 import type { Claim, QueueEntry } from "./node.ts";
 import type { Placement } from "./placement.ts";
+import type { Asked } from "./round.ts";
 
 /** A claim that is given up by hand, or with the lease that it is for. */
 export class RoundClaim implements Claim {
@@ -27,6 +28,11 @@ export class RoundClaim implements Claim {
     if (this.#givenUp || this.placement.whyLeft !== undefined) return true;
     // `lost` reads the clocks: no timer needs to have fired.
     return this.lease !== undefined && (this.lease.hasEnded || this.lease.lost !== undefined);
+  }
+
+  /** What every master is asked alike. */
+  question(kind: "vote" | "extend" | "repair"): Asked {
+    return { kind, keys: this.resources, words: [this.token], ttl: this.ttl, claim: this };
   }
 
   /** What was not sent by now is not sent any more: the caller has given up, or the round's time is over. */

@@ -125,7 +125,7 @@ async function confirm(
     clock,
     timeout: nodeTimeoutFor(lease.longestTtl, settings),
     longest: lease.longestTtl,
-    ask: (node, settle) => node.extend(claim, repair, settle),
+    ask: claim.question(repair ? "repair" : "extend"),
     hear: (index, answer) => {
       if (answer.vote === "yes" && answer.inQuarantine && !lease.isKeptBy(index)) {
         // The key is repaired, for the time after. Until then the master may stand for a rival as well (PROTOCOL 9).

@@ -112,7 +112,7 @@ export async function fence(
     runtime,
     clock,
     timeout: nodeTimeoutFor(ttl, settings),
-    ask: (node, settle) => node.extend(storing, false, settle),
+    ask: storing.question("extend"),
     hear: (index, answer) => {
       if (answer.vote === "yes") deadlines[index] = nodeDeadline(round.sentAt, ttl, settings.driftFactor);
       else if (answer.vote === "no") deadlines[index] = never;

@@ -65,6 +65,21 @@ export interface QueueEntry extends Claim {
   readonly entryTtl: number;
 }
 
+/** One question that is put to several masters alike, and made once for all of them. */
+export interface Question {
+  /** `repair`: an extension that sets free keys as well. */
+  readonly kind: "vote" | "extend" | "repair" | "release";
+  readonly keys: readonly string[];
+  /** The token of a claim, or all tokens of a release. */
+  readonly words: readonly string[];
+  /** ms; 0 for a release. */
+  readonly ttl: number;
+  /** What was given up is not sent any more. `undefined` for a release, which has to be sent in any case. */
+  readonly claim: Claim | undefined;
+  /** Told what the master of `client` says, once for each that was asked: perhaps before the call has returned. It must not throw. */
+  hear(client: object, answer: Answer | ReleaseAnswer | Timed<Answer>): void;
+}
+
 /** Told the answer to a call, once: perhaps before the call has returned. It must not throw. */
 export type Settle<A> = (answer: A | Fault) => void;
 
@@ -204,6 +219,11 @@ export interface LockNode {
   vote(claim: Claim, settle: SettleVote): void;
   /** Renews every key that holds the token, for at least `ttl`; with `repair`, free ones are set as well. */
   extend(claim: Claim, repair: boolean, settle: SettleVote): void;
+  /**
+   * The same as `vote`, `extend` and `release`, for a question that goes to several masters. Missing where nothing is saved
+   * by it: then each master is asked by a call of its own.
+   */
+  ask?(question: Question): void;
   /** Whether it stores what claims propose as fencing tokens. */
   readonly keepsCounters?: boolean;
   /** What makes waiting fair; where there is none, waiting is asking again. */

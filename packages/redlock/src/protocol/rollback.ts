@@ -84,7 +84,13 @@ export class Rollbacks {
       clock: this.#clock,
       timeout,
       longest: leftover.ttl,
-      ask: (node, settle) => node.release(leftover.resources, leftover.tokens, settle),
+      ask: {
+        kind: "release",
+        keys: leftover.resources,
+        words: leftover.tokens,
+        ttl: 0,
+        claim: undefined,
+      },
       hear: (index, answer) => {
         // (Where a client was switched the way to the keys ends soon, and they expire.)
         if (answer.vote === "none" && leftover.placement.whyLeft === undefined) {

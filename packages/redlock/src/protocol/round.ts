@@ -3,7 +3,7 @@ import type { Cancellation } from "../time/cancellation.ts";
 import type { LeaseClock } from "../time/lease-clock.ts";
 import { longestTimer, type Runtime, type Timer } from "../time/runtime.ts";
 import { fault } from "./faults.ts";
-import type { Fault, LockNode, Timed } from "./node.ts";
+import type { Answer, Fault, LockNode, Question, ReleaseAnswer, Timed } from "./node.ts";
 import { RoundClocks } from "./round-clocks.ts";
 
 export interface RoundPlan<Reply extends object> {
@@ -17,13 +17,19 @@ export interface RoundPlan<Reply extends object> {
    * its own (PROTOCOL 14.16). Default: the same.
    */
   readonly longest?: number;
-  ask(node: LockNode, settle: (reply: Reply | Fault | Timed<Reply>) => void): void;
+  /** What all masters are asked alike, or how each of them is asked. */
+  readonly ask: Asked | ((node: LockNode, settle: Settle<Reply>) => void);
   /**
    * Called with each answer as it comes, a timed one when the clocks of the round have judged it; true once the answers
    * can decide. A master whose time is up gives a `TIMEOUT` fault; its real answer, should that still come, is told as well, but is no vote any more.
    */
   hear(index: number, answer: Reply | Fault): boolean;
 }
+
+/** A question, but for how the answers are heard: that is up to the round. */
+export type Asked = Omit<Question, "hear">;
+
+type Settle<Reply> = (reply: Reply | Fault | Timed<Reply>) => void;
 
 /** A timer later than this was held up by a busy event loop, ms: answers may lie unread behind it. */
 export const lateTimer = 5;
@@ -58,7 +64,7 @@ export class Round<Reply extends object> {
   constructor(plan: RoundPlan<Reply>) {
     this.timeout = plan.timeout;
     this.#missing = plan.nodes.length;
-    this.answers = plan.nodes.map(() => undefined);
+    this.answers = new Array<Reply | Fault | undefined>(plan.nodes.length).fill(undefined);
     this.decided = new Promise((resolve) => {
       this.#resolveDecided = resolve;
     });
@@ -96,27 +102,51 @@ export class Round<Reply extends object> {
   }
 
   #askAll(plan: RoundPlan<Reply>): void {
-    for (let index = 0; index < plan.nodes.length; index += 1) this.#ask(plan, index);
+    const { nodes, ask } = plan;
+    // One question for all, which is sent to each as it stands.
+    const question = typeof ask === "function" ? undefined : this.#questionOf(plan, ask);
+    for (let index = 0; index < nodes.length; index += 1) {
+      const node = nodes[index]!;
+      try {
+        if (question && node.ask) node.ask(question);
+        else this.#askAlone(plan, index, node);
+      } catch (error) {
+        this.#read(plan, index, faultOf(node, error));
+      }
+    }
     this.#setTimer(plan, this.sentAt);
   }
 
-  #ask(plan: RoundPlan<Reply>, index: number): void {
-    const node = plan.nodes[index]!;
-    const settle = (reply: Reply | Fault | Timed<Reply>): void => {
-      // One that answers at once is heard when all have been asked.
-      if (this.#timer || this.#missing === 0) this.#read(plan, index, reply);
-      else void Promise.resolve().then(() => this.#read(plan, index, reply));
+  #questionOf(plan: RoundPlan<Reply>, { kind, keys, words, ttl, claim }: Asked): Question {
+    const hear = (client: object, answer: Answer | ReleaseAnswer | Timed<Answer>): void => {
+      for (let index = 0; index < plan.nodes.length; index += 1) {
+        // A question is answered in its own kind.
+        if (plan.nodes[index]!.client === client) this.#read(plan, index, answer as unknown as Reply);
+      }
     };
-    try {
-      plan.ask(node, settle);
-    } catch (error) {
-      settle(faultOf(node, error));
+    return { kind, keys, words, ttl, claim, hear };
+  }
+
+  #askAlone(plan: RoundPlan<Reply>, index: number, node: LockNode): void {
+    const { ask } = plan;
+    const settle: Settle<Reply> = (reply) => this.#read(plan, index, reply);
+    if (typeof ask === "function") {
+      ask(node, settle);
+      return;
     }
+    const { kind, keys, words, claim } = ask;
+    const own = settle as unknown as (answer: Answer | ReleaseAnswer | Timed<Answer>) => void;
+    if (kind === "release") node.release(keys, words, own);
+    else if (kind === "vote") node.vote(claim!, own);
+    else node.extend(claim!, kind === "repair", own);
   }
 
   /** The one way in: whatever a master says, in this round or too late for it. */
   #read(plan: RoundPlan<Reply>, index: number, reply: Reply | Fault | Timed<Reply>): void {
-    if (isTimed(reply)) {
+    if (!this.#timer && this.#missing > 0) {
+      // One that answers at once is heard when all have been asked.
+      void Promise.resolve().then(() => this.#read(plan, index, reply));
+    } else if ("reading" in reply) {
       this.#clocks ??= new RoundClocks(this.answers);
       this.#clocks.judge(index, reply, (answer) => this.#hear(plan, index, answer));
     } else this.#hear(plan, index, reply);
@@ -193,10 +223,6 @@ export class Round<Reply extends object> {
     this.#onClosed = undefined;
     if (listeners) for (const listener of listeners) listener();
   }
-}
-
-function isTimed<Reply extends object>(reply: Reply | Fault | Timed<Reply>): reply is Timed<Reply> {
-  return "reading" in reply;
 }
 
 /** Answers are values; a `LockNode` that throws all the same has given none. */

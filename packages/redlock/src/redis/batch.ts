@@ -2,20 +2,15 @@ import { failed, unexpected } from "../protocol/faults.ts";
 import type { Fault } from "../protocol/node.ts";
 import { waiterOf } from "../protocol/token.ts";
 import {
-  aloneIn,
   answerIn,
+  type Cohort,
+  cohortOf,
   errorIn,
   isAbandoned,
   type Operation,
-  repliesTogether,
-  replyAlone,
-  togetherIn,
+  repliesIn,
 } from "./commands.ts";
-import type { Connection } from "./connection.ts";
-import type { Script } from "./lua/scripts.ts";
-
-type Args = readonly (string | number)[];
-type Read = (reply: unknown) => void;
+import type { Args, Connection, Done } from "./connection.ts";
 
 /** What a batch needs to know of where it is sent from. */
 export interface BatchOrigin {
@@ -33,19 +28,30 @@ export interface BatchOrigin {
 /** Operations that go out together, until the last of them is answered; each has its own reply, or its own error. */
 export class Batch {
   readonly operations: readonly Operation[];
+  /** How many of them keep a lease. */
+  readonly keeping: number;
   /** The connection that it is sent on. */
   readonly session: number;
   /** By the monotonic clock, ms. */
   readonly sentAt: number;
   readonly #origin: BatchOrigin;
+  readonly #connection: Connection;
   /** Commands that were sent and are unanswered. */
   #open = 0;
   /** Those it has claims of; made when first asked for. */
   #waiters: ReadonlySet<string> | undefined;
 
-  constructor(origin: BatchOrigin, operations: readonly Operation[], session: number, sentAt: number) {
+  constructor(
+    origin: BatchOrigin,
+    operations: readonly Operation[],
+    keeping: number,
+    session: number,
+    sentAt: number,
+  ) {
     this.#origin = origin;
-    this.operations = operations.length > 1 ? timesLast(operations) : operations;
+    this.#connection = origin.connection;
+    this.operations = timesLast(operations);
+    this.keeping = keeping;
     this.session = session;
     this.sentAt = sentAt;
   }
@@ -59,90 +65,84 @@ export class Batch {
     return false;
   }
 
-  send(): void {
-    this.#send(this.operations);
+  send(operations: readonly Operation[] = this.operations): void {
+    const cohort = cohortOf(operations);
+    this.#command(cohort, cohort.command, cohort.args);
   }
 
-  #send(operations: readonly Operation[]): void {
-    if (operations.length === 1) {
-      this.#sendAlone(operations[0]!);
-      return;
-    }
-    const { script, args } = togetherIn(operations);
-    this.#run(script, args, operations, (reply) => this.#readAll(operations, reply));
-  }
-
-  #sendAlone(operation: Operation): void {
-    const { kind, keys, words, ttl, claim, guard } = operation;
-    if (kind !== "v" || keys.length > 1 || claim?.proposal !== undefined || guard) {
-      const { script, args } = aloneIn(operation);
-      this.#run(script, args, [operation], (reply) => this.#read(operation, replyAlone(operation, reply)));
-      return;
-    }
-    // For one resource the bare command, so that a lone lock costs no more than that.
-    const set = [keys[0]!, words[0]!, "NX", "PX", Math.ceil(ttl)];
-    this.#command("SET", set, [operation], (reply) => {
-      if (reply === "OK") operation.settle({ vote: "yes", remaining: ttl });
-      else if (reply === null) this.#ask(operation);
-      else operation.settle(unexpected(this.#name, reply));
+  #command(cohort: Cohort, command: string, args: Args): void {
+    const { operations } = cohort;
+    this.#open += 1;
+    // Those that ask for the time are the last.
+    for (let index = operations.length - 1; operations[index]?.onSend; index -= 1)
+      operations[index]!.onSend!();
+    ask(this.#connection, command, args, (reply, error) => {
+      if (error === undefined) this.#read(cohort, reply);
+      else this.#fail(cohort, error, command);
+      this.#open -= 1;
+      if (this.#open === 0) this.#origin.answered(this);
     });
+  }
+
+  /** Each operation has the reply in its own place (PROTOCOL 12). */
+  #read(cohort: Cohort, reply: unknown): void {
+    const { operations, script } = cohort;
+    if (!script) {
+      this.#readSet(operations[0]!, reply);
+      return;
+    }
+    const { client, name } = this.#connection;
+    const replies = repliesIn(cohort, reply);
+    for (let index = 0; index < operations.length; index += 1) {
+      const operation = operations[index]!;
+      const its = replies[index];
+      const error = errorIn(its);
+      if (error === undefined) operation.hear(client, answerIn(operation, its) ?? unexpected(name, its));
+      else this.#refused(operation, error);
+    }
+  }
+
+  #readSet(vote: Operation, reply: unknown): void {
+    const { client, name } = this.#connection;
+    if (reply === "OK") vote.hear(client, { vote: "yes", remaining: vote.ttl });
+    else if (reply === null) this.#askForOwner(vote);
+    else vote.hear(client, unexpected(name, reply));
   }
 
   /**
    * Taken. By whom, and for how long? It may be my own token, where a reply was lost (PROTOCOL 2.7). The question
    * sets nothing, so it may be asked even if the round has been rolled back meanwhile.
    */
-  #ask(vote: Operation): void {
-    const question: Operation = { ...vote, kind: "e", claim: undefined };
-    if (this.#origin.stands(this)) this.#sendAlone(question);
+  #askForOwner(vote: Operation): void {
+    const { client, name, notReadyReason } = this.#connection;
+    const hear: Operation["hear"] = (its, answer) => vote.hear(its, answer);
+    if (this.#origin.stands(this))
+      this.send([{ ...vote, kind: "extend", claim: undefined, cohort: undefined, hear }]);
     // The SET was sent: the token may be there.
-    else question.settle(failed(this.#name, this.#origin.connection.notReadyReason, false, vote.words));
+    else vote.hear(client, failed(name, notReadyReason, false, vote.words));
   }
 
-  /**
-   * Runs a script by its digest, and by its text where the master does not know it. The text goes out behind
-   * whatever was sent meanwhile, a roll-back perhaps: so never for a claim that was given up. A release may.
-   */
-  #run(script: Script, args: Args, operations: readonly Operation[], read: Read): void {
-    this.#command("EVALSHA", [script.sha1, ...args], operations, read, () => {
+  #fail(cohort: Cohort, error: unknown, command: string): void {
+    const { operations, script, args } = cohort;
+    const { client, name } = this.#connection;
+    const isReply = this.#connection.isReply(error);
+    const reason = isReply ? error.message : "";
+    const mayGoOn = isReply && this.#origin.stands(this);
+    if (script && mayGoOn && command === "EVALSHA" && reason.startsWith("NOSCRIPT")) {
+      // By its text. That goes out behind whatever was sent meanwhile, a roll-back perhaps: so never for a claim that
+      // was given up. A release may.
       const wanted = this.#wantedOf(operations);
       if (wanted.length === operations.length)
-        this.#command("EVAL", [script.source, ...args], operations, read);
-      else if (wanted.length > 0) this.#send(wanted);
-    });
-  }
-
-  #command(
-    command: string,
-    args: Args,
-    operations: readonly Operation[],
-    read: Read,
-    sendText?: () => void,
-  ): void {
-    const { connection } = this.#origin;
-    this.#open += 1;
-    // Those that ask for the time are the last.
-    for (let index = operations.length - 1; operations[index]?.onSend; index -= 1)
-      operations[index]!.onSend!();
-    ask(connection, command, args, (reply, error) => {
-      if (error === undefined) read(reply);
-      else this.#fail(operations, error, connection.isReply(error), sendText);
-      this.#close();
-    });
-  }
-
-  #fail(operations: readonly Operation[], error: unknown, isReply: boolean, sendText?: () => void): void {
-    const reason = isReply ? (error as Error).message : "";
-    const mayGoOn = isReply && this.#origin.stands(this);
-    if (sendText && mayGoOn && reason.startsWith("NOSCRIPT")) sendText();
-    else if (mayGoOn && operations.length > 1 && isBeforeAll.test(reason)) {
+        this.#command(cohort, "EVAL", [script.source, ...args.slice(1)]);
+      else if (wanted.length > 0) this.send(wanted);
+    } else if (mayGoOn && operations.length > 1 && isBeforeAll.test(reason)) {
       if (reason.startsWith("CROSSSLOT")) this.#origin.refusesSlots();
-      for (const operation of this.#wantedOf(operations)) this.#sendAlone(operation);
+      for (const operation of this.#wantedOf(operations)) this.send([operation]);
     } else {
       const words = operations.flatMap((operation) => operation.words);
-      const fault = failed(this.#name, error, isReply, words);
+      const fault = failed(name, error, isReply, words);
       if (isReply) this.#complain(fault);
-      for (const operation of operations) operation.settle(fault);
+      for (const operation of operations) operation.hear(client, fault);
     }
   }
 
@@ -150,47 +150,30 @@ export class Batch {
   #wantedOf(operations: readonly Operation[]): readonly Operation[] {
     return operations.filter((operation) => {
       const isWanted = !isAbandoned(operation);
-      if (!isWanted) operation.settle(this.#origin.abandoned);
+      if (!isWanted) operation.hear(this.#connection.client, this.#origin.abandoned);
       return isWanted;
     });
   }
 
-  #readAll(operations: readonly Operation[], reply: unknown): void {
-    const replies = repliesTogether(operations, reply);
-    // With a reply too few or too many nobody knows whose is whose.
-    const isInStep = replies.length === operations.length;
-    for (let index = 0; index < operations.length; index += 1)
-      this.#read(operations[index]!, isInStep ? replies[index] : undefined);
-  }
-
-  #read(operation: Operation, reply: unknown): void {
-    const error = errorIn(reply);
-    if (error !== undefined) {
-      const fault = failed(this.#name, error, true, operation.words);
-      this.#complain(fault);
-      operation.settle(fault);
-    } else operation.settle(answerIn(operation, reply) ?? unexpected(this.#name, reply));
+  #refused(operation: Operation, error: string): void {
+    const fault = failed(this.#connection.name, error, true, operation.words);
+    this.#complain(fault);
+    operation.hear(this.#connection.client, fault);
   }
 
   #complain({ error }: Fault): void {
-    if (this.#origin.stands(this)) this.#origin.connection.complain?.(error.error);
-  }
-
-  #close(): void {
-    this.#open -= 1;
-    if (this.#open === 0) this.#origin.answered(this);
-  }
-
-  get #name(): string {
-    return this.#origin.connection.name;
+    if (this.#origin.stands(this)) this.#connection.complain?.(error.error);
   }
 }
 
 /** The time is told behind what it was asked for with, and for all together: in its order nothing else is changed. */
 function timesLast(operations: readonly Operation[]): readonly Operation[] {
-  const times = operations.filter(({ kind }) => kind === "c");
-  if (times.length === 0) return operations;
-  return [...operations.filter(({ kind }) => kind !== "c"), ...times];
+  if (operations.length === 1 || !operations.some(isTime)) return operations;
+  return [...operations.filter((operation) => !isTime(operation)), ...operations.filter(isTime)];
+}
+
+function isTime({ kind }: Operation): boolean {
+  return kind === "time";
 }
 
 /**
@@ -199,14 +182,12 @@ function timesLast(operations: readonly Operation[]): readonly Operation[] {
  */
 const isBeforeAll = /^(NOPERM|CROSSSLOT|TRYAGAIN|BATCH)\b/;
 
-type Done = (reply: unknown, error?: unknown) => void;
-
 /** A client library that throws is a connection that fails. */
 function ask(connection: Connection, command: string, args: Args, done: Done): void {
   const fail = (error: unknown): void => done(undefined, error ?? new Error("rejected without a reason"));
   try {
     if (connection.ask) connection.ask(command, args, done);
-    else connection.send(command, args).then(done, fail);
+    else connection.send(command, args).then((reply) => done(reply), fail);
   } catch (error) {
     void Promise.resolve().then(() => fail(error));
   }

@@ -6,17 +6,17 @@ import { batchScript, releaseBatchScript, voteBatchScript } from "./lua/scripts.
 const guard: Guard = { terms: "60000,11,0,1,1,0,0", refused: () => {} };
 
 function operation(kind: Operation["kind"], keys: readonly string[], words: readonly string[]) {
-  return { kind, keys, words, ttl: 0, claim: undefined, isAlone: false, guard: undefined, settle: () => {} };
+  return { kind, keys, words, ttl: 0, claim: undefined, isAlone: false, guard: undefined, hear: () => {} };
 }
 
 function vote(key: string, token: string, options: Partial<Claim> & { guard?: Guard } = {}): Operation {
   const { guard, ttl = 1000, ...rest } = options;
   const claim = { resources: [key], token, ttl, abandoned: false, ...rest };
-  return { ...operation("v", claim.resources, [token]), ttl, claim, guard };
+  return { ...operation("vote", claim.resources, [token]), ttl, claim, guard };
 }
 
 function release(key: string, ...tokens: readonly string[]): Operation {
-  return operation("l", [key], tokens);
+  return operation("release", [key], tokens);
 }
 
 /** The list, and what stands before and behind it. */
@@ -39,7 +39,7 @@ describe("what is alike", () => {
     });
   });
 
-  const two = operation("l", ["r1", "r2"], ["t"]);
+  const two = operation("release", ["r1", "r2"], ["t"]);
   test.each([
     ["a vote and a release", vote("r", "t"), release("r", "t")],
     ["votes for different times", vote("r", "t"), vote("s", "u", { ttl: 1 })],
@@ -58,10 +58,14 @@ describe("what is alike", () => {
     [
       "releases that leave the queue, and do not",
       release("r", "t"),
-      { ...release("s", "u"), kind: "r" as const },
+      { ...release("s", "u"), kind: "delete" as const },
     ],
-    ["releases that leave no queue", operation("r", ["r"], ["t"]), operation("r", ["s"], ["u"])],
-    ["extensions", { ...vote("r", "t"), kind: "e" as const }, { ...vote("s", "u"), kind: "e" as const }],
+    ["releases that leave no queue", operation("delete", ["r"], ["t"]), operation("delete", ["s"], ["u"])],
+    [
+      "extensions",
+      { ...vote("r", "t"), kind: "extend" as const },
+      { ...vote("s", "u"), kind: "extend" as const },
+    ],
   ])("but for something: %s", (_, one, other) => {
     expect(togetherIn([one, other]).script).toBe(batchScript);
   });
@@ -96,7 +100,7 @@ describe("the list of a batch", () => {
     ["a number of keys", vote("a", "t"), vote("b", "t", { resources: ["b", "c"] }), "v1,1000;v2,1000;"],
     ["a number of tokens", release("a", "t"), release("b", "t", "u"), "l1,1;l1,2;"],
     ["a proposal", vote("a", "t"), vote("b", "t", { proposal: 7 }), "v1,1000;v1,1000,0,0,7;"],
-    ["a kind", release("a", "t"), operation("r", ["b"], ["t"]), "l1,1;r1,1;"],
+    ["a kind", release("a", "t"), operation("delete", ["b"], ["t"]), "l1,1;r1,1;"],
   ])("two that differ by %s are not alike", (_, one, other, list) => {
     expect(listOf(one, other)).toBe(list);
   });

@@ -1,13 +1,14 @@
 import type {
   Answer,
-  Claim,
   Fault,
   Guard,
   GuardState,
   Holding,
+  Question,
   QueueEntry,
   ReleaseAnswer,
 } from "../protocol/node.ts";
+import type { Args } from "./connection.ts";
 import {
   batchScript,
   claimScript,
@@ -22,37 +23,43 @@ import {
 } from "./lua/scripts.ts";
 import { claimedTimeIn, counterIn, countIn, epochIn, ticketIn, timeIn, timeLeftIn } from "./reply-numbers.ts";
 
-type Args = readonly (string | number)[];
-
 /** What a master's clock shows, ms since the epoch. */
 export interface Time {
   readonly time: number;
 }
 
-/** One thing that a master is asked to do, alone or among others in a batch. */
-export interface Operation {
-  /**
-   * As the batch script knows them: a vote; an extension that repairs, or does not; a release, or one that leaves the
-   * queue as well; a swap; an enrolment; a look; a look at what the restart guard has found; a floor for counters; the time.
-   */
-  readonly kind: "v" | "p" | "e" | "r" | "l" | "s" | "q" | "i" | "h" | "f" | "c";
-  readonly keys: readonly string[];
-  /** What it takes beside the keys: its token, and behind it the previous one or the inbox; or all tokens. */
-  readonly words: readonly string[];
-  /** ms; 0 for what claims nothing. */
-  readonly ttl: number;
-  /** Whom it is for: what was given up is not sent any more. `undefined` where it has to be sent in any case. */
-  readonly claim: Claim | undefined;
-  /** Whether it is sent by itself at once, or with what else there is. */
-  readonly isAlone: boolean;
-  /** What watches over it. */
-  readonly guard: Guard | undefined;
+/** One thing that a master is asked to do, alone or among others in a batch: a {@link Question}, or something of one master. */
+export interface Operation extends Omit<Question, "kind" | "hear"> {
+  /** `delete`: a release where the masters keep no queue. */
+  readonly kind: keyof typeof letters;
+  /** Whether it is sent by itself at once, or with what else there is. Default: with what else there is. */
+  readonly isAlone?: boolean;
+  /** The restart guard of this one master. */
+  readonly guard?: Guard | undefined;
   /** Where it is not what its kind tells: it goes with another one. */
   readonly purpose?: Purpose | undefined;
   /** Called right before it is sent, each time it is; only for the time. */
   readonly onSend?: (() => void) | undefined;
-  readonly settle: (answer: Answer | ReleaseAnswer | Holding | GuardState | Time | Fault) => void;
+  /** The latest batch that began with it, for the next master that is asked the same. */
+  cohort?: Cohort | undefined;
+  /** Called once for each master that it is posted to. */
+  hear(client: object, answer: Answer | ReleaseAnswer | Holding | GuardState | Time | Fault): void;
 }
+
+/** The kinds of operations, as the batch script knows them. */
+export const letters = {
+  vote: "v",
+  repair: "p",
+  extend: "e",
+  delete: "r",
+  release: "l",
+  transfer: "s",
+  enqueue: "q",
+  inspect: "i",
+  guardState: "h",
+  restoreCounters: "f",
+  time: "c",
+} as const;
 
 /** Only what claims something may be taken out before it is sent. Reads the clocks, perhaps, and ends a hold. */
 export function isAbandoned({ claim }: Operation): boolean {
@@ -66,7 +73,7 @@ export function isOver({ claim }: Operation): boolean {
 
 /** Whether it takes keys away or gives them on, and so must reach the master, late rather than never. */
 export function isRelease({ kind }: Operation): boolean {
-  return kind === "r" || kind === "l";
+  return kind === "release" || kind === "delete";
 }
 
 /**
@@ -75,53 +82,92 @@ export function isRelease({ kind }: Operation): boolean {
  */
 export type Purpose = "keep" | "release" | "request";
 
-export function purposeOf(operation: Operation): Purpose {
-  if (operation.purpose) return operation.purpose;
-  if (isRelease(operation)) return "release";
-  const { kind } = operation;
-  return kind === "v" || kind === "q" || kind === "i" ? "request" : "keep";
+export function purposeOf({ kind, purpose }: Operation): Purpose {
+  if (purpose) return purpose;
+  if (kind === "vote" || kind === "enqueue" || kind === "inspect") return "request";
+  return kind === "release" || kind === "delete" ? "release" : "keep";
+}
+
+/** The operations of one batch as one command: made once for all masters that are asked the same. */
+export interface Cohort {
+  readonly operations: readonly Operation[];
+  readonly command: "SET" | "EVALSHA";
+  readonly args: Args;
+  /** `undefined` for a SET. */
+  readonly script: Script | undefined;
+}
+
+/**
+ * The command for `operations`. All masters are asked the same in one turn, and mostly in the same batches: what one of them
+ * is sent serves the next as it stands (PROTOCOL 12).
+ */
+export function cohortOf(operations: readonly Operation[]): Cohort {
+  const first = operations[0]!;
+  const known = first.cohort;
+  if (known && areSame(known.operations, operations)) return known;
+  const cohort = encode(operations);
+  first.cohort = cohort;
+  return cohort;
+}
+
+function areSame(some: readonly Operation[], others: readonly Operation[]): boolean {
+  if (some.length !== others.length) return false;
+  for (let index = 1; index < some.length; index += 1) if (some[index] !== others[index]) return false;
+  return true;
+}
+
+function encode(operations: readonly Operation[]): Cohort {
+  const [first] = operations as [Operation];
+  const { kind, keys, words, claim, guard, ttl } = first;
+  if (
+    operations.length === 1 &&
+    kind === "vote" &&
+    keys.length === 1 &&
+    !guard &&
+    claim?.proposal === undefined
+  ) {
+    // For one resource the bare command, so that a lone lock costs no more than that.
+    const args = [keys[0]!, words[0]!, "NX", "PX", Math.ceil(ttl)];
+    return { operations, command: "SET", args, script: undefined };
+  }
+  const { script, args } = operations.length === 1 ? aloneIn(first) : togetherIn(operations);
+  return { operations, command: "EVALSHA", args: [script.sha1, ...args], script };
 }
 
 /** The script that does it alone, with its arguments. */
-export function aloneIn(operation: Operation): { script: Script; args: Args } {
+function aloneIn(operation: Operation): { script: Script; args: Args } {
   const { kind, keys, words, ttl, claim, guard } = operation;
   if (!hasScript(operation)) return { script: batchScript, args: batchOf([operation]) };
   const count = keys.length;
   // (A release for which nobody waits takes nothing that the guard would have to look at.)
-  if (kind === "r") return { script: releaseScript, args: [count, ...keys, ...words] };
-  if (kind === "l" && guard) {
+  if (kind === "delete") return { script: releaseScript, args: [count, ...keys, ...words] };
+  if (kind === "release" && guard) {
     return { script: guardedLeaveScript, args: [count, ...keys, guard.terms, ...words] };
   }
-  if (kind === "l") return { script: leaveScript, args: [count, ...keys, ...words] };
+  if (kind === "release") return { script: leaveScript, args: [count, ...keys, ...words] };
   const [token = "", other = ""] = words;
   const proposal = claim?.proposal ?? "";
   const wholeTtl = Math.ceil(ttl);
   if (guard) {
-    const previous = kind === "s" ? [other] : [];
-    const args = [count, ...keys, kind, token, wholeTtl, proposal, guard.terms, ...previous];
+    const previous = kind === "transfer" ? [other] : [];
+    const args = [count, ...keys, letters[kind], token, wholeTtl, proposal, guard.terms, ...previous];
     return { script: guardedClaimScript, args };
   }
   const args = [count, ...keys, token, wholeTtl];
-  if (kind === "q") {
+  if (kind === "enqueue") {
     const { ticket, entryTtl } = claim as QueueEntry;
     args.push(Math.ceil(ticket), Math.ceil(entryTtl), proposal, other);
     return { script: enqueueScript, args };
   }
-  args.push(kind === "e" ? 0 : 1);
-  if (kind === "s") args.push(proposal, other);
+  args.push(kind === "extend" ? 0 : 1);
+  if (kind === "transfer") args.push(proposal, other);
   else if (proposal !== "") args.push(proposal);
   return { script: claimScript, args };
 }
 
-/** What comes back from {@link aloneIn}, as it would in a batch. */
-export function replyAlone(operation: Operation, reply: unknown): unknown {
-  if (hasScript(operation)) return reply;
-  return Array.isArray(reply) && reply.length === 1 ? (reply as unknown[])[0] : undefined;
-}
-
 /** Whether there is a script for it alone: all that claim or give up have one, but for a guarded enrolment. */
 function hasScript({ kind, guard }: Operation): boolean {
-  return guard ? "vpesrl".includes(kind) : "vpesqrl".includes(kind);
+  return (guard ? "vpesrl" : "vpesqrl").includes(letters[kind]);
 }
 
 /** The script that does all of them, with its arguments: one of its own where all vote, or all release. */
@@ -135,19 +181,20 @@ export function togetherIn(operations: readonly Operation[]): { script: Script; 
   return { script, args };
 }
 
-/** For each of what {@link togetherIn} does, what comes back as it would from `batchScript`. */
-export function repliesTogether(operations: readonly Operation[], reply: unknown): readonly unknown[] {
-  if (Array.isArray(reply)) return reply;
+/** The reply to each operation of a cohort, in their order. With one too few or too many nobody knows whose is whose: none. */
+export function repliesIn({ operations, script }: Cohort, reply: unknown): readonly unknown[] {
+  if (operations.length === 1 && script !== batchScript) return [reply];
+  if (Array.isArray(reply)) return reply.length === operations.length ? reply : [];
   // In short: all of it was done.
-  if (reply !== operations.length || !ownScriptOf(operations)) return [];
-  return operations.map(({ kind, ttl }) => (kind === "v" ? Math.ceil(ttl) : 1));
+  if (reply !== operations.length || script === batchScript) return [];
+  return operations.map(({ kind, ttl }) => (kind === "vote" ? Math.ceil(ttl) : 1));
 }
 
 function ownScriptOf(operations: readonly Operation[]): Script | undefined {
   const first = operations[0]!;
   const { kind, keys, words, claim, guard } = first;
   if (keys.length > 1 || words.length > 1 || guard || claim?.proposal !== undefined) return undefined;
-  const script = kind === "v" ? voteBatchScript : kind === "l" ? releaseBatchScript : undefined;
+  const script = kind === "vote" ? voteBatchScript : kind === "release" ? releaseBatchScript : undefined;
   return script && operations.every((_, index) => alikeIn(operations, index, first)) ? script : undefined;
 }
 
@@ -168,11 +215,11 @@ export function batchOf(operations: readonly Operation[]): Args {
     let times = 0;
     for (let next: Operation | undefined = operation; next; next = alikeIn(operations, index, operation)) {
       for (const key of next.keys) args.push(key);
-      if (next.kind !== "f") for (const word of next.words) words.push(word);
+      if (next.kind !== "restoreCounters") for (const word of next.words) words.push(word);
       times += 1;
       index += 1;
     }
-    list += `${times > 1 ? times : ""}${operation.kind}${operation.keys.length},${numbersOf(operation)};`;
+    list += `${times > 1 ? times : ""}${letters[operation.kind]}${operation.keys.length},${numbersOf(operation)};`;
   }
   args[0] = args.length - 1;
   args.push(list);
@@ -192,7 +239,7 @@ function alikeIn(operations: readonly Operation[], index: number, other: Operati
     next.guard === other.guard &&
     next.claim?.proposal === other.claim?.proposal;
   // Of an enrolment and of a floor more is told.
-  return isAlike && next.kind !== "q" && next.kind !== "f" ? next : undefined;
+  return isAlike && next.kind !== "enqueue" && next.kind !== "restoreCounters" ? next : undefined;
 }
 
 /** What a reply says; `undefined` where it is no answer to the operation. */
@@ -201,22 +248,22 @@ export function answerIn(
   reply: unknown,
 ): Answer | ReleaseAnswer | Holding | GuardState | Time | undefined {
   const { kind, keys } = operation;
-  if (kind === "r" || kind === "l") {
+  if (kind === "release" || kind === "delete") {
     const released = countIn(reply, keys.length);
     if (released === undefined) return undefined;
     return released === keys.length ? releasedAll : releasedLess;
   }
-  if (kind === "f") {
+  if (kind === "restoreCounters") {
     const seeded = countIn(reply, 1);
     if (seeded === undefined) return undefined;
     return seeded === 1 ? releasedAll : releasedLess;
   }
-  if (kind === "c") {
+  if (kind === "time") {
     const time = timeIn(reply);
     return time === undefined ? undefined : { time };
   }
-  if (kind === "i") return Array.isArray(reply) ? holdingIn(reply) : undefined;
-  if (kind === "h") return Array.isArray(reply) ? findingsIn(reply) : undefined;
+  if (kind === "inspect") return Array.isArray(reply) ? holdingIn(reply) : undefined;
+  if (kind === "guardState") return Array.isArray(reply) ? findingsIn(reply) : undefined;
   return claimAnswerIn(operation, reply);
 }
 
@@ -278,10 +325,10 @@ function findingsIn(reply: readonly unknown[]): GuardState | undefined {
 
 /** Whole ones: the list is read digit by digit. */
 function numbersOf({ kind, words, ttl, claim }: Operation): string {
-  if (kind === "r" || kind === "l") return `${words.length}`;
-  if (kind === "f") return words.join();
+  if (kind === "release" || kind === "delete") return `${words.length}`;
+  if (kind === "restoreCounters") return words.join();
   const fence = claim?.proposal === undefined ? "" : `,${claim.proposal}`;
-  if (kind === "q") {
+  if (kind === "enqueue") {
     const { ticket, entryTtl } = claim as QueueEntry;
     return `${Math.ceil(ttl)},${Math.ceil(ticket)},${Math.ceil(entryTtl)}${fence}`;
   }

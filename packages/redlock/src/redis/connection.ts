@@ -1,3 +1,8 @@
+export type Args = readonly (string | number)[];
+
+/** Told what comes of a command, once; `error` is `undefined` where it is a reply. */
+export type Done = (reply: unknown, error?: unknown) => void;
+
 /** What an adapter supplies for one client library: a FIFO way to one master that sends now or not at all. */
 export interface Connection {
   /** `host:port`. */
@@ -14,18 +19,13 @@ export interface Connection {
    */
   connectFirst(): Promise<void> | undefined;
   /** Sends at once. Resolves to the reply, rejects with the master's error or the connection's. */
-  send(command: string, args: readonly (string | number)[]): Promise<unknown>;
+  send(command: string, args: Args): Promise<unknown>;
   /**
    * The same without a promise: `done` is called once, after this has returned, with the reply or with the error. Missing
-   * where the client library has nothing that costs less than its promises.
+   * where the client library has nothing that costs less than its promises. The same `args` may be given to several
+   * connections, and are never changed.
    */
-  readonly ask?:
-    | ((
-        command: string,
-        args: readonly (string | number)[],
-        done: (reply: unknown, error?: unknown) => void,
-      ) => void)
-    | undefined;
+  readonly ask?: ((command: string, args: Args, done: Done) => void) | undefined;
   /**
    * The master has answered with this error. Where it says that the server is the wrong one, or the user's client would
    * connect again because of it, the connection is replaced; nothing is sent again.

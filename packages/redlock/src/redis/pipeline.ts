@@ -1,5 +1,5 @@
 import { crowdedOut } from "../protocol/faults.ts";
-import type { Fault } from "../protocol/node.ts";
+import type { Fault, ReleaseAnswer } from "../protocol/node.ts";
 import { waiterOf } from "../protocol/token.ts";
 import { Fifo } from "../time/fifo.ts";
 import { Batch, type BatchOrigin } from "./batch.ts";
@@ -64,7 +64,9 @@ export class Pipeline implements BatchOrigin {
   #keys = 0;
   /** What keeps a lease, in flight and in the next batch. */
   #keeping = 0;
-  /** The rest of it. */
+  /** Of these, in the next batch. */
+  #keepingNext = 0;
+  /** The rest, in flight and in the next batch. */
   #others = 0;
   readonly #keeps = new Fifo<Operation>();
   readonly #releases = new Fifo<Operation>();
@@ -121,12 +123,38 @@ export class Pipeline implements BatchOrigin {
     return false;
   }
 
+  /**
+   * Sends all of `operations` as one batch, which is then the same for all masters that have room for them: whether it did.
+   * If not, each is to be taken by itself. `flush` is the number of this flush.
+   */
+  sendAll(operations: readonly Operation[], flush: number): boolean {
+    const { window } = this.#origin;
+    if (this.hasBacklog || operations.length > largestBatch) return false;
+    if (this.#inFlight.size > 0 && this.#isSilentIn(flush)) return false;
+    let keys = 0;
+    let keeping = 0;
+    let longestTtl = this.#longestTtl;
+    for (const operation of operations) {
+      if (isAbandoned(operation) || (operation.isAlone && operations.length > 1)) return false;
+      keys += operation.keys.length;
+      if (purposeOf(operation) === "keep") keeping += 1;
+      if (operation.ttl > longestTtl) longestTtl = operation.ttl;
+    }
+    const others = operations.length - keeping;
+    if (keys > mostKeys && operations.length > 1) return false;
+    if (this.#keeping + keeping > window || this.#others + others > window) return false;
+    this.#longestTtl = longestTtl;
+    this.#keeping += keeping;
+    this.#others += others;
+    this.#sendBatch(operations, keeping);
+    return true;
+  }
+
   /** Puts the operation into the next batch, or where it waits for room. `flush` is the number of this flush. */
   take(operation: Operation, flush: number): void {
-    if (this.#flush !== flush) this.#isSilent = this.#isSilentNow();
-    this.#flush = flush;
+    this.#isSilentIn(flush);
     if (isRelease(operation)) this.#takeRelease(operation);
-    else if (this.#isSilent) operation.settle(this.#silent());
+    else if (this.#isSilent) this.#answer(operation, this.#silent());
     else if (purposeOf(operation) === "request") this.#takeRequest(operation);
     else if (this.#keeping < this.#origin.window && this.#keeps.length === 0) this.#add(operation);
     else this.#waitForRoom(this.#keeps, operation);
@@ -156,7 +184,7 @@ export class Pipeline implements BatchOrigin {
 
   #shiftRequest(): Operation | undefined {
     const request = this.#requests.shift();
-    if (request?.kind === "v") this.#unsentVotes.delete(request.words[0]!);
+    if (request?.kind === "vote") this.#unsentVotes.delete(request.words[0]!);
     return request;
   }
 
@@ -169,9 +197,16 @@ export class Pipeline implements BatchOrigin {
   /** The batch that goes out, if there is anything to send. */
   send(): Batch | undefined {
     if (this.#operations.length === 0) return undefined;
-    const batch = new Batch(this, this.#operations, this.#origin.session, this.#origin.now());
+    const operations = this.#operations;
+    const keeping = this.#keepingNext;
     this.#operations = [];
     this.#keys = 0;
+    this.#keepingNext = 0;
+    return this.#sendBatch(operations, keeping);
+  }
+
+  #sendBatch(operations: readonly Operation[], keeping: number): Batch {
+    const batch = new Batch(this, operations, keeping, this.#origin.session, this.#origin.now());
     this.#inFlight.add(batch);
     this.#origin.sent();
     batch.send();
@@ -189,8 +224,16 @@ export class Pipeline implements BatchOrigin {
   answered(batch: Batch): void {
     const wasDraining = this.isDraining && this.#origin.now() - batch.sentAt <= slowAnswer;
     this.#inFlight.delete(batch);
-    for (const operation of batch.operations) this.#count(operation, -1);
+    this.#keeping -= batch.keeping;
+    this.#others -= batch.operations.length - batch.keeping;
     this.#origin.answered(this, wasDraining);
+  }
+
+  /** Looked at once in a flush. */
+  #isSilentIn(flush: number): boolean {
+    if (this.#flush !== flush) this.#isSilent = this.#isSilentNow();
+    this.#flush = flush;
+    return this.#isSilent;
   }
 
   /** It has said nothing for so long that somebody gave up on it. */
@@ -219,12 +262,12 @@ export class Pipeline implements BatchOrigin {
     // A vote that was given up before it was sent never will be, and left nothing here.
     const vote = operation.words.length === 1 ? this.#unsentVotes.get(operation.words[0]!) : undefined;
     if (vote && isAbandoned(vote)) {
-      operation.settle({ vote: "no" });
+      this.#answer(operation, { vote: "no" });
       return;
     }
     const mayGo = this.#others < this.#origin.window && this.#releases.length === 0 && !this.#isSilent;
     if (mayGo || this.hasClaimFor(operation)) this.#add(operation);
-    else if (this.#isSilent && this.#releases.length >= mostKept) operation.settle(this.#silent());
+    else if (this.#isSilent && this.#releases.length >= mostKept) this.#answer(operation, this.#silent());
     else if (this.#isSilent) this.#releases.push(operation);
     else this.#waitForRoom(this.#releases, operation);
   }
@@ -243,9 +286,9 @@ export class Pipeline implements BatchOrigin {
   #keepRequest(operation: Operation): void {
     if (this.#requests.length >= mostRequests) this.#dropAbandoned();
     if (this.#requests.length < mostRequests) {
-      if (operation.kind === "v") this.#unsentVotes.set(operation.words[0]!, operation);
+      if (operation.kind === "vote") this.#unsentVotes.set(operation.words[0]!, operation);
       this.#waitForRoom(this.#requests, operation);
-    } else operation.settle(crowdedOut(this.connection.name, mostRequests));
+    } else this.#answer(operation, crowdedOut(this.connection.name, mostRequests));
   }
 
   #dropAbandoned(): void {
@@ -254,26 +297,28 @@ export class Pipeline implements BatchOrigin {
       if (!isAbandoned(request)) this.#requests.push(request);
       else {
         this.#unsentVotes.delete(request.words[0]!);
-        request.settle(this.abandoned);
+        this.#answer(request, this.abandoned);
       }
     }
   }
 
   #addWanted(operation: Operation): void {
-    if (isAbandoned(operation)) operation.settle(this.abandoned);
+    if (isAbandoned(operation)) this.#answer(operation, this.abandoned);
     else this.#add(operation);
   }
 
-  #count(operation: Operation, change: 1 | -1): void {
-    if (purposeOf(operation) === "keep") this.#keeping += change;
-    else this.#others += change;
+  #answer(operation: Operation, answer: ReleaseAnswer | Fault): void {
+    operation.hear(this.connection.client, answer);
   }
 
   /** Puts the operation into the next batch; what is there goes out first where it is too much for one. */
   #add(operation: Operation): void {
     const isWhole = this.#operations.length >= largestBatch || this.#keys + operation.keys.length > mostKeys;
     if (operation.isAlone || isWhole) this.send();
-    this.#count(operation, 1);
+    if (purposeOf(operation) === "keep") {
+      this.#keeping += 1;
+      this.#keepingNext += 1;
+    } else this.#others += 1;
     this.#operations.push(operation);
     this.#keys += operation.keys.length;
     this.#longestTtl = Math.max(this.#longestTtl, operation.ttl);

@@ -12,6 +12,7 @@ import type {
   LockQueue,
   MasterClock,
   Push,
+  Question,
   Reading,
   ReleaseAnswer,
   Settle,
@@ -87,12 +88,22 @@ export class RedisNode implements LockNode {
     return this.#connection.refuses?.(resources) ?? whyReserved(resources);
   }
 
+  ask(question: Question): void {
+    const { kind, keys, words, claim } = question;
+    const hear = (answer: Answer | ReleaseAnswer | Timed<Answer>): void => question.hear(this.client, answer);
+    // What is asked of this master alone has an operation of its own.
+    if (!this.#groupCommit || !this.queue || this.#guard || this.#clock) {
+      if (kind === "release") this.release(keys, words, hear);
+      else this.#claim(kind, claim!, words, hear);
+    } else this.#postOperation(question as Operation);
+  }
+
   vote(claim: Claim, settle: SettleVote): void {
-    this.#claim("v", claim, [claim.token], settle);
+    this.#claim("vote", claim, [claim.token], settle);
   }
 
   extend(claim: Claim, repair: boolean, settle: SettleVote): void {
-    this.#claim(repair ? "p" : "e", claim, [claim.token], settle);
+    this.#claim(repair ? "repair" : "extend", claim, [claim.token], settle);
   }
 
   /**
@@ -111,11 +122,11 @@ export class RedisNode implements LockNode {
   }
 
   release(resources: readonly string[], tokens: readonly string[], settle: Settle<ReleaseAnswer>): void {
-    this.#post(this.queue ? "l" : "r", resources, tokens, 0, undefined, settle);
+    this.#post(this.queue ? "release" : "delete", resources, tokens, 0, undefined, settle);
   }
 
   inspect(resource: string, settle: Settle<Holding>): void {
-    if (this.queue) this.#post("i", [resource], [], 0, undefined, settle);
+    if (this.queue) this.#post("inspect", [resource], [], 0, undefined, settle);
     else void this.#look(resource).then(settle);
   }
 
@@ -140,11 +151,11 @@ export class RedisNode implements LockNode {
   }
 
   findings(guard: Guard | undefined, settle: Settle<GuardState>): void {
-    this.#post("h", [], [], 0, undefined, settle, guard ?? this.#guard);
+    this.#post("guardState", [], [], 0, undefined, settle, guard ?? this.#guard);
   }
 
   seed(epoch: string, floor: number, settle: Settle<ReleaseAnswer>): void {
-    this.#post("f", [], [epoch, `${floor}`], 0, undefined, settle);
+    this.#post("restoreCounters", [], [epoch, `${floor}`], 0, undefined, settle);
   }
 
   onMove(listener: (why: string, old: LockNode) => void): void {
@@ -188,9 +199,9 @@ export class RedisNode implements LockNode {
     });
     return {
       enqueue: (enrolment, settle) => {
-        this.#claim("q", enrolment, [enrolment.token, inbox.address], settle);
+        this.#claim("enqueue", enrolment, [enrolment.token, inbox.address], settle);
       },
-      swap: (claim, previous, settle) => this.#claim("s", claim, [claim.token, previous], settle),
+      swap: (claim, previous, settle) => this.#claim("transfer", claim, [claim.token, previous], settle),
       listen: (channel, hear, onChange) =>
         inbox.listen(channel, (push) => this.#hearPush(push, hear), onChange),
       get isListening() {
@@ -211,7 +222,7 @@ export class RedisNode implements LockNode {
       this.#post(kind, resources, words, ttl, claim, answered);
       return;
     }
-    const purpose = kind === "v" || kind === "q" ? "request" : "keep";
+    const purpose = kind === "vote" || kind === "enqueue" ? "request" : "keep";
     this.#watched(ttl, purpose, settle, (answered, sent) => {
       this.#post(kind, resources, words, ttl, claim, answered);
       sent();
@@ -300,7 +311,7 @@ export class RedisNode implements LockNode {
       ...time,
       purpose,
       onSend,
-      settle: settle as Operation["settle"],
+      hear: (_, answer) => settle(answer as Time | Fault),
       isAlone: !this.#groupCommit,
     });
   }
@@ -331,27 +342,23 @@ export class RedisNode implements LockNode {
   ): void {
     const isAlone = !this.#groupCommit;
     // An operation is answered in its own kind.
-    const ownSettle = settle as Operation["settle"];
-    this.#postOperation({ kind, keys, words, ttl, claim, isAlone, guard, settle: ownSettle });
+    const hear = (_: object, answer: unknown): void => settle(answer as A | Fault);
+    this.#postOperation({ kind, keys, words, ttl, claim, isAlone, guard, hear });
   }
 
   #postOperation(operation: Operation): void {
-    if (this.#connection.isReady) this.#postIfWanted(operation);
-    else void this.#postWhenConnected(operation);
+    if (!this.#connection.isReady) void this.#postWhenConnected(operation);
+    // Where it leads is known from here on, and whether that server has its vote through another node.
+    else if (this.#refusal && !isRelease(operation)) operation.hear(this.client, this.#refusal);
+    else this.#sendQueue.post(operation);
   }
 
   /** Sends when the first connection stands, or not at all. */
   async #postWhenConnected(operation: Operation): Promise<void> {
     const notReadyReason = await this.#connected();
-    if (isAbandoned(operation)) operation.settle(this.#sendQueue.abandoned);
-    else if (notReadyReason !== undefined) operation.settle(unsent(this.name, notReadyReason));
-    else this.#postIfWanted(operation);
-  }
-
-  /** Where it leads is known from here on, and whether that server has its vote through another node. */
-  #postIfWanted(operation: Operation): void {
-    if (this.#refusal && !isRelease(operation)) operation.settle(this.#refusal);
-    else this.#sendQueue.post(operation);
+    if (isAbandoned(operation)) operation.hear(this.client, this.#sendQueue.abandoned);
+    else if (notReadyReason !== undefined) operation.hear(this.client, unsent(this.name, notReadyReason));
+    else this.#postOperation(operation);
   }
 
   /** What is in the way, once the first connection stands or has failed. */
@@ -365,7 +372,7 @@ type Kind = Operation["kind"];
 type Moves = WeakListeners<[why: string, old: LockNode]>;
 
 /** What is the same whenever the time is asked for. */
-const time = { kind: "c", keys: [], words: [], ttl: 0, claim: undefined, guard: undefined } as const;
+const time = { kind: "time", keys: [], words: [], ttl: 0, claim: undefined, guard: undefined } as const;
 
 /** Without a reading a yes is none. */
 function timed(answer: Answer, clock: MasterClock, reading: Reading | Fault): Answer | Timed<Answer> {

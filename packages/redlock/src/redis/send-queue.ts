@@ -38,7 +38,8 @@ export class SendQueue implements PipelineOrigin {
   #timer: Timer | undefined;
   #isFlushing = false;
   #session = 0;
-  #isSlotted = false;
+  /** Whether keys of different slots are in commands of their own. */
+  #isSlotted: boolean;
   /** Only kept, for as long as there is this send queue. */
   readonly #follow: (why: string, old: Connection) => void;
   #drainedAt = Number.NEGATIVE_INFINITY;
@@ -49,6 +50,7 @@ export class SendQueue implements PipelineOrigin {
     this.connection = connection;
     this.window = window;
     this.#runtime = runtime;
+    this.#isSlotted = connection.slotOf?.("", false) !== undefined;
     // What was for one connection is never sent on the next: something else may have been decided since (PROTOCOL 2.2).
     connection.onReady(() => {
       this.#session += 1;
@@ -108,8 +110,15 @@ export class SendQueue implements PipelineOrigin {
     // Taken as a whole first: to look whether a claim is abandoned may end a hold, whose owner may ask for more.
     const waiting = this.#waiting;
     this.#waiting = [];
-    if (this.connection.isReady) this.#send(waiting);
-    else this.#giveUp(waiting);
+    if (!this.connection.isReady) {
+      this.#giveUp(waiting);
+      return;
+    }
+    this.#isFlushing = true;
+    this.#flushes += 1;
+    const isWhole = !this.#isSlotted && this.#pipelineOf(undefined).sendAll(waiting, this.#flushes);
+    if (!isWhole) this.#sendEach(waiting);
+    this.#isFlushing = false;
   };
 
   /** Sends all that there is: the connection is about to be closed. */
@@ -150,29 +159,28 @@ export class SendQueue implements PipelineOrigin {
     } else this.#timer ??= this.#runtime.setTimer(this.flush, longestWait);
   }
 
-  #send(operations: readonly Operation[]): void {
-    this.#isFlushing = true;
-    this.#flushes += 1;
+  /** Each in its order, where it belongs: some wait for room, some are for another slot, some were given up. */
+  #sendEach(operations: readonly Operation[]): void {
+    const { client } = this.connection;
     const filled: Pipeline[] = [];
     const unsent = new Set<string>();
     for (const operation of operations) {
       if (isAbandoned(operation)) {
-        if (operation.kind === "v") unsent.add(operation.words[0]!);
-        operation.settle(this.abandoned);
+        if (operation.kind === "vote") unsent.add(operation.words[0]!);
+        operation.hear(client, this.abandoned);
         continue;
       }
       // Behind a vote that was never sent there is nothing to take back.
       if (unsent.size > 0 && isRelease(operation) && operation.words.every((token) => unsent.has(token))) {
-        operation.settle({ vote: "no" });
+        operation.hear(client, { vote: "no" });
         continue;
       }
-      const pipeline = this.#pipelineOf(operation);
+      const pipeline = this.#pipelineOf(this.#slotOf(operation));
       const wasEmpty = pipeline.isEmpty;
       pipeline.take(operation, this.#flushes);
       if (wasEmpty && !pipeline.isEmpty) filled.push(pipeline);
     }
     for (const pipeline of filled) pipeline.send();
-    this.#isFlushing = false;
   }
 
   #undoesClaimInFlight(operation: Operation): boolean {
@@ -185,8 +193,7 @@ export class SendQueue implements PipelineOrigin {
     return this.connection.slotOf?.(keys[0]!, this.#isSlotted);
   }
 
-  #pipelineOf(operation: Operation): Pipeline {
-    const slot = this.#slotOf(operation);
+  #pipelineOf(slot: number | undefined): Pipeline {
     let pipeline = this.#pipelines.get(slot);
     if (!pipeline) {
       pipeline = new Pipeline(this, slot);
@@ -202,7 +209,7 @@ export class SendQueue implements PipelineOrigin {
 
   #giveUp(operations: readonly Operation[]): void {
     const fault = unsent(this.connection.name, this.connection.notReadyReason);
-    for (const operation of operations) operation.settle(fault);
+    for (const operation of operations) operation.hear(this.connection.client, fault);
   }
 }
 
@@ -218,7 +225,14 @@ function flushInTurn(sendQueue: SendQueue): void {
 function flushAll(): void {
   const sendQueues = due;
   due = [];
-  for (const sendQueue of sendQueues) sendQueue.flush();
+  for (const sendQueue of sendQueues) {
+    try {
+      sendQueue.flush();
+    } catch (error) {
+      // A mistake that is met at one master: what is asked of the others goes out all the same.
+      void Promise.reject(error);
+    }
+  }
 }
 
 /** One for each connection, however many nodes share it: they share its batches. */

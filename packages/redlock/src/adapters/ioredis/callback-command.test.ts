@@ -1,7 +1,8 @@
 import { Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis-5";
 import { describe, expect, test } from "vitest";
-import { callbackCommandsOf, type Done } from "./callback-command.ts";
+import type { Done } from "../../redis/connection.ts";
+import { callbackCommandsOf } from "./callback-command.ts";
 
 interface Command {
   isSent: boolean;

@@ -1,5 +1,4 @@
-/** Told what comes of a command, once; `error` is `undefined` where it is a reply. */
-export type Done = (reply: unknown, error?: unknown) => void;
+import type { Args, Done } from "../../redis/connection.ts";
 
 /** Makes a command for `sendCommand` whose outcome goes to `done`, never before `sendCommand` has returned. */
 export type MakeCommand = (name: string, args: Args, keyPrefix: string, done: Done) => SentCommand;
@@ -9,8 +8,6 @@ export interface SentCommand {
   isSent: boolean;
 }
 
-type Args = readonly (string | number)[];
-
 /** A command of ioredis, as far as it is used here. */
 interface Command {
   transformed?: boolean;
@@ -19,8 +16,19 @@ interface Command {
   reject: (error: unknown) => unknown;
   promise: unknown;
   stringifyArguments(): void;
-  toWritable(stream: null): unknown;
+  args: unknown[];
+  toWritable(stream: unknown): unknown;
   transformReply(reply: unknown): unknown;
+}
+
+/** Arguments as ioredis sends them, and the text of the command. */
+interface Ready {
+  /** What was given. */
+  readonly of: Args;
+  readonly name: string;
+  readonly keyPrefix: string;
+  readonly args: unknown[];
+  text: unknown;
 }
 
 type CommandClass = new (
@@ -63,14 +71,27 @@ interface CallingClient {
 }
 
 function makerOf(Base: CommandClass): MakeCommand {
+  // Masters that are asked the same are asked in one turn, with the same arguments: those are made ready for the wire once.
+  let latest: Ready | undefined;
+
   class CallbackCommand extends Base implements SentCommand {
     declare isSent: boolean;
     declare done: Done | undefined;
+    readonly #ready: Ready;
 
     constructor(name: string, args: Args, keyPrefix: string, done: Done) {
-      super(name, args, { replyEncoding: "utf8", keyPrefix });
+      const isReady = latest?.of === args && latest.name === name && latest.keyPrefix === keyPrefix;
+      super(name, isReady ? [] : args, { replyEncoding: "utf8", keyPrefix: isReady ? "" : keyPrefix });
       this.isSent = false;
       this.done = done;
+      if (isReady) this.args = latest!.args;
+      else latest = { of: args, name, keyPrefix, args: this.args, text: undefined };
+      this.#ready = latest!;
+    }
+
+    override toWritable(stream: unknown): unknown {
+      this.#ready.text ??= super.toWritable(stream);
+      return this.#ready.text;
     }
 
     /** In place of the one that the constructor of ioredis calls. */

@@ -1,11 +1,11 @@
 import { WeakListeners } from "../../protocol/weak-listeners.ts";
-import type { Connection } from "../../redis/connection.ts";
+import type { Args, Connection, Done } from "../../redis/connection.ts";
 import { hashSlot } from "../../redis/hash-slot.ts";
 import { SilenceWatch } from "../../redis/silence-watch.ts";
 import { whyReserved } from "../../settings/resources.ts";
 import { outside } from "../../time/async-context.ts";
 import { systemRuntime } from "../../time/system.ts";
-import { callbackCommandsOf, type Done, type MakeCommand } from "./callback-command.ts";
+import { callbackCommandsOf, type MakeCommand } from "./callback-command.ts";
 import {
   ClusterDuplicate,
   Duplicate,
@@ -22,7 +22,7 @@ export type { IoredisClient } from "./duplicate.ts";
 
 /** A client that carries commands. */
 interface CommandClient extends OwnClient {
-  call(command: string, args: readonly (string | number)[]): Promise<unknown>;
+  call(command: string, args: Args): Promise<unknown>;
   sendCommand(command: object): unknown;
   nodes?(role: "all"): ReadonlyArray<{ readonly options: IoredisOptions }>;
 }
@@ -132,7 +132,7 @@ export class IoredisConnection implements Connection {
     return connecting;
   }
 
-  send(command: string, args: readonly (string | number)[]): Promise<unknown> {
+  send(command: string, args: Args): Promise<unknown> {
     const reply = this.#own.client.call(command, args);
     // A Cluster has many connections. Which of them is silent, `socketTimeout` finds out.
     if (this.client.isCluster) return reply.catch(redirected);
@@ -148,7 +148,7 @@ export class IoredisConnection implements Connection {
     return this.#make ? this.#ask : undefined;
   }
 
-  readonly #ask = (command: string, args: readonly (string | number)[], done: Done): void => {
+  readonly #ask = (command: string, args: Args, done: Done): void => {
     const sent = this.#make!(command, args, this.#keyPrefix, (reply, error) => {
       this.#silence.settled(error);
       done(reply, error);
@@ -404,7 +404,7 @@ class LeftConnection implements Connection {
     return undefined;
   }
 
-  send(command: string, args: readonly (string | number)[]): Promise<unknown> {
+  send(command: string, args: Args): Promise<unknown> {
     return this.#own.client.call(command, args);
   }
 
