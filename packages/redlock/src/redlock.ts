@@ -336,12 +336,15 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     checkTtl(ttl, settings);
     this.#checkKeys(request.resources);
     if (this.#quit) throw new ClosedError();
-    checkSignal(signal);
-    if (signal?.aborted) throw new AbortError(signal.reason);
+    if (signal !== undefined) throwIfAborted(signal);
     const cancellation = new Cancellation();
     const forget = signal && onAbort(signal, () => cancellation.cancel(new AbortError(signal.reason)));
+    const { context, reentrancy, guard, room } = this.#parts;
     try {
-      const entering = this.#enterOrAcquire(request, cancellation, within);
+      const entering =
+        reentrancy || guard || within
+          ? this.#enterOrAcquire(request, cancellation, within)
+          : acquire({ context, request, cancellation, room });
       this.#underWay.set(cancellation, entering);
       const result = await entering;
       if (!this.#quit || !result.lease) return result;
@@ -436,8 +439,9 @@ function throwIfEnded(lock: Lock): void {
   if (why !== undefined) throw new LockLostError(lock.resources, why);
 }
 
-function checkSignal(signal: Partial<AbortSignal> | undefined): void {
-  if (signal !== undefined && typeof signal?.addEventListener !== "function") {
+function throwIfAborted(signal: AbortSignal): void {
+  if (typeof (signal as Partial<AbortSignal> | null)?.addEventListener !== "function") {
     throw new InvalidArgumentError(`signal must be an AbortSignal, but is ${shown(signal)}`);
   }
+  if (signal.aborted) throw new AbortError(signal.reason);
 }

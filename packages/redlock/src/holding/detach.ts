@@ -31,12 +31,12 @@ export async function detach(lease: Lease, settings: Settings): Promise<Detached
     clock,
     timeout,
     ask: claim.question("extend"),
+    claim,
     hear: (_, answer) => {
       if (answer.vote === "none") report(answer.error);
       return false;
     },
   });
   await round.closed;
-  claim.giveUp();
   return { resources, value, ttl, ...(fencingToken === undefined ? {} : { fencingToken }) };
 }

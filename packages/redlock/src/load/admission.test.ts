@@ -13,7 +13,12 @@ function setting(acquireConcurrency = 1000) {
   const leases = { size: 0 };
   const admission = new Admission(machine, clock, due, leases, acquireConcurrency);
   const budget = (settings: Partial<Settings> = {}, cancellation = new Cancellation()) =>
-    new RetryBudget(machine, { ...defaultSettings, retryJitter: 0, ...settings }, cancellation);
+    new RetryBudget(
+      machine,
+      { ...defaultSettings, retryJitter: 0, ...settings },
+      cancellation,
+      machine.monotonic(),
+    );
   /** How many get a place at once. */
   const enter = (): number => {
     let count = 0;

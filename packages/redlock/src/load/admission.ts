@@ -146,7 +146,7 @@ export class Admission {
   /** A round is over, and its place is free. */
   leave(): void {
     this.#active -= 1;
-    this.#goOn();
+    if (this.#line.length > 0) this.#goOn();
   }
 
   /** So long has a round taken that masters have decided, ms. */

@@ -51,7 +51,7 @@ export async function attempt(
   // 2.1 A fresh token for each attempt: a late roll-back of the one before cannot touch this one's votes.
   const token = isQueued ? firstToken(runtime) : newToken(runtime);
   const claim = new RoundClaim(placements.current, request.resources, token, request.ttl);
-  claim.proposal = proposals?.at(runtime.wall());
+  if (proposals) claim.proposal = proposals.at(runtime.wall());
 
   // 2.2 to 2.5
   const { behind } = request.settings;
@@ -65,9 +65,8 @@ export async function attempt(
     admission.leave();
   }
   const { round, won, lease } = voted;
-  const tookSoLong = () => admission.took(clock.now() - round.sentAt, round.timeout);
   if (lease) {
-    tookSoLong();
+    admission.took(clock.now() - round.sentAt, round.timeout);
     return { round, outcome: "granted", lease, undone: nothingToUndo };
   }
 
@@ -78,7 +77,7 @@ export async function attempt(
   if (claim.placement.whyLeft !== undefined) return { round, outcome: "moved", undone };
   if (won) return { round, outcome: "late", undone };
   const outcome = await reasonFor(round, cancellation);
-  if (outcome !== "unavailable") tookSoLong();
+  if (outcome !== "unavailable") admission.took(clock.now() - round.sentAt, round.timeout);
   return { round, outcome, undone };
 }
 
@@ -106,13 +105,15 @@ export async function voteRound(
   const { nodes } = placement;
 
   // 2.2 The clocks are read (in Round) before the first send; then all masters are asked in parallel.
-  const deadlines = nodes.map(() => never);
+  const deadlines: number[] = [];
+  for (const _ of nodes) deadlines.push(never);
   const round: Round<Answer> = new Round<Answer>({
     nodes,
     runtime,
     clock,
     timeout: nodeTimeoutFor(ttl, settings),
     ask,
+    claim,
     hear: (index, answer) => {
       if (round.answers[index] !== answer && answer.vote !== "none")
         context.admission.cameLate(round.timeout);
@@ -125,16 +126,15 @@ export async function voteRound(
       return verdictOf(round.answers) !== "open";
     },
   });
-  round.onClosed(() => claim.giveUp());
   attempts.add(round);
   await round.decidedOr(cancellation);
 
   // 14.18 Votes in a database that was left count for nothing.
-  const isWanted = () => cancellation.reason === undefined && placement.whyLeft === undefined;
+  const isWanted = cancellation.reason === undefined && placement.whyLeft === undefined;
+  const won = isWanted && verdictOf(round.answers) === "won";
   // 2.4, 2.5 What remains, net of drift, from the larger of the two clocks: less than asked for is a failure.
-  const won = verdictOf(round.answers) === "won" && isWanted();
-  const isInTime = () => holdDeadline(deadlines, quorum) - clock.now() > settings.minimumValidity;
-  if (!won || !isInTime()) return { round, won };
+  if (!won || holdDeadline(deadlines, quorum) - clock.now() <= settings.minimumValidity)
+    return { round, won };
   if (claim.proposal === undefined) {
     claim.lease = new Lease(context, { placement, resources, token, ttl, deadlines });
     return { round, won, lease: claim.lease };
@@ -142,7 +142,9 @@ export async function voteRound(
   // 8 The votes stored what was proposed; where that was too little, another round stores more.
   const told = { counters: () => countersIn(round.answers), all: () => round.closed };
   const fencingToken = await fence(context, claim, settings, told, deadlines, cancellation);
-  if (fencingToken === undefined || !isWanted() || !isInTime()) return { round, won };
+  const isInTime = holdDeadline(deadlines, quorum) - clock.now() > settings.minimumValidity;
+  const isStillWanted = cancellation.reason === undefined && placement.whyLeft === undefined;
+  if (fencingToken === undefined || !isStillWanted || !isInTime) return { round, won };
   claim.lease = new Lease(context, { placement, resources, token, ttl, deadlines, fencingToken });
   return { round, won, lease: claim.lease };
 }

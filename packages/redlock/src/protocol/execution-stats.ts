@@ -34,7 +34,8 @@ export class Attempts {
     this.#rounds = before.concat([round]);
     if (!("answers" in round)) return;
     round.onClosed(() => {
-      this.#rounds = this.#rounds.map((other) => (other === round ? remainderOf(round) : other));
+      const index = this.#rounds.indexOf(round);
+      if (index >= 0) this.#rounds = this.#rounds.with(index, remainderOf(round));
     });
   }
 
@@ -103,7 +104,9 @@ function voteIn(votes: Votes, index: number): Votes[number] {
 }
 
 function remainderOf({ answers }: AnyRound): Votes {
-  if (answers.every((answer) => answer?.vote === "yes")) return unanimous;
+  let yes = 0;
+  for (const answer of answers) if (answer?.vote === "yes") yes += 1;
+  if (yes === answers.length) return unanimous;
   return answers.map((answer) => (answer && "resource" in answer ? refusalIn(answer) : answer));
 }
 

@@ -126,6 +126,7 @@ async function confirm(
     timeout: nodeTimeoutFor(lease.longestTtl, settings),
     longest: lease.longestTtl,
     ask: claim.question(repair ? "repair" : "extend"),
+    claim,
     hear: (index, answer) => {
       if (answer.vote === "yes" && answer.inQuarantine && !lease.isKeptBy(index)) {
         // The key is repaired, for the time after. Until then the master may stand for a rival as well (PROTOCOL 9).
@@ -139,7 +140,6 @@ async function confirm(
       return verdictOf(round.answers) !== "open";
     },
   });
-  round.onClosed(() => claim.giveUp());
   attempts.add(round);
   const extension = due === undefined ? undefined : { due, ttl };
   if (extension) admission.began(extension);

@@ -113,6 +113,7 @@ export async function fence(
     clock,
     timeout: nodeTimeoutFor(ttl, settings),
     ask: storing.question("extend"),
+    claim: storing,
     hear: (index, answer) => {
       if (answer.vote === "yes") deadlines[index] = nodeDeadline(round.sentAt, ttl, settings.driftFactor);
       else if (answer.vote === "no") deadlines[index] = never;
@@ -120,7 +121,6 @@ export async function fence(
       return verdict(round.answers) !== "open";
     },
   });
-  round.onClosed(() => storing.giveUp());
   await round.decidedOr(ended);
   if (verdict(round.answers) === "won") return token;
   storing.giveUp();

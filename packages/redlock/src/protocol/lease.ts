@@ -110,7 +110,10 @@ export class Lease implements TimerTask, StandingLease {
     this.#deadlines = [...terms.deadlines];
     this.#resumed = terms.resumed === true;
     this.#established = !this.#resumed;
-    if (this.#established) this.#begin();
+    if (this.#established) {
+      context.leases.add(this);
+      this.#watch();
+    }
   }
 
   get state(): LockState {
@@ -214,7 +217,7 @@ export class Lease implements TimerTask, StandingLease {
   remaining(): number {
     // (Established it was lost when that happened.)
     if (this.placement.whyLeft !== undefined) this.lose(this.placement.whyLeft);
-    if (this.hasEnded || !this.#established) return 0;
+    if (this.#end || !this.#established) return 0;
     const left = this.#deadline - this.context.clock.now();
     if (left > 0) return left;
     this.lose(this.whyItRunsOut);
@@ -258,14 +261,14 @@ export class Lease implements TimerTask, StandingLease {
    * (PROTOCOL 14.1), and never revives: with the old deadline past, somebody else may hold (PROTOCOL 4).
    */
   renew(index: number, deadline: number): void {
-    if (this.hasEnded || this.placement.whyLeft !== undefined) return;
+    if (this.#end || this.placement.whyLeft !== undefined) return;
     if (this.#established && this.remaining() === 0) return;
     if (deadline <= this.#deadlines[index]!) return;
     this.#deadlines[index] = deadline;
     if (this.#moves.length > 0) this.#replaceMoved(index);
     if (!this.#established && this.#deadline > this.context.clock.now()) {
       this.#established = true;
-      this.#begin();
+      this.context.leases.add(this);
     }
     this.#watch();
   }
@@ -363,18 +366,9 @@ export class Lease implements TimerTask, StandingLease {
     return Math.min(kept, this.#limit?.until ?? kept);
   }
 
-  get #due(): number {
-    return this.noticeOf(this.#deadline);
-  }
-
   /** When the holder is to be told of a deadline, with time to spare. In whole ms: small integers are no objects. */
   noticeOf(deadline: number): number {
     return Math.floor(deadline - Math.min(longestNotice, this.#longestTtl / 20));
-  }
-
-  #begin(): void {
-    this.context.leases.add(this);
-    this.#watch();
   }
 
   #endAs(end: "released" | "detached"): void {
@@ -392,8 +386,8 @@ export class Lease implements TimerTask, StandingLease {
 
   /** To look when the deadline is due. An earlier look looks again by itself: a renewal moves none. */
   #watch(): void {
-    if (!this.#established || this.hasEnded) return;
-    const due = this.#due;
+    if (!this.#established || this.#end) return;
+    const due = this.noticeOf(this.#deadline);
     if (this.#timerHandle?.who && this.#timerHandle.due <= due) return;
     const { timers } = this.context;
     timers.cancel(this.#timerHandle);
@@ -402,7 +396,7 @@ export class Lease implements TimerTask, StandingLease {
 
   /** @internal */
   onDue(): void {
-    if (this.context.clock.now() >= this.#due) this.lose(this.whyItRunsOut);
+    if (this.context.clock.now() >= this.noticeOf(this.#deadline)) this.lose(this.whyItRunsOut);
     else this.#watch();
   }
 }

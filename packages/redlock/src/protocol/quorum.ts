@@ -17,8 +17,9 @@ export type Verdict = "won" | "failed" | "open";
 
 /** Decides as soon as the votes that are in can decide; `against` counts refusals and masters not heard. */
 export function decide(members: number, yes: number, against: number): Verdict {
-  if (yes >= quorumOf(members)) return "won";
-  return against > toleratedFailures(members) ? "failed" : "open";
+  const quorum = quorumOf(members);
+  if (yes >= quorum) return "won";
+  return against > members - quorum ? "failed" : "open";
 }
 
 /** The answers of one round so far, a place for each master. */

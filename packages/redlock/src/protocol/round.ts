@@ -19,6 +19,8 @@ export interface RoundPlan<Reply extends object> {
   readonly longest?: number;
   /** What all masters are asked alike, or how each of them is asked. */
   readonly ask: Asked | ((node: LockNode, settle: Settle<Reply>) => void);
+  /** Given up when the round is closed: what was not sent by then is not sent any more. */
+  readonly claim?: { giveUp(): void };
   /**
    * Called with each answer as it comes, a timed one when the clocks of the round have judged it; true once the answers
    * can decide. A master whose time is up gives a `TIMEOUT` fault; its real answer, should that still come, is told as well, but is no vote any more.
@@ -64,14 +66,15 @@ export class Round<Reply extends object> {
   constructor(plan: RoundPlan<Reply>) {
     this.timeout = plan.timeout;
     this.#missing = plan.nodes.length;
-    this.answers = new Array<Reply | Fault | undefined>(plan.nodes.length).fill(undefined);
+    this.answers = [];
+    for (const _ of plan.nodes) this.answers.push(undefined);
     this.decided = new Promise((resolve) => {
       this.#resolveDecided = resolve;
     });
     this.sentAt = plan.clock.now();
     // What this arms (batches, timers, connections) serves others as well.
     outside(() => this.#askAll(plan));
-    if (this.#missing === 0) this.#close();
+    if (this.#missing === 0) this.#close(plan);
   }
 
   /** Whether some masters have still time to answer. */
@@ -161,7 +164,7 @@ export class Round<Reply extends object> {
     const decided = plan.hear(index, answer);
     if (late) return;
     if (decided) this.#decide();
-    if (this.#missing === 0) this.#close();
+    if (this.#missing === 0) this.#close(plan);
     this.#clocks?.review();
   }
 
@@ -215,7 +218,8 @@ export class Round<Reply extends object> {
     this.#forget = undefined;
   }
 
-  #close(): void {
+  #close({ claim }: RoundPlan<Reply>): void {
+    claim?.giveUp();
     this.#timer?.cancel();
     this.#timer = undefined;
     this.#decide();

@@ -50,7 +50,7 @@ export class Batch {
   ) {
     this.#origin = origin;
     this.#connection = origin.connection;
-    this.operations = timesLast(operations);
+    this.operations = operations.length > 1 ? timesLast(operations) : operations;
     this.keeping = keeping;
     this.session = session;
     this.sentAt = sentAt;
@@ -76,12 +76,20 @@ export class Batch {
     // Those that ask for the time are the last.
     for (let index = operations.length - 1; operations[index]?.onSend; index -= 1)
       operations[index]!.onSend!();
-    ask(this.#connection, command, args, (reply, error) => {
+    const done: Done = (reply, error) => {
       if (error === undefined) this.#read(cohort, reply);
       else this.#fail(cohort, error, command);
       this.#open -= 1;
       if (this.#open === 0) this.#origin.answered(this);
-    });
+    };
+    const connection = this.#connection;
+    try {
+      if (connection.ask) connection.ask(command, args, done);
+      else connection.send(command, args).then(done, (error: unknown) => done(undefined, error ?? noReason));
+    } catch (error) {
+      // A client library that throws is a connection that fails.
+      void Promise.resolve().then(() => done(undefined, error ?? noReason));
+    }
   }
 
   /** Each operation has the reply in its own place (PROTOCOL 12). */
@@ -166,9 +174,11 @@ export class Batch {
   }
 }
 
+const noReason = new Error("rejected without a reason");
+
 /** The time is told behind what it was asked for with, and for all together: in its order nothing else is changed. */
 function timesLast(operations: readonly Operation[]): readonly Operation[] {
-  if (operations.length === 1 || !operations.some(isTime)) return operations;
+  if (!operations.some(isTime)) return operations;
   return [...operations.filter((operation) => !isTime(operation)), ...operations.filter(isTime)];
 }
 
@@ -181,14 +191,3 @@ function isTime({ kind }: Operation): boolean {
  * not, or for a list that does not fit its arguments, before any of it is done: each operation may be sent again by itself.
  */
 const isBeforeAll = /^(NOPERM|CROSSSLOT|TRYAGAIN|BATCH)\b/;
-
-/** A client library that throws is a connection that fails. */
-function ask(connection: Connection, command: string, args: Args, done: Done): void {
-  const fail = (error: unknown): void => done(undefined, error ?? new Error("rejected without a reason"));
-  try {
-    if (connection.ask) connection.ask(command, args, done);
-    else connection.send(command, args).then((reply) => done(reply), fail);
-  } catch (error) {
-    void Promise.resolve().then(() => fail(error));
-  }
-}

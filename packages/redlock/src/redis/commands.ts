@@ -104,14 +104,14 @@ export interface Cohort {
 export function cohortOf(operations: readonly Operation[]): Cohort {
   const first = operations[0]!;
   const known = first.cohort;
-  if (known && areSame(known.operations, operations)) return known;
+  if (known && known.operations.length === operations.length && areSame(known.operations, operations))
+    return known;
   const cohort = encode(operations);
   first.cohort = cohort;
   return cohort;
 }
 
 function areSame(some: readonly Operation[], others: readonly Operation[]): boolean {
-  if (some.length !== others.length) return false;
   for (let index = 1; index < some.length; index += 1) if (some[index] !== others[index]) return false;
   return true;
 }

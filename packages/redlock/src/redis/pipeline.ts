@@ -56,6 +56,7 @@ export interface PipelineOrigin {
  */
 export class Pipeline implements BatchOrigin {
   readonly slot: number | undefined;
+  readonly connection: Connection;
   readonly #origin: PipelineOrigin;
   /** Oldest first. */
   readonly #inFlight = new Set<Batch>();
@@ -84,11 +85,8 @@ export class Pipeline implements BatchOrigin {
 
   constructor(origin: PipelineOrigin, slot: number | undefined) {
     this.#origin = origin;
+    this.connection = origin.connection;
     this.slot = slot;
-  }
-
-  get connection(): Connection {
-    return this.#origin.connection;
   }
 
   get abandoned(): Fault {
@@ -111,8 +109,9 @@ export class Pipeline implements BatchOrigin {
 
   /** Whether something waits for room, or has no answer yet and did. (What a silent master kept is no reason to wait on.) */
   get isDraining(): boolean {
+    if (!this.#isCrowded) return false;
     const isBehind = this.#behind !== undefined && this.#inFlight.has(this.#behind);
-    this.#isCrowded &&= this.hasBacklog || isBehind;
+    this.#isCrowded = this.hasBacklog || isBehind;
     return this.#isCrowded;
   }
 
@@ -129,13 +128,13 @@ export class Pipeline implements BatchOrigin {
    */
   sendAll(operations: readonly Operation[], flush: number): boolean {
     const { window } = this.#origin;
-    if (this.hasBacklog || operations.length > largestBatch) return false;
+    if (operations.length > largestBatch || this.hasBacklog) return false;
     if (this.#inFlight.size > 0 && this.#isSilentIn(flush)) return false;
     let keys = 0;
     let keeping = 0;
     let longestTtl = this.#longestTtl;
     for (const operation of operations) {
-      if (isAbandoned(operation) || (operation.isAlone && operations.length > 1)) return false;
+      if (operation.claim?.abandoned || (operation.isAlone && operations.length > 1)) return false;
       keys += operation.keys.length;
       if (purposeOf(operation) === "keep") keeping += 1;
       if (operation.ttl > longestTtl) longestTtl = operation.ttl;
@@ -222,7 +221,7 @@ export class Pipeline implements BatchOrigin {
   }
 
   answered(batch: Batch): void {
-    const wasDraining = this.isDraining && this.#origin.now() - batch.sentAt <= slowAnswer;
+    const wasDraining = this.#isCrowded && this.isDraining && this.#origin.now() - batch.sentAt <= slowAnswer;
     this.#inFlight.delete(batch);
     this.#keeping -= batch.keeping;
     this.#others -= batch.operations.length - batch.keeping;

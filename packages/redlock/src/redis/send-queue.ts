@@ -37,7 +37,7 @@ export class SendQueue implements PipelineOrigin {
   #isDue = false;
   #timer: Timer | undefined;
   #isFlushing = false;
-  #session = 0;
+  session = 0;
   /** Whether keys of different slots are in commands of their own. */
   #isSlotted: boolean;
   /** Only kept, for as long as there is this send queue. */
@@ -53,7 +53,7 @@ export class SendQueue implements PipelineOrigin {
     this.#isSlotted = connection.slotOf?.("", false) !== undefined;
     // What was for one connection is never sent on the next: something else may have been decided since (PROTOCOL 2.2).
     connection.onReady(() => {
-      this.#session += 1;
+      this.session += 1;
       this.#giveUpAll();
     });
     // What takes back what is in the database that is left still goes there (PROTOCOL 14.18).
@@ -64,10 +64,6 @@ export class SendQueue implements PipelineOrigin {
       }
     };
     connection.onMove?.(this.#follow);
-  }
-
-  get session(): number {
-    return this.#session;
   }
 
   /** Under load many are given up, and an error takes its time to make: one for all. */
@@ -98,7 +94,15 @@ export class SendQueue implements PipelineOrigin {
   post(operation: Operation): void {
     this.#waiting.push(operation);
     if (operation.isAlone && !this.#isFlushing) this.flush();
-    else if (!this.#isDue) this.#plan(operation);
+    else if (!this.#isDue) {
+      // As soon as those who run now have asked, and with all that waits before it.
+      const isWhole = this.#waiting.length >= largestBatch;
+      if (this.#inFlight < mostBatches || isWhole || this.#undoesClaimInFlight(operation)) {
+        this.#isDue = true;
+        if (due.length === 0) void resolved.then(flushAll);
+        due.push(this);
+      } else this.#timer ??= this.#runtime.setTimer(this.flush, longestWait);
+    }
   }
 
   /** Sends what waits, as far as it may be sent now. */
@@ -140,7 +144,7 @@ export class SendQueue implements PipelineOrigin {
     this.#inFlight -= 1;
     if (wasDraining) this.#drainedAt = this.now();
     // First what has been asked for since: an extension may be among it.
-    this.flush();
+    if (this.#waiting.length > 0) this.flush();
     if (pipeline.hasBacklog) this.#refill(pipeline);
     if (pipeline.slot !== undefined && pipeline.isIdle) this.#pipelines.delete(pipeline.slot);
   }
@@ -148,15 +152,6 @@ export class SendQueue implements PipelineOrigin {
   #refill(pipeline: Pipeline): void {
     if (this.connection.isReady) pipeline.refill();
     else this.#giveUp(pipeline.drain());
-  }
-
-  /** When it is to be sent, with all that waits before it. */
-  #plan(operation: Operation): void {
-    const isWhole = this.#waiting.length >= largestBatch;
-    if (this.#inFlight < mostBatches || isWhole || this.#undoesClaimInFlight(operation)) {
-      this.#isDue = true;
-      flushInTurn(this);
-    } else this.#timer ??= this.#runtime.setTimer(this.flush, longestWait);
   }
 
   /** Each in its order, where it belongs: some wait for room, some are for another slot, some were given up. */
@@ -214,14 +209,10 @@ export class SendQueue implements PipelineOrigin {
 }
 
 const resolved = Promise.resolve();
+/** What is to be sent behind those who run now. */
 let due: SendQueue[] = [];
 
-/** As soon as those who run now have asked: of all masters in one microtask, since all are asked in one turn. */
-function flushInTurn(sendQueue: SendQueue): void {
-  if (due.length === 0) void resolved.then(flushAll);
-  due.push(sendQueue);
-}
-
+/** Of all masters in one microtask, since all are asked in one turn. */
 function flushAll(): void {
   const sendQueues = due;
   due = [];

@@ -9,7 +9,7 @@ const longestSilence = 16_000;
 export interface Listening {
   /** No reply has come for a whole period, and a command waits for one. Called once for each such period. */
   silent(): void;
-  /** A command has been answered, or rejected. */
+  /** A command has been answered, or rejected, since it was silent. */
   heard(): void;
   /** Whether a rejection is the master's own answer. */
   isReply(error: unknown): boolean;
@@ -26,6 +26,7 @@ export class SilenceWatch {
   readonly #listening: Listening;
   #unanswered = 0;
   #answers = 0;
+  #isSilent = false;
   #period = shortestSilence;
   /** Runs while a command may wait. */
   #timer: Timer | undefined;
@@ -47,6 +48,8 @@ export class SilenceWatch {
     this.#unanswered -= 1;
     this.#answers += 1;
     if (isAnswer && this.#period > shortestSilence) this.#begin();
+    if (!this.#isSilent) return;
+    this.#isSilent = false;
     this.#listening.heard();
   }
 
@@ -66,7 +69,9 @@ export class SilenceWatch {
       const isSilent = this.#answers === answers;
       if (isSilent) this.#period = Math.min(2 * this.#period, longestSilence);
       this.#lookLater();
-      if (isSilent) this.#listening.silent();
+      if (!isSilent) return;
+      this.#isSilent = true;
+      this.#listening.silent();
     }, this.#period);
     this.#timer.unref();
   }

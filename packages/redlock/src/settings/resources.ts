@@ -19,6 +19,7 @@ export function resourceList(resources: unknown): readonly string[] {
     }
     checkWellFormed("a resource", resource);
   }
+  if (list.length === 1) return list as readonly string[];
   const twice = list.find((resource, index) => list.indexOf(resource) !== index);
   if (twice !== undefined) {
     throw new InvalidArgumentError(

@@ -160,10 +160,9 @@ export function checkTtl(ttl: unknown, settings: Settings): asserts ttl is numbe
     );
   }
   const loss = validityLoss(ttl, settings.driftFactor);
-  const hint = hintFor(ttl);
-  checkBelow("what drift takes off the ttl", loss, "the ttl", ttl, hint);
-  checkBelow("nodeTimeout", nodeTimeoutFor(ttl, settings), "the ttl less drift", ttl - loss, hint);
-  checkBelow("minimumValidity", settings.minimumValidity, "the ttl less drift", ttl - loss, hint);
+  checkBelow("what drift takes off the ttl", loss, "the ttl", ttl, ttl);
+  checkBelow("nodeTimeout", nodeTimeoutFor(ttl, settings), "the ttl less drift", ttl - loss, ttl);
+  checkBelow("minimumValidity", settings.minimumValidity, "the ttl less drift", ttl - loss, ttl);
 }
 
 /** A master has less than the least that it otherwise has to answer where the ttl is below this, ms. */
@@ -185,8 +184,10 @@ export function checkHolding(ttl: number, settings: Settings, threshold: number 
   if (maxHoldTime !== ttl) checkBelow("ttl", ttl, "maxHoldTime", maxHoldTime);
 }
 
-function checkBelow(name: string, value: number, limitName: string, limit: number, hint = ""): void {
+/** `ttl`: that of the lock, for the hint where it is short. */
+function checkBelow(name: string, value: number, limitName: string, limit: number, ttl?: number): void {
   if (value < limit) return;
+  const hint = ttl === undefined ? "" : hintFor(ttl);
   const rounded = Math.round(limit * 100) / 100;
   throw new InvalidArgumentError(
     `${name} must be below ${limitName}, but ${value} ms is not below ${rounded} ms${hint}`,

@@ -11,7 +11,7 @@ import { randomFraction } from "../time/runtime.ts";
 import { sleep } from "../time/sleep.ts";
 import type { Turn } from "./local-queue.ts";
 import { ownerAmong } from "./own-locks.ts";
-import { RetryBudget } from "./retry-budget.ts";
+import { mayWait, RetryBudget } from "./retry-budget.ts";
 import type { WaitingRoom } from "./waiting-room.ts";
 
 /** So often is a vote that rivals split taken again at once, before it counts as a failed attempt. */
@@ -42,12 +42,21 @@ export interface Acquisition {
  */
 export async function acquire(acquisition: Acquisition): Promise<AcquireResult> {
   const { context, request, cancellation } = acquisition;
-  const budget = new RetryBudget(context.runtime, request.settings, cancellation);
+  const { resources, settings } = request;
+  const begun = context.runtime.monotonic();
   const attempts = new Attempts(context.nodes);
-  const isQueued = budget.isAny && request.resources.length <= mostQueued;
-  const room = isQueued ? acquisition.room : undefined;
+  const room = mayWait(settings) && resources.length <= mostQueued ? acquisition.room : undefined;
+  let first: Attempt | undefined;
+  if (!room?.isContended(resources) && context.admission.enter()) {
+    first = await attempt(context, request, cancellation, attempts);
+    if (first.lease) return { lease: first.lease, attempts };
+  }
+  // All else is for those who have to wait.
+  const budget = new RetryBudget(context.runtime, settings, cancellation, begun);
   try {
-    const tried = await attemptUntilRefused(acquisition, room, budget, attempts);
+    const trying = attemptUntilRefused(acquisition, room, budget, attempts, first);
+    first = undefined;
+    const tried = await trying;
     if (!("outcome" in tried)) return tried;
     budget.waitForTurn();
     const turn = await room!.wait(request, budget.ended, attempts);
@@ -58,19 +67,21 @@ export async function acquire(acquisition: Acquisition): Promise<AcquireResult> 
 }
 
 /**
- * The attempts before the queue, or instead of it where there is no room to wait in. With a room it comes to the refusal
- * after which the turn is waited for. On its own, so that nothing of it is left while thousands wait.
+ * The attempts after the first and before the queue, or instead of the queue where there is no room to wait in. With a room
+ * it comes to the refusal after which the turn is waited for. On its own, so that nothing of it is left while thousands wait.
  */
 async function attemptUntilRefused(
   acquisition: Acquisition,
   room: WaitingRoom | undefined,
   budget: RetryBudget,
   attempts: Attempts,
+  first: Attempt | undefined,
 ): Promise<AcquireResult | Failed> {
   const { context, request, cancellation } = acquisition;
-  for (let previous: Failed | undefined; ; ) {
-    if (room?.isContended(request.resources)) return notTried(request);
-    let last = await attemptInTurn(acquisition, room, budget, attempts);
+  let last = first;
+  for (let previous: Failed | undefined; ; last = undefined) {
+    if (!last && room?.isContended(request.resources)) return notTried(request);
+    last ??= await attemptInTurn(acquisition, room, budget, attempts);
     // Others were refused while it stood in line for a place.
     if (!last && !budget.ended.reason) continue;
     if (room && (last?.outcome === "locked" || last?.outcome === "split")) {
@@ -92,7 +103,8 @@ async function attemptUntilRefused(
         : crowdedOut(acquisition, budget, attempts);
     const failed = failedWith(last.outcome, contentionIn(last.round.answers), request);
     const pause = budget.pauseAfter(last);
-    if (pause === undefined) return failure(failed, attempts, budget.isAny ? acquisition : undefined);
+    if (pause === undefined)
+      return failure(failed, attempts, mayWait(request.settings) ? acquisition : undefined);
     previous = failed;
     await sleep(context.runtime, pause, cancellation);
     if (cancellation.reason) throw cancellation.reason;

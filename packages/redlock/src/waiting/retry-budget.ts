@@ -11,6 +11,11 @@ const leastRetry = 0.1;
 /** Of so many retries the pauses are asked for one by one. */
 const mostAsked = 100;
 
+/** Whether a call that is refused waits at all. */
+export function mayWait({ retryCount, waitTimeout }: Settings): boolean {
+  return waitTimeout === undefined ? retryCount !== 0 : waitTimeout > 0;
+}
+
 /** How much longer to acquire: by a count of retries, or by the time that `waitTimeout` allows. */
 export class RetryBudget {
   /** Cancelled when the time is over, or the caller has cancelled. */
@@ -24,18 +29,14 @@ export class RetryBudget {
   #attempts = 0;
   #retries = 0;
 
-  constructor(runtime: Runtime, settings: Settings, cancellation: Cancellation) {
+  /** `begun`: when the call was made, by the monotonic clock. */
+  constructor(runtime: Runtime, settings: Settings, cancellation: Cancellation, begun: number) {
     this.#runtime = runtime;
     this.#settings = settings;
-    this.#begun = runtime.monotonic();
+    this.#begun = begun;
     cancellation.onCancel(() => this.ended.cancel(cancellation.reason!));
-    if (settings.waitTimeout !== undefined) this.#endAfter(settings.waitTimeout);
-  }
-
-  /** Whether there is any waiting to be done. */
-  get isAny(): boolean {
-    const { retryCount, waitTimeout } = this.#settings;
-    return waitTimeout === undefined ? retryCount !== 0 : waitTimeout > 0;
+    const { waitTimeout } = settings;
+    if (waitTimeout !== undefined) this.#endAfter(Math.max(0, begun + waitTimeout - runtime.monotonic()));
   }
 
   /** From here on the turn comes by itself: the retries that are left count as the time that they would take. */

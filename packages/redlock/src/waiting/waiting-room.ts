@@ -31,6 +31,7 @@ export class WaitingRoom implements LineEvents {
 
   /** Whether a vote would very likely be refused: then the first vote enrols as well. */
   isContended(resources: readonly string[]): boolean {
+    if (this.#contended.size === 0) return false;
     const now = this.#context.runtime.monotonic();
     return resources.some((resource) => (this.#contended.get(resource) ?? 0) > now);
   }

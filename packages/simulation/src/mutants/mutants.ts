@@ -353,8 +353,8 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: "protocol/attempt.ts",
-        line: "const isInTime = () => holdDeadline(deadlines, quorum) - clock.now() > settings.minimumValidity;",
-        instead: "const isInTime = () => true;",
+        line: "if (!won || holdDeadline(deadlines, quorum) - clock.now() <= settings.minimumValidity)",
+        instead: "if (!won)",
       },
     ],
   },

@@ -11,6 +11,10 @@ interface Command {
   reject(error: unknown): void;
 }
 
+function textFor(key: string): string {
+  return `*5\r\n$3\r\nSET\r\n$${key.length}\r\n${key}\r\n$5\r\nvalue\r\n$2\r\nPX\r\n$2\r\n10\r\n`;
+}
+
 const versions = [
   ["6", () => new Redis({ lazyConnect: true })],
   ["5", () => new Redis5({ lazyConnect: true })],
@@ -59,6 +63,36 @@ describe.each(versions)("ioredis %s", (_, open) => {
     Object.assign(command, { isSent: true, transformReply });
     command.resolve(Buffer.from("OK"));
     expect(outcomes).toEqual([[undefined, broken]]);
+  });
+
+  test("the same arguments are made ready once for several masters, with the prefix of each", () => {
+    const make = callbackCommandsOf(open())!;
+    const args = ["key", "value", "PX", 10] as const;
+    const texts = ["a:", "a:", "b:", ""].map((keyPrefix) => {
+      const command = make("SET", args, keyPrefix, () => {}) as Command;
+      return String(command.toWritable(null));
+    });
+    expect(texts).toEqual(["a:key", "a:key", "b:key", "key"].map(textFor));
+    expect(args).toEqual(["key", "value", "PX", 10]);
+    const other = make("GETSET", args, "", () => {}) as Command;
+    expect(String(other.toWritable(null))).toContain("GETSET");
+  });
+
+  test("a reply is told to the command that it is for, also among several that were made of the same arguments", () => {
+    const outcomes: unknown[] = [];
+    const make = callbackCommandsOf(open())!;
+    const args = ["key", "value"];
+    const commands = [0, 1, 2].map((index) =>
+      Object.assign(make("SET", args, "", (reply) => outcomes.push([index, reply])) as Command, {
+        isSent: true,
+      }),
+    );
+    for (const index of [2, 0, 1]) commands[index]!.resolve(`reply ${index}`);
+    expect(outcomes).toEqual([
+      [2, "reply 2"],
+      [0, "reply 0"],
+      [1, "reply 1"],
+    ]);
   });
 
   test("their keys have the prefix", () => {

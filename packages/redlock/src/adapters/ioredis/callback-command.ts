@@ -12,8 +12,8 @@ export interface SentCommand {
 interface Command {
   transformed?: boolean;
   isTraced?: boolean;
-  resolve: (reply: unknown) => unknown;
-  reject: (error: unknown) => unknown;
+  resolve(reply: unknown): unknown;
+  reject(error: unknown): unknown;
   promise: unknown;
   stringifyArguments(): void;
   args: unknown[];
@@ -101,26 +101,33 @@ function makerOf(Base: CommandClass): MakeCommand {
       // There is no promise that could be traced.
       this.isTraced = true;
       this.promise = undefined;
-      this.resolve = (reply) => this.#read(reply);
-      this.reject = (error) => this.#tell(undefined, error);
     }
 
-    /** A transformer that the application has set for replies may throw: the command has to be told all the same. */
-    #read(reply: unknown): void {
+    override resolve(reply: unknown): void {
+      let read: unknown;
       try {
-        this.#tell(this.transformReply(reply));
+        read = this.transformReply(reply);
       } catch (error) {
-        this.#tell(undefined, error);
+        // A transformer that the application has set for replies: the command has to be told all the same.
+        this.reject(error);
+        return;
       }
+      const { done } = this;
+      this.done = undefined;
+      if (this.isSent) done?.(read);
+      else this.#tellLater(done, read);
     }
 
-    #tell(reply: unknown, error?: unknown): void {
+    override reject(error: unknown): void {
       const { done } = this;
-      if (!done) return;
       this.done = undefined;
-      if (this.isSent) done(reply, error);
-      // A client that refuses the command does so before it has returned.
-      else void Promise.resolve().then(() => done(reply, error));
+      if (this.isSent) done?.(undefined, error);
+      else this.#tellLater(done, undefined, error);
+    }
+
+    /** A client that refuses the command does so before it has returned. */
+    #tellLater(done: Done | undefined, reply: unknown, error?: unknown): void {
+      void Promise.resolve().then(() => done?.(reply, error));
     }
   }
   return (name, args, keyPrefix, done) => new CallbackCommand(name, args, keyPrefix, done);

@@ -58,7 +58,7 @@ export class IoredisConnection implements Connection {
   #database: number | undefined;
   readonly #silence: SilenceWatch;
   /** Without promises, where this version of ioredis allows it. A Cluster sends a command again where a slot has moved. */
-  readonly #make: MakeCommand | undefined;
+  readonly ask: Connection["ask"];
   #own: Own;
   /** It is made beside a silent one: only where the server greets it, the silent one is known to lead nowhere. */
   #another: Own | undefined;
@@ -78,7 +78,8 @@ export class IoredisConnection implements Connection {
     this.#keyPrefix = (client.options as IoredisOptions).keyPrefix ?? "";
     this.#database = currentDatabase(client);
     this.#own = this.#open();
-    this.#make = client.isCluster ? undefined : callbackCommandsOf(this.#own.client);
+    const make = client.isCluster ? undefined : callbackCommandsOf(this.#own.client);
+    this.ask = make && ((command, args, done) => this.#ask(make, command, args, done));
     this.#silence = new SilenceWatch(systemRuntime, {
       silent: () => this.#tryAnother(),
       heard: () => this.#endAnother(),
@@ -144,19 +145,15 @@ export class IoredisConnection implements Connection {
     return reply;
   }
 
-  get ask(): Connection["ask"] {
-    return this.#make ? this.#ask : undefined;
-  }
-
-  readonly #ask = (command: string, args: Args, done: Done): void => {
-    const sent = this.#make!(command, args, this.#keyPrefix, (reply, error) => {
+  #ask(make: MakeCommand, command: string, args: Args, done: Done): void {
+    const sent = make(command, args, this.#keyPrefix, (reply, error) => {
       this.#silence.settled(error);
       done(reply, error);
     });
     this.#silence.sent();
     this.#own.client.sendCommand(sent);
     sent.isSent = true;
-  };
+  }
 
   complain(error: Error): void {
     const isOld = systemRuntime.monotonic() - this.#readyAt >= leastAge;
