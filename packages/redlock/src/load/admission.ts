@@ -170,7 +170,8 @@ export class Admission {
 
   /** `isConfirmed`: by a quorum; else masters have failed, which says nothing about the load. */
   ended(extension: Extension, isConfirmed: boolean): void {
-    if (isConfirmed && this.#areMany) this.#look(extension, this.#clock.now());
+    const areMany = this.#extensions.size + this.#timers.waiting >= fewExtensions;
+    if (isConfirmed && areMany) this.#look(extension, this.#clock.now());
     this.#extensions.delete(extension);
     this.#goOn();
   }
@@ -182,7 +183,7 @@ export class Admission {
 
   /** Whether extensions do not keep up: those that have been confirmed, or the oldest that has not; or did not lately. */
   #isBehind(): boolean {
-    const areMany = this.#areMany;
+    const areMany = this.#extensions.size + this.#timers.waiting >= fewExtensions;
     if (!areMany && !this.#isLate && this.#cap === Number.POSITIVE_INFINITY) return false;
     const now = this.#clock.now();
     const [oldest] = this.#extensions as Iterable<Extension | undefined>;
@@ -198,10 +199,6 @@ export class Admission {
     this.#surplus = surplus;
     this.#cap = surplus > 1 ? Number.POSITIVE_INFINITY : this.#leases.size * (1 + surplus) + fewExtensions;
     this.#capUntil = now + this.#period;
-  }
-
-  get #areMany(): boolean {
-    return this.#extensions.size + this.#timers.waiting >= fewExtensions;
   }
 
   #look({ due, ttl }: Extension, now: number): void {

@@ -107,7 +107,7 @@ export class Round<Reply extends object> {
   #askAll(plan: RoundPlan<Reply>): void {
     const { nodes, ask } = plan;
     // One question for all, which is sent to each as it stands.
-    const question = typeof ask === "function" ? undefined : this.#questionOf(plan, ask);
+    const question = typeof ask === "function" ? undefined : { ...ask, hear: this.#hearFrom(plan) };
     for (let index = 0; index < nodes.length; index += 1) {
       const node = nodes[index]!;
       try {
@@ -120,14 +120,13 @@ export class Round<Reply extends object> {
     this.#setTimer(plan, this.sentAt);
   }
 
-  #questionOf(plan: RoundPlan<Reply>, { kind, keys, words, ttl, claim }: Asked): Question {
-    const hear = (client: object, answer: Answer | ReleaseAnswer | Timed<Answer>): void => {
+  #hearFrom(plan: RoundPlan<Reply>): Question["hear"] {
+    return (client, answer) => {
       for (let index = 0; index < plan.nodes.length; index += 1) {
         // A question is answered in its own kind.
         if (plan.nodes[index]!.client === client) this.#read(plan, index, answer as unknown as Reply);
       }
     };
-    return { kind, keys, words, ttl, claim, hear };
   }
 
   #askAlone(plan: RoundPlan<Reply>, index: number, node: LockNode): void {

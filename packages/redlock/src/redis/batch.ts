@@ -95,11 +95,14 @@ export class Batch {
   /** Each operation has the reply in its own place (PROTOCOL 12). */
   #read(cohort: Cohort, reply: unknown): void {
     const { operations, script } = cohort;
+    const { client, name } = this.#connection;
     if (!script) {
-      this.#readSet(operations[0]!, reply);
+      const vote = operations[0]!;
+      if (reply === "OK") vote.hear(client, { vote: "yes", remaining: vote.ttl });
+      else if (reply === null) this.#askForOwner(vote);
+      else vote.hear(client, unexpected(name, reply));
       return;
     }
-    const { client, name } = this.#connection;
     const replies = repliesIn(cohort, reply);
     for (let index = 0; index < operations.length; index += 1) {
       const operation = operations[index]!;
@@ -108,13 +111,6 @@ export class Batch {
       if (error === undefined) operation.hear(client, answerIn(operation, its) ?? unexpected(name, its));
       else this.#refused(operation, error);
     }
-  }
-
-  #readSet(vote: Operation, reply: unknown): void {
-    const { client, name } = this.#connection;
-    if (reply === "OK") vote.hear(client, { vote: "yes", remaining: vote.ttl });
-    else if (reply === null) this.#askForOwner(vote);
-    else vote.hear(client, unexpected(name, reply));
   }
 
   /**

@@ -104,8 +104,8 @@ export interface Cohort {
 export function cohortOf(operations: readonly Operation[]): Cohort {
   const first = operations[0]!;
   const known = first.cohort;
-  if (known && known.operations.length === operations.length && areSame(known.operations, operations))
-    return known;
+  const mayBe = known?.operations.length === operations.length;
+  if (mayBe && (operations.length === 1 || areSame(known.operations, operations))) return known;
   const cohort = encode(operations);
   first.cohort = cohort;
   return cohort;

@@ -2,6 +2,7 @@ import { crowdedOut } from "../protocol/faults.ts";
 import type { Fault, ReleaseAnswer } from "../protocol/node.ts";
 import { waiterOf } from "../protocol/token.ts";
 import { Fifo } from "../time/fifo.ts";
+import type { Runtime } from "../time/runtime.ts";
 import { Batch, type BatchOrigin } from "./batch.ts";
 import { isAbandoned, isOver, isRelease, type Operation, purposeOf } from "./commands.ts";
 import type { Connection } from "./connection.ts";
@@ -37,7 +38,7 @@ export interface PipelineOrigin {
   readonly window: number;
   /** Changes with each connection. */
   readonly session: number;
-  now(): number;
+  readonly runtime: Pick<Runtime, "monotonic">;
   refusesSlots(): void;
   /** What is told of a master that is not asked, for this reason. */
   unsentFor(why: string): Fault;
@@ -76,6 +77,8 @@ export class Pipeline implements BatchOrigin {
   readonly #unsentVotes = new Map<string, Operation>();
   #isSilent = false;
   #longestTtl = 0;
+  /** False where nothing waits for room. */
+  #mayWait = false;
   /** The latest batch of what had to wait for room. */
   #behind: Batch | undefined;
   /** Whether something waits for room, or did: not only for a silent master. */
@@ -104,7 +107,8 @@ export class Pipeline implements BatchOrigin {
 
   /** Whether something waits for room. */
   get hasBacklog(): boolean {
-    return this.#keeps.length + this.#releases.length + this.#requests.length > 0;
+    this.#mayWait &&= this.#keeps.length + this.#releases.length + this.#requests.length > 0;
+    return this.#mayWait;
   }
 
   /** Whether something waits for room, or has no answer yet and did. (What a silent master kept is no reason to wait on.) */
@@ -205,7 +209,13 @@ export class Pipeline implements BatchOrigin {
   }
 
   #sendBatch(operations: readonly Operation[], keeping: number): Batch {
-    const batch = new Batch(this, operations, keeping, this.#origin.session, this.#origin.now());
+    const batch = new Batch(
+      this,
+      operations,
+      keeping,
+      this.#origin.session,
+      this.#origin.runtime.monotonic(),
+    );
     this.#inFlight.add(batch);
     this.#origin.sent();
     batch.send();
@@ -221,7 +231,8 @@ export class Pipeline implements BatchOrigin {
   }
 
   answered(batch: Batch): void {
-    const wasDraining = this.#isCrowded && this.isDraining && this.#origin.now() - batch.sentAt <= slowAnswer;
+    const wasDraining =
+      this.#isCrowded && this.isDraining && this.#origin.runtime.monotonic() - batch.sentAt <= slowAnswer;
     this.#inFlight.delete(batch);
     this.#keeping -= batch.keeping;
     this.#others -= batch.operations.length - batch.keeping;
@@ -238,7 +249,7 @@ export class Pipeline implements BatchOrigin {
   /** It has said nothing for so long that somebody gave up on it. */
   #isSilentNow(): boolean {
     const [oldest] = this.#inFlight as Iterable<Batch | undefined>;
-    const isOverdue = oldest && this.#origin.now() - oldest.sentAt > this.#silence;
+    const isOverdue = oldest && this.#origin.runtime.monotonic() - oldest.sentAt > this.#silence;
     // Late alone is not enough: whoever has a longer time-out may still wait for it.
     return isOverdue === true && oldest.operations.some(isOver);
   }
@@ -267,12 +278,15 @@ export class Pipeline implements BatchOrigin {
     const mayGo = this.#others < this.#origin.window && this.#releases.length === 0 && !this.#isSilent;
     if (mayGo || this.hasClaimFor(operation)) this.#add(operation);
     else if (this.#isSilent && this.#releases.length >= mostKept) this.#answer(operation, this.#silent());
-    else if (this.#isSilent) this.#releases.push(operation);
-    else this.#waitForRoom(this.#releases, operation);
+    else if (this.#isSilent) {
+      this.#mayWait = true;
+      this.#releases.push(operation);
+    } else this.#waitForRoom(this.#releases, operation);
   }
 
   #waitForRoom(line: Fifo<Operation>, operation: Operation): void {
     this.#isCrowded = true;
+    this.#mayWait = true;
     line.push(operation);
   }
 

@@ -26,7 +26,7 @@ export type SendQueueRuntime = Pick<Runtime, "monotonic" | "setTimer">;
 export class SendQueue implements PipelineOrigin {
   readonly connection: Connection;
   readonly window: number;
-  readonly #runtime: SendQueueRuntime;
+  readonly runtime: SendQueueRuntime;
   /** One, but on a Cluster one for each slot with something in flight, or to be sent now. */
   readonly #pipelines = new Map<number | undefined, Pipeline>();
   #waiting: Operation[] = [];
@@ -49,7 +49,7 @@ export class SendQueue implements PipelineOrigin {
   constructor(connection: Connection, runtime: SendQueueRuntime, window: number) {
     this.connection = connection;
     this.window = window;
-    this.#runtime = runtime;
+    this.runtime = runtime;
     this.#isSlotted = connection.slotOf?.("", false) !== undefined;
     // What was for one connection is never sent on the next: something else may have been decided since (PROTOCOL 2.2).
     connection.onReady(() => {
@@ -77,10 +77,6 @@ export class SendQueue implements PipelineOrigin {
     return this.#drainedAt;
   }
 
-  now(): number {
-    return this.#runtime.monotonic();
-  }
-
   refusesSlots(): void {
     this.#isSlotted = true;
   }
@@ -101,7 +97,7 @@ export class SendQueue implements PipelineOrigin {
         this.#isDue = true;
         if (due.length === 0) void resolved.then(flushAll);
         due.push(this);
-      } else this.#timer ??= this.#runtime.setTimer(this.flush, longestWait);
+      } else this.#timer ??= this.runtime.setTimer(this.flush, longestWait);
     }
   }
 
@@ -120,9 +116,12 @@ export class SendQueue implements PipelineOrigin {
     }
     this.#isFlushing = true;
     this.#flushes += 1;
-    const isWhole = !this.#isSlotted && this.#pipelineOf(undefined).sendAll(waiting, this.#flushes);
-    if (!isWhole) this.#sendEach(waiting);
-    this.#isFlushing = false;
+    try {
+      const isSent = !this.#isSlotted && this.#pipelineOf(undefined).sendAll(waiting, this.#flushes);
+      if (!isSent) this.#sendEach(waiting);
+    } finally {
+      this.#isFlushing = false;
+    }
   };
 
   /** Sends all that there is: the connection is about to be closed. */
@@ -142,7 +141,7 @@ export class SendQueue implements PipelineOrigin {
 
   answered(pipeline: Pipeline, wasDraining: boolean): void {
     this.#inFlight -= 1;
-    if (wasDraining) this.#drainedAt = this.now();
+    if (wasDraining) this.#drainedAt = this.runtime.monotonic();
     // First what has been asked for since: an extension may be among it.
     if (this.#waiting.length > 0) this.flush();
     if (pipeline.hasBacklog) this.#refill(pipeline);

@@ -5,24 +5,20 @@ function nothing(): void {}
 
 /** Why a waiting call is to end, and the wake-up of whatever it is waiting for. */
 export class Cancellation {
-  #reason: Error | undefined;
-  #listeners: ReadonlyArray<() => void> = none;
-
   /** Set once cancelled. */
-  get reason(): Error | undefined {
-    return this.#reason;
-  }
+  reason: Error | undefined = undefined;
+  #listeners: ReadonlyArray<() => void> = none;
 
   /** Ends every wait in progress, and each later one at once. The first reason stays. */
   cancel(reason: Error): void {
-    if (this.#reason) return;
-    this.#reason = reason;
+    if (this.reason) return;
+    this.reason = reason;
     for (const listener of this.#listeners) listener();
   }
 
   /** Called at the cancellation, or at once if that has been. Returns how to take the listener away. */
   onCancel(listener: () => void): () => void {
-    if (this.#reason) {
+    if (this.reason) {
       listener();
       return nothing;
     }

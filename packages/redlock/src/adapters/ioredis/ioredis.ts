@@ -79,7 +79,7 @@ export class IoredisConnection implements Connection {
     this.#database = currentDatabase(client);
     this.#own = this.#open();
     const make = client.isCluster ? undefined : callbackCommandsOf(this.#own.client);
-    this.ask = make && ((command, args, done) => this.#ask(make, command, args, done));
+    this.ask = make && this.#askBy(make);
     this.#silence = new SilenceWatch(systemRuntime, {
       silent: () => this.#tryAnother(),
       heard: () => this.#endAnother(),
@@ -145,14 +145,16 @@ export class IoredisConnection implements Connection {
     return reply;
   }
 
-  #ask(make: MakeCommand, command: string, args: Args, done: Done): void {
-    const sent = make(command, args, this.#keyPrefix, (reply, error) => {
-      this.#silence.settled(error);
-      done(reply, error);
-    });
-    this.#silence.sent();
-    this.#own.client.sendCommand(sent);
-    sent.isSent = true;
+  #askBy(make: MakeCommand): Connection["ask"] {
+    return (command, args, done) => {
+      const sent = make(command, args, this.#keyPrefix, (reply, error) => {
+        this.#silence.settled(error);
+        done(reply, error);
+      });
+      this.#silence.sent();
+      this.#own.client.sendCommand(sent);
+      sent.isSent = true;
+    };
   }
 
   complain(error: Error): void {
