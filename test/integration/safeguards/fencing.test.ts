@@ -253,9 +253,10 @@ describe("a second round that fails", () => {
     let lost = 0;
     /** Between the rounds the key goes, as if it had expired. */
     class LosingNode extends RedisNode {
-      override extend(claim: Claim, repair: boolean, settle: SettleVote): void {
-        const extend = () => super.extend(claim, repair, settle);
-        if (claim.proposal === undefined || lost === count) extend();
+      override ask(question: Question): void {
+        const extend = () => super.ask(question);
+        const isSecond = question.kind === "extend" && question.claim?.proposal !== undefined;
+        if (!isSecond || lost === count) extend();
         else {
           lost += 1;
           const index = fleet.masters.findIndex(({ host, port }) => this.name === `${host}:${port}`);

@@ -36,7 +36,10 @@ export class RetryBudget {
     this.#begun = begun;
     cancellation.onCancel(() => this.ended.cancel(cancellation.reason!));
     const { waitTimeout } = settings;
-    if (waitTimeout !== undefined) this.#endAfter(Math.max(0, begun + waitTimeout - runtime.monotonic()));
+    if (waitTimeout === undefined) return;
+    const left = begun + waitTimeout - runtime.monotonic();
+    if (left > 0) this.#endAfter(left);
+    else this.ended.cancel(timeIsOver());
   }
 
   /** From here on the turn comes by itself: the retries that are left count as the time that they would take. */
@@ -78,7 +81,7 @@ export class RetryBudget {
     // (A longer one lasts for ever, as far as a timer can tell.)
     if (delay > longestTimer) return;
     this.#timer = this.#runtime.setTimer(
-      () => this.ended.cancel(new Error("the time to wait is over")),
+      () => this.ended.cancel(timeIsOver()),
       Math.ceil(delay),
     );
   }
@@ -89,4 +92,8 @@ export class RetryBudget {
     if (kind === "unavailable") return Number.POSITIVE_INFINITY;
     return pauseUntilGone(freeIn, this.#runtime);
   }
+}
+
+function timeIsOver(): Error {
+  return new Error("the time to wait is over");
 }

@@ -14,7 +14,7 @@ const revival: Edit = {
 /** Nothing ends at the deadline by itself. */
 const noEnd: Edit = {
   file: "protocol/lease.ts",
-  line: "if (this.context.clock.now() >= this.#due) this.lose(this.whyItRunsOut);\n    else this.#watch();",
+  line: "if (this.context.clock.now() >= this.noticeOf(this.#deadline)) this.lose(this.whyItRunsOut);\n    else this.#watch();",
   instead: "",
 };
 
@@ -161,13 +161,13 @@ const holdMutants: readonly Mutant[] = [
       {
         file: "protocol/placement.ts",
         line:
-          "this.#whyLeft ??= why;\n" +
-          "    this.#nodes = this.#nodes.map((other) => (other === node ? old : other));",
+          "this.whyLeft ??= why;\n" +
+          "    this.nodes = this.nodes.map((other) => (other === node ? old : other));",
         instead: "void [why, node, old];",
       },
       {
         file: "protocol/placement.ts",
-        line: "for (const lease of [...this.#leases]) if (lease.placement !== this.#current) lease.lose(why);",
+        line: "for (const lease of [...this.#leases]) if (lease.placement !== this.current) lease.lose(why);",
         instead: "",
       },
     ],
@@ -402,6 +402,53 @@ export const mutants: readonly Mutant[] = [
         instead:
           "this.#releasing = send();\n" +
           '      if (!this.hasEnded) void this.#releasing.then(() => this.#endAs("released"));',
+      },
+    ],
+  },
+  {
+    name: "a reply counts for the wrong operation of a batch",
+    edits: [
+      {
+        file: "redis/batch.ts",
+        line: "const its = replies[index];",
+        instead: "const its = replies[operations.length - 1 - index];",
+      },
+    ],
+  },
+  {
+    name: "a master is sent what another one was asked",
+    edits: [
+      {
+        file: "redis/commands.ts",
+        line: "if (mayBe && (operations.length === 1 || areSame(known.operations, operations))) return known;",
+        instead: "if (mayBe) return known;",
+      },
+    ],
+  },
+  {
+    name: "one ttl for all votes of a batch",
+    edits: [{ file: "redis/commands.ts", line: "    next.ttl === other.ttl &&\n", instead: "" }],
+  },
+  {
+    name: "what was given up is sent, and its rollback before it",
+    edits: [
+      { file: "redis/commands.ts", line: "return claim?.abandoned === true;", instead: "return false && claim;" },
+      { file: "redis/pipeline.ts", line: "operation.claim?.abandoned ||", instead: "" },
+      {
+        file: "redis/send-queue.ts",
+        line: "    this.#waiting.push(operation);\n",
+        instead:
+          "    if (isRelease(operation)) this.#waiting.unshift(operation);\n    else this.#waiting.push(operation);\n",
+      },
+    ],
+  },
+  {
+    name: "a late reply of one round counts in the next",
+    edits: [
+      {
+        file: "waiting/queue-entry.ts",
+        line: 'if (answer.vote === "yes" && claim === this.#claim) this',
+        instead: 'if (answer.vote === "yes" && this.#claim) this',
       },
     ],
   },
