@@ -6,7 +6,7 @@ import {
   type Runtime,
   systemRuntime,
 } from "@quorlock/redlock";
-import { type Claim, RedisNode, type SettleVote } from "@quorlock/redlock/internal";
+import { type Question, RedisNode } from "@quorlock/redlock/internal";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import type { Master } from "@quorlock/testbed";
 import { Cluster, Redis } from "ioredis";

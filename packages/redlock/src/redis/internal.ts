@@ -15,6 +15,7 @@ export type {
   Moment,
   No,
   Push,
+  Question,
   QueueEntry,
   Reading,
   ReleaseAnswer,
@@ -23,7 +24,7 @@ export type {
   Timed,
   Yes,
 } from "../protocol/node.ts";
-export type { Connection } from "./connection.ts";
+export type { Args, Connection, Done } from "./connection.ts";
 export {
   batchScript,
   claimScript,

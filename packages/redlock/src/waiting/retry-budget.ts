@@ -80,10 +80,7 @@ export class RetryBudget {
   #endAfter(delay: number): void {
     // (A longer one lasts for ever, as far as a timer can tell.)
     if (delay > longestTimer) return;
-    this.#timer = this.#runtime.setTimer(
-      () => this.ended.cancel(timeIsOver()),
-      Math.ceil(delay),
-    );
+    this.#timer = this.#runtime.setTimer(() => this.ended.cancel(timeIsOver()), Math.ceil(delay));
   }
 
   /** No wait is longer than the lock that is in the way can live. */

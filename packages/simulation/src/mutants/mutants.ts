@@ -432,7 +432,11 @@ export const mutants: readonly Mutant[] = [
   {
     name: "what was given up is sent, and its rollback before it",
     edits: [
-      { file: "redis/commands.ts", line: "return claim?.abandoned === true;", instead: "return false && claim;" },
+      {
+        file: "redis/commands.ts",
+        line: "return claim?.abandoned === true;",
+        instead: "return false && claim;",
+      },
       { file: "redis/pipeline.ts", line: "operation.claim?.abandoned ||", instead: "" },
       {
         file: "redis/send-queue.ts",
@@ -456,6 +460,16 @@ export const mutants: readonly Mutant[] = [
 
 /** Too rare for the budget of the others: the seed bank keeps a run that shows it. */
 export const rareMutants: readonly Mutant[] = [
+  {
+    name: "a call whose time is over waits in the queue all the same",
+    edits: [
+      {
+        file: "waiting/retry-budget.ts",
+        line: "else this.ended.cancel(timeIsOver());",
+        instead: "else this.#endAfter(0);",
+      },
+    ],
+  },
   {
     name: "a queue entry that comes late gives away what a detached hold has",
     edits: [
