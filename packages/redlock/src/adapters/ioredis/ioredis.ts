@@ -1,5 +1,5 @@
 import { WeakListeners } from "../../protocol/weak-listeners.ts";
-import type { Args, Connection, Done } from "../../redis/connection.ts";
+import type { Args, Connection } from "../../redis/connection.ts";
 import { hashSlot } from "../../redis/hash-slot.ts";
 import { SilenceWatch } from "../../redis/silence-watch.ts";
 import { whyReserved } from "../../settings/resources.ts";
