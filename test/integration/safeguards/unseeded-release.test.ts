@@ -47,14 +47,14 @@ async function nodes(): Promise<{
     RedisNode,
   ];
   const guard = briefGuard();
-  guarded.guardWith(guard);
+  guarded.guarded.watchWith(guard);
   return { guarded, plain, guard, end: () => clients.map((client) => client.disconnect()) };
 }
 
 /** The master has forgotten everything, its quarantine is over, and nobody has brought its counters back. */
 async function unseeded({ guarded, guard }: { guarded: RedisNode; guard: Guard }): Promise<GuardState> {
   const [admin] = fleet.admins as readonly [Redis];
-  const look = () => asked<GuardState | Fault>((settle) => guarded.findings(guard, settle));
+  const look = () => asked<GuardState | Fault>((settle) => guarded.guarded.state(guard, settle));
   await look();
   await admin.del("quorlock:quarantine");
   // The end is told by the wall clock of the client that began it: this one's is past it.
@@ -106,7 +106,7 @@ describe("a master that has lost its fencing counters, and is asked to release a
       expect(await admin.get("quorlock:floor")).toBeNull();
 
       // With its counters it votes for those who wait, above all that was given out.
-      await asked((settle) => guarded.seed(`${found.epoch}`, 5000, settle));
+      await asked((settle) => guarded.guarded.restoreCounters(`${found.epoch}`, 5000, settle));
       for (const key of keys) {
         const answer = await asked((settle) => guarded.queue!.enqueue(waiting(key, 2, 6000), settle));
         expect(answer).toMatchObject({ vote: "yes", counter: 5000 });

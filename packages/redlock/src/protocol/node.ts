@@ -183,6 +183,30 @@ export interface GuardState {
   readonly floor: number;
 }
 
+/** A master that a restart guard can watch over. */
+export interface GuardedMaster {
+  /** From now on `guard` watches over whatever is asked. */
+  watchWith(guard: Guard): void;
+  /** What the guard knows. With `guard`, after it has been there. */
+  state(guard: Guard | undefined, settle: Settle<GuardState>): void;
+  /** Its counters are complete with this floor, if it has not lost its memory again since `epoch`. */
+  restoreCounters(epoch: string, floor: number, settle: Settle<ReleaseAnswer>): void;
+}
+
+/** The server that a master leads to at present. */
+export interface MasterServer {
+  /**
+   * What names it, or the servers of a Cluster: the same for all addresses and databases of one server. Known before anything
+   * is sent on the connection. Empty where it cannot be told.
+   */
+  readonly ids: readonly string[];
+  /**
+   * From now on, until it is `undefined`, whatever is asked is answered with `refusal`, unsent, but for what takes keys away: the
+   * server votes through another node.
+   */
+  refuseVotes(refusal: Fault | undefined): void;
+}
+
 /** What one master says about a resource. */
 export interface Holding {
   readonly owner: string | undefined;
@@ -234,27 +258,15 @@ export interface LockNode {
    */
   release(resources: readonly string[], tokens: readonly string[], settle: Settle<ReleaseAnswer>): void;
   inspect(resource: string, settle: Settle<Holding>): void;
-  /** From now on `guard` watches over whatever is asked (PROTOCOL 9). Missing where nothing can. */
-  guardWith?(guard: Guard): void;
+  /** What the restart guard needs of it (PROTOCOL 9). Missing where it cannot be guarded. */
+  readonly guarded?: GuardedMaster;
   /**
    * From now on its clock is read with the votes (PROTOCOL 11), and where it judges them every vote is {@link Timed}.
    * Missing where it cannot be.
    */
   watchClock?(clock: MasterClock): void;
-  /**
-   * What names the server that it leads to at present, or the servers of a Cluster: the same for all addresses and databases
-   * of one server. Known before anything is sent on the connection. Missing or empty where it cannot be told.
-   */
-  readonly serverIds?: readonly string[];
-  /**
-   * From now on, until it is `undefined`, whatever is asked is answered with `refusal`, unsent, but for what takes keys away: the
-   * server votes through another node (PROTOCOL 2.8). Missing where servers are not compared.
-   */
-  refuseVotes?(refusal: Fault | undefined): void;
-  /** What the guard knows. With `guard`, after it has been there. */
-  findings?(guard: Guard | undefined, settle: Settle<GuardState>): void;
-  /** Its counters are complete with this floor, if it has not lost its memory again since `epoch`. */
-  seed?(epoch: string, floor: number, settle: Settle<ReleaseAnswer>): void;
+  /** Which server it leads to (PROTOCOL 2.8). Missing where servers are not compared. */
+  readonly server?: MasterServer;
   /**
    * Calls `listener` whenever its client is switched to another database: at once, before anything can be sent there.
    * Through `old` the database that was left can be reached for a little while, to take back what is there; this node

@@ -256,7 +256,7 @@ describe("a queue", () => {
 
   test("a restart guard watches over both, over an enrolment in a batch", async () => {
     const { node, connection } = nodeWith([1000], [1, "rival", 70]);
-    node.guardWith(guard);
+    node.guarded.watchWith(guard);
     expect(await ask(node).enqueue(enrolment)).toEqual({ vote: "yes", remaining: 1000 });
     expect(await ask(node).swap(claim, "before")).toMatchObject({ vote: "no", owner: "rival" });
     expect(connection.sent).toEqual([
@@ -267,7 +267,7 @@ describe("a queue", () => {
 
   test("a restart guard watches over what is voted for and extended alone, and over who leaves", async () => {
     const { node, connection } = nodeWith(1000, [-2, 900], [-1, 1000, "6"], 1, 1);
-    node.guardWith(guard);
+    node.guarded.watchWith(guard);
     expect(await ask(node).vote(claim)).toEqual({ vote: "yes", remaining: 1000 });
     const repaired = await ask(node).extend({ ...claim, ttl: 900 }, true);
     expect(repaired).toEqual({ vote: "yes", remaining: 900, inQuarantine: true });
@@ -286,7 +286,7 @@ describe("a queue", () => {
   test("where there is no queue, the guard has nothing to look at in a release", async () => {
     const connection = new ScriptedConnection(1);
     const node = new RedisNode(connection, { queue: false, groupCommit: false, runtime: standstill });
-    node.guardWith(guard);
+    node.guarded.watchWith(guard);
     expect(await ask(node).release(["r"], ["t"])).toEqual({ vote: "yes" });
     expect(connection.sent).toEqual([["EVALSHA", releaseScript.sha1, 1, "r", "t"]]);
   });
@@ -296,7 +296,7 @@ describe("a queue", () => {
     const { node } = nodeWith(new ReplyError(wrong), [[0, wrong]]);
     const fault = { vote: "none", sent: true, error: { reason: "WRONGTYPE" } };
     expect(await ask(node).swap(claim, "before")).toMatchObject(fault);
-    node.guardWith(guard);
+    node.guarded.watchWith(guard);
     expect(await ask(node).enqueue(enrolment)).toMatchObject(fault);
   });
 });

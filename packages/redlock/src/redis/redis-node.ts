@@ -5,12 +5,14 @@ import type {
   Claim,
   Fault,
   Guard,
+  GuardedMaster,
   GuardState,
   Hear,
   Holding,
   LockNode,
   LockQueue,
   MasterClock,
+  MasterServer,
   Push,
   Question,
   Reading,
@@ -134,28 +136,28 @@ export class RedisNode implements LockNode {
     return this.#connection.database ?? 0;
   }
 
-  guardWith(guard: Guard): void {
-    this.#guard = guard;
+  get guarded(): GuardedMaster {
+    return {
+      watchWith: (guard) => {
+        this.#guard = guard;
+      },
+      state: (guard, settle) => this.#post("guardState", [], [], 0, undefined, settle, guard ?? this.#guard),
+      restoreCounters: (epoch, floor, settle) =>
+        this.#post("restoreCounters", [], [epoch, `${floor}`], 0, undefined, settle),
+    };
   }
 
-  get serverIds(): readonly string[] {
-    return this.#connection.serverIds ?? [];
-  }
-
-  refuseVotes(refusal: Fault | undefined): void {
-    this.#refusal = refusal;
+  get server(): MasterServer {
+    return {
+      ids: this.#connection.serverIds ?? [],
+      refuseVotes: (refusal) => {
+        this.#refusal = refusal;
+      },
+    };
   }
 
   watchClock(clock: MasterClock): void {
     this.#clock = clock;
-  }
-
-  findings(guard: Guard | undefined, settle: Settle<GuardState>): void {
-    this.#post("guardState", [], [], 0, undefined, settle, guard ?? this.#guard);
-  }
-
-  seed(epoch: string, floor: number, settle: Settle<ReleaseAnswer>): void {
-    this.#post("restoreCounters", [], [epoch, `${floor}`], 0, undefined, settle);
   }
 
   onMove(listener: (why: string, old: LockNode) => void): void {
@@ -182,7 +184,7 @@ export class RedisNode implements LockNode {
     const options = { groupCommit: this.#groupCommit, queue: this.queue !== undefined, runtime };
     this.#follow = (why, connection) => {
       const old = new RedisNode(connection, options);
-      if (this.#guard) old.guardWith(this.#guard);
+      if (this.#guard) old.guarded.watchWith(this.#guard);
       moves.call(why, old);
     };
     this.#connection.onMove?.(this.#follow);

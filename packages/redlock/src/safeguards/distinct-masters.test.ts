@@ -17,11 +17,13 @@ function leading(...servers: readonly (string | undefined)[]) {
   const moves: string[] = [];
   const nodes = servers.map((_, index) => ({
     name: `master-${index}`,
-    get serverIds() {
-      return present[index]?.split("+") ?? [];
-    },
-    refuseVotes: (refusal: Fault | undefined) => {
-      refused[index] = refusal;
+    server: {
+      get ids() {
+        return present[index]?.split("+") ?? [];
+      },
+      refuseVotes: (refusal: Fault | undefined) => {
+        refused[index] = refusal;
+      },
     },
     onReady: (listener: () => void) => {
       listeners[index] = listener;

@@ -43,7 +43,7 @@ export class DistinctMasters {
     this.#servers = nodes.map(() => []);
     this.#refusals = nodes.map(() => undefined);
     for (const [index, node] of nodes.entries()) {
-      if (!node.refuseVotes) continue;
+      if (!node.server) continue;
       onReadyWhileKept(this, node, (self) => self.#connected(index));
       this.#connected(index);
     }
@@ -62,7 +62,7 @@ export class DistinctMasters {
   }
 
   #connected(index: number): void {
-    const servers = this.#nodes[index]!.serverIds ?? [];
+    const servers = this.#nodes[index]!.server!.ids;
     const before = this.#servers[index]!;
     this.#servers[index] = servers;
     if (servers.length === 0 && before.length === 0) return;
@@ -98,7 +98,7 @@ export class DistinctMasters {
     if (this.#refusals[index]?.error.message === refusal.error.message) return;
     this.#lift(index);
     this.#refusals[index] = refusal;
-    this.#nodes[index]!.refuseVotes!(refusal);
+    this.#nodes[index]!.server!.refuseVotes(refusal);
     // Whoever has just made the Redlock listens first.
     void Promise.resolve().then(() => {
       if (this.#refusals[index] === refusal) this.#report(refusal.error);
@@ -124,7 +124,7 @@ export class DistinctMasters {
     if (!refusal) return;
     this.#told.delete(refusal.error.message);
     this.#refusals[index] = undefined;
-    this.#nodes[index]!.refuseVotes!(undefined);
+    this.#nodes[index]!.server!.refuseVotes(undefined);
   }
 
   /** What the server has voted for through `before` is not to count a second time, through `index`. */

@@ -97,7 +97,7 @@ export class MasterGuard implements Guard {
   /** Asks what the master knows; what it says of its memory is kept in mind. */
   ask(guard: Guard, settle: (answer: GuardState | Fault) => void): void {
     const database = this.node.database;
-    this.node.findings!(guard, (answer) => {
+    this.node.guarded!.state(guard, (answer) => {
       const isOfHere = database === this.node.database;
       if (isOfHere && isFindings(answer) && answer.isCurrent) this.#seen = Math.max(this.#seen, answer.epoch);
       settle(answer);

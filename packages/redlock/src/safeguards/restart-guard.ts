@@ -52,7 +52,7 @@ export class RestartGuard {
     this.#guards = context.nodes.map((node) => {
       const isDurable = typeof durable === "function" ? outside(() => durable(node.name)) : durable;
       const guard = new MasterGuard(node, guarded, isDurable);
-      node.guardWith!(guard);
+      node.guarded!.watchWith(guard);
       this.#askWhenBack(guard);
       return guard;
     });
@@ -142,7 +142,9 @@ export class RestartGuard {
     const floor = Math.max(isCertain ? 0 : Math.floor(runtime.wall() * 1000), ...floors);
     // Told before any token is made of it.
     if (!isCertain) report(uncertain(node.name, sound.length, enough));
-    const answer = await new Promise<ReleaseAnswer>((settle) => node.seed!(epoch, floor, settle));
+    const answer = await new Promise<ReleaseAnswer>((settle) =>
+      node.guarded!.restoreCounters(epoch, floor, settle),
+    );
     return answer.vote !== "none";
   }
 
@@ -223,7 +225,7 @@ function uncertain(name: string, heard: number, enough: number): NodeError {
 
 function checkOptions(options: RestartGuardOptions, nodes: readonly LockNode[]): void {
   checkMaxTtl(options?.maxTtl);
-  const able = nodes.every((node) => node.keepsCounters && "guardWith" in node);
+  const able = nodes.every((node) => node.keepsCounters && node.guarded);
   if (!able) {
     throw new InvalidArgumentError(
       "restartGuard: a Redis Cluster cannot be guarded, nor can nodes without scripts",

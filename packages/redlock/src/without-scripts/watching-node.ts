@@ -1,5 +1,15 @@
 import { abandoned, fault } from "../protocol/faults.ts";
-import type { Answer, Claim, Fault, Holding, LockNode, No, ReleaseAnswer, Settle } from "../protocol/node.ts";
+import type {
+  Answer,
+  Claim,
+  Fault,
+  Holding,
+  LockNode,
+  MasterServer,
+  No,
+  ReleaseAnswer,
+  Settle,
+} from "../protocol/node.ts";
 import { WeakListeners } from "../protocol/weak-listeners.ts";
 import { type Call, CommandQueue } from "../redis/command-queue.ts";
 import type { Purpose } from "../redis/commands.ts";
@@ -88,12 +98,13 @@ export class WatchingNode implements LockNode {
     this.#moves.add(listener);
   }
 
-  get serverIds(): readonly string[] {
-    return this.#connection.serverIds ?? [];
-  }
-
-  refuseVotes(refusal: Fault | undefined): void {
-    this.#refusal = refusal;
+  get server(): MasterServer {
+    return {
+      ids: this.#connection.serverIds ?? [],
+      refuseVotes: (refusal) => {
+        this.#refusal = refusal;
+      },
+    };
   }
 
   onReady(listener: () => void): () => void {
