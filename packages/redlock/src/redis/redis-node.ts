@@ -6,7 +6,6 @@ import type {
   Fault,
   Guard,
   GuardedMaster,
-  GuardState,
   Hear,
   Holding,
   LockNode,
