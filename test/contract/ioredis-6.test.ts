@@ -1,8 +1,16 @@
 import { Redis } from "ioredis";
+import { describe, expect, it } from "vitest";
+// The package has no name for it: how commands are sent is seen here.
+import { connectionOf } from "../../packages/redlock/src/adapters/ioredis/ioredis.ts";
 import { ioredisDriver } from "./ioredis-driver.ts";
 import { lockNodeContract } from "./lock-node-contract.ts";
 
 lockNodeContract("ioredis 6", ioredisDriver({ client: (port) => new Redis(port, "127.0.0.1") }));
+
+lockNodeContract(
+  "ioredis 6, as one of several masters",
+  ioredisDriver({ client: (port) => new Redis(port, "127.0.0.1"), byQuestions: true }),
+);
 
 /** A client whose commands cannot be made by others: they are sent by `call`, each with its promise. */
 function callingClient(port: number): Redis {
@@ -20,6 +28,16 @@ function callingClient(port: number): Redis {
   };
   return client;
 }
+
+describe("ioredis 6, by call", () => {
+  it("really sends its commands so, and a plain client does not", () => {
+    const clients = [callingClient(1), new Redis(1, "127.0.0.1")] as const;
+    for (const client of clients) client.on("error", () => {});
+    const ways = clients.map((client) => connectionOf(client).ask === undefined);
+    for (const client of clients) client.disconnect();
+    expect(ways).toEqual([true, false]);
+  });
+});
 
 lockNodeContract("ioredis 6, by call", ioredisDriver({ client: callingClient }));
 

@@ -1,4 +1,11 @@
-import { RedisNode } from "@quorlock/redlock/internal";
+import {
+  type Claim,
+  type LockNode,
+  type Question,
+  RedisNode,
+  type ReleaseAnswer,
+  type SettleVote,
+} from "@quorlock/redlock/internal";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import { type Master, type Masters, startMasters, startProxy } from "@quorlock/testbed";
 import { Redis } from "ioredis";
@@ -14,6 +21,8 @@ export interface IoredisDriverOptions {
   /** What the client puts before every key. */
   keyPrefix?: string;
   password?: string;
+  /** Whether it is asked as one of several masters, by questions that they share, as a round does. Default false. */
+  byQuestions?: boolean;
   /** Default true. */
   groupCommit?: boolean;
   /** Default true. */
@@ -60,13 +69,54 @@ async function startDriver(options: IoredisDriverOptions): Promise<Driver> {
       // A lost connection is what some cases are about; without a listener ioredis prints it.
       client.on("error", () => {});
       if (!scripts) return withoutScripts([client])[0]!;
-      return new RedisNode(connectionOf(client), { groupCommit, queue });
+      const connection = connectionOf(client);
+      if (options.byQuestions) return new QuestionedNode(connection, { groupCommit, queue });
+      return new RedisNode(connection, { groupCommit, queue });
     },
     async [Symbol.asyncDispose]() {
       admin.disconnect();
       await proxy.stop();
       await masters.stop();
     },
+  };
+}
+
+/** Whatever is asked of it alone is put as a question that could go to others as well. */
+class QuestionedNode extends RedisNode {
+  override vote(claim: Claim, settle: SettleVote): void {
+    this.ask({ ...questionOf("vote", claim), hear: heardFrom(this, settle) });
+  }
+
+  override extend(claim: Claim, repair: boolean, settle: SettleVote): void {
+    this.ask({ ...questionOf(repair ? "repair" : "extend", claim), hear: heardFrom(this, settle) });
+  }
+
+  override release(
+    keys: readonly string[],
+    words: readonly string[],
+    settle: (answer: ReleaseAnswer) => void,
+  ): void {
+    // (A question that is not for all alike comes back as a release of this master alone.)
+    if (this.#isAsking) super.release(keys, words, settle);
+    else {
+      this.#isAsking = true;
+      this.ask({ kind: "release", keys, words, ttl: 0, claim: undefined, hear: heardFrom(this, settle) });
+      this.#isAsking = false;
+    }
+  }
+
+  #isAsking = false;
+}
+
+function questionOf(kind: "vote" | "extend" | "repair", claim: Claim): Omit<Question, "hear"> {
+  return { kind, keys: claim.resources, words: [claim.token], ttl: claim.ttl, claim };
+}
+
+/** The answer comes with the client of the master that gave it. */
+function heardFrom<A>(node: LockNode, settle: (answer: A) => void): Question["hear"] {
+  return (client, answer) => {
+    if (client !== node.client) throw new Error("the answer of another master");
+    settle(answer as unknown as A);
   };
 }
 
