@@ -113,10 +113,11 @@ function questionOf(kind: "vote" | "extend" | "repair", claim: Claim): Omit<Ques
 }
 
 /** The answer comes with the client of the master that gave it. */
-function heardFrom<A>(node: LockNode, settle: (answer: A) => void): Question["hear"] {
+function heardFrom(node: LockNode, settle: unknown): Question["hear"] {
   return (client, answer) => {
     if (client !== node.client) throw new Error("the answer of another master");
-    settle(answer as unknown as A);
+    // A question is answered in its own kind.
+    (settle as (its: typeof answer) => void)(answer);
   };
 }
 
