@@ -87,7 +87,11 @@ function goalsOf(crowd: Crowd, rounds: Rounds<LoadQuantity>): readonly Goal[] {
     ...rate(bestOf(rounds, peers, "rate", "more"), crowd.timesPeer),
     ...rate(pipelinedBaseline, crowd.timesPipelined),
     ...rate(before, 1),
-    ...ratioGoal(`${where}: our client CPU`, cpu, { limit: crowd.clientCpu ?? 1, unit: `x ${frugal}` }),
+    ...ratioGoal(`${where}: our client CPU`, cpu, {
+      limit: crowd.clientCpu ?? 1,
+      unit: `x ${frugal}`,
+      isJudged: false,
+    }),
     ...(failed.length > 0
       ? [{ name: `${where}: our failures`, measured: Math.max(...failed), limit: 0, unit: "" }]
       : []),
