@@ -245,7 +245,7 @@ export interface LockNode {
   extend(claim: Claim, repair: boolean, settle: SettleVote): void;
   /**
    * The same as `vote`, `extend` and `release`, for a question that goes to several masters. Missing where nothing is saved
-   * by it: then each master is asked by a call of its own.
+   * by it: then each master is asked by a call of its own. (A wrapper of a node wraps or hides this one as well.)
    */
   ask?(question: Question): void;
   /** Whether it stores what claims propose as fencing tokens. */

@@ -123,8 +123,10 @@ export class Round<Reply extends object> {
   #hearFrom(plan: RoundPlan<Reply>): Question["hear"] {
     return (client, answer) => {
       for (let index = 0; index < plan.nodes.length; index += 1) {
+        if (plan.nodes[index]!.client !== client) continue;
         // A question is answered in its own kind.
-        if (plan.nodes[index]!.client === client) this.#read(plan, index, answer as unknown as Reply);
+        this.#read(plan, index, answer as unknown as Reply);
+        return;
       }
     };
   }

@@ -6,6 +6,7 @@ import {
   type Cohort,
   cohortOf,
   errorIn,
+  forget,
   isAbandoned,
   type Operation,
   repliesIn,
@@ -36,6 +37,7 @@ export class Batch {
   readonly sentAt: number;
   readonly #origin: BatchOrigin;
   readonly #connection: Connection;
+  readonly #cohort: Cohort;
   /** Commands that were sent and are unanswered. */
   #open = 0;
   /** Those it has claims of; made when first asked for. */
@@ -51,6 +53,7 @@ export class Batch {
     this.#origin = origin;
     this.#connection = origin.connection;
     this.operations = operations.length > 1 ? timesLast(operations) : operations;
+    this.#cohort = cohortOf(this.operations);
     this.keeping = keeping;
     this.session = session;
     this.sentAt = sentAt;
@@ -65,8 +68,7 @@ export class Batch {
     return false;
   }
 
-  send(operations: readonly Operation[] = this.operations): void {
-    const cohort = cohortOf(operations);
+  send(cohort: Cohort = this.#cohort): void {
     this.#command(cohort, cohort.command, cohort.args);
   }
 
@@ -77,6 +79,7 @@ export class Batch {
     for (let index = operations.length - 1; operations[index]?.onSend; index -= 1)
       operations[index]!.onSend!();
     const done: Done = (reply, error) => {
+      forget(cohort);
       if (error === undefined) this.#read(cohort, reply);
       else this.#fail(cohort, error, command);
       this.#open -= 1;
@@ -120,8 +123,7 @@ export class Batch {
   #askForOwner(vote: Operation): void {
     const { client, name, notReadyReason } = this.#connection;
     const hear: Operation["hear"] = (its, answer) => vote.hear(its, answer);
-    if (this.#origin.stands(this))
-      this.send([{ ...vote, kind: "extend", claim: undefined, cohort: undefined, hear }]);
+    if (this.#origin.stands(this)) this.send(cohortOf([{ ...vote, kind: "extend", claim: undefined, hear }]));
     // The SET was sent: the token may be there.
     else vote.hear(client, failed(name, notReadyReason, false, vote.words));
   }
@@ -138,10 +140,10 @@ export class Batch {
       const wanted = this.#wantedOf(operations);
       if (wanted.length === operations.length)
         this.#command(cohort, "EVAL", [script.source, ...args.slice(1)]);
-      else if (wanted.length > 0) this.send(wanted);
+      else if (wanted.length > 0) this.send(cohortOf(wanted));
     } else if (mayGoOn && operations.length > 1 && isBeforeAll.test(reason)) {
       if (reason.startsWith("CROSSSLOT")) this.#origin.refusesSlots();
-      for (const operation of this.#wantedOf(operations)) this.send([operation]);
+      for (const operation of this.#wantedOf(operations)) this.send(cohortOf([operation]));
     } else {
       const words = operations.flatMap((operation) => operation.words);
       const fault = failed(name, error, isReply, words);

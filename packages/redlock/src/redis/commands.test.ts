@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Claim, Guard } from "../protocol/node.ts";
-import { batchOf, type Operation, togetherIn } from "./commands.ts";
+import { batchOf, cohortOf, forget, type Operation, togetherIn } from "./commands.ts";
 import { batchScript, releaseBatchScript, voteBatchScript } from "./lua/scripts.ts";
 
 const guard: Guard = { terms: "60000,11,0,1,1,0,0", refused: () => {} };
@@ -122,5 +122,32 @@ describe("the list of a batch", () => {
 
   test("of nothing is empty", () => {
     expect(batchOf([])).toEqual([0, ""]);
+  });
+});
+
+describe("the command of a batch", () => {
+  const votes = [vote("r1", "t1"), vote("r2", "t2")];
+
+  test("is made once for all masters that are asked the same, until the first of them has answered", () => {
+    const cohort = cohortOf(votes);
+    expect(cohortOf([...votes])).toBe(cohort);
+    forget(cohort);
+    const another = cohortOf(votes);
+    expect(another).not.toBe(cohort);
+    expect(another).toEqual(cohort);
+    // A late answer to the first one says nothing of the second.
+    forget(cohort);
+    expect(cohortOf(votes)).toBe(another);
+  });
+
+  test.each([
+    ["fewer", [votes[0]!]],
+    ["more", [...votes, vote("r3", "t3")]],
+    ["others", [votes[0]!, vote("r2", "t2")]],
+    ["the same in another order", [votes[1]!, votes[0]!]],
+  ])("is not that of %s", (_, operations) => {
+    const cohort = cohortOf(votes);
+    expect(cohortOf(operations)).not.toBe(cohort);
+    expect(cohortOf(operations).operations).toBe(operations);
   });
 });

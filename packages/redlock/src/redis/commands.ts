@@ -40,8 +40,6 @@ export interface Operation extends Omit<Question, "kind" | "hear"> {
   readonly purpose?: Purpose | undefined;
   /** Called right before it is sent, each time it is; only for the time. */
   readonly onSend?: (() => void) | undefined;
-  /** The latest batch that began with it, for the next master that is asked the same. */
-  cohort?: Cohort | undefined;
   /** Called once for each master that it is posted to. */
   hear(client: object, answer: Answer | ReleaseAnswer | Holding | GuardState | Time | Fault): void;
 }
@@ -102,17 +100,20 @@ export interface Cohort {
  * is sent serves the next as it stands (PROTOCOL 12).
  */
 export function cohortOf(operations: readonly Operation[]): Cohort {
-  const first = operations[0]!;
-  const known = first.cohort;
-  const mayBe = known?.operations.length === operations.length;
-  if (mayBe && (operations.length === 1 || areSame(known.operations, operations))) return known;
-  const cohort = encode(operations);
-  first.cohort = cohort;
-  return cohort;
+  if (!latest || !areSame(latest.operations, operations)) latest = encode(operations);
+  return latest;
+}
+
+let latest: Cohort | undefined;
+
+/** A master has answered it: the others have been sent theirs. */
+export function forget(cohort: Cohort): void {
+  if (latest === cohort) latest = undefined;
 }
 
 function areSame(some: readonly Operation[], others: readonly Operation[]): boolean {
-  for (let index = 1; index < some.length; index += 1) if (some[index] !== others[index]) return false;
+  if (some.length !== others.length) return false;
+  for (let index = 0; index < some.length; index += 1) if (some[index] !== others[index]) return false;
   return true;
 }
 

@@ -132,7 +132,7 @@ export class Pipeline implements BatchOrigin {
    */
   sendAll(operations: readonly Operation[], flush: number): boolean {
     const { window } = this.#origin;
-    if (operations.length > largestBatch || this.hasBacklog) return false;
+    if (operations.length > largestBatch || this.#operations.length > 0 || this.hasBacklog) return false;
     if (this.#inFlight.size > 0 && this.#isSilentIn(flush)) return false;
     let keys = 0;
     let keeping = 0;
@@ -146,10 +146,10 @@ export class Pipeline implements BatchOrigin {
     const others = operations.length - keeping;
     if (keys > mostKeys && operations.length > 1) return false;
     if (this.#keeping + keeping > window || this.#others + others > window) return false;
+    this.#sendBatch(operations, keeping);
     this.#longestTtl = longestTtl;
     this.#keeping += keeping;
     this.#others += others;
-    this.#sendBatch(operations, keeping);
     return true;
   }
 
@@ -307,8 +307,10 @@ export class Pipeline implements BatchOrigin {
   #dropAbandoned(): void {
     const all = this.#requests.drain();
     for (const request of all) {
-      if (!isAbandoned(request)) this.#requests.push(request);
-      else {
+      if (!isAbandoned(request)) {
+        this.#mayWait = true;
+        this.#requests.push(request);
+      } else {
         this.#unsentVotes.delete(request.words[0]!);
         this.#answer(request, this.abandoned);
       }

@@ -335,6 +335,35 @@ describe("while nothing is in flight", () => {
   });
 });
 
+test("what a claim that is looked at sends at once is behind what was taken before it", async () => {
+  const { connection, node, sent } = start(new SilentConnection(), { window: 2 });
+  const alone = new RedisNode(connection, { groupCommit: false });
+  void ask(node).vote(claimOf("t0", "r0"));
+  void ask(node).vote(claimOf("t1", "r1"));
+  await settle();
+  // The window is full: a vote waits for room, and behind it a claim whose hold is found to be over in the refill.
+  void ask(node).vote(claimOf("t2", "r2"));
+  let looks = 0;
+  let last = Number.POSITIVE_INFINITY;
+  const found = {
+    ...claimOf("t3", "r3"),
+    get abandoned() {
+      looks += 1;
+      if (looks === last) void ask(alone).release(["r2"], ["t2"]);
+      return looks >= last;
+    },
+  };
+  const answer = ask(node).vote(found);
+  await settle();
+  last = looks + 1;
+  connection.sent.shift()!.reply(2);
+  expect(await answer).toMatchObject(givenUp);
+  expect(sent().map((words) => words.slice(0, 3))).toEqual([
+    ["SET", "r2", "t2"],
+    ["EVALSHA", leaveScript.sha1, 1],
+  ]);
+});
+
 describe("while something is in flight", () => {
   test("what comes waits for the answer, and goes out together, in order", async () => {
     const { connection, answers, sent } = await gathered((node) => [

@@ -219,7 +219,7 @@ function flushAll(): void {
     try {
       sendQueue.flush();
     } catch (error) {
-      // A mistake that is met at one master: what is asked of the others goes out all the same.
+      // A mistake of ours, met at one master: what is asked of the others goes out before the process hears of it.
       void Promise.reject(error);
     }
   }

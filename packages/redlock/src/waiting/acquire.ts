@@ -75,10 +75,9 @@ async function attemptUntilRefused(
   room: WaitingRoom | undefined,
   budget: RetryBudget,
   attempts: Attempts,
-  first: Attempt | undefined,
+  last: Attempt | undefined,
 ): Promise<AcquireResult | Failed> {
   const { context, request, cancellation } = acquisition;
-  let last = first;
   for (let previous: Failed | undefined; ; last = undefined) {
     if (!last && room?.isContended(request.resources)) return notTried(request);
     last ??= await attemptInTurn(acquisition, room, budget, attempts);
@@ -106,6 +105,8 @@ async function attemptUntilRefused(
     if (pause === undefined)
       return failure(failed, attempts, mayWait(request.settings) ? acquisition : undefined);
     previous = failed;
+    // Nothing of the attempt is kept meanwhile: thousands may wait.
+    last = undefined;
     await sleep(context.runtime, pause, cancellation);
     if (cancellation.reason) throw cancellation.reason;
   }

@@ -420,8 +420,8 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: "redis/commands.ts",
-        line: "if (mayBe && (operations.length === 1 || areSame(known.operations, operations))) return known;",
-        instead: "if (mayBe) return known;",
+        line: "if (!latest || !areSame(latest.operations, operations)) latest = encode(operations);",
+        instead: "if (latest?.operations.length !== operations.length) latest = encode(operations);",
       },
     ],
   },

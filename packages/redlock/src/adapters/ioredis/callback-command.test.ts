@@ -53,6 +53,22 @@ describe.each(versions)("ioredis %s", (_, open) => {
     expect(outcomes).toEqual(["closed"]);
   });
 
+  test("are told by functions of their own, which tools that trace commands take off and call without them", () => {
+    const outcomes: unknown[] = [];
+    const told = (reply: unknown, error?: unknown): void => void outcomes.push([reply, error]);
+    const [one, other] = [made(told), made(told)];
+    Object.assign(one, { isSent: true });
+    Object.assign(other, { isSent: true });
+    const { resolve } = one;
+    const { reject } = other;
+    resolve("OK");
+    reject("refused");
+    expect(outcomes).toEqual([
+      ["OK", undefined],
+      [undefined, "refused"],
+    ]);
+  });
+
   test("a reply that cannot be read is an error", () => {
     const outcomes: unknown[] = [];
     const command = made((reply, error) => outcomes.push([reply, error]));

@@ -12,8 +12,8 @@ export interface SentCommand {
 interface Command {
   transformed?: boolean;
   isTraced?: boolean;
-  resolve(reply: unknown): unknown;
-  reject(error: unknown): unknown;
+  resolve: (reply: unknown) => unknown;
+  reject: (error: unknown) => unknown;
   promise: unknown;
   stringifyArguments(): void;
   args: unknown[];
@@ -71,7 +71,8 @@ interface CallingClient {
 }
 
 function makerOf(Base: CommandClass): MakeCommand {
-  // Masters that are asked the same are asked in one turn, with the same arguments: those are made ready for the wire once.
+  // Masters that are asked the same are asked in one turn, with the same arguments: those are made ready for the wire once,
+  // and forgotten with the first answer.
   let latest: Ready | undefined;
 
   class CallbackCommand extends Base implements SentCommand {
@@ -80,6 +81,7 @@ function makerOf(Base: CommandClass): MakeCommand {
     readonly #ready: Ready;
 
     constructor(name: string, args: Args, keyPrefix: string, done: Done) {
+      // (A tool that changes the arguments of a command changes them for all masters, as it would by itself.)
       const isReady = latest?.of === args && latest.name === name && latest.keyPrefix === keyPrefix;
       super(name, isReady ? [] : args, { replyEncoding: "utf8", keyPrefix: isReady ? "" : keyPrefix });
       this.isSent = false;
@@ -101,33 +103,33 @@ function makerOf(Base: CommandClass): MakeCommand {
       // There is no promise that could be traced.
       this.isTraced = true;
       this.promise = undefined;
+      // No methods: tools that trace commands take them off, and call them without the command.
+      this.resolve = (reply) => this.#answered(reply);
+      this.reject = (error) => this.#tell(undefined, error);
     }
 
-    override resolve(reply: unknown): void {
+    #answered(reply: unknown): void {
+      // Told before: a late reply.
+      if (!this.done) return;
       let read: unknown;
       try {
         read = this.transformReply(reply);
       } catch (error) {
         // A transformer that the application has set for replies: the command has to be told all the same.
-        this.reject(error);
+        this.#tell(undefined, error);
         return;
       }
-      const { done } = this;
-      this.done = undefined;
-      if (this.isSent) done?.(read);
-      else this.#tellLater(done, read);
+      this.#tell(read);
     }
 
-    override reject(error: unknown): void {
+    #tell(reply: unknown, error?: unknown): void {
       const { done } = this;
+      if (!done) return;
       this.done = undefined;
-      if (this.isSent) done?.(undefined, error);
-      else this.#tellLater(done, undefined, error);
-    }
-
-    /** A client that refuses the command does so before it has returned. */
-    #tellLater(done: Done | undefined, reply: unknown, error?: unknown): void {
-      void Promise.resolve().then(() => done?.(reply, error));
+      if (latest === this.#ready) latest = undefined;
+      if (this.isSent) done(reply, error);
+      // A client that refuses the command does so before it has returned.
+      else void Promise.resolve().then(() => done(reply, error));
     }
   }
   return (name, args, keyPrefix, done) => new CallbackCommand(name, args, keyPrefix, done);
@@ -137,17 +139,20 @@ function makerOf(Base: CommandClass): MakeCommand {
 function tried(make: MakeCommand): MakeCommand | undefined {
   const outcomes: unknown[] = [];
   const done: Done = (reply, error) => outcomes.push(reply ?? error);
+  const args = ["digest", 1, "key"];
   const command = (): SentCommand & Command =>
-    Object.assign(make("EVALSHA", ["digest", 1, "key"], "prefix:", done) as SentCommand & Command, {
-      isSent: true,
-    });
+    Object.assign(make("EVALSHA", args, "prefix:", done) as SentCommand & Command, { isSent: true });
   try {
+    // The second one shares what the first has made ready.
     const [answered, failed] = [command(), command()];
-    const text = answered.toWritable(null);
-    answered.resolve("reply");
-    answered.resolve("late");
-    failed.reject("error");
-    const isWritten = text === "*4\r\n$7\r\nEVALSHA\r\n$6\r\ndigest\r\n$1\r\n1\r\n$10\r\nprefix:key\r\n";
+    const texts = [answered.toWritable(null), failed.toWritable(null)];
+    const { resolve } = answered;
+    resolve("reply");
+    resolve("late");
+    const { reject } = failed;
+    reject("error");
+    const wanted = "*4\r\n$7\r\nEVALSHA\r\n$6\r\ndigest\r\n$1\r\n1\r\n$10\r\nprefix:key\r\n";
+    const isWritten = texts.every((text) => text === wanted);
     return isWritten && outcomes.join() === "reply,error" ? make : undefined;
   } catch {
     return undefined;
