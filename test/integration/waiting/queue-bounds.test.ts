@@ -130,6 +130,33 @@ describe("the dead in a queue", () => {
   });
 });
 
+describe("those whom nobody listens for any more", () => {
+  it("hold up no script, however many they are, and whoever lives behind them is served soon", async () => {
+    const resource = fresh();
+    const holder = await fleet.openWarm();
+    const waiter = await fleet.openWarm();
+    const held = await holder.redlock.acquire(resource, ttl);
+    const queue = `quorlock:queue:{${resource}}`;
+    // Their processes have ended, and their entries have not run out yet.
+    for (const admin of fleet.admins) {
+      const pipeline = admin.pipeline();
+      for (let index = 0; index < 2000; index += 1) {
+        pipeline.zadd(queue, index, `gone-${index}`);
+        pipeline.set(`${queue}:gone-${index}`, `1 ${ttl} gone-inbox  g`, "PX", 60_000);
+      }
+      pipeline.pexpire(queue, 60_000);
+      await pipeline.exec();
+    }
+    const waiting = waiter.redlock.acquire(resource, ttl, { retryCount: -1 });
+    await until("it waits", async () => (await fleet.admins[0]!.zcount(queue, 2001, "+inf")) === 1);
+    // Six commands for each of 256 on the master that is counted; some of what is behind that comes with heartbeats.
+    const commands = await commandsOf(() => held.release());
+    expect(commands).toBeGreaterThan(1000);
+    expect(commands).toBeLessThan(6 * 256 + 300);
+    await (await waiting).release();
+  });
+});
+
 describe("a foreign subscriber to all channels", () => {
   it("takes no grant: the dead at the head of a queue are passed over", async () => {
     const resource = fresh();

@@ -7,8 +7,8 @@ import { callbackCommandsOf } from "./callback-command.ts";
 interface Command {
   isSent: boolean;
   toWritable(stream: null): unknown;
-  resolve(reply: unknown): void;
-  reject(error: unknown): void;
+  resolve: (reply: unknown) => void;
+  reject: (error: unknown) => void;
 }
 
 function textFor(key: string): string {

@@ -141,6 +141,9 @@ local isSeeded = true
 -- A script sweeps no more of one queue than so many times so many members, and no more than \`unswept\` of all that it
 -- comes to, some 2 us for each; what is behind that has to wait for the next one.
 local sweeps, swept, unswept = 8, 128, 4096
+-- A script passes over no more waiters that nobody listens for than so many, some 20 us for each. Then the key is free, and
+-- the next entry that asks for it goes on from there.
+local unheard = 256
 
 -- Removes the dead among the members \`from\` to \`to\` of a queue. Returns the first that lives, its entry, and how many
 -- members there were. \`asking\` lives, whether it has an entry yet or not.
@@ -179,7 +182,7 @@ local function give(key)
   local line, isSet = queueOf(key), false
   while true do
     local waiter, entry = headOf(line)
-    if not waiter then
+    if not waiter or unheard == 0 then
       if isSet then call("DEL", key) end
       return
     end
@@ -197,6 +200,7 @@ local function give(key)
       if isTold and how == "w" then push(inbox, "wake " .. token) end
       return
     end
+    unheard = unheard - 1
   end
 end
 `;

@@ -155,7 +155,7 @@ if proposal ~= "" and tonumber(proposal) >= most then return redis.error_reply(t
 local granted = enqueue(1, #KEYS, token, ttl, ticket, entryTtl, proposal, inbox)
 return proposal ~= "" and type(granted) == "number" and fenced(KEYS, granted, proposal) or granted
 `,
-  sha1: "9c2b567d40d525a18ebe569e022e8f5a4f8743b1",
+  sha1: "ee8c96295b5af7f401b64006eda827df2ad9c2aa",
 };
 
 /** `release` of all KEYS: ARGV is the tokens. */
@@ -172,7 +172,7 @@ local given = KEYS[2] and letGo(1, #KEYS, token)
 if given then return given end
 ${isMine}${queue}${leave}return leave(1, #KEYS, 1, #ARGV)
 `,
-  sha1: "24592541a15c4fd235a12ea470940615e2bde5d8",
+  sha1: "6bff2d82da2ce72a1090bde283b8bb046ee272a0",
 };
 
 /**
@@ -222,7 +222,7 @@ if not isKnown or inQuarantine() then return release(1, #KEYS, 2, #ARGV) end
 isSeeded = not guarded or guarded.state ~= "1"
 return leave(1, #KEYS, 2, #ARGV)
 `,
-  sha1: "38382f9c84f925ce283d2509483aca46eacf398f",
+  sha1: "3887ca9651c9bf910e6039e75bfad558a5e2eb42",
 };
 
 /**
@@ -270,7 +270,7 @@ for index = 1, #KEYS do
 end
 return replies
 `,
-  sha1: "f6d1d75f098444e06d396d6ba922ceb53964f75c",
+  sha1: "ad99c27fb4c307e69f86bd179d482a20b7a667ea",
 };
 
 /**
@@ -384,5 +384,5 @@ for times, kind, keys, number, ticket, entryTtl, proposal in string.gmatch(ARGV[
 end
 return replies
 `,
-  sha1: "610edfeb68a6d4bbeb7378436ad78684e9cce383",
+  sha1: "c99f91c638560162d13e0d058db66b0058f5165a",
 };

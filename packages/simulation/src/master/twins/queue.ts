@@ -40,6 +40,7 @@ interface Entry {
 const sweeps = 8;
 const swept = 128;
 const mostSwept = 4096;
+const mostUnheard = 256;
 
 /** The ticket queue of one master, in one call of a script: `queue` and the functions behind it, name by name. */
 export class Queue {
@@ -47,6 +48,7 @@ export class Queue {
   readonly #call: Call;
   /** (Of one operation; in a batch the script counts all of them. No run of the simulator comes near it.) */
   #unswept = mostSwept;
+  #unheard = mostUnheard;
 
   /** Whether the master has its fencing counters. */
   readonly #isSeeded: boolean;
@@ -206,7 +208,7 @@ export class Queue {
     let isSet = false;
     for (;;) {
       const head = this.#headOf(line);
-      if (!head) {
+      if (!head || this.#unheard === 0) {
         if (isSet) this.#call("DEL", key);
         return;
       }
@@ -224,6 +226,7 @@ export class Queue {
         if (isTold && head.how === "w") this.#push(head.inbox, `wake ${head.token}`);
         return;
       }
+      this.#unheard -= 1;
     }
   }
 

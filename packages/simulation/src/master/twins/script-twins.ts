@@ -46,14 +46,14 @@ interface TwinScript {
  */
 export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
   claimScript: { script: claimScript, writtenFrom: "1bb551ddca4603a4aa1d7c4e29ae94d27c2010ab" },
-  enqueueScript: { script: enqueueScript, writtenFrom: "9c2b567d40d525a18ebe569e022e8f5a4f8743b1" },
+  enqueueScript: { script: enqueueScript, writtenFrom: "ee8c96295b5af7f401b64006eda827df2ad9c2aa" },
   releaseScript: { script: releaseScript, writtenFrom: "57752b4b01b4ccb17c8cdfebbe1ac4fa97b5aadc" },
-  leaveScript: { script: leaveScript, writtenFrom: "24592541a15c4fd235a12ea470940615e2bde5d8" },
+  leaveScript: { script: leaveScript, writtenFrom: "6bff2d82da2ce72a1090bde283b8bb046ee272a0" },
   guardedClaimScript: { script: guardedClaimScript, writtenFrom: "526b6241462a2b6d87ddb894cd366cd41b2734d5" },
-  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "38382f9c84f925ce283d2509483aca46eacf398f" },
+  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "3887ca9651c9bf910e6039e75bfad558a5e2eb42" },
   voteBatchScript: { script: voteBatchScript, writtenFrom: "ac203ad744c86aa64df300479918b7542cc5524b" },
-  releaseBatchScript: { script: releaseBatchScript, writtenFrom: "f6d1d75f098444e06d396d6ba922ceb53964f75c" },
-  batchScript: { script: batchScript, writtenFrom: "610edfeb68a6d4bbeb7378436ad78684e9cce383" },
+  releaseBatchScript: { script: releaseBatchScript, writtenFrom: "ad99c27fb4c307e69f86bd179d482a20b7a667ea" },
+  batchScript: { script: batchScript, writtenFrom: "c99f91c638560162d13e0d058db66b0058f5165a" },
 };
 
 /** Twins of the client's scripts; with other rules, those of a mutant's. */
