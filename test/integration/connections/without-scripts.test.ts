@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import {
   InvalidArgumentError,
   type Lock,
@@ -5,8 +6,15 @@ import {
   type RedlockOptions,
   ResourceLockedError,
 } from "@quorlock/redlock";
+import type { LockNode, ReleaseAnswer } from "@quorlock/redlock/internal";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
-import { type Masters, startMasters, startProxy, type Proxy as TestProxy } from "@quorlock/testbed";
+import {
+  type Master,
+  type Masters,
+  startMasters,
+  startProxy,
+  type Proxy as TestProxy,
+} from "@quorlock/testbed";
 import { Cluster, Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { ask } from "../../contract/ask.ts";
@@ -209,6 +217,148 @@ describe("a connection that is lost in the middle of a transaction", () => {
     expect(await fleet.values(resources[0]!)).toEqual(fleet.masters.map(() => lock.value));
     expect((await lock.release()).outcome).toBe("released");
     for (const resource of resources) await fleet.untilGone(resource);
+  });
+});
+
+describe("a client that leaves its connection in the middle of a transaction", () => {
+  let fleet: Fleet;
+  let master: Master;
+  let proxy: TestProxy;
+  let elsewhere: Redis;
+  beforeAll(async () => {
+    fleet = await Fleet.start(1);
+    master = fleet.masters[0]!;
+    elsewhere = new Redis(master.port, master.host, { db: 1 });
+  });
+  beforeEach(async () => {
+    proxy = await startProxy(master);
+  });
+  afterEach(async () => {
+    fleet.closeAll();
+    await proxy.stop();
+  });
+  afterAll(async () => {
+    elsewhere?.disconnect();
+    await fleet?.stop();
+  });
+
+  /** A node on a connection that stands, and resources that are held by its token there. */
+  const held = async () => {
+    const { clients } = fleet.open({ scripts, on: [proxy] });
+    const [client] = clients;
+    const node = withoutScripts(clients)[0]!;
+    const [first, second] = [fresh(), fresh()];
+    await ask(node).inspect(first);
+    for (const resource of [first, second]) await fleet.occupy(resource, [master], ttl, "mine");
+    return { client: client!, clients, node, first, second };
+  };
+
+  /** Until what was called before has been executed, and nothing of it has been heard. */
+  const executed = () => proxy.when(({ replies }) => replies.held > 0);
+
+  /** The user's client has ended; what the master answers on the connection of the locks is still heard. */
+  const ended = async (client: Redis) => {
+    const end = once(client, "end");
+    client.disconnect();
+    client.stream.destroy();
+    await end;
+  };
+
+  const claimOf = (resource: string) => ({
+    resources: [resource],
+    token: "mine",
+    ttl: 2 * ttl,
+    abandoned: false,
+  });
+  const unsent = { vote: "none", sent: false, error: { reason: "UNREACHABLE" } };
+
+  it("by its end, is written nothing, and no connection is made for what is left of it", async () => {
+    const { client, node, first, second } = await held();
+    proxy.hold("replies");
+    const extension = ask(node).extend(claimOf(first), true);
+    await executed();
+    await ended(client);
+    const { accepted } = proxy.counters;
+    proxy.release("replies");
+    expect(await extension).toMatchObject(unsent);
+    await proxy.when(({ connections }) => connections === 0);
+    expect(proxy.counters.accepted).toBe(accepted);
+    expect(await fleet.admin(master).pttl(first)).toBeLessThanOrEqual(ttl);
+    expect(await ask(node).release([second], ["mine"])).toMatchObject(unsent);
+  });
+
+  it("by its end, has what is only to be forgotten forgotten: no connection is made for that", async () => {
+    const { client, node } = await held();
+    const rivals = fresh();
+    await fleet.occupy(rivals, [master], ttl);
+    proxy.hold("replies");
+    const extension = ask(node).extend(claimOf(rivals), true);
+    await executed();
+    await ended(client);
+    const { accepted } = proxy.counters;
+    proxy.release("replies");
+    expect(await extension).toMatchObject({ vote: "no" });
+    await proxy.when(({ connections }) => connections === 0);
+    expect(proxy.counters.accepted).toBe(accepted);
+  });
+
+  it("and comes back, is not sent there what waited behind it", async () => {
+    const { client, node, first } = await held();
+    const free = fresh();
+    proxy.hold("replies");
+    const extension = ask(node).extend(claimOf(first), true);
+    const vote = ask(node).vote(claimOf(free));
+    await executed();
+    await ended(client);
+    const connected = client.connect();
+    proxy.release("replies");
+    expect(await extension).toMatchObject(unsent);
+    expect(await vote).toMatchObject(unsent);
+    await connected;
+    expect(await ask(node).vote(claimOf(fresh()))).toMatchObject({ vote: "yes" });
+    expect(await fleet.values(free)).toEqual([null]);
+  });
+
+  it("by SELECT, goes on in neither database, and what waited to be deleted is deleted where it is", async () => {
+    const { client, node, first, second } = await held();
+    for (const resource of [first, second]) await elsewhere.set(resource, "mine", "PX", ttl);
+    await using tap = await WireTap.on(fleet.admin(master));
+    proxy.hold("replies");
+    const extension = ask(node).extend(claimOf(first), true);
+    const vote = ask(node).vote(claimOf(fresh()));
+    const release = ask(node).release([second], ["mine"]);
+    await executed();
+    await Promise.all([client.select(1), proxy.release("replies")]);
+    expect(await extension).toMatchObject(unsent);
+    expect(await vote).toMatchObject(unsent);
+    expect(await release).toEqual({ vote: "yes" });
+    expect(await fleet.values(second)).toEqual([null]);
+    expect((await tap.commands()).filter(({ database }) => database === "1")).toEqual([]);
+    expect(await elsewhere.mget(first, second)).toEqual(["mine", "mine"]);
+    expect(await ask(node).extend(claimOf(first), false)).toMatchObject({ vote: "yes" });
+    expect(await elsewhere.pttl(first)).toBeGreaterThan(ttl);
+  });
+
+  it("by SELECT, as two Redlocks of it take back theirs: neither deletes what is a rival's by then", async () => {
+    const { client, clients, node, first, second } = await held();
+    const other = withoutScripts(clients)[0]!;
+    const released: Promise<ReleaseAnswer>[] = [];
+    const back = (resource: string) => (_: string, old: LockNode) => {
+      released.push(ask(old).release([resource], ["mine"]));
+    };
+    const listeners = [back(first), back(second)];
+    node.onMove!(listeners[0]!);
+    other.onMove!(listeners[1]!);
+    proxy.hold("replies");
+    const selected = client.select(1);
+    expect(released).toHaveLength(listeners.length);
+    await executed();
+    await fleet.occupy(first, [master], ttl, "a rival");
+    proxy.release("replies");
+    expect(await Promise.all(released)).toEqual([{ vote: "no" }, { vote: "yes" }]);
+    expect(await fleet.values(first)).toEqual(["a rival"]);
+    expect(await fleet.values(second)).toEqual([null]);
+    await selected;
   });
 });
 

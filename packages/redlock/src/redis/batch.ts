@@ -31,7 +31,7 @@ export class Batch {
   readonly operations: readonly Operation[];
   /** How many of them keep a lease. */
   readonly keeping: number;
-  /** The connection that it is sent on. */
+  /** The {@link Connection.session} that it is sent in. */
   readonly session: number;
   /** By the monotonic clock, ms. */
   readonly sentAt: number;

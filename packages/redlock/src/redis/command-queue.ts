@@ -6,6 +6,7 @@ import { systemRuntime } from "../time/system.ts";
 import type { Purpose } from "./commands.ts";
 import type { Connection } from "./connection.ts";
 import { slowAnswer } from "./pipeline.ts";
+import { NotSent, Session } from "./session.ts";
 import { UnexpectedReply } from "./transaction.ts";
 
 /** Something that a master is asked. */
@@ -19,8 +20,8 @@ export interface Call<A> {
   readonly tokens: readonly string[];
   /** Whether nothing else may be sent until it is answered. */
   readonly isAlone: boolean;
-  /** Sends, at once. */
-  run(): Promise<A>;
+  /** Sends, at once and by `session` alone: that of the connection that it was called on. */
+  run(session: Session): Promise<A>;
 }
 
 interface Waiting extends Call<unknown> {
@@ -37,7 +38,8 @@ const fewCalls = 512;
 
 /**
  * The calls to one master, each sent in its turn, and one transaction at a time, since WATCH and MULTI are matters of the
- * whole connection. Of those that have to wait, those go first that keep a lease (PROTOCOL 14.16).
+ * whole connection. Of those that have to wait, those go first that keep a lease (PROTOCOL 14.16). What waits was called on one
+ * connection, and is not sent on the next (PROTOCOL 2.2).
  */
 export class CommandQueue {
   readonly #connection: Connection;
@@ -49,6 +51,8 @@ export class CommandQueue {
   readonly #others = new Fifo<Waiting>();
   readonly #unanswered = new Set<Waiting>();
   #requests = 0;
+  /** Of the connection that those who wait were called on; none where they wait for the first. */
+  #session: Session | undefined;
   /** When it last answered, or was first asked after it had answered everything. */
   #heardAt = 0;
   #drainedAt = Number.NEGATIVE_INFINITY;
@@ -73,6 +77,7 @@ export class CommandQueue {
 
   /** `first`: before all that waits. Never rejects: what goes wrong is a fault. */
   post<A>(call: Call<A>, first = false): Promise<A | Fault> {
+    this.#follow();
     const refusal = first ? undefined : this.#refusalOf(call);
     if (refusal) return Promise.resolve(refusal);
     return new Promise<A | Fault>((resolve) => {
@@ -91,6 +96,17 @@ export class CommandQueue {
       (first ? this.#first : queue).push(waiting);
       this.#goOn();
     });
+  }
+
+  /**
+   * The client was switched to another database, and `left` leads to the one before: releases that wait undo what is there.
+   * Whatever else waits counts for nothing any more.
+   */
+  handOver(left: CommandQueue, why: string): void {
+    for (const call of this.#drain()) {
+      if (call.purpose !== "release") call.settle(unsent(this.#connection.name, why));
+      else void left.post(call).then(call.settle);
+    }
   }
 
   #refusalOf({ purpose }: Call<unknown>): Fault | undefined {
@@ -125,7 +141,15 @@ export class CommandQueue {
     return this.#first.length + this.#keeping.length + this.#others.length === 0;
   }
 
+  /** What was called on a connection that is gone is given up. */
+  #follow(): void {
+    if (this.#session?.stands) return;
+    if (this.#session) this.#giveUpAll();
+    this.#session = this.#connection.isReady ? new Session(this.#connection) : undefined;
+  }
+
   #goOn(): void {
+    this.#follow();
     while (!this.#isTaken && !this.#isEmpty) {
       if (!this.#connection.isReady) {
         this.#connect();
@@ -147,9 +171,11 @@ export class CommandQueue {
 
   #giveUpAll(): void {
     const { name, notReadyReason } = this.#connection;
-    for (const queue of [this.#first, this.#keeping, this.#others]) {
-      for (const call of queue.drain()) call.settle(unsent(name, notReadyReason));
-    }
+    for (const call of this.#drain()) call.settle(unsent(name, notReadyReason));
+  }
+
+  #drain(): readonly Waiting[] {
+    return [this.#first, this.#keeping, this.#others].flatMap((queue) => queue.drain());
   }
 
   #send(call: Waiting): void {
@@ -163,7 +189,8 @@ export class CommandQueue {
       return;
     }
     const sentAt = this.#runtime.monotonic();
-    const answer = call.run().catch((error: unknown) => this.#faultOf(error, call));
+    const session = new Session(this.#connection);
+    const answer = call.run(session).catch((error: unknown) => this.#faultOf(error, call, session));
     void answer.then((settled) => {
       this.#heardAt = this.#runtime.monotonic();
       const isSlow = this.#heardAt - sentAt > slowAnswer;
@@ -181,7 +208,10 @@ export class CommandQueue {
     });
   }
 
-  #faultOf(error: unknown, { tokens }: Waiting): Fault {
+  #faultOf(error: unknown, { tokens }: Waiting, { hasWritten }: Session): Fault {
+    // What was sent before the step that was not has only read, or was a transaction that has to be made again.
+    if (error instanceof NotSent)
+      return { ...unsent(this.#connection.name, error.message), sent: hasWritten };
     if (error instanceof UnexpectedReply) return unexpected(this.#connection.name, error.reply);
     const isReply = this.#connection.isReply(error);
     const fault = failed(this.#connection.name, error, isReply, tokens);

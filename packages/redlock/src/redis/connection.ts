@@ -11,6 +11,11 @@ export interface Connection {
   readonly client: object;
   /** Whether a command can be sent now. */
   readonly isReady: boolean;
+  /**
+   * Names the connection that stands: another number for each connection, and for each database that commands go to. It
+   * changes before anything can be sent on the next, and while it stays and {@link isReady} holds, so does the connection.
+   */
+  readonly session: number;
   /** Why none can, in words. */
   readonly notReadyReason: string;
   /**
@@ -18,7 +23,10 @@ export interface Connection {
    * where there has been one, and to connect again is the client library's part.
    */
   connectFirst(): Promise<void> | undefined;
-  /** Sends at once. Resolves to the reply, rejects with the master's error or the connection's. */
+  /**
+   * Sends at once, on the connection that stands; where none does it rejects, and makes none. Resolves to the reply, rejects
+   * with the master's error or the connection's.
+   */
   send(command: string, args: Args): Promise<unknown>;
   /**
    * The same without a promise: `done` is called once, after this has returned, with the reply or with the error. Missing

@@ -36,8 +36,6 @@ export interface PipelineOrigin {
   readonly abandoned: Fault;
   /** How many operations may be in flight, and beside them how many that keep a lease. */
   readonly window: number;
-  /** Changes with each connection. */
-  readonly session: number;
   readonly runtime: Pick<Runtime, "monotonic">;
   refusesSlots(): void;
   /** What is told of a master that is not asked, for this reason. */
@@ -213,7 +211,7 @@ export class Pipeline implements BatchOrigin {
       this,
       operations,
       keeping,
-      this.#origin.session,
+      this.connection.session,
       this.#origin.runtime.monotonic(),
     );
     this.#inFlight.add(batch);
@@ -223,7 +221,7 @@ export class Pipeline implements BatchOrigin {
   }
 
   stands(batch: Batch): boolean {
-    return this.connection.isReady && batch.session === this.#origin.session;
+    return this.connection.isReady && batch.session === this.connection.session;
   }
 
   refusesSlots(): void {

@@ -33,6 +33,7 @@ class ScriptedConnection implements Connection {
   readonly sent: unknown[][] = [];
   replies: unknown[];
   isReady = true;
+  session = 0;
   notReadyReason = "ECONNREFUSED";
   /** The first connection, while it is being made. */
   first: Promise<void> | undefined;
@@ -393,6 +394,19 @@ describe("a script that the master does not know", () => {
     connection.isReady = false;
     expect(await releasing).toMatchObject({ vote: "none", sent: true, error: { reason: "NOSCRIPT" } });
     expect(connection.sent).toHaveLength(1);
+  });
+
+  test("not over the connection that has taken the place of that one, perhaps to another database", async () => {
+    const { node, connection } = nodeWith(noScript(), noScript(), 1);
+    const script = { source: "return 1", sha1: "digest" };
+    const call = { purpose: "release", script, keys: ["r"], args: ["t"], tokens: ["t"] } as const;
+    const releasing = ask(node).release(["r"], ["t"]);
+    const calling = node.runScript({ ...call, read: () => ({ vote: "yes" }) });
+    connection.session += 1;
+    expect(await releasing).toMatchObject({ vote: "none", error: { reason: "NOSCRIPT" } });
+    // The master has refused all that was sent.
+    expect(await calling).toMatchObject({ vote: "none", sent: false, error: { reason: "UNREACHABLE" } });
+    expect(connection.sent.map(([command]) => command)).toEqual(["EVALSHA", "EVALSHA"]);
   });
 
   test("that fails as text too is a fault", async () => {

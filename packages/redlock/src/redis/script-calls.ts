@@ -5,6 +5,7 @@ import { CommandQueue } from "./command-queue.ts";
 import type { Purpose } from "./commands.ts";
 import type { Connection } from "./connection.ts";
 import type { Script } from "./lua/scripts.ts";
+import type { Session } from "./session.ts";
 
 /** A script of another primitive. */
 export interface ScriptCall<A> {
@@ -41,28 +42,29 @@ export class ScriptCalls {
   /** `sent`: called behind each command that is sent for it. */
   run<A>(script: ScriptCall<A>, sent: () => void = () => {}): Promise<A | Fault> {
     const { purpose, claim, tokens } = script;
-    const run = (): Promise<A | Fault> => this.#evaluate(script, sent);
+    const run = (session: Session): Promise<A | Fault> => this.#evaluate(session, script, sent);
     const refusal = claim && this.#refusal;
     return this.#line.post<A | Fault>({ purpose, claim, refusal, tokens, isAlone: false, run });
   }
 
   /**
    * By its digest, and by its text where the master does not know it. The text goes out behind whatever was sent
-   * meanwhile, a roll-back perhaps: so never for a claim that was given up.
+   * meanwhile, a roll-back perhaps: so never for a claim that was given up, and never on another connection.
    */
   async #evaluate<A>(
+    session: Session,
     { script, keys, args, claim, read }: ScriptCall<A>,
     sent: () => void,
   ): Promise<A | Fault> {
     const send = (command: string, text: string): Promise<unknown> => {
-      const reply = this.#connection.send(command, [text, keys.length, ...keys, ...args]);
+      const reply = session.send(command, [text, keys.length, ...keys, ...args]);
       sent();
       return reply;
     };
     try {
       return read(await send("EVALSHA", script.sha1));
     } catch (error) {
-      const isUnknown = this.#connection.isReply(error) && error.message.startsWith("NOSCRIPT");
+      const isUnknown = session.isReply(error) && error.message.startsWith("NOSCRIPT");
       if (!isUnknown) throw error;
       if (claim?.abandoned) return abandoned(this.#connection.name);
       return read(await send("EVAL", script.source));

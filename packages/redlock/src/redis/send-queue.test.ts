@@ -30,6 +30,7 @@ class SilentConnection implements Connection {
   readonly sent: Sent[] = [];
   readonly #listeners: Array<() => void> = [];
   isReady = true;
+  session = 0;
   notReadyReason = "ECONNRESET";
 
   connectFirst(): undefined {}
@@ -50,6 +51,7 @@ class SilentConnection implements Connection {
   /** It was lost, and there is another one. */
   replace(): void {
     this.isReady = true;
+    this.session += 1;
     for (const listener of this.#listeners) listener();
   }
 

@@ -37,7 +37,6 @@ export class SendQueue implements PipelineOrigin {
   #isDue = false;
   #timer: Timer | undefined;
   #isFlushing = false;
-  session = 0;
   /** Whether keys of different slots are in commands of their own. */
   #isSlotted: boolean;
   /** Only kept, for as long as there is this send queue. */
@@ -52,10 +51,7 @@ export class SendQueue implements PipelineOrigin {
     this.runtime = runtime;
     this.#isSlotted = connection.slotOf?.("", false) !== undefined;
     // What was for one connection is never sent on the next: something else may have been decided since (PROTOCOL 2.2).
-    connection.onReady(() => {
-      this.session += 1;
-      this.#giveUpAll();
-    });
+    connection.onReady(() => this.#giveUpAll());
     // What takes back what is in the database that is left still goes there (PROTOCOL 14.18).
     this.#follow = (_, old) => {
       const unsent = [...this.#pipelines.values()].flatMap((pipeline) => pipeline.drain());

@@ -14,6 +14,7 @@ class TestConnection implements Connection {
   readonly name = "host:1";
   readonly client = {};
   isReady = true;
+  session = 0;
   notReadyReason = "ECONNREFUSED";
   first: Promise<void> | undefined;
   isClosed = false;
@@ -325,6 +326,64 @@ describe("a connection that is lost", () => {
     }
     expect(before).toBeGreaterThan(0);
     expect(connection.sent).toEqual([]);
+  });
+});
+
+describe("a connection that another one takes the place of", () => {
+  const unsent = { vote: "none", sent: false, error: { reason: "UNREACHABLE" } };
+
+  test("while it reads, is sent the rest of the transaction itself or nobody is", async () => {
+    const { node, connection } = opened();
+    const repair = ask(node).extend(claim, true);
+    connection.session += 1;
+    await connection.answer(...free);
+    expect(await repair).toMatchObject(unsent);
+    expect(connection.sent).toEqual(reads("r"));
+  });
+
+  test.each([
+    ["that is refused", found("rival", 700)],
+    ["without MULTI", ["OK", null, -2, "QUEUED"]],
+  ])("is not sent the DISCARD of a transaction %s", async (_, replies) => {
+    const { node, connection } = opened();
+    const extension = ask(node).extend(claim, true);
+    connection.session += 1;
+    await connection.answer(...replies);
+    await extension;
+    expect(connection.sent).toEqual(reads("r"));
+  });
+
+  test.each([
+    ["did nothing", null, false],
+    ["was executed in part", [0], true],
+  ])("while EXEC is under way that %s, begins no other transaction", async (_, reply, sent) => {
+    const { node, connection } = opened();
+    const extension = ask(node).extend(claim, false);
+    await connection.answer(...found("t", 400));
+    connection.session += 1;
+    await connection.answer("QUEUED", reply);
+    expect(await extension).toMatchObject({ ...unsent, sent });
+    expect(connection.sent).toEqual([...reads("r"), "PEXPIRE r 1000", "EXEC"]);
+  });
+
+  test("while a vote is under way, is not asked whose the key is", async () => {
+    const { node, connection } = opened();
+    const vote = ask(node).vote(claim);
+    connection.session += 1;
+    await connection.answer(null);
+    expect(await vote).toMatchObject({ ...unsent, sent: true });
+    expect(connection.sent).toEqual(["SET r t NX PX 1000"]);
+  });
+
+  test("is not sent what waited for the one before, and what is asked from then on is", async () => {
+    const { node, connection } = opened();
+    void ask(node).extend(claim, true);
+    const before = [ask(node).vote(claim), ask(node).extend(both, false), ask(node).release(["r"], ["t"])];
+    connection.session += 1;
+    void ask(node).vote({ ...claim, resources: ["later"] });
+    for (const answer of await Promise.all(before)) expect(answer).toMatchObject(unsent);
+    await connection.answer(...free);
+    expect(connection.sent).toEqual([...reads("r"), "SET later t NX PX 1000"]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { abandoned, fault } from "../protocol/faults.ts";
+import { abandoned, failed, fault } from "../protocol/faults.ts";
 import type {
   Answer,
   Claim,
@@ -15,7 +15,15 @@ import { type Call, CommandQueue } from "../redis/command-queue.ts";
 import type { Purpose } from "../redis/commands.ts";
 import type { Connection } from "../redis/connection.ts";
 import { countIn, timeLeftIn } from "../redis/reply-numbers.ts";
-import { type Command, type Found, foundIn, Transaction, UnexpectedReply } from "../redis/transaction.ts";
+import { Session } from "../redis/session.ts";
+import {
+  type Command,
+  discard,
+  type Found,
+  foundIn,
+  Transaction,
+  UnexpectedReply,
+} from "../redis/transaction.ts";
 import { whyReserved } from "../settings/resources.ts";
 
 /** So often is a transaction made in which a key was touched meanwhile. Each takes two round trips. */
@@ -40,16 +48,16 @@ export class WatchingNode implements LockNode {
   /** While the server votes through another node. */
   #refusal: Fault | undefined;
 
-  /** Nothing else may use the connection but by `line`. */
-  constructor(connection: Connection, line: CommandQueue = new CommandQueue(connection)) {
+  /** Nothing else may use the connection but by `line`, also where several nodes do. */
+  constructor(connection: Connection, line: CommandQueue) {
     this.#connection = connection;
     this.#line = line;
     this.name = connection.name;
     this.client = connection.client;
     this.#follow = (why, old) => {
-      // What was in the middle of a transaction there does not go on.
-      old.send("DISCARD", []).catch(() => {});
-      this.#moves.call(why, new WatchingNode(old));
+      const left = lineOfLeft(old);
+      line.handOver(left, why);
+      this.#moves.call(why, new WatchingNode(old, left));
     };
     connection.onMove?.(this.#follow);
   }
@@ -73,14 +81,14 @@ export class WatchingNode implements LockNode {
   }
 
   release(resources: readonly string[], tokens: readonly string[], settle: Settle<ReleaseAnswer>): void {
-    const run = () => deleteIfEqual(this.#connection, resources, tokens);
+    const run = (session: Session) => deleteIfEqual(session, resources, tokens);
     const answer = this.#post<ReleaseAnswer | undefined>({ purpose: "release", tokens, isAlone: true, run });
     void answer.then((released) => settle(released ?? this.#contended()));
   }
 
   inspect(resource: string, settle: Settle<Holding>): void {
-    const run = async (): Promise<Holding> => {
-      const replies = [this.#connection.send("GET", [resource]), this.#connection.send("PTTL", [resource])];
+    const run = async (session: Session): Promise<Holding> => {
+      const replies = [session.send("GET", [resource]), session.send("PTTL", [resource])];
       const [value, pttl] = await Promise.all(replies);
       const { owner, left } = foundIn(value, pttl);
       return { owner, remaining: left, queueLength: 0 };
@@ -124,13 +132,15 @@ export class WatchingNode implements LockNode {
   async #voteForOne(claim: Claim, resource: string): Promise<Answer> {
     const { token } = claim;
     const ttl = Math.ceil(claim.ttl);
+    let session: Session | undefined;
     const answer = await this.#post<Answer | undefined>({
       purpose: "request",
       claim,
       tokens: [token],
       isAlone: false,
-      run: async () => {
-        const reply = await this.#connection.send("SET", [resource, token, "NX", "PX", ttl]);
+      run: async (its) => {
+        session = its;
+        const reply = await its.send("SET", [resource, token, "NX", "PX", ttl]);
         if (reply === "OK") return { vote: "yes", remaining: ttl };
         if (reply !== null) throw new UnexpectedReply(reply);
         return undefined;
@@ -138,16 +148,18 @@ export class WatchingNode implements LockNode {
     });
     if (answer) return answer;
     // Taken. By whom, and for how long? It may be my own token, where a reply was lost (PROTOCOL 2.7). The question
-    // sets nothing, so it may be asked even if the round has been rolled back meanwhile.
+    // sets nothing, so it may be asked even if the round has been rolled back meanwhile. Where it cannot be asked there, the
+    // SET was sent all the same.
+    if (!session?.stands) return failed(this.name, this.#connection.notReadyReason, false, [token]);
     const question = { resources: [resource], token, ttl, abandoned: false };
     return (await this.#claim(question, false, "request", true)) ?? this.#contended();
   }
 
   /** As the claim script: all of the keys, or none; `undefined` where they were touched each time. */
   #claim(claim: Claim, create: boolean, purpose: Purpose, first = false): Promise<Answer | undefined> {
-    const run = async (): Promise<Answer | undefined> => {
+    const run = async (session: Session): Promise<Answer | undefined> => {
       for (let count = 0; count < mostTransactions; count += 1) {
-        const transaction = await Transaction.begin(this.#connection, claim.resources);
+        const transaction = await Transaction.begin(session, claim.resources);
         const refusal = refusalIn(transaction.found, claim, create);
         // Its roll-back waits behind this already, and perhaps has for long: the master may have hung.
         if (refusal || claim.abandoned) {
@@ -183,6 +195,21 @@ export class WatchingNode implements LockNode {
   }
 }
 
+/** One for each connection to a database that was left, however many nodes were moved away from it. */
+const linesOfLeft = new WeakMap<Connection, CommandQueue>();
+
+function lineOfLeft(old: Connection): CommandQueue {
+  let line = linesOfLeft.get(old);
+  if (!line) {
+    // What was in the middle of a transaction there does not go on. Before anything else is sent, and once: a second one
+    // would open the transaction of whoever has begun one there meanwhile.
+    discard(new Session(old));
+    line = new CommandQueue(old);
+    linesOfLeft.set(old, line);
+  }
+  return line;
+}
+
 /**
  * Deletes the keys that hold one of the tokens; `undefined` where they were touched each time.
  *
@@ -191,12 +218,12 @@ export class WatchingNode implements LockNode {
  * without waiting for others. (Neither finds the tokens of earlier rounds; those come from waiters, with scripts.)
  */
 async function deleteIfEqual(
-  connection: Connection,
+  session: Session,
   keys: readonly string[],
   tokens: readonly string[],
 ): Promise<ReleaseAnswer | undefined> {
   for (let count = 0; count < mostTransactions; count += 1) {
-    const transaction = await Transaction.begin(connection, keys);
+    const transaction = await Transaction.begin(session, keys);
     const mine = keys.filter((_, index) => {
       const { owner } = transaction.found[index]!;
       return owner !== undefined && tokens.some((token) => isMine(owner, token));

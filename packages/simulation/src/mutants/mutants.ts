@@ -529,6 +529,9 @@ function sending(connection: Connection, send: Send): Connection {
   return {
     name: connection.name,
     client: connection.client,
+    get session() {
+      return connection.session;
+    },
     get isReady() {
       return connection.isReady;
     },

@@ -58,6 +58,7 @@ export class SimulatedConnection implements Connection {
   readonly #options: ConnectionOptions;
   readonly #witness: Witness;
   serverIds: readonly string[] = [];
+  session = 0;
   readonly #listen: (() => SimulatedSubscription) | undefined;
   #subscription: SimulatedSubscription | undefined;
   readonly notReadyReason: string = "the connection was lost";
@@ -113,9 +114,16 @@ export class SimulatedConnection implements Connection {
       const left = this.#database;
       if (this.#state === "closed" || database === left) return;
       this.#database = database;
+      this.session += 1;
       this.#kernel.trace.add(this.#kernel.now, this.#options.client.name, "selects", this.name, database);
       const why = `switched from database ${left} to ${database}`;
-      const old = new LeftConnection(this, why, (command, args) => this.#sendTo(left, command, args));
+      const standing = this.#standing;
+      const old = new LeftConnection(
+        this,
+        why,
+        () => this.isReady && this.#standing === standing,
+        (command, args) => this.#sendTo(left, command, args),
+      );
       for (const listener of this.#moveListeners) listener(why, old);
     }, shortestDelay);
   }
@@ -301,6 +309,7 @@ export class SimulatedConnection implements Connection {
     this.#kernel.trace.add(this.#kernel.now, this.#options.client.name, "connects", this.name);
     this.#state = "ready";
     this.#standing = this.#generation;
+    this.session += 1;
     this.#incarnation = this.#options.master.incarnation;
     this.serverIds = [this.#options.master.runId];
     this.#first.resolve();
@@ -332,18 +341,22 @@ class LeftConnection implements Connection {
   readonly client: object;
   readonly notReadyReason: string;
   readonly send: Connection["send"];
+  /** It is the only one: where it is lost, no other one is made. */
+  readonly session = 0;
   readonly #current: SimulatedConnection;
+  readonly #stands: () => boolean;
 
-  constructor(current: SimulatedConnection, why: string, send: Connection["send"]) {
+  constructor(current: SimulatedConnection, why: string, stands: () => boolean, send: Connection["send"]) {
     this.name = current.name;
     this.client = current.client;
     this.notReadyReason = why;
     this.send = send;
+    this.#stands = stands;
     this.#current = current;
   }
 
   get isReady(): boolean {
-    return this.#current.isReady;
+    return this.#stands();
   }
 
   connectFirst(): undefined {

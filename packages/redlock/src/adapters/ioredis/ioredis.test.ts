@@ -2,6 +2,7 @@ import { Cluster, Redis } from "ioredis";
 import { Cluster as Cluster5, Redis as Redis5 } from "ioredis-5";
 import { afterEach, describe, expect, test } from "vitest";
 import { InvalidArgumentError } from "../../errors.ts";
+import { NotSent } from "../../redis/session.ts";
 import { Redlock } from "../../redlock.ts";
 import { connectionOf, IoredisConnection } from "./ioredis.ts";
 
@@ -67,6 +68,21 @@ describe.each([
     expect(client.status).toBe("wait");
     await redlock.quit();
     expect(client.status).toBe("end");
+  });
+
+  test("a command makes no connection, on none it is not sent", async () => {
+    const made: Array<{ readonly status: string }> = [];
+    class Watched extends AnyRedis {
+      override duplicate(...options: Parameters<Redis["duplicate"]>): Redis {
+        const duplicate = super.duplicate(...options);
+        made.push(duplicate);
+        return duplicate;
+      }
+    }
+    const connection = new IoredisConnection(opened(new Watched(lazy)));
+    await expect(connection.send("DISCARD", [])).rejects.toThrow(NotSent);
+    expect(() => connection.ask?.("DISCARD", [], () => {})).toThrow(NotSent);
+    expect(made.map(({ status }) => status)).toEqual(["wait"]);
   });
 
   test("a Cluster cannot lock resources of different slots together, and says what to do", async () => {

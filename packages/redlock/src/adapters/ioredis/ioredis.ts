@@ -1,6 +1,7 @@
 import { WeakListeners } from "../../protocol/weak-listeners.ts";
 import type { Args, Connection } from "../../redis/connection.ts";
 import { hashSlot } from "../../redis/hash-slot.ts";
+import { NotSent } from "../../redis/session.ts";
 import { SilenceWatch } from "../../redis/silence-watch.ts";
 import { whyReserved } from "../../settings/resources.ts";
 import { outside } from "../../time/async-context.ts";
@@ -55,6 +56,7 @@ export class IoredisConnection implements Connection {
   /** Those to databases that were left a moment ago. */
   readonly #left = new Set<LeftConnection>();
   serverIds: readonly string[] = [];
+  session = 0;
   #database: number | undefined;
   readonly #silence: SilenceWatch;
   /** Without promises, where this version of ioredis allows it. A Cluster sends a command again where a slot has moved. */
@@ -134,6 +136,7 @@ export class IoredisConnection implements Connection {
   }
 
   send(command: string, args: Args): Promise<unknown> {
+    if (!canSend(this.#own)) return Promise.reject(new NotSent(this.#reason));
     const reply = this.#own.client.call(command, args);
     // A Cluster has many connections. Which of them is silent, `socketTimeout` finds out.
     if (this.client.isCluster) return reply.catch(redirected);
@@ -147,6 +150,7 @@ export class IoredisConnection implements Connection {
 
   #askBy(make: MakeCommand): Connection["ask"] {
     return (command, args, done) => {
+      if (!canSend(this.#own)) throw new NotSent(this.#reason);
       const sent = make(command, args, this.#keyPrefix, (reply, error) => {
         this.#silence.settled(error);
         done(reply, error);
@@ -245,6 +249,8 @@ export class IoredisConnection implements Connection {
     this.#firstIsOver();
     const left = new LeftConnection(this, old, why);
     this.#left.add(left);
+    // Another one would have nothing to take back behind.
+    old.client.on("close", () => this.#forget(left));
     systemRuntime.setTimer(() => this.#forget(left), takingBack).unref();
     this.#moves.call(why, left);
   }
@@ -333,6 +339,7 @@ export class IoredisConnection implements Connection {
     if (own !== this.#own || own.client.status !== "ready") return;
     this.serverIds = serverIds;
     this.#stands = true;
+    this.session += 1;
     this.#readyAt = systemRuntime.monotonic();
     this.#firstIsOver();
     this.#subscriber.reopen(this.#lostAt);
@@ -384,6 +391,8 @@ class LeftConnection implements Connection {
   readonly name: string;
   readonly client: object;
   readonly notReadyReason: string;
+  /** It is the only one: where it is lost, no other one is made. */
+  readonly session = 0;
   readonly #current: IoredisConnection;
   readonly #own: Own;
 
@@ -396,7 +405,7 @@ class LeftConnection implements Connection {
   }
 
   get isReady(): boolean {
-    return this.#own.client.status === "ready";
+    return canSend(this.#own);
   }
 
   connectFirst(): undefined {
@@ -404,6 +413,7 @@ class LeftConnection implements Connection {
   }
 
   send(command: string, args: Args): Promise<unknown> {
+    if (!this.isReady) return Promise.reject(new NotSent(this.notReadyReason));
     return this.#own.client.call(command, args);
   }
 
@@ -423,6 +433,11 @@ class LeftConnection implements Connection {
   disconnect(): void {
     this.#own.end();
   }
+}
+
+/** A client that was not connected yet would connect for a command, and nobody would end it. */
+function canSend({ client }: Own): boolean {
+  return client.status === "ready";
 }
 
 /** ioredis gives up in words of its own where masters only redirect. That is a reply of each: they are reached, a slot moves. */
