@@ -339,6 +339,19 @@ describe("a client that leaves its connection in the middle of a transaction", (
     expect(await elsewhere.pttl(first)).toBeGreaterThan(ttl);
   });
 
+  it("by SELECT, and loses what leads to the database before, makes no other one there", async () => {
+    const { client, node, first } = await held();
+    client.options.retryStrategy = () => 1;
+    await client.select(1);
+    const { accepted } = proxy.counters;
+    const again = new Promise((resolve) => client.once("ready", resolve));
+    proxy.reset();
+    await again;
+    expect(await ask(node).inspect(first)).toMatchObject({ owner: undefined });
+    // The user's own, and that of the locks.
+    expect(proxy.counters.accepted).toBe(accepted + 2);
+  });
+
   it("by SELECT, as two Redlocks of it take back theirs: neither deletes what is a rival's by then", async () => {
     const { client, clients, node, first, second } = await held();
     const other = withoutScripts(clients)[0]!;

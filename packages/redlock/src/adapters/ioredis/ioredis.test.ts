@@ -2,6 +2,7 @@ import { Cluster, Redis } from "ioredis";
 import { Cluster as Cluster5, Redis as Redis5 } from "ioredis-5";
 import { afterEach, describe, expect, test } from "vitest";
 import { InvalidArgumentError } from "../../errors.ts";
+import type { Connection } from "../../redis/connection.ts";
 import { NotSent } from "../../redis/session.ts";
 import { Redlock } from "../../redlock.ts";
 import { connectionOf, IoredisConnection } from "./ioredis.ts";
@@ -79,10 +80,16 @@ describe.each([
         return duplicate;
       }
     }
-    const connection = new IoredisConnection(opened(new Watched(lazy)));
+    const client = opened(new Watched(lazy));
+    const connection = new IoredisConnection(client);
     await expect(connection.send("DISCARD", [])).rejects.toThrow(NotSent);
     expect(() => connection.ask?.("DISCARD", [], () => {})).toThrow(NotSent);
-    expect(made.map(({ status }) => status)).toEqual(["wait"]);
+    const left: Connection[] = [];
+    const follow = (_: string, old: Connection) => left.push(old);
+    connection.onMove(follow);
+    client.emit("select", 1);
+    await expect(left[0]?.send("DISCARD", [])).rejects.toThrow(NotSent);
+    expect(made.map(({ status }) => status)).toEqual(["wait", "wait"]);
   });
 
   test("a Cluster cannot lock resources of different slots together, and says what to do", async () => {

@@ -1,0 +1,71 @@
+import { once } from "node:events";
+import { RedisNode } from "@quorlock/redlock/internal";
+import { type Master, startProxy, type Proxy as TestProxy } from "@quorlock/testbed";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+// The package makes nodes of clients by itself and has no name for it.
+import { connectionOf } from "../../../packages/redlock/src/adapters/ioredis/ioredis.ts";
+import { ask } from "../../contract/ask.ts";
+import { Fleet, fresh } from "../fleet/fleet.ts";
+
+// What takes two commands takes them on one connection, also where the next one stands before the first is answered.
+
+const fleet = Fleet.forTests(1);
+const ttl = 20_000;
+let master: Master;
+let before: TestProxy;
+let after: TestProxy;
+beforeEach(async () => {
+  master = fleet.masters[0]!;
+  [before, after] = [await startProxy(master), await startProxy(master)];
+  await fleet.admin(master).script("FLUSH");
+});
+afterEach(async () => {
+  fleet.closeAll();
+  for (const proxy of [before, after]) await proxy.stop();
+});
+
+/** The first command has been executed, and the next connection stands before the answer to it is heard. */
+async function replaced<T>(command: (node: RedisNode) => Promise<T>): Promise<T> {
+  const [client] = fleet.open({ on: [before] }).clients;
+  const node = new RedisNode(connectionOf(client!), { groupCommit: false });
+  expect(await ask(node).vote({ resources: [fresh()], token: "other", ttl, abandoned: false })).toMatchObject(
+    {
+      vote: "yes",
+    },
+  );
+  before.hold("replies");
+  const answer = command(node);
+  await before.when(({ replies }) => replies.held > 0);
+  const end = once(client!, "end");
+  client!.disconnect();
+  client!.stream.destroy();
+  await end;
+  client!.options.port = after.port;
+  await client!.connect();
+  expect(await ask(node).vote({ resources: [fresh()], token: "other", ttl, abandoned: false })).toMatchObject(
+    {
+      vote: "yes",
+    },
+  );
+  before.release("replies");
+  return answer;
+}
+
+describe("a script that the master does not know is not sent as text on the next connection", () => {
+  it("where locks ask", async () => {
+    const resource = fresh();
+    await fleet.occupy(resource, [master], ttl, "mine");
+    const answer = await replaced((node) => ask(node).release([resource], ["mine"]));
+    expect(answer).toMatchObject({ vote: "none", error: { reason: "NOSCRIPT" } });
+    expect(await fleet.values(resource)).toEqual(["mine"]);
+  });
+
+  it("where other primitives ask", async () => {
+    const resource = fresh();
+    const script = { source: 'return redis.call("SET", KEYS[1], ARGV[1])', sha1: "0".repeat(40) };
+    const call = { purpose: "keep", script, keys: [resource], args: ["mine"], tokens: [] } as const;
+    const answer = await replaced((node) => node.runScript<number>({ ...call, read: () => 1 }));
+    expect(answer).toMatchObject({ vote: "none", sent: false, error: { reason: "UNREACHABLE" } });
+    expect(await fleet.values(resource)).toEqual([null]);
+  });
+});
