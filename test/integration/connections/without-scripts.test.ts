@@ -220,6 +220,13 @@ describe("a connection that is lost in the middle of a transaction", () => {
   });
 });
 
+const claimOf = (resource: string) => ({
+  resources: [resource],
+  token: "mine",
+  ttl: 2 * ttl,
+  abandoned: false,
+});
+
 describe("a client that leaves its connection in the middle of a transaction", () => {
   let fleet: Fleet;
   let master: Master;
@@ -256,20 +263,6 @@ describe("a client that leaves its connection in the middle of a transaction", (
   /** Until what was called before has been executed, and nothing of it has been heard. */
   const executed = () => proxy.when(({ replies }) => replies.held > 0);
 
-  /** The user's client has ended; what the master answers on the connection of the locks is still heard. */
-  const ended = async (client: Redis) => {
-    const end = once(client, "end");
-    client.disconnect();
-    client.stream.destroy();
-    await end;
-  };
-
-  const claimOf = (resource: string) => ({
-    resources: [resource],
-    token: "mine",
-    ttl: 2 * ttl,
-    abandoned: false,
-  });
   const unsent = { vote: "none", sent: false, error: { reason: "UNREACHABLE" } };
 
   it("by its end, is written nothing, and no connection is made for what is left of it", async () => {
@@ -328,7 +321,9 @@ describe("a client that leaves its connection in the middle of a transaction", (
     const vote = ask(node).vote(claimOf(fresh()));
     const release = ask(node).release([second], ["mine"]);
     await executed();
-    await Promise.all([client.select(1), proxy.release("replies")]);
+    const selected = client.select(1);
+    proxy.release("replies");
+    await selected;
     expect(await extension).toMatchObject(unsent);
     expect(await vote).toMatchObject(unsent);
     expect(await release).toEqual({ vote: "yes" });
@@ -486,6 +481,14 @@ describe("what cannot be had", () => {
     expect(() => new Redlock([client, cluster], {})).not.toThrow();
   });
 });
+
+/** The user's client has ended; what the master answers on the connection of the locks is still heard. */
+async function ended(client: Redis): Promise<void> {
+  const end = once(client, "end");
+  client.disconnect();
+  client.stream.destroy();
+  await end;
+}
 
 /** Ends all connections but this one. */
 async function killClients(admin: Redis): Promise<void> {

@@ -150,7 +150,8 @@ export class IoredisConnection implements Connection {
 
   #askBy(make: MakeCommand): Connection["ask"] {
     return (command, args, done) => {
-      if (!canSend(this.#own)) throw new NotSent(this.#reason);
+      // (As below; but this is met with every lock.)
+      if (this.#own.client.status !== "ready") throw new NotSent(this.#reason);
       const sent = make(command, args, this.#keyPrefix, (reply, error) => {
         this.#silence.settled(error);
         done(reply, error);
