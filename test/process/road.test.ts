@@ -8,10 +8,13 @@ import type { Counts } from "./road-program.ts";
 const run = promisify(execFile);
 const program = fileURLToPath(new URL("./road-program.ts", import.meta.url));
 
-/** What a lock alone enters and makes today, and half a timer for late answers. One that raises a bound is to say why. */
+/**
+ * What a lock alone enters and makes today, with room for a straggler's answer: four functions, half a timer. One that
+ * raises a bound is to say why.
+ */
 const bounds = {
-  acquire: { functions: 116, files: 31 },
-  release: { functions: 95, files: 23 },
+  acquire: { functions: 120, files: 31 },
+  release: { functions: 99, files: 23 },
   promises: 18,
   timers: 3.5,
 };
