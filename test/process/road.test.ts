@@ -9,12 +9,12 @@ const run = promisify(execFile);
 const program = fileURLToPath(new URL("./road-program.ts", import.meta.url));
 
 /**
- * What a lock alone enters and makes today, with room for a straggler's answer: four functions, half a timer. One that
+ * What a lock alone enters and makes today, with room for a straggler's answer: three functions, half a timer. One that
  * raises a bound is to say why.
  */
 const bounds = {
-  acquire: { functions: 120, files: 31 },
-  release: { functions: 99, files: 23 },
+  acquire: { functions: 123, files: 31 },
+  release: { functions: 102, files: 23 },
   promises: 18,
   timers: 3.5,
 };
