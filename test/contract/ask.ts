@@ -4,9 +4,9 @@ import type {
   Fault,
   Holding,
   LockNode,
+  OnVote,
   QueueEntry,
   ReleaseAnswer,
-  SettleVote,
 } from "@quorlock/redlock/internal";
 
 /** The calls of a node, sent at once as always, with the answers as promises. */
@@ -23,7 +23,7 @@ export function ask(node: LockNode) {
 }
 
 /** Here nobody judges by the clock that is read with it. */
-function voteOf(call: (settle: SettleVote) => void): Promise<Answer> {
+function voteOf(call: (settle: OnVote) => void): Promise<Answer> {
   return new Promise((resolve) => call((vote) => resolve("reading" in vote ? vote.vote : vote)));
 }
 

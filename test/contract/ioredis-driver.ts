@@ -1,10 +1,10 @@
 import {
   type Claim,
   type LockNode,
+  type OnVote,
   type Question,
   RedisNode,
   type ReleaseAnswer,
-  type SettleVote,
 } from "@quorlock/redlock/internal";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import { type Master, type Masters, startMasters, startProxy } from "@quorlock/testbed";
@@ -83,11 +83,11 @@ async function startDriver(options: IoredisDriverOptions): Promise<Driver> {
 
 /** Whatever is asked of it alone is put as a question that could go to others as well. */
 class QuestionedNode extends RedisNode {
-  override vote(claim: Claim, settle: SettleVote): void {
+  override vote(claim: Claim, settle: OnVote): void {
     this.ask({ ...questionOf("vote", claim), hear: heardFrom(this, settle) });
   }
 
-  override extend(claim: Claim, repair: boolean, settle: SettleVote): void {
+  override extend(claim: Claim, repair: boolean, settle: OnVote): void {
     this.ask({ ...questionOf(repair ? "repair" : "extend", claim), hear: heardFrom(this, settle) });
   }
 

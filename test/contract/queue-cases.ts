@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Answer, Hear, LockNode, QueueEntry, ReleaseAnswer } from "@quorlock/redlock/internal";
+import type { Answer, LockNode, OnPush, QueueEntry, ReleaseAnswer } from "@quorlock/redlock/internal";
 import { describe, expect, it } from "vitest";
 import { ask } from "./ask.ts";
 import { type Context, claimOf, expectKey, long, slack } from "./contract-case.ts";
@@ -35,7 +35,7 @@ async function waiterAt(node: LockNode, ticket: number, listens = true): Promise
       ask(node).enqueue({ ...claimOf(resources, long, token(round)), ticket, entryTtl: long, ...options }),
     leave: (resources, round = 1) => ask(node).release(resources, [token(round)]),
   };
-  const hear: Hear = (push) => {
+  const hear: OnPush = (push) => {
     const { kind, token } = "reading" in push ? push.vote : push;
     waiter.heard.push(kind === "grant" ? token : `${kind} ${token}`);
   };

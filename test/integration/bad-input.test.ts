@@ -361,7 +361,7 @@ describe("the constructor refuses", () => {
       "a misspelt option",
       [idle()],
       { reentrent: true },
-      'unknown option "reentrent" of new Redlock: is "reentrant" meant?',
+      'unknown option "reentrent" of new Redlock: did you mean "reentrant"?',
     ],
     ["an option of the client", [idle()], { db: 1 }, 'unknown option "db" of new Redlock: it takes '],
     ["a signal", [idle()], { signal: new AbortController().signal }, '"signal" is an option of acquire'],

@@ -133,7 +133,7 @@ test("declarations are bundled, with their comments, and without what is interna
   expect(declarations.length).toBeLessThanOrEqual(2 * subpaths.length);
   expect(text).toContain("* Locks all of `resources`, or none, for `ttl` ms.");
   expect(text).toContain("tryAcquire(");
-  expect(text).not.toMatch(/@internal|leaseOf|insideOf|limitTo|whyEnded/);
+  expect(text).not.toMatch(/@internal|leaseOf|internalsOf|limitTo|whyEnded/);
 });
 
 test("a stack trace leads to the line of the source", async () => {

@@ -2,7 +2,7 @@ import { connectionOf, type IoredisClient } from "./adapters/ioredis/ioredis.ts"
 import { InvalidArgumentError, type NodeError } from "./errors.ts";
 import { type Reentrancy, reentrancyOf } from "./holding/reentrancy.ts";
 import { Admission } from "./load/admission.ts";
-import type { Context, Handle, StandingLease } from "./protocol/context.ts";
+import type { ActiveLease, Context, Handle } from "./protocol/context.ts";
 import { Proposals } from "./protocol/fencing.ts";
 import type { Lease } from "./protocol/lease.ts";
 import type { LockNode } from "./protocol/node.ts";
@@ -34,77 +34,81 @@ export type Client = IoredisClient | LockNode;
 
 export interface RedlockOptions extends Partial<Settings> {
   /**
-   * Rounds of `acquire` in flight at once, at most; more wait in this process, in the order of the calls. Fewer are in
-   * flight while masters need more than half of `nodeTimeout` for one, and none while extensions of the leases that are
-   * held come late: see the README. Default 1000.
+   * The maximum of concurrent `acquire` rounds; further ones wait in this process, in the order of the calls. The
+   * limit is lower while masters need more than half of `nodeTimeout` for a round, and no round begins while
+   * extensions of held leases are late: see the README. Default 1000.
    */
   readonly acquireConcurrency?: number;
   /**
-   * Whether votes, extensions and releases that come while a master has not answered yet are sent to it together.
-   * Saves most of the commands where many locks are taken at a time; one at a time makes no difference. Default true.
+   * Whether votes, extensions and releases that are requested while a master has not answered yet are sent to it
+   * together. Saves most of the commands if many locks are requested at a time; with one at a time it makes no
+   * difference. Default true.
    */
   readonly groupCommit?: boolean;
   /**
-   * Whether those who wait stand in a queue on the masters: served in order, and told by the one who gives up. Without
-   * it waiting is asking again, every `retryDelay`. Default true, where every master can.
+   * Whether waiters queue on the masters: they are served in order, and notified by the release. Without it, waiters
+   * poll every `retryDelay`. Default true, if every master supports it.
    */
   readonly queue?: boolean;
   /**
-   * Whether each lock has a {@link Lock.fencingToken}. Uncontended that takes no further round. Every client that locks
-   * the same resources must have it switched on. As long as no master loses its memory: one that restarts with less
-   * than it had may let a smaller token be given out again. A Redis Cluster cannot, nor can masters without scripts:
-   * InvalidArgumentError. Default false.
+   * Whether each lock has a {@link Lock.fencingToken}. Adds no round to an uncontended lock. Every client that locks
+   * the same resources must switch it on. The tokens hold as long as no master loses its memory: a master that
+   * restarts with older data may let a smaller token be issued again. A Redis Cluster does not support it, nor do
+   * masters without scripts: InvalidArgumentError. Default false.
    */
   readonly fencing?: boolean;
   /**
-   * Whether a call that is inside of a hold, and asks for what is held, is given a further handle on that hold, which
-   * is released with the last of them. `true`: inside of the routine of a `using`, wherever its async context leads,
-   * or by {@link AcquireOptions.within}; InvalidArgumentError where there is no AsyncLocalStorage. `"handle"`: only by
+   * Whether a nested call for resources that its caller has locked gets a further handle on the same lease, which is
+   * released with the last handle. `true`: calls within the routine of a `using`, wherever its async context leads,
+   * or with {@link AcquireOptions.within}; InvalidArgumentError without AsyncLocalStorage. `"handle"`: only with
    * `within`. Default false.
    */
   readonly reentrant?: boolean | "handle";
   /**
-   * Keeps the lock safe where a master comes back without votes that it gave: after a crash, a failover or a FLUSHALL it
-   * votes for nobody until all that it may have forgotten has expired. Not where an old primary gets its clients back that was neither
-   * restarted nor resynchronised, unless one of them was there in between; nor where SWAPDB went there and back with no vote
-   * between the two. See the README. Default: none.
+   * Keeps the lock safe if a master comes back without votes that it gave: after a crash, a failover or a FLUSHALL it
+   * does not vote until everything that it may have forgotten has expired. Two cases are not covered: an old primary
+   * that gets its clients back without a restart or resynchronisation, unless one of them was there in between; and
+   * SWAPDB there and back without a vote between the two. See the README. Default: none.
    */
   readonly restartGuard?: RestartGuardOptions;
   /**
-   * Reads the masters' clocks with the votes: who steps, or strays from the others, is told by a `clock` event, and left
-   * out where `exclude` is set. Keys expire by these clocks. See the README. Default: not watched.
+   * Reads the masters' clocks with the votes: a clock that steps, or is skewed, is reported by a `clock` event, and
+   * its master's votes do not count if `exclude` is set. Keys expire by these clocks. See the README. Default: not
+   * watched.
    */
   readonly clockWatch?: boolean | ClockWatchOptions;
   /** Clocks, timers and random bytes. Default: the system's. */
   readonly runtime?: Runtime;
 }
 
-/** The third argument of redlock 5's constructor. Its scripts cannot be replaced here: see the README. */
+/** The third argument of redlock 5's constructor. The scripts cannot be replaced here: see the README. */
 export type CustomScripts = {
   readonly [name in "acquireScript" | "extendScript" | "releaseScript"]?: undefined;
 };
 
-/** What `inspect` and `quit` wait for a master, ms, where no `nodeTimeout` is given. */
+/** The time that `inspect` and `quit` wait for a master without a `nodeTimeout`, ms. */
 const defaultNodeTimeout = 500;
 
 /** The parts of one Redlock, wired together. */
 export interface RedlockParts {
   readonly context: Context;
-  /** Of the constructor: each call begins with them. */
+  /** The settings of the constructor: the defaults of each call. */
   readonly settings: Settings;
-  /** Those that stand. */
+  /** The active leases. */
   readonly leases: ReadonlySet<Lease>;
-  /** One master's time for `inspect`, and for each step of `quit`, ms. */
+  /** The time one master has for `inspect`, and for each step of `quit`, ms. */
   readonly nodeTimeout: number;
-  /** Where callers wait; `undefined` where waiting is asking again. */
+  /** The local waiters; `undefined` without queues. */
   readonly room: WaitingRoom | undefined;
   readonly guard: RestartGuard | undefined;
   readonly reentrancy: Reentrancy | undefined;
-  /** A further primitive over the same masters has leases: they count where two masters turn out to be one server. */
-  readonly alsoFor: (leases: ReadonlySet<StandingLease>) => void;
+  /**
+   * Adds the leases of another primitive over the same masters: they count if two masters turn out to be one server.
+   */
+  readonly includeLeases: (leases: ReadonlySet<ActiveLease>) => void;
 }
 
-/** Where the events of a Redlock go. */
+/** The receivers of a Redlock's events. */
 export interface EventTargets {
   readonly error: (error: NodeError) => void;
   readonly lost: (lock: Handle) => void;
@@ -112,14 +116,14 @@ export interface EventTargets {
 }
 
 /**
- * Builds all that a Redlock works with. Only this file wires rooms together.
- * @throws InvalidArgumentError for no clients, one client twice, or settings that cannot hold.
+ * Builds all parts of a Redlock. Only this file wires rooms together.
+ * @throws InvalidArgumentError for no clients, the same client twice, or incompatible settings.
  */
 export function buildClient(
   clients: Iterable<Client>,
   given: RedlockOptions | undefined,
   scripts: CustomScripts | undefined,
-  tell: EventTargets,
+  targets: EventTargets,
 ): RedlockParts {
   checkConstructorOptions(given);
   const options = given ?? {};
@@ -130,19 +134,19 @@ export function buildClient(
   const nodeTimeout = settings.nodeTimeout ?? defaultNodeTimeout;
   checkConcurrency(acquireConcurrency);
   if (Object.values(scripts ?? {}).some((script) => script !== undefined)) {
-    throw new InvalidArgumentError("custom scripts are not taken");
+    throw new InvalidArgumentError("custom scripts are not supported");
   }
   const report = (error: NodeError): void => {
-    // Given up by ourselves: no fault of the master's.
+    // Abandoned by this client: not the master's fault.
     if (error.reason === "ABANDONED") return;
     if (error.reason === "SAME_SERVER" && !distinct.isNews(error)) return;
-    if (error.reason !== "QUARANTINE" || !guard?.hasTold(error)) tell.error(error);
+    if (error.reason !== "QUARANTINE" || !guard?.hasTold(error)) targets.error(error);
   };
   const scripted = { groupCommit, queue, onFault: report, runtime };
   const nodes = nodesOf(clients, (client) => new RedisNode(connectionOf(client), scripted));
   checkAbilities(nodes, options);
   const leases = new Set<Lease>();
-  const clock = new LeaseClock(runtime, () => timers.leap());
+  const clock = new LeaseClock(runtime, () => timers.clockJumped());
   const timers: Timers = new Timers(runtime, clock);
   const distinct = new DistinctMasters(nodes, leases, report);
   const context: Context = {
@@ -160,22 +164,22 @@ export function buildClient(
     isQueued: nodes.every((node) => node.queue),
     report,
     lost: (handles) => {
-      for (const handle of handles) tell.lost(handle);
+      for (const handle of handles) targets.lost(handle);
     },
   };
   if (options.clockWatch) {
     const watching = options.clockWatch === true ? {} : options.clockWatch;
     const watched = { ...watching, maxTtl: watching.maxTtl ?? restartGuard?.maxTtl };
-    watchClocks(context, watched, settings.driftFactor, tell.clock, (index) => guard?.distrust(index));
+    watchClocks(context, watched, settings.driftFactor, targets.clock, (index) => guard?.distrust(index));
   }
   const guard = restartGuard && new RestartGuard(context, restartGuard, nodeTimeout);
   const room = context.isQueued ? new WaitingRoom(context) : undefined;
   const reentrancy = reentrancyOf(context, options.reentrant);
-  const alsoFor = (others: ReadonlySet<StandingLease>): void => distinct.alsoFor(others);
-  return { context, settings, leases, nodeTimeout, room, guard, reentrancy, alsoFor };
+  const includeLeases = (others: ReadonlySet<ActiveLease>): void => distinct.includeLeases(others);
+  return { context, settings, leases, nodeTimeout, room, guard, reentrancy, includeLeases };
 }
 
-/** An option that some master cannot serve is refused at once. */
+/** Refuses an option that some master does not support. */
 function checkAbilities(nodes: readonly LockNode[], { queue, fencing }: RedlockOptions): void {
   if (queue && !nodes.every((node) => node.queue)) {
     throw new InvalidArgumentError("queue: not every master can keep one (without scripts none can)");
@@ -191,13 +195,13 @@ function watchClocks(
   { nodes, runtime }: Context,
   options: ClockWatchOptions,
   driftFactor: number,
-  tell: (event: ClockEvent) => void,
+  emit: (event: ClockEvent) => void,
   distrust: (index: number) => void,
 ): void {
   checkClockWatch(options);
-  const watch = new ClockWatch(options, driftFactor, runtime, tell);
+  const watch = new ClockWatch(options, driftFactor, runtime, emit);
   for (const [index, node] of nodes.entries()) {
-    // (A Cluster is many masters, with a clock each.)
+    // A Cluster consists of many masters, each with its own clock.
     if (!node.keepsCounters || !node.watchClock) {
       throw new InvalidArgumentError(
         "clockWatch: neither a Redis Cluster nor nodes without scripts can be watched",
@@ -220,13 +224,13 @@ function nodesOf(
   for (const [index, client] of list.entries()) {
     if (!isNode(client) && !isIoredis(client)) {
       throw new InvalidArgumentError(
-        `client ${index} is ${kindOf(client)}; what is expected is a Redis or Cluster of ioredis 5 or 6, or a LockNode`,
+        `client ${index} is ${kindOf(client)}; expected a Redis or Cluster of ioredis 5 or 6, or a LockNode`,
       );
     }
   }
   const passed = list.map((client) => (isNode(client) ? client.client : client));
   if (new Set(passed).size < list.length) {
-    throw new InvalidArgumentError("each master may be named once, but one client is there twice");
+    throw new InvalidArgumentError("each client may be passed once, but one is passed twice");
   }
   return list.map((client) => (isNode(client) ? client : nodeOf(client)));
 }
@@ -240,13 +244,13 @@ function isIoredis(client: unknown): client is IoredisClient {
   return typeof candidate?.duplicate === "function" && typeof candidate.status === "string";
 }
 
-/** What was passed for a client and is none, in words. (A URL is not repeated: there may be a password in it.) */
+/** Describes a value that is not a supported client. (A URL is not repeated: it may contain a password.) */
 function kindOf(client: unknown): string {
   if (typeof client === "string") return 'a string: pass new Redis("redis://...")';
   if (typeof client !== "object" || client === null) return shown(client);
   const { isOpen, sendCommand, keyspaceEvents } = client as Readonly<Record<string, unknown>>;
   if (typeof isOpen === "boolean" || typeof sendCommand === "function") return "a node-redis client";
-  // It has no connection of its own, and what it does without one is not what a Redis does.
+  // It has no connection, and without one it does not behave like a Redis.
   if (keyspaceEvents !== undefined) return "an ioredis-mock client, which has no connection";
   if (typeof (client as Partial<Promise<unknown>>).then === "function") return "a promise: await it first";
   return shown(client);

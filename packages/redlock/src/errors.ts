@@ -1,6 +1,6 @@
 import { userName } from "./resource-names.ts";
 
-/** The votes of one attempt, as redlock 5 reports them: by the clients that were passed to the constructor. */
+/** The votes of one attempt, as redlock 5 reports them: by the clients passed to the constructor. */
 export interface ExecutionStats {
   readonly membershipSize: number;
   readonly quorumSize: number;
@@ -40,28 +40,34 @@ export class InvalidArgumentError extends RedlockError {
 }
 
 /**
- * What went wrong at one master, as a word, and what to do about it. The others go on; it counts as a master that did
- * not vote. Of its own words this library has:
+ * The failure of one master, as a word. The lock goes on with the other masters; this one counts as not having voted.
+ * The reasons of this library, and what to do about each:
  *
- * - `TIMEOUT`: no answer within `nodeTimeout`. Where it happens again and again the master is too slow for that time.
- * - `UNREACHABLE`: no connection, or lost before the answer. It is asked again as soon as there is one.
- * - `ABANDONED`: given up by this client, because nothing depended on it any more, or because it had more to send than the
- *   master may be sent at a time. Never emitted; where it stands in an error, ask for fewer locks at a time.
- * - `UNEXPECTED_REPLY`: no answer to what was asked. See what listens there; a `LockNode` of your own has thrown.
- * - `CONTENDED`: without scripts; others changed the keys during every transaction. Allow scripts, or wait longer.
- * - `CLOCK`: `clockWatch` excludes it: its clock has stepped, or too few others agree with it. Set it right; then it
- *   counts again.
- * - `SAME_SERVER`: another master of the same Redlock leads to the same server, which votes once, through that one. Emitted
- *   once for each change. Give each master a server of its own: two databases or addresses of one server fail together.
- * - `QUARANTINE`: `restartGuard`; it may have forgotten votes. It votes again by itself when `maxTtl` is over.
- * - `UNGUARDED`: `restartGuard`; too few masters have said which `maxTtl` they know. Bring the others back.
- * - `MAXTTL`: `restartGuard`; another `maxTtl` is stored there, or the ttl is above it. Give all clients the same.
- * - `UNSEEDED`: `restartGuard`; it has no fencing counters yet. It is given them; where it stays so, bring others back.
- * - `UNCERTAIN_FLOOR`: it was given counters by the clock, too few others had kept theirs. Tokens may no longer grow.
+ * - `TIMEOUT`: no answer within `nodeTimeout`. If it happens again and again, the master is too slow for that time.
+ * - `UNREACHABLE`: no connection, or lost before the answer. The master is asked again as soon as it is connected.
+ * - `ABANDONED`: dropped by this client, because the result did not matter any more, or because too many requests to
+ *   the master were waiting. Never emitted; if it is part of an error, request fewer locks at a time.
+ * - `UNEXPECTED_REPLY`: an invalid reply to the command. Check which server listens there; or a `LockNode` of your
+ *   own has thrown.
+ * - `CONTENDED`: without scripts; other clients changed the keys during every transaction. Allow scripts, or wait
+ *   longer.
+ * - `CLOCK`: `clockWatch` excludes the master: its clock has stepped, or too few others agree with it. Set the clock
+ *   right; then the master counts again.
+ * - `SAME_SERVER`: another master of the same Redlock leads to the same server, which votes once, through that one.
+ *   Emitted once for each change. Give each master a server of its own: two databases or addresses of one server fail
+ *   together.
+ * - `QUARANTINE`: `restartGuard`; the master may have forgotten votes. It votes again by itself after `maxTtl`.
+ * - `UNGUARDED`: `restartGuard`; too few masters have reported the `maxTtl` that they know. Bring the others back.
+ * - `MAXTTL`: `restartGuard`; another `maxTtl` is stored there, or the ttl is above it. Use the same value in all
+ *   clients.
+ * - `UNSEEDED`: `restartGuard`; the master has no fencing counters yet. They are restored; if the error persists,
+ *   bring other masters back.
+ * - `UNCERTAIN_FLOOR`: the master's counters were set by the clock, because too few others had kept theirs. Tokens
+ *   may no longer grow.
  *
- * Anything else is the word a Redis error begins with, such as `WRONGTYPE` (the key is not a lock), `NOPERM` (the ACL
- * rule is too narrow), `READONLY` (a replica), `LOADING`, `OOM`, `NOSCRIPT`, `MOVED`,
- * `TRYAGAIN` (a Cluster moves the slot of several keys); `ERR` where it begins with none.
+ * Any other reason is the first word of a Redis error, such as `WRONGTYPE` (the key is not a lock), `NOPERM` (the ACL
+ * rule is too narrow), `READONLY` (a replica), `LOADING`, `OOM`, `NOSCRIPT`, `MOVED`, `TRYAGAIN` (a Cluster moves the
+ * slot of several keys); `ERR` if it begins with none.
  */
 export type NodeErrorReason =
   | "TIMEOUT"
@@ -117,11 +123,11 @@ export class ExecutionError extends RedlockError {
   }
 }
 
-/** Somebody else holds the resource. An {@link ExecutionError} too, since redlock 5 reports contention as one. */
+/** Somebody else holds the resource. Also an {@link ExecutionError}, since redlock 5 reports contention as one. */
 export class ResourceLockedError extends ExecutionError {
   override name = "ResourceLockedError";
   readonly resource: string;
-  /** How long the other lock still lives at most, ms, unless it is extended; `Infinity` for a key without expiry. */
+  /** The maximum remaining time of the other lock, ms, unless it is extended; `Infinity` for a key without expiry. */
   readonly remaining: number;
 
   constructor(
@@ -139,12 +145,12 @@ export class ResourceLockedError extends ExecutionError {
   }
 }
 
-/** The lock is not held any more. The reason of a lock's `signal`, and what `extend` rejects with. */
+/** The lock is no longer held. The reason of a lock's `signal`, and the rejection of `extend`. */
 export class LockLostError extends ExecutionError {
   override name = "LockLostError";
-  /** What was locked; of a readers-writer lock its name. */
+  /** The locked resources; for a readers-writer lock, its name. */
   readonly resources: readonly string[];
-  /** How it was lost, in words. */
+  /** Why it was lost, in words. */
   readonly why: string;
 
   constructor(
@@ -168,7 +174,7 @@ export class AbortError extends RedlockError {
   }
 }
 
-/** `quit()` was called: nothing new begins, and what was waiting ends with this. */
+/** `quit()` was called: no new operation begins, and waiting ones end with this error. */
 export class ClosedError extends RedlockError {
   override name = "ClosedError";
 

@@ -3,8 +3,8 @@ import { outside } from "./time/async-context.ts";
 type Listener = (argument: never) => void;
 
 /**
- * Typed events with the methods of Node's emitter that users of redlock 5 know, and one difference: an `error`
- * that nobody listens to throws nothing.
+ * Typed events with the methods of Node's emitter that users of redlock 5 know, and one difference: an `error` event
+ * without a listener throws nothing.
  */
 export class Events<Signatures extends { [event in keyof Signatures]: Listener }> {
   readonly #listeners = new Map<keyof Signatures, Array<{ listener: Listener; once: boolean }>>();
@@ -32,7 +32,7 @@ export class Events<Signatures extends { [event in keyof Signatures]: Listener }
     return this.off(event, listener);
   }
 
-  /** Calls the listeners there are now, in order; whether there are any. */
+  /** Calls the current listeners, in order; returns whether there are any. */
   emit<E extends keyof Signatures>(event: E, argument: Parameters<Signatures[E]>[0]): boolean {
     const entries = this.#listeners.get(event) ?? [];
     outside(() => {

@@ -1,5 +1,3 @@
-// For everyone.
-
 export type { IoredisClient } from "./adapters/ioredis/ioredis.ts";
 export type { Client, CustomScripts, RedlockOptions } from "./client.ts";
 export {
@@ -19,19 +17,19 @@ export { type DetachedLock, Lock } from "./holding/lock.ts";
 export type { RedlockAbortSignal, Routine } from "./holding/using.ts";
 export type { Inspection } from "./protocol/inspect.ts";
 export type { LockState, ReleaseResult } from "./protocol/lease.ts";
-// What it is made of, for those who bring one of their own, has the subpath `internal`.
+// The parts for implementing a node are exported by the subpath `internal`.
 export type { LockNode } from "./protocol/node.ts";
 export type { AcquireOptions, RedlockEvents } from "./redlock.ts";
 export { Redlock, Redlock as default } from "./redlock.ts";
 export type { ClockEvent } from "./safeguards/clock-watch.ts";
 export type { RestartGuardOptions } from "./safeguards/restart-guard.ts";
-// For those who tune the waiting.
+// Backoff and settings.
 export {
   type ExponentialBackoffOptions,
   exponentialBackoff,
   fixedBackoff,
 } from "./settings/backoff.ts";
 export type { Backoff, ClockWatchOptions, Refusal, Settings } from "./settings/settings.ts";
-// For those who bring another time.
+// Clocks, timers and randomness.
 export type { Runtime, Timer } from "./time/runtime.ts";
 export { systemRuntime } from "./time/system.ts";

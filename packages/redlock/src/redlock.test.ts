@@ -14,14 +14,10 @@ function construct(clients: unknown, ...more: unknown[]): Redlock {
 describe("the constructor", () => {
   test.each([
     ["no clients", [[]], "clients must "],
-    [
-      "something that is no client",
-      [[{}]],
-      "client 0 is an object; what is expected is a Redis or Cluster of ioredis",
-    ],
+    ["something that is no client", [[{}]], "client 0 is an object; expected a Redis or Cluster of ioredis"],
     ["nothing for a client", [[threeNodes[0], null]], "client 1 is null"],
     ["text for a client", [["redis://localhost"]], "client 0 is a string"],
-    ["one client twice", [[threeNodes[0], threeNodes[1], threeNodes[0]]], "one client is there twice"],
+    ["one client twice", [[threeNodes[0], threeNodes[1], threeNodes[0]]], "each client may be passed once"],
     [
       "a bad setting",
       [threeNodes, { driftFactor: 2 }],
@@ -37,7 +33,7 @@ describe("the constructor", () => {
       [threeNodes, { acquireConcurrency: 1.5 }],
       "acquireConcurrency must be a whole number, 1 or more, but is 1.5",
     ],
-    ["custom scripts", [threeNodes, {}, { acquireScript: "return 1" }], "custom scripts are not taken"],
+    ["custom scripts", [threeNodes, {}, { acquireScript: "return 1" }], "custom scripts are not supported"],
   ] as const)("refuses %s", (_, args, message) => {
     const attempt = () => construct(...(args as [unknown]));
     expect(attempt).toThrow(InvalidArgumentError);
@@ -288,7 +284,7 @@ describe("quit", () => {
     for (const node of nodes) node.onSend = () => aborted.push(signal.aborted);
     await time.run(redlock.quit());
     expect(aborted).toEqual([true, true, true]);
-    expect(signal.reason).toMatchObject({ code: "LOCK_LOST", why: "quit() has given it up" });
+    expect(signal.reason).toMatchObject({ code: "LOCK_LOST", why: "quit() released it" });
     await time.advance(5000);
     expect(client.lost).toEqual([lock]);
   });

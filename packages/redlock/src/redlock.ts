@@ -20,7 +20,7 @@ import { type Entered, enter, outerFor } from "./holding/reentrancy.ts";
 import { ReentrantLock } from "./holding/reentrant-lock.ts";
 import { hold, type Routine } from "./holding/using.ts";
 import type { LockRequest } from "./protocol/attempt.ts";
-import type { Context, StandingLease } from "./protocol/context.ts";
+import type { ActiveLease, Context } from "./protocol/context.ts";
 import { Attempts } from "./protocol/execution-stats.ts";
 import { extend, verify } from "./protocol/extend.ts";
 import { type Inspection, inspect } from "./protocol/inspect.ts";
@@ -41,11 +41,12 @@ import { never } from "./time/validity.ts";
 import { acquire } from "./waiting/acquire.ts";
 
 export interface AcquireOptions extends Partial<Settings> {
-  /** Ends the waiting: `acquire` rejects with an {@link AbortError}, and leaves nothing behind. */
+  /** Aborts the wait: `acquire` rejects with an {@link AbortError} and leaves no keys behind. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * With `reentrant`: a lock that holds the resources, to be inside of. Calls inside of the same lock exclude each
-   * other, those inside of the inner one do not. Rejects with a {@link LockLostError} when it is released or lost.
+   * With `reentrant`: the lock that holds the resources, and that this call is nested in. Calls nested in the same
+   * lock exclude each other; calls nested in an inner one do not. Rejects with a {@link LockLostError} if the lock is
+   * released or lost.
    */
   readonly within?: Lock | undefined;
 }
@@ -59,20 +60,20 @@ export interface RedlockEvents {
   clock: (event: ClockEvent) => void;
 }
 
-/** What primitives that are built on a Redlock work with, besides its public face. */
-export interface Inside {
+/** The internals of a Redlock that other primitives use. */
+export interface RedlockInternals {
   readonly context: Context;
   /** As in {@link RedlockParts}. */
-  alsoFor(leases: ReadonlySet<StandingLease>): void;
+  includeLeases(leases: ReadonlySet<ActiveLease>): void;
   /** Cancelled by `quit`. */
   readonly closed: Cancellation;
-  /** `quit` begins this work with its own, and waits for it as well before it closes the connections. */
+  /** `quit` starts this work together with its own, and awaits it as well before it closes the connections. */
   atQuit(work: () => Promise<unknown>): void;
-  /** `place`: which options are known there; default those of `acquire`. */
+  /** `place`: determines the known options; default those of `acquire`. */
   settingsFor(options: Partial<Settings> | null | undefined, place?: Place): Settings;
-  /** A handle on a hold. */
+  /** Creates a handle on a lease. */
   lockOf(lease: Lease, attempts: Attempts): Lock;
-  /** As `acquire` with just these settings, but comes to the reason where there is no lock. */
+  /** Like `acquire` with exactly these settings, but resolves to the error if there is no lock. */
   acquire(
     resources: readonly string[],
     ttl: number,
@@ -81,11 +82,12 @@ export interface Inside {
   ): Promise<Lock | RedlockError>;
 }
 
-/** Why a lock is lost that its Redlock has released. */
-const givenUp = "quit() has given it up";
+/** The reason for the loss of a lock that its Redlock released. */
+const releasedByQuit = "quit() released it";
 
 /**
- * Locks over independent Redis masters. Each master is asked in parallel; a majority makes the lock.
+ * A distributed lock over independent Redis masters. Each master is asked in parallel; a majority of votes makes the
+ * lock.
  *
  * An `error` event without a listener throws nothing.
  */
@@ -93,23 +95,24 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   readonly #parts: RedlockParts;
   readonly #context: Context;
   readonly #settings: Settings;
-  /** Every `acquire` that is under way, and how to end it. */
+  /** The `acquire` calls in flight, and their cancellations. */
   readonly #underWay = new Map<Cancellation, Promise<unknown>>();
   #quit: Promise<void> | undefined;
   /** Cancelled by `quit`. */
   readonly #closed = new Cancellation();
-  /** What primitives that are built on it have to do when it quits. */
+  /** The work of other primitives when this Redlock quits. */
   readonly #atQuit: Array<() => Promise<unknown>> = [];
-  /** What `acquire` comes to: one function for all that wait. */
+  /** Converts the result of `acquire`: one function for all waiting calls. */
   readonly #lockFrom = (result: Entered): Lock => {
     if (!result.lease) throw result.error;
     return result.lock ?? this.#lockOf(result.lease, result.attempts);
   };
 
   /**
-   * @param clients one for each master; the masters must not replicate to one another. Each has to be a server of its own: of
-   * two that are found to be one when they are connected one votes, and an `error` event with reason `SAME_SERVER` tells.
-   * @throws InvalidArgumentError for no clients, one client twice, or settings that cannot hold.
+   * @param clients one for each master; the masters must not replicate to one another. Each must be a server of its
+   * own: if two turn out to be the same server once they are connected, only one of them votes, and an `error` event
+   * with reason `SAME_SERVER` reports it.
+   * @throws InvalidArgumentError for no clients, the same client twice, or incompatible settings.
    */
   constructor(clients: Iterable<Client>, options?: RedlockOptions, scripts?: CustomScripts) {
     super();
@@ -123,19 +126,20 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   }
 
   /**
-   * Locks all of `resources`, or none, for `ttl` ms. While somebody else holds one of them it tries again, as
-   * the settings say.
-   * @throws ResourceLockedError when it stayed locked; ExecutionError when no quorum answered; AbortError;
+   * Locks all of `resources`, or none, for `ttl` ms. While somebody else holds one of them it retries, according to
+   * the settings.
+   * @throws ResourceLockedError if it stayed locked; ExecutionError if no quorum answered; AbortError;
    * InvalidArgumentError before anything is sent.
    */
   acquire(resources: string | readonly string[], ttl: number, options?: AcquireOptions): Promise<Lock> {
-    // Not awaited here: thousands may wait, and suspended functions are most of what that takes.
+    // Not awaited here: thousands of calls may wait, and suspended functions would be most of their memory.
     return this.#acquire(resources, ttl, options).then(this.#lockFrom);
   }
 
   /**
-   * The same in one attempt, without waiting: `null` when somebody else holds one of them.
-   * @throws ExecutionError when no quorum answered; AbortError; InvalidArgumentError.
+   * Like `acquire`, in one attempt and without waiting: resolves to `null` if somebody else holds one of the
+   * resources.
+   * @throws ExecutionError if no quorum answered; AbortError; InvalidArgumentError.
    */
   async tryAcquire(
     resources: string | readonly string[],
@@ -150,9 +154,9 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   }
 
   /**
-   * Acquires, runs `routine` while the lock is kept extended, releases, and comes to what the routine came to.
-   * The routine's signal aborts when the lock is lost (the reason is a {@link LockLostError}) or when the
-   * caller's own signal does.
+   * Acquires the lock, runs `routine` while the lock is kept extended, releases it, and settles as the routine did.
+   * The routine's signal aborts if the lock is lost (the reason is a {@link LockLostError}) or if the caller's own
+   * signal does.
    * @throws what `acquire` throws, then only what the routine throws.
    */
   using<T>(resources: string | readonly string[], ttl: number, routine: Routine<T>): Promise<T>;
@@ -182,9 +186,9 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   }
 
   /**
-   * Extends `lock` to at least `ttl` ms from now, in place, and resolves to it; under a `maxHoldTime` to no more than
-   * that has left.
-   * @throws LockLostError when it is lost, or was released or detached; ExecutionError when no quorum answered.
+   * Extends `lock` to at least `ttl` ms from now, in place, and resolves to it; with a `maxHoldTime`, not beyond
+   * that.
+   * @throws LockLostError if it is lost, or was released or detached; ExecutionError if no quorum answered.
    */
   async extend(lock: Lock, ttl: number, options?: Partial<Settings>): Promise<Lock> {
     const settings = this.#settingsFor(options, "extend, detach and release");
@@ -192,8 +196,8 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     const lease = Lock.leaseOf(lock);
     throwIfEnded(lock);
     if (this.#quit) throw new ClosedError();
-    // `quit` ends what is held. A resumed lock is not held until it is confirmed.
-    const forget = lease.isResumed ? this.#closed.onCancel(() => lease.lose(givenUp)) : undefined;
+    // `quit` ends the active leases; a resumed lease becomes one only when it is confirmed.
+    const forget = lease.isResumed ? this.#closed.onCancel(() => lease.lose(releasedByQuit)) : undefined;
     try {
       Lock.extended(lock, await extend(lease, ttl, { ...settings, limit: lock.limit }));
     } finally {
@@ -202,13 +206,13 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     return lock;
   }
 
-  /** Whether a majority of masters holds `lock` for us, asked now; see {@link Lock.verify}. */
+  /** Asks the masters whether a majority holds `lock` now; see {@link Lock.verify}. */
   async verify(lock: Lock): Promise<boolean> {
     const lease = Lock.leaseOf(lock);
     return lock.whyEnded === undefined && verify(lease, this.#settings);
   }
 
-  /** Gives `lock` up; see {@link Lock.release}. */
+  /** Releases `lock`; see {@link Lock.release}. */
   release(lock: Lock, options?: Partial<Settings>): Promise<ReleaseResult> {
     try {
       const lease = Lock.leaseOf(lock);
@@ -220,7 +224,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     }
   }
 
-  /** Gives `lock` away; see {@link Lock.detach}. */
+  /** Detaches `lock`, for another process to resume; see {@link Lock.detach}. */
   async detach(lock: Lock, options?: Partial<Settings>): Promise<DetachedLock> {
     const lease = Lock.leaseOf(lock);
     const settings = this.#settingsFor(options, "extend, detach and release");
@@ -231,9 +235,9 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   }
 
   /**
-   * A handle on a lock that was detached, mostly by another process. Its state is `unknown` and nothing remains of it
-   * until `verify()` or `extend()` has asked the masters.
-   * @throws InvalidArgumentError for anything that is no detached lock; ClosedError after `quit`.
+   * Returns a handle on a lock that was detached, usually by another process. Its state is `unknown` and nothing
+   * remains of it until `verify()` or `extend()` has asked the masters.
+   * @throws InvalidArgumentError for anything but a detached lock; ClosedError after `quit`.
    */
   resume(detached: DetachedLock): Lock {
     if (this.#quit) throw new ClosedError();
@@ -255,16 +259,19 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   }
 
   /**
-   * With `restartGuard`: declares that all masters are new, so that they vote at once. To be called once in the life of
-   * a deployment: without it the first locks are had when `maxTtl` has passed.
-   * @throws InvalidArgumentError where a master is not new, or there is no guard; ExecutionError unless all answer.
+   * With `restartGuard`: declares that all masters are new, so that they vote at once. Call it once in the life of a
+   * deployment: without it the first locks are granted after `maxTtl`.
+   * @throws InvalidArgumentError if a master is not new, or there is no guard; ExecutionError unless all answer.
    */
   async initialize(): Promise<void> {
     if (!this.#parts.guard) throw new InvalidArgumentError("initialize is for a Redlock with restartGuard");
     await this.#parts.guard.initialize();
   }
 
-  /** Who holds `resource` on each master, and for how long. For people: by the time it is read it is past. */
+  /**
+   * Returns the holder of `resource` on each master, and the remaining time. For diagnosis: the answer is outdated
+   * when it is read.
+   */
   async inspect(resource: string): Promise<readonly Inspection[]> {
     const [name, ...more] = resourceList(resource);
     if (more.length > 0) throw new InvalidArgumentError("inspect takes one resource");
@@ -273,23 +280,23 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   }
 
   /**
-   * Releases every lock that is held (its signal aborts), ends every waiting `acquire` with a {@link ClosedError}, and quits the
-   * clients, as redlock 5 does. Settles within two `nodeTimeout`s of the constructor (default: a second), whatever the
-   * masters do and whatever was given to a call; idempotent.
+   * Releases every held lock (its signal aborts), ends every waiting `acquire` with a {@link ClosedError}, and quits
+   * the clients, as redlock 5 does. Resolves within two `nodeTimeout`s of the constructor (default: a second),
+   * whatever the masters do and whatever was passed to a call; idempotent.
    */
   quit(): Promise<void> {
     this.#quit ??= this.#quitNow();
     return this.#quit;
   }
 
-  /** @internal What primitives that are built on it work with. */
-  static insideOf(redlock: Redlock): Inside {
+  /** @internal The internals that other primitives use. */
+  static internalsOf(redlock: Redlock): RedlockInternals {
     if (typeof redlock !== "object" || redlock === null || !(#context in redlock)) {
       throw new InvalidArgumentError(`redlock must be a Redlock of this package, but is ${shown(redlock)}`);
     }
     return {
       context: redlock.#context,
-      alsoFor: redlock.#parts.alsoFor,
+      includeLeases: redlock.#parts.includeLeases,
       closed: redlock.#closed,
       atQuit: (work) => void (redlock.#quit ? work() : redlock.#atQuit.push(work)),
       settingsFor: (options, place) => redlock.#settingsFor(options, place),
@@ -307,10 +314,10 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     this.#closed.cancel(new ClosedError());
     for (const cancellation of this.#underWay.keys()) cancellation.cancel(new ClosedError());
     const held = [...this.#parts.leases];
-    // Who still works under one of these locks is told: it is given away.
-    for (const lease of held) lease.lose(givenUp);
+    // Notifies the holders: these leases are released.
+    for (const lease of held) lease.lose(releasedByQuit);
     for (const lease of held) void release(lease, this.#settings);
-    // Each of the two steps has a time of its own, whatever time was given to the calls that are waited for.
+    // Each of the two steps has its own time limit, independent of the settings of the calls that are awaited.
     const time = this.#parts.nodeTimeout;
     await atMost(time, this.#settled(underWay), this.#context);
     rollbacks.stop();
@@ -318,7 +325,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     for (const node of nodes) node.disconnect();
   }
 
-  /** Each acquire that was ended rolls back first, and releases that others have begun are on their way as well. */
+  /** Resolves when the cancelled acquires have rolled back, and the releases in flight are answered. */
   async #settled(underWay: readonly Promise<unknown>[]): Promise<void> {
     await Promise.allSettled([...underWay, ...this.#atQuit.map((work) => work())]);
     await this.#parts.room?.passed;
@@ -348,7 +355,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       this.#underWay.set(cancellation, entering);
       const result = await entering;
       if (!this.#quit || !result.lease) return result;
-      // Granted in the moment of `quit`, which did not see it.
+      // Granted at the moment of `quit`, which did not see it.
       await release(result.lease, settings);
       throw new ClosedError();
     } finally {
@@ -357,7 +364,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     }
   }
 
-  /** Enters the lease that the call is inside of, where there is one; else asks the masters. */
+  /** Enters the lease that the call is nested in, if there is one; otherwise asks the masters. */
   #enterOrAcquire(
     request: LockRequest,
     cancellation: Cancellation,
@@ -371,7 +378,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       if (outer) return enter({ owner: this, outer, request, cancellation }, anew);
     }
     const acquisition = { context, request, cancellation, room };
-    // 9 No vote before the guard knows which masters may have forgotten some.
+    // 9 No vote is requested before the guard knows which masters may have forgotten votes.
     if (guard) return cancellation.race(guard.begin()).then(() => acquire(acquisition));
     return acquire(acquisition);
   }
@@ -391,7 +398,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     return lock;
   }
 
-  /** A listener's mistake is an uncaught exception of its own: it stops no round and ends no hold half-way. */
+  /** An error in a listener becomes an uncaught exception: it interrupts no round and no release. */
   #tell(emit: () => void): void {
     outside(() => {
       try {
@@ -415,8 +422,8 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
 }
 
 /**
- * Waits for `work`, which never rejects, but no longer than `time` ms, and for as long as a master works off what it was
- * asked. For a stall of this process nothing of the masters could be read: then they are given the time once more.
+ * Waits for `work`, which never rejects, but at most `time` ms, extended for as long as a master works off earlier
+ * requests. During a stall of this process nothing could be read: after one, the masters get the time once more.
  */
 async function atMost(time: number, work: Promise<unknown>, context: Context): Promise<void> {
   const { nodes, runtime, clock } = context;

@@ -10,10 +10,10 @@ import type {
   Holding,
   LockNode,
   No,
+  OnAnswer,
+  OnVote,
   QueueEntry,
   ReleaseAnswer,
-  Settle,
-  SettleVote,
 } from "./protocol/node.ts";
 import { Redlock } from "./redlock.ts";
 import { longestTimer, type Runtime, type Timer } from "./time/runtime.ts";
@@ -40,11 +40,11 @@ export function ask(node: LockNode) {
 }
 
 /** Here nobody judges by the clock that is read with it. */
-function voteOf(call: (settle: SettleVote) => void): Promise<Answer> {
+function voteOf(call: (settle: OnVote) => void): Promise<Answer> {
   return new Promise((resolve) => call((vote) => resolve("reading" in vote ? vote.vote : vote)));
 }
 
-function answerOf<A>(call: (settle: Settle<A>) => void): Promise<A | Fault> {
+function answerOf<A>(call: (settle: OnAnswer<A>) => void): Promise<A | Fault> {
   return new Promise((resolve) => call(resolve));
 }
 
@@ -362,22 +362,22 @@ export class VirtualNode implements LockNode {
     this.master = master;
   }
 
-  vote(claim: Claim, settle: Settle<Answer>): void {
+  vote(claim: Claim, settle: OnAnswer<Answer>): void {
     const command = this.#command("vote", claim.resources, [claim.token], claim.ttl, true);
     this.#exchange(command, claim, () => this.master.claim(claim, true), settle);
   }
 
-  extend(claim: Claim, repair: boolean, settle: Settle<Answer>): void {
+  extend(claim: Claim, repair: boolean, settle: OnAnswer<Answer>): void {
     const command = this.#command("extend", claim.resources, [claim.token], claim.ttl, repair);
     this.#exchange(command, claim, () => this.master.claim(claim, repair), settle);
   }
 
-  release(resources: readonly string[], tokens: readonly string[], settle: Settle<ReleaseAnswer>): void {
+  release(resources: readonly string[], tokens: readonly string[], settle: OnAnswer<ReleaseAnswer>): void {
     const command = this.#command("release", resources, tokens);
     this.#exchange(command, undefined, () => this.master.release(resources, tokens), settle);
   }
 
-  inspect(resource: string, settle: Settle<Holding>): void {
+  inspect(resource: string, settle: OnAnswer<Holding>): void {
     const command = this.#command("inspect", [resource], []);
     const look = (): Holding => ({
       owner: this.master.owner(resource),
@@ -465,7 +465,7 @@ export class VirtualNode implements LockNode {
     command: Omit<Command, "at">,
     claim: Claim | undefined,
     execute: () => A,
-    settle: Settle<A>,
+    settle: OnAnswer<A>,
   ): void {
     if (!this.#first) this.#send(command, execute, settle);
     else {
@@ -476,7 +476,7 @@ export class VirtualNode implements LockNode {
     }
   }
 
-  #send<A extends AnyAnswer>(unsent: Omit<Command, "at">, execute: () => A, settle: Settle<A>): void {
+  #send<A extends AnyAnswer>(unsent: Omit<Command, "at">, execute: () => A, settle: OnAnswer<A>): void {
     if (this.#down) {
       settle(this.fault(false));
       return;
@@ -484,7 +484,7 @@ export class VirtualNode implements LockNode {
     const command = { ...unsent, at: this.machine.now() };
     this.sent.push(command);
     this.onSend(command);
-    const give: Settle<A> = (answer) => settle(answer);
+    const give: OnAnswer<A> = (answer) => settle(answer);
     this.#pending.add(give);
     const arrival = Math.max(this.machine.now() + this.toMaster, this.#lastArrival);
     this.#lastArrival = arrival;

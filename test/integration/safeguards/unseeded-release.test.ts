@@ -62,7 +62,7 @@ async function unseeded({ guarded, guard }: { guarded: RedisNode; guard: Guard }
   await admin.set("quorlock:guard", [runId, epoch, 0, longest, database, 2].join(" "));
   const found = (await look()) as GuardState;
   expect((await admin.get("quorlock:guard"))!.endsWith(" 1")).toBe(true);
-  expect(found.isSound).toBe(false);
+  expect(found.isReady).toBe(false);
   return found;
 }
 

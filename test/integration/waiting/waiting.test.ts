@@ -248,7 +248,7 @@ describe("backoff", () => {
       const error = await rejection(redlock.acquire(resource, ttl));
       expect(error).toBeInstanceOf(InvalidArgumentError);
       expect((error as Error).message).toContain(
-        `backoff must give milliseconds, 0 or more, but gave ${typeof delay === "string" ? `"${delay}"` : delay}`,
+        `backoff must return milliseconds, 0 or more, but returned ${typeof delay === "string" ? `"${delay}"` : delay}`,
       );
       await fleet.untilGone(resource, fleet.masters.slice(2));
       await fleet.free(resource);

@@ -32,7 +32,7 @@ export async function detach(lease: Lease, settings: Settings): Promise<Detached
     timeout,
     ask: claim.question("extend"),
     claim,
-    hear: (_, answer) => {
+    onAnswer: (_, answer) => {
       if (answer.vote === "none") report(answer.error);
       return false;
     },

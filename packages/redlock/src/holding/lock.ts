@@ -1,7 +1,7 @@
 import { type ExecutionStats, InvalidArgumentError, type LockLostError } from "../errors.ts";
 import type { Attempts } from "../protocol/execution-stats.ts";
 import type { Lease, LockState, ReleaseResult } from "../protocol/lease.ts";
-import type { HoldLimit } from "../settings/hold-limit.ts";
+import type { LeaseLimit } from "../settings/lease-limit.ts";
 import type { Settings } from "../settings/settings.ts";
 
 /** What a lock asks of the Redlock that granted it. */
@@ -52,7 +52,7 @@ export class Lock implements AsyncDisposable {
    * hold's own; else it may have been another's before, which has ended.
    */
   get value(): string {
-    return this.#lease.tell();
+    return this.#lease.exposeToken();
   }
 
   /**
@@ -156,12 +156,12 @@ export class Lock implements AsyncDisposable {
   }
 
   /** @internal It ends by then, at the latest. */
-  limitTo(limit: HoldLimit): void {
+  limitTo(limit: LeaseLimit): void {
     this.#lease.limitTo(limit);
   }
 
   /** @internal */
-  get limit(): HoldLimit | undefined {
+  get limit(): LeaseLimit | undefined {
     return this.#lease.limit;
   }
 

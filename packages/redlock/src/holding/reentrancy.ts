@@ -10,7 +10,7 @@ import type { Context } from "../protocol/context.ts";
 import { Attempts } from "../protocol/execution-stats.ts";
 import { extend } from "../protocol/extend.ts";
 import { release } from "../protocol/release.ts";
-import { ttlWithin } from "../settings/hold-limit.ts";
+import { ttlWithin } from "../settings/lease-limit.ts";
 import type { Settings } from "../settings/settings.ts";
 import { type AsyncContext, type Frame, frames } from "../time/async-context.ts";
 import { Cancellation } from "../time/cancellation.ts";

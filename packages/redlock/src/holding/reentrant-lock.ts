@@ -2,8 +2,8 @@ import { InvalidArgumentError, LockLostError, listed } from "../errors.ts";
 import type { Attempts } from "../protocol/execution-stats.ts";
 import type { ReleaseResult } from "../protocol/lease.ts";
 import { type Lease, type LockState, timeRanOut } from "../protocol/lease.ts";
-import type { HoldLimit } from "../settings/hold-limit.ts";
-import { abortWith, lookingController } from "../time/abort.ts";
+import type { LeaseLimit } from "../settings/lease-limit.ts";
+import { abortWith, selfCheckingController } from "../time/abort.ts";
 import type { TimerHandle, TimerTask } from "../time/timers.ts";
 import { Lock, type LockOwner } from "./lock.ts";
 import { type Turn, Turns } from "./turns.ts";
@@ -26,7 +26,7 @@ export class ReentrantLock extends Lock implements TimerTask {
   #endedAs: "lost" | "released" | "detached" | undefined;
   /** Lost, with the hold or by a limit. */
   #lost: LockLostError | undefined;
-  #limit: HoldLimit | undefined;
+  #limit: LeaseLimit | undefined;
   /** To look whether the limit has come. */
   #timerHandle: TimerHandle | undefined;
   #leaving: Promise<ReleaseResult> | undefined;
@@ -53,7 +53,7 @@ export class ReentrantLock extends Lock implements TimerTask {
 
   override get signal(): AbortSignal {
     if (!this.#controller) {
-      this.#controller = lookingController(() => void this.remaining());
+      this.#controller = selfCheckingController(() => void this.remaining());
       this.remaining();
       if (this.#lost) abortWith(this.#controller, this.#lost);
     }
@@ -77,14 +77,14 @@ export class ReentrantLock extends Lock implements TimerTask {
   }
 
   /** @internal It ends by then, and those inside of it: not the hold, which others may be on. */
-  override limitTo(limit: HoldLimit): void {
+  override limitTo(limit: LeaseLimit): void {
     this.#limit = limit;
     const lease = Lock.leaseOf(this);
     this.#timerHandle = lease.context.timers.add(lease.noticeOf(limit.until), this);
   }
 
   /** @internal Its own, or that of a handle that it is inside of. A limit is over when its handle has left. */
-  override get limit(): HoldLimit | undefined {
+  override get limit(): LeaseLimit | undefined {
     const own = this.#endedAs ? undefined : this.#limit;
     const outer = this.#entry?.outer.limit;
     return own && outer && outer.until < own.until ? outer : (own ?? outer);
@@ -95,7 +95,7 @@ export class ReentrantLock extends Lock implements TimerTask {
     if (this.#limit) this.#loseBy(this.#limit);
   }
 
-  #loseBy(limit: HoldLimit): void {
+  #loseBy(limit: LeaseLimit): void {
     const lease = Lock.leaseOf(this);
     const bounded = [...this.#handles].filter((handle) => !handle.#lost && handle.limit === limit);
     for (const handle of bounded) handle.#lose(new LockLostError(handle.resources, limit.why));

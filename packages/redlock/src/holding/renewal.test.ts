@@ -423,7 +423,7 @@ describe("more leases than masters can extend", () => {
         .using(`r${index}`, 1000, () => gate.opened)
         .catch((error: Error) => refusals.push(error.message));
     }
-    const { leases } = Redlock.insideOf(setting.redlock).context;
+    const { leases } = Redlock.internalsOf(setting.redlock).context;
     const areDecided = (): boolean => leases.size + refusals.length === 1500;
     for (let second = 0; second < 30 && !areDecided(); second += 1) await setting.time.advance(1000);
     // 1,000 commands a second, and each lease is extended three times.

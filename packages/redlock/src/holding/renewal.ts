@@ -1,7 +1,7 @@
 import { extend, retryFraction } from "../protocol/extend.ts";
 import type { Lease } from "../protocol/lease.ts";
 import { pauseBetween } from "../settings/backoff.ts";
-import { ttlWithin } from "../settings/hold-limit.ts";
+import { ttlWithin } from "../settings/lease-limit.ts";
 import type { Settings } from "../settings/settings.ts";
 import { longestTimer, randomFraction } from "../time/runtime.ts";
 import type { TimerHandle, TimerTask } from "../time/timers.ts";

@@ -1,6 +1,6 @@
-import { holdLimit } from "../settings/hold-limit.ts";
+import { leaseLimit } from "../settings/lease-limit.ts";
 import type { Settings } from "../settings/settings.ts";
-import { abortWith, lookingController, onAbort } from "../time/abort.ts";
+import { abortWith, onAbort, selfCheckingController } from "../time/abort.ts";
 import { Lock } from "./lock.ts";
 import { Renewal } from "./renewal.ts";
 
@@ -20,7 +20,7 @@ export async function hold<T>(
   callersSignal: AbortSignal | undefined,
   routine: Routine<T>,
 ): Promise<T> {
-  const limit = holdLimit(Lock.leaseOf(lock).context.clock.now(), settings.maxHoldTime);
+  const limit = leaseLimit(Lock.leaseOf(lock).context.clock.now(), settings.maxHoldTime);
   if (limit) lock.limitTo(limit);
   const renewal = new Renewal(lock, ttl, settings);
   const link = callersSignal && linked(lock, callersSignal);
@@ -42,7 +42,7 @@ interface Linked {
 /** Aborts with whichever is first. Not `AbortSignal.any`: that stays tied to a long-lived signal. */
 function linked(lock: Lock, callersSignal: AbortSignal): Linked {
   const signals = [lock.signal, callersSignal];
-  const controller = lookingController(() => void lock.remaining());
+  const controller = selfCheckingController(() => void lock.remaining());
   const follow = () => {
     const aborted = signals.find((signal) => signal.aborted);
     if (aborted && !controller.signal.aborted) abortWith(controller, aborted.reason);

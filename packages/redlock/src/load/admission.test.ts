@@ -28,7 +28,7 @@ function setting(acquireConcurrency = 1000) {
   /** So many extensions that are due now. */
   const extend = (count: number, ttl = 1000): readonly Extension[] => {
     const all = Array.from({ length: count }, () => ({ due: clock.now(), ttl }));
-    for (const extension of all) admission.began(extension);
+    for (const extension of all) admission.extensionBegan(extension);
     return all;
   };
   return { time, machine, clock, due, leases, admission, budget, enter, extend };
@@ -95,35 +95,35 @@ describe("rounds at a time", () => {
     expect(setting(10).enter()).toBe(10);
     const { admission, enter, time } = setting(300);
     expect(enter()).toBe(64);
-    for (let count = 0; count < 64; count += 1) admission.took(2, 50);
+    for (let count = 0; count < 64; count += 1) admission.recordRound(2, 50);
     expect(admission.limit).toBe(128);
     await time.advance(50);
-    admission.took(40, 50);
+    admission.recordRound(40, 50);
     expect(admission.limit).toBe(64);
-    for (let count = 0; count < 64; count += 1) admission.took(2, 50);
+    for (let count = 0; count < 64; count += 1) admission.recordRound(2, 50);
     expect(admission.limit).toBe(80);
-    for (let count = 0; count < 1000; count += 1) admission.took(2, 50);
+    for (let count = 0; count < 1000; count += 1) admission.recordRound(2, 50);
     expect(admission.limit).toBe(300);
   });
 
   test("are halved when one takes more than half of what the network leaves of its time-out", async () => {
     const { admission, time } = setting();
-    admission.took(10, 50);
+    admission.recordRound(10, 50);
     await time.advance(50);
-    admission.took(29, 50);
+    admission.recordRound(29, 50);
     expect(admission.limit).toBe(66);
-    admission.took(31, 50);
+    admission.recordRound(31, 50);
     expect(admission.limit).toBe(33);
   });
 
   test("once for all that were under way, and not below 8", async () => {
     const { admission, time } = setting();
-    admission.took(1, 50);
-    for (let count = 0; count < 10; count += 1) admission.took(40, 50);
+    admission.recordRound(1, 50);
+    for (let count = 0; count < 10; count += 1) admission.recordRound(40, 50);
     expect(admission.limit).toBe(32);
     for (let count = 0; count < 10; count += 1) {
       await time.advance(40);
-      admission.took(40, 50);
+      admission.recordRound(40, 50);
     }
     expect(admission.limit).toBe(8);
     expect(setting(3).enter()).toBe(3);
@@ -132,16 +132,16 @@ describe("rounds at a time", () => {
   test("are fewer where masters answer after the time-out", async () => {
     const { admission, time } = setting();
     await time.advance(50);
-    admission.cameLate(50);
+    admission.recordLateAnswer(50);
     expect(admission.limit).toBe(32);
   });
 
   test("become more again where the network has become slower: few rounds do not hold each other up", async () => {
     const { admission, time } = setting();
-    admission.took(1, 50);
+    admission.recordRound(1, 50);
     for (let count = 0; count < 200; count += 1) {
       await time.advance(35);
-      admission.took(35, 50);
+      admission.recordRound(35, 50);
     }
     expect(admission.limit).toBeGreaterThan(8);
   });
@@ -152,8 +152,8 @@ describe("extensions that do not keep up", () => {
     const { admission, budget, extend, time } = setting();
     const late = extend(128);
     await time.advance(51);
-    admission.ended(late[0]!, true);
-    for (const extension of late) admission.ended(extension, true);
+    admission.extensionEnded(late[0]!, true);
+    for (const extension of late) admission.extensionEnded(extension, true);
     expect(admission.enter()).toBe(false);
     const waiting = admission.wait(budget({ retryCount: -1 }));
     await time.advance(330);
@@ -167,7 +167,7 @@ describe("extensions that do not keep up", () => {
     leases.size = 800;
     const late = extend(128, 300);
     await time.advance(20);
-    for (const extension of late) admission.ended(extension, true);
+    for (const extension of late) admission.extensionEnded(extension, true);
     await time.advance(100);
     const caps: number[] = [];
     for (let count = 0; count < 5; count += 1) {
@@ -204,7 +204,7 @@ describe("extensions that do not keep up", () => {
 
   test("are late after a twentieth of the ttl, or 10 ms, and a round trip", async () => {
     const { admission, extend, time } = setting();
-    admission.took(30, 500);
+    admission.recordRound(30, 500);
     extend(128, 100);
     await time.advance(40);
     expect(admission.enter()).toBe(true);
@@ -216,11 +216,11 @@ describe("extensions that do not keep up", () => {
     const { admission, extend, time } = setting();
     const few = extend(127);
     await time.advance(500);
-    for (const extension of few) admission.ended(extension, true);
+    for (const extension of few) admission.extensionEnded(extension, true);
     expect(admission.enter()).toBe(true);
     const failed = extend(128);
     await time.advance(45);
-    for (const extension of failed) admission.ended(extension, false);
+    for (const extension of failed) admission.extensionEnded(extension, false);
     await time.advance(500);
     expect(admission.enter()).toBe(true);
   });

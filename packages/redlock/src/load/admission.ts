@@ -5,43 +5,46 @@ import type { Runtime } from "../time/runtime.ts";
 import type { Timers } from "../time/timers.ts";
 import { Paced } from "./paced.ts";
 
-// How many locks may be asked for at once, and whether any may be (PROTOCOL 14.16): a lease that is held goes before one
-// that is not. Both are measured, never configured, since they depend on the machines:
+// The number of locks that may be requested at once, and whether any may be (PROTOCOL 14.16): held leases have
+// priority over new ones. Both are measured, not configured, since they depend on the machines:
 //
-// - *Rounds at a time.* More of them than masters and this process can work off make each take longer, until none is
-//   answered within `nodeTimeout`. So there are fewer as soon as a round takes more than half of the time that the
-//   network leaves of it, and more again while they do not; never more than `acquireConcurrency`.
-// - *Whether extensions keep up.* An extension is due when a third of the ttl has passed. One that a quorum confirms much
-//   later shows that this process holds about as many leases as it can extend. Until extensions are in time again, new
-//   locks wait, as long as their settings let them wait; then they are refused.
+// - *Concurrent rounds.* If there are more than the masters and this process can handle, each takes longer, until
+//   none is answered within `nodeTimeout`. So the limit falls as soon as a round takes more than half of the time
+//   that the network leaves of it, and rises again while none does; it never exceeds `acquireConcurrency`.
+// - *Late extensions.* An extension is due when a third of the ttl has passed. One that a quorum confirms much later
+//   shows that this process holds about as many leases as it can extend. Until extensions are in time again, new
+//   locks wait for as long as their settings allow; then they are refused.
 
-/** With so few rounds at a time none of them stands in line. */
-const leastRounds = 8;
-/** At the beginning: what fast masters are kept busy by. */
-const firstRounds = 64;
-/** More for each round in time: until one is late, twice as many after each round trip. */
-const firstGrowth = 1;
+/** The minimum of concurrent rounds: so few do not wait for each other. */
+const minRounds = 8;
+/** The initial limit: enough to keep fast masters busy. */
+const initialRounds = 64;
+/** The growth of the limit for each round in time, until the first late one: it doubles with each round trip. */
+const initialGrowth = 1;
 const growth = 1 / 4;
 
-/** An extension is late when it is confirmed this part of the ttl after it was due, and after a round trip. */
+/** An extension is late if it is confirmed this part of the ttl after it was due, and after a round trip. */
 const latenessFraction = 1 / 20;
-/** Or this much, ms, where the ttl is short. */
-const leastLateness = 10;
-/** Callers that are refused in one turn of the event loop: each takes some 30 us, and extensions go first. */
-const mostRefusedInTurn = 32;
-/** With fewer of them due or under way it is not their number that makes them late, but something else, for a moment. */
+/** The minimum of that, ms, for short ttls. */
+const minLateness = 10;
+/**
+ * The number of callers that are refused in one turn of the event loop: each takes some 30 us, and extensions have
+ * priority.
+ */
+const maxRefusedPerTurn = 32;
+/** If fewer extensions are due or in flight, their number is not what makes them late: it is a short disturbance. */
 const fewExtensions = 128;
-/** So long after a late one, as a part of its ttl, nothing new is asked for: each lease has been extended by then. */
+/** The pause after a late extension, as a part of its ttl: by its end each lease has been extended. */
 const recoveryFraction = 1 / 3;
 /**
- * After that no more leases than so many more, as a part of those held: those that have just been granted tell by their
- * extensions only after as long again. Twice as many for each time that none was late, until it is all of them.
+ * The leases allowed after that pause beyond those held, as a part of these: newly granted leases show their load
+ * only when they are extended. Doubles for each period without a late extension, until there is no cap.
  */
-const firstSurplus = 1 / 8;
+const initialSurplus = 1 / 8;
 
-/** An extension under way. */
+/** An extension in flight. */
 export interface Extension {
-  /** When it was to begin, in lease time. */
+  /** The time at which it was to begin, in lease time. */
   readonly due: number;
   readonly ttl: number;
 }
@@ -49,21 +52,21 @@ export interface Extension {
 /** How late extensions are, ms. */
 export interface Lateness {
   readonly by: number;
-  /** What does not count yet. */
+  /** The delay that does not count as late. */
   readonly allowed: number;
 }
 
-/** How long a caller waits for its turn. */
+/** The time budget of a waiting caller. */
 export interface Waits {
-  /** Cancelled when it waits no longer. */
+  /** Cancelled when the caller stops waiting. */
   readonly ended: Cancellation;
-  /** Set where it was held back: how late extensions were. */
+  /** Set if the caller was held back: how late extensions were. */
   lateness: Lateness | undefined;
-  /** From now on the retries that are left count as the time that they would take. */
+  /** From now on the remaining retries count as the time that they would take. */
   waitForTurn(): void;
 }
 
-/** What waits for its turn to vote. */
+/** A caller that waits for admission. */
 interface Waiting {
   readonly budget: Waits;
   readonly resolve: (isAdmitted: boolean) => void;
@@ -73,7 +76,7 @@ interface Waiting {
   wasHeld: boolean;
 }
 
-/** Lets rounds of votes begin, in the order of the calls. */
+/** Admits vote rounds, in the order of the calls. */
 export class Admission {
   readonly #runtime: Runtime;
   readonly #clock: LeaseClock;
@@ -81,32 +84,32 @@ export class Admission {
   readonly #leases: Pick<ReadonlySet<unknown>, "size">;
   /** `acquireConcurrency`. */
   readonly #most: number;
-  /** Rounds that may be under way now. */
+  /** The rounds that may be in flight now. */
   #limit: number;
-  #growth = firstGrowth;
+  #growth = initialGrowth;
   #active = 0;
   #line = new Fifo<Waiting>();
   readonly #refusals: Paced;
-  /** Of those in line. */
+  /** The number of entries in the line that have given up. */
   #over = 0;
-  /** The shortest round lately, ms: what the network takes. */
+  /** The shortest recent round, ms: the time that the network takes. */
   #roundTrip = Number.POSITIVE_INFINITY;
-  /** No second cut before, in lease time: what was begun before the first one says nothing new. */
+  /** The earliest time of the next cut, in lease time: rounds that began before the first cut carry no news. */
   #nextCut = 0;
-  /** In the order in which they were due, as far as timers keep it. */
+  /** The extensions in flight, by due time as far as timers keep the order. */
   readonly #extensions = new Set<Extension>();
-  /** Of the latest extension that was late. */
+  /** The lateness of the latest late extension. */
   #late: Lateness | undefined;
   #isLate = false;
-  /** How long that counts, in lease time. */
+  /** The end of the pause after it, in lease time. */
   #lateUntil = Number.NEGATIVE_INFINITY;
-  /** Leases that may be held now, and until when no more; after extensions were late. */
+  /** The leases that may be held now, and how long this cap is valid; set after late extensions. */
   #cap = Number.POSITIVE_INFINITY;
   #capUntil = 0;
-  #surplus = firstSurplus;
-  /** The time in which each lease is extended, ms. */
+  #surplus = initialSurplus;
+  /** The time in which each lease is extended once, ms. */
   #period = 0;
-  /** Whether those in line are held back, and not only for want of places. */
+  /** Whether callers are held back because extensions are late, and not only for lack of slots. */
   #isHolding = false;
 
   constructor(
@@ -120,19 +123,19 @@ export class Admission {
     this.#clock = clock;
     this.#timers = timers;
     this.#leases = leases;
-    this.#refusals = new Paced(mostRefusedInTurn, runtime);
+    this.#refusals = new Paced(maxRefusedPerTurn, runtime);
     this.#most = acquireConcurrency;
-    this.#limit = Math.min(firstRounds, acquireConcurrency);
+    this.#limit = Math.min(initialRounds, acquireConcurrency);
   }
 
-  /** Takes a place for a round of votes, if there is one for the next caller. */
+  /** Takes a slot for a vote round, if there is one for the next caller. */
   enter(): boolean {
     if (this.#active + 1 > this.#limit || this.#line.length > this.#over || this.#isBehind()) return false;
     this.#active += 1;
     return true;
   }
 
-  /** The same as soon as there is one; false when the caller's budget has ended. */
+  /** Waits for a slot; resolves to false if the caller's budget ends first. */
   wait(budget: Waits): Promise<boolean> {
     return new Promise((resolve) => {
       const waiting: Waiting = { budget, resolve, forget: () => {}, isOver: false, wasHeld: false };
@@ -143,45 +146,45 @@ export class Admission {
     });
   }
 
-  /** A round is over, and its place is free. */
+  /** Returns the slot of a round that is over. */
   leave(): void {
     this.#active -= 1;
     if (this.#line.length > 0) this.#goOn();
   }
 
-  /** So long has a round taken that masters have decided, ms. */
-  took(elapsed: number, nodeTimeout: number): void {
+  /** Records the duration of a round that masters have decided, ms. */
+  recordRound(elapsed: number, nodeTimeout: number): void {
     if (elapsed < this.#roundTrip) this.#roundTrip = elapsed;
-    // Few rounds do not hold each other up: it is the network that has changed.
-    else if (this.#limit <= leastRounds) this.#roundTrip += (elapsed - this.#roundTrip) / leastRounds;
+    // So few rounds do not delay each other: the network has become slower.
+    else if (this.#limit <= minRounds) this.#roundTrip += (elapsed - this.#roundTrip) / minRounds;
     const spare = Math.max(0, nodeTimeout - this.#roundTrip);
     if (elapsed > this.#roundTrip + spare / 2) this.#cut(elapsed);
     else this.#limit = Math.min(this.#limit + this.#growth, this.#most);
   }
 
-  /** A master has answered after the round's time: it is not silent, it has too much to answer. */
-  cameLate(nodeTimeout: number): void {
+  /** Records that a master answered after the round's timeout: it is not unresponsive, it is overloaded. */
+  recordLateAnswer(nodeTimeout: number): void {
     this.#cut(nodeTimeout);
   }
 
-  began(extension: Extension): void {
+  extensionBegan(extension: Extension): void {
     this.#extensions.add(extension);
   }
 
-  /** `isConfirmed`: by a quorum; else masters have failed, which says nothing about the load. */
-  ended(extension: Extension, isConfirmed: boolean): void {
+  /** `isConfirmed`: by a quorum; otherwise masters have failed, which says nothing about the load. */
+  extensionEnded(extension: Extension, isConfirmed: boolean): void {
     const areMany = this.#extensions.size + this.#timers.waiting >= fewExtensions;
     if (isConfirmed && areMany) this.#look(extension, this.#clock.now());
     this.#extensions.delete(extension);
     this.#goOn();
   }
 
-  /** Rounds that may be under way at once, now. */
+  /** The rounds that may be in flight at once, now. */
   get limit(): number {
     return Math.floor(this.#limit);
   }
 
-  /** Whether extensions do not keep up: those that have been confirmed, or the oldest that has not; or did not lately. */
+  /** Whether extensions are late: confirmed ones, or the oldest unconfirmed one; or were recently. */
   #isBehind(): boolean {
     const areMany = this.#extensions.size + this.#timers.waiting >= fewExtensions;
     if (!areMany && !this.#isLate && this.#cap === Number.POSITIVE_INFINITY) return false;
@@ -189,7 +192,7 @@ export class Admission {
     const [oldest] = this.#extensions as Iterable<Extension | undefined>;
     if (areMany && oldest) this.#look(oldest, now);
     if (this.#isLate && now < this.#lateUntil) return true;
-    if (this.#isLate) this.#raiseCap(firstSurplus, now);
+    if (this.#isLate) this.#raiseCap(initialSurplus, now);
     else if (now >= this.#capUntil) this.#raiseCap(this.#surplus * 2, now);
     this.#isLate = false;
     return this.#leases.size + this.#active >= this.#cap;
@@ -203,7 +206,7 @@ export class Admission {
 
   #look({ due, ttl }: Extension, now: number): void {
     const roundTrip = Number.isFinite(this.#roundTrip) ? this.#roundTrip : 0;
-    const allowed = roundTrip + Math.max(ttl * latenessFraction, leastLateness);
+    const allowed = roundTrip + Math.max(ttl * latenessFraction, minLateness);
     const by = now - due;
     if (by <= allowed) return;
     this.#isLate = true;
@@ -217,7 +220,7 @@ export class Admission {
     if (now < this.#nextCut) return;
     this.#nextCut = now + elapsed;
     this.#growth = growth;
-    this.#limit = Math.max(this.#limit / 2, Math.min(leastRounds, this.#most));
+    this.#limit = Math.max(this.#limit / 2, Math.min(minRounds, this.#most));
   }
 
   #goOn(): void {
@@ -246,20 +249,20 @@ export class Admission {
     this.#over += 1;
     if (waiting.wasHeld) waiting.budget.lateness = this.#late;
     this.#refusals.call(() => waiting.resolve(false));
-    // Tens of thousands may come and go while nobody is let in.
+    // Tens of thousands of callers may come and go while none is admitted.
     if (this.#over * 2 <= this.#line.length) return;
     this.#line = this.#line.filter(({ isOver }) => !isOver);
     this.#over = 0;
   }
 
-  /** Nobody is let in now. */
+  /** Stops admitting callers for now. */
   #hold(): void {
     this.#isHolding = true;
     for (const waiting of this.#line) if (!waiting.isOver) holdBack(waiting);
     this.#lookLater();
   }
 
-  /** Extensions that end let the next one in as well; but there may be none. */
+  /** Extensions that end admit the next caller as well; but there may be none in flight. */
   #lookLater(): void {
     const until = this.#isLate ? this.#lateUntil : this.#capUntil;
     const delay = Math.max(1, Math.ceil(until - this.#clock.now()));
@@ -270,7 +273,9 @@ export class Admission {
   }
 }
 
-/** That may last as long as the leases are held: its retries count as the time that they would take. */
+/**
+ * A caller may be held back for as long as the leases are held: its retries count as the time that they would take.
+ */
 function holdBack(waiting: Waiting): void {
   waiting.wasHeld = true;
   waiting.budget.waitForTurn();

@@ -2,22 +2,22 @@ import { Fifo } from "../time/fifo.ts";
 import type { Runtime } from "../time/runtime.ts";
 
 /**
- * Calls back at once, as long as there are few; more of them in the turns that follow. Thousands who give up at the same
- * moment would keep the process from extending what it holds.
+ * Calls the first callbacks of a turn at once, and the others in later turns. Thousands of callers that give up at
+ * the same moment would keep the process from extending the leases it holds.
  */
 export class Paced {
-  readonly #mostInTurn: number;
+  readonly #maxPerTurn: number;
   readonly #runtime: Pick<Runtime, "setTimer">;
   readonly #waiting = new Fifo<() => void>();
   #called = 0;
 
-  constructor(mostInTurn: number, runtime: Pick<Runtime, "setTimer">) {
-    this.#mostInTurn = mostInTurn;
+  constructor(maxPerTurn: number, runtime: Pick<Runtime, "setTimer">) {
+    this.#maxPerTurn = maxPerTurn;
     this.#runtime = runtime;
   }
 
   call(callback: () => void): void {
-    if (this.#called >= this.#mostInTurn) {
+    if (this.#called >= this.#maxPerTurn) {
       this.#waiting.push(callback);
       return;
     }
@@ -28,7 +28,7 @@ export class Paced {
 
   #nextTurn(): void {
     this.#called = 0;
-    for (let count = Math.min(this.#mostInTurn, this.#waiting.length); count > 0; count -= 1) {
+    for (let count = Math.min(this.#maxPerTurn, this.#waiting.length); count > 0; count -= 1) {
       this.call(this.#waiting.shift()!);
     }
   }

@@ -52,7 +52,7 @@ export async function lead(
   routine: Routine<unknown>,
   options: LeadOptions = {},
 ): Promise<void> {
-  const { closed } = Redlock.insideOf(redlock);
+  const { closed } = Redlock.internalsOf(redlock);
   routineAmong("lead", ttl, routine);
   checkOptions(options, "lead");
   const { onStart, onStop, onError, ...settings } = options;
@@ -122,7 +122,7 @@ async function pauseBetweenTerms(
   ttl: number,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const { context, closed } = Redlock.insideOf(redlock);
+  const { context, closed } = Redlock.internalsOf(redlock);
   const ended = new Cancellation();
   const end = () => ended.cancel(new ClosedError());
   const forgetSignal = signal && onAbort(signal, end);

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from "../errors.ts";
 import { newToken } from "../protocol/token.ts";
 import { RedisNode } from "../redis/redis-node.ts";
-import { type Inside, Redlock } from "../redlock.ts";
+import { Redlock, type RedlockInternals } from "../redlock.ts";
 import type { Settings } from "../settings/settings.ts";
 import { ReadWriteNode, type WaitingWriters } from "./read-write-node.ts";
 
@@ -12,7 +12,7 @@ export class ReadWriteMasters implements WaitingWriters {
   /** Asks the same masters over the same connections, with the same settings, and tells what the other one tells. */
   readonly redlock: Redlock;
   readonly name: string;
-  readonly #inside: Inside;
+  readonly #inside: RedlockInternals;
   readonly #nodes: readonly ReadWriteNode[];
   /** By resource, for each writer that waits. */
   readonly #waiting = new Map<string, readonly number[]>();
@@ -28,7 +28,7 @@ export class ReadWriteMasters implements WaitingWriters {
   }
 
   private constructor(redlock: Redlock) {
-    const inside = Redlock.insideOf(redlock);
+    const inside = Redlock.internalsOf(redlock);
     const settings = inside.settingsFor(undefined);
     if (settings.maxTtl !== undefined) {
       throw new InvalidArgumentError("restartGuard does not watch over readers and writers");
@@ -43,8 +43,8 @@ export class ReadWriteMasters implements WaitingWriters {
     this.redlock = new Redlock(this.#nodes, { ...settings, runtime });
     this.redlock.on("error", (error) => context.report(error));
     this.redlock.on("lost", (lock) => void redlock.emit("lost", lock));
-    this.#inside = Redlock.insideOf(this.redlock);
-    inside.alsoFor(this.#inside.context.leases);
+    this.#inside = Redlock.internalsOf(this.redlock);
+    inside.includeLeases(this.#inside.context.leases);
     inside.atQuit(() => this.#quit());
   }
 
@@ -58,11 +58,11 @@ export class ReadWriteMasters implements WaitingWriters {
     await Promise.all([quitting, ...withdrawn]);
   }
 
-  settingsFor(...given: Parameters<Inside["settingsFor"]>): Settings {
+  settingsFor(...given: Parameters<RedlockInternals["settingsFor"]>): Settings {
     return this.#inside.settingsFor(...given);
   }
 
-  lockOf(...hold: Parameters<Inside["lockOf"]>): ReturnType<Inside["lockOf"]> {
+  lockOf(...hold: Parameters<RedlockInternals["lockOf"]>): ReturnType<RedlockInternals["lockOf"]> {
     return this.#inside.lockOf(...hold);
   }
 

@@ -1,12 +1,4 @@
-import type {
-  Answer,
-  Claim,
-  Holding,
-  LockNode,
-  ReleaseAnswer,
-  Settle,
-  SettleVote,
-} from "../protocol/node.ts";
+import type { Answer, Claim, Holding, LockNode, OnAnswer, OnVote, ReleaseAnswer } from "../protocol/node.ts";
 import type { RedisNode } from "../redis/redis-node.ts";
 import { claimedTimeIn, countIn, timeLeftIn } from "../redis/reply-numbers.ts";
 import { UnexpectedReply } from "../redis/transaction.ts";
@@ -68,15 +60,15 @@ export class ReadWriteNode implements LockNode {
     return this.#node.drainedAt;
   }
 
-  vote(claim: Claim, settle: SettleVote): void {
+  vote(claim: Claim, settle: OnVote): void {
     this.#claim(claim, "vote", settle);
   }
 
-  extend(claim: Claim, repair: boolean, settle: SettleVote): void {
+  extend(claim: Claim, repair: boolean, settle: OnVote): void {
     this.#claim(claim, repair ? "repair" : "renew", settle);
   }
 
-  release(resources: readonly string[], tokens: readonly string[], settle: Settle<ReleaseAnswer>): void {
+  release(resources: readonly string[], tokens: readonly string[], settle: OnAnswer<ReleaseAnswer>): void {
     const keys = keysOf(resources[0]!);
     const call = {
       purpose: "release" as const,
@@ -110,7 +102,7 @@ export class ReadWriteNode implements LockNode {
     await this.#node.runScript<number>(call);
   }
 
-  inspect(resource: string, settle: Settle<Holding>): void {
+  inspect(resource: string, settle: OnAnswer<Holding>): void {
     this.#node.inspect(resource, settle);
   }
 
@@ -130,7 +122,7 @@ export class ReadWriteNode implements LockNode {
 
   disconnect(): void {}
 
-  #claim(claim: Claim, how: "vote" | "repair" | "renew", settle: SettleVote): void {
+  #claim(claim: Claim, how: "vote" | "repair" | "renew", settle: OnVote): void {
     const { resources, token } = claim;
     const resource = resources[0]!;
     const ttl = Math.ceil(claim.ttl);

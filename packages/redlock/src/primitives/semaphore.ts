@@ -7,7 +7,7 @@ import {
 } from "../errors.ts";
 import { Lock } from "../holding/lock.ts";
 import { hold, type Routine } from "../holding/using.ts";
-import { type AcquireOptions, type Inside, Redlock } from "../redlock.ts";
+import { type AcquireOptions, Redlock, type RedlockInternals } from "../redlock.ts";
 import { routineAmong } from "../settings/options.ts";
 import { shown } from "../settings/ranges.ts";
 import { checkName } from "../settings/resources.ts";
@@ -51,7 +51,7 @@ export class Semaphore {
   readonly name: string;
   readonly limit: number;
   readonly #redlock: Redlock;
-  readonly #inside: Inside;
+  readonly #inside: RedlockInternals;
   readonly #slots: Slots;
   readonly #turnstile: string;
   /** Calls that wait in line. */
@@ -65,7 +65,7 @@ export class Semaphore {
    * @throws InvalidArgumentError
    */
   constructor(redlock: Redlock, name: string, limit: number) {
-    this.#inside = Redlock.insideOf(redlock);
+    this.#inside = Redlock.internalsOf(redlock);
     checkName("semaphore", name);
     checkCount("limit", limit, largestLimit);
     this.#redlock = redlock;

@@ -9,7 +9,7 @@ const ttl = 1000;
 function setting(count: number) {
   const { time, masters, redlock, machine } = virtualSetting(3);
   const granted: Lock[] = [];
-  const settings = Redlock.insideOf(redlock).settingsFor(undefined);
+  const settings = Redlock.internalsOf(redlock).settingsFor(undefined);
   const controller = new AbortController();
   const acquire = async (slot: string): Promise<Lock> => {
     const lock = await redlock.acquire(slot, ttl);

@@ -1,25 +1,25 @@
 import type { RedlockError } from "../errors.ts";
 import { nodeTimeoutFor, type Settings } from "../settings/settings.ts";
 import type { Cancellation } from "../time/cancellation.ts";
-import { holdDeadline, never, nodeDeadline } from "../time/validity.ts";
+import { leaseDeadline, never, nodeDeadline } from "../time/validity.ts";
 import { RoundClaim } from "./claim.ts";
 import type { Context } from "./context.ts";
 import type { Attempts } from "./execution-stats.ts";
 import { countersIn, fence } from "./fencing.ts";
 import { Lease } from "./lease.ts";
-import type { Answer, Holding, LockNode, SettleVote } from "./node.ts";
+import type { Answer, Holding, LockNode, OnVote } from "./node.ts";
 import { contentionIn, verdictOf } from "./quorum.ts";
 import { Round, type RoundPlan } from "./round.ts";
 import { firstToken, newToken } from "./token.ts";
 
-/** What is wanted: all of the resources, or none, for `ttl` ms. */
+/** A lock on all of the resources, or none, for `ttl` ms. */
 export interface LockRequest {
   readonly resources: readonly string[];
   readonly ttl: number;
   readonly settings: Settings;
 }
 
-/** The lease of an acquire, or why there is none. */
+/** The lease of an acquire, or the error if there is none. */
 export type AcquireResult =
   | { readonly lease: Lease; readonly attempts: Attempts }
   | { readonly lease?: undefined; readonly contended: boolean; readonly error: RedlockError };
@@ -27,19 +27,21 @@ export type AcquireResult =
 export interface Attempt {
   readonly round: Round<Answer>;
   /**
-   * `granted` comes with the lease. `late`: a quorum said yes, but too slowly for anything to be left. `moved`: a client
-   * was switched to another database meanwhile.
-   * The others are told apart in {@link contentionIn}.
+   * `granted` comes with the lease. `late`: a quorum said yes, but too slowly to leave any validity. `moved`: a
+   * client was switched to another database meanwhile. The others are distinguished by {@link contentionIn}.
    */
   readonly outcome: "granted" | "late" | "cancelled" | "locked" | "split" | "unavailable" | "moved";
   readonly lease?: Lease;
-  /** Settles when the masters have taken the votes back, or had their time to. */
-  readonly undone: Promise<void>;
+  /** Resolves when the masters have rolled the votes back, or the time for that is over. */
+  readonly rolledBack: Promise<void>;
 }
 
-const nothingToUndo = Promise.resolve();
+const nothingToRollBack = Promise.resolve();
 
-/** One attempt to win a quorum: PROTOCOL 2, line by line. It has been admitted, and gives its place back. */
+/**
+ * One attempt to win a quorum: PROTOCOL 2, line by line. The caller has been admitted; this function gives the slot
+ * back.
+ */
 export async function attempt(
   context: Context,
   request: LockRequest,
@@ -48,7 +50,7 @@ export async function attempt(
 ): Promise<Attempt> {
   const { runtime, clock, proposals, isQueued, placements, admission } = context;
 
-  // 2.1 A fresh token for each attempt: a late roll-back of the one before cannot touch this one's votes.
+  // 2.1 A new token for each attempt: a late rollback of the previous attempt cannot touch the votes of this one.
   const token = isQueued ? firstToken(runtime) : newToken(runtime);
   const claim = new RoundClaim(placements.current, request.resources, token, request.ttl);
   if (proposals) claim.proposal = proposals.at(runtime.wall());
@@ -66,19 +68,20 @@ export async function attempt(
   }
   const { round, won, lease } = voted;
   if (lease) {
-    admission.took(clock.now() - round.sentAt, round.timeout);
-    return { round, outcome: "granted", lease, undone: nothingToUndo };
+    admission.recordRound(clock.now() - round.sentAt, round.timeout);
+    return { round, outcome: "granted", lease, rolledBack: nothingToRollBack };
   }
 
-  // 2.6 Roll back wherever the vote may have arrived, behind it on the same connection, before anything else.
+  // 2.6 Roll back on every master that the vote may have reached, behind it on the same connection, before anything
+  // else.
   claim.giveUp();
-  const undone = rollBack(context, claim, round);
-  if (cancellation.reason) return { round, outcome: "cancelled", undone };
-  if (claim.placement.whyLeft !== undefined) return { round, outcome: "moved", undone };
-  if (won) return { round, outcome: "late", undone };
+  const rolledBack = rollBack(context, claim, round);
+  if (cancellation.reason) return { round, outcome: "cancelled", rolledBack };
+  if (claim.placement.whyLeft !== undefined) return { round, outcome: "moved", rolledBack };
+  if (won) return { round, outcome: "late", rolledBack };
   const outcome = await reasonFor(round, cancellation);
-  if (outcome !== "unavailable") admission.took(clock.now() - round.sentAt, round.timeout);
-  return { round, outcome, undone };
+  if (outcome !== "unavailable") admission.recordRound(clock.now() - round.sentAt, round.timeout);
+  return { round, outcome, rolledBack };
 }
 
 type Ask = RoundPlan<Answer>["ask"];
@@ -87,11 +90,11 @@ export interface VoteRound {
   readonly round: Round<Answer>;
   /** Whether a quorum said yes. */
   readonly won: boolean;
-  /** The hold that its votes make, unless they came too late, or for nothing. */
+  /** The lease that the votes make, unless they came too late or the caller has given up. */
   readonly lease?: Lease;
 }
 
-/** One round of votes for `claim`, and the hold that a quorum of them makes. */
+/** One vote round for `claim`, and the lease if it wins a quorum. */
 export async function voteRound(
   context: Context,
   { ttl, settings }: LockRequest,
@@ -104,7 +107,7 @@ export async function voteRound(
   const { resources, token, placement } = claim;
   const { nodes } = placement;
 
-  // 2.2 The clocks are read (in Round) before the first send; then all masters are asked in parallel.
+  // 2.2 `Round` reads the clocks before the first send, then asks all masters in parallel.
   const deadlines: number[] = [];
   for (const _ of nodes) deadlines.push(never);
   const round: Round<Answer> = new Round<Answer>({
@@ -114,35 +117,36 @@ export async function voteRound(
     timeout: nodeTimeoutFor(ttl, settings),
     ask,
     claim,
-    hear: (index, answer) => {
+    onAnswer: (index, answer) => {
       if (round.answers[index] !== answer && answer.vote !== "none")
-        context.admission.cameLate(round.timeout);
-      // 3 Each master's deadline counts from the send. A yes behind the quorum's still prolongs the hold.
+        context.admission.recordLateAnswer(round.timeout);
+      // 3 Each master's deadline counts from the send. A yes that arrives after the quorum's still prolongs the
+      // lease.
       if (answer.vote === "yes") {
         deadlines[index] = nodeDeadline(round.sentAt, ttl, settings.driftFactor);
         claim.lease?.renew(index, deadlines[index]);
       } else if (answer.vote === "none") report(answer.error);
-      // 2.3 Decided when decidable: at q yes votes, or with more than N - q against.
+      // 2.3 The round is decided as soon as possible: at q yes votes, or with more than N - q against.
       return verdictOf(round.answers) !== "open";
     },
   });
   attempts.add(round);
   await round.decidedOr(cancellation);
 
-  // 14.18 Votes in a database that was left count for nothing.
+  // 14.18 Votes in a database that was left do not count.
   const isWanted = cancellation.reason === undefined && placement.whyLeft === undefined;
   const won = isWanted && verdictOf(round.answers) === "won";
-  // 2.4, 2.5 What remains, net of drift, from the larger of the two clocks: less than asked for is a failure.
-  if (!won || holdDeadline(deadlines, quorum) - clock.now() <= settings.minimumValidity)
+  // 2.4, 2.5 The remaining validity, net of drift, by the larger of the two clocks: less than required is a failure.
+  if (!won || leaseDeadline(deadlines, quorum) - clock.now() <= settings.minimumValidity)
     return { round, won };
   if (claim.proposal === undefined) {
     claim.lease = new Lease(context, { placement, resources, token, ttl, deadlines });
     return { round, won, lease: claim.lease };
   }
-  // 8 The votes stored what was proposed; where that was too little, another round stores more.
-  const told = { counters: () => countersIn(round.answers), all: () => round.closed };
-  const fencingToken = await fence(context, claim, settings, told, deadlines, cancellation);
-  const isInTime = holdDeadline(deadlines, quorum) - clock.now() > settings.minimumValidity;
+  // 8 The votes stored the proposed token; if it was too small, another round stores a larger one.
+  const received = { counters: () => countersIn(round.answers), all: () => round.closed };
+  const fencingToken = await fence(context, claim, settings, received, deadlines, cancellation);
+  const isInTime = leaseDeadline(deadlines, quorum) - clock.now() > settings.minimumValidity;
   const isStillWanted = cancellation.reason === undefined && placement.whyLeft === undefined;
   if (fencingToken === undefined || !isStillWanted || !isInTime) return { round, won };
   claim.lease = new Lease(context, { placement, resources, token, ttl, deadlines, fencingToken });
@@ -157,10 +161,10 @@ function rollBack(context: Context, claim: RoundClaim, round: Round<Answer>): Pr
 }
 
 /**
- * Looks at `key` and votes, in one step where the master takes batches: a yes where somebody holds `key` counts as a no. So
- * no quorum votes for a newcomer while a quorum keeps the key for those who wait.
+ * Reads `key` and votes, in one step if the master takes batches: if somebody holds `key`, a yes counts as a no. So
+ * no quorum votes for a newcomer while a quorum keeps the key for waiters.
  */
-function voteBehind(node: LockNode, key: string, settle: SettleVote): SettleVote {
+function voteBehind(node: LockNode, key: string, settle: OnVote): OnVote {
   let first: Holding | undefined;
   node.inspect(key, (found) => {
     if ("owner" in found && found.owner !== undefined) first = found;
@@ -172,7 +176,10 @@ function voteBehind(node: LockNode, key: string, settle: SettleVote): SettleVote
   return (answer) => settle("reading" in answer ? { ...answer, vote: behind(answer.vote) } : behind(answer));
 }
 
-/** A refusal is certain (all keys or none), and so is what was never sent. A silent master may hold the key. */
+/**
+ * A refusal is certain to have set nothing (all keys or none), and so is a command never sent. A master without an
+ * answer may hold the key.
+ */
 function mayHold(answer: Answer | undefined): boolean {
   if (answer === undefined || answer.vote === "yes") return true;
   if (answer.vote === "no") return answer.isSet === true;
@@ -180,8 +187,8 @@ function mayHold(answer: Answer | undefined): boolean {
 }
 
 /**
- * Whether somebody holds the lock or rivals split the votes decides how soon to ask again. A lost round is
- * decided before all have answered; where the last answers would tell, they are waited for.
+ * The pause before the next attempt depends on whether somebody holds the lock or rivals split the votes. A lost
+ * round is decided before all masters have answered; if the missing answers matter for this, they are awaited.
  */
 async function reasonFor(
   round: Round<Answer>,

@@ -3,16 +3,16 @@ import type { Claim, QueueEntry } from "./node.ts";
 import type { Placement } from "./placement.ts";
 import type { Asked } from "./round.ts";
 
-/** A claim that is given up by hand, or with the lease that it is for. */
+/** A claim that is abandoned explicitly, or when its lease ends. */
 export class RoundClaim implements Claim {
   readonly resources: readonly string[];
   readonly token: string;
   readonly ttl: number;
-  /** Where it was begun, and whose nodes it is sent through. */
+  /** The placement that the claim began in; it is sent through the nodes of this placement. */
   readonly placement: Placement;
-  /** The hold that the claim has won, or is to extend. */
+  /** The lease that the claim has won or is to extend. */
   lease: Lease | undefined;
-  /** The fencing token that it proposes, where there are any. */
+  /** The proposed fencing token, if fencing is on. */
   proposal: number | undefined;
   #givenUp = false;
 
@@ -26,22 +26,22 @@ export class RoundClaim implements Claim {
 
   get abandoned(): boolean {
     if (this.#givenUp || this.placement.whyLeft !== undefined) return true;
-    // `lost` reads the clocks: no timer needs to have fired.
+    // `lost` reads the clocks, so it is right even if no timer has fired.
     return this.lease !== undefined && (this.lease.hasEnded || this.lease.lost !== undefined);
   }
 
-  /** What every master is asked alike. */
+  /** The request, the same for every master. */
   question(kind: "vote" | "extend" | "repair"): Asked {
     return { kind, keys: this.resources, words: [this.token], ttl: this.ttl, claim: this };
   }
 
-  /** What was not sent by now is not sent any more: the caller has given up, or the round's time is over. */
+  /** Stops further sends: the caller has given up, or the time of the round is over. */
   giveUp(): void {
     this.#givenUp = true;
   }
 }
 
-/** A claim that keeps its place where it is refused. */
+/** A claim that stays in the queues of the masters that refuse it. */
 export class QueueEntryClaim extends RoundClaim implements QueueEntry {
   readonly ticket: number;
   readonly entryTtl: number;

@@ -7,14 +7,14 @@ import type { LockNode } from "./node.ts";
 import type { Placement, Placements } from "./placement.ts";
 import type { Rollbacks } from "./rollback.ts";
 
-/** What the taker of a lease has of it. */
+/** The user's handle on a lease. */
 export interface Handle {
-  /** It was lost, for this reason. Returns the handles that the user is told of. */
+  /** Marks the handle as lost, for this reason. Returns the handles to report to the user. */
   lostWith(lost: LockLostError): readonly Handle[];
 }
 
 /** A lease that has not ended. */
-export interface StandingLease {
+export interface ActiveLease {
   readonly resources: readonly string[];
   readonly placement: Placement;
   /** Ends it, for this reason, and notifies its holder. */
@@ -25,34 +25,34 @@ export interface StandingLease {
 
 /** The fencing tokens that this client proposes (PROTOCOL 8). */
 export interface FencingProposals {
-  /** The next one, at this time, ms since the epoch. */
+  /** Returns the next proposal at this time, ms since the epoch. */
   at(time: number): number;
-  /** A master has told this token: later proposals are larger. */
+  /** Records a token that a master returned: later proposals are larger. */
   saw(token: number): void;
 }
 
-/** What every step of the protocol works with: the masters, the time, and what this client holds or owes. */
+/** The state shared by all steps of the protocol: the masters, the time, the leases held and the pending deletes. */
 export interface Context {
   readonly nodes: readonly LockNode[];
-  /** In which databases of theirs the keys are. */
+  /** The databases of the masters that hold the keys. */
   readonly placements: Placements;
   readonly quorum: number;
   readonly runtime: Runtime;
   readonly clock: LeaseClock;
   readonly timers: Timers;
   readonly rollbacks: Rollbacks;
-  /** Lets rounds of votes begin. */
+  /** Limits the vote rounds in flight. */
   readonly admission: Admission;
-  /** Whether those who wait stand in the masters' queues, and who gives up hands over (PROTOCOL 7). */
+  /** Whether waiters queue on the masters, and a release grants the lock to the next one (PROTOCOL 7). */
   readonly isQueued: boolean;
-  /** Whether a call inside of a hold may enter it (PROTOCOL 10). */
+  /** Whether a nested call may enter the lease of its caller (PROTOCOL 10). */
   readonly isReentrant: boolean;
-  /** Where holds have fencing tokens (PROTOCOL 8). */
+  /** Set if leases have fencing tokens (PROTOCOL 8). */
   readonly proposals: FencingProposals | undefined;
-  /** The holds that stand, for `quit`. */
-  readonly leases: Set<StandingLease>;
-  /** Tells the user of a master's fault. */
+  /** The active leases, for `quit`. */
+  readonly leases: Set<ActiveLease>;
+  /** Reports a master's fault to the user. */
   readonly report: (error: NodeError) => void;
-  /** Tells the user that locks were lost before they were released. */
+  /** Reports to the user that locks were lost before they were released. */
   readonly lost: (locks: readonly Handle[]) => void;
 }

@@ -3,22 +3,22 @@ import type { Answer, Fault, LockNode, No, ReleaseAnswer } from "./node.ts";
 import { quorumOf } from "./quorum.ts";
 import type { Round } from "./round.ts";
 
-/** Of many attempts the last so many are kept. */
-const longestRecord = 32;
+/** The number of latest attempts that are kept. */
+const maxRounds = 32;
 
 export type AnyRound = Round<Answer> | Round<ReleaseAnswer>;
-/** Of a refusal what is told. */
+/** The part of a refusal that is kept. */
 type Refusal = Pick<No, "vote" | "resource" | "remaining">;
 type Vote = Answer | ReleaseAnswer | Fault | Refusal;
 export type Votes = ReadonlyArray<Vote | undefined>;
 
-/** What is kept of a round in which everybody said yes. */
+/** The record of a round in which every master said yes. */
 const unanimous: Votes = [];
 const yes: Answer = { vote: "yes", remaining: 0 };
 
 /**
- * The rounds of one call, to be told as redlock 5 tells them if anybody asks. A lock keeps them for as long as it is
- * held, so of a round that is closed little is left.
+ * The rounds of one call, for statistics in the format of redlock 5. A lock keeps them for as long as it is held, so
+ * only a small record is kept of a closed round.
  */
 export class Attempts {
   readonly #nodes: readonly LockNode[];
@@ -28,9 +28,12 @@ export class Attempts {
     this.#nodes = nodes;
   }
 
-  /** `goesOn`: it is of the same attempt as the one before. Whoever waits asks again and again, and needs no record of that. */
+  /**
+   * `goesOn`: the round belongs to the same attempt as the one before. A waiter asks again and again; only the latest
+   * is kept.
+   */
   add(round: AnyRound | Votes, goesOn = false): void {
-    const before = goesOn ? this.#rounds.slice(0, -1) : this.#rounds.slice(1 - longestRecord);
+    const before = goesOn ? this.#rounds.slice(0, -1) : this.#rounds.slice(1 - maxRounds);
     this.#rounds = before.concat([round]);
     if (!("answers" in round)) return;
     round.onClosed(() => {
@@ -39,18 +42,18 @@ export class Attempts {
     });
   }
 
-  /** What made the hold, where there is one. */
+  /** The round that won the lease, if there is one. */
   get latest(): AnyRound | Votes | undefined {
     return this.#rounds.at(-1);
   }
 
-  /** What was said in the last round, by the index of the master. */
+  /** The answers of the last round, by the index of the master. */
   get latestVotes(): Votes {
     const last = this.#rounds.at(-1);
     return last ? votesIn(last) : [];
   }
 
-  /** Each settles once every master has answered or been given up; none rejects. */
+  /** Each resolves once every master has answered or been given up; none rejects. */
   get stats(): ReadonlyArray<Promise<ExecutionStats>> {
     return this.#rounds.map(async (round) => {
       if ("closed" in round) await round.closed;
@@ -65,7 +68,7 @@ export class Attempts {
     return yes.length >= quorumOf(this.#nodes.length);
   }
 
-  /** What each master said in the last round, for a message. */
+  /** The answers of the last round, for a message. */
   get summary(): string {
     const votes = this.latestVotes;
     const all = this.#nodes.map((node, index) => {

@@ -1,6 +1,6 @@
 import { ExecutionError, LockLostError } from "../errors.ts";
 import { pauseBetween } from "../settings/backoff.ts";
-import { ttlWithin } from "../settings/hold-limit.ts";
+import { ttlWithin } from "../settings/lease-limit.ts";
 import { attemptsAllowed, nodeTimeoutFor, type Settings } from "../settings/settings.ts";
 import { Cancellation } from "../time/cancellation.ts";
 import { sleep } from "../time/sleep.ts";
@@ -13,16 +13,16 @@ import type { Answer } from "./node.ts";
 import { isRefused, type Tally, verdictOf } from "./quorum.ts";
 import { Round } from "./round.ts";
 
-/** An attempt that no quorum answered is made again after this part of what is left, or sooner. */
+/** The pause after an attempt that no quorum answered is at most this part of the remaining time. */
 export const retryFraction: number = 1 / 4;
 
 /**
- * Extends a hold to at least `ttl` ms from now: PROTOCOL 4. Resolves once a quorum has confirmed, before the
- * deadline that stood; rejects with a {@link LockLostError} when the hold has ended, with an
- * {@link ExecutionError} when no quorum answered in all attempts: then it still stands until its deadline.
- * `due` is when it was to begin, in lease time.
+ * Extends a lease to at least `ttl` ms from now: PROTOCOL 4. Resolves once a quorum has confirmed, before the current
+ * deadline. Rejects with a {@link LockLostError} if the lease has ended, and with an {@link ExecutionError} if no
+ * quorum answered in all attempts; in that case the lease is held until its deadline. `due` is when the extension was
+ * to begin, in lease time.
  *
- * Of several extensions of one hold each waits for a round of the others at most, not until they have given up.
+ * Of several extensions of one lease, each waits for at most one round of the others, not until they have given up.
  */
 export async function extend(
   lease: Lease,
@@ -31,7 +31,7 @@ export async function extend(
   due: number = lease.context.clock.now(),
 ): Promise<Attempts> {
   const ended = new Cancellation();
-  const forget = lease.onEnd(() => ended.cancel(new Error("the hold has ended")));
+  const forget = lease.onEnd(() => ended.cancel(new Error("the lease has ended")));
   try {
     return await attemptUntilConfirmed(lease, ttl, settings, due, ended);
   } finally {
@@ -51,19 +51,19 @@ async function attemptUntilConfirmed(
   let dueAt = due;
   for (let count = 1; ; count += 1) {
     const tally = await lease.exclusively(() => {
-      // Looked at right before the send: a repair is allowed only while the deadline stands, when nobody else can
-      // hold. An answer that comes after it counts for nothing (Lease.renew).
+      // Checked right before the send: a repair is allowed only before the deadline, when nobody else can hold the
+      // lock. An answer that arrives after the deadline does not count (Lease.renew).
       throwIfEnded(lease, attempts);
       const question = { ttl, repair: lease.mayRepair, settings, due: dueAt };
       return confirm(lease, question, attempts, ended);
     });
     throwIfEnded(lease, attempts);
-    // Nothing remains where a resumed lease is confirmed too slowly to be established.
+    // Nothing remains if a resumed lease is confirmed too slowly to be established.
     if (verdictOf(tally) === "won" && lease.remaining() > 0) return attempts;
     if (count >= attemptsAllowed(settings)) {
       throw new ExecutionError(`No quorum confirmed the extension: ${attempts.summary}`, attempts.stats);
     }
-    // A resumed lease has nothing left to be in time for.
+    // A resumed lease has no deadline yet that limits the pause.
     const left = lease.remaining() || Number.POSITIVE_INFINITY;
     await sleep(runtime, Math.min(pauseBetween(settings, runtime, count), left * retryFraction), ended);
     dueAt = clock.now();
@@ -76,9 +76,8 @@ function throwIfEnded(lease: Lease, attempts: Attempts): void {
 }
 
 /**
- * Asks the masters, now, whether a quorum still holds the token: an extension by 1 ms without repair, which
- * changes nothing (PROTOCOL 14.1, 14.14). Each yes tells how long the key still lives, which is how a resumed
- * lease learns what it has.
+ * Asks the masters whether a quorum still holds the token: an extension by 1 ms without repair, which changes nothing
+ * (PROTOCOL 14.1, 14.14). Each yes contains the remaining time of the key: a resumed lease gets its deadline from it.
  */
 export async function verify(lease: Lease, settings: Settings): Promise<boolean> {
   if (lease.lost || lease.hasEnded) return false;
@@ -86,16 +85,19 @@ export async function verify(lease: Lease, settings: Settings): Promise<boolean>
   const tally = await confirm(lease, { ttl: 1, repair: false, settings }, attempts, new Cancellation());
   if (verdictOf(tally) === "won") return lease.remaining() > 0;
   if (isRefused(tally) || lease.hasEnded) return false;
-  throw new ExecutionError(`No quorum told whether the lock is held: ${attempts.summary}`, attempts.stats);
+  throw new ExecutionError(
+    `Could not verify the lock, fewer than a quorum of masters answered: ${attempts.summary}`,
+    attempts.stats,
+  );
 }
 
 interface Question {
   /**
-   * For how long the masters are to keep the keys from now, ms, where the limit of `settings` allows it; they never keep
-   * them for less than they would.
+   * How long the masters are to keep the keys from now, ms, if the limit of `settings` allows it. They never shorten
+   * the time of a key.
    */
   readonly ttl: number;
-  /** Whether a master that has no key any more is given it again. */
+  /** Whether a master without the key sets it again. */
   readonly repair: boolean;
   readonly settings: Settings;
   /** For an extension: when it was to begin, in lease time. */
@@ -103,8 +105,8 @@ interface Question {
 }
 
 /**
- * One round over the masters of a standing hold, for `extend` and `verify`. What each one says goes straight to
- * the lease, which takes it only while its deadline stands; a refusal by a majority ends it.
+ * One round over the masters of an active lease, for `extend` and `verify`. Each answer goes directly to the lease,
+ * which accepts it only before its deadline; a refusal by a majority ends the lease.
  */
 async function confirm(
   lease: Lease,
@@ -115,7 +117,7 @@ async function confirm(
   const { runtime, clock, report, admission } = lease.context;
   const { nodes } = lease.placement;
   const { repair, settings, due } = question;
-  // Here, since each attempt is a later one: no key lives on after the handle that has asked for it.
+  // Computed for each attempt, since time has passed: no key outlives the handle that requested it.
   const ttl = ttlWithin(settings.limit, question.ttl, clock.now());
   lease.askedFor(ttl);
   const claim = new RoundClaim(lease.placement, lease.resources, lease.token, ttl, lease);
@@ -127,12 +129,12 @@ async function confirm(
     longest: lease.longestTtl,
     ask: claim.question(repair ? "repair" : "extend"),
     claim,
-    hear: (index, answer) => {
+    onAnswer: (index, answer) => {
       if (answer.vote === "yes" && answer.inQuarantine && !lease.isKeptBy(index)) {
-        // The key is repaired, for the time after. Until then the master may stand for a rival as well (PROTOCOL 9).
+        // The key is set again, for later. Until then the master may also hold a vote for a rival (PROTOCOL 9).
         if (round.answers[index] === answer) round.answers[index] = inQuarantine(nodes[index]!.name);
       } else if (answer.vote === "yes") {
-        // At least ttl, and never more than was ever asked for, whatever a master may say.
+        // At least ttl, and never more than the longest ttl requested, whatever the master answers.
         const remaining = Math.min(answer.remaining, lease.longestTtl);
         lease.renew(index, nodeDeadline(round.sentAt, remaining, settings.driftFactor));
       } else if (answer.vote === "no") lease.refuse(index);
@@ -142,10 +144,11 @@ async function confirm(
   });
   attempts.add(round);
   const extension = due === undefined ? undefined : { due, ttl };
-  if (extension) admission.began(extension);
+  if (extension) admission.extensionBegan(extension);
   await round.decidedOr(ended);
-  if (extension) admission.ended(extension, verdictOf(round.answers) === "won");
-  // Refusals and silence together rule a quorum out, but only refusals tell that the hold is lost: hear the rest.
+  if (extension) admission.extensionEnded(extension, verdictOf(round.answers) === "won");
+  // Refusals and missing answers together rule a quorum out, but only refusals show that the lease is lost: await the
+  // rest.
   if (verdictOf(round.answers) === "failed" && !isRefused(round.answers)) await ended.race(round.closed);
   const isConfirmed = verdictOf(round.answers) === "won";
   lease.confirm(isConfirmed);

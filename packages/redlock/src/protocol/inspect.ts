@@ -3,21 +3,24 @@ import type { Context } from "./context.ts";
 import type { Fault, Holding } from "./node.ts";
 import { Round } from "./round.ts";
 
-/** What one master says about a resource. */
+/** The state of a resource on one master. */
 export interface Inspection {
   /** The master, as `host:port`. */
   readonly node: string;
-  /** The first characters of the token that holds the key there; `undefined` where it is free or unknown. */
+  /** The first characters of the token that holds the key; `undefined` if the key is free or unknown. */
   readonly owner: string | undefined;
-  /** How long the key still lives there, ms; 0 where it is free, `Infinity` for a key without expiry. */
+  /** The remaining time of the key, ms; 0 if it is free, `Infinity` if it has no expiry. */
   readonly remaining: number;
-  /** How many wait in the queue there; 0 without queues. Who has died since is counted until it is passed over. */
+  /** The length of the queue; 0 without queues. Crashed waiters count until they are passed over. */
   readonly queueLength: number;
-  /** Why this master did not answer; `undefined` where it did. */
+  /** The error of a master that did not answer; `undefined` if it did. */
   readonly unreachable: NodeError | undefined;
 }
 
-/** Enough to tell owners apart; whoever knew all of it could release the lock. Of a short one never more than half. */
+/**
+ * Enough to distinguish owners; the full token would allow anybody to release the lock. Never more than half of a
+ * short token.
+ */
 function beginningOf(token: string): string {
   return `${token.slice(0, Math.min(8, token.length / 2))}…`;
 }
@@ -35,7 +38,7 @@ export async function inspect(
     clock,
     timeout,
     ask: (node, settle) => node.inspect(resource, settle),
-    hear: () => false,
+    onAnswer: () => false,
   });
   await round.decided;
   return nodes.map((node, index) => inspectionOf(node.name, round.answers[index]!));

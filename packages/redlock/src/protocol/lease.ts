@@ -1,28 +1,28 @@
 import { type ExecutionStats, LockLostError } from "../errors.ts";
-import type { HoldLimit } from "../settings/hold-limit.ts";
+import type { LeaseLimit } from "../settings/lease-limit.ts";
 import { hintFor, type Settings } from "../settings/settings.ts";
-import { abortWith, lookingController } from "../time/abort.ts";
+import { abortWith, selfCheckingController } from "../time/abort.ts";
 import type { TimerHandle, TimerTask } from "../time/timers.ts";
-import { holdDeadline, never } from "../time/validity.ts";
-import type { Context, Handle, StandingLease } from "./context.ts";
+import { leaseDeadline, never } from "../time/validity.ts";
+import type { ActiveLease, Context, Handle } from "./context.ts";
 import type { Placement } from "./placement.ts";
 
 /**
  * - `held`: a quorum keeps the key until the deadline.
- * - `unknown`: still so as far as the clocks tell, but no quorum answered when it was last asked. A resumed lock
- *   begins here, with nothing remaining.
+ * - `unknown`: held as far as the clocks show, but no quorum answered the last request. A resumed lock starts here,
+ *   with nothing remaining.
  * - `lost`: the deadline has passed, or a majority refused. Final.
- * - `released`: given up by its holder. Final.
+ * - `released`: released by its holder. Final.
  * - `detached`: given away by {@link Lock.detach}, for another process to resume. Final here.
  */
 export type LockState = "held" | "unknown" | "lost" | "released" | "detached";
 
 export interface ReleaseResult {
   /**
-   * - `released`: a quorum of masters deleted the key, or gave it to the next one; or it was passed on to one in this
-   *   process. The votes may then be those that it was had by.
-   * - `expired`: a majority did not hold it any more.
-   * - `partial`: too few masters answered to tell. Those are cleaned when they are back, or the key expires.
+   * - `released`: a quorum of masters deleted the key, or granted it to the next waiter; or the lock was handed to a
+   *   waiter in this process. The votes may then be those of the acquire.
+   * - `expired`: a majority no longer held it.
+   * - `partial`: too few masters answered. The others are cleaned when they are back, or the key expires.
    * - `detached`: it was given away before, so nothing was sent.
    */
   readonly outcome: "released" | "expired" | "partial" | "detached";
@@ -35,69 +35,75 @@ export interface LeaseTerms {
   readonly resources: readonly string[];
   readonly token: string;
   readonly ttl: number;
-  /** Until when each master keeps the key, in lease time; all {@link never} for a hold that is resumed. */
+  /** The deadline of each master, in lease time; all {@link never} for a lease that is resumed. */
   readonly deadlines: readonly number[];
   readonly fencingToken?: number | undefined;
   readonly resumed?: boolean;
 }
 
 /**
- * The signal comes this much before the deadline, ms: timers were seen 7 ms late at the 99th percentile on a
- * busy machine, and the holder must be told before anybody else can hold. For short ttls a twentieth of them.
+ * The signal aborts this much before the deadline, ms: timers were seen 7 ms late at the 99th percentile on a busy
+ * machine, and the holder must be notified before anybody else can hold the lock. A twentieth of the ttl if that is
+ * less.
  */
-const longestNotice = 10;
+const maxNotice = 10;
 
-/** So many tokens of earlier holds are remembered: as often as a hold may be passed on in one turn of a process. */
-const longestMemory = 16;
+/**
+ * The number of tokens of earlier leases that are kept: as many as the hand-offs of a lease in one turn of a process.
+ */
+const maxOtherTokens = 16;
 
 export const timeRanOut: string = "its time ran out before a quorum of masters confirmed an extension";
 
-/** A server that has voted through master `before`, until `deadline`, votes through `index`. */
+/** A server that voted through master `before`, until `deadline`, and votes through `index` from now on. */
 interface Move {
   readonly before: number;
   readonly index: number;
   readonly deadline: number;
 }
 
-/** Many locks are held at once, and most of their lists are empty: one serves them all. */
+/** Many locks are held at once, and most of their lists are empty: one empty list serves them all. */
 const none: readonly never[] = [];
 
 /**
- * One hold of a quorum, and what is known of it: a deadline for each master, and from these the one deadline
- * after which nothing is promised (PROTOCOL 3). No reply is needed to lose it.
+ * A lease held by a quorum: a deadline for each master, and from these the one deadline after which nothing is
+ * promised (PROTOCOL 3). A lease is lost without any reply.
  */
-export class Lease implements TimerTask, StandingLease {
-  /** Of the client that took it: its deadlines are in that one's lease time, and mean nothing in another's. */
+export class Lease implements TimerTask, ActiveLease {
+  /**
+   * The context of the client that acquired it: the deadlines are in that client's lease time, and mean nothing in
+   * another's.
+   */
   readonly context: Context;
-  /** Where its keys are. It ends when that is left. */
+  /** The databases of its keys. The lease ends when this placement is left. */
   readonly placement: Placement;
   readonly resources: readonly string[];
   readonly fencingToken: number | undefined;
-  /** What its taker has of it, and is told about where it is lost. */
+  /** The user's handle, which is notified if the lease is lost. */
   handle: Handle | undefined;
-  /** Called at the release, before anything is sent: may pass the hold on instead, within this process. */
+  /** Called at the release, before anything is sent: may hand the lease off to a waiter in this process instead. */
   handOff: ((settings: Settings) => Promise<ReleaseResult> | undefined) | undefined;
   #token: string;
-  /** Whether the token was told to anybody outside of this client. */
-  #isTold = false;
-  /** Tokens that a master may hold the key under, besides its own. */
+  /** Whether the token was exposed outside of this client. */
+  #isExposed = false;
+  /** Other tokens that a master may hold the key under. */
   #otherTokens: readonly string[] = none;
   readonly #deadlines: number[];
-  /** Until a vote takes the place of the one that it would be counted beside. */
+  /** Kept until the new vote has replaced the old one. */
   #moves: readonly Move[] = none;
   #longestTtl: number;
   #endListeners: ReadonlyArray<() => void> = none;
-  /** Whether a quorum has ever been known to hold; not so at first for a resumed lease. */
+  /** Whether a quorum was ever known to hold the key; false at first for a resumed lease. */
   #established: boolean;
   #unconfirmed = false;
   readonly #resumed: boolean;
-  #limit: HoldLimit | undefined;
+  #limit: LeaseLimit | undefined;
   #end: "lost" | "released" | "detached" | undefined;
   #lost: LockLostError | undefined;
   #extending: Promise<unknown> | undefined;
   #releasing: Promise<ReleaseResult> | undefined;
   #controller: AbortController | undefined;
-  /** To look whether the deadline has passed. */
+  /** The timer that checks whether the deadline has passed. */
   #timerHandle: TimerHandle | undefined;
 
   constructor(context: Context, terms: LeaseTerms) {
@@ -121,32 +127,35 @@ export class Lease implements TimerTask, StandingLease {
     return this.#end ?? (this.#unconfirmed || !this.#established ? "unknown" : "held");
   }
 
-  /** Lost, released or detached, as far as was noticed: no clock is read. */
+  /** Whether the lease is known to be lost, released or detached; reads no clock. */
   get hasEnded(): boolean {
     return this.#end !== undefined;
   }
 
-  /** Given away: it may go on elsewhere. */
+  /** Whether the lease was given away: it may be resumed elsewhere. */
   get isDetached(): boolean {
     return this.#end === "detached";
   }
 
-  /** Why it stands no longer, for an error; `undefined` while it stands. The clocks are read now. */
+  /** Why the lease has ended, for an error; `undefined` while it is active. Reads the clocks. */
   get whyEnded(): string | undefined {
     this.remaining();
     return this.#lost?.why ?? (this.#end && `it was ${this.#end}`);
   }
 
-  /** Set once the hold is lost. */
+  /** Set once the lease is lost. */
   get lost(): LockLostError | undefined {
     this.remaining();
     return this.#lost;
   }
 
-  /** Aborts when the hold is lost, shortly before the deadline at the latest, or when it is read after it. Made when first asked for. */
+  /**
+   * Aborts when the lease is lost: shortly before the deadline at the latest, or when it is read after it. Created
+   * when first read.
+   */
   get signal(): AbortSignal {
     if (!this.#controller) {
-      this.#controller = lookingController(() => void this.remaining());
+      this.#controller = selfCheckingController(() => void this.remaining());
       if (this.lost) abortWith(this.#controller, this.lost);
     }
     return this.#controller.signal;
@@ -156,31 +165,31 @@ export class Lease implements TimerTask, StandingLease {
     return this.#token;
   }
 
-  /** The token, for somebody outside of this client. */
-  tell(): string {
-    this.#isTold = true;
+  /** Returns the token for use outside of this client. */
+  exposeToken(): string {
+    this.#isExposed = true;
     return this.#token;
   }
 
   /**
-   * Whether the next one in this process may go on under the same token: nobody else knows it, nothing is under way
-   * under it, and the last that was heard of the masters was good.
+   * Whether the next waiter in this process may take over the token: nobody else knows it, no command with it is in
+   * flight, and the last answers of the masters confirmed it.
    */
   get mayBeTakenOver(): boolean {
-    return !this.#isTold && !this.#resumed && !this.#unconfirmed && this.#extending === undefined;
+    return !this.#isExposed && !this.#resumed && !this.#unconfirmed && this.#extending === undefined;
   }
 
-  /** The longest ttl the masters were ever asked for, ms: no key of this hold lives longer than that. */
+  /** The longest ttl ever requested, ms: no key of this lease lives longer. */
   get longestTtl(): number {
     return this.#longestTtl;
   }
 
-  /** Until when each master keeps the key: for a hold that goes on as another one. */
+  /** The deadline of each master, for a lease that continues this one. */
   get deadlines(): readonly number[] {
     return this.#deadlines;
   }
 
-  /** All that a master may hold the key under (PROTOCOL 14.5). */
+  /** All tokens that a master may hold the key under (PROTOCOL 14.5). */
   get tokens(): readonly string[] {
     return [...this.#otherTokens, this.#token];
   }
@@ -189,21 +198,27 @@ export class Lease implements TimerTask, StandingLease {
     this.#otherTokens = [token, ...this.#otherTokens];
   }
 
-  /** It was passed on from `lease`: a master that was not reached still has the key under one of that one's tokens. */
+  /**
+   * Records that it was handed off by `lease`: a master that was not reached still has the key under one of that
+   * lease's tokens.
+   */
   inherit(lease: Lease): void {
     this.askedFor(lease.longestTtl);
-    this.#otherTokens = lease.tokens.filter((token) => token !== this.#token).slice(-longestMemory);
+    this.#otherTokens = lease.tokens.filter((token) => token !== this.#token).slice(-maxOtherTokens);
   }
 
-  /** Another one goes on under its token. It has ended, and what it tells from now on is `unused`, and nobody's. */
+  /**
+   * Gives the token to a lease that continues under it. This lease has ended, and shows `unused` from now on, which
+   * nobody holds.
+   */
   giveTokenUp(unused: string): void {
     this.#token = unused;
     this.#otherTokens = none;
   }
 
   /**
-   * May a master that has no key any more be given it again? Not for a resumed hold: only the masters can tell whether
-   * that one stands (PROTOCOL 14.14).
+   * Whether a master without the key may set it again. Not for a resumed lease: only the masters know whether that
+   * one is still held (PROTOCOL 14.14).
    */
   get mayRepair(): boolean {
     return !this.#resumed;
@@ -213,9 +228,9 @@ export class Lease implements TimerTask, StandingLease {
     return this.#resumed;
   }
 
-  /** What is certainly left, ms; 0 when nothing is. The clocks are read now: no timer needs to have fired. */
+  /** The time that certainly remains, ms; 0 if none. Reads the clocks: no timer needs to have fired. */
   remaining(): number {
-    // (Established it was lost when that happened.)
+    // An established lease was lost when the placement was left; this covers a resumed one.
     if (this.placement.whyLeft !== undefined) this.lose(this.placement.whyLeft);
     if (this.#end || !this.#established) return 0;
     const left = this.#deadline - this.context.clock.now();
@@ -224,7 +239,9 @@ export class Lease implements TimerTask, StandingLease {
     return 0;
   }
 
-  /** Called once, when the hold ends; never where it has ended already. Returns how to take the listener away again. */
+  /**
+   * Calls `listener` once, when the lease ends; never if it has ended already. Returns a function that removes it.
+   */
   onEnd(listener: () => void): () => void {
     this.#endListeners = this.#endListeners.concat(listener);
     return () => {
@@ -233,17 +250,20 @@ export class Lease implements TimerTask, StandingLease {
     };
   }
 
-  /** The hold ends by then, however far the masters may extend it. (Of handles that share it each has its own limit.) */
-  limitTo(limit: HoldLimit): void {
+  /**
+   * The lease ends at this limit at the latest, even if the masters extend it further. (Handles that share a lease
+   * have limits of their own.)
+   */
+  limitTo(limit: LeaseLimit): void {
     this.#limit = limit;
     this.#watch();
   }
 
-  get limit(): HoldLimit | undefined {
+  get limit(): LeaseLimit | undefined {
     return this.#limit;
   }
 
-  /** The reason that is told when its time runs out. */
+  /** The reason for the loss at the deadline. */
   get whyItRunsOut(): string {
     const limit = this.#limit;
     return limit && (limit.isReached || limit.until <= this.#deadline)
@@ -251,14 +271,15 @@ export class Lease implements TimerTask, StandingLease {
       : `${timeRanOut}${hintFor(this.#longestTtl)}`;
   }
 
-  /** The masters are about to be asked to keep the key for `ttl` ms. */
+  /** Records that the masters are about to be asked to keep the key for `ttl` ms. */
   askedFor(ttl: number): void {
     this.#longestTtl = Math.max(this.#longestTtl, ttl);
   }
 
   /**
-   * This master keeps the key until `deadline`: it said so to a command sent that much earlier. Never shortens
-   * (PROTOCOL 14.1), and never revives: with the old deadline past, somebody else may hold (PROTOCOL 4).
+   * Records that this master keeps the key until `deadline`, counted from the send of the command that it confirmed.
+   * Never shortens (PROTOCOL 14.1), and never revives: after the old deadline somebody else may hold the lock
+   * (PROTOCOL 4).
    */
   renew(index: number, deadline: number): void {
     if (this.#end || this.placement.whyLeft !== undefined) return;
@@ -274,13 +295,13 @@ export class Lease implements TimerTask, StandingLease {
   }
 
   /**
-   * The server that has voted through master `before` votes through `index` from now on: its next vote is counted in place of
-   * that one, and not beside it (PROTOCOL 2.8).
+   * Records that the server that voted through master `before` votes through `index` from now on: its next vote
+   * replaces the earlier one, instead of counting beside it (PROTOCOL 2.8).
    */
   voteMoves(before: number, index: number): void {
     const stands = ({ before: master, deadline }: Move): boolean => this.#deadlines[master] === deadline;
     const moves = this.#moves.filter(stands);
-    // What has come to `before` and is not replaced yet goes on from there.
+    // A vote that moved to `before`, and is not replaced yet, moves on from there.
     const goOn = moves.filter((move) => move.index === before).map((move) => ({ ...move, index }));
     this.#moves = [...moves, ...goOn, { before, index, deadline: this.#deadlines[before]! }];
   }
@@ -292,12 +313,14 @@ export class Lease implements TimerTask, StandingLease {
     this.#moves = this.#moves.filter((move) => move.index !== index);
   }
 
-  /** Whether this master certainly had the key until now, so that it cannot have voted for a rival and forgotten it. */
+  /**
+   * Whether this master certainly had the key until now, so that it cannot have voted for a rival and forgotten it.
+   */
   isKeptBy(index: number): boolean {
     return this.#deadlines[index]! > this.context.clock.now();
   }
 
-  /** This master said that it does not hold the key. A silent one says nothing, and its deadline stands. */
+  /** Records that this master does not hold the key. A missing answer changes nothing: the deadline stays valid. */
   refuse(index: number): void {
     this.#deadlines[index] = never;
     if (!this.#established || this.hasEnded) return;
@@ -305,18 +328,18 @@ export class Lease implements TimerTask, StandingLease {
     else this.#watch();
   }
 
-  /** Whether a quorum answered the last time it was asked. */
+  /** Records whether a quorum confirmed the latest request. */
   confirm(answered: boolean): void {
     this.#unconfirmed = !answered;
   }
 
   loseToMajority(): void {
-    this.lose("a majority of masters does not hold its key any more");
+    this.lose("a majority of masters no longer holds its key");
   }
 
   lose(why: string): void {
     if (this.hasEnded) return;
-    // It has ended before anybody is told: whoever is told looks.
+    // The state changes before anybody is notified: listeners read it.
     this.#end = "lost";
     this.#lost = new LockLostError(this.resources, why);
     if (this.#controller) abortWith(this.#controller, this.#lost);
@@ -325,7 +348,7 @@ export class Lease implements TimerTask, StandingLease {
     this.context.lost(handles);
   }
 
-  /** Runs one round of extension after the other: the answers of two at a time would be mixed up. */
+  /** Runs extension rounds one after the other: the answers of two at a time would be mixed up. */
   async exclusively<T>(round: () => Promise<T>): Promise<T> {
     while (this.#extending) await this.#extending;
     const result = round();
@@ -337,8 +360,8 @@ export class Lease implements TimerTask, StandingLease {
   }
 
   /**
-   * The holder gives up: from here on it is not held, whatever the masters still say (PROTOCOL 14.5). Only then
-   * does `send` send anything, and only the first time.
+   * Ends the lease: from here on it is not held, whatever the masters still answer (PROTOCOL 14.5). Only after that
+   * `send` sends anything, and only at the first call.
    */
   releaseOnce(send: () => Promise<ReleaseResult>): Promise<ReleaseResult> {
     if (!this.#releasing) {
@@ -350,9 +373,9 @@ export class Lease implements TimerTask, StandingLease {
   }
 
   /**
-   * The holder gives it away: from here on another process may go on under its token, and this one must touch no key
-   * under it any more (PROTOCOL 14.14).
-   * @throws LockLostError when it has ended before.
+   * Ends the lease here: from now on another process may continue under its token, and this one must not touch any
+   * key under it (PROTOCOL 14.14).
+   * @throws LockLostError if it has ended before.
    */
   detach(): void {
     const why = this.whyEnded;
@@ -360,15 +383,18 @@ export class Lease implements TimerTask, StandingLease {
     this.#endAs("detached");
   }
 
-  /** The hold's own: what a quorum of the masters' reaches. */
+  /** The deadline of the lease: the latest time that a quorum of the masters' deadlines reaches, within the limit. */
   get #deadline(): number {
-    const kept = holdDeadline(this.#deadlines, this.context.quorum);
+    const kept = leaseDeadline(this.#deadlines, this.context.quorum);
     return Math.min(kept, this.#limit?.until ?? kept);
   }
 
-  /** When the holder is to be told of a deadline, with time to spare. In whole ms: small integers are no objects. */
+  /**
+   * The time to notify the holder of a deadline, with a margin. In whole ms: V8 stores small integers without an
+   * object.
+   */
   noticeOf(deadline: number): number {
-    return Math.floor(deadline - Math.min(longestNotice, this.#longestTtl / 20));
+    return Math.floor(deadline - Math.min(maxNotice, this.#longestTtl / 20));
   }
 
   #endAs(end: "released" | "detached"): void {
@@ -384,11 +410,14 @@ export class Lease implements TimerTask, StandingLease {
     for (const listener of listeners) listener();
   }
 
-  /** To look when the deadline is due. An earlier look looks again by itself: a renewal moves none. */
+  /**
+   * Checks when the deadline is due. A timer that is set for an earlier time sets itself again, so a renewal moves
+   * none.
+   */
   #watch(): void {
     if (!this.#established || this.#end) return;
     const due = this.noticeOf(this.#deadline);
-    if (this.#timerHandle?.who && this.#timerHandle.due <= due) return;
+    if (this.#timerHandle?.task && this.#timerHandle.due <= due) return;
     const { timers } = this.context;
     timers.cancel(this.#timerHandle);
     this.#timerHandle = timers.add(due, this);

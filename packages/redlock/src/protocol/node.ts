@@ -4,30 +4,36 @@ import type { NodeError } from "../errors.ts";
 export interface Yes {
   readonly vote: "yes";
   readonly remaining: number;
-  /** The largest fencing counter of the resources before the proposal was stored; only where there was a proposal. */
+  /**
+   * The largest fencing counter of the resources before the proposal was stored. Set only for a claim with a
+   * proposal.
+   */
   readonly counter?: number;
   /**
-   * The master may have forgotten whom it has voted for (PROTOCOL 9): it counts where it is known to have kept the
-   * votes of this hold until now, for then it had none for anybody else.
+   * The master may have forgotten earlier votes (PROTOCOL 9). Its vote counts only if it is known to have kept the
+   * votes of this lease until now: in that case it cannot have voted for anybody else.
    */
   readonly inQuarantine?: boolean;
 }
 
-/** Refused: `resource` holds another token, or (where nothing may be set) none. */
+/** A refusal: `resource` holds another token or, where the command sets no keys, none. */
 export interface No {
   readonly vote: "no";
   readonly resource: string;
-  /** The token that is there; `undefined` where the key is free. */
+  /** The token that the key holds; `undefined` if the key is free. */
   readonly owner: string | undefined;
-  /** How long that key still lives, ms; 0 where it is free, `Infinity` for a key without expiry. */
+  /** The remaining time of that key, ms; 0 if it is free, `Infinity` if it has no expiry. */
   readonly remaining: number;
-  /** Whether the keys hold the token all the same: it was refused for the sake of another key, and is to be taken back. */
+  /**
+   * Whether the keys hold the token nevertheless: the vote was refused because of another key, and must be rolled
+   * back.
+   */
   readonly isSet?: boolean;
-  /** The largest ticket in the queue for it, where the claim was enrolled. */
+  /** The largest ticket in the queue of the resource, if the claim was enqueued. */
   readonly latestTicket?: number | undefined;
 }
 
-/** No vote. The key may hold the token all the same, unless nothing was sent. */
+/** No vote. The key may hold the token nevertheless, unless nothing was sent. */
 export interface Fault {
   readonly vote: "none";
   readonly error: NodeError;
@@ -37,35 +43,35 @@ export interface Fault {
 
 export type Answer = Yes | No | Fault;
 
-/** What a release met: the keys that held the token and are gone now, or not (all of) them. */
+/** The answer to a release. `yes`: the keys held the token and are deleted. `no`: not all of them held it. */
 export type ReleaseAnswer = { readonly vote: "yes" | "no" } | Fault;
 
-/** One request, put to every master alike; see {@link RoundClaim}. */
+/** One request, the same for every master; see {@link RoundClaim}. */
 export interface Claim {
   readonly resources: readonly string[];
   readonly token: string;
   readonly ttl: number;
   /**
-   * A fencing token: who grants the claim stores it as the counter of each resource, in the same step, unless a larger
-   * one is there (PROTOCOL 8). A node that cannot answers without a `counter`.
+   * A fencing token. A master that grants the claim stores it as the counter of each resource in the same step,
+   * unless the counter is larger already (PROTOCOL 8). A node without counters answers without a `counter`.
    */
   readonly proposal?: number | undefined;
   /**
-   * The caller gave up, or its hold has ended. What has not been sent by now must not be: sent behind the
-   * roll-back or the release, it would set a key that nobody takes away again.
+   * The caller gave up, or its lease has ended. Commands not sent by now must not be sent any more: behind the
+   * rollback or the release they would set a key that nothing deletes.
    */
   readonly abandoned: boolean;
 }
 
-/** A claim that waits: where it is refused it has a place in the queue of each resource from then on. */
+/** A claim that waits: a master that refuses it keeps an entry for it in the queue of each resource. */
 export interface QueueEntry extends Claim {
-  /** Smaller is served first, on every master alike. */
+  /** Smaller tickets are served first, on every master. */
   readonly ticket: number;
-  /** How long the place lasts unless it is asked for again, ms. */
+  /** How long the entry lasts unless it is renewed by another request, ms. */
   readonly entryTtl: number;
 }
 
-/** One question that is put to several masters alike, and made once for all of them. */
+/** One request to several masters, built once for all of them. */
 export interface Question {
   /** `repair`: an extension that sets free keys as well. */
   readonly kind: "vote" | "extend" | "repair" | "release";
@@ -74,14 +80,16 @@ export interface Question {
   readonly words: readonly string[];
   /** ms; 0 for a release. */
   readonly ttl: number;
-  /** What was given up is not sent any more. `undefined` for a release, which has to be sent in any case. */
+  /** An abandoned claim is not sent any more. `undefined` for a release, which is always sent. */
   readonly claim: Claim | undefined;
-  /** Told what the master of `client` says, once for each that was asked: perhaps before the call has returned. It must not throw. */
+  /**
+   * Called once for each master that was asked, with its answer, possibly before the call returns. It must not throw.
+   */
   hear(client: object, answer: Answer | ReleaseAnswer | Timed<Answer>): void;
 }
 
-/** Told the answer to a call, once: perhaps before the call has returned. It must not throw. */
-export type Settle<A> = (answer: A | Fault) => void;
+/** Called once with the answer to a call, possibly before the call returns. It must not throw. */
+export type OnAnswer<A> = (answer: A | Fault) => void;
 
 /** Both clocks of this client, ms. */
 export interface Moment {
@@ -89,7 +97,7 @@ export interface Moment {
   readonly wall: number;
 }
 
-/** A master's clock, read over the network: how far it is ahead of each of ours. */
+/** A master's clock, read over the network: its offset from each of our two clocks. */
 export interface Reading {
   readonly sent: Moment;
   readonly heard: Moment;
@@ -101,24 +109,24 @@ export interface Reading {
 /** The clock of one master, as far as this client knows it (PROTOCOL 11). */
 export interface MasterClock {
   readonly node: string;
-  /** Whether a vote has to wait for a reading of its own. */
+  /** Whether a vote counts only after a reading of the clock behind it has been judged. */
   readonly judgesVotes: boolean;
-  /** Two clocks agree that are no further apart, ms. */
+  /** Two clocks agree if they differ by at most this, ms. */
   readonly maxOffset: number;
-  /** Whether a key may have expired early since its clock stepped, and its holder still counts on it. */
+  /** Whether a key may have expired early because the clock stepped, while its holder still counts on it. */
   readonly hasSteppedLately: boolean;
   now(): Moment;
-  /** A lock of this ttl is asked for, ms. */
+  /** Records that a lock of this ttl is requested, ms. */
   askedFor(ttl: number): void;
-  /** It has shown `time`, ms, at some moment since `sent`. */
-  hear(sent: Moment, time: number): Reading;
-  /** Its keys may have expired early. */
+  /** Records that the clock showed `time`, ms, at some moment after `sent`. */
+  observe(sent: Moment, time: number): Reading;
+  /** Records that keys of the master may have expired early. */
   distrust(): void;
 }
 
 /**
- * A vote of a master whose clock is to be judged before it counts, with the clock as it was read behind the vote. It is
- * no answer: nothing but the clocks of its round makes it one (PROTOCOL 11; see `RoundClocks`).
+ * A vote that counts only if the master's clock is judged to be right, with the clock as it was read behind the vote.
+ * It becomes an answer only through the clocks of its round (PROTOCOL 11; see `RoundClocks`).
  */
 export interface Timed<A> {
   readonly vote: A;
@@ -126,163 +134,168 @@ export interface Timed<A> {
   readonly reading: Reading;
 }
 
-/** Told what a master says to a claim, once; as {@link Settle}. */
-export type SettleVote = (vote: Answer | Timed<Answer>) => void;
+/** Called once with a master's answer to a claim; see {@link OnAnswer}. */
+export type OnVote = (vote: Answer | Timed<Answer>) => void;
 
-/** What a master tells one that waits. */
+/** A message from a master to a waiting claim. */
 export interface Push {
-  /** `grant`: its key holds `token` now, which is its vote. `wake`: what was in its way is set aside for it. */
+  /**
+   * `grant`: the key holds `token` now, which is a vote. `wake`: the key that blocked this entry is reserved for it.
+   */
   readonly kind: "grant" | "wake";
   readonly token: string;
   /** As in {@link Yes}. */
   readonly counter?: number | undefined;
 }
 
-export type Hear = (push: Push | Timed<Push>) => void;
+export type OnPush = (push: Push | Timed<Push>) => void;
 
-/** What a master offers to those who wait (PROTOCOL 7). */
+/** The queue of one master (PROTOCOL 7). */
 export interface LockQueue {
   /**
-   * Votes where all keys are free, or hold a token of an earlier round of the same waiter, and nobody waits before
-   * it. If not, it has its place, and what it was given in an earlier round goes to whoever is first.
+   * Votes if all keys are free, or hold a token of an earlier round of the same waiter, and no entry is ahead of it.
+   * Otherwise the entry stays in the queue, and keys granted to it in an earlier round go to the head of the queue.
    */
-  enqueue(enrolment: QueueEntry, settle: SettleVote): void;
-  /** Votes for the claim where the keys hold its token, or `previous`, or nothing: a hold passed on in one step. */
-  swap(claim: Claim, previous: string, settle: SettleVote): void;
+  enqueue(enrolment: QueueEntry, settle: OnVote): void;
+  /** Votes for the claim if the keys hold its token, or `previous`, or nothing: transfers a lease in one step. */
+  swap(claim: Claim, previous: string, settle: OnVote): void;
   /**
-   * Listens from now on, on a connection of its own, for what this master grants. Settles when it is known whether it can.
-   * `onChange` is called whenever it begins or ceases to listen: what was granted meanwhile may have been missed, and a
-   * queue entry names an inbox that nobody hears.
+   * Subscribes to grants of this master, on a connection of its own. Resolves once it is known whether the
+   * subscription works. `onChange` is called whenever the subscription starts or stops: grants may have been missed
+   * meanwhile, and queue entries may name a channel without a subscriber.
    */
-  listen(channel: string, hear: Hear, onChange: () => void): Promise<void>;
-  /** Whether what is handed over is heard now. Where it is not, enrolments are told so, and find it by asking again. */
+  listen(channel: string, hear: OnPush, onChange: () => void): Promise<void>;
+  /** Whether grants are received now. Otherwise queue entries are marked so, and find their grant by asking again. */
   readonly isListening: boolean;
 }
 
 /** The restart guard of one client at one master; see `MasterGuard`. */
 export interface Guard {
-  /** As the scripts take them. */
+  /** The arguments for the scripts. */
   readonly terms: string;
-  /** The master gave no vote to a claim, or was not asked. */
+  /** Called when the master gave no vote to a claim, or was not asked. */
   refused(error: NodeError): void;
 }
 
-/** What the restart guard of a master knows. */
+/** The restart guard's knowledge of one master. */
 export interface GuardState {
-  /** The longest ttl that was agreed on, ms; 0 where the master is new, or was emptied. */
+  /** The agreed longest ttl, ms; 0 if the master is new or was emptied. */
   readonly maxTtl: number;
-  /** How long it votes for nobody, ms. */
+  /** How long the master will not vote, ms. */
   readonly quarantine: number;
-  /** Names its latest loss of memory, and is larger than those before. */
+  /** Identifies the latest loss of memory; larger than all earlier ones. */
   readonly epoch: number;
-  /** Whether `maxTtl` and the epoch are of the memory that it has now: this process, this database, nothing forgotten. */
+  /**
+   * Whether `maxTtl` and the epoch belong to the master's current memory: this process, this database, nothing
+   * forgotten.
+   */
   readonly isCurrent: boolean;
-  /** Whether its fencing counters are complete, and of this memory. */
-  readonly isSound: boolean;
-  /** No fencing token that it stored is larger. */
+  /** Whether the fencing counters are complete and belong to the current memory. */
+  readonly isReady: boolean;
+  /** An upper bound of all fencing tokens that the master stored. */
   readonly floor: number;
 }
 
-/** A master that a restart guard can watch over. */
+/** A master that supports the restart guard. */
 export interface GuardedMaster {
-  /** From now on `guard` watches over whatever is asked. */
+  /** From now on every request to the master carries the terms of `guard`. */
   watchWith(guard: Guard): void;
-  /** What the guard knows. With `guard`, after it has been there. */
-  state(guard: Guard | undefined, settle: Settle<GuardState>): void;
-  /** Its counters are complete with this floor, if it has not lost its memory again since `epoch`. */
-  restoreCounters(epoch: string, floor: number, settle: Settle<ReleaseAnswer>): void;
+  /** Reads the guard state. With `guard`, its terms are applied first. */
+  state(guard: Guard | undefined, settle: OnAnswer<GuardState>): void;
+  /** Declares the counters complete with this floor, if the master has not lost its memory again since `epoch`. */
+  restoreCounters(epoch: string, floor: number, settle: OnAnswer<ReleaseAnswer>): void;
 }
 
-/** The server that a master leads to at present. */
+/** The server behind a master's connection at present. */
 export interface MasterServer {
   /**
-   * What names it, or the servers of a Cluster: the same for all addresses and databases of one server. Known before anything
-   * is sent on the connection. Empty where it cannot be told.
+   * Identifies the server, or the servers of a Cluster: the same for all addresses and databases of one server. Known
+   * before anything is sent on the connection. Empty if it cannot be determined.
    */
   readonly ids: readonly string[];
   /**
-   * From now on, until it is `undefined`, whatever is asked is answered with `refusal`, unsent, but for what takes keys away: the
-   * server votes through another node.
+   * While `refusal` is set, every request except deletions is answered with it and not sent: the server votes through
+   * another node. `undefined` ends this.
    */
   refuseVotes(refusal: Fault | undefined): void;
 }
 
-/** What one master says about a resource. */
+/** The state of a resource on one master. */
 export interface Holding {
   readonly owner: string | undefined;
   readonly remaining: number;
-  /** How many wait for it. */
+  /** The length of the queue. */
   readonly queueLength: number;
 }
 
 /**
  * One Redis master, as the protocol sees it: the only interface that a client library has to meet.
  *
- * What a master keeps to, and the contract suite checks:
- * - *One FIFO connection.* Commands reach the master in the order of the calls, so a release undoes the vote
- *   before it. A call sends at once where the connection stands (nothing awaited first).
+ * Rules for every implementation, checked by the contract suite:
+ * - *One FIFO connection.* Commands reach the master in the order of the calls, so a release undoes the vote before
+ *   it. A call sends immediately if the connection is ready (nothing is awaited first).
  * - *No late execution.* A command is sent on the connection of the call or not at all: no offline queue, no
  *   resending after a reconnect.
- * - *A first connection is waited for*, by the round's own time-out; a lost one is a {@link Fault} at once.
- * - *Answers are values*, and each call comes to one: nothing a master says or fails to say is thrown. They are told to
- *   a callback: a lock asks ten times, and promises are most of what that would cost.
+ * - *A first connection is waited for*, within the round's timeout; a lost one is an immediate {@link Fault}.
+ * - *Answers are values*, one for each call: no reply and no failure of a master throws. They go to a callback: a
+ *   lock sends ten requests, and promises would be most of their cost.
  */
 export interface LockNode {
   /** For messages: `host:port`. */
   readonly name: string;
-  /** What the user passed for this master: the key of `votesFor` and `votesAgainst`. */
+  /** The client that the user passed for this master: the key of `votesFor` and `votesAgainst`. */
   readonly client: object;
   /** The number of the database that its keys are in. Default 0. */
   readonly database?: number | undefined;
   /**
-   * Why these resources cannot be locked here: one is a key of this library's own, or they are not in one slot of a
-   * Cluster. Or nothing. Where there is no such method names that begin with `quorlock:` are refused.
+   * Returns why these resources cannot be locked here: one is a key of this library's own, or they are not in one
+   * slot of a Cluster. `undefined` if they can. Without this method, names that begin with `quorlock:` are refused.
    */
   refuses?(resources: readonly string[]): string | undefined;
   /** Sets every key that is free or holds the token, for at least `ttl`; or none of them. */
-  vote(claim: Claim, settle: SettleVote): void;
-  /** Renews every key that holds the token, for at least `ttl`; with `repair`, free ones are set as well. */
-  extend(claim: Claim, repair: boolean, settle: SettleVote): void;
+  vote(claim: Claim, settle: OnVote): void;
+  /** Renews every key that holds the token, for at least `ttl`; with `repair`, also sets free keys. */
+  extend(claim: Claim, repair: boolean, settle: OnVote): void;
   /**
-   * The same as `vote`, `extend` and `release`, for a question that goes to several masters. Missing where nothing is saved
-   * by it: then each master is asked by a call of its own. (A wrapper of a node wraps or hides this one as well.)
+   * The same as `vote`, `extend` and `release`, for a request to several masters. Missing if it would save nothing:
+   * then each master is asked by a call of its own. (A wrapper of a node wraps or hides this method as well.)
    */
   ask?(question: Question): void;
-  /** Whether it stores what claims propose as fencing tokens. */
+  /** Whether the master stores the fencing tokens that claims propose. */
   readonly keepsCounters?: boolean;
-  /** What makes waiting fair; where there is none, waiting is asking again. */
+  /** Makes waiting fair. Without a queue, waiting means asking again. */
   readonly queue?: LockQueue | undefined;
   /**
-   * Gives up the keys that hold one of the tokens, or a token of an earlier round of one. Where there is a queue, its
-   * first gets them, and whoever one of the tokens belongs to leaves it.
+   * Releases the keys that hold one of the tokens, or a token of an earlier round of one. With a queue, its head is
+   * granted the keys, and entries that belong to one of the tokens are removed.
    */
-  release(resources: readonly string[], tokens: readonly string[], settle: Settle<ReleaseAnswer>): void;
-  inspect(resource: string, settle: Settle<Holding>): void;
-  /** What the restart guard needs of it (PROTOCOL 9). Missing where it cannot be guarded. */
+  release(resources: readonly string[], tokens: readonly string[], settle: OnAnswer<ReleaseAnswer>): void;
+  inspect(resource: string, settle: OnAnswer<Holding>): void;
+  /** The operations that the restart guard needs (PROTOCOL 9). Missing if the master cannot be guarded. */
   readonly guarded?: GuardedMaster;
   /**
-   * From now on its clock is read with the votes (PROTOCOL 11), and where it judges them every vote is {@link Timed}.
-   * Missing where it cannot be.
+   * From now on the master's clock is read with the votes (PROTOCOL 11), and if `clock` judges votes, every vote is
+   * {@link Timed}. Missing if the clock cannot be read.
    */
   watchClock?(clock: MasterClock): void;
-  /** Which server it leads to (PROTOCOL 2.8). Missing where servers are not compared. */
+  /** The server behind the connection (PROTOCOL 2.8). Missing if servers are not compared. */
   readonly server?: MasterServer;
   /**
-   * Calls `listener` whenever its client is switched to another database: at once, before anything can be sent there.
-   * Through `old` the database that was left can be reached for a little while, to take back what is there; this node
-   * leads to the other one. The listener is called for as long as whoever gave it keeps it. Missing where that cannot be.
+   * Calls `listener` whenever the client is switched to another database: immediately, before anything can be sent
+   * there. `old` reaches the previous database for a short time, to delete the keys there; this node leads to the new
+   * one. The listener is called for as long as its owner keeps a reference to it. Missing if this is not supported.
    */
   onMove?(listener: (why: string, old: LockNode) => void): void;
   /**
-   * When it last answered while operations had to wait for room, or had no answer yet since they had to wait, by the
-   * monotonic clock. What has no answer soon after that stands in line behind others of this client: no fault of the
-   * master's. Missing where nothing waits.
+   * The last time at which the master answered while operations waited for room, or had no answer yet since they
+   * waited, by the monotonic clock. A missing answer soon after that is not the master's fault: the request waits
+   * behind others of this client. Missing if nothing waits.
    */
   readonly drainedAt?: number;
-  /** Called whenever the master can be reached (again). Returns how to take the listener away. */
+  /** Calls `listener` whenever the master becomes reachable. Returns a function that removes the listener. */
   onReady(listener: () => void): () => void;
-  /** Ends the connection, and the user's client, in order. */
+  /** Closes the connection and the user's client after pending commands. */
   close(): Promise<void>;
-  /** Ends both at once. */
+  /** Closes both immediately. */
   disconnect(): void;
 }

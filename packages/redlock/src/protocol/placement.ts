@@ -1,44 +1,50 @@
 import type { LockNode } from "./node.ts";
 
 /**
- * One database on each master, until one of the clients is switched to another database (PROTOCOL 14.18). Every claim and
- * every lease belongs to the placement that it began in, and is sent through the nodes of that one alone. So nothing
- * that began before a switch can set, extend or delete a key in the database after it.
+ * One database on each master, until one of the clients is switched to another database (PROTOCOL 14.18). Every claim
+ * and every lease belongs to the placement that it began in, and is sent only through the nodes of that placement. So
+ * nothing that began before a switch can set, extend or delete a key in the database after it.
  */
 export class Placement {
-  /** The way to each master's database. Of one that was left it stands only for long enough to take back what is there. */
+  /**
+   * The nodes that lead to the databases. In a placement that was left they work only long enough to delete the keys
+   * there.
+   */
   nodes: readonly LockNode[];
-  /** Set once a client was switched: from then on nothing of it counts. */
+  /** Set once a client was switched: from then on no vote in this placement counts. */
   whyLeft: string | undefined = undefined;
 
   constructor(nodes: readonly LockNode[]) {
     this.nodes = nodes;
   }
 
-  /** `node` leads to another database from now on, and `old` to the one of this placement. */
+  /**
+   * Marks the placement as left: `node` leads to another database from now on, and `old` to the one of this
+   * placement.
+   */
   leave(why: string, node: LockNode, old: LockNode): void {
     this.whyLeft ??= why;
     this.nodes = this.nodes.map((other) => (other === node ? old : other));
   }
 }
 
-/** A lease, as far as its placement matters. */
+/** The part of a lease that concerns its placement. */
 interface Placed {
   readonly placement: Placement;
   lose(why: string): void;
 }
 
-/** The placement of one Redlock, and what ends when it is left. */
+/** The placement of one Redlock. Leaving it ends the leases in it. */
 export class Placements {
   readonly #leases: ReadonlySet<Placed>;
   current: Placement;
-  /** Claims and leases may still have these. */
+  /** Earlier placements, which claims and leases may still refer to. */
   #left: readonly WeakRef<Placement>[] = [];
   readonly #listeners: Array<() => void> = [];
-  /** Only kept: nodes call listeners that somebody has. */
+  /** References that keep the listeners alive: nodes hold them weakly. */
   readonly followers: readonly unknown[];
 
-  /** `leases`: those that stand. */
+  /** `leases`: the active ones. */
   constructor(nodes: readonly LockNode[], leases: ReadonlySet<Placed>) {
     this.#leases = leases;
     this.current = new Placement(nodes);
@@ -49,12 +55,15 @@ export class Placements {
     });
   }
 
-  /** Called when the current one was left, and every lease of it is lost. */
+  /** Calls `listener` after the current placement was left and every lease in it was lost. */
   onLeft(listener: () => void): void {
     this.#listeners.push(listener);
   }
 
-  /** In the turn in which the client was switched: each holder is told before anything is sent to the other database. */
+  /**
+   * Runs in the turn in which the client was switched: each holder is notified before anything is sent to the other
+   * database.
+   */
   #leave(why: string, node: LockNode, old: LockNode): void {
     const { nodes } = this.current;
     this.#left = [...this.#left, new WeakRef(this.current)].filter((kept) => kept.deref());

@@ -1,13 +1,13 @@
 import type { Answer } from "./node.ts";
 
-/** Votes that make a lock, out of `members` masters: any two such sets share a master. */
+/** The number of votes that make a lock, out of `members` masters: any two such sets share a master. */
 export function quorumOf(members: number): number {
   return Math.floor(members / 2) + 1;
 }
 
 /**
- * How many masters may fail to say yes before a quorum is out of reach. With an even number of masters this is
- * less than a quorum: comparing both counts with the quorum would leave a tie undecided for ever (PROTOCOL 2.3).
+ * The number of masters that may fail to say yes before a quorum is out of reach. With an even number of masters this
+ * is less than a quorum: comparing both counts with the quorum would leave a tie undecided for ever (PROTOCOL 2.3).
  */
 export function toleratedFailures(members: number): number {
   return members - quorumOf(members);
@@ -15,14 +15,14 @@ export function toleratedFailures(members: number): number {
 
 export type Verdict = "won" | "failed" | "open";
 
-/** Decides as soon as the votes that are in can decide; `against` counts refusals and masters not heard. */
+/** Decides as soon as the votes received suffice; `against` counts refusals and masters without an answer. */
 export function decide(members: number, yes: number, against: number): Verdict {
   const quorum = quorumOf(members);
   if (yes >= quorum) return "won";
   return against > members - quorum ? "failed" : "open";
 }
 
-/** The answers of one round so far, a place for each master. */
+/** The answers of one round so far, by the index of the master. */
 export type Tally = ReadonlyArray<Answer | undefined>;
 
 export function verdictOf(tally: Tally): Verdict {
@@ -35,29 +35,29 @@ export function verdictOf(tally: Tally): Verdict {
   return decide(tally.length, yes, against);
 }
 
-/** Whether so many masters refuse that no quorum can hold the token. */
+/** Whether enough masters refuse that no quorum can hold the token. */
 export function isRefused(tally: Tally): boolean {
   return tally.filter((answer) => answer?.vote === "no").length > toleratedFailures(tally.length);
 }
 
-/** The tokens that refuse. */
+/** The tokens that hold the keys on the masters that refuse. */
 export function ownersIn(tally: Tally): readonly string[] {
   return tally.flatMap((answer) => (answer?.vote === "no" && answer.owner ? [answer.owner] : []));
 }
 
-/** Why a round was not won, as far as the answers tell. */
+/** Why a round was not won, as far as the answers show. */
 export interface Contention {
   /**
    * - `locked`: somebody holds, or may hold, a quorum. Waiting helps.
-   * - `split`: rivals took so many votes from each other that none has a quorum. Asking again soon helps.
-   * - `unavailable`: too few masters answered for anyone to win.
+   * - `split`: rivals took votes from each other, and none has a quorum. An immediate retry helps.
+   * - `unavailable`: too few masters answered for any client to win.
    */
   readonly kind: "locked" | "split" | "unavailable";
-  /** What is refused; `undefined` where nothing is. */
+  /** The refused resource; `undefined` if none is. */
   readonly resource: string | undefined;
   /** Whether answers that are still missing could turn `locked` into `split`. */
   readonly open: boolean;
-  /** When a quorum is free at the latest if nobody extends, ms from the answers; `Infinity` where unknown. */
+  /** When a quorum is free at the latest if nobody extends, ms from the answers; `Infinity` if unknown. */
   readonly freeIn: number;
 }
 
@@ -79,12 +79,12 @@ export function contentionIn(tally: Tally): Contention {
   return { kind, resource, open, freeIn: quorumFreeIn(tally, longest) };
 }
 
-/** Not asked to the end, since the round was decided before: nothing is known of such a master. */
+/** The round was decided before this master answered: its state is unknown. */
 function isUnheard(answer: Answer | undefined): boolean {
   return answer === undefined || (answer.vote === "none" && answer.error.reason === "ABANDONED");
 }
 
-/** A master that was not heard is taken to be free when the last of the others is. */
+/** A master without an answer is assumed to be free when the last of the others is. */
 function quorumFreeIn(tally: Tally, unheard: number): number {
   const waits = tally.map((answer) => {
     if (answer === undefined || isUnheard(answer)) return unheard;

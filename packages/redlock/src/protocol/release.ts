@@ -5,8 +5,8 @@ import type { LockNode, ReleaseAnswer } from "./node.ts";
 import { quorumOf, toleratedFailures } from "./quorum.ts";
 
 /**
- * Gives a hold up: PROTOCOL 5. Never rejects and never tries again: that a lock is gone already is an answer.
- * The first release is the only one. A detached hold is its receiver's to release.
+ * Releases a lease: PROTOCOL 5. Never rejects and never retries: an expired lock is an outcome. Only the first call
+ * sends anything. A detached lease is released by the process that resumed it.
  */
 export function release(lease: Lease, settings: Settings): Promise<ReleaseResult> {
   if (lease.isDetached) {
@@ -15,7 +15,7 @@ export function release(lease: Lease, settings: Settings): Promise<ReleaseResult
   return lease.releaseOnce(() => lease.handOff?.(settings) ?? takeBack(lease, settings));
 }
 
-/** Gives every key up that the hold may have, under whichever of its tokens (PROTOCOL 14.5). */
+/** Releases every key that the lease may have, under any of its tokens (PROTOCOL 14.5). */
 export async function takeBack(lease: Lease, settings: Settings): Promise<ReleaseResult> {
   const { rollbacks } = lease.context;
   const { placement, resources, tokens, longestTtl: ttl } = lease;
@@ -26,13 +26,13 @@ export async function takeBack(lease: Lease, settings: Settings): Promise<Releas
   return new Released(outcomeOf(round.answers), nodes, round);
 }
 
-/** The votes are told only where somebody asks. */
+/** Builds the statistics only when they are read. */
 export class Released implements ReleaseResult {
   readonly outcome: ReleaseResult["outcome"];
   readonly #nodes: readonly LockNode[];
   readonly #round: AnyRound | Votes | undefined;
 
-  /** `round`: in which it was given up. */
+  /** `round`: the round that released the lease. */
   constructor(outcome: ReleaseResult["outcome"], nodes: readonly LockNode[], round?: AnyRound | Votes) {
     this.outcome = outcome;
     this.#nodes = nodes;

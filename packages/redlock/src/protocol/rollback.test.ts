@@ -23,14 +23,14 @@ describe("a clean-up", () => {
       expect(node.sent).toMatchObject([{ kind: "release", tokens: ["t"], resources: ["r"] }]);
     await time.run(closed);
     expect(master.owner("r")).toBeUndefined();
-    expect(rollbacks.owed).toBe(0);
+    expect(rollbacks.pendingCount).toBe(0);
   });
 
   test("that cannot be sent is owed, and told", async () => {
     const { time, node, rollbacks, reported, remove } = bed();
     node.cut();
     await time.run(remove().closed);
-    expect(rollbacks.owed).toBe(1);
+    expect(rollbacks.pendingCount).toBe(1);
     expect(reported).toMatchObject([{ node: "master-0", reason: "UNREACHABLE" }]);
   });
 
@@ -41,7 +41,7 @@ describe("a clean-up", () => {
     node.restore();
     expect(node.kinds).toEqual(["release"]);
     await time.advance(2);
-    expect([rollbacks.owed, master.owner("r")]).toEqual([0, undefined]);
+    expect([rollbacks.pendingCount, master.owner("r")]).toEqual([0, undefined]);
   });
 
   test("is tried again every second, where nobody tells that the master is back", async () => {
@@ -50,7 +50,7 @@ describe("a clean-up", () => {
     await time.run(remove({ ...leftover, ttl: 60_000 }).closed);
     await time.advance(5000);
     expect(node.sent.map(({ at }) => Math.round(at / 1000))).toEqual([0, 1, 2, 3]);
-    expect([rollbacks.owed, master.owner("r")]).toEqual([0, undefined]);
+    expect([rollbacks.pendingCount, master.owner("r")]).toEqual([0, undefined]);
   });
 
   test("has one timer, however often it is refused before it is sent", async () => {
@@ -59,7 +59,7 @@ describe("a clean-up", () => {
     node.cut();
     await time.run(remove({ ...leftover, ttl: 60_000 }).closed);
     await time.advance(8500);
-    expect([machine.timers.size, rollbacks.owed]).toEqual([1, 1]);
+    expect([machine.timers.size, rollbacks.pendingCount]).toEqual([1, 1]);
     rollbacks.stop();
     expect(machine.timers.size).toBe(0);
   });
@@ -76,9 +76,9 @@ describe("a clean-up", () => {
     node.cut();
     await time.run(remove().closed);
     await time.advance(999);
-    expect(rollbacks.owed).toBe(1);
+    expect(rollbacks.pendingCount).toBe(1);
     await time.advance(1100);
-    expect([rollbacks.owed, node.listeners]).toEqual([0, 0]);
+    expect([rollbacks.pendingCount, node.listeners]).toEqual([0, 0]);
     node.restore();
     expect(node.sent).toEqual([]);
     await time.advance(5000);
@@ -89,7 +89,7 @@ describe("a clean-up", () => {
     const { time, node, rollbacks, reported, remove } = bed();
     node.hang();
     await time.run(remove().closed);
-    expect(rollbacks.owed).toBe(0);
+    expect(rollbacks.pendingCount).toBe(0);
     expect(reported).toMatchObject([{ reason: "TIMEOUT" }]);
     node.resume();
     await time.advance(5);
@@ -102,19 +102,19 @@ describe("a clean-up", () => {
     await time.run(remove().closed);
     node.cut();
     await time.advance(1);
-    expect(rollbacks.owed).toBe(1);
+    expect(rollbacks.pendingCount).toBe(1);
     node.resume();
     master.put("r", "t");
     node.restore();
     await time.advance(5);
-    expect([rollbacks.owed, master.owner("r")]).toEqual([0, undefined]);
+    expect([rollbacks.pendingCount, master.owner("r")]).toEqual([0, undefined]);
   });
 
   test("is owed to those masters alone that did not take it", async () => {
     const { time, nodes, rollbacks, remove } = bed(3);
     nodes[1]!.cut();
     await time.run(remove().closed);
-    expect(rollbacks.owed).toBe(1);
+    expect(rollbacks.pendingCount).toBe(1);
     for (const node of nodes) node.restore();
     expect(nodes.map(({ sent }) => sent.length)).toEqual([1, 1, 1]);
   });
@@ -149,11 +149,11 @@ describe("many of them", () => {
     node.restore();
     await time.advance(5);
     expect(node.sent).toHaveLength(1);
-    expect(rollbacks.owed).toBe(3);
+    expect(rollbacks.pendingCount).toBe(3);
     node.answering = () => undefined;
     node.restore();
     await time.advance(5);
-    expect(rollbacks.owed).toBe(0);
+    expect(rollbacks.pendingCount).toBe(0);
     expect(new Set(node.sent.map((command) => command.tokens[0]))).toEqual(new Set(["a", "b", "c"]));
   });
 
@@ -163,13 +163,13 @@ describe("many of them", () => {
     const tokens = ["a", "b", "c"];
     for (const token of tokens) void remove({ ...leftover, tokens: [token] });
     await time.advance(1);
-    expect(rollbacks.owed).toBe(3);
+    expect(rollbacks.pendingCount).toBe(3);
     node.restore();
     // One goes ahead to see whether the master is there.
     expect(node.sent.map((command) => command.tokens[0])).toEqual(["a"]);
     await time.advance(5);
     expect(node.sent.map((command) => command.tokens[0])).toEqual(tokens);
-    expect(rollbacks.owed).toBe(0);
+    expect(rollbacks.pendingCount).toBe(0);
   });
 
   test("are bounded: of more than may be owed the oldest are left to expire", async () => {
@@ -179,7 +179,7 @@ describe("many of them", () => {
       void remove({ ...leftover, tokens: [String(index)], ttl: 1e9 });
     }
     await settle();
-    expect(rollbacks.owed).toBe(50);
+    expect(rollbacks.pendingCount).toBe(50);
     node.restore();
     await time.advance(2);
     expect([node.sent[0]!.tokens, node.sent.at(-1)!.tokens]).toEqual([["51"], ["100"]]);
@@ -192,7 +192,7 @@ describe("many of them", () => {
     await time.advance(11);
     for (let index = 0; index < 60; index += 1) void remove({ ...leftover, tokens: ["new"], ttl: 1e9 });
     await settle();
-    expect(rollbacks.owed).toBe(60);
+    expect(rollbacks.pendingCount).toBe(60);
   });
 });
 
@@ -202,9 +202,9 @@ describe("once stopped", () => {
     node.cut();
     await time.run(remove().closed);
     rollbacks.stop();
-    expect([rollbacks.owed, machine.timers.size, node.listeners]).toEqual([0, 0, 0]);
+    expect([rollbacks.pendingCount, machine.timers.size, node.listeners]).toEqual([0, 0, 0]);
     await time.run(remove().closed);
-    expect([rollbacks.owed, machine.timers.size]).toEqual([0, 0]);
+    expect([rollbacks.pendingCount, machine.timers.size]).toEqual([0, 0]);
     node.restore();
     await time.advance(5000);
     expect(node.sent).toEqual([]);

@@ -5,41 +5,41 @@ import type { Fault, LockNode, ReleaseAnswer } from "./node.ts";
 import type { Placement } from "./placement.ts";
 import { Round } from "./round.ts";
 
-/** Keys that are to go: those of a failed attempt, or of a lock that is released. */
+/** Keys to delete: those of a failed attempt, or of a released lock. */
 export interface Leftover {
   readonly placement: Placement;
   readonly resources: readonly string[];
   readonly tokens: readonly string[];
-  /** What the keys were last set for, ms: after that a master has removed them itself. */
+  /** The ttl that the keys were last set with, ms: after that they have expired on the master. */
   readonly ttl: number;
 }
 
-interface Debt {
+interface PendingDelete {
   readonly leftover: Leftover;
   /** By the monotonic clock, ms. */
   readonly until: number;
 }
 
-/** Where a master cannot be reached it is tried again when it is back, and this often, ms. */
+/** The interval of retries on an unreachable master, ms; it is also retried when it is back. */
 const retryInterval = 1000;
 /**
- * So many are remembered for one master, some 50 bytes each: what a process gives back in seconds while a master hangs.
- * Of more, the oldest are left to expire.
+ * The pending deletes kept for one master, some 50 bytes each: what a process releases in seconds while a master
+ * hangs. Beyond this the oldest are left to expire.
  */
-const mostDebts = 100_000;
+const defaultMaxPending = 100_000;
 
 /**
- * Takes keys away again (PROTOCOL 2.6, 5), and remembers what could not be taken away: a master that was cut
- * off is cleaned when it is back, for as long as the keys could still live.
+ * Deletes keys (PROTOCOL 2.6, 5), and keeps the deletes that failed: a master that was unreachable is cleaned when it
+ * is back, for as long as the keys can still exist.
  */
 export class Rollbacks {
   readonly #runtime: Runtime;
   readonly #clock: LeaseClock;
   readonly #report: (error: NodeError) => void;
-  readonly #most: number;
+  readonly #maxPending: number;
   readonly #open = new Set<Round<ReleaseAnswer>>();
-  readonly #debts = new Map<LockNode, Debt[]>();
-  /** How to stop listening for the masters that something is owed to. */
+  readonly #pending = new Map<LockNode, PendingDelete[]>();
+  /** The functions that remove the listeners on masters with pending deletes. */
   readonly #unsubscribe = new Map<LockNode, () => void>();
   #timer: Timer | undefined;
   #stopped = false;
@@ -48,29 +48,29 @@ export class Rollbacks {
     runtime: Runtime,
     clock: LeaseClock,
     report: (error: NodeError) => void,
-    most: number = mostDebts,
+    maxPending: number = defaultMaxPending,
   ) {
-    this.#most = most;
+    this.#maxPending = maxPending;
     this.#runtime = runtime;
     this.#clock = clock;
     this.#report = report;
   }
 
-  /** How many clean-ups wait for their master. */
-  get owed(): number {
-    let owed = 0;
-    for (const debts of this.#debts.values()) owed += debts.length;
-    return owed;
+  /** The number of pending deletes. */
+  get pendingCount(): number {
+    let count = 0;
+    for (const pending of this.#pending.values()) count += pending.length;
+    return count;
   }
 
-  /** Settles when every deletion that was sent has been answered, or had its time. */
+  /** Resolves when every delete that was sent has been answered or has timed out. */
   get answered(): Promise<void> {
     return Promise.all([...this.#open].map((round) => round.closed)).then(() => {});
   }
 
   /**
-   * Sends the deletion to each of `nodes` now, each behind what was sent to it before (FIFO). `isDecided` sees
-   * the answers as they come; those of masters that are not asked stay `undefined`.
+   * Sends the delete to each of `nodes` now, on each behind what was sent before (FIFO). `isDecided` gets the answers
+   * as they come; those of masters that are not asked stay `undefined`.
    */
   remove(
     leftover: Leftover,
@@ -91,12 +91,12 @@ export class Rollbacks {
         ttl: 0,
         claim: undefined,
       },
-      hear: (index, answer) => {
-        // (Where a client was switched the way to the keys ends soon, and they expire.)
+      onAnswer: (index, answer) => {
+        // After a switch of the database the keys are reachable only for a short time; they expire.
         if (answer.vote === "none" && leftover.placement.whyLeft === undefined) {
           this.#report(answer.error);
           const until = this.#runtime.monotonic() + leftover.ttl;
-          this.#owe(nodes[index]!, { leftover, until }, answer);
+          this.#keep(nodes[index]!, { leftover, until }, answer);
         }
         return isDecided(round.answers);
       },
@@ -106,43 +106,43 @@ export class Rollbacks {
     return round;
   }
 
-  /** Forgets everything that is owed, now and later: the keys expire by themselves. */
+  /** Drops all pending deletes, now and later: the keys expire by themselves. */
   stop(): void {
     this.#stopped = true;
-    this.#debts.clear();
+    this.#pending.clear();
     for (const unsubscribe of this.#unsubscribe.values()) unsubscribe();
     this.#unsubscribe.clear();
     this.#timer?.cancel();
   }
 
-  #owe(node: LockNode, debt: Debt, fault: Fault): void {
-    // Only slow: the command is on its way, and its real answer is still heard.
+  #keep(node: LockNode, pending: PendingDelete, fault: Fault): void {
+    // The master is only slow: the command is on its way, and its real answer is still processed.
     const { reason } = fault.error;
     if (this.#stopped || reason === "TIMEOUT" || (reason === "ABANDONED" && fault.sent)) return;
-    const debts = this.#debts.get(node) ?? [];
-    this.#debts.set(node, debts);
-    debts.push(debt);
-    if (debts.length > this.#most) this.#debts.set(node, this.#latest(debts));
+    const all = this.#pending.get(node) ?? [];
+    this.#pending.set(node, all);
+    all.push(pending);
+    if (all.length > this.#maxPending) this.#pending.set(node, this.#latest(all));
     if (!this.#unsubscribe.has(node)) {
-      const unsubscribe = node.onReady(() => this.#settle(node));
+      const unsubscribe = node.onReady(() => this.#retry(node));
       this.#unsubscribe.set(node, unsubscribe);
     }
     this.#timer ??= this.#retryLater();
   }
 
-  /** Without those whose keys have expired; if there are still too many, the latest half. */
-  #latest(debts: Debt[]): Debt[] {
+  /** Drops deletes whose keys have expired; if there are still too many, keeps the latest half. */
+  #latest(all: PendingDelete[]): PendingDelete[] {
     const now = this.#runtime.monotonic();
-    const standing = debts.filter(({ until }) => until > now);
-    return standing.length > this.#most ? standing.slice(-this.#most / 2) : standing;
+    const unexpired = all.filter(({ until }) => until > now);
+    return unexpired.length > this.#maxPending ? unexpired.slice(-this.#maxPending / 2) : unexpired;
   }
 
-  /** Pays one debt to see whether the master is there, then the rest at once. */
-  #settle(node: LockNode): void {
-    const debts = this.#debts.get(node) ?? [];
-    this.#debts.delete(node);
+  /** Sends one pending delete to see whether the master is back, then the rest at once. */
+  #retry(node: LockNode): void {
+    const all = this.#pending.get(node) ?? [];
+    this.#pending.delete(node);
     const now = this.#runtime.monotonic();
-    const [first, ...rest] = debts.filter(
+    const [first, ...rest] = all.filter(
       ({ until, leftover }) => until > now && leftover.placement.whyLeft === undefined,
     );
     if (!first) {
@@ -150,25 +150,25 @@ export class Rollbacks {
       this.#unsubscribe.delete(node);
       return;
     }
-    this.#pay(node, first, (isPaid) => {
-      if (isPaid) for (const debt of rest) this.#pay(node, debt);
+    this.#send(node, first, (isAnswered) => {
+      if (isAnswered) for (const pending of rest) this.#send(node, pending);
       else if (!this.#stopped) {
-        this.#debts.set(node, this.#latest([...rest, ...(this.#debts.get(node) ?? [])]));
+        this.#pending.set(node, this.#latest([...rest, ...(this.#pending.get(node) ?? [])]));
       }
     });
   }
 
-  #pay(node: LockNode, debt: Debt, then?: (isPaid: boolean) => void): void {
-    node.release(debt.leftover.resources, debt.leftover.tokens, (answer) => {
-      if (answer.vote === "none") this.#owe(node, debt, answer);
+  #send(node: LockNode, pending: PendingDelete, then?: (isAnswered: boolean) => void): void {
+    node.release(pending.leftover.resources, pending.leftover.tokens, (answer) => {
+      if (answer.vote === "none") this.#keep(node, pending, answer);
       then?.(answer.vote !== "none");
     });
   }
 
   #retryLater(): Timer {
     const timer = this.#runtime.setTimer(() => {
-      // (What fails at once is owed again in here, and must not begin a timer of its own.)
-      for (const node of [...this.#unsubscribe.keys()]) this.#settle(node);
+      // A delete that fails synchronously is kept again in here, and must not start a second timer.
+      for (const node of [...this.#unsubscribe.keys()]) this.#retry(node);
       this.#timer = this.#unsubscribe.size > 0 ? this.#retryLater() : undefined;
     }, retryInterval);
     timer.unref();

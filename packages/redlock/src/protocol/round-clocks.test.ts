@@ -19,7 +19,7 @@ function roundOver(ahead: readonly number[], options: ClockWatchOptions = {}) {
   const answers: (Answer | Fault | undefined)[] = ahead.map(() => undefined);
   const round = new RoundClocks(answers);
   const hear = (index: number, vote: Answer = yes, clock: MasterClock = clocks[index]!): void => {
-    const reading = clock.hear(clock.now(), ahead[index]!);
+    const reading = clock.observe(clock.now(), ahead[index]!);
     round.judge(index, { vote, clock, reading }, (judged) => {
       answers[index] = judged;
       round.review();
@@ -92,7 +92,7 @@ describe("a yes counts", () => {
 
   test("not of one that has stepped within the longest ttl, though it is in line again", () => {
     const { hear, votes, clocks } = roundOver([0, 0, 0], { maxTtl: 5000 });
-    clocks[2]!.hear(clocks[2]!.now(), 40_000);
+    clocks[2]!.observe(clocks[2]!.now(), 40_000);
     hear(0);
     hear(1);
     hear(2);

@@ -13,18 +13,18 @@ interface Pending extends Clocked {
 }
 
 /**
- * Decides which votes of one round count, by the masters' clocks as they were read in this very round (PROTOCOL 11).
+ * Decides which votes of one round count, by the masters' clocks as they were read in this round (PROTOCOL 11).
  *
- * A yes counts once the clocks of a majority of all masters, its own among them, agree to within `maxOffset`. While
- * masters are missing that could make up such a majority it waits; where they cannot, it does not count. So of two
- * clocks that disagree neither counts until a third one tells which is wrong. It costs no time: a lock takes the
- * votes of a majority anyway.
+ * A yes counts once the clocks of a majority of all masters, its own among them, agree to within `maxOffset`. It
+ * waits while missing masters could complete such a majority; once they cannot, it does not count. So if two clocks
+ * disagree, neither counts until a third one shows which is wrong. This costs no time: a lock needs the votes of a
+ * majority anyway.
  *
- * Why that excludes a master M whose clock has stepped from every later round, whatever its client has seen before: M
- * agrees with none of the masters that did not step, and those that did are a minority. A hold from before the step
+ * Why this excludes a master M whose clock has stepped from every later round, whatever its client has seen before: M
+ * agrees with none of the masters that did not step, and those that did are a minority. A lease from before the step
  * keeps its keys on q - 1 other masters, a later one needs q of the N - 1 others, and (q - 1) + q > N - 1: they share
- * one. The readings are those of the round, since a client may be new, and since of older ones nobody knows whether
- * their clock has stepped meanwhile.
+ * one. Only readings of the round itself are used: a client may be new, and a clock may have stepped since an older
+ * reading.
  */
 export class RoundClocks {
   readonly #answers: ReadonlyArray<unknown>;
@@ -47,7 +47,7 @@ export class RoundClocks {
     this.review();
   }
 
-  /** Another master has answered, or has been given up. */
+  /** Judges the pending votes again: another master has answered, or has been given up. */
   review(): void {
     for (let index = 0; index < this.#pending.length; index += 1) {
       const pending = this.#pending[index];
@@ -59,7 +59,7 @@ export class RoundClocks {
     }
   }
 
-  /** What becomes of a vote that still waits when the time of the round is over. */
+  /** The result of a vote that is still pending when the time of the round is over. */
   giveUp(index: number): Fault | undefined {
     const pending = this.#pending[index];
     this.#pending[index] = undefined;
@@ -77,7 +77,7 @@ export class RoundClocks {
     return this.#fault(pending, `only ${agreeing} of ${quorum} clocks agree to within ${clock.maxOffset} ms`);
   }
 
-  /** Those that may still be read. */
+  /** The number of clocks that may still be read. */
   get #missing(): number {
     return this.#clocked.filter((clocked, index) => !clocked && this.#answers[index] === undefined).length;
   }
@@ -89,7 +89,7 @@ export class RoundClocks {
     ).length;
   }
 
-  /** Whether it is certainly this clock that is wrong: it is far from one that a majority agrees with. */
+  /** Whether this clock is certainly wrong: it is far from one that a majority agrees with. */
   #isSkewed(index: number, quorum: number): boolean {
     const { reading, clock } = this.#clocked[index]!;
     return this.#clocked.some(
@@ -105,14 +105,14 @@ export class RoundClocks {
   }
 }
 
-/** A yes, or a grant that was pushed: anything but a refusal or a fault. */
+/** A yes, or a pushed grant: anything but a refusal or a fault. */
 function isYes(vote: object): boolean {
   return !("vote" in vote) || vote.vote === "yes";
 }
 
 /**
- * How far two clocks are apart at most, ms. Where our own two clocks do not tell the same, one of them was set or has
- * slept between the readings: then the larger difference counts, and the vote is asked for again.
+ * The upper bound of the difference of two clocks, ms. If our own two clocks disagree, one of them was set, or was
+ * suspended between the readings: then the larger difference counts, and the vote is requested again.
  */
 function apartAtMost(one: Reading, other: Reading): number {
   return Math.max(...differences(one, other)) + one.uncertainty + other.uncertainty;

@@ -17,7 +17,7 @@ function roundOf(setting: VirtualSetting, { timeout = 50, enough = 99, longest =
     timeout,
     longest,
     ask: (node, settle) => node.vote(claim, settle),
-    hear: (index, answer) => {
+    onAnswer: (index, answer) => {
       told.push(`${index} ${answer.vote} at ${time.now()}`);
       return told.length >= enough;
     },
@@ -96,7 +96,7 @@ describe("a round", () => {
       clock: new LeaseClock(machine),
       timeout: 50,
       ask: (node, settle) => node.vote(claim, settle),
-      hear: () => false,
+      onAnswer: () => false,
     });
     await round.closed;
     expect(machine.timers.size).toBe(0);
@@ -117,7 +117,7 @@ describe("a node that answers inside of the call", () => {
       clock: new LeaseClock(machine),
       timeout: 50,
       ask: (node, settle) => node.vote(claim, settle),
-      hear: (index) => {
+      onAnswer: (index) => {
         // Whoever hears may ask for what the round is.
         asked.push(index, nodes[0]!.sent.length + nodes[2]!.sent.length, round.sentAt);
         return false;

@@ -10,43 +10,44 @@ export interface RoundPlan<Reply extends object> {
   readonly nodes: readonly LockNode[];
   readonly runtime: Runtime;
   readonly clock: LeaseClock;
-  /** One master's time to answer, ms. All are asked at once, so one timer serves them all. */
+  /** The time one master has to answer, ms. All are asked at once, so one timer serves them all. */
   readonly timeout: number;
   /**
-   * How long a master may take that works off what else this client has asked of it, ms: that it is behind is no fault of
-   * its own (PROTOCOL 14.16). Default: the same.
+   * The time a master has, ms, while it works off other requests of this client: the delay is not its own fault
+   * (PROTOCOL 14.16). Default: `timeout`.
    */
   readonly longest?: number;
-  /** What all masters are asked alike, or how each of them is asked. */
-  readonly ask: Asked | ((node: LockNode, settle: Settle<Reply>) => void);
-  /** Given up when the round is closed: what was not sent by then is not sent any more. */
+  /** The request, the same for all masters, or a function that asks one of them. */
+  readonly ask: Asked | ((node: LockNode, settle: OnAnswer<Reply>) => void);
+  /** Abandoned when the round is closed: commands not sent by then are not sent any more. */
   readonly claim?: { giveUp(): void };
   /**
-   * Called with each answer as it comes, a timed one when the clocks of the round have judged it; true once the answers
-   * can decide. A master whose time is up gives a `TIMEOUT` fault; its real answer, should that still come, is told as well, but is no vote any more.
+   * Called with each answer as it arrives, a timed one when the clocks of the round have judged it. Returns true once
+   * the answers can decide. A master that exceeds its time gives a `TIMEOUT` fault; its real answer is still passed
+   * on if it comes later, but is not a vote any more.
    */
-  hear(index: number, answer: Reply | Fault): boolean;
+  onAnswer(index: number, answer: Reply | Fault): boolean;
 }
 
-/** A question, but for how the answers are heard: that is up to the round. */
+/** A question without its callback, which the round adds. */
 export type Asked = Omit<Question, "hear">;
 
-type Settle<Reply> = (reply: Reply | Fault | Timed<Reply>) => void;
+type OnAnswer<Reply> = (reply: Reply | Fault | Timed<Reply>) => void;
 
-/** A timer later than this was held up by a busy event loop, ms: answers may lie unread behind it. */
+/** A timer later than this was delayed by a busy event loop, ms: unread answers may be waiting behind it. */
 export const lateTimer = 5;
-/** Of the time-out: an event loop that was held up for longer took part of the masters' time. */
+/** As a part of the timeout: an event loop that was blocked for longer took part of the masters' time. */
 const stalledFraction = 1 / 10;
 
 /**
  * Asks all masters the same at the same time, and gives each the same short time to answer.
  *
- * `decided` settles as soon as the answers can decide, at the latest when the time is up: whatever the masters
- * do, nobody waits longer. `closed` settles when every master has answered or has been given up. From then on only
- * the answers are kept: a lock remembers its rounds for as long as it is held.
+ * `decided` resolves as soon as the answers can decide, at the latest when the time is up: no caller waits longer,
+ * whatever the masters do. `closed` resolves when every master has answered or has been given up. After that only the
+ * answers are kept: a lock keeps its rounds for as long as it is held.
  */
 export class Round<Reply extends object> {
-  /** When the first command went out, in lease time: read before anything is sent (PROTOCOL 2.4). */
+  /** The time of the first send, in lease time: read before anything is sent (PROTOCOL 2.4). */
   readonly sentAt: number;
   readonly decided: Promise<void>;
   readonly answers: Array<Reply | Fault | undefined>;
@@ -60,7 +61,10 @@ export class Round<Reply extends object> {
   #onClosed: Array<() => void> | undefined;
   #forget: (() => void) | undefined;
   #clocks: RoundClocks | undefined;
-  /** Whether the event loop was held up behind the time-out before: a loop that always is must not wait for ever. */
+  /**
+   * Whether the event loop was blocked past the timeout before: a loop that always is must not make the round wait
+   * for ever.
+   */
   #hasStalled = false;
 
   constructor(plan: RoundPlan<Reply>) {
@@ -72,17 +76,17 @@ export class Round<Reply extends object> {
       this.#resolveDecided = resolve;
     });
     this.sentAt = plan.clock.now();
-    // What this arms (batches, timers, connections) serves others as well.
+    // Batches, timers and connections that this starts serve other calls as well.
     outside(() => this.#askAll(plan));
     if (this.#missing === 0) this.#close(plan);
   }
 
-  /** Whether some masters have still time to answer. */
+  /** Whether some masters still have time to answer. */
   get isOpen(): boolean {
     return this.#missing > 0;
   }
 
-  /** Judges what else comes of the round, such as a grant; `undefined` until a timed answer has come. */
+  /** Judges later messages of the round, such as a grant; `undefined` until a timed answer has come. */
   get clocks(): RoundClocks | undefined {
     return this.#clocks;
   }
@@ -91,14 +95,14 @@ export class Round<Reply extends object> {
     return new Promise((resolve) => this.onClosed(resolve));
   }
 
-  /** Calls back when it is closed: at once if it is. */
+  /** Calls `listener` when the round is closed; immediately if it is. */
   onClosed(listener: () => void): void {
     if (this.#missing === 0) listener();
     else if (this.#onClosed) this.#onClosed.push(listener);
     else this.#onClosed = [listener];
   }
 
-  /** Settles when it is decided, or at the cancellation: the answers there are have to do then. */
+  /** Resolves when the round is decided, or at the cancellation with the answers so far. */
   decidedOr(cancellation: Cancellation): Promise<void> {
     this.#forget = cancellation.onCancel(() => this.#decide());
     return this.decided;
@@ -106,7 +110,7 @@ export class Round<Reply extends object> {
 
   #askAll(plan: RoundPlan<Reply>): void {
     const { nodes, ask } = plan;
-    // One question for all, which is sent to each as it stands.
+    // One question object for all masters: each sends it as it is.
     const question = typeof ask === "function" ? undefined : { ...ask, hear: this.#hearFrom(plan) };
     for (let index = 0; index < nodes.length; index += 1) {
       const node = nodes[index]!;
@@ -124,7 +128,7 @@ export class Round<Reply extends object> {
     return (client, answer) => {
       for (let index = 0; index < plan.nodes.length; index += 1) {
         if (plan.nodes[index]!.client !== client) continue;
-        // A question is answered in its own kind.
+        // The reply type follows from the kind of the question.
         this.#read(plan, index, answer as unknown as Reply);
         return;
       }
@@ -133,7 +137,7 @@ export class Round<Reply extends object> {
 
   #askAlone(plan: RoundPlan<Reply>, index: number, node: LockNode): void {
     const { ask } = plan;
-    const settle: Settle<Reply> = (reply) => this.#read(plan, index, reply);
+    const settle: OnAnswer<Reply> = (reply) => this.#read(plan, index, reply);
     if (typeof ask === "function") {
       ask(node, settle);
       return;
@@ -145,10 +149,10 @@ export class Round<Reply extends object> {
     else node.extend(claim!, kind === "repair", own);
   }
 
-  /** The one way in: whatever a master says, in this round or too late for it. */
+  /** The single entry point for all answers, in time or late. */
   #read(plan: RoundPlan<Reply>, index: number, reply: Reply | Fault | Timed<Reply>): void {
     if (!this.#timer && this.#missing > 0) {
-      // One that answers at once is heard when all have been asked.
+      // An answer given synchronously is processed after all masters have been asked.
       void Promise.resolve().then(() => this.#read(plan, index, reply));
     } else if ("reading" in reply) {
       this.#clocks ??= new RoundClocks(this.answers);
@@ -162,7 +166,7 @@ export class Round<Reply extends object> {
       this.answers[index] = answer;
       this.#missing -= 1;
     }
-    const decided = plan.hear(index, answer);
+    const decided = plan.onAnswer(index, answer);
     if (late) return;
     if (decided) this.#decide();
     if (this.#missing === 0) this.#close(plan);
@@ -170,9 +174,9 @@ export class Round<Reply extends object> {
   }
 
   /**
-   * Timers run before sockets are read: after a short stall the answers are given one turn to be seen. Through a long one
-   * nothing could be sent or read: once more the masters are given their time. Deadlines count from the send all the same
-   * (PROTOCOL 3), so this takes no safety.
+   * Timers run before sockets are read: after a short stall the answers get one more turn to be read. A long stall
+   * let nothing be sent or read: the masters get their time once more. Deadlines count from the send in any case
+   * (PROTOCOL 3), so this costs no safety.
    */
   #expire(plan: RoundPlan<Reply>, due: number): void {
     const stall = plan.clock.now() - due;
@@ -186,8 +190,8 @@ export class Round<Reply extends object> {
   }
 
   /**
-   * All that are missing. Those that work off what else this client has asked of them are given more time, where the round
-   * has more.
+   * Gives up all missing masters. Those that work off other requests of this client get more time, if the round has
+   * more.
    */
   #giveUp(plan: RoundPlan<Reply>, stall: number): void {
     const { nodes, runtime, clock, longest = 0 } = plan;
@@ -211,7 +215,7 @@ export class Round<Reply extends object> {
 
   #decide(): void {
     if (!this.#resolveDecided) return;
-    // Whoever waited goes on; for the masters still missing no process needs to be kept alive.
+    // The caller goes on; waiting for the missing masters must not keep the process alive.
     this.#timer?.unref();
     this.#resolveDecided();
     this.#resolveDecided = undefined;
@@ -230,19 +234,24 @@ export class Round<Reply extends object> {
   }
 }
 
-/** Answers are values; a `LockNode` that throws all the same has given none. */
+/** Answers are values; a `LockNode` that throws nevertheless counts as one that gave no answer. */
 function faultOf(node: LockNode, cause: unknown): Fault {
   return fault(node.name, "UNEXPECTED_REPLY", `the node failed: ${String(cause)}`, true, cause);
 }
 
-/** It has answered others of this client's, so this is no fault of its own; but it may have been sent. */
+/**
+ * The master answered other requests of this client, so this is not its fault; but the command may have been sent.
+ */
 function overtaken(node: LockNode, timeout: number): Fault {
-  return fault(node.name, "ABANDONED", `it stood behind other requests for ${timeout} ms`, true);
+  return fault(node.name, "ABANDONED", `it waited behind other requests for ${timeout} ms`, true);
 }
 
 const timeOuts = new WeakMap<LockNode, { readonly timeout: number; readonly fault: Fault }>();
 
-/** One for all rounds of a master: thousands may end with it at once, and an error takes its time to make. */
+/**
+ * One error object for all rounds of a master: thousands of rounds may time out at once, and an error is slow to
+ * build.
+ */
 function timedOut(node: LockNode, timeout: number): Fault {
   const known = timeOuts.get(node);
   if (known?.timeout === timeout) return known.fault;

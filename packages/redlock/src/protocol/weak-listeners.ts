@@ -1,12 +1,13 @@
 import type { LockNode } from "./node.ts";
 
 /**
- * How to take a listener away whose owner is gone. By its node: a registry keeps what it is given, and through the connection
- * that may lead back to the owner. With one registry for all nodes neither would ever be collected.
+ * The registries that remove the listeners of collected owners, one for each node: a registry keeps the values given
+ * to it alive, and the connection may lead from them back to the owner. With one registry for all nodes, neither
+ * would ever be collected.
  */
 const forgetting = new WeakMap<LockNode, FinalizationRegistry<() => void>>();
 
-/** Calls `act` whenever `node` can be reached (again), for as long as `owner` is kept. */
+/** Calls `act` whenever `node` becomes reachable, for as long as `owner` is referenced. */
 export function onReadyWhileKept<Owner extends object>(
   owner: Owner,
   node: LockNode,
@@ -23,8 +24,8 @@ export function onReadyWhileKept<Owner extends object>(
 }
 
 /**
- * Listeners that are called for as long as somebody else has them. Whoever makes a Redlock for each request never says
- * that it was the last, and the client that it listens to lives on.
+ * Listeners that are called for as long as their owners reference them. A program that creates a Redlock for each
+ * request never closes them, and the client that they listen to lives on.
  */
 export class WeakListeners<Arguments extends readonly unknown[]> {
   readonly #listeners = new Set<WeakRef<(...args: Arguments) => void>>();
@@ -32,14 +33,14 @@ export class WeakListeners<Arguments extends readonly unknown[]> {
     this.#listeners.delete(kept),
   );
 
-  /** `listener` has to be kept by whoever adds it. */
+  /** The caller must keep a reference to `listener`. */
   add(listener: (...args: Arguments) => void): void {
     const kept = new WeakRef(listener);
     this.#listeners.add(kept);
     this.#gone.register(listener, kept);
   }
 
-  /** Calls those that are there now. */
+  /** Calls the current listeners. */
   call(...args: Arguments): void {
     for (const kept of [...this.#listeners]) kept.deref()?.(...args);
   }

@@ -321,7 +321,7 @@ function findingsIn(reply: readonly unknown[]): GuardState | undefined {
   if (state === undefined || floor === undefined) return undefined;
   // What another memory has said is no longer true.
   const isCurrent = reply[5] === 1;
-  return { maxTtl, quarantine, epoch: Number(epoch), isCurrent, isSound: isCurrent && state === 0, floor };
+  return { maxTtl, quarantine, epoch: Number(epoch), isCurrent, isReady: isCurrent && state === 0, floor };
 }
 
 /** Whole ones: the list is read digit by digit. */

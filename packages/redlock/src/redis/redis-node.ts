@@ -6,18 +6,18 @@ import type {
   Fault,
   Guard,
   GuardedMaster,
-  Hear,
   Holding,
   LockNode,
   LockQueue,
   MasterClock,
   MasterServer,
+  OnAnswer,
+  OnPush,
+  OnVote,
   Push,
   Question,
   Reading,
   ReleaseAnswer,
-  Settle,
-  SettleVote,
   Timed,
 } from "../protocol/node.ts";
 import { WeakListeners } from "../protocol/weak-listeners.ts";
@@ -99,11 +99,11 @@ export class RedisNode implements LockNode {
     } else this.#postOperation(question as Operation);
   }
 
-  vote(claim: Claim, settle: SettleVote): void {
+  vote(claim: Claim, settle: OnVote): void {
     this.#claim("vote", claim, [claim.token], settle);
   }
 
-  extend(claim: Claim, repair: boolean, settle: SettleVote): void {
+  extend(claim: Claim, repair: boolean, settle: OnVote): void {
     this.#claim(repair ? "repair" : "extend", claim, [claim.token], settle);
   }
 
@@ -111,7 +111,7 @@ export class RedisNode implements LockNode {
    * Another primitive's claim by a script of its own, over this connection and in the order of the calls. There is no
    * other way to the connection, so its votes are watched as all are.
    */
-  claimWith(call: ScriptCall<Answer>, settle: SettleVote): void {
+  claimWith(call: ScriptCall<Answer>, settle: OnVote): void {
     this.#watched(call.claim!.ttl, call.purpose, settle, (answered, sent) => {
       void this.#scriptCalls.run(call, sent).then(answered);
     });
@@ -122,11 +122,11 @@ export class RedisNode implements LockNode {
     return this.#scriptCalls.run(call);
   }
 
-  release(resources: readonly string[], tokens: readonly string[], settle: Settle<ReleaseAnswer>): void {
+  release(resources: readonly string[], tokens: readonly string[], settle: OnAnswer<ReleaseAnswer>): void {
     this.#post(this.queue ? "release" : "delete", resources, tokens, 0, undefined, settle);
   }
 
-  inspect(resource: string, settle: Settle<Holding>): void {
+  inspect(resource: string, settle: OnAnswer<Holding>): void {
     if (this.queue) this.#post("inspect", [resource], [], 0, undefined, settle);
     else void this.#look(resource).then(settle);
   }
@@ -216,7 +216,7 @@ export class RedisNode implements LockNode {
     return this.#calls;
   }
 
-  #claim(kind: Kind, claim: Claim, words: readonly string[], settle: SettleVote): void {
+  #claim(kind: Kind, claim: Claim, words: readonly string[], settle: OnVote): void {
     const { resources, ttl } = claim;
     if (!this.#clock) {
       const answered = this.#guard ? (answer: Answer): void => settle(this.#guarded(answer)) : settle;
@@ -238,8 +238,8 @@ export class RedisNode implements LockNode {
   #watched(
     ttl: number,
     purpose: Purpose,
-    settle: SettleVote,
-    ask: (answered: Settle<Answer>, sent: () => void) => void,
+    settle: OnVote,
+    ask: (answered: OnAnswer<Answer>, sent: () => void) => void,
   ): void {
     const clock = this.#clock;
     if (!clock) {
@@ -286,7 +286,7 @@ export class RedisNode implements LockNode {
   }
 
   /** A grant is a vote, given at some moment since it was asked for: the clock is read behind it. */
-  #hearPush(push: Push, hear: Hear): void {
+  #hearPush(push: Push, hear: OnPush): void {
     const clock = this.#clock;
     if (!clock?.judgesVotes || push.kind === "wake") hear(push);
     else
@@ -306,7 +306,7 @@ export class RedisNode implements LockNode {
     };
     const settle = (answer: Time | Fault): void => {
       this.#isReading = false;
-      heard("time" in answer ? clock.hear(sent, answer.time) : answer);
+      heard("time" in answer ? clock.observe(sent, answer.time) : answer);
     };
     this.#postOperation({
       ...time,
@@ -338,7 +338,7 @@ export class RedisNode implements LockNode {
     words: readonly string[],
     ttl: number,
     claim: Claim | undefined,
-    settle: Settle<A>,
+    settle: OnAnswer<A>,
     guard: Guard | undefined = this.#guard,
   ): void {
     const isAlone = !this.#groupCommit;

@@ -31,7 +31,7 @@ function setting(options: ClockWatchOptions = {}, masters = 3) {
       pass(roundTrip / 2);
       const time = truth + ahead[index]!;
       pass(roundTrip / 2);
-      clock.hear(sent, time);
+      clock.observe(sent, time);
     }
   };
   return { now, ahead, events, clocks, distrusted, pass, read };
@@ -162,7 +162,7 @@ describe("the watch", () => {
       const time = now.wall;
       pass(60_000);
       now.monotonic -= 60_000;
-      clocks[0]!.hear(sent, isAnswered ? time : now.wall);
+      clocks[0]!.observe(sent, isAnswered ? time : now.wall);
       read();
       read();
       expect(events).toEqual([]);

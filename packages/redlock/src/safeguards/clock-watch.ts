@@ -126,7 +126,7 @@ export class WatchedClock implements MasterClock {
   }
 
   /** It has shown `time`, ms, at some moment since `sent`. */
-  hear(sent: Moment, time: number): Reading {
+  observe(sent: Moment, time: number): Reading {
     const reading = readingOf(sent, this.now(), time);
     const before = this.#latest;
     // Each is sent after the one before was heard: of two that overlap the longer one would hide a step.

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { NodeError } from "../errors.ts";
 import { Lock } from "../holding/lock.ts";
-import type { StandingLease } from "../protocol/context.ts";
+import type { ActiveLease } from "../protocol/context.ts";
 import type { Fault, LockNode } from "../protocol/node.ts";
 import { virtualSetting } from "../virtual-time.test.ts";
 import { DistinctMasters } from "./distinct-masters.ts";
@@ -31,7 +31,7 @@ function leading(...servers: readonly (string | undefined)[]) {
     },
   }));
   const lease = { voteMoves: (before: number, index: number) => moves.push(`${before}>${index}`) };
-  const leases = new Set([lease]) as unknown as ReadonlySet<StandingLease>;
+  const leases = new Set([lease]) as unknown as ReadonlySet<ActiveLease>;
   const distinct = new DistinctMasters(nodes as unknown as LockNode[], leases, (error) => {
     if (distinct.isNews(error)) errors.push(error);
   });

@@ -1,5 +1,5 @@
 import type { NodeError } from "../errors.ts";
-import type { StandingLease } from "../protocol/context.ts";
+import type { ActiveLease } from "../protocol/context.ts";
 import { fault } from "../protocol/faults.ts";
 import type { Fault, LockNode } from "../protocol/node.ts";
 import { onReadyWhileKept } from "../protocol/weak-listeners.ts";
@@ -22,7 +22,7 @@ interface Sharing {
 export class DistinctMasters {
   readonly #nodes: readonly LockNode[];
   readonly #report: (error: NodeError) => void;
-  readonly #leases: Array<ReadonlySet<StandingLease>>;
+  readonly #leases: Array<ReadonlySet<ActiveLease>>;
   /** Of each master, as of its latest connection. */
   readonly #servers: Array<readonly string[]>;
   readonly #refusals: Array<Fault | undefined>;
@@ -34,7 +34,7 @@ export class DistinctMasters {
   /** `leases`: those that stand. `report` is called in a later turn. */
   constructor(
     nodes: readonly LockNode[],
-    leases: ReadonlySet<StandingLease>,
+    leases: ReadonlySet<ActiveLease>,
     report: (error: NodeError) => void,
   ) {
     this.#nodes = nodes;
@@ -50,7 +50,7 @@ export class DistinctMasters {
   }
 
   /** Leases of other primitives over the same masters. */
-  alsoFor(leases: ReadonlySet<StandingLease>): void {
+  includeLeases(leases: ReadonlySet<ActiveLease>): void {
     this.#leases.push(leases);
   }
 

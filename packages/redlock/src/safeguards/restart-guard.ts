@@ -134,7 +134,7 @@ export class RestartGuard {
   async #seed({ node }: MasterGuard, epoch: string, since: number): Promise<boolean> {
     const { nodes, quorum, runtime, report } = this.#context;
     const found = (await this.#ask()).filter(isFindings);
-    const sound = found.filter(({ isSound }) => isSound);
+    const sound = found.filter(({ isReady }) => isReady);
     const enough = nodes.length - quorum + 1;
     const isCertain = sound.length >= enough;
     if (!isCertain && runtime.monotonic() - since < this.#maxTtl) return false;
@@ -203,7 +203,7 @@ export class RestartGuard {
         const index = nodes.indexOf(node);
         this.#guards[index]!.ask(termsFor(index), settle);
       },
-      hear,
+      onAnswer: hear,
     });
     await round.decided;
     return round.answers;

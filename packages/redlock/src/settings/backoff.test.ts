@@ -71,7 +71,7 @@ describe("the pause between two attempts", () => {
     const settings = { ...defaultSettings, backoff: () => pause as number };
     expect(() => pauseBetween(settings, runtime, 1)).toThrow(InvalidArgumentError);
     expect(() => pauseBetween(settings, runtime, 1)).toThrow(
-      `backoff must give milliseconds, 0 or more, but gave ${shown(pause)}`,
+      `backoff must return milliseconds, 0 or more, but returned ${shown(pause)}`,
     );
   });
 

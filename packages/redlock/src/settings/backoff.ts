@@ -5,15 +5,15 @@ import { checkOptions } from "./options.ts";
 import { checkNumber, milliseconds, shown } from "./ranges.ts";
 import type { Backoff, Settings } from "./settings.ts";
 
-/** A key is gone when its time is *over*; and those who wait for the same one should not all ask together. */
+/** A key is gone only when its time is *over*; and waiters for the same key should not all ask at the same moment. */
 const expiryMargin = 1;
 const expiryJitter = 5;
 
 const growth = { minimum: 1, maximum: Number.MAX_SAFE_INTEGER, what: "a number, 1 or more" };
 
 /**
- * `delay` ms, give or take up to `jitter` ms: what redlock 5 does with `retryDelay` and `retryJitter`.
- * @throws InvalidArgumentError at once, where they are no milliseconds.
+ * A constant backoff of `delay` ms, plus or minus up to `jitter` ms: `retryDelay` and `retryJitter` of redlock 5.
+ * @throws InvalidArgumentError immediately, if they are not milliseconds.
  */
 export function fixedBackoff(delay: number, jitter = 0): Backoff {
   checkNumber("delay", delay, milliseconds);
@@ -26,13 +26,13 @@ export interface ExponentialBackoffOptions {
   readonly initial?: number;
   /** Upper bound of every wait, ms. Default 1000. */
   readonly maximum?: number;
-  /** What the bound grows by from attempt to attempt, 1 or more. Default 2. */
+  /** The factor by which the bound grows with each attempt, 1 or more. Default 2. */
   readonly factor?: number;
 }
 
 /**
  * Waits a random time below a bound that grows with each attempt ("full jitter").
- * @throws InvalidArgumentError at once, where an option is none, or no number that can be one.
+ * @throws InvalidArgumentError immediately, if an option is unknown or out of range.
  */
 export function exponentialBackoff(options?: ExponentialBackoffOptions): Backoff {
   checkOptions(options, "exponentialBackoff");
@@ -43,15 +43,15 @@ export function exponentialBackoff(options?: ExponentialBackoffOptions): Backoff
   return ({ attempt, random }) => random * Math.min(maximum, initial * factor ** (attempt - 1));
 }
 
-/** The pause after attempt number `attempt`, as the settings have it. */
+/** The pause after attempt number `attempt`, by the settings. */
 export function pauseBetween(settings: Settings, runtime: Runtime, attempt: number): number {
   const backoff = settings.backoff ?? fixedBackoff(settings.retryDelay, settings.retryJitter);
   const pause = outside(() => backoff({ attempt, random: randomFraction(runtime) }));
   if (typeof pause === "number" && pause >= 0) return pause;
-  throw new InvalidArgumentError(`backoff must give milliseconds, 0 or more, but gave ${shown(pause)}`);
+  throw new InvalidArgumentError(`backoff must return milliseconds, 0 or more, but returned ${shown(pause)}`);
 }
 
-/** The pause until a key that lives for `freeIn` ms, unless it is extended, is gone. */
+/** The pause until a key with `freeIn` ms left has expired, unless it is extended. */
 export function pauseUntilGone(freeIn: number, runtime: Runtime): number {
   return freeIn + expiryMargin + randomFraction(runtime) * expiryJitter;
 }

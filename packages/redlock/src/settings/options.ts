@@ -6,7 +6,7 @@ const inCalls = [...settingNames, "signal", "within"];
 const notNested = inCalls.filter((name) => name !== "within");
 const inCampaigns = inCalls.filter((name) => name !== "retryCount" && name !== "waitTimeout");
 
-/** Where options are given, as a message names it. */
+/** The function or option that takes the options, as a message names it. */
 export type Place =
   | "new Redlock"
   | "acquire, tryAcquire and using"
@@ -43,9 +43,9 @@ const optionsOf: Readonly<Record<Place, readonly string[]>> = {
 };
 
 /**
- * Checks that `options` are an object, or nothing, and that each is taken in this place. An entry that is `undefined` is
- * not given. The values are checked where they are used.
- * @throws InvalidArgumentError that names the unknown option and, where there is one like it, the one that is known.
+ * Checks that `options` is an object, or absent, and that each option is known in this place. An entry that is
+ * `undefined` counts as absent. The values are checked where they are used.
+ * @throws InvalidArgumentError that names the unknown option, and a similar known one if there is one.
  */
 export function checkOptions(options: unknown, place: Place): void {
   if (options === undefined || options === null) return;
@@ -63,7 +63,7 @@ export function checkOptions(options: unknown, place: Place): void {
   }
 }
 
-/** Checks the kinds of those options of the constructor that are no numbers. */
+/** Checks the types of the constructor's options that are not numbers. */
 export function checkConstructorOptions(options: object | null | undefined): void {
   checkOptions(options, "new Redlock");
   const { groupCommit, queue, fencing, reentrant, restartGuard, clockWatch, runtime } = (options ??
@@ -111,7 +111,7 @@ function checkRuntime(runtime: unknown): void {
   }
 }
 
-/** What a `using`, under whatever name, was given behind its ttl: options or none, and the routine. */
+/** Splits the arguments of a `using`-like call after the ttl: options or none, and the routine. */
 export function routineAmong<O extends object, R>(
   call: string,
   ttl: unknown,
@@ -127,7 +127,7 @@ export function routineAmong<O extends object, R>(
   return { options: isRoutine ? undefined : ((optionsOrRoutine as O | null) ?? undefined), routine };
 }
 
-/** Checks those of `lead` that are no options of `acquire`. */
+/** Checks the callbacks of `lead`. */
 export function checkCallbacks(callbacks: Readonly<Record<string, unknown>>): void {
   for (const [name, value] of Object.entries(callbacks)) {
     if (value !== undefined) checkFunction(name, value);
@@ -138,7 +138,7 @@ function unknownOption(name: string, known: readonly string[], place: Place): In
   const elsewhere = Object.entries(optionsOf).find(([, names]) => names.includes(name));
   const nearest = nearestTo(name, known);
   if (nearest !== undefined) {
-    return new InvalidArgumentError(`unknown option "${name}" of ${place}: is "${nearest}" meant?`);
+    return new InvalidArgumentError(`unknown option "${name}" of ${place}: did you mean "${nearest}"?`);
   }
   if (elsewhere) {
     return new InvalidArgumentError(`"${name}" is an option of ${elsewhere[0]}, not of ${place}`);
@@ -146,14 +146,14 @@ function unknownOption(name: string, known: readonly string[], place: Place): In
   return new InvalidArgumentError(`unknown option ${shown(name)} of ${place}: it takes ${known.join(", ")}`);
 }
 
-/** The known name that is spelt most like it, if one is so like it that it may have been meant. */
+/** The known name with the most similar spelling, if it is similar enough to be meant. */
 function nearestTo(name: string, known: readonly string[]): string | undefined {
   const distances = known.map((other) => ({ other, distance: distance(name, other) }));
   const [nearest] = distances.sort((a, b) => a.distance - b.distance);
   return nearest && nearest.distance <= Math.min(3, name.length / 3) ? nearest.other : undefined;
 }
 
-/** Letters to change, insert, remove or exchange with the next one (the optimal string alignment), case aside. */
+/** The edit distance, with transpositions (optimal string alignment), ignoring case. */
 function distance(one: string, other: string): number {
   const [a, b] = [one.toLowerCase(), other.toLowerCase()];
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, column) => column)];

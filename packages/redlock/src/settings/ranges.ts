@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from "../errors.ts";
 
-/** Which numbers an argument may be, and in words. */
+/** The allowed values of a number, also in words. */
 export interface Range {
   readonly minimum: number;
   readonly maximum: number;
@@ -14,7 +14,7 @@ export const milliseconds: Range = {
   what: "milliseconds, 0 or more",
 };
 
-/** @throws InvalidArgumentError that names the argument, what it may be, and what it is. */
+/** @throws InvalidArgumentError that names the argument, the allowed values and the value. */
 export function checkNumber(name: string, value: unknown, range: Range): asserts value is number {
   const fits =
     typeof value === "number" &&
@@ -34,13 +34,13 @@ export function checkFunction(name: string, value: unknown): void {
   throw new InvalidArgumentError(`${name} must be a function, but is ${shown(value)}`);
 }
 
-/** Longer text is cut off in a message. */
-const longestText = 100;
+/** The length at which text is cut off in a message. */
+const maxTextLength = 100;
 
-/** A value as a message shows it: text in quotes, so that "5" and 5 are told apart, and of an object only its kind. */
+/** A value as a message shows it: text in quotes, to distinguish "5" from 5, and of an object only its kind. */
 export function shown(value: unknown): string {
   if (typeof value === "string") {
-    return JSON.stringify(value.length > longestText ? `${value.slice(0, longestText)}…` : value);
+    return JSON.stringify(value.length > maxTextLength ? `${value.slice(0, maxTextLength)}…` : value);
   }
   if (Array.isArray(value)) return "an array";
   if (typeof value === "function") return "a function";

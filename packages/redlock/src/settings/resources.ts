@@ -2,12 +2,12 @@ import { InvalidArgumentError, listed } from "../errors.ts";
 import { shown } from "./ranges.ts";
 
 /**
- * Keys of this library begin so: queues, fencing counters, the marker of the restart guard, readers and writers. A lock
- * under such a name would be one of them.
+ * The prefix of this library's own keys: queues, fencing counters, the marker of the restart guard, readers and
+ * writers. A lock with such a name would collide with one of them.
  */
 export const ownPrefix = "quorlock:";
 
-/** Checks resource names and returns them as a list of their own. */
+/** Checks resource names and returns them as a new list. */
 export function resourceList(resources: unknown): readonly string[] {
   const list: readonly unknown[] = Array.isArray(resources) ? [...resources] : [resources];
   if (list.length === 0)
@@ -29,7 +29,9 @@ export function resourceList(resources: unknown): readonly string[] {
   return list as readonly string[];
 }
 
-/** In UTF-8 every lone surrogate becomes U+FFFD: two names would be one key, and the key not the name that was asked for. */
+/**
+ * In UTF-8 every lone surrogate becomes U+FFFD: two names would be one key, and the key would differ from the name.
+ */
 function checkWellFormed(what: string, name: string): void {
   if (name.isWellFormed()) return;
   throw new InvalidArgumentError(
@@ -37,7 +39,7 @@ function checkWellFormed(what: string, name: string): void {
   );
 }
 
-/** Why these resources cannot be locked by users, where one is a key of the library's own, with the client's prefix. */
+/** Returns why users cannot lock these resources: one is a key of the library's own, with the client's prefix. */
 export function whyReserved(resources: readonly string[], keyPrefix = ""): string | undefined {
   for (const resource of resources) {
     if (resource.startsWith(ownPrefix)) return `${mustNot}, but one is ${listed([resource])}`;
@@ -50,7 +52,7 @@ export function whyReserved(resources: readonly string[], keyPrefix = ""): strin
 
 const mustNot = `a resource must not begin with "${ownPrefix}", which is for this library's own keys`;
 
-/** Checks the name of what is made of several resources; `what` for the message. */
+/** Checks the name of a primitive that consists of several resources; `what` names it in the message. */
 export function checkName(what: string, name: unknown): asserts name is string {
   if (typeof name !== "string" || name === "") {
     const found = name === "" ? "an empty string" : shown(name);

@@ -1,79 +1,84 @@
 import { InvalidArgumentError } from "../errors.ts";
 import { validityLoss } from "../time/validity.ts";
-import type { HoldLimit } from "./hold-limit.ts";
+import type { LeaseLimit } from "./lease-limit.ts";
 import { checkFunction, checkNumber, milliseconds, type Range } from "./ranges.ts";
 
-/** How long to wait before a lock that was refused is asked for again. */
+/** Returns the pause before the next attempt after a refusal, ms. */
 export type Backoff = (refusal: Refusal) => number;
 
 export interface Refusal {
-  /** Attempts made so far, 1 at the first call. */
+  /** The number of attempts so far, 1 at the first call. */
   readonly attempt: number;
   /** A random number in [0, 1), from the injected source. */
   readonly random: number;
 }
 
 export interface ClockWatchOptions {
-  /** A master whose clock is further than this from the median of all is reported, ms. Default 1000. */
+  /** A master whose clock differs from the median of all by more than this is reported, ms. Default 1000. */
   readonly maxOffset?: number;
   /**
-   * Whether a vote counts only where the clocks that were read in its own round show that a majority of all masters
-   * agree with that master's to within `maxOffset`, and its clock has not stepped within `maxTtl`. Any other master
-   * counts as unreachable; a quorum is still one of all masters. Default false: it is reported, and counts.
+   * Whether a vote counts only if the clocks read in its own round show that a majority of all masters agree with
+   * that master's clock to within `maxOffset`, and its clock has not stepped within `maxTtl`. Any other master counts
+   * as unreachable; a quorum is still a majority of all masters. Default false: such a master is reported, and its
+   * vote counts.
    */
   readonly exclude?: boolean;
   /**
-   * The longest ttl that any client of these masters asks for, ms: a master that has stepped stays excluded for as
-   * long. Default: the `maxTtl` of `restartGuard`; without one the longest ttl that this client has asked for.
+   * The longest ttl that any client of these masters requests, ms: a master whose clock has stepped stays excluded
+   * for this time. Default: the `maxTtl` of `restartGuard`; without one, the longest ttl that this client has
+   * requested.
    */
   readonly maxTtl?: number | undefined;
 }
 
-/** How a lock is asked for and kept. Given to the constructor, or to one call, which then overrides it. */
+/** How a lock is acquired and kept. Passed to the constructor, or to one call, which then overrides it. */
 export interface Settings {
-  /** By how much the rates of any two machines' clocks may differ. Default 0.01, that is 1 %. */
+  /** The maximum difference between the rates of any two machines' clocks. Default 0.01, that is 1 %. */
   readonly driftFactor: number;
   /**
-   * How often `acquire` and `extend` try again after the first time; -1 is without end. A pause that is cut short
-   * because the lock expires sooner counts for the part of it that was waited. Default 10.
+   * The number of retries of `acquire` and `extend` after the first attempt; -1 means no limit. A pause that is cut
+   * short because the lock expires sooner counts in proportion. Default 10.
    */
   readonly retryCount: number;
-  /** The time between two attempts, ms; shorter where it is known that the lock expires sooner. Default 200. */
+  /** The time between two attempts, ms; shorter if the lock is known to expire sooner. Default 200. */
   readonly retryDelay: number;
-  /** What is randomly added to or taken off `retryDelay`, ms. Default 100. */
+  /** The maximum random deviation from `retryDelay`, ms. Default 100. */
   readonly retryJitter: number;
   /**
-   * `using` extends when this much is left at the latest, ms, and in any case when a third of the ttl has passed;
-   * so of a long threshold no more than two thirds of the ttl count. Default 500.
+   * `using` extends the lock when this much of its time is left at the latest, ms, and in any case when a third of
+   * the ttl has passed; so of a long threshold at most two thirds of the ttl count. Default 500.
    */
   readonly automaticExtensionThreshold: number;
   /**
-   * The time one master has to answer, ms. A master that takes longer does not vote; its late answer is undone.
-   * Extensions and releases wait for longer, where a master works off more of them than it is sent at a time.
-   * Default: a twentieth of the ttl, at least 50 and at most 500, and never above a quarter of the ttl. Raise
-   * it for distant masters.
+   * The time one master has to answer, ms. A slower master does not vote; its late vote is rolled back. Extensions
+   * and releases wait longer while a master works off more of them than it is sent at a time. Default: a twentieth of
+   * the ttl, at least 50 and at most 500, and never above a quarter of the ttl. Raise it for distant masters.
    */
   readonly nodeTimeout?: number | undefined;
   /**
-   * How long `acquire` may wait for its turn, ms, a place for its rounds included: no attempt begins later, so it
-   * settles within this and one `nodeTimeout` (two with `fencing`). Replaces `retryCount`. Default: none, `retryCount` decides.
+   * The maximum wait of `acquire`, ms, the wait for one of the `acquireConcurrency` slots included: no attempt begins
+   * later, so it settles within this and one `nodeTimeout` (two with `fencing`). Replaces `retryCount`. Default:
+   * none, `retryCount` decides.
    */
   readonly waitTimeout?: number | undefined;
   /** Replaces `retryDelay` and `retryJitter`. */
   readonly backoff?: Backoff | undefined;
-  /** `acquire` counts a lock that comes with less than this left as failed, ms. Default 0: any time at all. */
+  /**
+   * `acquire` treats a lock with less than this remaining as a failed attempt, ms. Default 0: any remaining time
+   * suffices.
+   */
   readonly minimumValidity: number;
   /**
-   * `using` lets the lock run out after this time in all, ms, and aborts the routine's signal. It bounds the extensions
-   * of the routine as well. Of a nested `using` (`reentrant`) only the inner handle ends, and those inside of it.
-   * Default: none.
+   * `using` lets the lock expire after this time in total, ms, and aborts the routine's signal. It also limits the
+   * extensions that the routine makes. In a nested `using` (`reentrant`) only the inner handle ends, and those nested
+   * in it. Default: none.
    */
   readonly maxHoldTime?: number | undefined;
-  /** @internal A vote counts only where this key is free: somebody waits who comes first. Set by `Semaphore`. */
+  /** @internal A vote counts only if this key is free; otherwise earlier callers are waiting. Set by `Semaphore`. */
   readonly behind?: string;
-  /** @internal No extension asks for more than this has left: the limit of the handle that extends. */
-  readonly limit?: HoldLimit | undefined;
-  /** @internal No ttl is longer: set by `restartGuard`. */
+  /** @internal No extension requests more than this has left: the limit of the handle that extends. */
+  readonly limit?: LeaseLimit | undefined;
+  /** @internal The longest allowed ttl: set by `restartGuard`. */
   readonly maxTtl?: number;
 }
 
@@ -110,10 +115,12 @@ const ranges: ReadonlyMap<string, Range> = new Map(
   }),
 );
 
-/** What may be given to the constructor and to calls alike. */
+/** The options that the constructor and the calls take. */
 export const settingNames: readonly string[] = [...ranges.keys(), "backoff"];
 
-/** `base` with what `overrides` gives; an entry that is `undefined` is not given. Each value is checked. */
+/**
+ * Returns `base` with the values of `overrides`; an entry that is `undefined` counts as absent. Checks each value.
+ */
 export function settingsFrom(base: Settings, overrides: Partial<Settings>): Settings {
   const settings: Record<string, unknown> = { ...base };
   for (const [name, value] of Object.entries(overrides)) {
@@ -133,7 +140,7 @@ export function checkConcurrency(value: unknown): void {
   checkNumber("acquireConcurrency", value, concurrency);
 }
 
-/** The longest: Redis adds it to its clock, and JavaScript keeps whole numbers, up to 2^53. */
+/** The upper bound: Redis adds the ttl to its clock, and JavaScript numbers are exact up to 2^53. */
 const ttlRange: Range = {
   minimum: 1,
   maximum: Number.MAX_SAFE_INTEGER,
@@ -150,7 +157,7 @@ export function checkMaxTtl(value: unknown): asserts value is number {
   checkNumber("restartGuard.maxTtl", value, ttlRange);
 }
 
-/** Checks a ttl, and whether the other times can hold with it. */
+/** Checks a ttl, and whether the other times are compatible with it. */
 export function checkTtl(ttl: unknown, settings: Settings): asserts ttl is number {
   checkNumber("ttl", ttl, ttlRange);
   const { maxTtl = ttl } = settings;
@@ -160,31 +167,30 @@ export function checkTtl(ttl: unknown, settings: Settings): asserts ttl is numbe
     );
   }
   const loss = validityLoss(ttl, settings.driftFactor);
-  checkBelow("what drift takes off the ttl", loss, "the ttl", ttl, ttl);
-  checkBelow("nodeTimeout", nodeTimeoutFor(ttl, settings), "the ttl less drift", ttl - loss, ttl);
-  checkBelow("minimumValidity", settings.minimumValidity, "the ttl less drift", ttl - loss, ttl);
+  checkBelow("the allowance for clock drift", loss, "the ttl", ttl, ttl);
+  checkBelow("nodeTimeout", nodeTimeoutFor(ttl, settings), "the ttl minus drift", ttl - loss, ttl);
+  checkBelow("minimumValidity", settings.minimumValidity, "the ttl minus drift", ttl - loss, ttl);
 }
 
-/** A master has less than the least that it otherwise has to answer where the ttl is below this, ms. */
+/** Below this ttl, the default time of a master to answer is less than its usual minimum, ms. */
 const shortTtl = 200;
 
-/** For the message of what has failed with so short a ttl that it may have been meant in seconds; "" for a longer one. */
+/** A hint for the error message if the ttl is so short that it may have been meant in seconds; otherwise "". */
 export function hintFor(ttl: number): string {
   if (ttl >= shortTtl) return "";
-  const meant = `for ${ttl} s pass ${ttl * 1000}`;
-  return `; ttl is in milliseconds: with ${ttl} ms there is hardly time to ask the masters (${meant}, else ${shortTtl} or more)`;
+  return `; ttl is in milliseconds, and ${ttl} ms is hardly enough to ask the masters: pass ${ttl * 1000} for ${ttl} s, otherwise ${shortTtl} or more`;
 }
 
-/** Checks whether a hold of this ttl can be kept extended; the threshold only where the call itself gives one. */
+/** Checks whether a lock of this ttl can be kept extended; checks the threshold only if the call itself gives one. */
 export function checkHolding(ttl: number, settings: Settings, threshold: number | undefined): void {
   checkTtl(ttl, settings);
   checkBelow("automaticExtensionThreshold", threshold ?? 0, "the ttl", ttl);
   const { maxHoldTime = Number.POSITIVE_INFINITY } = settings;
-  // As long as one ttl: a hold that is never extended.
+  // Equal to the ttl: a lock that is never extended.
   if (maxHoldTime !== ttl) checkBelow("ttl", ttl, "maxHoldTime", maxHoldTime);
 }
 
-/** `ttl`: that of the lock, for the hint where it is short. */
+/** `ttl`: the ttl of the lock, for the hint if it is short. */
 function checkBelow(name: string, value: number, limitName: string, limit: number, ttl?: number): void {
   if (value < limit) return;
   const hint = ttl === undefined ? "" : hintFor(ttl);
@@ -194,12 +200,12 @@ function checkBelow(name: string, value: number, limitName: string, limit: numbe
   );
 }
 
-/** One master's time to answer, ms; see {@link Settings.nodeTimeout}. */
+/** The time one master has to answer, ms; see {@link Settings.nodeTimeout}. */
 export function nodeTimeoutFor(ttl: number, settings: Settings): number {
   return settings.nodeTimeout ?? Math.min(Math.max(ttl / 20, 50), 500, Math.max(1, ttl / 4));
 }
 
-/** Attempts that `acquire` and `extend` may make. */
+/** The number of attempts that `acquire` and `extend` may make. */
 export function attemptsAllowed(settings: Settings): number {
   return settings.retryCount === -1 ? Number.POSITIVE_INFINITY : settings.retryCount + 1;
 }

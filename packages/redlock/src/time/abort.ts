@@ -2,80 +2,87 @@ import { outside } from "./async-context.ts";
 
 interface Waiting {
   readonly listeners: Set<() => void>;
-  readonly tell: () => void;
+  readonly notify: () => void;
 }
 
 /**
- * Who waits for a signal. Node warns of a leak at the eleventh listener of one signal, and ten thousand calls
- * that wait with the same one are nothing unusual: so one listener serves them all, as long as there are any.
+ * The listeners of each signal. Node warns of a leak at the eleventh listener of one signal, and ten thousand calls
+ * may well wait with the same one: so one native listener serves them all, for as long as there are any.
  */
 const waitingFor = new WeakMap<AbortSignal, Waiting>();
 
-/** Calls back once when `signal` aborts. Returns how to take the listener away. */
+/** Calls `listener` once when `signal` aborts. Returns a function that removes it. */
 export function onAbort(signal: AbortSignal, listener: () => void): () => void {
-  const { listeners, tell } = waitingFor.get(signal) ?? listenTo(signal);
+  const { listeners, notify } = waitingFor.get(signal) ?? listenTo(signal);
   listeners.add(listener);
   return () => {
     listeners.delete(listener);
     if (listeners.size > 0) return;
-    signal.removeEventListener("abort", tell);
+    signal.removeEventListener("abort", notify);
     waitingFor.delete(signal);
   };
 }
 
 function listenTo(signal: AbortSignal): Waiting {
   const listeners = new Set<() => void>();
-  const tell = () => {
+  const notify = () => {
     for (const listener of listeners) listener();
   };
-  const waiting = { listeners, tell };
+  const waiting = { listeners, notify };
   waitingFor.set(signal, waiting);
-  signal.addEventListener("abort", tell);
+  signal.addEventListener("abort", notify);
   return waiting;
 }
 
-const look = Symbol("look");
+const check = Symbol("check");
 
-interface LookingSignal extends AbortSignal {
-  [look]: () => void;
+interface SelfCheckingSignal extends AbortSignal {
+  [check]: () => void;
 }
 
 const native = AbortSignal.prototype;
 
-/** What of a signal tells whether it has aborted. One prototype for all: accessors of its own would cost each signal. */
-const looking = Object.create(native, {
+/**
+ * The members of a signal that show whether it has aborted. One prototype for all: own accessors would cost each
+ * signal memory.
+ */
+const selfChecking = Object.create(native, {
   aborted: {
-    get(this: LookingSignal): boolean {
-      this[look]();
+    get(this: SelfCheckingSignal): boolean {
+      this[check]();
       return Reflect.get(native, "aborted", this);
     },
   },
   reason: {
-    get(this: LookingSignal): unknown {
-      this[look]();
+    get(this: SelfCheckingSignal): unknown {
+      this[check]();
       return Reflect.get(native, "reason", this);
     },
   },
   throwIfAborted: {
-    value(this: LookingSignal): void {
-      this[look]();
+    value(this: SelfCheckingSignal): void {
+      this[check]();
       native.throwIfAborted.call(this);
     },
   },
 });
 
 /**
- * A controller whose signal calls `look` whenever it is read, which may abort it: a timer that is late, since the loop
- * was blocked or the machine suspended, has not aborted it yet. (Whoever listens is told by the timer.)
+ * Returns a controller whose signal calls `onRead` whenever it is read, which may abort it: a timer that is late,
+ * because the loop was blocked or the machine suspended, has not aborted it yet. (Listeners are notified by the
+ * timer.)
  */
-export function lookingController(onLook: () => void): AbortController {
+export function selfCheckingController(onRead: () => void): AbortController {
   const controller = new AbortController();
-  const signal = Object.setPrototypeOf(controller.signal, looking) as LookingSignal;
-  Object.defineProperty(signal, look, { value: onLook });
+  const signal = Object.setPrototypeOf(controller.signal, selfChecking) as SelfCheckingSignal;
+  Object.defineProperty(signal, check, { value: onRead });
   return controller;
 }
 
-/** Aborts; redlock 5 puts the reason at `signal.error` too. The only place that does: its listeners are the user's. */
+/**
+ * Aborts; redlock 5 puts the reason at `signal.error` too. The only place that aborts signals: their listeners are
+ * the user's.
+ */
 export function abortWith(controller: AbortController, reason?: unknown): void {
   Object.defineProperty(controller.signal, "error", { value: reason, configurable: true });
   outside(() => controller.abort(reason));

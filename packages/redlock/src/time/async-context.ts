@@ -1,12 +1,12 @@
-/** What follows a call through everything that it awaits, and nothing else. */
+/** A value that follows a call through everything that it awaits. */
 export interface AsyncContext<T> {
   getStore(): T | undefined;
   run<R>(store: T, callback: () => R): R;
 }
 
-/** A routine that is running under a lock, and the one that it is nested in. */
+/** A routine that is running under a lock, and the routine that it is nested in. */
 export interface Frame {
-  /** Whose lock it is: there are frames of many Redlocks in one context. */
+  /** The Redlock that the lock belongs to: one context has frames of many. */
   readonly context: object;
   readonly lock: object;
   readonly outer: Frame | undefined;
@@ -14,26 +14,28 @@ export interface Frame {
 
 type Frames = AsyncContext<Frame | undefined>;
 
-/** By this name on the global object: a bundler may load this module twice, and there must be one storage all the same. */
+/**
+ * Stored under this name on the global object: a bundler may load this module twice, and there must be only one
+ * storage.
+ */
 const name = Symbol.for("quorlock.frames");
 const shared = globalThis as { [name]?: Frames };
 
 /**
- * The frames that a call is in, of whichever Redlock: one storage for the process, since connections and batches are
- * shared. Made when it is first asked for, by a Redlock that is reentrant. `undefined` where there is no
- * AsyncLocalStorage, as in browsers.
+ * The frames of the current call, of all Redlocks: one storage for the process, since connections and batches are
+ * shared. Created when a reentrant Redlock first uses it. `undefined` without AsyncLocalStorage, as in browsers.
  */
 export function frames(): Frames | undefined {
-  // Asked for at run time: an import would keep the core out of browsers.
+  // Loaded at run time: an import would not work in browsers.
   const hooks = globalThis.process?.getBuiltinModule?.("node:async_hooks");
   if (hooks) shared[name] ??= new hooks.AsyncLocalStorage<Frame | undefined>();
   return hooks && shared[name];
 }
 
 /**
- * Runs `callback` in no frame (PROTOCOL 10). Timers, sockets and batches belong to all calls of a process and run in the
- * context of whichever call armed them. So every function of the user's that is called from there is called through
- * this one: it would enter a lock that a stranger's routine is running under. Costs nothing where no Redlock is reentrant.
+ * Runs `callback` in no frame (PROTOCOL 10). Timers, sockets and batches serve all calls of a process and run in the
+ * context of the call that started them. So every user function that is called from there must be called through this
+ * function: otherwise it could enter a lock of another caller's routine. Costs nothing if no Redlock is reentrant.
  */
 export function outside<R>(callback: () => R): R {
   const context = shared[name];

@@ -1,22 +1,25 @@
-/** Most have none or one at a time, and there is one for each call: so lists are as long as they need to be. */
+/**
+ * Most cancellations have at most one listener at a time, and there is one for each call: so the lists are exactly as
+ * long as needed.
+ */
 const none: readonly never[] = [];
 
 function nothing(): void {}
 
-/** Why a waiting call is to end, and the wake-up of whatever it is waiting for. */
+/** The reason for ending a waiting call, and the listeners to notify. */
 export class Cancellation {
   /** Set once cancelled. */
   reason: Error | undefined = undefined;
   #listeners: ReadonlyArray<() => void> = none;
 
-  /** Ends every wait in progress, and each later one at once. The first reason stays. */
+  /** Ends every wait in progress, and each later one immediately. The first reason stays. */
   cancel(reason: Error): void {
     if (this.reason) return;
     this.reason = reason;
     for (const listener of this.#listeners) listener();
   }
 
-  /** Called at the cancellation, or at once if that has been. Returns how to take the listener away. */
+  /** Calls `listener` at the cancellation, or immediately after it. Returns a function that removes it. */
   onCancel(listener: () => void): () => void {
     if (this.reason) {
       listener();
@@ -25,13 +28,13 @@ export class Cancellation {
     this.#listeners = this.#listeners.concat(listener);
     return () => {
       const index = this.#listeners.indexOf(listener);
-      // (What a filter or a spread returns has room for sixteen more.)
+      // (`filter` and spread return an array with room for sixteen more items.)
       if (index >= 0)
         this.#listeners = this.#listeners.slice(0, index).concat(this.#listeners.slice(index + 1));
     };
   }
 
-  /** Waits for `promise`, but no longer than until the cancellation: then resolves to `undefined`. */
+  /** Waits for `promise`, or until the cancellation: then resolves to `undefined`. */
   race<T>(promise: Promise<T>): Promise<T | undefined> {
     return new Promise((resolve, reject) => {
       const forget = this.onCancel(() => resolve(undefined));

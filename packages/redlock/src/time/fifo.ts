@@ -1,4 +1,7 @@
-/** First in, first out, also of tens of thousands: taking the first one of an array moves all the others. */
+/**
+ * A FIFO queue that is fast with tens of thousands of items: removing the first item of an array moves all the
+ * others.
+ */
 export class Fifo<T> {
   #items: Array<T | undefined> = [];
   #first = 0;
@@ -16,7 +19,7 @@ export class Fifo<T> {
     const item = this.#items[this.#first];
     this.#items[this.#first] = undefined;
     this.#first += 1;
-    // Half of it is taken: what is left moves once for each that was taken.
+    // Half of the items are removed: the rest moves once for that many removals.
     if (this.#first * 2 >= this.#items.length) {
       this.#items = this.#items.slice(this.#first);
       this.#first = 0;
@@ -34,7 +37,7 @@ export class Fifo<T> {
     for (let index = this.#first; index < this.#items.length; index += 1) yield this.#items[index] as T;
   }
 
-  /** Takes all of them. */
+  /** Removes and returns all items. */
   drain(): readonly T[] {
     const items = this.#items.slice(this.#first) as T[];
     this.#items = [];

@@ -4,50 +4,53 @@ import type { Runtime } from "./runtime.ts";
 const wallGrain = 1;
 
 /**
- * The time that leases are measured in: milliseconds since this clock was made, counted so that an error is
- * in the safe direction (too much time passed, never too little).
+ * The clock that measures leases: milliseconds since it was created, counted so that errors are in the safe direction
+ * (too much time passed, never too little).
  *
- * Neither clock of a machine is enough. The monotonic clock stands still while the machine is suspended, so a
- * holder that wakes up would believe in a lease that ran out long ago. The wall clock can be stepped back, with
- * the same effect. So each reading adds the larger of what the two say has passed *since the reading before*
- * (PROTOCOL 2.4, 14.12). Taking the larger once, over the whole hold, is not enough: a suspension followed by a
- * step back would cancel out. (Without a reading between the two they still do: nobody can see that.) A step
- * forward ends leases early, which costs a lock but never safety.
+ * Neither clock of a machine is enough. The monotonic clock stops while the machine is suspended, so a holder that
+ * wakes up would believe in a lease that expired long ago. The wall clock can be stepped back, with the same effect.
+ * So each reading adds the larger of the times that the two clocks show *since the previous reading* (PROTOCOL 2.4,
+ * 14.12). Taking the larger once, over the whole lease, is not enough: a suspension followed by a step back would
+ * cancel out. (Without a reading between the two they still do: no process can see that.) A step forward ends leases
+ * early, which costs a lock but never safety.
  *
- * Where the two agree to within the grain of the wall clock the monotonic one is right, to a fraction of a
- * millisecond. Where they do not, the wall clock alone knows, and its rounding must not be taken off: simulation
- * found holders that believed 0.7 ms too long after a suspension when 2 ms were always forgiven.
+ * If the two agree to within the resolution of the wall clock, the monotonic one is right, to a fraction of a
+ * millisecond. If they do not, only the wall clock is right, and its rounding error must not be subtracted: the
+ * simulation found holders that believed 0.7 ms too long after a suspension when 2 ms were always subtracted.
  */
 export class LeaseClock {
   readonly #runtime: Runtime;
-  readonly #onLeap: () => void;
+  readonly #onJump: () => void;
   #elapsed = 0;
   #monotonic: number;
   #wall: number;
 
-  /** `onLeap` is called when time has passed that timers, which count by the monotonic clock, know nothing of. */
-  constructor(runtime: Runtime, onLeap: () => void = () => {}) {
+  /**
+   * `onJump` is called after a clock jump: time has passed that timers, which count by the monotonic clock, do not
+   * know of.
+   */
+  constructor(runtime: Runtime, onJump: () => void = () => {}) {
     this.#runtime = runtime;
-    this.#onLeap = onLeap;
+    this.#onJump = onJump;
     this.#wall = runtime.wall();
     this.#monotonic = runtime.monotonic();
   }
 
-  /** Milliseconds of lease time, never less than at the reading before. */
+  /** Lease time in milliseconds, never less than at the previous reading. */
   now(): number {
-    // On both sides of the wall clock. A process may be stopped between two readings, and simulation found what one
-    // reading of each comes to then: a pause that a step back hides, or that hides a suspension. What passed from the
-    // wall clock's reading on is added to what it says; where in doubt some time is counted twice.
+    // Read before and after the wall clock. A process may be stopped between two readings, and the simulation found
+    // that one reading of each is not enough: a pause may be hidden by a step back, or hide a suspension. Time since
+    // the reading of the wall clock is added to what it shows; in doubt some time is counted twice.
     const before = this.#runtime.monotonic();
     const wall = this.#runtime.wall();
     const monotonic = this.#runtime.monotonic();
     const byMonotonic = Math.max(0, monotonic - this.#monotonic);
     const byWall = wall - this.#wall;
-    const leapt = byWall - (before - this.#monotonic) > wallGrain;
-    this.#elapsed += leapt ? Math.max(byMonotonic, byWall + wallGrain + monotonic - before) : byMonotonic;
+    const jumped = byWall - (before - this.#monotonic) > wallGrain;
+    this.#elapsed += jumped ? Math.max(byMonotonic, byWall + wallGrain + monotonic - before) : byMonotonic;
     this.#monotonic = monotonic;
     this.#wall = wall;
-    if (leapt) this.#onLeap();
+    if (jumped) this.#onJump();
     return this.#elapsed;
   }
 }

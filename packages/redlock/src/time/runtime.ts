@@ -1,26 +1,26 @@
 /**
- * Everything the client takes from its surroundings: two clocks, timers and randomness. Injected, so that a
- * simulation can give each client its own; {@link systemRuntime} is the real one.
+ * The clocks, timers and randomness that the client uses. Injected, so that a simulation can give each client its
+ * own; {@link systemRuntime} is the real one.
  */
 export interface Runtime {
-  /** Milliseconds, with fractions, that never step back. May stand still while the machine is suspended. */
+  /** Milliseconds, with fractions, that never step back. May stop while the machine is suspended. */
   monotonic(): number;
-  /** Milliseconds since the epoch. May step either way, but goes on through a suspension. */
+  /** Milliseconds since the epoch. May step either way, but continues through a suspension. */
   wall(): number;
   /** Cryptographically strong random bytes. */
   randomBytes(count: number): Uint8Array;
-  /** Calls back once, `delay` ms from now at the earliest; `delay` is at most {@link longestTimer}. */
+  /** Calls `callback` once, after at least `delay` ms; `delay` is at most {@link longestTimer}. */
   setTimer(callback: () => void, delay: number): Timer;
 }
 
 export interface Timer {
-  /** The callback will not be called any more. Harmless when it has been. */
+  /** Cancels the callback. No effect after it was called. */
   cancel(): void;
-  /** The process may exit before this timer fires. */
+  /** Allows the process to exit before this timer fires. */
   unref(): void;
 }
 
-/** The longest delay a JavaScript timer keeps: a longer one fires at once (2^31 - 1 ms, some 24.8 days). */
+/** The maximum delay of a JavaScript timer: a longer one fires immediately (2^31 - 1 ms, some 24.8 days). */
 export const longestTimer = 2_147_483_647;
 
 /** A uniformly distributed number in [0, 1), for jitter. */

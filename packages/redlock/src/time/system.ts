@@ -1,10 +1,10 @@
 import type { Runtime, Timer } from "./runtime.ts";
 
-// The one file that reads the system's clocks, timers and randomness (a lint rule keeps it so). It uses only
-// globals that Node and browsers share.
+// The only file that reads the system's clocks, timers and randomness (a lint rule enforces it). It uses only globals
+// that Node and browsers share.
 
 class SystemTimer implements Timer {
-  /** A number in browsers, where nothing is kept alive by a timer. */
+  /** A number in browsers, where a timer does not keep anything alive. */
   readonly #timeout: ReturnType<typeof setTimeout> | number;
 
   constructor(callback: () => void, delay: number) {
@@ -21,13 +21,13 @@ class SystemTimer implements Timer {
 }
 
 /**
- * Random bytes are drawn ahead, since a call for the 16 of one token costs 2 us of CPU in a loop and 10 us among other
- * work. But not for long: a snapshot of the process, or a copy of its machine, has what was drawn and not used, and each
- * of two copies would take the other's token for its own (PROTOCOL 2.1, 2.7).
+ * Random bytes are drawn ahead: a call for the 16 bytes of one token costs 2 us of CPU in a loop and 10 us among
+ * other work. They are kept only briefly: a snapshot of the process, or a copy of its machine, contains the unused
+ * bytes, and two copies would use the same tokens (PROTOCOL 2.1, 2.7).
  */
-const drawnAtOnce = 1024;
-/** By the wall clock, ms: the other one begins anew in a process that is started from a snapshot. */
-const longestKept = 10;
+const bytesPerDraw = 1024;
+/** By the wall clock, ms: the monotonic clock restarts in a process that is started from a snapshot. */
+const maxAge = 10;
 let drawn = new Uint8Array(0);
 let used = 0;
 let drawnAt = 0;
@@ -38,16 +38,16 @@ const clockBytes = new Uint8Array(clocks.buffer);
 
 function randomBytes(count: number): Uint8Array {
   const now = Date.now();
-  const isFresh = now >= drawnAt && now - drawnAt < longestKept;
+  const isFresh = now >= drawnAt && now - drawnAt < maxAge;
   if (!isFresh || used + count > drawn.length) {
-    drawn = crypto.getRandomValues(new Uint8Array(Math.max(count, drawnAtOnce)));
+    drawn = crypto.getRandomValues(new Uint8Array(Math.max(count, bytesPerDraw)));
     used = 0;
     drawnAt = now;
   }
   used += count;
   const bytes = drawn.subarray(used - count, used);
-  // A copy of the machine goes on with the same generator: OpenSSL keeps its state in the process for minutes. What
-  // tells two copies apart is when they draw, in nanoseconds. Random bytes are as random with any other bytes added.
+  // A copy of the machine continues with the same generator: OpenSSL keeps its state in the process for minutes. Two
+  // copies differ in the time of the draw, in nanoseconds. Random bytes stay as random when other bytes are mixed in.
   clocks[0] = performance.now();
   clocks[1] = now;
   for (let index = 0; index < count && index < clockBytes.length; index += 1) {

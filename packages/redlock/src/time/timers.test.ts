@@ -9,7 +9,7 @@ import { Timers } from "./timers.ts";
 function setting() {
   const time = new VirtualTime();
   const machine = new VirtualMachine(time);
-  const clock: LeaseClock = new LeaseClock(machine, () => timers.leap());
+  const clock: LeaseClock = new LeaseClock(machine, () => timers.clockJumped());
   const timers: Timers = new Timers(machine, clock);
   const done: string[] = [];
   const at = (due: number, name = `due at ${due}`) =>
@@ -215,7 +215,7 @@ test("whatever is added and cancelled, the rest is done: all of it, in time and 
         standing.push({ due, timerHandle });
         expected.add(index);
         if (cancels === null || cancels >= standing.length) continue;
-        if (standing[cancels]!.timerHandle.who) expected.delete(cancels);
+        if (standing[cancels]!.timerHandle.task) expected.delete(cancels);
         timers.cancel(standing[cancels]!.timerHandle);
       }
       await time.advance(300);

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { quorumOf } from "../protocol/quorum.ts";
-import { holdDeadline, never, nodeDeadline, validityLoss } from "./validity.ts";
+import { leaseDeadline, never, nodeDeadline, validityLoss } from "./validity.ts";
 
 const ttl = fc.integer({ min: 1, max: 40 * 24 * 3600 * 1000 });
 const drift = fc.double({ min: 0, max: 0.5, noNaN: true });
@@ -65,7 +65,7 @@ describe("a hold's deadline", () => {
     [[9, 9, never, 9, 1], 9],
     [[], never],
   ])("of %j is %d", (deadlines, expected) => {
-    expect(holdDeadline(deadlines, quorumOf(deadlines.length))).toBe(expected);
+    expect(leaseDeadline(deadlines, quorumOf(deadlines.length))).toBe(expected);
   });
 
   test("is the quorum-th largest of the masters'", () => {
@@ -73,7 +73,7 @@ describe("a hold's deadline", () => {
       fc.property(deadlines, (deadlines) => {
         const quorum = quorumOf(deadlines.length);
         const sorted = [...deadlines].sort((a, b) => (a === b ? 0 : b - a));
-        expect(holdDeadline(deadlines, quorum)).toBe(sorted[quorum - 1]);
+        expect(leaseDeadline(deadlines, quorum)).toBe(sorted[quorum - 1]);
       }),
     );
   });
@@ -82,7 +82,7 @@ describe("a hold's deadline", () => {
     fc.assert(
       fc.property(deadlines, (deadlines) => {
         const quorum = quorumOf(deadlines.length);
-        const deadline = holdDeadline(deadlines, quorum);
+        const deadline = leaseDeadline(deadlines, quorum);
         if (deadline === never) {
           expect(deadlines.filter((one) => one > never).length).toBeLessThan(quorum);
         } else {
@@ -100,7 +100,7 @@ describe("a hold's deadline", () => {
         const index = which % deadlines.length;
         renewed[index] = Math.max(deadlines[index]!, deadline);
         const quorum = quorumOf(deadlines.length);
-        expect(holdDeadline(renewed, quorum)).toBeGreaterThanOrEqual(holdDeadline(deadlines, quorum));
+        expect(leaseDeadline(renewed, quorum)).toBeGreaterThanOrEqual(leaseDeadline(deadlines, quorum));
       }),
     );
   });
@@ -119,7 +119,7 @@ describe("a hold's deadline", () => {
     fc.assert(
       fc.property(masters, fc.integer({ min: 4, max: 100_000 }), drift, (masters, ttl, drift) => {
         const quorum = quorumOf(masters.length);
-        const deadline = holdDeadline(
+        const deadline = leaseDeadline(
           masters.map(({ said, sentAt }) => (said ? nodeDeadline(sentAt, ttl, drift) : never)),
           quorum,
         );

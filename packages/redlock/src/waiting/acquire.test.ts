@@ -502,7 +502,7 @@ describe("acquireConcurrency", () => {
 
   test("what was refused to others meanwhile is not voted for, where there is a queue to wait in", async () => {
     const setting = lockedByRival(3, { retryCount: -1 });
-    const inside = Redlock.insideOf(setting.redlock);
+    const inside = Redlock.internalsOf(setting.redlock);
     const { runtime, clock, timers } = inside.context;
     const context = {
       ...inside.context,

@@ -91,7 +91,7 @@ async function attemptUntilRefused(
     if (last?.lease) return { lease: last.lease, attempts };
     if (cancellation.reason) {
       // An aborted acquire leaves nothing behind: it waits for its roll-back, one nodeTimeout at most.
-      await last?.undone;
+      await last?.rolledBack;
       throw cancellation.reason;
     }
     // What was asked in a database that a client has left says nothing of the one where it is now.

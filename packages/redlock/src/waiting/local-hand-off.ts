@@ -3,12 +3,12 @@ import { RoundClaim } from "../protocol/claim.ts";
 import type { Attempts } from "../protocol/execution-stats.ts";
 import type { ReleaseResult } from "../protocol/lease.ts";
 import { Lease } from "../protocol/lease.ts";
-import type { LockNode, SettleVote } from "../protocol/node.ts";
+import type { LockNode, OnVote } from "../protocol/node.ts";
 import { Released, takeBack } from "../protocol/release.ts";
 import { firstToken, newToken } from "../protocol/token.ts";
 import type { Settings } from "../settings/settings.ts";
 import { Cancellation } from "../time/cancellation.ts";
-import { holdDeadline } from "../time/validity.ts";
+import { leaseDeadline } from "../time/validity.ts";
 
 /** One call of `acquire`, and what came of it. */
 export interface Caller {
@@ -58,7 +58,7 @@ export async function exchange(lease: Lease, next: Caller, settings: Settings): 
   const claim = new RoundClaim(placement, resources, firstToken(runtime), ttl);
   // One more than what is passed on: those who wait on the masters propose more, by when they came (see `Waiter`).
   claim.proposal = lease.fencingToken === undefined ? undefined : lease.fencingToken + 1;
-  const swap = (node: LockNode, settle: SettleVote) => node.queue!.swap(claim, lease.token, settle);
+  const swap = (node: LockNode, settle: OnVote) => node.queue!.swap(claim, lease.token, settle);
   const ended = new Cancellation();
   const { round, lease: successor } = await voteRound(
     context,
@@ -84,6 +84,6 @@ function isFresh(lease: Lease, before: LockRequest, request: LockRequest): boole
   // Its deadlines allow for as much drift as was asked for then.
   if (request.settings.driftFactor > before.settings.driftFactor) return false;
   const { clock, quorum } = lease.context;
-  const left = holdDeadline(lease.deadlines, quorum) - clock.now();
+  const left = leaseDeadline(lease.deadlines, quorum) - clock.now();
   return left >= request.ttl * freshFraction && left > request.settings.minimumValidity;
 }

@@ -21,7 +21,7 @@ import { nodeTimeoutFor } from "../settings/settings.ts";
 import { Cancellation } from "../time/cancellation.ts";
 import { longestTimer, type Timer } from "../time/runtime.ts";
 import { sleep } from "../time/sleep.ts";
-import { holdDeadline, never, nodeDeadline } from "../time/validity.ts";
+import { leaseDeadline, never, nodeDeadline } from "../time/validity.ts";
 import { type GrantListener, type Listener, pushIn, type Ticket } from "./grant-listener.ts";
 
 /** The time from one enrolment to the next: this part of the ttl, within these bounds, ms. */
@@ -239,7 +239,7 @@ export class Waiter implements Listener {
       clock,
       timeout: nodeTimeoutFor(ttl, settings),
       ask: (node, settle) => node.queue!.enqueue(claim, settle),
-      hear: (index, answer) => {
+      onAnswer: (index, answer) => {
         if (answer.vote === "yes" && claim === this.#claim) this.#hearYes(index, answer.counter);
         else if (answer.vote === "no") {
           this.#wasRefused = true;
@@ -279,7 +279,7 @@ export class Waiter implements Listener {
     // A vote behind the quorum's still prolongs the hold.
     if (this.#lease) this.#lease.renew(index, deadline);
     if (this.#isOver || this.#fencing) return;
-    const left = holdDeadline(this.#deadlines, quorum) - clock.now();
+    const left = leaseDeadline(this.#deadlines, quorum) - clock.now();
     // Long after the round the masters have set the keys anew, but only another round tells for how long.
     const isFresh = left >= ttl * leastFraction || this.#round !== undefined;
     if (left > settings.minimumValidity && isFresh) {
@@ -347,7 +347,7 @@ export class Waiter implements Listener {
     this.#fencing = undefined;
     // (It may have left meanwhile.)
     if (this.#isOver) return;
-    const left = holdDeadline(deadlines, quorum) - clock.now();
+    const left = leaseDeadline(deadlines, quorum) - clock.now();
     const isWanted = claim.placement.whyLeft === undefined && left > settings.minimumValidity;
     if (token !== undefined && isWanted) {
       this.#grant(claim, token);

@@ -7,8 +7,8 @@ import type {
   LockNode,
   MasterServer,
   No,
+  OnAnswer,
   ReleaseAnswer,
-  Settle,
 } from "../protocol/node.ts";
 import { WeakListeners } from "../protocol/weak-listeners.ts";
 import { type Call, CommandQueue } from "../redis/command-queue.ts";
@@ -70,23 +70,23 @@ export class WatchingNode implements LockNode {
     return this.#connection.refuses?.(resources) ?? whyReserved(resources);
   }
 
-  vote(claim: Claim, settle: Settle<Answer>): void {
+  vote(claim: Claim, settle: OnAnswer<Answer>): void {
     const [resource, ...more] = claim.resources;
     const answer = more.length === 0 ? this.#voteForOne(claim, resource!) : this.#voteForAll(claim);
     void answer.then(settle);
   }
 
-  extend(claim: Claim, repair: boolean, settle: Settle<Answer>): void {
+  extend(claim: Claim, repair: boolean, settle: OnAnswer<Answer>): void {
     void this.#claim(claim, repair, "keep").then((answer) => settle(answer ?? this.#contended()));
   }
 
-  release(resources: readonly string[], tokens: readonly string[], settle: Settle<ReleaseAnswer>): void {
+  release(resources: readonly string[], tokens: readonly string[], settle: OnAnswer<ReleaseAnswer>): void {
     const run = (session: Session) => deleteIfEqual(session, resources, tokens);
     const answer = this.#post<ReleaseAnswer | undefined>({ purpose: "release", tokens, isAlone: true, run });
     void answer.then((released) => settle(released ?? this.#contended()));
   }
 
-  inspect(resource: string, settle: Settle<Holding>): void {
+  inspect(resource: string, settle: OnAnswer<Holding>): void {
     const run = async (session: Session): Promise<Holding> => {
       const replies = [session.send("GET", [resource]), session.send("PTTL", [resource])];
       const [value, pttl] = await Promise.all(replies);

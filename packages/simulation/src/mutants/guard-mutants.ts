@@ -69,8 +69,9 @@ export const guardMutants: readonly Mutant[] = [
     edits: [
       {
         file: "safeguards/restart-guard.ts",
-        line: "node.seed!(epoch, floor, settle)",
-        instead: "nodes.find(({ name }) => name === node.name)!.seed!(epoch, floor, settle)",
+        line: "node.guarded!.restoreCounters(epoch, floor, settle)",
+        instead:
+          "nodes.find(({ name }) => name === node.name)!.guarded!.restoreCounters(epoch, floor, settle)",
       },
     ],
   },

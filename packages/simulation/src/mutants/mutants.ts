@@ -333,8 +333,8 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: "protocol/attempt.ts",
-        line: "const undone = rollBack(context, claim, round);",
-        instead: "const undone = Promise.resolve();",
+        line: "const rolledBack = rollBack(context, claim, round);",
+        instead: "const rolledBack = Promise.resolve();",
       },
     ],
   },
@@ -353,7 +353,7 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: "protocol/attempt.ts",
-        line: "if (!won || holdDeadline(deadlines, quorum) - clock.now() <= settings.minimumValidity)",
+        line: "if (!won || leaseDeadline(deadlines, quorum) - clock.now() <= settings.minimumValidity)",
         instead: "if (!won)",
       },
     ],
@@ -486,7 +486,7 @@ export const rareMutants: readonly Mutant[] = [
     edits: [
       {
         file: "time/lease-clock.ts",
-        line: "this.#elapsed += leapt ? Math.max(byMonotonic, byWall + wallGrain + monotonic - before) : byMonotonic;",
+        line: "this.#elapsed += jumped ? Math.max(byMonotonic, byWall + wallGrain + monotonic - before) : byMonotonic;",
         instead: "this.#elapsed += Math.max(byMonotonic, byWall - 2);",
       },
     ],
