@@ -426,10 +426,6 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
-    name: "one ttl for all votes of a batch",
-    edits: [{ file: "redis/commands.ts", line: "    next.ttl === other.ttl &&\n", instead: "" }],
-  },
-  {
     name: "what was given up is sent, and its rollback before it",
     edits: [
       {
