@@ -1,16 +1,22 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { UsageError } from "./arguments.ts";
+import { UsageError } from "../command-line/options.ts";
+import { promisedPlan } from "../plan/swarm.ts";
+import { localRunner } from "../search/runner.ts";
+import { shrink as shrinkPlan } from "../search/shrink.ts";
+import { subjectFrom } from "./arguments.ts";
 import type { Command } from "./command.ts";
 import { explore } from "./explore.ts";
 import { replay } from "./replay.ts";
 import { run } from "./run.ts";
 import { shrink } from "./shrink.ts";
 
+const nodeOptions = ["--import", "tsx", "--conditions=quorlock-source"];
 const main = fileURLToPath(new URL("main.ts", import.meta.url));
 
 /** As a user calls it, in a process of its own. */
@@ -19,9 +25,29 @@ function sim(...args: readonly string[]): {
   lines: readonly string[];
   errors: string;
 } {
-  const node = ["--import", "tsx", "--conditions=quorlock-source", main, ...args];
+  const node = [...nodeOptions, main, ...args];
   const { status, stdout, stderr } = spawnSync(process.execPath, node, { encoding: "utf8" });
   return { status, lines: stdout.trim().split("\n"), errors: stderr };
+}
+
+/** Sends Ctrl-C to a process of its own as soon as it has printed a line that matches `ready`. */
+async function interrupt(
+  ready: RegExp,
+  ...args: readonly string[]
+): Promise<{ status: number | null; lines: readonly string[]; errors: string }> {
+  const child = spawn(process.execPath, [...nodeOptions, main, ...args]);
+  let output = "";
+  let errors = "";
+  let isSent = false;
+  child.stderr.on("data", (bytes: Buffer) => {
+    errors += bytes.toString();
+  });
+  child.stdout.on("data", (bytes: Buffer) => {
+    output += bytes.toString();
+    if (!isSent && ready.test(output)) isSent = child.kill("SIGINT");
+  });
+  const [status] = (await once(child, "close")) as [number | null];
+  return { status, lines: output.trim().split("\n"), errors };
 }
 
 /** The same in this process: what it prints, and its exit code. */
@@ -76,13 +102,52 @@ describe("pnpm sim", () => {
     60_000,
   );
 
-  test("help tells of every command, and each tells of itself", () => {
-    const all = sim("--help");
-    expect(all.status).toBe(0);
-    expect(all.lines.join("\n")).toMatch(/sim run .*sim explore .*sim replay .*sim shrink /s);
-    const one = sim("shrink", "--help");
-    expect(one.lines[0]).toContain("pnpm sim shrink FILE");
-    expect(one.status).toBe(0);
+  test("--help lists every command", () => {
+    const { status, lines } = sim("--help");
+    expect(status).toBe(0);
+    expect(lines.join("\n")).toMatch(/sim run .*sim explore .*sim replay .*sim shrink /s);
+  }, 60_000);
+
+  test("COMMAND --help explains each of its options", () => {
+    const { status, lines } = sim("shrink", "--seed", "1", "--help");
+    expect(status).toBe(0);
+    expect(lines[0]).toContain("pnpm sim shrink FILE");
+    for (const name of Object.keys(shrink.options)) expect(lines.join("\n")).toContain(`\n  --${name} `);
+  }, 60_000);
+
+  test("an unknown command or option is answered with the nearest one, without a stack trace", () => {
+    const command = sim("explroe");
+    expect(command.status).toBe(64);
+    expect(command.errors).toMatch(/^unknown command "explroe": did you mean "explore"\?$/m);
+    const option = sim("explore", "--sed", "5");
+    expect(option.status).toBe(64);
+    expect(option.errors).toMatch(/^unknown option --sed; did you mean --seeds\?$/m);
+    expect(`${command.errors}${option.errors}`).not.toMatch(/^ {4}at /m);
+  }, 60_000);
+});
+
+describe("Ctrl-C", () => {
+  test("explore prints the violations and counts so far, and exits with 130", async () => {
+    const { status, lines, errors } = await interrupt(
+      /^replay: /m,
+      ...["explore", "--seeds", "1000000", "--mutant", "a minority is a quorum"],
+    );
+    expect(status).toBe(130);
+    expect(lines).toContainEqual(expect.stringMatching(/^interrupted after \d+ of 1000000 runs$/));
+    expect(lines.at(-1)).toBe("verdict violated");
+    expect(errors).not.toMatch(/^ {4}at /m);
+  }, 120_000);
+
+  test("shrink saves the smallest plan so far", async () => {
+    const controller = new AbortController();
+    const mutant = "only the monotonic clock counts";
+    const { subject } = await subjectFrom({ mutant });
+    const shrunk = await shrinkPlan(promisedPlan(99), localRunner({ engine: "heap", subject }), {
+      interrupted: controller.signal,
+      onStep: () => controller.abort(),
+    });
+    expect(shrunk?.runs).toBeLessThan(20);
+    expect(shrunk?.outcome.verdict).toBe("violated");
   }, 60_000);
 });
 
@@ -177,7 +242,9 @@ describe("bad input", () => {
     [run, ["--seed", "1", "--engine", "steam"], "--engine must be fake-timers or heap, but is steam"],
     [run, ["--seed", "1", "--colour", "red"], "--colour"],
     [run, ["1"], "positional"],
-    [run, ["--seed", "1", "--mutant", "x"], 'there is no subject "x"'],
+    [run, ["--seed", "1", "--mutant", "x"], 'unknown subject "x"'],
+    [run, ["--seed", "1", "--mutant", "a minorty is a quorum"], 'did you mean "a minority is a quorum"?'],
+    [run, ["--seed", "1", "--engine", "haep"], "did you mean heap?"],
     [run, ["--seed", "1", "--mutant", "x", "--subject", "y"], "exclude each other"],
     [explore, [], "--seeds is missing"],
     [explore, ["--seeds", "0"], "from 1 to"],

@@ -1,19 +1,36 @@
 import type { Verdict } from "../checkers/findings.ts";
+import { type Options, optionLines } from "../command-line/options.ts";
 
-/** One word after `pnpm sim`. */
+/** A subcommand of `pnpm sim`. */
 export interface Command {
-  /** How it is called, its name first. */
+  /** The name and the shape of the arguments. */
   readonly usage: string;
-  /** What it is for, in a line. */
+  /** The purpose in one line. */
   readonly purpose: string;
-  /** @returns the exit code. @throws UsageError for anything that is not exactly this command. */
-  run(args: readonly string[]): Promise<number>;
+  readonly options: Options;
+  /**
+   * `interrupted` aborts on Ctrl-C: the command then prints the results so far and returns. A command that does not
+   * look at it has none, and is ended by the signal.
+   *
+   * @returns the exit code. @throws UsageError for arguments that are not exactly a call of this command.
+   */
+  run(args: readonly string[], interrupted?: AbortSignal): Promise<number>;
+  /** Whether Ctrl-C is left to `run`. */
+  readonly isInterruptible?: boolean;
 }
 
-export const exitCodes: Readonly<Record<Verdict | "not deterministic" | "bad usage", number>> = {
+/** A signal for calls that nobody interrupts. */
+export const neverInterrupted: AbortSignal = new AbortController().signal;
+
+export const exitCodes: Readonly<Record<Verdict | "not deterministic" | "bad usage" | "failed", number>> = {
   ok: 0,
   violated: 1,
   unknown: 2,
   "not deterministic": 3,
   "bad usage": 64,
+  failed: 70,
 };
+
+export function helpOf({ usage, purpose, options }: Command): string {
+  return [`Usage: pnpm sim ${usage}`, `  ${purpose}`, "Options:", ...optionLines(options)].join("\n");
+}

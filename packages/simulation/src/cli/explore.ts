@@ -1,69 +1,61 @@
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemRuntime } from "@quorlock/redlock";
+import { until } from "../command-line/interruption.ts";
+import { type Arguments, flag, parse, text, UsageError } from "../command-line/options.ts";
 import { beyondPlan, guardedPlan, promisedPlan, sharedServerPlan, watchedPlan } from "../plan/swarm.ts";
 import { type Exploration, explore as exploreTrials, plansOf, type Tally } from "../search/explore.ts";
 import { guided } from "../search/guided.ts";
 import { inOrder, type Runner, type Trial } from "../search/runner.ts";
-import {
-  type Arguments,
-  choice,
-  engineFrom,
-  flag,
-  parse,
-  subjectFrom,
-  text,
-  UsageError,
-  wholeNumber,
-} from "./arguments.ts";
-import { type Command, exitCodes } from "./command.ts";
+import { choice, engineFrom, engineOption, subjectFrom, subjectOptions, wholeNumber } from "./arguments.ts";
+import { type Command, exitCodes, neverInterrupted } from "./command.ts";
 import { writeReplay } from "./files.ts";
 import { Pool } from "./pool.ts";
 import { Progress } from "./progress.ts";
-import { fileCommand, marginText, markLine, seedCommand, violationLines } from "./report.ts";
+import { fileCommand, marginText, markLines, seedCommand, violationLines } from "./report.ts";
 
 const options = {
-  seeds: text,
-  attempts: text,
-  from: text,
-  mode: text,
-  beyond: flag,
-  guarded: flag,
-  watched: flag,
-  shared: flag,
-  workers: text,
-  engine: text,
-  subject: text,
-  mutant: text,
+  seeds: text("N", "number of runs"),
+  attempts: text("N", "runs until the clients have made this number of attempts to acquire a lock"),
+  from: text("M", "first seed; default 1"),
+  guarded: flag("masters may lose their memory, and the clients use the restart guard"),
+  watched: flag("the masters' clocks may step, and the clients watch them"),
+  shared: flag("two of three masters are one server"),
+  beyond: flag("draws faults that the protocol does not promise to survive, too"),
+  mode: text("MODE", "random (default), or guided: varies the plans that came closest to a violation"),
+  workers: text("N", "number of threads; default: one for each core"),
+  ...subjectOptions,
+  ...engineOption,
 };
 
 export const explore: Command = {
   usage:
     "explore --seeds N | --attempts N [--from M] [--guarded | --watched | --shared | --beyond [--mode random|guided]] [--workers N] " +
     "[--subject NAME | --mutant NAME] [--engine fake-timers|heap]",
-  purpose: "many runs, or as many as it takes for so many attempts to get a lock, on every core",
-  async run(args) {
+  purpose: "runs many seeds on every core, and prints each violation with the command that replays it",
+  options,
+  isInterruptible: true,
+  async run(args, interrupted = neverInterrupted) {
     const parsed = parse(args, options);
     const request = requestFrom(parsed);
     const { engine: engineName, workers: width = String(availableParallelism()) } = parsed.values;
     const engine = engineFrom(engineName, "heap");
     const workers = wholeNumber("workers", width, 1);
-    const { subjectName } = await subjectFrom(parsed);
+    const { subjectName } = await subjectFrom(parsed.values);
     await using pool = new Pool(workers);
     const begun = systemRuntime.monotonic();
-    const exploration = await watch(request, subjectName, pool.runner(subjectName, engine));
-    tell(exploration, (systemRuntime.monotonic() - begun) / 1000);
+    const exploration = await watch(request, subjectName, pool.runner(subjectName, engine), interrupted);
+    if (interrupted.aborted)
+      console.log(`interrupted after ${exploration[request.unit]} of ${request.count} ${request.unit}`);
+    print(exploration, (systemRuntime.monotonic() - begun) / 1000);
     return exitCodes[exploration.verdict];
   },
 };
 
-/** Of so many violations each is told; the others are counted. */
-const mostTold = 20;
+/** The number of violations that are printed; the others are only counted. */
+const maxPrinted = 20;
 
-/**
- * What may happen: what is promised, or a little more. Guarded: masters may forget their votes, and the clients have the
- * restart guard. Watched: the clients watch the masters' clocks, which may step. Shared: two of three masters are one server.
- */
+/** The fault models, by their option. */
 const worlds = {
   promised: promisedPlan,
   beyond: beyondPlan,
@@ -74,7 +66,7 @@ const worlds = {
 type World = keyof typeof worlds;
 
 interface Request {
-  /** When it is enough: so many of these. */
+  /** The exploration ends after `count` of these. */
   readonly unit: "runs" | "attempts";
   readonly count: number;
   readonly from: number;
@@ -82,7 +74,7 @@ interface Request {
   readonly isGuided: boolean;
 }
 
-function requestFrom({ values }: Arguments): Request {
+function requestFrom({ values }: Arguments<typeof options>): Request {
   const { seeds, attempts, from, mode } = values;
   const asked = (["beyond", "guarded", "watched", "shared"] as const).filter((name) => values[name] === true);
   if (asked.length > 1) throw new UsageError(`--${asked.join(" and --")} exclude each other`);
@@ -92,7 +84,7 @@ function requestFrom({ values }: Arguments): Request {
   const isGuided = choice("mode", mode, ["random", "guided"], "random") === "guided";
   if (isGuided && world !== "beyond")
     throw new UsageError(
-      "--mode guided needs --beyond: inside the promised model there is nothing to come near to",
+      "--mode guided needs --beyond: within the promised fault model there is no violation to come close to",
     );
   return {
     unit: attempts === undefined ? "runs" : "attempts",
@@ -103,23 +95,24 @@ function requestFrom({ values }: Arguments): Request {
   };
 }
 
-/** Runs what is asked for, and tells of violations as they are found. */
+/** Runs the request, and prints violations as they are found. */
 async function watch(
   { unit, count, from, world, isGuided }: Request,
   subjectName: string,
   runner: Runner,
+  interrupted: AbortSignal,
 ): Promise<Exploration> {
   const trials = isGuided ? guided(runner, from) : inOrder(runner, plansOf(worlds[world], from));
   const progress = new Progress(count, unit);
   const commandFor = (trial: Trial): Promise<string> | string => {
     const { seed } = trial.plan;
-    // `run` draws only these two.
+    // `run` draws plans of these two models only.
     const isDrawn = !isGuided && (world === "promised" || world === "beyond");
     if (!isDrawn) return savedCommand(trial, subjectName);
     return seedCommand({ seed, isBeyond: world === "beyond", subjectName });
   };
-  const exploration = await exploreTrials(trials, async (trial, soFar: Tally) => {
-    if (trial.outcome.verdict === "violated" && soFar.violated.length <= mostTold) {
+  const exploration = await exploreTrials(until(interrupted, trials), async (trial, soFar: Tally) => {
+    if (trial.outcome.verdict === "violated" && soFar.violated.length <= maxPrinted) {
       progress.clear();
       const [first] = violationLines(trial.outcome);
       console.log(`seed ${trial.plan.seed}: ${first}\nreplay: ${await commandFor(trial)}`);
@@ -131,7 +124,7 @@ async function watch(
   return exploration;
 }
 
-/** A plan that was bred has no seed to draw it from again: it is saved. */
+/** Saves a plan that `run` cannot draw again from its seed. */
 async function savedCommand({ plan, outcome }: Trial, subject: string): Promise<string> {
   const { verdict, hash } = outcome;
   const path = join(tmpdir(), `quorlock-${hash}.json`);
@@ -139,11 +132,11 @@ async function savedCommand({ plan, outcome }: Trial, subject: string): Promise<
   return fileCommand(path);
 }
 
-function tell(exploration: Exploration, seconds: number): void {
+function print(exploration: Exploration, seconds: number): void {
   const { runs, attempts, grants, operations, events, violated, unknown, unreached } = exploration;
   const rate = Math.round(operations / seconds);
   console.log(`${operations} calls in ${events} events, ${seconds.toFixed(1)} s: ${rate} calls a second`);
-  console.log(markLine(exploration.marks));
+  for (const line of markLines(exploration.marks)) console.log(line);
   if (unreached.length > 0) console.log(`never reached: ${unreached.join(", ")}`);
   console.log(`${attempts} attempts, ${grants} grants, least margin ${marginText(exploration.leastMargin)}`);
   console.log(`${runs} runs: ${violated.length} violated, ${unknown} unknown`);

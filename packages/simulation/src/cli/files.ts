@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
+import { UsageError } from "../command-line/options.ts";
 import { type ReplayFile, replayFileFrom, textOf } from "../plan/replay-file.ts";
 import { PlanError } from "../plan/validate.ts";
-import { UsageError } from "./arguments.ts";
 
 /** @throws UsageError for a file that cannot be read, or that is no replay file. */
 export async function readReplay(path: string): Promise<ReplayFile> {

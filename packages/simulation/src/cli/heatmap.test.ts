@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { UsageError } from "./arguments.ts";
+import { UsageError } from "../command-line/options.ts";
 import { heatmap } from "./heatmap.ts";
 
 describe("pnpm sim heatmap", () => {

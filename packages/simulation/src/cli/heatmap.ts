@@ -1,25 +1,35 @@
-import { type DriftGrid, measureDrift } from "../pictures/drift-grid.ts";
+import { until } from "../command-line/interruption.ts";
+import { parse, text, UsageError } from "../command-line/options.ts";
+import { type DriftCell, type DriftGrid, measureDrift } from "../pictures/drift-grid.ts";
 import { heatMap, heatMapPage } from "../pictures/heat-map.ts";
-import { parse, text, UsageError, wholeNumber } from "./arguments.ts";
-import { type Command, exitCodes } from "./command.ts";
+import { wholeNumber } from "./arguments.ts";
+import { type Command, exitCodes, neverInterrupted } from "./command.ts";
 import { writeText } from "./files.ts";
 import { Progress } from "./progress.ts";
 
-const options = { drift: text, ttl: text, seeds: text, "drift-factor": text, out: text };
+const options = {
+  out: text("FILE", "the picture to write: .svg or .html"),
+  drift: text("LIST", "differences between the rates of any two clocks, per cent; default 0.1,0.5,1,2,5,10"),
+  ttl: text("LIST", "TTLs of the locks, ms; default 100,1000,10000"),
+  seeds: text("N", "runs of each cell; default 20"),
+  "drift-factor": text("SHARE", "drift that the client allows for, as a share of the TTL; default 0.01"),
+};
 
 export const heatmap: Command = {
   usage:
     "heatmap --out FILE.svg|FILE.html [--drift 0.1,0.5,1,2,5,10] [--ttl 100,1000,10000] [--seeds 20] [--drift-factor 0.01]",
-  purpose: "how often the lock is violated when the rates of clocks are so many per cent apart, by ttl (ms)",
-  async run(args) {
+  purpose: "draws how often two clients hold the lock at once, by clock drift (per cent) and TTL (ms)",
+  options,
+  isInterruptible: true,
+  async run(args, interrupted = neverInterrupted) {
     const { values } = parse(args, options);
     const { drift = "0.1,0.5,1,2,5,10", ttl = "100,1000,10000", seeds = "20", out } = values;
     const grid: DriftGrid = {
       // A clock at -100 % would stand still.
-      drifts: numbers("drift", String(drift), { above: 0, below: 100, unit: "per cent" }),
-      ttls: numbers("ttl", String(ttl), { above: 9, below: 100_001, unit: "whole ms" }),
+      drifts: numbers("drift", drift, { above: 0, below: 100, unit: "per cent" }),
+      ttls: numbers("ttl", ttl, { above: 9, below: 100_001, unit: "whole ms" }),
       seeds: wholeNumber("seeds", seeds, 1),
-      driftFactor: numbers("drift-factor", String(values["drift-factor"] ?? "0.01"), {
+      driftFactor: numbers("drift-factor", values["drift-factor"] ?? "0.01", {
         above: 0,
         below: 1,
         unit: "a share of the ttl",
@@ -28,15 +38,20 @@ export const heatmap: Command = {
     const draw = drawingFor(out);
     const command =
       `pnpm sim heatmap --drift ${grid.drifts.join(",")} --ttl ${grid.ttls.join(",")} --seeds ${grid.seeds}` +
-      `${grid.driftFactor === 0.01 ? "" : ` --drift-factor ${grid.driftFactor}`} --out ${String(out)}`;
+      `${grid.driftFactor === 0.01 ? "" : ` --drift-factor ${grid.driftFactor}`} --out ${out}`;
     const progress = new Progress(grid.drifts.length * grid.ttls.length * grid.seeds, "runs");
     let done = 0;
-    const cells = await measureDrift(grid, () => {
+    const cells: DriftCell[] = [];
+    const measuring = measureDrift(grid, () => {
       done += 1;
       progress.reach(done);
     });
+    for await (const cell of until(interrupted, measuring)) cells.push(cell);
     progress.clear();
-    await writeText(String(out), draw(grid, cells, command));
+    const total = grid.drifts.length * grid.ttls.length;
+    if (interrupted.aborted)
+      console.log(`interrupted after ${cells.length} of ${total} cells: no picture is written`);
+    else await writeText(String(out), draw(grid, cells, command));
     for (const { ttl: its, drift: apart, violated, runs, leastMargin } of cells)
       console.log(
         `ttl ${its} ms, ${apart} % apart: ${violated} of ${runs} violated, least margin ${leastMargin.toFixed(3)} ms`,
@@ -45,11 +60,11 @@ export const heatmap: Command = {
   },
 };
 
-function drawingFor(out: string | boolean | undefined): typeof heatMap {
+function drawingFor(out: string | undefined): typeof heatMap {
   if (out === undefined) throw new UsageError("--out is missing");
-  if (String(out).endsWith(".svg")) return heatMap;
-  if (String(out).endsWith(".html")) return heatMapPage;
-  throw new UsageError(`--out must end in .svg or .html, but is ${String(out)}`);
+  if (out.endsWith(".svg")) return heatMap;
+  if (out.endsWith(".html")) return heatMapPage;
+  throw new UsageError(`--out must end in .svg or .html, but is ${out}`);
 }
 
 interface Range {

@@ -1,6 +1,8 @@
 import { RedlockError } from "@quorlock/redlock";
-import { UsageError } from "./arguments.ts";
-import { type Command, exitCodes } from "./command.ts";
+import { interruptedCode, interruption } from "../command-line/interruption.ts";
+import { suggestion } from "../command-line/nearest.ts";
+import { asksForHelp, UsageError } from "../command-line/options.ts";
+import { type Command, exitCodes, helpOf } from "./command.ts";
 import { explore } from "./explore.ts";
 import { heatmap } from "./heatmap.ts";
 import { replay } from "./replay.ts";
@@ -9,7 +11,7 @@ import { scenarios } from "./scenarios.ts";
 import { semaphore } from "./semaphore.ts";
 import { shrink } from "./shrink.ts";
 
-// The edge: `pnpm sim`, a terminal and an exit code.
+// The entry point of `pnpm sim`: the only module of the simulator that handles the terminal and the exit code.
 
 const commands: Readonly<Record<string, Command>> = {
   run,
@@ -23,42 +25,55 @@ const commands: Readonly<Record<string, Command>> = {
 
 function help(): string {
   const lines = Object.values(commands).map(({ usage, purpose }) => `  pnpm sim ${usage}\n      ${purpose}`);
-  return ["Usage:", ...lines, "Exit: 0 ok, 1 violated, 2 unknown, 3 not deterministic, 64 bad usage."].join(
-    "\n",
-  );
+  return [
+    "Usage:",
+    ...lines,
+    "Options of a command: pnpm sim COMMAND --help",
+    "Exit: 0 ok, 1 violated, 2 unknown, 3 not deterministic, 64 bad usage, 70 failed, 130 interrupted.",
+  ].join("\n");
 }
 
 async function main([name, ...args]: readonly string[]): Promise<number> {
-  if (name === "--help" || name === "help") {
+  if (name === "--help" || name === "-h" || name === "help") {
     console.log(help());
     return exitCodes.ok;
   }
   const command = name !== undefined && Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (!command) {
-    console.error(
-      `${name === undefined ? "a command is missing" : `there is no command "${name}"`}\n${help()}`,
-    );
+    console.error(name === undefined ? `a command is missing\n${help()}` : unknownCommand(name));
     return exitCodes["bad usage"];
   }
-  const usage = `Usage: pnpm sim ${command.usage}\n  ${command.purpose}`;
-  if (args.includes("--help")) {
-    console.log(usage);
+  if (asksForHelp(args)) {
+    console.log(helpOf(command));
     return exitCodes.ok;
   }
+  return await runCommand(name!, command, args);
+}
+
+function unknownCommand(name: string): string {
+  return `unknown command "${name}": ${suggestion(name, Object.keys(commands))}\n${help()}`;
+}
+
+async function runCommand(name: string, command: Command, args: readonly string[]): Promise<number> {
   try {
-    return await command.run(args);
+    if (!command.isInterruptible) return await command.run(args);
+    using interrupted = interruption();
+    const code = await command.run(args, interrupted);
+    return interrupted.aborted ? interruptedCode : code;
   } catch (error) {
-    if (!isBadInput(error)) throw error;
-    console.error(`${error.message}\n${usage}`);
-    return exitCodes["bad usage"];
+    const message = error instanceof Error ? error.message : String(error);
+    console.error(
+      isBadInput(error) ? `${message}\n${helpOf(command)}` : `pnpm sim ${name} failed: ${message}`,
+    );
+    return isBadInput(error) ? exitCodes["bad usage"] : exitCodes.failed;
   }
 }
 
-/** Also a plan whose settings the client itself refuses: it says why. */
-function isBadInput(error: unknown): error is Error {
+/** True also for a plan whose settings the client refuses: the client's message names the setting. */
+function isBadInput(error: unknown): boolean {
   return error instanceof UsageError || (error instanceof RedlockError && error.code === "INVALID_ARGUMENT");
 }
 
-// The faults of masters are errors by the thousand, and nobody reads where each was made.
+// Simulated masters fail thousands of times in a run: stack traces of these errors cost time and are never read.
 Error.stackTraceLimit = 0;
 process.exitCode = await main(process.argv.slice(2));

@@ -1,9 +1,11 @@
 import { type Runtime, systemRuntime } from "@quorlock/redlock";
 
-/** How often a line is printed where it cannot be overwritten, ms. */
+/** Interval between lines if the output is no terminal, ms. */
 const lineEvery = 10_000;
-/** How often the bar is drawn, ms. */
+/** Interval between updates of the bar, ms. */
 const drawEvery = 100;
+/** Samples of the rate that are taken over the whole work. */
+const samplesInAll = 400;
 const barWidth = 24;
 
 interface Output {
@@ -11,17 +13,23 @@ interface Output {
   write(text: string): boolean;
 }
 
+interface Sample {
+  readonly at: number;
+  readonly done: number;
+}
+
 /**
- * How far something has got, on stderr: a bar on a terminal, a line now and then elsewhere. The time left is what
- * the work has taken since its first part was through, carried on: what it takes to start does not come again.
+ * Shows progress on stderr: a bar on a terminal, lines elsewhere. The time left follows from the rate over the last
+ * half of the work that is done: the start is slow (threads start, code is not compiled yet) and must not count for long.
  */
 export class Progress {
   readonly #total: number;
   readonly #unit: string;
   readonly #stream: Output;
-  #first: { readonly at: number; readonly done: number } | undefined;
+  /** In order of time; the first is the newest that lies before half of the work done. */
+  readonly #samples: Sample[] = [];
   readonly #clock: Pick<Runtime, "monotonic">;
-  #told: number;
+  #shownAt: number;
 
   constructor(
     total: number,
@@ -30,19 +38,18 @@ export class Progress {
     clock: Pick<Runtime, "monotonic"> = systemRuntime,
   ) {
     this.#clock = clock;
-    this.#told = clock.monotonic();
+    this.#shownAt = clock.monotonic();
     this.#total = total;
     this.#unit = unit;
     this.#stream = stream;
   }
 
-  /** So much is done altogether. */
+  /** `done` counts from the start. */
   reach(done: number): void {
     const now = this.#clock.monotonic();
-    this.#first ??= { at: now, done };
-    if (now - this.#told < (this.#stream.isTTY ? drawEvery : lineEvery)) return;
-    this.#told = now;
-    const { at, done: before } = this.#first;
+    const { at, done: before } = this.#baseline({ at: now, done });
+    if (now - this.#shownAt < (this.#stream.isTTY ? drawEvery : lineEvery)) return;
+    this.#shownAt = now;
     const text = progressText(
       Math.min(done, this.#total),
       this.#total,
@@ -53,23 +60,33 @@ export class Progress {
     else this.#stream.write(`${text}\n`);
   }
 
-  /** Takes the bar away: what is printed next begins a line. */
+  /** The sample that the rate is measured from. */
+  #baseline(sample: Sample): Sample {
+    const samples = this.#samples;
+    const latest = samples.at(-1);
+    // A few hundred samples resolve the rate well enough.
+    if (!latest || sample.done - latest.done >= this.#total / samplesInAll) samples.push(sample);
+    while (samples.length > 1 && samples[1]!.done <= sample.done / 2) samples.shift();
+    return samples[0]!;
+  }
+
+  /** Removes the bar, so that the next output starts at the beginning of a line. */
   clear(): void {
     if (this.#stream.isTTY) this.#stream.write("\r\u001b[K");
   }
 }
 
-/** Until so much is done nothing is said about the rest. */
-const leastShare = 0.02;
+/** No estimate is shown before this share of the work is done. */
+const minShare = 0.02;
 
-/** `each`: what one of them takes, ms. */
+/** `each`: the duration of one unit, ms. */
 export function progressText(done: number, total: number, unit: string, each: number): string {
   const text = `${done} of ${total} ${unit}, ${Math.floor((100 * done) / total)} %`;
-  if (done / total < leastShare || !Number.isFinite(each)) return text;
+  if (done / total < minShare || !Number.isFinite(each)) return text;
   return `${text}, about ${durationText(each * (total - done))} left`;
 }
 
-/** Rounded up: nobody minds if it is there earlier. */
+/** Rounds up. */
 function durationText(ms: number): string {
   const seconds = Math.ceil(ms / 1000);
   if (seconds <= 90) return `${seconds} s`;

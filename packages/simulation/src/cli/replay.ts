@@ -1,15 +1,22 @@
-import { engineFrom, flag, parse, subjectFrom, text, UsageError } from "./arguments.ts";
+import { flag, parse, text, UsageError } from "../command-line/options.ts";
+import { engineFrom, engineOption, subjectFrom, subjectOptions } from "./arguments.ts";
 import { type Command, exitCodes } from "./command.ts";
 import { readReplay } from "./files.ts";
 import { fileCommand } from "./report.ts";
 import { runTwice } from "./run-twice.ts";
 import { writeTimeline } from "./timeline.ts";
 
-const options = { engine: text, trace: flag, subject: text, mutant: text, html: text };
+const options = {
+  trace: flag("prints every event"),
+  html: text("FILE", "writes the timeline of the run as a page"),
+  ...subjectOptions,
+  ...engineOption,
+};
 
 export const replay: Command = {
   usage: "replay FILE [--trace] [--html FILE] [--subject NAME | --mutant NAME] [--engine fake-timers|heap]",
-  purpose: "the run of a file again; exit 3 where it comes to another hash than when it was saved",
+  purpose: "runs a saved plan again; exit 3 if its hash differs from the saved one",
+  options,
   async run(args) {
     const parsed = parse(args, options, 1);
     const [path] = parsed.positionals;
@@ -17,7 +24,7 @@ export const replay: Command = {
     if (path === undefined) throw new UsageError("the file to replay is missing");
     const engine = engineFrom(engineName, "fake-timers");
     const file = await readReplay(path);
-    const { subject, subjectName } = await subjectFrom(parsed, file.subject);
+    const { subject, subjectName } = await subjectFrom(parsed.values, file.subject);
     const { outcome, exitCode } = await runTwice(file.plan, {
       engine,
       subject,
@@ -28,9 +35,9 @@ export const replay: Command = {
     if (html !== undefined) {
       const title = file.about?.split(":")[0];
       const caption = { ...(title === undefined ? {} : { title }), command: fileCommand(path) };
-      await writeTimeline(file.plan, String(html), { engine, subject, ...caption });
+      await writeTimeline(file.plan, html, { engine, subject, ...caption });
     }
-    // Of another subject than the one it was saved with nothing is expected.
+    // The saved verdict and hash hold for the saved subject only.
     const expected = subjectName === (file.subject ?? "quorlock") ? file.expected : undefined;
     const isOther = expected?.hash !== undefined && expected.hash !== outcome.hash;
     if (isOther) {

@@ -28,9 +28,13 @@ export function violationLines({ violations }: Outcome): string[] {
   return violations.map(({ kind, at, detail }) => `violation at ${at.toFixed(3)} ms: ${kind}: ${detail}`);
 }
 
-/** How often each rare state was reached, those never reached included. */
-export function markLine(marks: ReadonlyMap<Mark, number>): string {
-  return `reached: ${allMarks.map((mark) => `${mark} ${marks.get(mark) ?? 0}`).join(", ")}`;
+/** The number of times that each rare situation occurred, with a line that explains it. */
+export function markLines(marks: ReadonlyMap<Mark, number>): string[] {
+  const counts = `reached: ${allMarks.map((mark) => `${mark} ${marks.get(mark) ?? 0}`).join(", ")}`;
+  return [
+    counts,
+    "  (situations worth testing, and how often each occurred; one at 0 was not tested by these runs)",
+  ];
 }
 
 export function summaryLine({ operations, events, simulated, leastMargin }: Outcome): string {

@@ -3,7 +3,7 @@ import type { Plan } from "../plan/plan.ts";
 import { type Outcome, runPlan } from "../run/run-plan.ts";
 import type { Subject } from "../run/subject.ts";
 import { exitCodes } from "./command.ts";
-import { markLine, summaryLine, violationLines } from "./report.ts";
+import { markLines, summaryLine, violationLines } from "./report.ts";
 
 export interface RunTwiceOptions {
   readonly engine: EngineKind;
@@ -22,7 +22,7 @@ export async function runTwice(
   const outcome = await runPlan(plan, { engine, subject, ...(trace ? { onEvent: print } : {}) });
   const again = await runPlan(plan, { engine, subject });
   console.log(summaryLine(outcome));
-  console.log(markLine(outcome.marks));
+  for (const line of markLines(outcome.marks)) console.log(line);
   for (const line of violationLines(outcome)) console.log(line);
   const isSame = outcome.hash === again.hash;
   if (!isSame) console.log(`not deterministic: the second run came to hash ${again.hash}`);

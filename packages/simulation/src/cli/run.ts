@@ -1,5 +1,6 @@
+import { flag, parse, text } from "../command-line/options.ts";
 import { beyondPlan, promisedPlan } from "../plan/swarm.ts";
-import { engineFrom, flag, parse, subjectFrom, text, wholeNumber } from "./arguments.ts";
+import { engineFrom, engineOption, subjectFrom, subjectOptions, wholeNumber } from "./arguments.ts";
 import type { Command } from "./command.ts";
 import { writeReplay } from "./files.ts";
 import { seedCommand } from "./report.ts";
@@ -7,26 +8,26 @@ import { runTwice } from "./run-twice.ts";
 import { writeTimeline } from "./timeline.ts";
 
 const options = {
-  seed: text,
-  beyond: flag,
-  engine: text,
-  trace: flag,
-  subject: text,
-  mutant: text,
-  save: text,
-  html: text,
+  seed: text("N", "the seed that the plan is drawn from"),
+  beyond: flag("draws faults that the protocol does not promise to survive, too"),
+  trace: flag("prints every event"),
+  save: text("FILE", "saves the plan, the verdict and the hash for `pnpm sim replay`"),
+  html: text("FILE", "writes the timeline of the run as a page"),
+  ...subjectOptions,
+  ...engineOption,
 };
 
 export const run: Command = {
   usage:
     "run --seed N [--beyond] [--trace] [--save FILE] [--html FILE] [--subject NAME | --mutant NAME] [--engine fake-timers|heap]",
-  purpose: "one run, twice: inside the promised model, or beyond it",
+  purpose: "runs one seed twice and compares the hashes: within the promised fault model, or beyond it",
+  options,
   async run(args) {
     const parsed = parse(args, options);
     const { seed: given, beyond, engine: engineName, trace, save, html } = parsed.values;
     const seed = wholeNumber("seed", given);
     const engine = engineFrom(engineName, "fake-timers");
-    const { subject, subjectName } = await subjectFrom(parsed);
+    const { subject, subjectName } = await subjectFrom(parsed.values);
     const isBeyond = beyond === true;
     const plan = isBeyond ? beyondPlan(seed) : promisedPlan(seed);
     const replay = seedCommand({ seed, isBeyond, subjectName });

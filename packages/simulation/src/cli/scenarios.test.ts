@@ -2,9 +2,9 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
+import { UsageError } from "../command-line/options.ts";
 import { replayFileFrom } from "../plan/replay-file.ts";
 import { scenarios as library } from "../scenarios/scenarios.ts";
-import { UsageError } from "./arguments.ts";
 import { exitCodes } from "./command.ts";
 import { scenarios } from "./scenarios.ts";
 

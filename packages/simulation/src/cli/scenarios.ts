@@ -1,4 +1,7 @@
 import { writeFile } from "node:fs/promises";
+import { until } from "../command-line/interruption.ts";
+import { suggestion } from "../command-line/nearest.ts";
+import { flag, parse, text, UsageError } from "../command-line/options.ts";
 import { scenarioImplementations } from "../peers/subject-named.ts";
 import { scenarioDocument } from "../scenarios/document.ts";
 import {
@@ -10,18 +13,26 @@ import {
 } from "../scenarios/run-scenario.ts";
 import type { Scenario } from "../scenarios/scenario.ts";
 import { scenarios as library } from "../scenarios/scenarios.ts";
-import { flag, parse, text, UsageError, wholeNumber } from "./arguments.ts";
-import { type Command, exitCodes } from "./command.ts";
+import { wholeNumber } from "./arguments.ts";
+import { type Command, exitCodes, neverInterrupted } from "./command.ts";
 import { writeReplay } from "./files.ts";
 
 /** Where `--write` puts the table. */
 export const scenarioDocumentFile: URL = new URL("../../../../docs/scenarios.md", import.meta.url);
 
+const options = {
+  seed: text("N", "runs this seed only; default: ten seeds"),
+  save: text("FILE", "saves the plan of one scenario and one seed for `pnpm sim replay`"),
+  write: flag("writes the table to docs/scenarios.md"),
+};
+
 export const scenarios: Command = {
   usage: "scenarios [NAME] [--seed N] [--save FILE] [--write]",
-  purpose: "what may happen to a lock, with this client and with node-redlock 5 in its place",
-  async run(args) {
-    const { values, positionals } = parse(args, { seed: text, save: text, write: flag }, 1);
+  purpose: "runs scenarios that put a lock at risk, with this client and with node-redlock 5",
+  options,
+  isInterruptible: true,
+  async run(args, interrupted = neverInterrupted) {
+    const { values, positionals } = parse(args, options, 1);
     const { seed, save, write } = values;
     const [name] = positionals;
     if (write === true && (name !== undefined || seed !== undefined))
@@ -29,13 +40,20 @@ export const scenarios: Command = {
     if (save !== undefined && (name === undefined || seed === undefined))
       throw new UsageError("--save takes one scenario and one seed");
     const seeds = seed === undefined ? scenarioSeeds : [wholeNumber("seed", seed)];
-    const reports = await runScenarios(chosen(name), await scenarioImplementations(), seeds);
+    const selected = chosen(name);
+    const reports: ScenarioReport[] = [];
+    const running = runScenarios(selected, await scenarioImplementations(), seeds);
+    for await (const report of until(interrupted, running)) reports.push(report);
     const wrong = reports.filter((report) => deviations(report).length > 0);
     for (const line of table(reports)) console.log(line);
-    if (name !== undefined) for (const line of story(reports[0]!.scenario)) console.log(line);
+    if (interrupted.aborted)
+      console.log(`interrupted after ${reports.length} of ${selected.length} scenarios`);
+    if (name !== undefined && reports.length > 0)
+      for (const line of story(reports[0]!.scenario)) console.log(line);
     for (const line of wrong.flatMap(deviations)) console.log(line);
-    if (typeof save === "string") await saveReplay(save, reports[0]!.scenario, seeds[0]!);
-    if (write === true) await writeFile(scenarioDocumentFile, scenarioDocument(reports));
+    if (save !== undefined && reports.length > 0) await saveReplay(save, reports[0]!.scenario, seeds[0]!);
+    if (write === true && !interrupted.aborted)
+      await writeFile(scenarioDocumentFile, scenarioDocument(reports));
     console.log(`${reports.length - wrong.length} of ${reports.length} as declared`);
     return wrong.length > 0 ? exitCodes.violated : exitCodes.ok;
   },
@@ -50,8 +68,8 @@ function chosen(name: string | undefined): readonly Scenario[] {
   if (name === undefined) return library;
   const scenario = library.find((candidate) => candidate.name === name);
   if (scenario) return [scenario];
-  const names = library.map((candidate) => candidate.name).join(", ");
-  throw new UsageError(`there is no scenario "${name}"; there are ${names}`);
+  const names = library.map((candidate) => candidate.name);
+  throw new UsageError(`unknown scenario "${name}": ${suggestion(name, names)}`);
 }
 
 function table(reports: readonly ScenarioReport[]): readonly string[] {

@@ -1,35 +1,52 @@
 import { availableParallelism } from "node:os";
 import { systemRuntime } from "@quorlock/redlock";
+import { until } from "../command-line/interruption.ts";
+import { parse, text, UsageError } from "../command-line/options.ts";
 import { explore, plansOf } from "../search/explore.ts";
 import { inOrder } from "../search/runner.ts";
 import { roundsInRun, roundsPlan } from "../semaphore/rounds-plan.ts";
-import { engineFrom, parse, subjectFrom, text, UsageError, wholeNumber } from "./arguments.ts";
-import { type Command, exitCodes } from "./command.ts";
+import { engineFrom, engineOption, subjectFrom, subjectOptions, wholeNumber } from "./arguments.ts";
+import { type Command, exitCodes, neverInterrupted } from "./command.ts";
 import { Pool } from "./pool.ts";
 import { Progress } from "./progress.ts";
 import { violationLines } from "./report.ts";
 
-const options = { rounds: text, from: text, workers: text, engine: text, mutant: text };
+const options = {
+  rounds: text("N", "number of rounds"),
+  from: text("M", "first seed; default 1"),
+  workers: text("N", "number of threads; default: one for each core"),
+  mutant: subjectOptions.mutant,
+  ...engineOption,
+};
 
-/** Of so many violated runs each is told; the others are counted. */
-const mostTold = 5;
+/** The number of violations that are printed; the others are only counted. */
+const maxPrinted = 5;
 
 export const semaphore: Command = {
   usage: "semaphore --rounds N [--from M] [--mutant NAME] [--workers N] [--engine fake-timers|heap]",
-  purpose: "twelve clients ask for five permits at once, round after round, over ways of 0 to 5 ms",
-  async run(args) {
+  purpose: "twelve clients ask for five permits at once, in rounds, over links of 0 to 5 ms",
+  options,
+  isInterruptible: true,
+  async run(args, interrupted = neverInterrupted) {
     const parsed = parse(args, options);
     const { rounds: wanted, from = "1", workers = String(availableParallelism()), engine } = parsed.values;
     const runs = Math.ceil(wholeNumber("rounds", wanted, 1) / roundsInRun);
-    const { subject, subjectName } = await subjectFrom(parsed, "semaphore");
+    const { subject, subjectName } = await subjectFrom(parsed.values, "semaphore");
     if (!subject.keysOf) throw new UsageError(`"${subjectName}" is no mutant of the semaphore`);
     await using pool = new Pool(wholeNumber("workers", workers, 1));
     const progress = new Progress(runs, "runs");
     const begun = systemRuntime.monotonic();
     const runner = pool.runner(subjectName, engineFrom(engine, "heap"));
-    const trials = inOrder(runner, plansOf(roundsPlan, wholeNumber("from", from), runs));
-    const { verdict, violated, attempts, grants } = await explore(trials, ({ plan, outcome }, soFar) => {
-      if (outcome.verdict === "violated" && soFar.violated.length <= mostTold) {
+    const plans = plansOf(roundsPlan, wholeNumber("from", from), runs);
+    const trials = until(interrupted, inOrder(runner, plans));
+    const {
+      verdict,
+      violated,
+      attempts,
+      grants,
+      runs: done,
+    } = await explore(trials, ({ plan, outcome }, soFar) => {
+      if (outcome.verdict === "violated" && soFar.violated.length <= maxPrinted) {
         progress.clear();
         console.log(`seed ${plan.seed}: ${violationLines(outcome)[0]}`);
       }
@@ -37,9 +54,10 @@ export const semaphore: Command = {
       return false;
     });
     progress.clear();
+    if (interrupted.aborted) console.log(`interrupted after ${done} of ${runs} runs`);
     const seconds = ((systemRuntime.monotonic() - begun) / 1000).toFixed(1);
     console.log(`${attempts} attempts, ${grants} grants of one permit or two, in ${seconds} s`);
-    console.log(`${runs * roundsInRun} rounds in ${runs} runs: ${violated.length} runs violated`);
+    console.log(`${done * roundsInRun} rounds in ${done} runs: ${violated.length} runs violated`);
     console.log(`verdict ${verdict}`);
     return exitCodes[verdict];
   },

@@ -1,53 +1,52 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemRuntime } from "@quorlock/redlock";
+import { interruptedCode } from "../command-line/interruption.ts";
+import { type Arguments, flag, parse, text, UsageError } from "../command-line/options.ts";
 import type { Plan } from "../plan/plan.ts";
 import { beyondPlan, promisedPlan } from "../plan/swarm.ts";
 import { shrink as shrinkPlan } from "../search/shrink.ts";
 import { tell } from "../search/story.ts";
-import {
-  type Arguments,
-  engineFrom,
-  flag,
-  parse,
-  subjectFrom,
-  text,
-  UsageError,
-  wholeNumber,
-} from "./arguments.ts";
-import { type Command, exitCodes } from "./command.ts";
+import { engineFrom, engineOption, subjectFrom, subjectOptions, wholeNumber } from "./arguments.ts";
+import { type Command, exitCodes, neverInterrupted } from "./command.ts";
 import { readReplay, writeReplay } from "./files.ts";
 import { Pool } from "./pool.ts";
 import { fileCommand } from "./report.ts";
 
 const options = {
-  seed: text,
-  beyond: flag,
-  out: text,
-  engine: text,
-  subject: text,
-  mutant: text,
-  workers: text,
+  seed: text("N", "the seed that the plan is drawn from"),
+  beyond: flag("draws faults that the protocol does not promise to survive, too"),
+  out: text("FILE", "where the shrunk plan is saved; default: a file in the temporary folder"),
+  workers: text("N", "number of threads; default: one for each core"),
+  ...subjectOptions,
+  ...engineOption,
 };
 
 export const shrink: Command = {
   usage: "shrink FILE | --seed N [--beyond] [--out FILE] [--subject NAME | --mutant NAME] [--workers N]",
-  purpose: "the least plan that violates the same, and its story in words",
-  async run(args) {
+  purpose: "finds the smallest plan with the same violation, and prints its events in words",
+  options,
+  isInterruptible: true,
+  async run(args, interrupted = neverInterrupted) {
     const parsed = parse(args, options, 1);
     const { out, engine: engineName, workers } = parsed.values;
     const engine = engineFrom(engineName, "heap");
     const { plan, usualSubject } = await planFrom(parsed);
-    const { subject, subjectName } = await subjectFrom(parsed, usualSubject);
+    const { subject, subjectName } = await subjectFrom(parsed.values, usualSubject);
     await using pool = new Pool(workers === undefined ? undefined : wholeNumber("workers", workers, 1));
     const begun = systemRuntime.monotonic();
-    const shrunk = await shrinkPlan(plan, pool.runner(subjectName, engine));
+    const shrunk = await shrinkPlan(plan, pool.runner(subjectName, engine), { interrupted });
     if (!shrunk) {
+      if (interrupted.aborted) {
+        console.log("interrupted before the first violation was found");
+        return interruptedCode;
+      }
       console.log("nothing is violated: there is nothing to shrink");
       return exitCodes.ok;
     }
+    if (interrupted.aborted) console.log("interrupted: this is the smallest plan so far");
     const { verdict, hash } = shrunk.outcome;
-    const path = typeof out === "string" ? out : join(tmpdir(), `quorlock-${hash}.json`);
+    const path = out ?? join(tmpdir(), `quorlock-${hash}.json`);
     const file = {
       version: 1,
       plan: shrunk.plan,
@@ -63,7 +62,10 @@ export const shrink: Command = {
   },
 };
 
-async function planFrom({ values, positionals }: Arguments): Promise<{ plan: Plan; usualSubject?: string }> {
+async function planFrom({
+  values,
+  positionals,
+}: Arguments<typeof options>): Promise<{ plan: Plan; usualSubject?: string }> {
   const [path] = positionals;
   const { seed, beyond } = values;
   if ((path === undefined) === (seed === undefined))

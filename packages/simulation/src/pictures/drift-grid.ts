@@ -23,11 +23,10 @@ export interface DriftCell {
 }
 
 /** One cell after the other: by ttl, then by drift. */
-export async function measureDrift(
+export async function* measureDrift(
   { drifts, ttls, seeds, driftFactor }: DriftGrid,
   onRun: () => void = () => {},
-): Promise<DriftCell[]> {
-  const cells: DriftCell[] = [];
+): AsyncGenerator<DriftCell, void, void> {
   for (const ttl of ttls) {
     for (const drift of drifts) {
       let violated = 0;
@@ -38,10 +37,9 @@ export async function measureDrift(
         leastMargin = Math.min(leastMargin, outcome.leastMargin);
         onRun();
       }
-      cells.push({ drift, ttl, runs: seeds, violated, leastMargin });
+      yield { drift, ttl, runs: seeds, violated, leastMargin };
     }
   }
-  return cells;
 }
 
 /**

@@ -46,20 +46,18 @@ export interface ScenarioReport {
 }
 
 /** Runs each scenario with each subject. */
-export async function runScenarios(
+export async function* runScenarios(
   scenarios: readonly Scenario[],
   implementations: Readonly<Record<ScenarioSubject, Subject>>,
   seeds: readonly number[] = scenarioSeeds,
-): Promise<readonly ScenarioReport[]> {
-  const reports: ScenarioReport[] = [];
+): AsyncGenerator<ScenarioReport, void, void> {
   for (const scenario of scenarios) {
     const results = {
       quorlock: await runScenario(scenario, "quorlock", implementations.quorlock, seeds),
       "redlock-5": await runScenario(scenario, "redlock-5", implementations["redlock-5"], seeds),
     };
-    reports.push({ scenario, results });
+    yield { scenario, results };
   }
-  return reports;
 }
 
 /** What is not as it was declared, in words: an outcome, or something that was not seen. */

@@ -8,10 +8,16 @@ import { onlyWith } from "./evidence.ts";
 import { deviations, runScenarios, type ScenarioReport } from "./run-scenario.ts";
 import { scenarios } from "./scenarios.ts";
 
+async function reportsOf(...request: Parameters<typeof runScenarios>): Promise<ScenarioReport[]> {
+  const all: ScenarioReport[] = [];
+  for await (const report of runScenarios(...request)) all.push(report);
+  return all;
+}
+
 let reports: ReadonlyMap<string, ScenarioReport>;
 
 beforeAll(async () => {
-  const all = await runScenarios(scenarios, await scenarioImplementations());
+  const all = await reportsOf(scenarios, await scenarioImplementations());
   reports = new Map(all.map((report) => [report.scenario.name, report]));
 }, 120_000);
 
@@ -32,7 +38,7 @@ describe("what is not as declared is told", () => {
 
   test("an outcome", async () => {
     const wrong = { ...scenario!, expected: { quorlock: "safe", "redlock-5": "stale write" } } as const;
-    const [report] = await runScenarios([wrong], await scenarioImplementations(), seeds);
+    const [report] = await reportsOf([wrong], await scenarioImplementations(), seeds);
     expect(deviations(report!)).toEqual([
       'pause-after-the-check with quorlock: declared as "safe", came to "stale write"',
     ]);
@@ -41,7 +47,7 @@ describe("what is not as declared is told", () => {
   test("something that was not seen, of whom it should have been", async () => {
     const never = { what: "pigs flew", isIn: () => false };
     const wrong = { ...scenario!, shows: [onlyWith("redlock-5", never)] };
-    const [report] = await runScenarios([wrong], await scenarioImplementations(), seeds);
+    const [report] = await reportsOf([wrong], await scenarioImplementations(), seeds);
     expect(deviations(report!)).toEqual(
       seeds.map(
         (seed) => `pause-after-the-check with redlock-5, seed ${seed}: it was not seen that pigs flew`,

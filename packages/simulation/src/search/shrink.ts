@@ -1,4 +1,5 @@
 import type { ViolationKind } from "../checkers/findings.ts";
+import { until } from "../command-line/interruption.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { Outcome } from "../run/run-plan.ts";
 import { ddmin } from "./ddmin.ts";
@@ -20,6 +21,8 @@ export interface ShrinkOptions {
   readonly kind?: ViolationKind;
   /** Called whenever something could be left out. */
   readonly onStep?: (plan: Plan, runs: number) => void;
+  /** Ends the search early; the smallest plan so far is the result. */
+  readonly interrupted?: AbortSignal;
 }
 
 /**
@@ -29,12 +32,12 @@ export interface ShrinkOptions {
 export async function shrink(
   plan: Plan,
   runner: Runner,
-  { kind: wanted, onStep }: ShrinkOptions = {},
+  { kind: wanted, onStep, interrupted = new AbortController().signal }: ShrinkOptions = {},
 ): Promise<Shrunk | undefined> {
   const outcome = await runner.run(plan);
   const kind = wanted ?? mostTelling(outcome.violations)?.kind;
   if (kind === undefined || !shows(outcome, kind)) return undefined;
-  const search = new Search(runner, { plan, outcome, kind }, onStep);
+  const search = new Search(runner, { plan, outcome, kind }, interrupted, onStep);
   await search.reduce();
   const shrunk = search.result;
   // Until here each run ended at its violation.
@@ -47,13 +50,20 @@ function shows({ violations }: Outcome, kind: ViolationKind): boolean {
 
 class Search {
   readonly #runner: Runner;
+  readonly #interrupted: AbortSignal;
   readonly #onStep: ShrinkOptions["onStep"];
   #best: Omit<Shrunk, "runs">;
   #runs = 1;
 
-  constructor(runner: Runner, start: Omit<Shrunk, "runs">, onStep: ShrinkOptions["onStep"]) {
+  constructor(
+    runner: Runner,
+    start: Omit<Shrunk, "runs">,
+    interrupted: AbortSignal,
+    onStep: ShrinkOptions["onStep"],
+  ) {
     this.#runner = runner;
     this.#best = start;
+    this.#interrupted = interrupted;
     this.#onStep = onStep;
   }
 
@@ -81,7 +91,8 @@ class Search {
   /** The first of `plans` that still shows it becomes the best; its index, or nothing where none does. */
   async #adoptFirst(plans: readonly Plan[]): Promise<number | undefined> {
     let index = 0;
-    for await (const { plan, outcome } of inOrder(this.#runner, plans, this.#best.kind)) {
+    const trials = until(this.#interrupted, inOrder(this.#runner, plans, this.#best.kind));
+    for await (const { plan, outcome } of trials) {
       this.#runs += 1;
       if (shows(outcome, this.#best.kind)) {
         this.#best = { ...this.#best, plan, outcome };

@@ -1,0 +1,3 @@
+export { interruptedCode, interruption } from "./interruption.ts";
+export { suggestion } from "./nearest.ts";
+export { asksForHelp, flag, type Options, optionLines, parse, text, UsageError } from "./options.ts";
