@@ -3,8 +3,8 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-// Whether a seed comes to the same hash on every version of Node: what runs here against those from the registry,
-// whose packages hold the binary and nothing that has to be run to install it. Needs the build (`pnpm build`).
+// Checks that a seed produces the same hash on every supported version of Node: this one against those from the
+// registry, whose packages contain the binary and need no install script. Needs the build (`pnpm build`).
 
 const versions = ["22", "24"];
 const seeds = ["1", "2", "3", "4", "5", "6"];

@@ -10,7 +10,7 @@ const results = join("node_modules", ".vitest-results.json");
 const guardMutants = "packages/simulation/src/mutants/guard-mutants.test.ts";
 let passed = 0;
 let failed = 0;
-/** What could not be tried on this machine; repeated at the end, so that it is not overlooked. */
+/** Steps that could not run on this machine; repeated at the end, so that they are not overlooked. */
 const untried: string[] = [];
 /** Each failure with its reason; repeated at the end, where a log that was cut still shows it. */
 const failures: string[] = [];
@@ -42,7 +42,7 @@ function step(name: string, act: () => boolean): boolean {
   return good;
 }
 
-/** What the end of this run needs of vitest's report. */
+/** The part of vitest's report that the end of this run needs. */
 interface Report {
   readonly numPassedTests: number;
   readonly numFailedTests: number;
@@ -118,7 +118,7 @@ function dockerChecks(): void {
 
 tests("pnpm test", () => pnpm("test"));
 packageChecks();
-// What `pnpm test` does with the first seeds only, or with those near the ones that show it.
+// `pnpm test` runs the first seeds only, or seeds near those that show a mutant.
 step("simulation: 2,000 seeds", () => pnpm("sim", "explore", "--seeds", "2000"));
 for (const subject of ["semaphore", "read-write-lock"]) {
   step(`simulation: 300 seeds, ${subject}`, () =>

@@ -1,16 +1,73 @@
-import { spawnSync } from "node:child_process";
-import { comparePeers, optionsIn } from "./libraries/peers.ts";
-import { repositoryRoot } from "./processes/child.ts";
+import {
+  asksForHelp,
+  flag,
+  interruptedCode,
+  optionLines,
+  parse,
+  suggestion,
+  text,
+  UsageError,
+} from "@quorlock/simulation/command-line";
+import { NoMastersError } from "@quorlock/testbed";
+import { nameOf } from "./case.ts";
+import { cases } from "./cases.ts";
+import { runCases } from "./libraries/own-cases.ts";
+import { comparePeers, peersFrom } from "./libraries/peers.ts";
 
-// `pnpm conformance`: this client is held to every case. `pnpm conformance --peers [--rows 1,2,3] [library...]`:
-// the same cases against the peers as well, as a table; some five minutes.
-const args = process.argv.slice(2);
-const at = args.indexOf("--peers");
-if (at < 0) {
-  const vitest = ["node_modules/vitest/vitest.mjs", "run", "--project", "conformance", ...args];
-  const { status } = spawnSync(process.execPath, vitest, { cwd: repositoryRoot, stdio: "inherit" });
-  process.exitCode = status ?? 1;
-} else {
-  args.splice(at, 1);
-  await comparePeers(optionsIn(args));
+// `pnpm conformance`: runs every case against this client. `pnpm conformance --peers`: against the peers as well.
+
+const options = {
+  only: text("TEXT", 'only cases whose name contains TEXT, such as "row 12"'),
+  peers: flag("runs the cases against the peers as well, and writes docs/conformance.md: about five minutes"),
+  rows: text("LIST", "with --peers: only these rows, such as 1,2,3"),
+};
+const usage = [
+  "Usage: pnpm conformance [--only TEXT]",
+  "       pnpm conformance --peers [--rows LIST] [LIBRARY...]",
+  "  runs the cases that users of lock libraries meet, on real masters",
+  "Options:",
+  ...optionLines(options),
+  "Exit: 0 every case conforms (--peers: every case ran), 1 not so, 2 it could not run, 64 bad usage, 130 interrupted.",
+].join("\n");
+
+let summary = "interrupted before the first case was done";
+process.once("SIGINT", () => {
+  console.log(summary);
+  // Cases and masters are processes of their own: they end when this one does.
+  process.exit(interruptedCode);
+});
+
+async function run(args: readonly string[]): Promise<number> {
+  const { values, positionals } = parse(args, options, Number.POSITIVE_INFINITY);
+  const { only = "", peers = false, rows } = values;
+  if (peers) {
+    await comparePeers(peersFrom(rows, positionals), (done, total) => {
+      summary = `interrupted after ${done} of ${total} results, which are listed above`;
+    });
+    return 0;
+  }
+  if (rows !== undefined || positionals.length > 0) throw new UsageError("rows and libraries need --peers");
+  const names = cases.map(nameOf);
+  const total = names.filter((name) => name.includes(only)).length;
+  if (total === 0) throw new UsageError(`no case is named "${only}": ${suggestion(only, names)}`);
+  return await runCases(only, (done, failed) => {
+    summary = `interrupted after ${done} of ${total} cases, ${failed} of them FAILED`;
+  });
 }
+
+async function main(args: readonly string[]): Promise<number> {
+  if (asksForHelp(args)) {
+    console.log(usage);
+    return 0;
+  }
+  try {
+    return await run(args);
+  } catch (error) {
+    if (error instanceof UsageError) console.error(`${error.message}\n${usage}`);
+    else if (error instanceof NoMastersError) console.error(error.message);
+    else throw error;
+    return error instanceof UsageError ? 64 : 2;
+  }
+}
+
+process.exitCode = await main(process.argv.slice(2));

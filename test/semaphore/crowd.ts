@@ -19,6 +19,8 @@ export interface CrowdOptions {
   readonly clients: number;
   readonly limit: number;
   readonly seconds: number;
+  /** Receives a function that reports on the run so far. */
+  readonly onStart?: (reportSoFar: () => CrowdReport) => void;
 }
 
 /** What a crowd has seen. */
@@ -36,7 +38,13 @@ export interface CrowdReport {
  * Clients that take and give back permits of one semaphore as fast as they can, each over ways of its own to the
  * masters, that take up to 5 ms and change. All are in this process: what they hold together is counted exactly.
  */
-export async function crowd({ masters, clients, limit, seconds }: CrowdOptions): Promise<CrowdReport> {
+export async function crowd({
+  masters,
+  clients,
+  limit,
+  seconds,
+  onStart,
+}: CrowdOptions): Promise<CrowdReport> {
   const ways = await Promise.all(
     Array.from({ length: clients }, () => Promise.all(masters.map((master) => startProxy(master)))),
   );
@@ -44,6 +52,12 @@ export async function crowd({ masters, clients, limit, seconds }: CrowdOptions):
   const end = performance.now() + seconds * 1000;
   const shuffling = shuffle(ways.flat(), end);
   const visitors = ways.map((way) => new Visitor(way, limit, count));
+  const report = (): CrowdReport => {
+    const byClient = visitors.map(({ grants }) => grants);
+    const grants = byClient.reduce((sum, own) => sum + own, 0);
+    return { grants, refusals: count.refusals, most: count.most, byClient };
+  };
+  onStart?.(report);
   try {
     await Promise.all(visitors.map((visitor) => visitor.comeAndGo(end)));
     await shuffling;
@@ -51,9 +65,7 @@ export async function crowd({ masters, clients, limit, seconds }: CrowdOptions):
     await Promise.all(visitors.map((visitor) => visitor.quit()));
     await Promise.all(ways.flat().map((proxy) => proxy.stop()));
   }
-  const byClient = visitors.map(({ grants }) => grants);
-  const grants = byClient.reduce((sum, own) => sum + own, 0);
-  return { grants, refusals: count.refusals, most: count.most, byClient };
+  return report();
 }
 
 async function shuffle(proxies: readonly Way[], end: number): Promise<void> {

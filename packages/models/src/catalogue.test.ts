@@ -13,15 +13,15 @@ const timeout = 300_000;
 
 describe.each(catalogue)("$protocol, $bounds", (check) => {
   if (check.level === "quick") {
-    it("holds", { timeout }, () => expect(checkProtocol(check)).toMatchObject({ passed: true }));
+    it("holds", { timeout }, async () => expect(await checkProtocol(check)).toMatchObject({ passed: true }));
   }
   if (check.level !== "deep" && check.mutants.length > 0) {
-    it.each(check.mutants)("finds out: $name", { timeout }, (mutant) =>
-      expect(checkMutant(check, mutant)).toMatchObject({ passed: true }),
+    it.each(check.mutants)("finds out: $name", { timeout }, async (mutant) =>
+      expect(await checkMutant(check, mutant)).toMatchObject({ passed: true }),
     );
   }
-  it("fails if it may not look at every state", { timeout }, () => {
-    const { passed, lines } = checkProtocol({ ...check, limit: 100 });
+  it("fails if it may not look at every state", { timeout }, async () => {
+    const { passed, lines } = await checkProtocol({ ...check, limit: 100 });
     expect(passed).toBe(false);
     expect(lines[0]).toContain("unfinished: more than 100 states");
   });

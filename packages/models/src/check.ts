@@ -1,4 +1,4 @@
-import { type Exploration, explore } from "./search/explore.ts";
+import { type Exploration, exploreInSlices } from "./search/explore.ts";
 import type { Model } from "./search/model.ts";
 
 /**
@@ -23,24 +23,36 @@ export interface CheckResult {
   readonly lines: readonly string[];
 }
 
-/** Looks at all states of the protocol. */
-export function checkProtocol({ model, limit, protocol, bounds }: Check): CheckResult {
-  const { result, seconds } = timed(() => explore(model(), { limit }));
+/** Called between slices of a search; ends the search by throwing. */
+export type Pause = () => Promise<void>;
+const noPause: Pause = () => Promise.resolve();
+
+/** Searches all states of the protocol. */
+export async function checkProtocol(
+  { model, limit, protocol, bounds }: Check,
+  pause: Pause = noPause,
+): Promise<CheckResult> {
+  const { result, seconds } = await timed(() => exploreInSlices(model(), { limit }, pause));
   const passed = result.verdict === "holds";
   const outcome = passed ? "holds" : `FAILED, ${result.verdict}: ${result.reason}`;
   const effort = `${result.states} states${symmetryOf(result)}, depth ${result.depth}, ${seconds} s (limit ${limit})`;
   return { passed, lines: [`${protocol}, ${bounds}: ${outcome}; ${effort}`, ...storyOf(result)] };
 }
 
-/** Looks for the fault. `told`: with what happens on the shortest way to it. */
-export function checkMutant({ limit }: Check, mutant: Check["mutants"][number], told = false): CheckResult {
-  const { result, seconds } = timed(() => explore(mutant.model(), { limit }));
+/** Searches for the fault. `hasStory` adds the steps of the shortest way to it. */
+export async function checkMutant(
+  { limit }: Check,
+  mutant: Check["mutants"][number],
+  hasStory = false,
+  pause: Pause = noPause,
+): Promise<CheckResult> {
+  const { result, seconds } = await timed(() => exploreInSlices(mutant.model(), { limit }, pause));
   const passed = result.verdict === "violated" || result.verdict === "stuck";
   const outcome = passed
     ? `found in ${result.story.length} steps: ${result.reason}`
     : `FAILED, not found: ${result.verdict} ${result.reason}`;
   const line = `  mutant "${mutant.name}" ${outcome}; ${result.states} states, ${seconds} s`;
-  return { passed, lines: told ? [line, ...storyOf(result)] : [line] };
+  return { passed, lines: hasStory ? [line, ...storyOf(result)] : [line] };
 }
 
 function storyOf({ story, reason }: Exploration): string[] {
@@ -51,8 +63,8 @@ function storyOf({ story, reason }: Exploration): string[] {
 const symmetryOf = ({ symmetry }: Exploration): string =>
   symmetry === 1 ? "" : ` (each for up to ${symmetry} alike)`;
 
-function timed<Result>(act: () => Result): { result: Result; seconds: string } {
+async function timed<Result>(act: () => Promise<Result>): Promise<{ result: Result; seconds: string }> {
   const start = performance.now();
-  const result = act();
+  const result = await act();
   return { result, seconds: ((performance.now() - start) / 1000).toFixed(1) };
 }

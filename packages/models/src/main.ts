@@ -1,54 +1,97 @@
-import { parseArgs } from "node:util";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import {
+  asksForHelp,
+  flag,
+  interruptedCode,
+  interruption,
+  optionLines,
+  parse,
+  suggestion,
+  text,
+  UsageError,
+} from "@quorlock/simulation/command-line";
 import { catalogue } from "./catalogue.ts";
-import { type CheckResult, checkMutant, checkProtocol } from "./check.ts";
+import { type Check, type CheckResult, checkMutant, checkProtocol } from "./check.ts";
 
-// The edge: `pnpm models`, a terminal and an exit code.
+// The entry point of `pnpm models`: the only module here that handles the terminal and the exit code.
 
-const usage = `Usage: pnpm models [--only NAME] [--deep] [--stories]
-  --only NAME  only protocols whose name has NAME in it: ${[...new Set(catalogue.map(({ protocol }) => protocol))].join(", ")}
-  --deep       wider bounds as well: minutes, and some gigabytes
-  --stories    what happens on the shortest way to each mutant's fault
-Exit: 0 all hold and every mutant was found, 1 not so, 64 bad usage.`;
+const protocols = [...new Set(catalogue.map(({ protocol }) => protocol))];
+const options = {
+  only: text("NAME", `only protocols whose name contains NAME: ${protocols.join(", ")}`),
+  deep: flag("wider bounds as well: minutes, and some gigabytes"),
+  stories: flag("prints the steps of the shortest way to each mutant's fault"),
+};
+const usage = [
+  "Usage: pnpm models [--only NAME] [--deep] [--stories]",
+  "  searches every state of small models of the protocols, and finds every mutant of them",
+  "Options:",
+  ...optionLines(options),
+  "Exit: 0 all hold and every mutant was found, 1 not so, 64 bad usage, 130 interrupted.",
+].join("\n");
 
-function main(args: readonly string[]): number {
-  const options = optionsFrom(args);
-  const checks = catalogue.filter(
-    ({ protocol, level }) => protocol.includes(options?.only ?? "") && (level !== "deep" || options?.deep),
-  );
-  if (!options || options.help || checks.length === 0) {
+interface Tally {
+  done: number;
+  failures: number;
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  if (asksForHelp(args)) {
     console.log(usage);
-    return options?.help ? 0 : 64;
+    return 0;
   }
-  let failures = 0;
-  const report = ({ passed, lines }: CheckResult): void => {
+  const { only = "", deep = false, stories = false } = parse(args, options).values;
+  const checks = chosen(only, deep);
+  const total = checks.reduce((sum, { mutants }) => sum + 1 + mutants.length, 0);
+  const tally: Tally = { done: 0, failures: 0 };
+  using interrupted = interruption();
+  try {
+    await runAll(checks, stories, interrupted, tally);
+  } catch (error) {
+    if (!interrupted.aborted) throw error;
+    console.log(`interrupted after ${tally.done} of ${total} searches, ${tally.failures} of them FAILED`);
+    return interruptedCode;
+  }
+  console.log(tally.failures === 0 ? "all hold, and every mutant was found" : `${tally.failures} FAILED`);
+  return tally.failures === 0 ? 0 : 1;
+}
+
+async function runAll(
+  checks: readonly Check[],
+  stories: boolean,
+  interrupted: AbortSignal,
+  tally: Tally,
+): Promise<void> {
+  const pause = async (): Promise<void> => {
+    await nextTurn();
+    interrupted.throwIfAborted();
+  };
+  const report = ({ passed, lines }: CheckResult): Promise<void> => {
     for (const line of lines) console.log(line);
-    if (!passed) failures += 1;
+    tally.done += 1;
+    if (!passed) tally.failures += 1;
+    return pause();
   };
   for (const check of checks) {
-    report(checkProtocol(check));
-    for (const mutant of check.mutants) report(checkMutant(check, mutant, options.stories));
-  }
-  console.log(failures === 0 ? "all hold, and every mutant was found" : `${failures} FAILED`);
-  return failures === 0 ? 0 : 1;
-}
-
-interface Options {
-  readonly only?: string | undefined;
-  readonly deep: boolean;
-  readonly stories: boolean;
-  readonly help: boolean;
-}
-
-/** None if they make no sense. */
-function optionsFrom(args: readonly string[]): Options | undefined {
-  const flag = { type: "boolean", default: false } as const;
-  try {
-    const options = { only: { type: "string" }, deep: flag, stories: flag, help: flag } as const;
-    return parseArgs({ args: args.filter((argument) => argument !== "--"), options }).values;
-  } catch (error) {
-    console.error((error as Error).message);
-    return undefined;
+    await report(await checkProtocol(check, pause));
+    for (const mutant of check.mutants) await report(await checkMutant(check, mutant, stories, pause));
   }
 }
 
-process.exitCode = main(process.argv.slice(2));
+/** @throws UsageError if no protocol has such a name. */
+function chosen(only: string, deep: boolean): readonly Check[] {
+  if (!protocols.some((protocol) => protocol.includes(only)))
+    throw new UsageError(`unknown protocol "${only}": ${suggestion(only, protocols)}`);
+  const checks = catalogue.filter(
+    ({ protocol, level }) => protocol.includes(only) && (level !== "deep" || deep),
+  );
+  if (checks.length === 0) throw new UsageError(`--only ${only} has deep bounds only: add --deep`);
+  return checks;
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error;
+  console.error(`${error.message}\n${usage}`);
+  process.exitCode = 64;
+}

@@ -1,30 +1,61 @@
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
 const main = fileURLToPath(new URL("main.ts", import.meta.url));
 
-function soak(
+/** Runs the command in a process of its own, and interrupts it once its output matches `interruptAt`. */
+async function soak(
   args: readonly string[],
-  env: Record<string, string> = {},
-): { status: number | null; said: string } {
+  { env = {}, interruptAt }: { env?: Record<string, string>; interruptAt?: RegExp } = {},
+): Promise<{ status: number | null; output: string; errors: string }> {
   const node = ["--import", "tsx", "--conditions=quorlock-source", main, ...args];
-  const { status, stderr } = spawnSync(process.execPath, node, {
-    encoding: "utf8",
-    env: { ...process.env, ...env },
+  const child = spawn(process.execPath, node, { env: { ...process.env, ...env } });
+  let output = "";
+  let errors = "";
+  let isInterrupted = false;
+  child.stderr.on("data", (bytes: Buffer) => {
+    errors += bytes.toString();
   });
-  return { status, said: stderr };
+  child.stdout.on("data", (bytes: Buffer) => {
+    output += bytes.toString();
+    if (!isInterrupted && interruptAt?.test(output)) isInterrupted = child.kill("SIGINT");
+  });
+  const [status] = (await once(child, "close")) as [number | null];
+  return { status, output, errors };
 }
 
-test("bad usage is exit 64, with what is wrong and how it is right", () => {
-  const { status, said } = soak(["--minutes", "soon"]);
-  expect(said).toContain("--minutes must be a number");
-  expect(said).toContain("Usage:");
+test("--help explains each option", async () => {
+  const { status, output } = await soak(["--help"]);
+  expect(status).toBe(0);
+  expect(output).toMatch(/--minutes N .*--seed N .*--mode MODE .*--json FILE /s);
+});
+
+test.each([
+  [["--minutes", "soon"], "--minutes must be a number"],
+  [["--minuts", "1"], "unknown option --minuts; did you mean --minutes?"],
+  [["--minutes", "1", "--mode", "unsave"], 'did you mean "unsafe"?'],
+])("bad usage is exit 64, with the correction and no stack trace: %j", async (args, message) => {
+  const { status, errors } = await soak(args);
+  expect(errors).toContain(message);
+  expect(errors).toContain("Usage:");
+  expect(errors).not.toMatch(/^ {4}at /m);
   expect(status).toBe(64);
 });
 
-test("where there are no masters it could not run: exit 2, with the reason", () => {
-  const { status, said } = soak(["--minutes", "1"], { REDLOCK_SOURCE: "REDLOCK_NODES", REDLOCK_NODES: "" });
-  expect(said).toContain("no masters to be had");
+test("without masters it exits with 2 and the reason", async () => {
+  const env = { REDLOCK_SOURCE: "REDLOCK_NODES", REDLOCK_NODES: "" };
+  const { status, errors } = await soak(["--minutes", "1"], { env });
+  expect(errors).toContain("no masters to be had");
   expect(status).toBe(2);
 });
+
+test("Ctrl-C prints the report so far, and exits with 130", async () => {
+  const { status, output, errors } = await soak(["--minutes", "100"], {
+    interruptAt: /workers at 5 masters/,
+  });
+  expect(output).toMatch(/^safe: .* grants, .*\ninterrupted: the report covers the run so far$/m);
+  expect(errors).not.toMatch(/^ {4}at /m);
+  expect(status).toBe(130);
+}, 90_000);

@@ -1,5 +1,6 @@
+import { UsageError } from "@quorlock/simulation/command-line";
 import { expect, test } from "vitest";
-import { optionsFrom, UsageError } from "./options.ts";
+import { optionsFrom } from "./options.ts";
 
 const drawn = (): number => 42;
 

@@ -1,4 +1,4 @@
-import { parseArgs } from "node:util";
+import { optionLines, parse, suggestion, text, UsageError } from "@quorlock/simulation/command-line";
 import type { Mode } from "./plan/plan.ts";
 
 export interface Options {
@@ -9,30 +9,37 @@ export interface Options {
   readonly json: string | undefined;
 }
 
-export const usage = `Usage:
-  pnpm soak --minutes N [--seed N] [--mode safe|unsafe] [--json FILE]
-    --minutes  how long; fractions are fine, 0.1 at least
-    --seed     which faults and which work; default: drawn, and printed
-    --mode     safe (default): what the protocol promises to survive. unsafe: what breaks beyond that
-    --json     writes the report there as well
-Exit: 0 nothing was lost (unsafe: it was shown what breaks), 1 something was (unsafe: nothing shown),
-      2 it could not run, 64 bad usage.`;
+const cliOptions = {
+  minutes: text("N", "the duration: a number from 0.1 to 120, such as 0.5"),
+  seed: text("N", "determines the faults and the work; default: drawn, and printed"),
+  mode: text(
+    "MODE",
+    "safe (default): faults that the protocol promises to survive; unsafe: faults beyond that",
+  ),
+  json: text("FILE", "also writes the report there as JSON"),
+};
 
-/** What is wrong with a command line, in words. */
-export class UsageError extends Error {
-  override readonly name = "UsageError";
-}
+export const usage: string = [
+  "Usage: pnpm soak --minutes N [--seed N] [--mode safe|unsafe] [--json FILE]",
+  "  runs workers against real masters while faults are injected, and checks that no update is lost",
+  "Options:",
+  ...optionLines(cliOptions),
+  "Exit: 0 nothing was lost (unsafe: a failure was shown), 1 something was (unsafe: none was shown),",
+  "      2 it could not run, 64 bad usage, 130 interrupted: the report covers the run so far.",
+].join("\n");
 
-const leastMinutes = 0.1;
-/** The history is kept in memory, something like a kilobyte for each grant. */
-const mostMinutes = 120;
+const minMinutes = 0.1;
+/** The history stays in memory: about one kilobyte for each grant. */
+const maxMinutes = 120;
 
-/** @throws UsageError for anything that is not exactly a run. */
+/** @throws UsageError for arguments that do not describe a run. */
 export function optionsFrom(args: readonly string[], randomSeed: () => number): Options {
-  const { minutes, seed, mode = "safe", json } = parse(args);
+  const { minutes, seed, mode = "safe", json } = parse(args, cliOptions).values;
   if (minutes === undefined) throw new UsageError("--minutes is missing");
   if (mode !== "safe" && mode !== "unsafe") {
-    throw new UsageError(`--mode must be safe or unsafe, but is ${mode}`);
+    throw new UsageError(
+      `--mode must be safe or unsafe, but is "${mode}": ${suggestion(mode, ["safe", "unsafe"])}`,
+    );
   }
   if (json === "") throw new UsageError("--json needs the name of a file");
   return {
@@ -43,24 +50,14 @@ export function optionsFrom(args: readonly string[], randomSeed: () => number): 
   };
 }
 
-function parse(args: readonly string[]): { [name in keyof Options]?: string } {
-  const text = { type: "string" } as const;
-  const options = { minutes: text, seed: text, mode: text, json: text };
-  try {
-    return parseArgs({ args: [...args], options, allowPositionals: false }).values;
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
-  }
+function minutesFrom(given: string): number {
+  const minutes = Number(given);
+  if (/^\d*\.?\d+$/.test(given) && minutes >= minMinutes && minutes <= maxMinutes) return minutes;
+  throw new UsageError(`--minutes must be a number from ${minMinutes} to ${maxMinutes}, but is ${given}`);
 }
 
-function minutesFrom(text: string): number {
-  const minutes = Number(text);
-  if (/^\d*\.?\d+$/.test(text) && minutes >= leastMinutes && minutes <= mostMinutes) return minutes;
-  throw new UsageError(`--minutes must be a number from ${leastMinutes} to ${mostMinutes}, but is ${text}`);
-}
-
-function seedFrom(text: string): number {
-  const seed = Number(text);
-  if (/^\d+$/.test(text) && Number.isSafeInteger(seed)) return seed;
-  throw new UsageError(`--seed must be a whole number from 0 to 2^53 - 1, but is ${text}`);
+function seedFrom(given: string): number {
+  const seed = Number(given);
+  if (/^\d+$/.test(given) && Number.isSafeInteger(seed)) return seed;
+  throw new UsageError(`--seed must be a whole number from 0 to 2^53 - 1, but is ${given}`);
 }

@@ -36,8 +36,15 @@ const warmUp = 3000;
 /** The longest that a worker may need for what it has begun, ms. */
 const timeToLeave = 2 * waitTimeout + 5 * ttl;
 
-/** Workers, masters, faults, and the time; then the account. */
-export async function soak(options: Options, say: (line: string) => void): Promise<Report> {
+/**
+ * Runs workers against masters while faults are injected, and returns the report. `onStart` receives a function that
+ * reports on the run so far.
+ */
+export async function soak(
+  options: Options,
+  say: (line: string) => void,
+  onStart: (reportSoFar: () => Report) => void = () => {},
+): Promise<Report> {
   const { mode, seed } = options;
   await using masters = await mastersFor(mode, say);
   await using cluster = await startMasters(primaryCount, { config: clusterConfig, say });
@@ -66,6 +73,8 @@ export async function soak(options: Options, say: (line: string) => void): Promi
     faults: nemesis.strokes.length,
     lost: store.lost,
   });
+  const secondsSoFar = (): number => (now() - began) / 1000;
+  onStart(() => gather({ options, seconds: secondsSoFar(), chronicle, store, crew, nemesis, stuck: [] }));
   let memory: MemoryMeasured;
   {
     using _ = showProgress(until, progress);
@@ -77,7 +86,7 @@ export async function soak(options: Options, say: (line: string) => void): Promi
     memory = { before, after: await measured(crew) };
     await crew.leave(timeToLeave);
   }
-  const seconds = (now() - began) / 1000;
+  const seconds = secondsSoFar();
   const everywhere = [...admins, ...primaries];
   const left = await keysLeft(everywhere);
   const stuck = [

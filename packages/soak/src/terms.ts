@@ -23,11 +23,11 @@ export const nodeTimeout = 75;
 /** With many waiters even long pauses make short ones: one of them asks soon. Asking more often only costs, ms. */
 export const retryDelay = 60;
 export const retryJitter = 40;
-/** Longer than a lease: whoever waits outlives a holder that died. */
+/** Longer than a lease: a waiter outlives a holder that died. */
 export const waitTimeout = 4500;
 
 export const leaseKey = (index: number): string => `soak:lease:${index}`;
-/** What is locked on the Cluster shares a slot, the one that moves. */
+/** All keys that are locked on the Cluster share one slot, the one that moves. */
 export const movingKey = "{soak:moving}";
 export const movingKeys: readonly string[] = Array.from({ length: 6 }, (_, index) => `${movingKey}:${index}`);
 export const movingLeaseKey = (index: number): string => `${movingKey}:lease:${index}`;

@@ -37,10 +37,9 @@ export interface Masters extends AsyncDisposable {
 
 export interface MastersOptions {
   /**
-   * What survives `kill` and `restart`. Default "none": everything is forgotten. Both AOF modes keep every
-   * write that was answered: what the dead process had written is in the kernel, and only the end of the whole
-   * machine would tell them apart. "rdb" keeps Redis's own snapshot intervals (60 s at least), so a test takes
-   * its snapshot with `SAVE`.
+   * The data that survives `kill` and `restart`. Default "none": nothing does. Both AOF modes keep every write that
+   * was acknowledged: writes of the dead process are in the kernel, and only a crash of the whole machine would show a
+   * difference. "rdb" keeps Redis's own snapshot intervals (60 s at least), so a test takes its snapshot with `SAVE`.
    */
   persistence?: "none" | "aof-always" | "aof-everysec" | "rdb";
   /** More redis-server arguments, after ours, e.g. `["--requirepass", "x"]`. Default none. */
@@ -61,7 +60,7 @@ export class NoMastersError extends Error {
   override readonly name = "NoMastersError";
 }
 
-/** What a way receives: the options with their defaults filled in. */
+/** The options of a provider of masters, with their defaults filled in. */
 export interface WayOptions {
   readonly persistence: NonNullable<MastersOptions["persistence"]>;
   readonly config: readonly string[];

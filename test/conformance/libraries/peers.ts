@@ -1,6 +1,7 @@
 import { fork } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { suggestion, UsageError } from "@quorlock/simulation/command-line";
 import { type Masters, startMasters } from "@quorlock/testbed";
 import { type Case, nameOf, rows } from "../case.ts";
 import { cases } from "../cases.ts";
@@ -22,8 +23,14 @@ export interface PeersOptions {
   readonly libraries: readonly string[];
 }
 
-/** Plays the cases, prints the table and, when it is whole, writes it into the docs. */
-export async function comparePeers(options: PeersOptions): Promise<void> {
+/**
+ * Runs the cases and prints the table; writes it to docs/conformance.md if it has every row and library. Each result is
+ * printed as it arrives, so `onResult` has only to count them.
+ */
+export async function comparePeers(
+  options: PeersOptions,
+  onResult: (done: number, total: number) => void,
+): Promise<void> {
   const chosen = cases.filter(({ row }) => options.rows.includes(row));
   await using masters = await startMasters(3, { say: () => {} });
   const results = new Map<string, CaseResult>();
@@ -32,6 +39,7 @@ export async function comparePeers(options: PeersOptions): Promise<void> {
     const result = await resultOf(one, library, masters);
     console.log(`${result.mark.padEnd(8)} ${library}, ${nameOf(one)}: ${result.observed}`);
     results.set(`${library} ${nameOf(one)}`, result);
+    onResult(results.size, pairs.length);
   };
   const waiting = pairs.filter(({ one }) => one.mostlyWaits);
   await Promise.all(Array.from({ length: mostAtOnce }, () => drain(waiting, run)));
@@ -98,10 +106,18 @@ function lastLine(output: string): string {
   return last.replaceAll(repositoryRoot, "").slice(0, 160);
 }
 
-/** What `pnpm conformance --peers [--rows 1,2,3] [library...]` asks for. */
-export function optionsIn(args: readonly string[]): PeersOptions {
-  const rest = [...args];
-  const at = rest.indexOf("--rows");
-  const chosen = at < 0 ? rows : rest.splice(at, 2)[1]!.split(",").map(Number);
-  return { rows: chosen, libraries: rest.length > 0 ? rest : libraryNames };
+/**
+ * The rows as a list with commas, and the libraries; all of them by default.
+ *
+ * @throws UsageError for an unknown row or library.
+ */
+export function peersFrom(givenRows: string | undefined, givenLibraries: readonly string[]): PeersOptions {
+  for (const name of givenLibraries) {
+    if (!libraryNames.includes(name))
+      throw new UsageError(`unknown library "${name}": ${suggestion(name, libraryNames)}`);
+  }
+  const chosen = givenRows?.split(",").map(Number) ?? rows;
+  if (!chosen.every((row) => rows.includes(row)))
+    throw new UsageError(`--rows must be numbers from 1 to ${rows.length} with commas, but is ${givenRows}`);
+  return { rows: chosen, libraries: givenLibraries.length > 0 ? givenLibraries : libraryNames };
 }

@@ -2,7 +2,7 @@ import type { Field, Layout, Sort, State } from "../search/layout.ts";
 import type { Step } from "../search/model.ts";
 import { quorum, quorums } from "./three-masters.ts";
 
-/** What an attempt is doing. */
+/** The state of an attempt. */
 export const idle = 0;
 export const voting = 1;
 /** In round two: its token is to be stored. */
@@ -11,11 +11,11 @@ export const granted = 3;
 /** Nothing comes of it any more. */
 export const over = 4;
 
-/** What became of a vote. */
+/** The state of a vote. */
 export const underWay = 1;
 export const yes = 2;
 
-/** What a node is to a grant. `madeToken`: the token comes from its value. `elsewhere`: it does not. */
+/** The role of a node in a grant. `madeToken`: the token comes from its value. `elsewhere`: it does not. */
 export const madeToken = 1;
 export const elsewhere = 2;
 /** The node has the token stored, and the attempt counts it. */
@@ -31,8 +31,8 @@ const protocolsRule: TokenRule = (largest, proposed) =>
   largest < proposed ? { token: proposed, atOnce: true } : { token: largest + 1, atOnce: false };
 
 /**
- * Attempts that are granted with a fencing token (PROTOCOL 8, 14.9): what each of them proposes, reads and decides.
- * What the masters do is up to the model.
+ * Attempts that are granted with a fencing token (PROTOCOL 8, 14.9): the proposals, replies and decisions of each. The
+ * behaviour of the masters belongs to the model.
  *
  * Until it decides, an attempt does nothing with its replies. So it does not read them one by one: when it decides, it
  * has read any quorum of those that are there.
@@ -119,7 +119,7 @@ export class FencedAttempts {
     }
   }
 
-  /** What it has decided by need not be remembered. */
+  /** After the decision, the values that it rests on are not needed. */
   forgetValues(next: State, attempt: number): void {
     for (const node of this.#nodes.all) this.value.set(next, 0, attempt, node);
   }

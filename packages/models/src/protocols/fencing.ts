@@ -7,23 +7,23 @@ import { threeMasters } from "./three-masters.ts";
 /**
  * Fencing tokens over independent masters, without clocks (PROTOCOL 8, 14.9).
  *
- * Three masters, each with a key and a counter. Keys expire at any moment, whoever relies on them: there is no time
- * in this model, so what it shows holds when leases are violated as well. A request may be executed at any later
- * moment or never, a reply may be read or not.
+ * Three masters, each with a key and a counter. Keys expire at any moment, even under a holder: there is no time in
+ * this model, so its results hold when leases are violated as well. A request may be executed at any later moment or
+ * never, a reply may be read or not.
  *
- * Left out, because it would add states and nothing that can happen in them:
- * - A refused vote changes nothing, so it is as if it were still on its way.
- * - A release and a roll-back free the key, as an expiry does.
+ * Left out, because each would add states but no new behaviour:
+ * - A refused vote changes nothing, so it is equivalent to one that is still on its way.
+ * - A release and a rollback free the key, as an expiry does.
  */
 export interface FencingBounds {
   /**
-   * What asks for votes, by whose it is: `[1, 2]` are attempts of two clients, `[1, 1, 2]` are two rounds of one
-   * attempt, each with a token and a proposal of its own (14.3), and one of another.
+   * The waiters, by client: `[1, 2]` are attempts of two clients, `[1, 1, 2]` are two rounds of one attempt, each with
+   * a token and a proposal of its own (14.3), and one attempt of another client.
    */
   readonly waiters: readonly number[];
-  /** What may be proposed, by anyone: nothing is assumed of the clocks that proposals come from. */
+  /** The values that any attempt may propose: nothing is assumed of the clocks that proposals come from. */
   readonly proposals: readonly number[];
-  /** What the counters may be before, left there by attempts that came to nothing. */
+  /** The initial values of the counters, left by attempts that failed. */
   readonly counters: readonly number[];
 }
 
@@ -36,7 +36,7 @@ export const fencingMutants = [
 ] as const;
 export type FencingMutant = (typeof fencingMutants)[number];
 
-/** Only in a mutant: the token of whoever counts the largest INCR. */
+/** Only in a mutant: the attempt that reads the largest INCR gets the token. */
 const oneMoreAtOnce: TokenRule = (largest) => ({ token: largest + 1, atOnce: true });
 
 export class Fencing extends Protocol<FencingMutant> {

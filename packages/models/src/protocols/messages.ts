@@ -1,8 +1,8 @@
 import type { Field, Layout, Sort, State } from "../search/layout.ts";
 
 /**
- * What is on its way, for each combination of `over`. Kinds are powers of two, and several are named by their sum.
- * Of one kind there is one at most: sent twice it is one that arrives once.
+ * The messages in flight, for each combination of `over`. Kinds are powers of two, and several are named by their sum.
+ * At most one of each kind is in flight: a message that is sent twice arrives once.
  */
 export class Messages {
   readonly #field: Field;

@@ -9,11 +9,11 @@ import { quorum, threeMasters } from "./three-masters.ts";
  * A readers-writer lock over a majority (PROTOCOL 10, 14.13).
  *
  * Three masters, two readers and a writer. At a node one step refuses the writer while a reader is there, and the
- * readers while the writer is there or has said that it waits. Requests arrive late or never, and are sent again. The
- * writer may downgrade: a swap at each node makes its write claim a read claim.
+ * readers while the writer is there or has announced that it waits. Requests arrive late or never, and are sent again.
+ * The writer may downgrade: a token transfer at each node turns its write claim into a read claim.
  *
- * There is no time: what somebody has on a node expires at any moment from when they are told that their hold has
- * ended. Each reader's entry has an expiry of its own, so they do so one by one.
+ * There is no time: an entry on a node expires at any moment after its holder was notified that its lock has ended.
+ * Each reader's entry has an expiry of its own, so they expire one by one.
  */
 export const readersWriterMutants = [
   "the readers of a node share one expiry, that of the last to come",
@@ -22,22 +22,22 @@ export const readersWriterMutants = [
 ] as const;
 export type ReadersWriterMutant = (typeof readersWriterMutants)[number];
 
-/** What a client is doing. */
+/** The state of a client. */
 const idle = 0;
 const asking = 1;
 const holding = 2;
-/** The writer, once it has sent the first swap: it reads. */
+/** The writer, after it has sent the first token transfer: it reads. */
 const downgraded = 3;
 /** A reader that wants to write and reads on; only in a mutant. */
 const upgrading = 4;
-/** It has released, or was told that its time is up. */
+/** It has released, or was notified that its lock has expired. */
 const over = 5;
 
-/** What a client has on a node. */
+/** The entries of a client on a node. */
 const readEntry = 1;
 const writeKey = 2;
 
-/** What is on its way to a node. */
+/** The messages in flight to a node. */
 const request = 1;
 const swap = 2;
 
@@ -150,7 +150,10 @@ export class ReadersWriter extends Protocol<ReadersWriterMutant> {
     if (doing === holding) this.#convert(step, client);
   }
 
-  /** What still arrives for one who is over keeps a node from others until it expires: as if it had come before. */
+  /**
+   * A message that arrives for a finished client blocks the node until its entry expires, as if it had arrived
+   * earlier.
+   */
   #end(next: State, client: Client): void {
     const { nodes } = this.#cells;
     client.goTo(next, over);
@@ -294,12 +297,12 @@ function cellsOf(bounds: ReadersWriterBounds) {
   return { layout, nodes, intent, sharedExpiry, budget, writer, allReaders, clients };
 }
 
-/** What a state tells of clients of one kind. */
+/** The part of a state that concerns clients of one kind. */
 function partOf(layout: Layout, clients: Sort, nodes: Sort) {
   return {
     nodes,
     phases: layout.field([clients]),
-    /** What the node has of them. */
+    /** The entries of the clients on the node. */
     entries: layout.field([clients, nodes]),
     messages: new Messages(layout, [clients, nodes]),
   };

@@ -5,19 +5,19 @@ import { Protocol } from "./protocol.ts";
 import { quorum, threeMasters } from "./three-masters.ts";
 
 /**
- * Fencing and mutual exclusion when a master loses its memory, and the guard that makes up for it (PROTOCOL 9,
- * 14.7 to 14.10).
+ * Fencing and mutual exclusion when a master loses its memory, and the guard that restores them (PROTOCOL 9, 14.7 to
+ * 14.10).
  *
- * Three masters, two attempts that take the lock for `maxTtl` ticks and may extend it once. Time passes in ticks, for
- * everybody alike. Between two ticks anything may happen in any order; requests are executed at any later time or
- * never. One master forgets everything once. A key lives as long as it was set for, and a holder stops in time.
+ * Three masters, two attempts that take the lock for `maxTtl` ticks and may extend it once. Time passes in ticks, the
+ * same for all. Between two ticks anything may happen in any order; requests are executed at any later time or never.
+ * One master loses its memory once. A key lives for the time that it was set for, and a holder stops in time.
  *
- * A node that has forgotten is noticed by the first script that runs there, refuses votes for the length of the
+ * A node that has lost its memory is noticed by the first script that runs there, refuses votes for the length of the
  * quarantine, then waits for its floor: the largest counter of both others, read after the quarantine. It accepts
  * repairs all along.
  *
- * Hand-overs are not told apart from votes: a node that hands its vote over does what it does for a vote that
- * arrives at that moment.
+ * Grants from the queue are not distinguished from votes: a node that grants from its queue does the same as for a
+ * vote that arrives at that moment.
  */
 export const guardMutants = [
   "votes are accepted during the quarantine",
@@ -39,13 +39,13 @@ export interface GuardBounds {
 /** In ticks. Two is the least that a quarantine can be shorter than. */
 const maxTtl = 2;
 
-/** What else may become of a vote: refused by the quarantine, and in the queue of the node. */
+/** Further states of a vote: refused by the quarantine, and in the queue of the node. */
 const enrolled = 3;
 
 /** An extension that set the key, and is no yes all the same. */
 const notCounted = 3;
 
-/** What a node is good for. */
+/** The state of a node. */
 const healthy = 0;
 /** It has restarted, and no script has run since. */
 const forgetful = 1;
@@ -343,7 +343,7 @@ function cellsOf(bounds: GuardBounds) {
   const extension = layout.field([numbers, nodes]);
   /** The deadline that the extension would give. */
   const extendedValidity = layout.field([numbers]);
-  // Whoever brings the floor back: 1 + the counter of each node that was read, 0 for none.
+  // The waiter that restores the floor: 1 + the counter of each node that was read, 0 for none.
   const floorRead = layout.field([nodes]);
   return {
     layout,

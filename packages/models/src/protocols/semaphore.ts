@@ -6,11 +6,11 @@ import { quorum, threeMasters } from "./three-masters.ts";
 /**
  * A semaphore of two permits over three masters, by slots: each an ordinary quorum lock (PROTOCOL 10).
  *
- * An attempt chooses what it wants: one slot or the other, or both at once. Each node gives it all of that or none.
- * Requests and roll-backs arrive at any later time, or never; each attempt has a token of its own, so one that tries
- * another slot is another attempt. Leases end when their holders say so: time is the business of other models.
+ * An attempt chooses its slots: one, the other, or both at once. Each node grants all of them or none. Requests and
+ * rollbacks arrive at any later time, or never; each attempt has a token of its own, so a try at another slot is
+ * another attempt. Leases end when their holders end them: time is left to other models.
  *
- * The mutant has no slots: each node admits as many as there are permits, and whoever has a majority holds.
+ * The mutant has no slots: each node admits one holder for each permit, and an attempt with a majority holds.
  */
 export const semaphoreMutants = ["each node admits as many as there are permits"] as const;
 export type SemaphoreMutant = (typeof semaphoreMutants)[number];
@@ -21,13 +21,13 @@ export interface SemaphoreBounds {
 
 const permits = 2;
 
-/** What an attempt is doing. */
+/** The state of an attempt. */
 const idle = 0;
 const voting = 1;
 const holding = 2;
 const over = 3;
 
-/** What became of a vote. */
+/** The state of a vote. */
 const underWay = 1;
 const yes = 2;
 /** Given, and to be taken back. */

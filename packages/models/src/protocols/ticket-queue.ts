@@ -6,18 +6,19 @@ import { Protocol } from "./protocol.ts";
 import { quorum, threeMasters } from "./three-masters.ts";
 
 /**
- * The ticket queue with hand-over (PROTOCOL 7, 14.3 to 14.5, 14.11, 14.15).
+ * The ticket queue with grants by the masters (PROTOCOL 7, 14.3 to 14.5, 14.11, 14.15).
  *
  * Three masters, one resource, waiters whose tickets are their numbers. A waiter asks in rounds, for ever. Requests
- * arrive in any order, late, or never: a connection that is replaced leaves behind what may still be executed.
+ * arrive in any order, late, or never: a connection that is replaced leaves behind requests that may still be
+ * executed.
  *
- * There is no time. A key expires as soon as nobody can count on it: its owner has parted, or asks in a later round
- * (whose beginning stands for the end of what the round before was given). So what is shown here is that queue,
- * hand-over and rounds give no vote to two; that leases end in time is shown elsewhere.
+ * There is no time. A key expires as soon as no owner can rely on it: its owner has left, or asks in a later round
+ * (whose start stands for the end of the grants of the round before). So this model shows that queue, grants and
+ * rounds give no vote to two; other models show that leases end in time.
  *
- * Rounds are numbered anew once nothing of the oldest is left: there is no end of rounds, only of how many can be
- * about at the same time. And until it has a quorum a waiter does nothing with a yes or a push, so it does not read
- * them one by one.
+ * Rounds are numbered anew once nothing of the oldest is left: the number of rounds is unlimited, the number of rounds
+ * in flight at the same time is not. Until it has a quorum a waiter does nothing with a yes or a push, so it does not
+ * read them one by one.
  */
 export const queueMutants = [
   "the token is the same in all rounds: an old enrolment yields a newer vote",
@@ -37,17 +38,17 @@ export interface QueueBounds {
   readonly faults: number;
   /** Whether connections keep the order, and are never replaced by others. */
   readonly inOrder: boolean;
-  /** Whether it is searched for two holders, or for states from which somebody is never served. */
+  /** Whether the search is for two holders, or for states from which a waiter is never served. */
   readonly about: "safety" | "liveness";
 }
 
-/** What a waiter is doing. */
+/** The state of a waiter. */
 const waiting = 0;
 const holding = 1;
 /** Served, given up, or dead. */
 const gone = 2;
 
-/** What is on its way between a waiter and a node, for each round. */
+/** The messages in flight between a waiter and a node, for each round. */
 const enrolment = 1;
 const grant = 2;
 const leave = 4;
@@ -80,7 +81,7 @@ export class TicketQueue extends Protocol<QueueMutant> {
 
   steps(now: State, anyStep: Step): void {
     const { nodes, waiters, rounds, budget } = this.#cells;
-    // What happens when nobody is left concerns nobody, and one alone is no second holder.
+    // States without waiters do not matter, and a single waiter cannot meet a second holder.
     if (this.#present(now) < (this.#bounds.about === "safety" ? 2 : 1)) return;
     const step = budget.limited(now, anyStep);
     for (const waiter of waiters.all) {
@@ -181,8 +182,8 @@ export class TicketQueue extends Protocol<QueueMutant> {
   }
 
   /**
-   * A heartbeat, and the answer to whatever went wrong: it forgets its votes first, then asks anew. Who reached too
-   * few nodes leaves all queues before (14.11).
+   * A heartbeat, and the response to any failure: the waiter forgets its votes first, then asks again. A waiter that
+   * reached too few nodes leaves all queues before (14.11).
    */
   #nextRound(now: State, step: Step, waiter: number): void {
     const { nodes, rounds, phase, round, messages } = this.#cells;
@@ -343,7 +344,7 @@ export class TicketQueue extends Protocol<QueueMutant> {
     }
   }
 
-  /** Whoever has it has stopped to count on it. */
+  /** The owner no longer relies on it. */
   #mayExpire(now: State, owner: number, of: number): boolean {
     const { phase, round } = this.#cells;
     const doing = phase.get(now, owner);

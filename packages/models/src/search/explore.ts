@@ -25,7 +25,7 @@ export interface Exploration {
 }
 
 export interface SearchBounds {
-  /** So many states at most. More of them are a verdict of their own, never a "holds". */
+  /** Maximum number of states. If there are more, the verdict is "unfinished", never "holds". */
   readonly limit: number;
   /** Off: every state for itself. Default: on. */
   readonly symmetry?: boolean;
@@ -33,8 +33,28 @@ export interface SearchBounds {
 
 /** Breadth first, so the first state that is wrong is one of the nearest. Stops at it. */
 export function explore(model: Model, bounds: SearchBounds): Exploration {
-  return new Search(model, bounds).run();
+  const slices = new Search(model, bounds).run();
+  let slice = slices.next();
+  while (!slice.done) slice = slices.next();
+  return slice.value;
 }
+
+/** The same search; it awaits `pause` between slices of a few milliseconds, which may end it by throwing. */
+export async function exploreInSlices(
+  model: Model,
+  bounds: SearchBounds,
+  pause: () => Promise<void>,
+): Promise<Exploration> {
+  const slices = new Search(model, bounds).run();
+  for (;;) {
+    const slice = slices.next();
+    if (slice.done) return slice.value;
+    await pause();
+  }
+}
+
+/** States that are expanded in one slice. */
+const sliceSize = 10_000;
 
 class Search {
   readonly #model: Model;
@@ -56,12 +76,12 @@ class Search {
     this.#next = model.layout.blank();
   }
 
-  run(): Exploration {
+  *run(): Generator<void, Exploration, void> {
     for (const state of this.#model.initial) {
       this.#next.set(state);
       this.#arrive(-1, false);
     }
-    this.#spread();
+    yield* this.#spread();
     if (this.#wrong) return this.#result("violated", this.#wrong.reason, this.#wrong.number);
     if (this.#states.size > this.#limit) {
       return this.#result("unfinished", `more than ${this.#limit} states`);
@@ -76,7 +96,7 @@ class Search {
   }
 
   /** States are numbered as they are found, so going through them in order is going breadth first. */
-  #spread(): void {
+  *#spread(): Generator<void, void, void> {
     const now = this.#model.layout.blank();
     let level = this.#states.size;
     for (let number = 0; number < this.#states.size; number += 1) {
@@ -85,6 +105,7 @@ class Search {
         this.#depth += 1;
         level = this.#states.size;
       }
+      if (number % sliceSize === sliceSize - 1) yield;
       this.#states.read(number, now);
       const step: Step = (_story, change, kind) => {
         this.#next.set(now);

@@ -1,7 +1,7 @@
 import type { Field, Layout, State } from "./layout.ts";
 import type { Step } from "./model.ts";
 
-/** Lets no more than so many steps of the kind "fault" happen in all. What is left is told apart in the state. */
+/** Limits the total number of steps of the kind "fault". The remaining number is part of the state. */
 export class FaultBudget {
   readonly #spent: Field;
   readonly #limit: number;

@@ -1,4 +1,4 @@
-/** The bytes of one state, one for each cell. What they mean the fields of its layout tell. */
+/** The bytes of one state, one for each cell. The fields of its layout give them their meaning. */
 export type State = Uint8Array;
 
 /**
@@ -78,7 +78,7 @@ export class Field {
   }
 
   set(state: State, value: number, first = 1, second = 1, third = 1): void {
-    // A byte that wraps around would be another state, and nobody would notice.
+    // A byte that wraps around would silently become another state.
     if (value < 0 || value > 255) throw new RangeError(`${value} does not fit a cell`);
     state[this.cell(first, second, third)] = value;
   }

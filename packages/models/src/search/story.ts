@@ -3,8 +3,9 @@ import type { Model } from "./model.ts";
 import type { Symmetry } from "./symmetry.ts";
 
 /**
- * What happened along `way`, a line for each step. The states of a search stand for others, and who is who changes
- * from one to the next; here the steps are taken again from a state that is nobody's stand-in, so names stay.
+ * Describes the steps along `way`, one line each. The states of a search represent symmetric ones, and the names of
+ * nodes and clients change from one to the next. Here the steps are taken again from an actual state, so names stay
+ * the same.
  */
 export function tell(model: Model, symmetry: Symmetry, way: readonly State[]): string[] {
   const standIn = (state: State): State => {

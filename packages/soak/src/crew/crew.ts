@@ -22,7 +22,7 @@ export interface Unreachable {
   readonly worker: number;
   readonly master: number;
   readonly times: number;
-  /** What was said the first time. */
+  /** The message of the first report. */
   readonly why: string;
   readonly at: number;
 }
@@ -114,7 +114,10 @@ export class Crew implements AsyncDisposable {
     };
   }
 
-  /** From one worker to the next. What comes to one that is leaving, or dies, is nobody's until its ttl is over. */
+  /**
+   * Hands a detached lock to the next worker. One that is handed to a leaving or dying worker stays unowned until its
+   * TTL expires.
+   */
   #handOn(from: number, detached: Detached): void {
     if (this.#isLeaving) return;
     void this.#members[(from + 1) % hoarder]?.remote.resume.asEvent(detached);
@@ -149,7 +152,9 @@ export class Crew implements AsyncDisposable {
     return this.#members[worker]!.remote.measure();
   }
 
-  /** Resolves when all have come to the end of what they do; those that have not by then are told. */
+  /**
+   * Resolves when every worker has finished its current work; one that has not after `limit` ms is reported as stuck.
+   */
   async leave(limit: number): Promise<void> {
     this.#isLeaving = true;
     const leaving = this.#members.map(async ({ remote }, worker) => {

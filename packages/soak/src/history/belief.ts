@@ -13,7 +13,7 @@ export function overlapsOfBelief(holds: readonly Hold[]): Overlap[] {
   );
 }
 
-/** From here on it would say no, if it were asked: it released, was told, or its time ran out. */
+/** The moment from which `remaining()` would return 0: after a release, an abort of the signal, or the expiry. */
 function endOfBelief({ believedUntil, toldAt, releasedAt }: Hold): number {
   return Math.min(believedUntil, toldAt ?? believedUntil, releasedAt ?? believedUntil);
 }

@@ -23,7 +23,7 @@ function pair(first: number | undefined, second: number | undefined, holder = "b
   ];
 }
 
-/** A hold that was told, and that believed until 100. */
+/** A lock that was lost: its signal aborted at `toldAt`, its validity ended at 100. */
 function lost(toldAt: number, more: Partial<Hold> = {}): Hold {
   return hold("a", 0, 0, { believedUntil: 100, toldAt, reserve: 17, ...more });
 }

@@ -12,7 +12,7 @@ export interface Findings {
   readonly lostUpdates: readonly LostUpdate[];
   /** By the fencing tokens that were there. */
   readonly outOfOrder: readonly OutOfOrder[];
-  /** By the order of the grants, which is what fencing tokens tell: stale writes that fencing rejects. */
+  /** Stale writes by the order of the grants, which is the order of fencing tokens: fencing rejects them. */
   readonly stale: readonly OutOfOrder[];
   readonly notices: readonly Notice[];
 }

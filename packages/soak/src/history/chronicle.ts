@@ -51,7 +51,7 @@ export class Chronicle {
     if (open) this.#open.set(write.hold, { ...open, heardAt: write.readAt });
   }
 
-  /** A worker was killed: nobody knows what its holders have done since they were heard of last. */
+  /** A worker was killed: the actions of its holders after their last report are unknown. */
   died(worker: string): void {
     for (const [id, { worker: holder, heardAt }] of this.#open) {
       if (holder !== worker) continue;

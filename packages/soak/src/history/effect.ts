@@ -16,10 +16,10 @@ export function overlapsOfEffect(writes: readonly Write[]): Overlap[] {
   return overlapsAmong([...spans.values()]);
 }
 
-/** An update that is gone: somebody wrote what follows from an older value. */
+/** An update that was overwritten by a writer that had read an older value. */
 export interface LostUpdate {
   readonly by: Write;
-  /** What was there, and was overwritten unseen. */
+  /** The value that was overwritten unseen. */
   readonly overwritten: number;
 }
 

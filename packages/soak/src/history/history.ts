@@ -1,5 +1,5 @@
-// What happened, as data. All moments are milliseconds on the machine's monotonic clock (CLOCK_MONOTONIC), which is
-// one for all processes of a machine, so they compare.
+// The history of a run, as data. All moments are milliseconds on the machine's monotonic clock (CLOCK_MONOTONIC),
+// which is shared by all processes of a machine, so they compare.
 
 /** One hold of one key: from the grant to its end, as its holder saw it. */
 export interface Hold {
@@ -19,7 +19,7 @@ export interface Hold {
   readonly toldAt?: number;
   /** When it began to release. */
   readonly releasedAt?: number;
-  /** For so long its process did not run right before it was told, ms: nobody can be told then. */
+  /** Time before the abort during which the process did not run, ms: a stopped process cannot be notified. */
   readonly stoodStill: number;
   /** How much of its key it takes, in {@link wholeKey}s: less than all where others may hold as well. Default: all. */
   readonly share?: number;
@@ -27,10 +27,10 @@ export interface Hold {
   readonly reserve: number;
 }
 
-/** What the shares of all who hold a key at the same time may add up to. */
+/** The upper bound on the sum of the shares of one key that are held at the same time. */
 export const wholeKey = 60;
 
-/** What the store was asked to do under a lock. */
+/** A request to the store, made under a lock. */
 export interface Write {
   readonly hold: string;
   readonly key: string;

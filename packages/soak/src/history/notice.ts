@@ -1,17 +1,17 @@
 import { type Hold, wholeKey } from "./history.ts";
 
-/** How early a holder that lost its lock was told. */
+/** How early the holder of a lost lock was notified. */
 export interface Notice {
   readonly hold: Hold;
   /** From the telling to the moment from which the masters may give the lock to another, ms; negative is too late. */
   readonly margin: number;
-  /** From the telling to the moment at which another had it, ms; undefined where nobody came. */
+  /** From the abort of the signal to the next grant, ms; undefined if there was none. */
   readonly untilNext: number | undefined;
 }
 
 /**
- * The holds of one key of which the signal aborted while their process ran. One whose process stood still is left
- * out: it finds out at its first look, and that its belief ended in time the overlaps of belief tell.
+ * Locks of one key whose signal aborted while their process ran. A holder whose process was stopped is left out: it
+ * notices at its first check, and the check of overlapping holders shows that its validity ended in time.
  */
 export function noticesIn(holds: readonly Hold[]): Notice[] {
   const inOrder = [...holds].sort((a, b) => a.grantedAt - b.grantedAt);

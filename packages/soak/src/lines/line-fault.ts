@@ -1,10 +1,10 @@
 import type { Direction } from "@quorlock/testbed";
 
-/** What can be done to a line between a worker and a master. */
+/** A fault of the connection between a worker and a master. */
 export type LineFault =
-  /** What is sent vanishes: one way, or both where no direction is given. */
+  /** Bytes are dropped: in one direction, or in both if none is given. */
   | { readonly kind: "cut"; readonly direction?: Direction }
-  /** What is sent waits, and arrives late, in order. */
+  /** Bytes are held back, and arrive late and in order. */
   | { readonly kind: "hold"; readonly direction?: Direction }
   | { readonly kind: "slow"; readonly direction?: Direction; readonly milliseconds: number }
   /** The connections are reset at once; new ones are accepted. */

@@ -11,8 +11,8 @@ export interface LineEnds {
 }
 
 /**
- * The lines between each worker and each master, as the conductor sees them. A line has one fault at a time: whoever
- * strikes gets those that are whole, and heals only these.
+ * The links between each worker and each master, as the conductor sees them. A link has one fault at a time: a new
+ * fault takes only the links without one, and heals only these.
  */
 export class Lines implements AsyncDisposable {
   readonly #child = startProcess(new URL("process.ts", import.meta.url));

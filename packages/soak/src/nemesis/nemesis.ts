@@ -9,7 +9,7 @@ import { type Battlefield, isRefusal, strike } from "./strike.ts";
 const minority = Math.floor((masterCount - 1) / 2);
 /** Workers in a bad way at once: the others must get somewhere. */
 const mostWorkers = 3;
-/** What a master that is healed is given before the next one may be struck: clients connect again, ms. */
+/** Pause after a fault of a master ends and before the next may begin, ms: clients reconnect. */
 const convalescence = 300;
 
 /** A fault that was struck, and when. */

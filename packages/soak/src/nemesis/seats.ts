@@ -1,4 +1,4 @@
-/** So many of some things may be in a bad way at once; whoever wants to harm one takes a seat for it first. */
+/** Limits how many things are faulty at once: each fault acquires a slot for each thing that it affects. */
 export class Seats {
   readonly #atOnce: number;
   readonly #taken = new Set<number>();

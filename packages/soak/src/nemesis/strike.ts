@@ -10,7 +10,7 @@ import { movingKey, ttl, workerCount } from "../terms.ts";
 
 type Address = Pick<Master, "host" | "port">;
 
-/** What can be harmed. */
+/** Everything that faults can affect. */
 export interface Battlefield {
   readonly masters: readonly Master[];
   /** Connections to the masters, past the lines. */
@@ -106,8 +106,8 @@ export function isRefusal(fault: Fault): fault is Extract<Fault, { name: Refusal
 }
 
 /**
- * A holder releases the hot lock, late in its lease, to masters that refuse: its keys stay until they expire. Whoever
- * takes the lock to be its own meanwhile stays with it for longer than that.
+ * A holder releases the hot lock, late in its lease, to masters that refuse writes: its keys stay until they expire. A
+ * holder that still believes in the lock keeps it for longer than that.
  */
 async function refuseWrites(
   { admins, crew }: Battlefield,
@@ -130,7 +130,7 @@ async function refuseWrites(
   void haveStay(others, 0);
 }
 
-/** What a client needs at most to be back at a master that it can connect to, ms. */
+/** Upper bound on the time that a client needs to reconnect to a reachable master, ms. */
 const backIn = 3000;
 
 /** The one that no other fault is aimed at has to be back at this master, which is well, though not as it was. */
@@ -164,7 +164,7 @@ async function moveMaster(
   await expectReached(field, master);
 }
 
-/** What a replica needs at most to have everything, ms. */
+/** Upper bound on the time that a replica needs to synchronize, ms. */
 const takeOverIn = 10_000;
 
 async function takeOver(from: Redis, at: Address, to: Redis, toBe: Address): Promise<void> {
@@ -245,7 +245,7 @@ async function reshard(
   await until(`"${movingKey}" was not granted where it had moved to`, backIn, isGranted);
 }
 
-/** What is silent is so for good: only another connection helps. */
+/** Silences the connections for good: only new connections help. */
 async function freeze(field: Battlefield, master: number): Promise<void> {
   const heal = await field.lines.strike(everybodyTo(master), { kind: "freeze" });
   await heal();
@@ -259,7 +259,7 @@ async function listen(
   const listeners = masters.map((master) => admins[master]!.duplicate());
   for (const listener of listeners) {
     listener.on("error", () => {});
-    // At a master that is away nobody listens.
+    // A master that is down has no listener.
     listener.psubscribe("*").catch(() => {});
   }
   await pause(lasts);
@@ -277,7 +277,7 @@ async function onLines(
   await heal();
 }
 
-/** Waits until it holds a lock, with which it stays until it is told; then for its end, or the fault's. */
+/** Waits until the worker holds a lock and stays with it; then until the holder is notified, or the fault ends. */
 async function isolateWorker(
   field: Battlefield,
   { worker, masters, fault, lasts }: Extract<Fault, { name: "isolate-worker" }>,
@@ -286,7 +286,7 @@ async function isolateWorker(
   const hold = await field.crew.linger(worker, wish);
   const wanted = masters.map((master) => ({ worker, master }));
   const heal = await field.lines.strike(wanted, fault);
-  // One that was not told by then is one that extends all the same, over a line that had a fault already.
+  // A holder that was not notified by then still extends, over a link that another fault had taken.
   await Promise.race([hold === null ? pause(lasts) : field.chronicle.untilEnded(hold), pause(2 * lasts)]);
   await heal();
 }
@@ -304,7 +304,7 @@ async function stopWorker(
 /** The worker that holds while masters forget. */
 const victim = 0;
 
-/** While somebody holds the hot lock most masters forget that, each in its own way. */
+/** While a worker holds the hot lock, most masters forget it, each in its own way. */
 async function deceiveHolder(
   { crew, chronicle, masters, admins, clocks }: Battlefield,
   fault: Extract<Fault, { name: "amnesia" | "flush" | "clock-step" }>,

@@ -9,7 +9,7 @@ export type Fault =
   /** Masters refuse to write: for want of memory, of replicas, or as replicas themselves. They forget nothing. */
   | {
       readonly name: RefusalName;
-      /** Who releases to them. */
+      /** The worker that releases to them. */
       readonly worker: number;
       readonly masters: readonly number[];
       readonly lasts: number;
@@ -18,7 +18,10 @@ export type Fault =
   | { readonly name: "listener"; readonly masters: readonly number[]; readonly lasts: number }
   /** The address of a master leads to another server, which has taken over from it; then it is back. */
   | { readonly name: "move-master"; readonly master: number; readonly lasts: number }
-  /** A master gets a password, which its clients are told, and all its connections are closed; then it has none. */
+  /**
+   * A master gets a password, its clients are given it, and all its connections are closed; afterwards it has none
+   * again.
+   */
   | { readonly name: "rotate-password"; readonly master: number; readonly lasts: number }
   /** The slot of what is locked on the Cluster moves to its other master, a few keys at a time. */
   | { readonly name: "reshard"; readonly lasts: number }
@@ -36,7 +39,7 @@ export type Fault =
       readonly master: number;
       readonly lasts: number;
     }
-  /** A holder is cut off from most masters, and nobody else is. */
+  /** One holder is cut off from most masters; other workers are not. */
   | {
       readonly name: "isolate-worker";
       readonly worker: number;
@@ -55,7 +58,7 @@ export type Fault =
   | { readonly name: "kill-worker"; readonly worker: number }
   | UnsafeFault;
 
-/** What the protocol does not promise to survive. */
+/** Faults that the protocol does not promise to survive. */
 export type UnsafeFault =
   /** A majority of masters forgets everything: killed, and restarted with nothing. */
   | { readonly name: "amnesia"; readonly masters: readonly number[] }

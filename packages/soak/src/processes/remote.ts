@@ -1,8 +1,8 @@
 import type { ChildProcess } from "node:child_process";
 import { type BirpcReturn, createBirpc } from "birpc";
 
-// Typed calls between two processes over Node's own channel. None has a time limit: whoever waits for a process that
-// is stopped or dies has to say for how long.
+// Typed calls between two processes over Node's own channel. No call has a time limit: a caller that waits for a
+// process that may be stopped or die sets its own.
 const noLimit = -1;
 
 /** The parent's side: calls what the child offers, and offers `local` to it. */

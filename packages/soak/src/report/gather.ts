@@ -14,7 +14,7 @@ export interface MemoryMeasured {
   readonly after: readonly Memory[];
 }
 
-/** What a run leaves behind. */
+/** The results of a run. */
 export interface Remains {
   readonly options: Options;
   readonly seconds: number;
@@ -22,7 +22,8 @@ export interface Remains {
   readonly store: Store;
   readonly crew: Crew;
   readonly nemesis: Nemesis;
-  readonly memory: MemoryMeasured;
+  /** Missing if the run was interrupted. */
+  readonly memory?: MemoryMeasured;
   readonly stuck: readonly string[];
 }
 
@@ -55,7 +56,7 @@ export function gather({
     ...countsOf(findings),
     refusals: Object.fromEntries(crew.refusals),
     furthestCalls: [...crew.furthest.values()].sort((a, b) => b.beyond - a.beyond),
-    memoryGrowth: growthOf(memory),
+    memoryGrowth: memory && growthOf(memory),
     lostAfter: countedBy(findings.lostUpdates, (lost) => faultBefore(lost, nemesis.strokes)),
     unhandledRejections: failures.filter((failure) => failure.startsWith(unhandledRejection)).length,
     failures,
@@ -109,7 +110,7 @@ function faultBefore({ by }: LostUpdate, strokes: readonly Stroke[]): string {
 }
 
 /** The largest growth among the workers that were measured, MiB. */
-function growthOf({ before, after }: MemoryMeasured): Report["memoryGrowth"] {
+function growthOf({ before, after }: MemoryMeasured): NonNullable<Report["memoryGrowth"]> {
   const grown = (of: keyof Memory): number =>
     Math.max(...after.map((memory, index) => memory[of] - before[index]![of])) / 2 ** 20;
   return { heap: grown("heap"), rss: grown("rss") };

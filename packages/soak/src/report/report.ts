@@ -3,7 +3,7 @@ import { isLate } from "../history/notice.ts";
 import type { Mode } from "../plan/plan.ts";
 import type { TimedCall } from "../worker/protocol.ts";
 
-/** What came of a run. Times in ms, memory in MiB. */
+/** The summary of a run. Times in ms, memory in MiB. */
 export interface Report {
   readonly mode: Mode;
   readonly seed: number;
@@ -41,7 +41,7 @@ export interface Report {
 /** Beyond its limit, net of what its process stood still, a call is late by this at most: the machine is busy, ms. */
 const mostBeyond = 500;
 
-/** What is wrong with a run that promises to survive; nothing where it did. */
+/** The promises that a safe run broke; empty if there are none. */
 export function violationsOf(report: Report): string[] {
   const slowest = report.furthestCalls[0];
   const claims: ReadonlyArray<readonly [boolean, string]> = [

@@ -2,8 +2,8 @@ import { now } from "../clock.ts";
 import type { Write } from "../history/history.ts";
 
 /**
- * The resource: a number for each key. Whoever holds the key's lock reads it and writes one more; nothing here keeps
- * two from doing that at once, and what is overwritten is gone.
+ * The resource: a number for each key. A holder of the key's lock reads it and writes it plus one. The store does not
+ * stop two holders from doing so at once; an overwritten value is lost.
  */
 export class Store {
   readonly #values = new Map<string, number>();
@@ -19,7 +19,7 @@ export class Store {
     return this.#accepted;
   }
 
-  /** Of these, how many nobody can find in the numbers any more. */
+  /** The number of accepted writes that are missing from the values. */
   get lost(): number {
     let sum = 0;
     for (const value of this.#values.values()) sum += value;

@@ -34,7 +34,7 @@ export const waysInSlot: readonly WayInSlot[] = [
   ...(["acquire", "try", "using", "extend", "several", "several", "long"] as const),
 ];
 
-/** What all lanes of a worker share, but for the one that works on the Cluster. */
+/** Shared by all lanes of a worker except the one that works on the Cluster. */
 export interface Desk {
   readonly name: string;
   readonly redlock: Redlock;
@@ -202,7 +202,7 @@ export class Lane {
     }
   }
 
-  /** What the holder sees is told before the release begins: of one that is killed then nothing more is heard. */
+  /** Reports the holder's view before the release begins: a killed worker reports nothing more. */
   async #visit(
     lock: Lock,
     keys: readonly string[],

@@ -1,6 +1,6 @@
 import { nodeTimeout, retryDelay, waitTimeout } from "../terms.ts";
 
-// What the client's documentation promises: within which time each call settles, ms.
+// The time within which each call settles, as the client's documentation promises, ms.
 
 /** `waitTimeout`: no attempt begins later, "so it settles within this and one nodeTimeout". */
 export const acquireLimit: number = waitTimeout + nodeTimeout;

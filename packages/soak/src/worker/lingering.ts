@@ -1,6 +1,6 @@
 import type { LingerWish } from "./protocol.ts";
 
-/** A wish that nobody has met is given up after this, ms. */
+/** An unmet request is dropped after this time, ms. */
 const patience = 2000;
 
 interface Waiting {
@@ -12,7 +12,7 @@ interface Waiting {
 export class Lingering {
   #waiting: Waiting | undefined;
 
-  /** Resolves with the hold that stays, with null where there is none in time. The latest wish counts. */
+  /** Resolves with the lock that lingers, or with null if none does in time. The latest request counts. */
   wish(wish: LingerWish): Promise<string | null> {
     this.#waiting?.settle(null);
     return new Promise((resolve) => {
@@ -27,7 +27,7 @@ export class Lingering {
     });
   }
 
-  /** The wish, if there is one that this hold meets. It is met with that. */
+  /** The request that this lock meets, if there is one. It is met by this call. */
   meet(hold: string, isHot: boolean): LingerWish | undefined {
     const waiting = this.#waiting;
     if (!waiting || (waiting.wish.hot && !isHot)) return undefined;

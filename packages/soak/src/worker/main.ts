@@ -111,7 +111,7 @@ process.on("uncaughtException", (error) => {
 function connect(urls: Assignment["urls"]): Redlock {
   clients = urls.map((url) => {
     const client = new Redis(url, {
-      // Masters are away for seconds at most: nobody waits longer than they do.
+      // Masters are down for seconds at most: reconnecting must not take longer than that.
       retryStrategy: (times) => Math.min(times * 50, 250),
       // As for every address that may lead to another server one day.
       reconnectOnError: (error) => error.message.includes("READONLY"),
@@ -130,7 +130,7 @@ function connectToCluster(urls: Assignment["cluster"]): Redlock {
   return redlockOf([cluster], () => masterCount);
 }
 
-/** It tells the conductor of those that it does not reach. */
+/** Reports unreachable masters to the conductor. */
 function redlockOf(members: ReadonlyArray<Redis | Cluster>, indexOf: (node: string) => number): Redlock {
   const made = new Redlock(members, { nodeTimeout, retryDelay, retryJitter });
   const unreachable = new Map<string, { times: number; readonly why: string }>();
@@ -158,7 +158,7 @@ async function isVoting(master: number, key: string): Promise<boolean> {
   return votes?.votesFor.has(clients[master]!) ?? false;
 }
 
-/** Resolves when all of them are held. They are until this worker is told to leave. */
+/** Resolves when all leases are held. They stay held until this worker leaves. */
 async function holdLeases(count: number): Promise<void> {
   const keys = Array.from({ length: count }, (_, index) => leaseKey(index)).values();
   const moving = Array.from({ length: movingLeaseCount }, (_, index) => movingLeaseKey(index));

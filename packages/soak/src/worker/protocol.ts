@@ -1,7 +1,7 @@
 import type { DetachedLock } from "@quorlock/redlock";
 import type { Hold, Write } from "../history/history.ts";
 
-/** What the conductor offers its workers: the store, and an ear. */
+/** The calls that the conductor offers its workers: the store, and the reports. */
 export interface ConductorSide {
   /** Says who asks, so that a holder that dies later was heard of. */
   read(hold: Hold): number;
@@ -13,7 +13,7 @@ export interface ConductorSide {
   handOn(detached: Detached): void;
   /** The call that came closest to its limit so far, or went furthest beyond it. */
   took(call: TimedCall): void;
-  /** A master was said to be unreachable, so many times since it was told last; `why` at first. */
+  /** A master was reported as unreachable, `times` times since the previous report; `why` is the first message. */
   unreachable(master: number, times: number, why: string): void;
   /** A lease that was kept extended is lost. */
   leaseLost(why: string): void;
@@ -23,13 +23,13 @@ export interface ConductorSide {
   failed(what: string): void;
 }
 
-/** A lock that nobody holds for the moment: whoever resumes it does. */
+/** A detached lock: the worker that resumes it becomes its holder. */
 export interface Detached {
   readonly key: string;
   readonly lock: DetachedLock;
 }
 
-/** How the account of a rejection begins that nobody has handled. */
+/** The prefix of the report of an unhandled rejection. */
 export const unhandledRejection = "unhandled rejection";
 
 /** A write before the store has seen it. */
@@ -42,11 +42,11 @@ export interface TimedCall {
   readonly stoodStill: number;
 }
 
-/** What a worker offers the conductor. */
+/** The calls that a worker offers the conductor. */
 export interface WorkerSide {
   /** Connects and begins. Resolves when its connections stand. */
   start(assignment: Assignment): Promise<void>;
-  /** Has the next holder stay; resolves with its hold when it does, with null where nobody came by in time. */
+  /** Makes the next holder linger; resolves with its lock, or with null if there is no holder in time. */
   linger(wish: LingerWish): Promise<string | null>;
   /** Goes on with what another worker has detached. */
   resume(detached: Detached): void;

@@ -1,7 +1,7 @@
 import { now } from "../clock.ts";
 
 const beat = 5;
-/** What timers are late by on a busy machine anyway, ms. */
+/** Lateness of timers that is normal on a busy machine, ms. */
 const usualLateness = 5;
 
 /** For how long this process did not run: stopped, without a core, or busy with one thing. */

@@ -8,7 +8,7 @@ export class Stopwatch {
   readonly #tell: (call: TimedCall) => void;
   #furthest = Number.NEGATIVE_INFINITY;
 
-  /** `tell` hears of each call that went further than all before it. */
+  /** `tell` is called for each call that exceeds its limit by more than all before it. */
   constructor(stalls: Stalls, tell: (call: TimedCall) => void) {
     this.#stalls = stalls;
     this.#tell = tell;

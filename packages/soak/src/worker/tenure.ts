@@ -4,7 +4,7 @@ import type { Hold } from "../history/history.ts";
 import type { Stalls } from "./stalls.ts";
 
 const driftFactor = 0.01;
-/** What the client takes off for drift and for whole milliseconds: so much longer the masters keep the key. */
+/** The margin that the client subtracts for drift and rounding: the masters keep the key for that much longer. */
 const reserveOf = (ttl: number): number => ttl - ((ttl - 1) * (1 - driftFactor) - 1);
 
 /** One lock while it is held, and what its holder sees of it, stamped. */

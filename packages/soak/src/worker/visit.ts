@@ -31,7 +31,7 @@ export async function visit(
   else await work();
   const deadline = tenure.look();
   if (deadline === undefined && !wish?.careless) return;
-  // Who shares a key only reads.
+  // The holder of a share only reads.
   if (hold.share !== undefined) return;
   const draft = { hold: hold.id, key, readAt, base, value: base + 1 };
   await counters.write(draft, wish?.careless ? undefined : deadline);

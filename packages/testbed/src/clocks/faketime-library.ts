@@ -30,7 +30,7 @@ export async function faketimeLibrary(
   }
   say("testbed: installing libfaketime with apt-get (REDLOCK_NO_INSTALL=1 forbids it)");
   try {
-    // No program tells that it is there already; apt-get does.
+    // The library has no program that would show whether it is installed; apt-get checks that.
     await installPackage(manager, "libfaketime", []);
   } catch (error) {
     return { unavailable: error instanceof Error ? error.message : String(error) };

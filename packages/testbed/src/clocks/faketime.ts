@@ -106,7 +106,7 @@ class FaketimeClock implements MasterClock {
 
   run(rate: number): void {
     const running = Date.now() / 1000 - Number(readFileSync(this.#began, "utf8"));
-    // What the new rate would have added since the beginning, and the old one did not.
+    // The time that the new rate would have added since the start, and the old one did not.
     this.#offset -= running * (rate - this.#rate);
     this.#rate = rate;
     this.#write();

@@ -17,7 +17,7 @@ const engineTimeoutMilliseconds = 10_000;
 const pullTimeoutMilliseconds = 60_000;
 const startTimeoutMilliseconds = 30_000;
 
-/** What one set of containers shares. */
+/** Shared by one set of containers. */
 interface Engine {
   readonly testcontainers: Testcontainers;
   readonly client: ContainerRuntimeClient;
@@ -213,7 +213,7 @@ class ContainerMaster implements Master {
     const { host, port } = this;
     class LoopbackContainer extends testcontainers.GenericContainer {
       protected override async beforeContainerCreated(): Promise<void> {
-        // Masters without a password are nobody else's business, where the engine is on this machine.
+        // Masters without a password must not be reachable from outside if the engine is on this machine.
         if (host !== "127.0.0.1") return;
         this.hostConfig.PortBindings = {
           [`${redisPort}/tcp`]: [{ HostIp: "127.0.0.1", HostPort: `${port}` }],

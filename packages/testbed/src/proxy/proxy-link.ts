@@ -4,13 +4,13 @@ import { RespFrames } from "./resp-frames.ts";
 /** The way bytes travel: "requests" from the client to the server, "replies" back. */
 export type Direction = "requests" | "replies";
 
-/** What happens to the bytes of one direction, on every connection of a proxy. */
+/** The fault applied to the bytes of one direction, on every connection of a proxy. */
 export interface Flow {
   mode: "pass" | "drop" | "hold";
   delayMilliseconds: number;
 }
 
-/** What a link tells its proxy. */
+/** Events that a link reports to its proxy. */
 export interface LinkEvents {
   /** A chunk arrived at the proxy; called before anything is done with it. */
   arrived(link: ProxyLink, direction: Direction, bytes: Buffer): void;
@@ -100,7 +100,7 @@ function resetSocket(socket: Socket): void {
 /** One direction of a link: a queue in front of the socket that the bytes go to. */
 class Stream {
   readonly direction: Direction;
-  /** What has arrived from the source so far. */
+  /** The frames that have arrived from the source so far. */
   readonly frames: RespFrames = new RespFrames();
   readonly #sink: Socket;
   readonly #events: LinkEvents;
@@ -118,7 +118,7 @@ class Stream {
     this.#events = events;
   }
 
-  /** Whether something of it has vanished: passing on what follows would be a stream that nobody sent. */
+  /** Whether a part of the stream was dropped: forwarding the rest would produce bytes that were never sent. */
   get torn(): boolean {
     return this.#torn && !this.#isFrozen;
   }
@@ -179,7 +179,7 @@ class Stream {
     }
   }
 
-  /** What is queued vanishes: a cut path loses what is on it, the news of an ended peer included. */
+  /** Drops everything that is queued: a cut path loses the data on it, including the end of the peer's connection. */
   drop(): void {
     clearTimeout(this.#timer);
     if (this.#queue.length > 0) this.#torn = true;

@@ -4,7 +4,7 @@ import { type Direction, type Flow, type LinkEvents, ProxyLink } from "./proxy-l
 
 export type { Direction } from "./proxy-link.ts";
 
-/** What has passed through one direction of a proxy since it was started. */
+/** Traffic through one direction of a proxy since its start. */
 export interface ProxyTraffic {
   /** Chunks that arrived at the proxy. A chunk is what one read gave: usually one command or pipeline. */
   readonly chunks: number;
@@ -85,7 +85,7 @@ export interface Proxy extends AsyncDisposable {
   /** Resolves when the counters satisfy the predicate, at once if they do. */
   when(predicate: (counters: ProxyCounters) => boolean): Promise<void>;
 
-  /** Ends everything. Idempotent, and always settles. What still waits for traffic is rejected. */
+  /** Stops everything. Idempotent, and always settles. Pending waits for traffic reject. */
   stop(): Promise<void>;
 }
 

@@ -16,7 +16,7 @@ export async function mastersFromModel(count: number, options: WayOptions): Prom
   // Loaded where it is wanted: most test runs never do.
   const { startEmbeddedMasters } = await import("@quorlock/simulation/embedded");
   const masters = await startEmbeddedMasters(count, {
-    // Nothing less than the end of the machine tells the two AOF modes apart.
+    // The two AOF modes differ only if the whole machine crashes.
     persistence: persistence === "none" ? "none" : "aof-always",
     ...(isPasswordAlone ? { password } : {}),
   });

@@ -4,7 +4,7 @@ import { delimiter, join } from "node:path";
 /** The folders of `PATH`, read at every call: tests change it. */
 export function foldersOnPath(): string[] {
   const { PATH = "" } = process.env;
-  // An empty entry would mean the current directory, which is nobody's intention.
+  // An empty entry would mean the current directory, which is never intended.
   return PATH.split(delimiter).filter((folder) => folder !== "");
 }
 

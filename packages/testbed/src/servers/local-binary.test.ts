@@ -196,7 +196,7 @@ describe("hang and resume", () => {
     const client = clientOf(master);
     await client.set("k", "before");
     await master.hang();
-    // The kernel accepts for it, so only an answer tells.
+    // The kernel accepts connections for it, so only a reply shows that it runs.
     expect(await askServer(master.host, master.port, 100)).toBeUndefined();
     const late = client.set("k", "while hung");
     await master.resume();

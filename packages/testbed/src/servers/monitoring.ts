@@ -1,9 +1,12 @@
 import type { Redis } from "ioredis";
 
-/** Another connection to the same master, on which it tells every command that it executes, by `monitor` events. */
+/**
+ * Opens another connection to the same master, which emits a `monitor` event for every command that the master
+ * executes.
+ */
 export async function startMonitoring(redis: Redis): Promise<Redis> {
   const stream = redis.duplicate({ monitor: true, lazyConnect: true });
-  // Lines that come before and after the monitoring proper are errors to ioredis; nobody misses them.
+  // ioredis reports lines before and after the monitoring itself as errors; they do not matter.
   stream.on("error", () => {});
   const monitoring = new Promise<void>((resolve) => {
     stream.once("monitoring", () => resolve());

@@ -4,8 +4,8 @@ import { type Master, type Masters, mastersOf, type Unavailable, type WayOptions
 const connectTimeoutMilliseconds = 3000;
 
 /**
- * Masters named by `REDLOCK_NODES`, comma separated `redis://` or `rediss://` URLs; the first `count` are used.
- * Whoever sets the variable means these nodes: anything wrong with them is an error, never a reason to use others.
+ * Masters named by `REDLOCK_NODES`, comma separated `redis://` or `rediss://` URLs; the first `count` are used. A user
+ * who sets the variable means these nodes: any problem with them is an error, never a reason to use others.
  */
 export async function mastersFromEnvironment(
   count: number,

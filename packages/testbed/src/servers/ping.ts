@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 
-/** What a server said to PING. */
+/** The reply of a server to PING. */
 export interface Answer {
   /** The first line of the reply: `+PONG`, `-NOAUTH ...`, `-LOADING ...` */
   readonly line: string;

@@ -1,0 +1,75 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+
+interface Ended {
+  readonly status: number | null;
+  readonly output: string;
+  readonly errors: string;
+}
+
+/** Runs a command of this folder in a process of its own, and interrupts it once its output matches `interruptAt`. */
+async function command(file: string, args: readonly string[], interruptAt?: RegExp): Promise<Ended> {
+  const main = fileURLToPath(new URL(file, import.meta.url));
+  const child = spawn(process.execPath, ["--import", "tsx", "--conditions=quorlock-source", main, ...args]);
+  let output = "";
+  let errors = "";
+  let isInterrupted = false;
+  child.stderr.on("data", (bytes: Buffer) => {
+    errors += bytes.toString();
+  });
+  child.stdout.on("data", (bytes: Buffer) => {
+    output += bytes.toString();
+    if (!isInterrupted && interruptAt?.test(output)) isInterrupted = child.kill("SIGINT");
+  });
+  const [status] = (await once(child, "close")) as [number | null];
+  return { status, output, errors };
+}
+
+const semaphore = "semaphore/main.ts";
+const conformance = "conformance/main.ts";
+
+describe("--help explains each option", () => {
+  test.each([
+    [semaphore, /--seconds N /],
+    [conformance, /--only TEXT .*--peers .*--rows LIST /s],
+  ])("%s", async (file, help) => {
+    const { status, output } = await command(file, ["--help"]);
+    expect(status).toBe(0);
+    expect(output).toMatch(help);
+  });
+});
+
+describe("bad usage is exit 64, with the correction and no stack trace", () => {
+  test.each([
+    [semaphore, ["--second", "1"], "unknown option --second; did you mean --seconds?"],
+    [semaphore, ["--seconds", "soon"], "--seconds must be a number above 0, but is soon"],
+    [conformance, ["--per"], "unknown option --per; did you mean --peers?"],
+    [conformance, ["--peers", "redlock5"], 'unknown library "redlock5": did you mean "redlock-5"?'],
+    [conformance, ["--peers", "--rows", "1,99"], "--rows must be numbers from 1 to"],
+    [conformance, ["redlock-5"], "need --peers"],
+    [conformance, ["--only", "no such case at all"], 'no case is named "no such case at all"'],
+  ])("%s %j", async (file, args, message) => {
+    const { status, errors } = await command(file, args);
+    expect(errors).toContain(message);
+    expect(errors).not.toMatch(/^ {4}at /m);
+    expect(status).toBe(64);
+  });
+});
+
+describe("Ctrl-C prints the results so far, and exits with 130", () => {
+  test("semaphore", async () => {
+    const { status, output } = await command(semaphore, ["--seconds", "600"], /^twelve clients/m);
+    expect(output).toMatch(
+      /^interrupted after \d+ of 600 s\n\d+ grants in .*\nmost permits held at a time: \d of 5$/m,
+    );
+    expect(status).toBe(130);
+  }, 60_000);
+
+  test("conformance", async () => {
+    const { status, output } = await command(conformance, [], /✓.*row \d+/);
+    expect(output).toMatch(/^interrupted after [1-9]\d* of \d+ cases, 0 of them FAILED$/m);
+    expect(status).toBe(130);
+  }, 120_000);
+});
