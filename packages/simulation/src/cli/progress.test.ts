@@ -22,29 +22,29 @@ test("a terminal that was not written to is not cleared into", () => {
   expect(written).toEqual([]);
 });
 
-describe("the estimate after the first tenth", () => {
-  /** Estimates of the time left, s, with the true ones, of 200 runs whose durations are `each(run)`, s. */
-  function estimates(each: (run: number) => number): Array<readonly [number, number]> {
-    const pairs: Array<readonly [number, number]> = [];
-    let now = 0;
-    let left = Array.from({ length: 200 }, (_, run) => each(run + 1)).reduce((sum, one) => sum + one, 0);
-    const write = (line: string): boolean => {
-      const [, minutes, seconds] = /about (?:(\d+) min|(\d+) s) left/.exec(line) ?? [];
-      const estimate = minutes === undefined ? Number(seconds) : 60 * Number(minutes);
-      if (Number.isFinite(estimate)) pairs.push([estimate, left]);
-      return true;
-    };
-    const clock = { monotonic: () => 1000 * now };
-    const progress = new Progress(200, "runs", { isTTY: false, write }, clock);
-    for (let run = 1; run <= 200; run += 1) {
-      now += each(run);
-      left -= each(run);
-      progress.reach(run);
-      if (run < 20) pairs.length = 0;
-    }
-    return pairs.filter(([, remaining]) => remaining > 120);
+/** Estimates of the time left, s, with the true ones, of 200 runs whose durations are `each(run)`, s. */
+function estimates(each: (run: number) => number): Array<readonly [number, number]> {
+  const pairs: Array<readonly [number, number]> = [];
+  let now = 0;
+  let left = Array.from({ length: 200 }, (_, run) => each(run + 1)).reduce((sum, one) => sum + one, 0);
+  const write = (line: string): boolean => {
+    const [, minutes, seconds] = /about (?:(\d+) min|(\d+) s) left/.exec(line) ?? [];
+    const estimate = minutes === undefined ? Number(seconds) : 60 * Number(minutes);
+    if (Number.isFinite(estimate)) pairs.push([estimate, left]);
+    return true;
+  };
+  const clock = { monotonic: () => 1000 * now };
+  const progress = new Progress(200, "runs", { isTTY: false, write }, clock);
+  for (let run = 1; run <= 200; run += 1) {
+    now += each(run);
+    left -= each(run);
+    progress.reach(run);
+    if (run < 20) pairs.length = 0;
   }
+  return pairs.filter(([, remaining]) => remaining > 120);
+}
 
+describe("the estimate after the first tenth", () => {
   test.each<[string, (run: number) => number]>([
     ["all runs take the same time", () => 12],
     ["the first ten take ten times as long", (run) => (run <= 10 ? 120 : 12)],
