@@ -52,7 +52,7 @@ export interface RedlockOptions extends Partial<Settings> {
   readonly queue?: boolean;
   /**
    * Whether each lock has a {@link Lock.fencingToken}. Adds no round to an uncontended lock. Every client that locks
-   * the same resources must switch it on. The tokens hold as long as no master loses its memory: a master that
+   * the same resources must switch it on. Tokens only grow as long as no master loses its memory: a master that
    * restarts with older data may let a smaller token be issued again. A Redis Cluster does not support it, nor do
    * masters without scripts: InvalidArgumentError. Default false.
    */

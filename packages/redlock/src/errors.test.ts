@@ -57,11 +57,11 @@ describe("messages", () => {
       "host:1: TIMEOUT: no answer within 50 ms [NODE]",
     ],
     [new ClosedError(), "This Redlock has quit [CLOSED]"],
-  ])("say what and how long", (error, message) => {
+  ])("name the resource and the remaining time", (error, message) => {
     expect(error.message).toBe(message);
   });
 
-  test("contention and loss are ExecutionErrors too, as redlock 5 has them", () => {
+  test("contention and loss are ExecutionErrors too, as in redlock 5", () => {
     expect(new ResourceLockedError("r", 1)).toBeInstanceOf(ExecutionError);
     expect(new LockLostError(["r"], "w").attempts).toEqual([]);
   });
@@ -76,7 +76,7 @@ describe("messages", () => {
   });
 });
 
-test("printing an error prints no client: its options hold the password", async () => {
+test("printing an error prints no client, whose options contain the password", async () => {
   const client = { options: { password: "secret" } };
   const stats = { membershipSize: 1, quorumSize: 1, votesFor: new Set([client]), votesAgainst: new Map() };
   const attempts = [Promise.resolve(stats)];

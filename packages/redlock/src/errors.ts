@@ -97,19 +97,19 @@ export class NodeError extends RedlockError {
     this.reason = reason;
   }
 
-  /** What the master or its connection reported, where there is more to see than this error says. */
+  /** The error of the master or its connection, if it says more than this one. */
   get error(): Error {
     return this.cause instanceof Error ? this.cause : this;
   }
 }
 
 /**
- * No quorum: too few masters said yes. The message says which master refused, failed or was silent; `attempts`
- * holds the votes of each attempt, as in redlock 5.
+ * No quorum: too few masters said yes. The message names the masters that refused, failed or did not answer;
+ * `attempts` contains the votes of each attempt, as in redlock 5.
  */
 export class ExecutionError extends RedlockError {
   override name = "ExecutionError";
-  /** Not enumerable: whoever prints the error would print the clients with it, and their options, passwords too. */
+  /** Not enumerable: printing the error would otherwise print the clients and their options, passwords included. */
   declare readonly attempts: ReadonlyArray<Promise<ExecutionStats>>;
 
   constructor(

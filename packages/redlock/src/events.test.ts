@@ -14,7 +14,7 @@ function bed() {
 }
 
 describe("events", () => {
-  test("are told to every listener, in the order in which they came", () => {
+  test("go to every listener, in the order of registration", () => {
     const { events, seen, listener } = bed();
     events.on("count", listener("a")).addListener("count", listener("b"));
     expect(events.emit("count", 1)).toBe(true);
@@ -22,12 +22,12 @@ describe("events", () => {
     expect(seen).toEqual(["a1", "b1", "a2", "b2"]);
   });
 
-  test("that nobody listens to throw nothing, errors least of all", () => {
+  test("without a listener throw nothing, not even `error`", () => {
     const { events } = bed();
     expect(events.emit("error", new Error("oops"))).toBe(false);
   });
 
-  test("are told once to those who want that, even if they emit again themselves", () => {
+  test("go once to `once` listeners, even if these emit again", () => {
     const { events, seen } = bed();
     events.once("count", (number) => {
       seen.push(String(number));
@@ -38,7 +38,7 @@ describe("events", () => {
     expect(seen).toEqual(["1"]);
   });
 
-  test("are not told to listeners that were taken away", () => {
+  test("do not go to removed listeners", () => {
     const { events, seen, listener } = bed();
     const [a, b] = [listener("a"), listener("b")];
     events.on("count", a).on("count", b);
@@ -49,7 +49,7 @@ describe("events", () => {
     expect(seen).toEqual(["b1"]);
   });
 
-  test("go to the listeners there were when they came, whoever comes or goes meanwhile", () => {
+  test("go to the listeners at the time of the emit, even if the list changes meanwhile", () => {
     const { events, seen, listener } = bed();
     const late = listener("late");
     const leaving = listener("leaving");

@@ -21,7 +21,7 @@ import {
   type Runtime,
 } from "./index.ts";
 
-// Most of this is checked by the compiler (`tsc -b`); the functions that are not called stand for users' code.
+// Most of this is checked by the compiler (`tsc -b`); the functions that are not called are examples of users' code.
 
 declare const redisA: Redis;
 declare const redisB: Redis5;
@@ -33,7 +33,7 @@ function mixed(): Redlock {
 }
 
 describe("the entry point", () => {
-  test("exports Redlock by name and as default, and nothing that is not meant for users", () => {
+  test("exports Redlock by name and as default, and only names for users", () => {
     expect(entry.default).toBe(entry.Redlock);
     expect(Object.keys(entry).sort()).toEqual([
       "AbortError",
@@ -55,7 +55,7 @@ describe("the entry point", () => {
 });
 
 describe("types", () => {
-  test("clients of ioredis 5 and 6, Redis and Cluster, are clients", () => {
+  test("clients of ioredis 5 and 6, Redis and Cluster, are accepted", () => {
     expectTypeOf<Redis>().toExtend<Client>();
     expectTypeOf<Redis5>().toExtend<Client>();
     expectTypeOf<Cluster>().toExtend<Client>();
@@ -66,7 +66,7 @@ describe("types", () => {
     expectTypeOf(mixed).returns.toEqualTypeOf<Redlock>();
   });
 
-  test("using infers what the routine comes to", () => {
+  test("using infers the result of the routine", () => {
     const redlock = {} as Redlock;
     const plain = () => redlock.using("r", 1000, () => 42);
     const later = () => redlock.using(["r"], 1000, async () => ["a"]);
@@ -82,7 +82,7 @@ describe("types", () => {
     });
   });
 
-  test("a lock is what the documentation says", () => {
+  test("a lock has the documented members", () => {
     expectTypeOf<Lock["resources"]>().toEqualTypeOf<readonly string[]>();
     expectTypeOf<Lock["value"]>().toEqualTypeOf<string>();
     expectTypeOf<Lock["expiration"]>().toEqualTypeOf<number>();
@@ -109,7 +109,7 @@ describe("types", () => {
   });
 });
 
-/** What cannot work does not compile. */
+/** Wrong calls, which do not compile. */
 export function wrong(redlock: Redlock): Redlock {
   // @ts-expect-error a ttl is needed
   void redlock.acquire("r");
@@ -125,7 +125,7 @@ export function wrong(redlock: Redlock): Redlock {
   return new Redlock(["redis://localhost"]);
 }
 
-/** What the documentation shows. */
+/** The examples of the documentation. */
 export async function documented(signal: AbortSignal, clients: Redis[]): Promise<void> {
   const redlock = new Redlock(clients, {
     driftFactor: 0.01,
@@ -173,7 +173,7 @@ export async function documented(signal: AbortSignal, clients: Redis[]): Promise
   await redlock.quit();
 }
 
-/** What code written for redlock 5.0.0-beta.2 does. */
+/** Code written for redlock 5.0.0-beta.2. */
 export async function migrated(client: Redis, other: Redis5): Promise<void> {
   const redlock = new entry.default([client, other], { driftFactor: 0.01, retryCount: -1 }, {});
   redlock.on("error", (error) => {

@@ -2,12 +2,12 @@ import { join } from "node:path";
 import ts from "@typescript/typescript6";
 import { expect, test } from "vitest";
 
-// The public face stays small, and whole: users can name each type that they meet in a signature. Names of values and of
-// types count alike.
+// The public names stay few and complete: users can name each type that appears in a signature. Names of values and
+// of types count alike.
 
 const most = 40;
 
-/** A master of one's own is made of what the subpath `internal` exports: for everybody else it is one word. */
+/** The parts of a LockNode are exported by the subpath `internal`; in the public names it counts as one name. */
 const opaque = "LockNode";
 
 const files = ["index.ts", "redis/internal.ts"].map((file) => join(import.meta.dirname, file));
@@ -15,7 +15,7 @@ const program = ts.createProgram(files, {
   allowImportingTsExtensions: true,
   module: ts.ModuleKind.Node20,
   noEmit: true,
-  // Types of the language are not looked at.
+  // Types of the language are skipped.
   noLib: true,
   types: [],
 });
@@ -29,7 +29,7 @@ const [publicNames, internalNames] = files.map((file) => {
   return new Map(exported);
 }) as [Map<string, ts.Symbol>, Map<string, ts.Symbol>];
 
-/** What an import or an export stands for. */
+/** The symbol that an import or an export refers to. */
 function declared(symbol: ts.Symbol): ts.Symbol {
   return symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
 }
@@ -40,7 +40,7 @@ function isHidden(node: ts.Node): boolean {
   return ts.getJSDocTags(node).some((tag) => tag.tagName.text === "internal");
 }
 
-/** The types of this package that the signatures of `symbol` mention; of a base class only what it is given. */
+/** The types of this package in the signatures of `symbol`; of a base class only its type arguments. */
 function mentionedBy(symbol: ts.Symbol): Set<ts.Symbol> {
   const found = new Set<ts.Symbol>();
   const note = (name: ts.Node): void => {
@@ -59,7 +59,7 @@ function mentionedBy(symbol: ts.Symbol): Set<ts.Symbol> {
   return found;
 }
 
-/** All that can be met from these on; it is not looked into those that are `closed`. */
+/** All types reachable from these; those in `closed` are not searched. */
 function metFrom(symbols: Iterable<ts.Symbol>, closed: ReadonlySet<ts.Symbol>): Set<ts.Symbol> {
   const met = new Set<ts.Symbol>();
   const open = [...symbols].flatMap((symbol) => [...mentionedBy(symbol)]);
@@ -89,7 +89,7 @@ test("each type in a public signature has a public name", () => {
   expect(namesOf([...met].filter((type) => !known.has(type)))).toEqual([]);
 });
 
-test("no type is public that no public signature mentions", () => {
+test("each public type appears in a public signature", () => {
   const types = [...known].filter((type) => !values.includes(type));
   expect(namesOf(types.filter((type) => !met.has(type)))).toEqual([]);
 });

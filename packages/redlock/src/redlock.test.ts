@@ -54,11 +54,11 @@ describe("the constructor", () => {
     }
   });
 
-  test("takes any iterable of clients, and an argument for scripts that are not given", () => {
+  test("takes any iterable of clients, and an empty scripts argument", () => {
     expect(new Redlock(new Set(threeNodes), {}, { acquireScript: undefined })).toBeInstanceOf(Redlock);
   });
 
-  test("makes no exception for masters of a client library of one's own: keys of the library's own are refused", async () => {
+  test("refuses the library's own keys on custom nodes as well", async () => {
     const { nodes } = virtualSetting(1);
     expect(nodes[0]).not.toHaveProperty("refuses");
     await expect(new Redlock(nodes).acquire("quorlock:guard", 5000)).rejects.toThrow(InvalidArgumentError);
@@ -70,8 +70,8 @@ describe("the constructor", () => {
   });
 });
 
-describe("arguments that can never work", () => {
-  test("are refused by a rejection, before anything is sent", async () => {
+describe("invalid arguments", () => {
+  test("reject, before anything is sent", async () => {
     const { nodes, redlock } = virtualSetting(3);
     const calls = [
       redlock.acquire([], 1000),
@@ -88,7 +88,7 @@ describe("arguments that can never work", () => {
     for (const node of nodes) expect(node.sent).toEqual([]);
   });
 
-  test("of a lock's own methods too, and the lock stays as it was", async () => {
+  test("of a lock's own methods reject too, and the lock does not change", async () => {
     const { time, redlock } = virtualSetting(3);
     const lock = await time.run(redlock.acquire("r", 1000));
     await expect(lock.extend(0)).rejects.toThrow(InvalidArgumentError);
@@ -96,7 +96,7 @@ describe("arguments that can never work", () => {
     expect(lock.state).toBe("held");
   });
 
-  test("of release reject too: nothing throws at the call", async () => {
+  test("of release reject too: the call itself does not throw", async () => {
     const { time, redlock } = virtualSetting(3);
     const lock = await time.run(redlock.acquire("r", 1000));
     let thrown: unknown;
@@ -116,7 +116,7 @@ describe("arguments that can never work", () => {
     for (const node of nodes) expect(node.sent).toEqual([]);
   });
 
-  test("a nodeTimeout too long for any timer is kept as far as timers go", async () => {
+  test("a nodeTimeout beyond the longest timer is limited to it", async () => {
     const { time, masters, nodes, redlock } = virtualSetting(3, { nodeTimeout: 2 ** 32 });
     nodes[0]!.hang();
     const lock = await time.run(redlock.acquire("r", 2 ** 40));
@@ -125,18 +125,18 @@ describe("arguments that can never work", () => {
 });
 
 describe("tryAcquire", () => {
-  test("is a lock where it is free, null where somebody holds it", async () => {
+  test("resolves to a lock if it is free, null if somebody holds it", async () => {
     const { time, nodes, redlock } = virtualSetting(3, { retryCount: 10, waitTimeout: 60_000 });
     const lock = await time.run(redlock.tryAcquire("r", 1000));
     expect(lock?.state).toBe("held");
     const begun = time.now();
     expect(await time.run(redlock.tryAcquire("r", 1000))).toBeNull();
-    // One vote, and one roll-back where the answer came behind the decision.
+    // One vote, and one rollback on masters whose answer came after the decision.
     expect(time.now() - begun).toBeLessThanOrEqual(4);
     expect(nodes[0]!.kinds.filter((kind) => kind === "vote")).toHaveLength(2);
   });
 
-  test("is no null where no quorum answers", async () => {
+  test("rejects if no quorum answers", async () => {
     const { time, nodes, redlock } = virtualSetting(3);
     nodes[0]!.cut();
     nodes[1]!.cut();
@@ -144,7 +144,7 @@ describe("tryAcquire", () => {
   });
 });
 
-describe("a lock that is given to another Redlock than its own", () => {
+describe("a lock that is passed to another Redlock than its own", () => {
   test("is extended, verified and released by its own clocks and masters", async () => {
     const { time, nodes, masters, redlock } = virtualSetting(3);
     const other = new VirtualClient(masters, {}, 2);
@@ -190,13 +190,13 @@ const itsFault = [expect.objectContaining({ message: "a listener's own fault" })
 
 function bed(count: number, options: RedlockOptions = {}) {
   const setting = virtualSetting(count, { nodeTimeout: 50, ...options });
-  // What a listener throws ends the process in the end, as an uncaught exception of its own.
+  // An error of a listener ends the process, as an uncaught exception of its own.
   setting.machine.uncaught = [];
   return setting;
 }
 
 describe("a listener that throws", () => {
-  test("of `error` lets every call settle all the same, and its fault is not swallowed", async () => {
+  test("of `error` lets every call settle, and its error is not swallowed", async () => {
     const { time, nodes, machine, redlock } = bed(1);
     redlock.on("error", oops);
     nodes[0]!.cut();
@@ -206,7 +206,7 @@ describe("a listener that throws", () => {
     expect(machine.uncaught).toEqual(itsFault);
   });
 
-  test("of `error` keeps no roll-back from being owed", async () => {
+  test("of `error` does not prevent a pending delete", async () => {
     const { time, nodes, masters, redlock } = bed(1);
     redlock.on("error", oops);
     nodes[0]!.mute = true;
@@ -221,7 +221,7 @@ describe("a listener that throws", () => {
     expect(masters[0]!.owner("r")).toBeUndefined();
   });
 
-  test("of `lost` is no fault of whoever looks at the lock", async () => {
+  test("of `lost` does not throw at the code that reads the lock", async () => {
     const { time, machine, redlock } = bed(3);
     redlock.on("lost", oops);
     const lock = await time.run(redlock.acquire("r", 1000));
@@ -232,7 +232,7 @@ describe("a listener that throws", () => {
     expect(machine.uncaught).toEqual(itsFault);
   });
 
-  test("of `lost` changes no routine's outcome", async () => {
+  test("of `lost` does not change the result of a routine", async () => {
     const { time, masters, redlock } = bed(3);
     redlock.on("lost", oops);
     const using = redlock.using("r", 1000, async (_, lock) => {
@@ -243,7 +243,7 @@ describe("a listener that throws", () => {
     expect(await time.run(using)).toBe("result");
   });
 
-  test("of `lost` keeps no extension waiting", async () => {
+  test("of `lost` does not delay an extension", async () => {
     const { time, machine, nodes, redlock } = bed(3, { retryCount: -1, backoff: () => 10_000 });
     redlock.on("lost", oops);
     const lock = await time.run(redlock.acquire("r", 60_000));
@@ -276,7 +276,7 @@ describe("quit", () => {
     for (const node of nodes) expect(node.closed).toEqual(["close", "disconnect"]);
   });
 
-  test("tells whoever still works under a lock before the first byte of its release is sent, and once", async () => {
+  test("notifies the holder of a lock once, before the first byte of its release is sent", async () => {
     const { time, nodes, redlock, client } = virtualSetting(3);
     const lock = await time.run(redlock.acquire("r", 1000));
     const { signal } = lock;
@@ -289,7 +289,7 @@ describe("quit", () => {
     expect(client.lost).toEqual([lock]);
   });
 
-  test("settles in time, whatever the masters do", async () => {
+  test("settles in time, for all faults of the masters", async () => {
     const { time, nodes, redlock } = virtualSetting(3, { nodeTimeout: 50 });
     await time.run(redlock.acquire("r", 1000));
     for (const node of nodes) node.hang();
@@ -297,7 +297,7 @@ describe("quit", () => {
     for (const node of nodes) expect(node.closed).toEqual(["close", "disconnect"]);
   });
 
-  test("settles in a second where no nodeTimeout is given", async () => {
+  test("settles in a second without a nodeTimeout", async () => {
     const { time, nodes, redlock } = virtualSetting(3);
     await time.run(redlock.acquire("r", 60_000));
     for (const node of nodes) node.hang();
@@ -335,7 +335,7 @@ describe("quit", () => {
         hang();
       },
     ],
-  ])("settles within its own time, whatever nodeTimeout %s was given", async (_, begin) => {
+  ])("settles within its own time, regardless of the nodeTimeout of %s", async (_, begin) => {
     const { time, nodes, redlock } = virtualSetting(3, { nodeTimeout: 50 });
     const hang = () => {
       for (const node of nodes) node.hang();
@@ -346,7 +346,7 @@ describe("quit", () => {
     for (const node of nodes) expect(node.closed).toEqual(["close", "disconnect"]);
   });
 
-  test("with a client that fails to close settles all the same", async () => {
+  test("settles even if a client fails to close", async () => {
     const { time, nodes, redlock } = virtualSetting(3);
     nodes[0]!.close = () => Promise.reject(new Error("Connection is closed."));
     expect(await time.measure(redlock.quit())).toMatchObject({ took: 0, error: undefined });
@@ -360,7 +360,7 @@ describe("quit", () => {
     for (const node of nodes) expect(node.closed).toEqual(["close", "disconnect"]);
   });
 
-  test("ends every waiting acquire with a ClosedError: between attempts, in a round, before its place", async () => {
+  test("ends every waiting acquire with a ClosedError: between attempts, in a round, before admission", async () => {
     const { time, masters, nodes, redlock } = virtualSetting(3, {
       retryCount: -1,
       retryDelay: 10_000,
@@ -383,7 +383,7 @@ describe("quit", () => {
     expect(time.now() - begun).toBeLessThanOrEqual(100);
   });
 
-  test("takes back the votes that are under way before it closes the clients", async () => {
+  test("rolls back the votes in flight before it closes the clients", async () => {
     const { time, nodes, redlock } = virtualSetting(3);
     for (const node of nodes) node.toMaster = 20;
     const acquiring = redlock.acquire("r", 1000);
@@ -399,7 +399,7 @@ describe("quit", () => {
     await expect(time.run(acquiring)).rejects.toThrow(ClosedError);
   });
 
-  test("in the very moment of a grant leaves no lock behind that nobody knows of", async () => {
+  test("at the moment of a grant leaves no unknown lock behind", async () => {
     for (let moment = 0; moment < 30; moment += 1) {
       const { time, nodes, masters, redlock } = virtualSetting(1);
       const vote = nodes[0]!.vote.bind(nodes[0]);
@@ -411,7 +411,7 @@ describe("quit", () => {
           void turns.then(() => {
             quitting = redlock.quit();
           });
-          // The first of the moments is before it is heard.
+          // The first of the moments is before the answer arrives.
           void Promise.resolve().then(() => settle(answer));
         });
       };
@@ -427,7 +427,7 @@ describe("quit", () => {
     }
   });
 
-  test("leaves a lock alone that was detached", async () => {
+  test("does not touch a detached lock", async () => {
     const { time, masters, redlock } = virtualSetting(3);
     const lock = await time.run(redlock.acquire("r", 1000));
     await time.run(lock.detach());
@@ -437,7 +437,7 @@ describe("quit", () => {
     expect(lock.signal.aborted).toBe(false);
   });
 
-  test("lets nothing new begin", async () => {
+  test("lets no new operation begin", async () => {
     const { time, nodes, redlock } = virtualSetting(3);
     await time.run(redlock.quit());
     await expect(redlock.acquire("r", 1000)).rejects.toThrow(ClosedError);
@@ -446,7 +446,7 @@ describe("quit", () => {
     for (const node of nodes) expect(node.sent).toEqual([]);
   });
 
-  test("a lock that it has released is released for its holder, too: nothing is sent again", async () => {
+  test("releases a lock for its holder, too: nothing is sent again", async () => {
     const { time, nodes, redlock } = virtualSetting(3);
     const lock = await time.run(redlock.acquire("r", 1000));
     await time.run(redlock.quit());

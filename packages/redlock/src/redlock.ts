@@ -117,9 +117,9 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   constructor(clients: Iterable<Client>, options?: RedlockOptions, scripts?: CustomScripts) {
     super();
     this.#parts = buildClient(clients, options, scripts, {
-      error: (error) => this.#tell(() => void this.emit("error", error)),
-      lost: (lock) => this.#tell(() => void this.emit("lost", lock as Lock)),
-      clock: (event) => this.#tell(() => void this.emit("clock", event)),
+      error: (error) => this.#emitSafely(() => void this.emit("error", error)),
+      lost: (lock) => this.#emitSafely(() => void this.emit("lost", lock as Lock)),
+      clock: (event) => this.#emitSafely(() => void this.emit("clock", event)),
     });
     this.#context = this.#parts.context;
     this.#settings = this.#parts.settings;
@@ -399,7 +399,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   }
 
   /** An error in a listener becomes an uncaught exception: it interrupts no round and no release. */
-  #tell(emit: () => void): void {
+  #emitSafely(emit: () => void): void {
     outside(() => {
       try {
         emit();

@@ -18,15 +18,15 @@ import type {
 import { Redlock } from "./redlock.ts";
 import { longestTimer, type Runtime, type Timer } from "./time/runtime.ts";
 
-// What the unit tests run on: time that passes when a test says so, and masters that do what a test says. Named
+// The basis of the unit tests: time that passes only when a test says so, and masters controlled by the test. Named
 // like a test so that it is not published; its own tests run where it is run itself, not where it is imported.
 
-/** Lets everything go on that waits for nothing but promises. */
+/** Runs everything that waits only for promises. */
 export function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** The calls of a node, sent at once as always, with the answers as promises. */
+/** The calls of a node, sent immediately as always, with the answers as promises. */
 export function ask(node: LockNode) {
   return {
     vote: (claim: Claim) => voteOf((settle) => node.vote(claim, settle)),
@@ -39,7 +39,7 @@ export function ask(node: LockNode) {
   };
 }
 
-/** Here nobody judges by the clock that is read with it. */
+/** Votes are not judged by their clocks here. */
 function voteOf(call: (settle: OnVote) => void): Promise<Answer> {
   return new Promise((resolve) => call((vote) => resolve("reading" in vote ? vote.vote : vote)));
 }
@@ -60,11 +60,13 @@ export class Gate {
   }
 }
 
-/** Passes only when it is told to, and jumps from event to event. What the masters' clocks go by. */
+/**
+ * True time, which passes only when a test advances it, and jumps from event to event. The masters' clocks follow it.
+ */
 export class VirtualTime {
   readonly #clock = createClock(0, 1_000_000);
   readonly #due = new Map<object, number>();
-  /** What passed while every machine was asleep or busy: no timer noticed. */
+  /** The time that passed while every machine was suspended or busy: no timer noticed. */
   #skipped = 0;
 
   now(): number {
@@ -75,7 +77,7 @@ export class VirtualTime {
     this.#skipped += duration;
   }
 
-  /** Like Node's setTimeout: never in less than 1 ms. Returns how to cancel. */
+  /** Like Node's setTimeout: never in less than 1 ms. Returns a function that cancels it. */
   timers(callback: () => void, delay: number): () => void {
     const event = {};
     const whole = Math.max(1, Math.trunc(delay));
@@ -90,7 +92,7 @@ export class VirtualTime {
     };
   }
 
-  /** Everything that is due within `duration` ms happens, one thing after the other. */
+  /** Runs all events that are due within `duration` ms, one after the other. */
   async advance(duration: number): Promise<void> {
     await settle();
     const end = this.#clock.now + duration;
@@ -99,7 +101,7 @@ export class VirtualTime {
     await settle();
   }
 
-  /** Lets time pass until `promise` settles, and comes to the same. Fails when that would never happen. */
+  /** Lets time pass until `promise` settles, and settles the same way. Fails if it would never settle. */
   async run<T>(promise: Promise<T>, within = 600_000): Promise<T> {
     const watched = { pending: true };
     const over = () => {
@@ -117,7 +119,7 @@ export class VirtualTime {
     return promise;
   }
 
-  /** How long `promise` takes, ms; and what it rejects with, if it does. */
+  /** Measures how long `promise` takes, ms, and returns its rejection, if any. */
   async measure(promise: Promise<unknown>, within?: number): Promise<{ took: number; error: unknown }> {
     const begun = this.now();
     const error = await this.run(promise, within).then(
@@ -152,7 +154,7 @@ class VirtualTimer implements Timer {
 export class VirtualMachine implements Runtime {
   readonly time: VirtualTime;
   readonly timers = new Set<VirtualTimer>();
-  /** Set: takes what callbacks of timers throw, which would otherwise fail the test. */
+  /** If set, receives errors of timer callbacks, which would otherwise fail the test. */
   uncaught: unknown[] | undefined;
   #random: number;
   #stepped = 0;
@@ -177,7 +179,7 @@ export class VirtualMachine implements Runtime {
   }
 
   setTimer(callback: () => void, delay: number): Timer {
-    // A real timer would fire at once, again and again.
+    // A real timer with this delay would fire immediately, again and again.
     if (!(delay <= longestTimer)) throw new RangeError(`no timer keeps a delay of ${delay} ms`);
     const timer = new VirtualTimer();
     const cancel = this.time.timers(() => {
@@ -197,31 +199,31 @@ export class VirtualMachine implements Runtime {
     return [...this.timers].filter((timer) => timer.referenced).length;
   }
 
-  /** True time, as far as this machine has got with it. */
+  /** True time, as far as this machine has processed it. */
   now(): number {
     return Math.max(this.time.now(), this.#blockedUntil);
   }
 
-  /** Someone sets the wall clock. */
+  /** Steps the wall clock. */
   stepWall(by: number): void {
     this.#stepped += by;
   }
 
-  /** The machine sleeps: its monotonic clock and its timers stand still, its wall clock and the world do not. */
+  /** Suspends the machine: its monotonic clock and its timers stop, its wall clock and the world do not. */
   suspend(duration: number): void {
     this.time.skip(duration);
     this.#suspended += duration;
   }
 
   /**
-   * The event loop is busy for so long: the clocks go on at once; timers that fall due meanwhile fire afterwards,
-   * and what arrives meanwhile is read after those, as in Node.
+   * Blocks the event loop: the clocks advance at once; timers due meanwhile fire afterwards, and messages that arrive
+   * meanwhile are read after those, as in Node.
    */
   block(duration: number): void {
     this.#blockedUntil = this.now() + duration;
   }
 
-  /** Something arrives over the network `delay` ms from now. */
+  /** A message arrives over the network `delay` ms from now. */
   receive(callback: () => void, delay: number): void {
     this.time.timers(() => {
       if (this.#behind > 0) this.time.timers(callback, this.#behind);
@@ -262,7 +264,7 @@ export class VirtualMaster {
     this.time = time;
   }
 
-  /** Sets a key, as somebody else would. */
+  /** Sets a key, as another client would. */
   put(resource: string, token: string, ttl: number = Number.POSITIVE_INFINITY): void {
     this.#keys.set(resource, { token, expiresAt: this.#now() + ttl });
   }
@@ -305,7 +307,7 @@ export class VirtualMaster {
     return { vote: mine.length === resources.length ? "yes" : "no" };
   }
 
-  /** Whole milliseconds; and a key is gone as early as Redis may let it go. */
+  /** Whole milliseconds; a key expires as early as Redis may expire it. */
   #now(): number {
     return Math.floor(this.time.now() * this.rate);
   }
@@ -322,29 +324,32 @@ export interface Command {
   readonly tokens: readonly string[];
   readonly ttl: number;
   readonly repair: boolean;
-  /** When it was sent, in true time. */
+  /** The time of the send, in true time. */
   readonly at: number;
 }
 
 type AnyAnswer = Answer | ReleaseAnswer | Holding;
 
-/** One machine's way to one master: a FIFO connection that a test can slow, hold, cut or answer for. */
+/**
+ * One machine's connection to one master: FIFO, and a test can slow it, hold it, cut it or answer instead of the
+ * master.
+ */
 export class VirtualNode implements LockNode {
   readonly name: string;
   readonly client: object = {};
   readonly master: VirtualMaster;
   readonly machine: VirtualMachine;
-  /** How long a command is on its way, ms. */
+  /** The delay of a command, ms. */
   toMaster = 1;
-  /** How long its reply is, ms. */
+  /** The delay of its reply, ms. */
   fromMaster = 1;
   /** Commands are executed, but their replies never arrive. */
   mute = false;
-  /** Instead of the master: an answer, `silence`, or `undefined` to let the master answer. */
+  /** Answers instead of the master: an answer, `silence`, or `undefined` to let the master answer. */
   answering: (command: Command) => AnyAnswer | "silence" | undefined = () => undefined;
   /** Called while a command is being sent. */
   onSend: (command: Command) => void = () => {};
-  /** What was sent, in order. */
+  /** The commands sent, in order. */
   readonly sent: Command[] = [];
   readonly closed: Array<"close" | "disconnect"> = [];
   readonly #pending = new Set<(fault: Fault) => void>();
@@ -392,7 +397,7 @@ export class VirtualNode implements LockNode {
     return () => this.#ready.delete(listener);
   }
 
-  /** Who listens for the master to come back. */
+  /** The listeners for the master's return. */
   get listeners(): number {
     return this.#ready.size;
   }
@@ -417,7 +422,7 @@ export class VirtualNode implements LockNode {
     for (const execute of this.#stalled.splice(0)) execute();
   }
 
-  /** The connection is lost: what is unanswered never will be, what is asked now is not sent. */
+  /** Cuts the connection: unanswered commands are never answered, new ones are not sent. */
   cut(): this {
     this.#down = true;
     for (const give of this.#pending) give(this.fault(true));
@@ -430,7 +435,7 @@ export class VirtualNode implements LockNode {
     for (const listener of this.#ready) listener();
   }
 
-  /** The first connection is still to be made; it stands after so long. */
+  /** The first connection is not made yet; it is ready after `delay` ms. */
   connectIn(delay: number): this {
     this.#first = new Promise((resolve) => {
       this.machine.receive(() => {
@@ -442,7 +447,7 @@ export class VirtualNode implements LockNode {
     return this;
   }
 
-  /** The kinds of what was sent, in order. */
+  /** The kinds of the commands sent, in order. */
   get kinds(): readonly Command["kind"][] {
     return this.sent.map(({ kind }) => kind);
   }
@@ -507,7 +512,7 @@ export function refusal(owner: string | undefined, remaining: number, resource =
   return { vote: "no", resource, owner, remaining };
 }
 
-/** One client's Redlock and what it has told so far. */
+/** One client's Redlock and its events so far. */
 export class VirtualClient {
   readonly machine: VirtualMachine;
   readonly nodes: readonly VirtualNode[];
@@ -534,7 +539,7 @@ export interface VirtualSetting {
   readonly client: VirtualClient;
 }
 
-/** The lock, detached and resumed by the same client: from now on no master is given its key back. */
+/** The lock, detached and resumed by the same client: from now on no key is repaired. */
 export async function resumedHere({ time, redlock, nodes }: VirtualSetting, lock: Lock): Promise<Lock> {
   const resumed = redlock.resume(await time.run(lock.detach()));
   await time.run(resumed.verify());
@@ -553,7 +558,7 @@ export function virtualSetting(count: number, options: RedlockOptions = {}): Vir
 
 if (expect.getState().testPath === import.meta.filename) {
   describe("virtual time", () => {
-    test("fires timers in the order of their time, each with what follows from it", async () => {
+    test("fires timers in the order of their time, each followed by its consequences", async () => {
       const time = new VirtualTime();
       const machine = new VirtualMachine(time);
       const seen: string[] = [];
@@ -588,7 +593,7 @@ if (expect.getState().testPath === import.meta.filename) {
       expect([machine.monotonic(), machine.wall() - wall, time.now()]).toEqual([0, 1000, 1000]);
     });
 
-    test("a promise that nothing can settle is told", async () => {
+    test("a promise that can never settle is reported", async () => {
       const time = new VirtualTime();
       await expect(time.run(new Promise(() => {}))).rejects.toThrow("pending for ever");
     });
@@ -597,7 +602,7 @@ if (expect.getState().testPath === import.meta.filename) {
   describe("a virtual node", () => {
     const claim = { resources: ["r"], token: "mine", ttl: 100, abandoned: false };
 
-    test("keeps commands and replies in order, however long each takes", async () => {
+    test("keeps commands and replies in order, for all delays", async () => {
       const { time, nodes } = virtualSetting(1);
       const [node] = nodes;
       node!.toMaster = 50;
@@ -620,7 +625,7 @@ if (expect.getState().testPath === import.meta.filename) {
       expect(master!.claim(claim, false)).toEqual(refusal(undefined, 0));
     });
 
-    test("cut off, it gives what it owes as faults and sends nothing", async () => {
+    test("answers with faults and sends nothing when it is cut off", async () => {
       const { time, nodes } = virtualSetting(1);
       const [node] = nodes;
       const sent = ask(node!).vote(claim);

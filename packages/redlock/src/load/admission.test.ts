@@ -19,13 +19,13 @@ function setting(acquireConcurrency = 1000) {
       cancellation,
       machine.monotonic(),
     );
-  /** How many get a place at once. */
+  /** Returns the number of callers that get a slot at once. */
   const enter = (): number => {
     let count = 0;
     while (admission.enter()) count += 1;
     return count;
   };
-  /** So many extensions that are due now. */
+  /** Begins `count` extensions that are due now. */
   const extend = (count: number, ttl = 1000): readonly Extension[] => {
     const all = Array.from({ length: count }, () => ({ due: clock.now(), ttl }));
     for (const extension of all) admission.extensionBegan(extension);
@@ -34,13 +34,13 @@ function setting(acquireConcurrency = 1000) {
   return { time, machine, clock, due, leases, admission, budget, enter, extend };
 }
 
-/** What `promise` has come to, if it has. */
+/** The result of `promise`, if it has settled. */
 async function outcome<T>(promise: Promise<T>): Promise<T | "pending"> {
   await settle();
   return Promise.race([promise, Promise.resolve("pending" as const)]);
 }
 
-describe("places", () => {
+describe("slots", () => {
   test("are given in the order of the calls, as they become free", async () => {
     const { admission, budget, enter } = setting(2);
     expect(enter()).toBe(2);
@@ -54,11 +54,11 @@ describe("places", () => {
     admission.leave();
     await settle();
     expect(admitted).toEqual([0, 1]);
-    // Nobody gets in before those who wait.
+    // No newcomer is admitted before the waiting callers.
     expect(admission.enter()).toBe(false);
   });
 
-  test("are lost by whoever gives up, and given to the next", async () => {
+  test("of callers that give up go to the next", async () => {
     const { admission, budget, enter } = setting(1);
     enter();
     const cancellation = new Cancellation();
@@ -70,7 +70,7 @@ describe("places", () => {
     expect(await next).toBe(true);
   });
 
-  test("tens of thousands may give up: some are told in each turn, and none is kept", async () => {
+  test("tens of thousands of callers may give up: some are refused in each turn, and none is kept", async () => {
     const { admission, budget, enter, time } = setting(1);
     enter();
     const cancellations = Array.from({ length: 10_000 }, () => new Cancellation());
@@ -90,8 +90,8 @@ describe("places", () => {
   });
 });
 
-describe("rounds at a time", () => {
-  test("begin with 64, never more than acquireConcurrency, and become more while each is in time", async () => {
+describe("concurrent rounds", () => {
+  test("begin with 64, at most acquireConcurrency, and increase while each is in time", async () => {
     expect(setting(10).enter()).toBe(10);
     const { admission, enter, time } = setting(300);
     expect(enter()).toBe(64);
@@ -106,7 +106,7 @@ describe("rounds at a time", () => {
     expect(admission.limit).toBe(300);
   });
 
-  test("are halved when one takes more than half of what the network leaves of its time-out", async () => {
+  test("are halved when one takes more than half of the timeout that the network leaves", async () => {
     const { admission, time } = setting();
     admission.recordRound(10, 50);
     await time.advance(50);
@@ -116,7 +116,7 @@ describe("rounds at a time", () => {
     expect(admission.limit).toBe(33);
   });
 
-  test("once for all that were under way, and not below 8", async () => {
+  test("are halved once for all rounds in flight, and not below 8", async () => {
     const { admission, time } = setting();
     admission.recordRound(1, 50);
     for (let count = 0; count < 10; count += 1) admission.recordRound(40, 50);
@@ -129,14 +129,14 @@ describe("rounds at a time", () => {
     expect(setting(3).enter()).toBe(3);
   });
 
-  test("are fewer where masters answer after the time-out", async () => {
+  test("decrease if masters answer after the timeout", async () => {
     const { admission, time } = setting();
     await time.advance(50);
     admission.recordLateAnswer(50);
     expect(admission.limit).toBe(32);
   });
 
-  test("become more again where the network has become slower: few rounds do not hold each other up", async () => {
+  test("increase again if the network has become slower: few rounds do not delay each other", async () => {
     const { admission, time } = setting();
     admission.recordRound(1, 50);
     for (let count = 0; count < 200; count += 1) {
@@ -147,7 +147,7 @@ describe("rounds at a time", () => {
   });
 });
 
-describe("extensions that do not keep up", () => {
+describe("late extensions", () => {
   test("hold new locks back until a third of the ttl after the last late one", async () => {
     const { admission, budget, extend, time } = setting();
     const late = extend(128);
@@ -162,7 +162,7 @@ describe("extensions that do not keep up", () => {
     expect(await outcome(waiting)).toBe(true);
   });
 
-  test("were late: then an eighth more leases may be held, twice as many more for each third of the ttl, and soon any", async () => {
+  test("then allow an eighth more leases, twice as many more for each third of the ttl, and soon any number", async () => {
     const { admission, enter, leases, extend, time } = setting();
     leases.size = 800;
     const late = extend(128, 300);
@@ -171,7 +171,7 @@ describe("extensions that do not keep up", () => {
     await time.advance(100);
     const caps: number[] = [];
     for (let count = 0; count < 5; count += 1) {
-      // Each that gets in is granted.
+      // Each admitted caller is granted its lock.
       for (let entered = enter(); entered > 0; entered = enter()) {
         leases.size += entered;
         for (let left = entered; left > 0; left -= 1) admission.leave();
@@ -184,7 +184,7 @@ describe("extensions that do not keep up", () => {
     expect(caps[4]).toBeGreaterThan(9000);
   });
 
-  test("count while they are under way", async () => {
+  test("count while they are in flight", async () => {
     const { admission, extend, time } = setting();
     extend(128);
     await time.advance(50);
@@ -202,7 +202,7 @@ describe("extensions that do not keep up", () => {
     expect(admission.enter()).toBe(false);
   });
 
-  test("are late after a twentieth of the ttl, or 10 ms, and a round trip", async () => {
+  test("are those later than a twentieth of the ttl, or 10 ms, plus a round trip", async () => {
     const { admission, extend, time } = setting();
     admission.recordRound(30, 500);
     extend(128, 100);
@@ -212,7 +212,7 @@ describe("extensions that do not keep up", () => {
     expect(admission.enter()).toBe(false);
   });
 
-  test("are not the reason where they are few, or masters have failed", async () => {
+  test("are ignored if they are few, or masters have failed", async () => {
     const { admission, extend, time } = setting();
     const few = extend(127);
     await time.advance(500);
@@ -225,7 +225,7 @@ describe("extensions that do not keep up", () => {
     expect(admission.enter()).toBe(true);
   });
 
-  test("end the waiting of those in line when their retries would be over, and they learn why", async () => {
+  test("end the wait of callers in line when their retries would be over, with the reason", async () => {
     const { admission, budget, extend, time } = setting();
     const patient = budget({ retryCount: 2, retryDelay: 100 });
     const impatient = budget({ retryCount: 0 });
@@ -243,7 +243,7 @@ describe("extensions that do not keep up", () => {
     expect(patient.lateness!.by).toBeGreaterThan(50);
   });
 
-  test("end the waiting of those who stood in line before, too", async () => {
+  test("end the wait of callers that were in line before, too", async () => {
     const { admission, budget, enter, extend, time } = setting(1);
     enter();
     const waiting = admission.wait(budget({ retryCount: 1, retryDelay: 100 }));

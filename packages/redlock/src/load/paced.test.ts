@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { virtualSetting } from "../virtual-time.test.ts";
 import { Paced } from "./paced.ts";
 
-test("calls back at once as long as there are few, the others in the turns that follow, in order", async () => {
+test("calls the first callbacks at once, the others in later turns, in order", async () => {
   const { machine, time } = virtualSetting(1);
   const paced = new Paced(3, machine);
   const called: string[] = [];

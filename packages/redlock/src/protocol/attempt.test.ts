@@ -2,24 +2,25 @@ import { describe, expect, test } from "vitest";
 import { ExecutionError, ResourceLockedError } from "../errors.ts";
 import { refusal, settle, type VirtualNode, virtualSetting } from "../virtual-time.test.ts";
 
-// PROTOCOL 2, line by line, seen from outside: what an acquire sends, when it settles, and what it is worth.
+// PROTOCOL 2, line by line, through the public interface: the commands of an acquire, when it settles, and its
+// validity.
 
-/** ttl less drift: what a lock of 1000 ms is worth at the moment of its send. */
+/** ttl minus drift: the validity of a lock of 1000 ms at the moment of its send. */
 const worthOf1000 = 999 * 0.99 - 1;
 
 function tokensOf(node: VirtualNode, kind: "vote" | "release"): string[] {
   return node.sent.filter((command) => command.kind === kind).map(({ tokens }) => tokens[0]!);
 }
 
-describe("2.1 a fresh token", () => {
-  test("goes to all masters alike, 128 bits as 32 hexadecimal characters", async () => {
+describe("2.1 a new token", () => {
+  test("is the same for all masters, 128 bits as 32 hexadecimal characters", async () => {
     const { time, nodes, redlock } = virtualSetting(3);
     const lock = await time.run(redlock.acquire("r", 1000));
     expect(lock.value).toMatch(/^[0-9a-f]{32}$/);
     for (const node of nodes) expect(tokensOf(node, "vote")).toEqual([lock.value]);
   });
 
-  test("is drawn for each attempt, and a roll-back names that of its own attempt alone", async () => {
+  test("is drawn for each attempt, and a rollback names only the token of its own attempt", async () => {
     const { time, nodes, redlock } = virtualSetting(3, { retryCount: 3, retryDelay: 5, retryJitter: 0 });
     for (const node of nodes) node.answering = ({ kind }) => (kind === "vote" ? "silence" : undefined);
     await expect(time.run(redlock.acquire("r", 1000))).rejects.toThrow(ExecutionError);
@@ -40,7 +41,7 @@ describe("2.1 a fresh token", () => {
     }
   });
 
-  test("is drawn for each vote that rivals split, too", async () => {
+  test("is drawn again after a split vote", async () => {
     const { time, nodes, masters, redlock } = virtualSetting(3, { retryCount: 3 });
     masters[0]!.put("r", "rival a", 60);
     masters[1]!.put("r", "rival b", 60);
@@ -53,7 +54,7 @@ describe("2.1 a fresh token", () => {
 });
 
 describe("2.2 all masters are asked in parallel", () => {
-  test("at the same moment, though one of them hangs", async () => {
+  test("at the same moment, even if one of them hangs", async () => {
     const { time, nodes, redlock } = virtualSetting(5);
     nodes[0]!.hang();
     nodes[1]!.toMaster = 40;
@@ -69,7 +70,7 @@ describe("2.2 all masters are asked in parallel", () => {
     expect(machine.monotonic()).toBeGreaterThanOrEqual(60);
   });
 
-  test("and never from before the attempts that failed", async () => {
+  test("the time of failed attempts does not count", async () => {
     const { time, machine, masters, redlock } = virtualSetting(3, { retryCount: 20, retryDelay: 50 });
     for (const master of masters) master.put("r", "rival", 700);
     const lock = await time.run(redlock.acquire("r", 1000));
@@ -77,7 +78,7 @@ describe("2.2 all masters are asked in parallel", () => {
     expect(lock.remaining()).toBeCloseTo(worthOf1000 - 2, 6);
   });
 
-  test("a first connection is waited for, up to a master's own time to answer", async () => {
+  test("a first connection is awaited for at most nodeTimeout", async () => {
     const { time, nodes, redlock } = virtualSetting(3);
     for (const node of nodes) node.connectIn(40);
     const lock = await time.run(redlock.acquire("r", 1000));
@@ -85,7 +86,7 @@ describe("2.2 all masters are asked in parallel", () => {
     expect(lock.remaining()).toBeCloseTo(worthOf1000 - 42, 6);
   });
 
-  test("a first connection that comes too late is sent nothing but the roll-back", async () => {
+  test("a first connection that comes too late is sent only the rollback", async () => {
     const { time, nodes, redlock, client } = virtualSetting(3);
     for (const node of nodes) node.connectIn(300);
     const { took, error } = await time.measure(redlock.acquire("r", 1000));
@@ -96,7 +97,7 @@ describe("2.2 all masters are asked in parallel", () => {
     for (const node of nodes) expect(node.kinds).toEqual(["release"]);
   });
 
-  test("a lost connection is no vote at once", async () => {
+  test("a lost connection is an immediate fault", async () => {
     const { time, nodes, redlock } = virtualSetting(3);
     nodes[0]!.cut();
     nodes[1]!.cut();
@@ -106,8 +107,8 @@ describe("2.2 all masters are asked in parallel", () => {
   });
 });
 
-describe("2.3 decided when decidable", () => {
-  test("won at a quorum of yes votes, without waiting for the others", async () => {
+describe("2.3 the decision", () => {
+  test("is won at a quorum of yes votes, without waiting for the others", async () => {
     const { time, nodes, redlock } = virtualSetting(5);
     for (const [index, fromMaster] of [10, 20, 30, 40, 400].entries()) nodes[index]!.fromMaster = fromMaster;
     expect(await time.measure(redlock.acquire("r", 10_000))).toMatchObject({ took: 31, error: undefined });
@@ -141,7 +142,7 @@ describe("2.3 decided when decidable", () => {
     });
   });
 
-  test("a tie of an even number of masters settles", async () => {
+  test("is made at a tie of an even number of masters", async () => {
     const { time, masters, redlock } = virtualSetting(2);
     masters[0]!.put("r", "rival");
     const { took, error } = await time.measure(redlock.acquire("r", 1000));
@@ -149,7 +150,7 @@ describe("2.3 decided when decidable", () => {
     expect(took).toBeLessThan(1000);
   });
 
-  test("one foreign key and one hung master settle within one master's time", async () => {
+  test("is made within nodeTimeout with one foreign key and one hung master", async () => {
     const { time, nodes, masters, redlock } = virtualSetting(3, { nodeTimeout: 50 });
     masters[0]!.put("r", "rival");
     nodes[1]!.hang();
@@ -158,13 +159,13 @@ describe("2.3 decided when decidable", () => {
     expect(took).toBe(50);
   });
 
-  test("one hung master of three costs nothing", async () => {
+  test("is not delayed by one hung master of three", async () => {
     const { time, nodes, redlock } = virtualSetting(3);
     nodes[1]!.hang();
     expect(await time.measure(redlock.acquire("r", 1000))).toMatchObject({ took: 2, error: undefined });
   });
 
-  test("with nobody answering at all it settles", async () => {
+  test("is made even if no master answers", async () => {
     const { time, nodes, redlock } = virtualSetting(3, { nodeTimeout: 50 });
     for (const node of nodes) node.hang();
     const { took, error } = await time.measure(redlock.acquire("r", 1000));
@@ -176,14 +177,14 @@ describe("2.3 decided when decidable", () => {
 });
 
 describe("2.4, 2.5 validity", () => {
-  test("is the ttl less what has passed and drift", async () => {
+  test("is the ttl minus the elapsed time and drift", async () => {
     const { time, nodes, redlock } = virtualSetting(3);
     for (const node of nodes) node.fromMaster = 39;
     const lock = await time.run(redlock.acquire("r", 1000));
     expect(lock.remaining()).toBeCloseTo(worthOf1000 - 40, 6);
   });
 
-  test("a machine that slept while the votes were under way has no lock", async () => {
+  test("a machine that was suspended during the vote has no lock", async () => {
     const { time, machine, masters, redlock } = virtualSetting(3);
     const acquiring = redlock.acquire("r", 1000);
     await settle();
@@ -193,17 +194,17 @@ describe("2.4, 2.5 validity", () => {
     for (const master of masters) expect(master.owner("r")).toBeUndefined();
   });
 
-  test("a suspension that leaves something is taken off", async () => {
+  test("a short suspension is subtracted", async () => {
     const { time, machine, redlock } = virtualSetting(3);
     const acquiring = redlock.acquire("r", 1000);
     await settle();
     machine.suspend(500);
     const lock = await time.run(acquiring);
-    // 1 ms for the grain of the wall clock, which may have rounded the time away.
+    // 1 ms for the resolution of the wall clock, which may have rounded the time away.
     expect(lock.remaining()).toBeCloseTo(worthOf1000 - (502 + 1), 6);
   });
 
-  test("a wall clock that is stepped back meanwhile gives nothing", async () => {
+  test("a wall clock that is stepped back adds no time", async () => {
     const { time, machine, nodes, redlock } = virtualSetting(3);
     for (const node of nodes) node.fromMaster = 39;
     const acquiring = redlock.acquire("r", 1000);
@@ -224,7 +225,7 @@ describe("2.4, 2.5 validity", () => {
     for (const master of masters) expect(master.owner("r")).toBeUndefined();
   });
 
-  test("expired votes are a failed attempt, which is made again", async () => {
+  test("expired votes are a failed attempt, which is retried", async () => {
     const { time, machine, redlock } = virtualSetting(3, { retryCount: 1, retryDelay: 5, retryJitter: 0 });
     const acquiring = redlock.acquire("r", 1000);
     await settle();
@@ -245,7 +246,7 @@ describe("2.4, 2.5 validity", () => {
     expect(masters[0]!.owner("r") !== undefined).toBe(granted);
   });
 
-  test("counts votes of the quorum that lasts longest, not of all", async () => {
+  test("is that of the quorum that lasts longest, not of all votes", async () => {
     const { time, nodes, redlock } = virtualSetting(3);
     nodes[2]!.cut();
     const lock = await time.run(redlock.acquire("r", 1000));
@@ -253,8 +254,8 @@ describe("2.4, 2.5 validity", () => {
   });
 });
 
-describe("2.6 the roll-back", () => {
-  test("goes to yes and to silent masters, not to certain refusals nor where nothing was sent", async () => {
+describe("2.6 the rollback", () => {
+  test("goes to masters that said yes or gave no answer, not to those that refused or were sent nothing", async () => {
     const { time, nodes, masters, redlock } = virtualSetting(5, { nodeTimeout: 50 });
     masters[0]!.put("r", "rival");
     masters[1]!.put("r", "rival");
@@ -279,7 +280,7 @@ describe("2.6 the roll-back", () => {
     ]);
   });
 
-  test("goes where the connection was lost with the vote on its way, when it is back", async () => {
+  test("is sent after a reconnect if the connection was lost during the vote", async () => {
     const { time, nodes, masters, redlock } = virtualSetting(1);
     nodes[0]!.mute = true;
     const acquiring = redlock.acquire("r", 1000);
@@ -306,7 +307,7 @@ describe("2.6 the roll-back", () => {
     expect(nodes[2]!.kinds.slice(0, 3)).toEqual(["vote", "release", "vote"]);
   });
 
-  test("a hung master that wakes up ends without a key of a failed attempt", async () => {
+  test("leaves no key of a failed attempt on a hung master that wakes up", async () => {
     const { time, nodes, masters, redlock } = virtualSetting(3, { nodeTimeout: 50 });
     for (const node of nodes.slice(0, 2)) node.hang();
     await time.measure(redlock.acquire("r", 1000));
@@ -315,7 +316,7 @@ describe("2.6 the roll-back", () => {
     expect(masters.map((master) => master.owner("r"))).toEqual([undefined, undefined, undefined]);
   });
 
-  test("nobody waits for it: the failure is told when it is decided", async () => {
+  test("is not awaited: the acquire rejects as soon as the round is decided", async () => {
     const { time, nodes, masters, redlock } = virtualSetting(3);
     nodes[2]!.toMaster = 20;
     for (const master of masters.slice(0, 2)) master.put("r", "rival");
@@ -326,7 +327,7 @@ describe("2.6 the roll-back", () => {
     expect(masters[2]!.owner("r")).toBeUndefined();
   });
 
-  test.each([1, 3])("a refused attempt of %i masters leaves no timer behind", async (count) => {
+  test.each([1, 3])("leaves no timer behind, with %i masters", async (count) => {
     const { time, machine, masters, redlock } = virtualSetting(count);
     for (const master of masters) master.put("r", "rival");
     expect(await time.run(redlock.tryAcquire("r", 1000))).toBeNull();
@@ -336,7 +337,7 @@ describe("2.6 the roll-back", () => {
 });
 
 describe("a late yes", () => {
-  test("behind the quorum's prolongs the hold, also after the master was given up", async () => {
+  test("after the quorum's prolongs the lease, even after its time is up", async () => {
     const { time, nodes, masters, redlock, client } = virtualSetting(3, { nodeTimeout: 50 });
     nodes[2]!.fromMaster = 80;
     const lock = await time.run(redlock.acquire("r", 1000));
@@ -345,12 +346,12 @@ describe("a late yes", () => {
     nodes[2]!.hang();
     masters[0]!.forget();
     await time.run(lock.verify().catch(() => {}));
-    // One master refused, one answered, one is silent: its late yes still stands.
+    // One master refused, one answered, one has not: its late yes still counts.
     expect(lock.remaining()).toBeCloseTo(worthOf1000 - time.now(), 6);
     expect(lock.state).toBe("unknown");
   });
 
-  test("of a failed attempt is no part of the next", async () => {
+  test("of a failed attempt does not count in the next one", async () => {
     const { time, nodes, masters, redlock } = virtualSetting(3, {
       retryCount: 1,
       retryDelay: 1,
@@ -366,7 +367,7 @@ describe("a late yes", () => {
     expect(masters.map((master) => master.owner("r"))).toEqual(["rival", undefined, undefined]);
   });
 
-  test("once released, no late vote is left behind", async () => {
+  test("leaves no key behind after the release", async () => {
     const { time, nodes, masters, redlock } = virtualSetting(3);
     nodes[2]!.toMaster = 40;
     const lock = await time.run(redlock.acquire("r", 1000));
@@ -375,7 +376,7 @@ describe("a late yes", () => {
     for (const master of masters) expect(master.owner("r")).toBeUndefined();
   });
 
-  test("a vote that waits for its first connection is not sent behind the release", async () => {
+  test("a vote that waits for its first connection is not sent after the release", async () => {
     const { time, nodes, masters, redlock } = virtualSetting(3);
     nodes[2]!.connectIn(500);
     const lock = await time.run(redlock.acquire("r", 1000));
@@ -386,7 +387,7 @@ describe("a late yes", () => {
   });
 });
 
-describe("2.7 a key with the own token", () => {
+describe("2.7 a key with the client's own token", () => {
   test("is a yes like any other", async () => {
     const { time, nodes, redlock } = virtualSetting(3);
     nodes[0]!.answering = ({ kind }) => (kind === "vote" ? { vote: "yes", remaining: 1000 } : undefined);
@@ -397,7 +398,7 @@ describe("2.7 a key with the own token", () => {
 });
 
 describe("several resources", () => {
-  test("are one lock: all of them or none", async () => {
+  test("are locked together, or none of them", async () => {
     const { time, masters, redlock } = virtualSetting(3);
     const lock = await time.run(redlock.acquire(["a", "b"], 1000));
     expect(lock.resources).toEqual(["a", "b"]);
@@ -410,7 +411,7 @@ describe("several resources", () => {
       expect([master.owner("a"), master.owner("b")]).toEqual([undefined, undefined]);
   });
 
-  test("the error names the one that is locked, and for how long", async () => {
+  test("the error names the locked one and its remaining time", async () => {
     const { time, masters, redlock } = virtualSetting(3);
     for (const master of masters) master.put("b", "rival", 800);
     const { error } = await time.measure(redlock.acquire(["a", "b"], 1000));
@@ -418,8 +419,8 @@ describe("several resources", () => {
   });
 });
 
-describe("an answer that no master should give", () => {
-  test("a yes that promises longer than was asked for is not believed", async () => {
+describe("an invalid answer", () => {
+  test("a yes with more time than requested is limited to the ttl", async () => {
     const { time, nodes, redlock } = virtualSetting(1);
     nodes[0]!.answering = () => ({ vote: "yes", remaining: 1e9 });
     const lock = await time.run(redlock.acquire("r", 1000));

@@ -17,7 +17,7 @@ function bed(...answers: Array<Answer | undefined>) {
 }
 
 describe("the votes of a round", () => {
-  test("are told by the clients that were passed in, as redlock 5 does", async () => {
+  test("are reported by the clients passed to the constructor, as in redlock 5", async () => {
     const { nodes } = virtualSetting(4);
     const fault = nodes[2]!.fault(true);
     const { attempts } = bed({ vote: "yes", remaining: 5 }, refusal("rival", 7, "the one"), fault, undefined);
@@ -38,7 +38,7 @@ describe("the votes of a round", () => {
     expect([...stats.votesAgainst.keys()]).toEqual([nodes[1]!.client]);
   });
 
-  test("are named in a message, each master with what it said", () => {
+  test("are listed in a message, with the answer of each master", () => {
     const { nodes } = virtualSetting(4);
     const { attempts } = bed(
       { vote: "yes", remaining: 5 },
@@ -51,7 +51,7 @@ describe("the votes of a round", () => {
     );
   });
 
-  test("are the same when the round is closed and only they are kept", async () => {
+  test("stay the same after the round is closed and only its votes are kept", async () => {
     const yes = { vote: "yes", remaining: 5 } as const;
     for (const answers of [
       [yes, yes, yes],
@@ -72,7 +72,7 @@ describe("the votes of a round", () => {
     }
   });
 
-  test("of no round at all are empty", () => {
+  test("are empty without a round", () => {
     const attempts = new Attempts(virtualSetting(1).nodes);
     expect(attempts.stats).toEqual([]);
     expect(attempts.summary).toMatch(/^master-0\b.*\banswer/);

@@ -21,7 +21,7 @@ function extensionsAt({ nodes }: VirtualSetting): number[] {
 }
 
 describe("an extension", () => {
-  test("is in place, for the same token, from before its send", async () => {
+  test("keeps the token, and counts from before its send", async () => {
     const { time, nodes, masters, lock, redlock } = await held();
     await time.advance(498);
     const begun = time.now();
@@ -39,7 +39,7 @@ describe("an extension", () => {
     expect(await time.measure(lock.extend(10_000))).toMatchObject({ took: 31, error: undefined });
   });
 
-  test("answers behind the quorum's count too", async () => {
+  test("counts answers that arrive after the quorum's", async () => {
     const setting = await held();
     const { time, nodes, masters } = setting;
     const lock = await resumedHere(setting, setting.lock);
@@ -51,7 +51,7 @@ describe("an extension", () => {
     expect(lock.remaining()).toBeGreaterThan(4500);
   });
 
-  test("tells its votes at the lock's attempts", async () => {
+  test("adds its votes to the lock's attempts", async () => {
     const { time, nodes, lock } = await held();
     const before = await time.run(lock.attempts[0]!);
     nodes[0]!.cut();
@@ -63,7 +63,7 @@ describe("an extension", () => {
     expect([...stats.votesAgainst.keys()]).toEqual([nodes[0]!.client]);
   });
 
-  test("of a lock that was released is told so, and sends nothing", async () => {
+  test("of a released lock rejects, and sends nothing", async () => {
     const { time, nodes, lock } = await held();
     await time.run(lock.release());
     for (const node of nodes) node.sent.length = 0;
@@ -73,7 +73,7 @@ describe("an extension", () => {
     for (const node of nodes) expect(node.sent).toEqual([]);
   });
 
-  test("of a lock whose time ran out in a blocked event loop sends nothing", async () => {
+  test("of a lock that expired in a blocked event loop sends nothing", async () => {
     const { time, machine, nodes, lock } = await held();
     machine.block(1000);
     const { error } = await time.measure(lock.extend(5000));
@@ -81,7 +81,7 @@ describe("an extension", () => {
     for (const node of nodes) expect(node.sent).toEqual([]);
   });
 
-  test("of a suspended machine's lock sends nothing, repairs least of all", async () => {
+  test("of a lock that expired in a suspension sends nothing, and repairs nothing", async () => {
     const { time, machine, nodes, masters, lock } = await held();
     machine.suspend(1100);
     expect(masters[0]!.owner("r")).toBeUndefined();
@@ -102,7 +102,7 @@ describe("a majority before the deadline", () => {
     expect([lock.state, lock.remaining()]).toEqual(["lost", 0]);
   });
 
-  test("nor one that was read late by a blocked event loop", async () => {
+  test("a reply that a blocked event loop reads late does not either", async () => {
     const { time, machine, lock } = await held();
     await time.advance(500);
     const extending = lock.extend(5000);
@@ -113,7 +113,7 @@ describe("a majority before the deadline", () => {
     expect(lock.state).toBe("lost");
   });
 
-  test("nor one that a suspended machine reads when it wakes up", async () => {
+  test("a reply that a suspended machine reads when it wakes up does not either", async () => {
     const { time, machine, lock } = await held();
     const extending = lock.extend(5000);
     await settle();
@@ -121,7 +121,7 @@ describe("a majority before the deadline", () => {
     expect((await time.measure(extending)).error).toBeInstanceOf(LockLostError);
   });
 
-  test("one yes before the deadline and one after it are no majority", async () => {
+  test("one yes before the deadline and one after it are not a majority", async () => {
     const { time, nodes, lock } = await held(3, 1000, { nodeTimeout: 300 });
     nodes[1]!.fromMaster = 200;
     nodes[2]!.hang();
@@ -131,7 +131,7 @@ describe("a majority before the deadline", () => {
     expect(lock.remaining()).toBe(0);
   });
 
-  test("in time is in time, however short", async () => {
+  test("counts even shortly before the deadline", async () => {
     const { time, lock } = await held();
     await time.advance(970);
     expect(await time.measure(lock.extend(1000))).toMatchObject({ took: 2, error: undefined });
@@ -140,7 +140,7 @@ describe("a majority before the deadline", () => {
 });
 
 describe("repair", () => {
-  test("gives the key back to a master that lost it, while the deadline stands", async () => {
+  test("sets the key again on a master that lost it, before the deadline", async () => {
     const { time, nodes, masters, lock } = await held();
     masters[0]!.forget();
     await time.run(lock.extend(5000));
@@ -149,14 +149,14 @@ describe("repair", () => {
     for (const master of masters) expect(master.owner("r")).toBe(lock.value);
   });
 
-  test("takes no key from anybody", async () => {
+  test("overwrites no foreign key", async () => {
     const { time, masters, lock } = await held();
     masters[0]!.put("r", "rival");
     await time.run(lock.extend(5000));
     expect(masters.map((master) => master.owner("r"))).toEqual(["rival", lock.value, lock.value]);
   });
 
-  test("ends when the lock is detached, whoever resumes it", async () => {
+  test("ends when the lock is detached, even if it is resumed here", async () => {
     const setting = await held();
     const { time, nodes, masters } = setting;
     const lock = await resumedHere(setting, setting.lock);
@@ -168,7 +168,7 @@ describe("repair", () => {
 });
 
 describe("two extensions at a time", () => {
-  test("take turns round by round: none waits until the other gives up", async () => {
+  test("alternate round by round: neither waits until the other gives up", async () => {
     const { time, nodes, lock, redlock } = await held(3, 5000, { retryDelay: 100, nodeTimeout: 50 });
     for (const node of nodes) node.hang();
     const patient = time.measure(redlock.extend(lock, 5000, { retryCount: 10 }));
@@ -182,8 +182,8 @@ describe("two extensions at a time", () => {
   });
 });
 
-describe("refusals and silence", () => {
-  test("a majority that refuses ends the hold at once", async () => {
+describe("refusals and missing answers", () => {
+  test("a majority that refuses ends the lease at once", async () => {
     const { time, nodes, masters, lock, client } = await held();
     nodes[2]!.hang();
     for (const master of masters.slice(0, 2)) master.put("r", "rival");
@@ -195,7 +195,7 @@ describe("refusals and silence", () => {
     expect(client.lost).toEqual([lock]);
   });
 
-  test("a silent majority leaves it unknown, then the deadline decides", async () => {
+  test("without a majority of answers the lock is unknown until the deadline decides", async () => {
     const { time, nodes, lock, client } = await held(3, 1000, { nodeTimeout: 50 });
     for (const node of nodes) node.hang();
     const { took, error } = await time.measure(lock.extend(5000));
@@ -220,7 +220,7 @@ describe("refusals and silence", () => {
     expect(lock.state).toBe("held");
   });
 
-  test("a refusal and a silent master are not a majority that refuses", async () => {
+  test("one refusal and one missing answer are not a majority of refusals", async () => {
     const { time, nodes, masters, lock } = await held(3, 1000, { nodeTimeout: 50 });
     masters[0]!.put("r", "rival");
     nodes[1]!.hang();
@@ -232,7 +232,7 @@ describe("refusals and silence", () => {
     expect(lock.remaining()).toBeGreaterThan(900);
   });
 
-  test("a lost connection is silence, not a refusal", async () => {
+  test("a lost connection is a missing answer, not a refusal", async () => {
     const { time, nodes, lock } = await held();
     for (const node of nodes) node.cut();
     expect((await time.measure(lock.extend(5000))).error).toBeInstanceOf(ExecutionError);
@@ -241,8 +241,8 @@ describe("refusals and silence", () => {
   });
 });
 
-describe("trying again", () => {
-  test("goes on as retryCount says, while the deadline stands", async () => {
+describe("a retry", () => {
+  test("is made up to retryCount times, before the deadline", async () => {
     const setting = await held(3, 5000, { retryCount: 2, retryDelay: 100, nodeTimeout: 50 });
     for (const node of setting.nodes) node.hang();
     const { error } = await setting.time.measure(setting.lock.extend(5000));
@@ -250,7 +250,7 @@ describe("trying again", () => {
     expect(extensionsAt(setting)).toEqual([2, 152, 302]);
   });
 
-  test("comes sooner the less is left, and stops at the deadline", async () => {
+  test("comes sooner the less time remains, and none after the deadline", async () => {
     const setting = await held(3, 1000, { retryCount: -1, retryDelay: 10_000, nodeTimeout: 50 });
     for (const node of setting.nodes) node.cut();
     const { error } = await setting.time.measure(setting.lock.extend(5000));
@@ -272,7 +272,7 @@ describe("trying again", () => {
     expect(setting.lock.remaining()).toBeCloseTo(worthOf1000 - 2, 6);
   });
 
-  test("wakes up when the lock is lost meanwhile", async () => {
+  test("does not wait any longer when the lock is lost", async () => {
     const setting = await held(3, 1000, { retryCount: -1, backoff: () => 200, nodeTimeout: 50 });
     for (const node of setting.nodes) node.cut();
     const extending = setting.lock.extend(1000);
@@ -297,7 +297,7 @@ describe("several at once", () => {
     ]);
   });
 
-  test("one that fails does not keep the next from its turn", async () => {
+  test("a failed extension does not block the next one", async () => {
     const { time, nodes, lock } = await held(3, 1000, { nodeTimeout: 50 });
     for (const node of nodes) node.hang();
     const first = lock.extend(2000);
@@ -310,7 +310,7 @@ describe("several at once", () => {
     expect(lock.remaining()).toBeGreaterThan(2900);
   });
 
-  test("a release meanwhile ends the extension at once, and nothing is sent behind it", async () => {
+  test("a release ends the extension at once, and nothing is sent after it", async () => {
     const { time, nodes, masters, lock } = await held(3, 1000, { retryCount: -1, retryDelay: 10 });
     for (const node of nodes) node.fromMaster = 40;
     const extending = lock.extend(5000);
@@ -330,7 +330,7 @@ describe("several at once", () => {
     expect([lock.state, lock.remaining()]).toEqual(["released", 0]);
   });
 
-  test("an extension that waits for a connection is not sent behind the release", async () => {
+  test("an extension that waits for a connection is not sent after the release", async () => {
     const { time, nodes, lock } = await held(3, 1000, { nodeTimeout: 50 });
     for (const node of nodes) node.connectIn(100);
     const extending = lock.extend(5000);
@@ -341,7 +341,7 @@ describe("several at once", () => {
     for (const node of nodes) expect(node.kinds).toEqual(["release"]);
   });
 
-  test("a late yes of an extension does not bring a released lock back", async () => {
+  test("a late yes of an extension does not revive a released lock", async () => {
     const { time, nodes, lock } = await held();
     for (const node of nodes) node.fromMaster = 40;
     lock.extend(5000).catch(() => {});

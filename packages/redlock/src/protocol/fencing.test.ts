@@ -27,7 +27,7 @@ describe("the token", () => {
     expect(tokenOf(100, counters, quorum)).toBe(token);
   });
 
-  test("is larger than what a quorum has told, and never less than the proposal", () => {
+  test("is larger than the counters of a quorum, and never less than the proposal", () => {
     const counters = fc.array(fc.option(fc.nat(20), { nil: undefined }), { minLength: 1, maxLength: 7 });
     fc.assert(
       fc.property(fc.nat(20), counters, (proposal, counters) => {
@@ -61,12 +61,12 @@ describe("an acknowledgement of the second round", () => {
   });
 });
 
-test("what is told with a refusal, or without a counter, is none", () => {
+test("a refusal, or a vote without a counter, contributes no counter", () => {
   expect(countersIn([yes(7), undefined, refusal, yes()])).toEqual([7, undefined, undefined, undefined]);
 });
 
 describe("a proposal", () => {
-  test("is the time in microseconds, or more than was seen or proposed", () => {
+  test("is the time in microseconds, or one more than the largest token seen or proposed", () => {
     const proposals = new Proposals();
     expect(proposals.at(1000)).toBe(1_000_000);
     expect(proposals.at(1000)).toBe(1_000_001);
@@ -78,19 +78,19 @@ describe("a proposal", () => {
   });
 });
 
-/** What one attempt does, in order; its steps at each master come between those of no other. */
+/** The steps of one attempt, in order; its steps at one master are not interleaved with those of other attempts. */
 const attempts = fc.array(
   fc.record({
     proposal: fc.nat(6),
     votesAt: fc.array(fc.boolean(), { minLength: 5, maxLength: 5 }),
-    /** Whose answers are read before it decides. */
+    /** The masters whose answers are read before the decision. */
     readFrom: fc.array(fc.boolean(), { minLength: 5, maxLength: 5 }),
     storesAt: fc.array(fc.boolean(), { minLength: 5, maxLength: 5 }),
   }),
   { maxLength: 8 },
 );
 
-test("tokens grow from each hold to the next, whatever is proposed and whichever messages are lost", () => {
+test("tokens grow from lease to lease, for all proposals and lost messages", () => {
   let inTwoRounds = 0;
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 5 }), attempts, (members, attempts) => {

@@ -3,7 +3,7 @@ import { InvalidArgumentError } from "../errors.ts";
 import { virtualSetting } from "../virtual-time.test.ts";
 
 describe("inspect", () => {
-  test("tells for each master who holds the resource and for how long", async () => {
+  test("returns the holder of the resource and its remaining time for each master", async () => {
     const { time, masters, nodes, redlock } = virtualSetting(4);
     masters[0]!.put("r", "0123456789abcdef", 700);
     masters[1]!.put("r", "short");
@@ -25,13 +25,13 @@ describe("inspect", () => {
     expect(inspection[3]).toEqual({ node: "master-3", owner: undefined, remaining: 0, ...plain });
   });
 
-  test("shows nobody a whole token", async () => {
+  test("never shows a whole token", async () => {
     const { time, redlock } = virtualSetting(3);
     const lock = await time.run(redlock.acquire("r", 1000));
     expect(JSON.stringify(await time.run(redlock.inspect("r")))).not.toContain(lock.value);
   });
 
-  test("waits for each master, but no longer than its time", async () => {
+  test("waits for each master, but no longer than nodeTimeout", async () => {
     const { time, nodes, redlock } = virtualSetting(3, { nodeTimeout: 70 });
     nodes[0]!.fromMaster = 40;
     nodes[1]!.hang();
@@ -46,7 +46,7 @@ describe("inspect", () => {
     expect(nodes[0]!.kinds).toEqual(["inspect"]);
   });
 
-  test("half a second is the time of a master where none is given", async () => {
+  test("has a default nodeTimeout of half a second", async () => {
     const { time, nodes, redlock } = virtualSetting(1);
     nodes[0]!.hang();
     expect(await time.measure(redlock.inspect("r"))).toMatchObject({ took: 500 });

@@ -4,9 +4,9 @@ import { LockLostError } from "../errors.ts";
 import type { Lock } from "../holding/lock.ts";
 import { resumedHere, type VirtualSetting, virtualSetting } from "../virtual-time.test.ts";
 
-// PROTOCOL 3: what is known of a hold at each moment, and when its holder is told.
+// PROTOCOL 3: the state of a lease at each moment, and when its holder is notified.
 
-/** ttl less drift, of a lock of 1000 ms. */
+/** ttl minus drift, of a lock of 1000 ms. */
 const worthOf1000 = 999 * 0.99 - 1;
 const worthOf5000 = 4999 * 0.99 - 1;
 
@@ -16,7 +16,7 @@ async function held(count = 3, ttl = 1000, options: object = {}): Promise<Virtua
   return { ...setting, lock };
 }
 
-/** When the lock's signal came, in true time; undefined while it has not. */
+/** The true time at which the lock's signal aborted; undefined before that. */
 function tellTime({ time, lock }: { time: VirtualSetting["time"]; lock: Lock }): {
   told: number | undefined;
 } {
@@ -28,7 +28,7 @@ function tellTime({ time, lock }: { time: VirtualSetting["time"]; lock: Lock }):
 }
 
 describe("the deadline", () => {
-  test("is told by a timer, without one reply, a little before nothing is left", async () => {
+  test("is signalled by a timer, without any reply, shortly before it", async () => {
     const setting = await held();
     const seen = tellTime(setting);
     for (const node of setting.nodes) node.hang();
@@ -39,7 +39,7 @@ describe("the deadline", () => {
     expect(setting.lock.state).toBe("lost");
   });
 
-  test("is told before a master lets the key go, even one whose clock is fast", async () => {
+  test("is signalled before the key expires on any master, even one with a fast clock", async () => {
     const setting = await held();
     const seen = tellTime(setting);
     for (const master of setting.masters) master.rate = 1.01;
@@ -51,7 +51,7 @@ describe("the deadline", () => {
     expect(seen.told).toBeLessThan(owned.at(-1)!);
   });
 
-  test("a short ttl is told a twentieth of it before the end", async () => {
+  test("is signalled a twentieth of the ttl ahead for a short ttl", async () => {
     const setting = await held(3, 100);
     const seen = tellTime(setting);
     await setting.time.advance(200);
@@ -60,7 +60,7 @@ describe("the deadline", () => {
     expect(seen.told).toBeGreaterThanOrEqual(worth - 6);
   });
 
-  test("remaining() counts down, without drift, and is never negative", async () => {
+  test("is where remaining() reaches 0, and it is never negative", async () => {
     const { time, lock } = await held();
     expect(lock.remaining()).toBeCloseTo(worthOf1000 - 2, 6);
     await time.advance(500);
@@ -70,13 +70,13 @@ describe("the deadline", () => {
     expect(lock.expiration).toBe(0);
   });
 
-  test("expiration is the same by the wall clock", async () => {
+  test("is `expiration` by the wall clock", async () => {
     const { time, machine, lock } = await held();
     await time.advance(100);
     expect(lock.expiration).toBe(Math.floor(machine.wall() + lock.remaining()));
   });
 
-  test("further away than any timer reaches is told in time all the same", async () => {
+  test("is signalled in time even beyond the longest timer", async () => {
     const ttl = 60 * 24 * 3600 * 1000;
     const setting = await held(3, ttl);
     const seen = tellTime(setting);
@@ -102,7 +102,7 @@ describe("the deadline", () => {
 });
 
 describe("clocks that misbehave while a lock is held", () => {
-  test("a blocked event loop: remaining() knows at once, before any timer", async () => {
+  test("a blocked event loop: remaining() is right immediately, before any timer", async () => {
     const { machine, lock } = await held();
     let told = false;
     lock.signal.addEventListener("abort", () => {
@@ -112,18 +112,18 @@ describe("clocks that misbehave while a lock is held", () => {
     expect(told).toBe(false);
     expect(lock.remaining()).toBe(0);
     expect(lock.state).toBe("lost");
-    // Whoever asked has told everybody.
+    // Reading the remaining time has notified all listeners.
     expect(told).toBe(true);
   });
 
-  test("a blocked event loop: what is left is what the clocks say", async () => {
+  test("a blocked event loop: the remaining time follows the clocks", async () => {
     const { machine, lock } = await held();
     machine.block(600);
     expect(lock.remaining()).toBeCloseTo(worthOf1000 - 602, 6);
     expect(lock.state).toBe("held");
   });
 
-  test("a blocked event loop: the timer tells right after it", async () => {
+  test("a blocked event loop: the timer fires right after it", async () => {
     const setting = await held();
     const seen = tellTime(setting);
     setting.machine.block(3000);
@@ -139,7 +139,7 @@ describe("clocks that misbehave while a lock is held", () => {
     expect(lock.signal.aborted).toBe(true);
   });
 
-  test("several suspensions add up, and no step back of the wall clock takes them away", async () => {
+  test("several suspensions add up, and a step back of the wall clock does not cancel them", async () => {
     const { machine, lock } = await held();
     machine.suspend(400);
     lock.remaining();
@@ -153,7 +153,7 @@ describe("clocks that misbehave while a lock is held", () => {
     expect(lock.remaining()).toBe(0);
   });
 
-  test("a wall clock stepped back gives no time", async () => {
+  test("a wall clock stepped back adds no time", async () => {
     const setting = await held();
     const seen = tellTime(setting);
     setting.machine.stepWall(-60_000);
@@ -171,7 +171,7 @@ describe("clocks that misbehave while a lock is held", () => {
     expect(lock.remaining()).toBe(0);
   });
 
-  test("a suspension that anything notices brings every lock's timer forward", async () => {
+  test("a suspension detected by any call brings every lock's timer forward", async () => {
     const setting = await held();
     const seen = tellTime(setting);
     setting.machine.suspend(500);
@@ -182,7 +182,7 @@ describe("clocks that misbehave while a lock is held", () => {
     expect(seen.told).toBeGreaterThan(900);
   });
 
-  test("the timer that was set before a suspension is not trusted", async () => {
+  test("a timer that was set before a suspension checks the clocks", async () => {
     const setting = await held();
     const seen = tellTime(setting);
     setting.machine.suspend(500);
@@ -193,7 +193,7 @@ describe("clocks that misbehave while a lock is held", () => {
 });
 
 describe("a deadline for each master", () => {
-  test("the hold ends at the quorum-th largest: a partly failed extension costs nothing", async () => {
+  test("the lease ends at the quorum-th largest: a partly failed extension costs nothing", async () => {
     const { time, nodes, lock } = await held(5);
     await time.advance(500);
     for (const node of nodes.slice(0, 2)) node.hang();
@@ -202,25 +202,25 @@ describe("a deadline for each master", () => {
     expect(extended).toBeCloseTo(worthOf5000 - 2, 6);
     nodes[2]!.hang();
     await time.run(lock.extend(5000).catch(() => {}));
-    // Two of five answered: the quorum of before still stands.
+    // Two of five answered: the previous quorum is still valid.
     expect(lock.state).toBe("unknown");
     expect(lock.remaining()).toBeLessThan(extended);
     expect(lock.remaining()).toBeGreaterThan(2000);
   });
 
-  test("extensions that renew different masters never add up to more than a quorum keeps", async () => {
+  test("extensions of different masters never add up to more than a quorum keeps", async () => {
     const { time, nodes, lock } = await held(3, 1000, { nodeTimeout: 50 });
     const before = lock.remaining() + time.now();
     for (const node of nodes.slice(1)) node.hang();
     await time.run(lock.extend(5000).catch(() => {}));
-    // One master of three has it for longer: that is no quorum.
+    // One master of three keeps it for longer: not a quorum.
     expect(lock.remaining() + time.now()).toBeCloseTo(before, 6);
     for (const node of nodes.slice(1)) node.resume();
     await time.advance(5);
     expect(lock.remaining() + time.now()).toBeCloseTo(worthOf5000 + 2, 0);
   });
 
-  test("a shorter extension shortens nothing, whether its replies are lost or not", async () => {
+  test("a shorter extension shortens nothing, with or without its replies", async () => {
     const { time, nodes, lock } = await held(3, 5000);
     const until = lock.remaining() + time.now();
     await time.run(lock.extend(100));
@@ -232,7 +232,7 @@ describe("a deadline for each master", () => {
     expect(lock.state).toBe("unknown");
   });
 
-  test("a yes that promises less than was known before shortens nothing", async () => {
+  test("a yes with less remaining time than known shortens nothing", async () => {
     const { time, nodes, lock } = await held();
     const until = lock.remaining() + time.now();
     for (const node of nodes) node.answering = () => ({ vote: "yes", remaining: 100 });
@@ -242,7 +242,7 @@ describe("a deadline for each master", () => {
     expect(lock.remaining() + time.now()).toBeCloseTo(until, 6);
   });
 
-  test("one refusal of three is no loss, two are", async () => {
+  test("one refusal of three is not a loss, two are", async () => {
     const setting = await held();
     const { time, masters, nodes } = setting;
     const lock = await resumedHere(setting, setting.lock);
@@ -255,7 +255,7 @@ describe("a deadline for each master", () => {
     expect(nodes[0]!.master.owner("r")).toBeUndefined();
   });
 
-  test("a refusal takes the master out: its old deadline counts no more", async () => {
+  test("a refusal removes the master: its old deadline no longer counts", async () => {
     const setting = await held(3, 1000, { nodeTimeout: 50 });
     const { time, nodes, masters } = setting;
     const lock = await resumedHere(setting, setting.lock);
@@ -264,11 +264,11 @@ describe("a deadline for each master", () => {
     masters[0]!.forget();
     nodes[2]!.hang();
     await time.run(lock.extend(5000).catch(() => {}));
-    // Master 1 has it for 5 s, master 2 for what is left of 1 s, master 0 not at all.
+    // Master 1 keeps it for 5 s, master 2 for the rest of 1 s, master 0 not at all.
     expect(lock.remaining() + time.now()).toBeCloseTo(before, 6);
   });
 
-  test("when the quorum-th goes, the timer follows to what is left", async () => {
+  test("when the quorum-th deadline is removed, the timer follows the next one", async () => {
     const setting = await held(3, 5000, { nodeTimeout: 50 });
     const { time, nodes, masters } = setting;
     const lock = await resumedHere(setting, setting.lock);
@@ -298,8 +298,8 @@ async function uneven() {
   return { ...setting, lock };
 }
 
-describe("a deadline that comes closer", () => {
-  test("is told in time", async () => {
+describe("a deadline that moves forward", () => {
+  test("is signalled in time", async () => {
     const setting = await uneven();
     const seen = tellTime(setting);
     setting.masters[0]!.forget();
@@ -311,7 +311,7 @@ describe("a deadline that comes closer", () => {
     expect(seen.told).toBeGreaterThan(until - 20);
   });
 
-  test("leaves nothing behind of the one before", async () => {
+  test("leaves no timer of the previous one behind", async () => {
     const { time, machine, masters, lock } = await uneven();
     masters[0]!.forget();
     await time.run(lock.verify());
@@ -355,8 +355,8 @@ describe("a signal that is read when its timer is late", () => {
   });
 });
 
-describe("being told", () => {
-  test("lost is told once, by signal and event alike, with the same reason", async () => {
+describe("the notification of a loss", () => {
+  test("comes once, by signal and event, with the same reason", async () => {
     const { time, lock, client } = await held();
     let aborts = 0;
     lock.signal.addEventListener("abort", () => {
@@ -372,11 +372,11 @@ describe("being told", () => {
     expect(client.faults).toEqual([]);
   });
 
-  test("it has ended for whoever looks while being told", async () => {
+  test("finds the lock ended for every reader", async () => {
     const { time, masters, lock, client } = await held();
     const seen: unknown[] = [];
     lock.signal.addEventListener("abort", () => seen.push([lock.state, lock.remaining(), lock.expiration]));
-    // At the deadline, where nothing is left; and by refusals, where there would be.
+    // At the deadline, with nothing remaining; and by refusals, with time remaining.
     for (const master of masters) master.put("r", "rival");
     await time.run(lock.verify());
     const other = await held();
@@ -392,7 +392,7 @@ describe("being told", () => {
     expect([client.lost, other.client.lost]).toEqual([[lock], [other.lock]]);
   });
 
-  test("nobody who asked for the signal: the event comes all the same", async () => {
+  test("the event comes even if the signal was never read", async () => {
     const { time, client, lock } = await held();
     await time.advance(5000);
     expect(client.lost).toEqual([lock]);
@@ -400,7 +400,7 @@ describe("being told", () => {
     expect(lock.signal.reason).toBeInstanceOf(LockLostError);
   });
 
-  test("a release is no loss: neither signal nor event, then or later", async () => {
+  test("a release is not a loss: neither signal nor event, then or later", async () => {
     const { time, client, lock } = await held();
     const { signal } = lock;
     await time.run(lock.release());
@@ -410,7 +410,7 @@ describe("being told", () => {
     expect(lock.remaining()).toBe(0);
   });
 
-  test("releasing a lock that has run out meanwhile tells that it was lost", async () => {
+  test("releasing an expired lock reports that it was lost", async () => {
     const { time, client, lock, machine } = await held();
     machine.block(2000);
     const releasing = lock.release();

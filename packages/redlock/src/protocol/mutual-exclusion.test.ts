@@ -4,8 +4,8 @@ import { AbortError } from "../errors.ts";
 import type { Lock } from "../holding/lock.ts";
 import { VirtualClient, type VirtualMachine, VirtualMaster, VirtualTime } from "../virtual-time.test.ts";
 
-// The promise itself, against whatever can happen at once: several clients on machines and masters that stall,
-// sleep, lose connections and disagree about how fast time passes. No master forgets a key before its time.
+// Mutual exclusion itself, against every combination of faults: several clients on machines and masters that stall,
+// are suspended, lose connections and disagree about how fast time passes. No master forgets a key before its time.
 
 const ttl = 300;
 const driftFactor = 0.05;
@@ -31,7 +31,7 @@ const happening = fc.record({
   duration: fc.integer({ min: 1, max: 2 * ttl }),
   after: fc.integer({ min: 1, max: 60 }),
 });
-/** What a holder does with its lock: how often it extends it, after how long, and whether it releases it. */
+/** A holder's use of its lock: the number of extensions, the time between them, and whether it releases the lock. */
 const habit = fc.record({
   extensions: fc.nat(3),
   pause: fc.integer({ min: 1, max: ttl }),
@@ -141,6 +141,6 @@ test("no two clients hold a lock at the same moment, and every call settles", as
     }),
     { numRuns: 30 },
   );
-  // A test in which nobody ever holds anything would prove nothing.
+  // A test in which no client ever holds a lock would prove nothing.
   expect(grants).toBeGreaterThan(30);
 }, 20_000);

@@ -4,7 +4,7 @@ import { decide, quorumOf, toleratedFailures } from "./quorum.ts";
 
 const members = fc.integer({ min: 1, max: 60 });
 
-/** Answers in the order in which they come: a yes or not. */
+/** Answers in the order of arrival: a yes or not. */
 const ballots = fc.array(fc.boolean(), { minLength: 1, maxLength: 25 });
 
 function tallies(answers: readonly boolean[]): Array<{ yes: number; against: number }> {
@@ -32,7 +32,7 @@ describe("a quorum", () => {
     expect([quorumOf(count), toleratedFailures(count)]).toEqual([quorum, spare]);
   });
 
-  test("any two share a master, and no smaller number does that", () => {
+  test("is the smallest number of which any two sets share a master", () => {
     fc.assert(
       fc.property(members, (count) => {
         const quorum = quorumOf(count);
@@ -42,7 +42,7 @@ describe("a quorum", () => {
     );
   });
 
-  test("any two sets of that size intersect, whichever they are", () => {
+  test("makes any two sets of that size intersect", () => {
     const pair = fc.integer({ min: 1, max: 15 }).chain((count) => {
       const set = fc.shuffledSubarray([...Array(count).keys()], {
         minLength: quorumOf(count),
@@ -57,7 +57,7 @@ describe("a quorum", () => {
     );
   });
 
-  test("is out of reach exactly when more than the spare ones are missing", () => {
+  test("is out of reach exactly if more than the tolerated failures are missing", () => {
     fc.assert(
       fc.property(members, fc.nat(60), (count, missing) => {
         expect(count - missing < quorumOf(count)).toBe(missing > toleratedFailures(count));
@@ -67,13 +67,13 @@ describe("a quorum", () => {
 });
 
 describe("the decision", () => {
-  test("with an even number of masters a tie is decided, against", () => {
+  test("is `failed` at a tie of an even number of masters", () => {
     expect(decide(2, 1, 1)).toBe("failed");
     expect(decide(4, 2, 2)).toBe("failed");
     expect(decide(4, 2, 1)).toBe("open");
   });
 
-  test("is there once all have answered, and never both", () => {
+  test("is made once all have answered, and never both ways", () => {
     fc.assert(
       fc.property(ballots, (answers) => {
         const count = answers.length;
@@ -84,7 +84,7 @@ describe("the decision", () => {
     );
   });
 
-  test("is never taken back, whatever comes later", () => {
+  test("never changes with later answers", () => {
     fc.assert(
       fc.property(ballots, (answers) => {
         const verdicts = tallies(answers).map(({ yes, against }) => decide(answers.length, yes, against));
@@ -95,7 +95,7 @@ describe("the decision", () => {
     );
   });
 
-  test("is not taken while the missing answers could still turn it", () => {
+  test("is open while the missing answers could still change it", () => {
     fc.assert(
       fc.property(ballots, (answers) => {
         const count = answers.length;

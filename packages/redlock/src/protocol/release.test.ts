@@ -13,7 +13,7 @@ async function held(count = 3, options: object = {}): Promise<VirtualSetting & {
 }
 
 describe("a release", () => {
-  test("deletes the key on all masters, and is told at a quorum", async () => {
+  test("deletes the key on all masters, and resolves at a quorum", async () => {
     const { time, nodes, masters, lock } = await held(5);
     nodes[4]!.fromMaster = 40;
     const begun = time.now();
@@ -25,7 +25,7 @@ describe("a release", () => {
     expect([stats.votesFor.size, stats.votesAgainst.size]).toEqual([5, 0]);
   });
 
-  test("ends the hold before the first byte is sent", async () => {
+  test("ends the lease before the first byte is sent", async () => {
     const { nodes, lock } = await held();
     const states: string[] = [];
     for (const node of nodes) node.onSend = () => states.push(`${lock.state} ${lock.remaining()}`);
@@ -33,7 +33,7 @@ describe("a release", () => {
     expect(states).toEqual(["released 0", "released 0", "released 0"]);
   });
 
-  test("happens once, however often it is asked for", async () => {
+  test("happens once, even if it is called repeatedly", async () => {
     const { time, nodes, redlock, lock } = await held();
     const first = lock.release();
     const results = await time.run(Promise.all([first, lock.release(), redlock.release(lock)]));
@@ -42,7 +42,7 @@ describe("a release", () => {
     for (const node of nodes) expect(node.kinds).toEqual(["release"]);
   });
 
-  test("deletes nobody else's key", async () => {
+  test("deletes no foreign key", async () => {
     const { time, masters, lock } = await held();
     masters[0]!.put("r", "rival");
     await time.run(lock.release());
@@ -50,7 +50,7 @@ describe("a release", () => {
     expect(masters.map((master) => master.owner("r"))).toEqual(["rival", undefined, undefined]);
   });
 
-  test("leaves no timer behind, and keeps no process alive for those who are silent", async () => {
+  test("leaves no timer behind, and does not keep the process alive for unresponsive masters", async () => {
     const { time, nodes, machine, lock } = await held();
     nodes[2]!.hang();
     await time.run(lock.release());
@@ -61,7 +61,7 @@ describe("a release", () => {
 });
 
 describe("its outcome", () => {
-  test("expired: a majority did not hold the key any more", async () => {
+  test("expired: a majority no longer held the key", async () => {
     const { time, lock } = await held();
     await time.advance(2000);
     expect(await time.measure(lock.release())).toMatchObject({ took: 2, error: undefined });
@@ -99,7 +99,7 @@ describe("its outcome", () => {
     expect(await time.run(lock.release())).toMatchObject({ outcome });
   });
 
-  test("never rejects and never takes longer than one master's time", async () => {
+  test("never rejects, and never takes longer than nodeTimeout", async () => {
     const { time, nodes, lock } = await held();
     nodes[0]!.cut();
     nodes[1]!.hang();
@@ -109,7 +109,7 @@ describe("its outcome", () => {
     expect((await lock.release()).outcome).toBe("partial");
   });
 
-  test("-1 retries do not make it try again", async () => {
+  test("is not retried, even with retryCount -1", async () => {
     const { time, nodes, lock } = await held(3, { retryCount: -1 });
     for (const node of nodes) node.cut();
     await time.run(lock.release());

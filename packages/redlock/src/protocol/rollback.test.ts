@@ -15,8 +15,8 @@ function bed(count = 1, most?: number) {
   return { time, machine, nodes, node: nodes[0]!, master: masters[0]!, rollbacks, reported, remove };
 }
 
-describe("a clean-up", () => {
-  test("is sent at once to each master, and owed nowhere when it is answered", async () => {
+describe("a rollback", () => {
+  test("is sent at once to each master, and nothing is pending when it is answered", async () => {
     const { time, nodes, master, rollbacks, remove } = bed(3);
     const { closed } = remove();
     for (const node of nodes)
@@ -26,7 +26,7 @@ describe("a clean-up", () => {
     expect(rollbacks.pendingCount).toBe(0);
   });
 
-  test("that cannot be sent is owed, and told", async () => {
+  test("that cannot be sent becomes a pending delete, and is reported", async () => {
     const { time, node, rollbacks, reported, remove } = bed();
     node.cut();
     await time.run(remove().closed);
@@ -34,7 +34,7 @@ describe("a clean-up", () => {
     expect(reported).toMatchObject([{ node: "master-0", reason: "UNREACHABLE" }]);
   });
 
-  test("is settled the moment the master is back", async () => {
+  test("is sent as soon as the master is back", async () => {
     const { time, node, master, rollbacks, remove } = bed();
     node.cut();
     await time.run(remove().closed);
@@ -44,7 +44,7 @@ describe("a clean-up", () => {
     expect([rollbacks.pendingCount, master.owner("r")]).toEqual([0, undefined]);
   });
 
-  test("is tried again every second, where nobody tells that the master is back", async () => {
+  test("is retried every second without a ready event of the master", async () => {
     const { time, node, master, rollbacks, remove } = bed();
     node.answering = () => (time.now() < 2500 ? node.fault(true) : undefined);
     await time.run(remove({ ...leftover, ttl: 60_000 }).closed);
@@ -53,9 +53,9 @@ describe("a clean-up", () => {
     expect([rollbacks.pendingCount, master.owner("r")]).toEqual([0, undefined]);
   });
 
-  test("has one timer, however often it is refused before it is sent", async () => {
+  test("has one timer, even if it fails repeatedly before it is sent", async () => {
     const { time, machine, node, rollbacks, remove } = bed();
-    // Whoever asks a master that is cut off is answered while it asks.
+    // A request to an unreachable master is answered synchronously.
     node.cut();
     await time.run(remove({ ...leftover, ttl: 60_000 }).closed);
     await time.advance(8500);
@@ -71,7 +71,7 @@ describe("a clean-up", () => {
     expect([machine.timers.size, machine.referencedTimers]).toEqual([1, 0]);
   });
 
-  test("is forgotten when the key must have expired, with its listener and timer", async () => {
+  test("is dropped when the key must have expired, with its listener and timer", async () => {
     const { time, machine, node, rollbacks, remove } = bed();
     node.cut();
     await time.run(remove().closed);
@@ -85,7 +85,7 @@ describe("a clean-up", () => {
     expect(machine.timers.size).toBe(0);
   });
 
-  test("is not owed to a master that is only slow: its answer is still to come", async () => {
+  test("is not pending for a master that is only slow: its answer is still to come", async () => {
     const { time, node, rollbacks, reported, remove } = bed();
     node.hang();
     await time.run(remove().closed);
@@ -96,7 +96,7 @@ describe("a clean-up", () => {
     expect(node.kinds).toEqual(["release"]);
   });
 
-  test("is owed when the connection of a slow master breaks before it answers", async () => {
+  test("becomes pending when the connection of a slow master breaks before it answers", async () => {
     const { time, node, master, rollbacks, remove } = bed();
     node.hang();
     await time.run(remove().closed);
@@ -110,7 +110,7 @@ describe("a clean-up", () => {
     expect([rollbacks.pendingCount, master.owner("r")]).toEqual([0, undefined]);
   });
 
-  test("is owed to those masters alone that did not take it", async () => {
+  test("is pending only for the masters that did not confirm it", async () => {
     const { time, nodes, rollbacks, remove } = bed(3);
     nodes[1]!.cut();
     await time.run(remove().closed);
@@ -120,16 +120,16 @@ describe("a clean-up", () => {
   });
 });
 
-describe("masters to which nothing is owed", () => {
-  test("are not listened to", async () => {
+describe("masters without pending deletes", () => {
+  test("have no listener", async () => {
     const { time, node, remove } = bed();
     await time.run(remove().closed);
     expect(node.listeners).toBe(0);
   });
 });
 
-describe("what is still to be answered", () => {
-  test("is known, until each master has answered or had its time", async () => {
+describe("`answered`", () => {
+  test("resolves when each master has answered or timed out", async () => {
     const { time, nodes, rollbacks, remove } = bed(2);
     expect(await time.measure(rollbacks.answered)).toMatchObject({ took: 0 });
     nodes[1]!.hang();
@@ -139,8 +139,8 @@ describe("what is still to be answered", () => {
   });
 });
 
-describe("many of them", () => {
-  test("wait while the first finds the master gone again", async () => {
+describe("many pending deletes", () => {
+  test("wait if the first one finds the master unreachable again", async () => {
     const { time, node, rollbacks, remove } = bed();
     node.cut();
     for (const token of ["a", "b", "c"]) void remove({ ...leftover, tokens: [token] });
@@ -157,7 +157,7 @@ describe("many of them", () => {
     expect(new Set(node.sent.map((command) => command.tokens[0]))).toEqual(new Set(["a", "b", "c"]));
   });
 
-  test("are all settled, the oldest first", async () => {
+  test("are all sent, the oldest first", async () => {
     const { time, node, rollbacks, remove } = bed();
     node.cut();
     const tokens = ["a", "b", "c"];
@@ -165,14 +165,14 @@ describe("many of them", () => {
     await time.advance(1);
     expect(rollbacks.pendingCount).toBe(3);
     node.restore();
-    // One goes ahead to see whether the master is there.
+    // The first one is sent alone to see whether the master is back.
     expect(node.sent.map((command) => command.tokens[0])).toEqual(["a"]);
     await time.advance(5);
     expect(node.sent.map((command) => command.tokens[0])).toEqual(tokens);
     expect(rollbacks.pendingCount).toBe(0);
   });
 
-  test("are bounded: of more than may be owed the oldest are left to expire", async () => {
+  test("are bounded: beyond the limit the oldest are left to expire", async () => {
     const { time, node, rollbacks, remove } = bed(1, 100);
     node.cut();
     for (let index = 0; index <= 100; index += 1) {
@@ -185,7 +185,7 @@ describe("many of them", () => {
     expect([node.sent[0]!.tokens, node.sent.at(-1)!.tokens]).toEqual([["51"], ["100"]]);
   });
 
-  test("make room first by those whose keys have expired", async () => {
+  test("are first dropped where the keys have expired", async () => {
     const { time, node, rollbacks, remove } = bed(1, 100);
     node.cut();
     for (let index = 0; index < 60; index += 1) void remove({ ...leftover, tokens: ["old"], ttl: 10 });
@@ -197,7 +197,7 @@ describe("many of them", () => {
 });
 
 describe("once stopped", () => {
-  test("nothing is owed, tried again or remembered", async () => {
+  test("nothing is pending or retried", async () => {
     const { time, machine, node, rollbacks, remove } = bed();
     node.cut();
     await time.run(remove().closed);

@@ -10,7 +10,7 @@ const maxOffset = 1000;
 const yes: Answer = { vote: "yes", remaining: 5000 };
 const no: Answer = { vote: "no", resource: "r", owner: "somebody", remaining: 1 };
 
-/** One round over masters whose clocks are so far ahead; they are heard in the order of the calls of `hear`. */
+/** One round over masters whose clocks are ahead by `offsets`; they answer in the order of the calls of `hear`. */
 function roundOver(ahead: readonly number[], options: ClockWatchOptions = {}) {
   const runtime = { monotonic: () => 0, wall: () => 0 };
   const watch = new ClockWatch({ maxOffset, exclude: true, ...options }, 0.01, runtime, () => {});
@@ -40,13 +40,13 @@ describe("a yes counts", () => {
     expect(votes()).toEqual(["yes", "yes", "yes"]);
   });
 
-  test("of the only master at once", () => {
+  test("at once with a single master", () => {
     const { hear, votes } = roundOver([40_000]);
     hear(0);
     expect(votes()).toEqual(["yes"]);
   });
 
-  test("of neither of two that disagree, and nobody is blamed", () => {
+  test("for neither of two masters whose clocks disagree, and neither is distrusted", () => {
     const { hear, votes, distrusted } = roundOver([0, 40_000]);
     hear(0);
     hear(1);
@@ -54,7 +54,7 @@ describe("a yes counts", () => {
     expect(distrusted.size).toBe(0);
   });
 
-  test("not of one that is skewed, also where it is heard first", () => {
+  test("not from a skewed master, even if it answers first", () => {
     const { hear, votes, distrusted, answers } = roundOver([0, 0, 40_000]);
     hear(2);
     hear(0);
@@ -65,7 +65,7 @@ describe("a yes counts", () => {
     expect((answers[2] as Fault).error.message).toContain("only 1 of 2 clocks agree to within 1000 ms");
   });
 
-  test("not where who could tell is silent", () => {
+  test("not if the deciding master does not answer", () => {
     const { round, hear, votes, answers } = roundOver([0, 0, 40_000]);
     hear(2);
     hear(0);
@@ -74,14 +74,14 @@ describe("a yes counts", () => {
     expect(votes()).toEqual(["none", "none", "none"]);
   });
 
-  test("not before the round's time is over, where a clock is missing", () => {
+  test("not before the end of the round if a clock is missing", () => {
     const { round, hear } = roundOver([0, 0, 0]);
     hear(0);
     expect(round.giveUp(0)?.error.reason).toBe("CLOCK");
     expect(round.giveUp(1)).toBeUndefined();
   });
 
-  test("by the clock of one that refuses as well", () => {
+  test("also by the clock of a master that refuses", () => {
     const { hear, votes } = roundOver([0, 0, 40_000]);
     hear(2);
     hear(0, no);
@@ -90,7 +90,7 @@ describe("a yes counts", () => {
     expect(votes()).toEqual(["no", "yes", "none"]);
   });
 
-  test("not of one that has stepped within the longest ttl, though it is in line again", () => {
+  test("not from a master whose clock has stepped within the longest ttl, even if it is synced again", () => {
     const { hear, votes, clocks } = roundOver([0, 0, 0], { maxTtl: 5000 });
     clocks[2]!.observe(clocks[2]!.now(), 40_000);
     hear(0);
@@ -100,7 +100,7 @@ describe("a yes counts", () => {
   });
 });
 
-test("whatever the clocks and the order: who counts is near the median, and of a quorum that agrees all count", () => {
+test("for all clocks and orders: only masters near the median count, and all of an agreeing quorum do", () => {
   const offset = fc.constantFrom(-40_000, -900, -400, 0, 400, 900, 40_000);
   const aheads = fc.array(offset, { minLength: 1, maxLength: 7 });
   const property = fc.property(aheads, fc.infiniteStream(fc.nat()), (ahead, numbers) => {

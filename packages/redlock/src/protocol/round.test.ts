@@ -6,7 +6,7 @@ import { Round } from "./round.ts";
 
 const claim: Claim = { resources: ["r"], token: "t", ttl: 1000, abandoned: false };
 
-/** A round of votes that is decided at `enough` answers; `told` is what it was told, and when. */
+/** A vote round that is decided at `enough` answers; `told` records its answers and their times. */
 function roundOf(setting: VirtualSetting, { timeout = 50, enough = 99, longest = 0 } = {}) {
   const { machine, nodes, time } = setting;
   const told: string[] = [];
@@ -51,7 +51,7 @@ describe("a round", () => {
     expect(setting.machine.timers.size).toBe(0);
   });
 
-  test("gives silent masters up after their time, all at once", async () => {
+  test("gives up unresponsive masters after the timeout, all at once", async () => {
     const setting = virtualSetting(3);
     setting.nodes[1]!.hang();
     setting.nodes[2]!.hang();
@@ -66,7 +66,7 @@ describe("a round", () => {
     expect(round.answers[1]).toMatchObject({ error: { message: expect.stringContaining("within 50 ms") } });
   });
 
-  test("tells an answer that comes after its time, but it is no vote of the round any more", async () => {
+  test("passes on an answer that comes after the timeout, but does not count it as a vote", async () => {
     const setting = virtualSetting(1);
     setting.nodes[0]!.toMaster = 100;
     const { round, told } = roundOf(setting);
@@ -88,7 +88,7 @@ describe("a round", () => {
     expect(setting.machine.timers.size).toBe(0);
   });
 
-  test("that asks nobody is closed, and leaves no timer behind", async () => {
+  test("without masters is closed, and leaves no timer behind", async () => {
     const { machine } = virtualSetting(1);
     const round = new Round<Answer>({
       nodes: [],
@@ -103,10 +103,10 @@ describe("a round", () => {
   });
 });
 
-describe("a node that answers inside of the call", () => {
+describe("a node that answers synchronously", () => {
   const granted = { vote: "yes", remaining: 1000 } as const;
 
-  test("is heard, when all have been asked", async () => {
+  test("is processed after all have been asked", async () => {
     const setting = virtualSetting(3);
     setting.nodes[1]!.vote = (_, settle) => settle(granted);
     const asked: number[] = [];
@@ -118,7 +118,7 @@ describe("a node that answers inside of the call", () => {
       timeout: 50,
       ask: (node, settle) => node.vote(claim, settle),
       onAnswer: (index) => {
-        // Whoever hears may ask for what the round is.
+        // The callback may read the round.
         asked.push(index, nodes[0]!.sent.length + nodes[2]!.sent.length, round.sentAt);
         return false;
       },
@@ -128,7 +128,7 @@ describe("a node that answers inside of the call", () => {
     expect(round.answers[1]).toEqual(granted);
   });
 
-  test("leaves no timer behind where all do", async () => {
+  test("leaves no timer behind if all do", async () => {
     const setting = virtualSetting(3);
     for (const node of setting.nodes) node.vote = (_, settle) => settle(granted);
     const { round, told } = roundOf(setting, { enough: 2 });
@@ -138,7 +138,7 @@ describe("a node that answers inside of the call", () => {
     expect([round.isOpen, setting.machine.timers.size]).toEqual([false, 0]);
   });
 
-  test("and throws then has given that answer", async () => {
+  test("and throws afterwards has given that answer", async () => {
     const setting = virtualSetting(2);
     setting.nodes[0]!.vote = (_, settle) => {
       settle(granted);
@@ -152,7 +152,7 @@ describe("a node that answers inside of the call", () => {
 });
 
 describe("a node that throws", () => {
-  test("has given no answer, and the others are asked all the same", async () => {
+  test("counts as a fault, and the others are asked nevertheless", async () => {
     const setting = virtualSetting(2);
     setting.nodes[0]!.vote = () => {
       throw new Error("oops");
@@ -167,14 +167,14 @@ describe("a node that throws", () => {
   });
 });
 
-test("a time to answer that is longer than any timer's is as long as the longest", async () => {
+test("a timeout beyond the longest timer is limited to it", async () => {
   const setting = virtualSetting(1);
   setting.nodes[0]!.hang();
   const { round } = roundOf(setting, { timeout: 2 ** 40 });
   expect(await setting.time.measure(round.closed, 2 ** 40)).toMatchObject({ took: 2 ** 31 - 1 });
 });
 
-/** Two masters that say nothing for now; the first one answers others every 20 ms until `until`. */
+/** Two masters that do not answer yet; the first one answers other requests every 20 ms until `until`. */
 function draining(until: number, options: { longest?: number; enough?: number }) {
   const setting = virtualSetting(2);
   for (const node of setting.nodes) node.hang();
@@ -185,8 +185,8 @@ function draining(until: number, options: { longest?: number; enough?: number })
   return { setting, busy: busy!, ...roundOf(setting, options) };
 }
 
-describe("a master that works off what else this client has asked", () => {
-  test("is waited for, a silent one beside it is not", async () => {
+describe("a master that works off other requests of this client", () => {
+  test("gets more time, an unresponsive one beside it does not", async () => {
     const { setting, busy, round, told } = draining(300, { longest: 1000 });
     await setting.time.advance(320);
     busy.resume();
@@ -195,7 +195,7 @@ describe("a master that works off what else this client has asked", () => {
     expect(setting.machine.timers.size).toBe(0);
   });
 
-  test("is given up once it is silent for the time-out", async () => {
+  test("is given up once it has not answered for the timeout", async () => {
     const { setting, round, told } = draining(100, { longest: 1000 });
     await setting.time.run(round.closed);
     expect(told).toEqual(["1 none at 50", "0 none at 150"]);
@@ -206,7 +206,7 @@ describe("a master that works off what else this client has asked", () => {
     expect(await setting.time.measure(round.closed)).toMatchObject({ took: 200 });
   });
 
-  test("is given up as ever where the round has no more time, but not as if it were silent", async () => {
+  test("is given up after the timeout if the round has no more time, but not as unresponsive", async () => {
     const { setting, round } = draining(9999, {});
     expect(await setting.time.measure(round.closed)).toMatchObject({ took: 50 });
     expect(round.answers[0]).toMatchObject({ sent: true, error: { reason: "ABANDONED" } });
@@ -221,7 +221,7 @@ describe("a master that works off what else this client has asked", () => {
 });
 
 describe("after a blocked event loop", () => {
-  test("answers that came in time are read before anybody is given up", async () => {
+  test("answers that came in time are read before any master is given up", async () => {
     const setting = virtualSetting(2);
     const { round, told } = roundOf(setting);
     setting.machine.block(200);
@@ -229,7 +229,7 @@ describe("after a blocked event loop", () => {
     expect(told).toEqual(["0 yes at 200", "1 yes at 200"]);
   });
 
-  test("a master that is silent all the same is given its time once more", async () => {
+  test("an unresponsive master gets the timeout once more", async () => {
     const setting = virtualSetting(2);
     setting.nodes[1]!.hang();
     const { round, told } = roundOf(setting);
@@ -239,7 +239,7 @@ describe("after a blocked event loop", () => {
     await settle();
   });
 
-  test("but only once, however busy the event loop stays", async () => {
+  test("but only once, even if the event loop stays busy", async () => {
     const setting = virtualSetting(1);
     setting.nodes[0]!.hang();
     const { told } = roundOf(setting);

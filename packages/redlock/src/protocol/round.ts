@@ -111,25 +111,25 @@ export class Round<Reply extends object> {
   #askAll(plan: RoundPlan<Reply>): void {
     const { nodes, ask } = plan;
     // One question object for all masters: each sends it as it is.
-    const question = typeof ask === "function" ? undefined : { ...ask, hear: this.#hearFrom(plan) };
+    const question = typeof ask === "function" ? undefined : { ...ask, hear: this.#callbackFor(plan) };
     for (let index = 0; index < nodes.length; index += 1) {
       const node = nodes[index]!;
       try {
         if (question && node.ask) node.ask(question);
         else this.#askAlone(plan, index, node);
       } catch (error) {
-        this.#read(plan, index, faultOf(node, error));
+        this.#receive(plan, index, faultOf(node, error));
       }
     }
     this.#setTimer(plan, this.sentAt);
   }
 
-  #hearFrom(plan: RoundPlan<Reply>): Question["hear"] {
+  #callbackFor(plan: RoundPlan<Reply>): Question["hear"] {
     return (client, answer) => {
       for (let index = 0; index < plan.nodes.length; index += 1) {
         if (plan.nodes[index]!.client !== client) continue;
         // The reply type follows from the kind of the question.
-        this.#read(plan, index, answer as unknown as Reply);
+        this.#receive(plan, index, answer as unknown as Reply);
         return;
       }
     };
@@ -137,7 +137,7 @@ export class Round<Reply extends object> {
 
   #askAlone(plan: RoundPlan<Reply>, index: number, node: LockNode): void {
     const { ask } = plan;
-    const settle: OnAnswer<Reply> = (reply) => this.#read(plan, index, reply);
+    const settle: OnAnswer<Reply> = (reply) => this.#receive(plan, index, reply);
     if (typeof ask === "function") {
       ask(node, settle);
       return;
@@ -150,17 +150,17 @@ export class Round<Reply extends object> {
   }
 
   /** The single entry point for all answers, in time or late. */
-  #read(plan: RoundPlan<Reply>, index: number, reply: Reply | Fault | Timed<Reply>): void {
+  #receive(plan: RoundPlan<Reply>, index: number, reply: Reply | Fault | Timed<Reply>): void {
     if (!this.#timer && this.#missing > 0) {
       // An answer given synchronously is processed after all masters have been asked.
-      void Promise.resolve().then(() => this.#read(plan, index, reply));
+      void Promise.resolve().then(() => this.#receive(plan, index, reply));
     } else if ("reading" in reply) {
       this.#clocks ??= new RoundClocks(this.answers);
-      this.#clocks.judge(index, reply, (answer) => this.#hear(plan, index, answer));
-    } else this.#hear(plan, index, reply);
+      this.#clocks.judge(index, reply, (answer) => this.#accept(plan, index, answer));
+    } else this.#accept(plan, index, reply);
   }
 
-  #hear(plan: RoundPlan<Reply>, index: number, answer: Reply | Fault): void {
+  #accept(plan: RoundPlan<Reply>, index: number, answer: Reply | Fault): void {
     const late = this.answers[index] !== undefined;
     if (!late) {
       this.answers[index] = answer;
@@ -201,7 +201,7 @@ export class Round<Reply extends object> {
       const isDraining = (node.drainedAt ?? Number.NEGATIVE_INFINITY) > drainedSince;
       if (this.answers[index] !== undefined || (isDraining && hasTime)) continue;
       const silence = (isDraining ? overtaken : timedOut)(node, this.timeout);
-      this.#hear(plan, index, this.#clocks?.giveUp(index) ?? silence);
+      this.#accept(plan, index, this.#clocks?.giveUp(index) ?? silence);
     }
     if (this.#missing > 0) this.#setTimer(plan);
   }

@@ -15,7 +15,7 @@ const answer: fc.Arbitrary<Answer> = fc.oneof(
   fc.constant(fault),
   fc.tuple(fc.constantFrom("a", "b", "c"), fc.nat(1000)).map(([owner, remaining]) => by(owner, remaining)),
 );
-/** All answers of a round, and the order in which they come. */
+/** All answers of a round, and the order of their arrival. */
 const round = fc
   .array(answer, { minLength: 1, maxLength: 7 })
   .chain((answers) =>
@@ -32,14 +32,14 @@ function* asTheyCome(answers: readonly Answer[], order: readonly number[]) {
 }
 
 describe("the verdict", () => {
-  test("counts refusals and faults alike against, and the unheard not at all", () => {
+  test("counts refusals and faults as against, and missing answers not at all", () => {
     expect(verdictOf([yes, yes, unheard])).toBe("won");
     expect(verdictOf([yes, by("a"), unheard])).toBe("open");
     expect(verdictOf([fault, by("a"), unheard])).toBe("failed");
     expect(verdictOf([yes, fault])).toBe("failed");
   });
 
-  test("a majority refuses only where refusals alone rule out a quorum", () => {
+  test("is refused only if refusals alone rule out a quorum", () => {
     expect(isRefused([by("a"), fault, unheard])).toBe(false);
     expect(isRefused([by("a"), by("b"), unheard])).toBe(true);
     expect(isRefused([yes, by("a")])).toBe(true);
@@ -61,7 +61,7 @@ describe("contention", () => {
     expect(contentionIn(tally)).toMatchObject({ kind, open: false });
   });
 
-  test("is open while the missing answers could tell a split from a lock", () => {
+  test("is open while the missing answers could distinguish a split from a lock", () => {
     expect(contentionIn([by("a"), by("b"), unheard])).toMatchObject({ kind: "locked", open: true });
     expect(contentionIn([by("a"), by("a"), unheard])).toMatchObject({ kind: "locked", open: false });
     expect(contentionIn([by("a"), by("b"), by("c"), unheard, unheard])).toMatchObject({ open: true });
@@ -71,7 +71,7 @@ describe("contention", () => {
     });
   });
 
-  test("names the resource that is in the way", () => {
+  test("names the refused resource", () => {
     expect(contentionIn([yes, refusal("a", 5, "second")]).resource).toBe("second");
     expect(contentionIn([yes, fault]).resource).toBeUndefined();
   });
@@ -91,7 +91,7 @@ describe("contention", () => {
     );
   });
 
-  test("with all answers in, it is never open, and split only where nobody can hold a quorum", () => {
+  test("with all answers, it is never open, and split only if no client can hold a quorum", () => {
     fc.assert(
       fc.property(round, ([answers]) => {
         const { kind, open } = contentionIn(answers);
@@ -123,7 +123,7 @@ describe("when a quorum is free", () => {
     expect(contentionIn(tally).freeIn).toBe(freeIn);
   });
 
-  test("is the first moment when a quorum of those who answered has nothing in the way", () => {
+  test("is the first moment at which the keys are free on a quorum of the masters that answered", () => {
     fc.assert(
       fc.property(round, ([answers]) => {
         const { freeIn, kind } = contentionIn(answers);

@@ -34,7 +34,7 @@ describe("verify", () => {
     expect(lock.remaining()).toBeLessThanOrEqual(1000 - 302);
   });
 
-  test("gives no master its key back", async () => {
+  test("sets no key again", async () => {
     const { time, masters, lock } = await held();
     masters[0]!.forget();
     expect(await time.run(lock.verify())).toBe(true);
@@ -42,7 +42,7 @@ describe("verify", () => {
     expect(masters[0]!.owner("r")).toBeUndefined();
   });
 
-  test("a majority that does not hold it is false, and the loss is final", async () => {
+  test("is false if a majority does not hold it, and the loss is final", async () => {
     const { time, masters, lock, client } = await held();
     for (const master of masters.slice(0, 2)) master.put("r", "rival");
     expect(await time.run(lock.verify())).toBe(false);
@@ -50,7 +50,7 @@ describe("verify", () => {
     expect(await time.run(lock.verify())).toBe(false);
   });
 
-  test("of a lock that has ended is false, and asks nobody", async () => {
+  test("of an ended lock is false, and sends nothing", async () => {
     const ends = [(lock: Lock) => lock.release(), (lock: Lock) => lock.detach(), () => Promise.resolve()];
     for (const end of ends) {
       const { time, nodes, machine, lock } = await held();
@@ -62,7 +62,7 @@ describe("verify", () => {
     }
   });
 
-  test("a silent majority is an ExecutionError that says who was silent, and unknown", async () => {
+  test("rejects with an ExecutionError that names the unresponsive majority, and the state is unknown", async () => {
     const { time, nodes, lock } = await held(3, { nodeTimeout: 50 });
     nodes[0]!.hang();
     nodes[1]!.cut();
@@ -73,7 +73,7 @@ describe("verify", () => {
     expect(lock.state).toBe("unknown");
   });
 
-  test("in silence until the deadline is false: then it is known", async () => {
+  test("is false if no master answers until the deadline", async () => {
     const { time, nodes, lock } = await held(3, { nodeTimeout: 200 });
     for (const node of nodes) node.hang();
     await time.advance(900);
@@ -82,12 +82,12 @@ describe("verify", () => {
 });
 
 describe("a lock that is resumed", () => {
-  test("has its resources, token and ttl, and no clock", async () => {
+  test("has its resources, token and ttl, and no deadline", async () => {
     const { json, given } = await resumed();
     expect(JSON.parse(json)).toEqual({ resources: ["r"], value: given.value, ttl: 1000 });
   });
 
-  test("is unknown, with nothing remaining, until a quorum was asked", async () => {
+  test("is unknown, with nothing remaining, until a quorum has confirmed", async () => {
     const { lock, given, taker } = await resumed();
     expect([lock.state, lock.remaining(), lock.expiration, lock.signal.aborted]).toEqual([
       "unknown",
@@ -100,7 +100,7 @@ describe("a lock that is resumed", () => {
     expect(taker.machine.timers.size).toBe(0);
   });
 
-  test("learns from verify what is left, counted from before the question", async () => {
+  test("gets its remaining time from verify, counted from before the request", async () => {
     const { time, lock, masters } = await resumed();
     await time.advance(500);
     const begun = time.now();
@@ -112,7 +112,7 @@ describe("a lock that is resumed", () => {
     for (const master of masters) expect(lock.remaining()).toBeLessThan(master.remaining("r"));
   });
 
-  test("is told at its deadline like any other", async () => {
+  test("is signalled at its deadline like any other", async () => {
     const { time, lock, taker } = await resumed();
     await time.run(lock.verify());
     await time.advance(1000);
@@ -135,7 +135,7 @@ describe("a lock that is resumed", () => {
     expect(taker.nodes.flatMap(({ sent }) => sent).some(({ repair }) => repair)).toBe(false);
   });
 
-  test("a plain yes of fewer than a quorum makes nothing remain", async () => {
+  test("stays without remaining time if fewer than a quorum say yes", async () => {
     const { time, lock, masters, taker } = await resumed({ nodeTimeout: 50 });
     taker.nodes[0]!.hang();
     masters[1]!.forget();
@@ -143,7 +143,7 @@ describe("a lock that is resumed", () => {
     expect([lock.state, lock.remaining()]).toEqual(["unknown", 0]);
   });
 
-  test("that is gone already is lost, by verify and extend alike", async () => {
+  test("that has expired is lost, by verify and extend alike", async () => {
     for (const ask of [(lock: Lock) => lock.verify(), (lock: Lock) => lock.extend(1000).catch(() => false)]) {
       const { time, lock, masters, taker } = await resumed();
       for (const master of masters) master.forget();
@@ -154,7 +154,7 @@ describe("a lock that is resumed", () => {
     }
   });
 
-  test("whose keys live too short for anything to be left is not held", async () => {
+  test("whose keys expire too soon to leave any validity is not held", async () => {
     const { time, lock } = await resumed();
     // The question arrives with 1 ms to live: a yes, worth nothing.
     await time.advance(1001 - 2 - time.now());
@@ -163,7 +163,7 @@ describe("a lock that is resumed", () => {
     expect(lock.state).not.toBe("held");
   });
 
-  test("whose extension was answered too late is not held either", async () => {
+  test("whose extension is answered too late is not held", async () => {
     const { time, lock, taker } = await resumed();
     const extending = lock.extend(1000);
     extending.catch(() => {});
@@ -174,7 +174,7 @@ describe("a lock that is resumed", () => {
     expect((await time.measure(extending)).error).toBeInstanceOf(ExecutionError);
   });
 
-  test("can be released without a question, by whoever has it", async () => {
+  test("can be released without verify, from any process", async () => {
     const { time, lock, masters } = await resumed();
     expect(await time.run(lock.release())).toMatchObject({ outcome: "released" });
     await time.advance(5);
@@ -182,7 +182,7 @@ describe("a lock that is resumed", () => {
     expect(lock.state).toBe("released");
   });
 
-  test("is no longer than it was ever asked for, whatever the keys say", async () => {
+  test("lasts no longer than the requested ttl, whatever the keys' remaining time", async () => {
     const { time, lock, masters } = await resumed();
     for (const master of masters) master.put("r", lock.value, 60_000);
     await time.run(lock.verify());

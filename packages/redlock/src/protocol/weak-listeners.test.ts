@@ -8,7 +8,7 @@ import { onReadyWhileKept } from "./weak-listeners.ts";
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
 
-/** A node that leads back to whoever listens to it, as a connection does to the client that it belongs to. */
+/** A node that references its listeners, as a connection references the client that it belongs to. */
 class Node {
   readonly listeners = new Set<() => void>();
   owner: object | undefined;
@@ -26,7 +26,7 @@ function listenTo(node: Node = new Node()): WeakRef<object> {
   return new WeakRef(owner);
 }
 
-/** (What a weak reference was asked for is kept until the turn is over.) */
+/** A dereferenced weak reference keeps its target until the turn is over. */
 async function until(isSo: () => boolean): Promise<boolean> {
   for (let round = 0; round < 50; round += 1) {
     await turn();
@@ -42,7 +42,7 @@ test("an owner is collected together with a node that leads back to it", async (
   expect(await until(() => owner.deref() === undefined)).toBe(true);
 });
 
-test("of an owner that is gone the listener is taken away", async () => {
+test("the listener of a collected owner is removed", async () => {
   const node = new Node();
   listenTo(node);
   expect(node.listeners.size).toBe(1);

@@ -41,7 +41,7 @@ describe("the exponential backoff", () => {
     expect(backoff({ attempt: 3, random: 0.25 })).toBe(10);
   });
 
-  test("is never negative and never above the maximum, even after attempts without number", () => {
+  test("is never negative and never above the maximum, even after very many attempts", () => {
     const options = fc.record({
       initial: fc.integer({ min: 1, max: 10_000 }),
       maximum: duration,
@@ -60,7 +60,7 @@ describe("the exponential backoff", () => {
 describe("the pause between two attempts", () => {
   const runtime = { ...systemRuntime, randomBytes: () => new Uint8Array([128, 0, 0, 0]) };
 
-  test("is what retryDelay and retryJitter say, or what the backoff does", () => {
+  test("follows retryDelay and retryJitter, or the backoff", () => {
     expect(pauseBetween(defaultSettings, runtime, 1)).toBe(200);
     const backoff = vi.fn<Backoff>(() => 30.5);
     expect(pauseBetween({ ...defaultSettings, backoff }, runtime, 3)).toBe(30.5);
@@ -75,7 +75,7 @@ describe("the pause between two attempts", () => {
     );
   });
 
-  test("may be without end, or none", () => {
+  test("may be infinite or 0", () => {
     for (const pause of [0, Number.POSITIVE_INFINITY]) {
       expect(pauseBetween({ ...defaultSettings, backoff: () => pause }, runtime, 1)).toBe(pause);
     }

@@ -8,7 +8,7 @@ const junk = fc.oneof(
   fc.constantFrom(Symbol("s"), Number.NaN, () => 1, Object.create(null), new Map(), new Proxy({}, {})),
 );
 
-/** What `act` throws, if anything: it may be an InvalidArgumentError that says what is allowed, nothing else. */
+/** Returns the error of `act`, if any: only an InvalidArgumentError that names the allowed values is accepted. */
 function refusalOf(act: () => unknown): InvalidArgumentError | undefined {
   try {
     act();
@@ -46,7 +46,7 @@ describe("resources", () => {
     expect(refusalOf(() => resourceList(resources))?.message).toContain(message);
   });
 
-  test("any junk is refused with what is allowed, or is a list of different names", () => {
+  test("any junk is refused with the allowed values, or is a list of different names", () => {
     fc.assert(
       fc.property(fc.oneof(junk, fc.array(junk), fc.array(fc.string())), (resources) => {
         refusalOf(() => {
@@ -79,7 +79,7 @@ describe("the library's own keys", () => {
     expect(whyReserved(resources, keyPrefix) !== undefined).toBe(isRefused);
   });
 
-  test("are no names for what is made of several keys", () => {
+  test("are refused as names of a Semaphore or ReadWriteLock", () => {
     for (const name of ["quorlock:a", "", 5, undefined, null, "\ud800"]) {
       expect(refusalOf(() => checkName("semaphore", name))?.message).toContain("name of a semaphore must");
     }

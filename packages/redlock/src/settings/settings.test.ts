@@ -12,7 +12,7 @@ import {
   settingsFrom,
 } from "./settings.ts";
 
-/** Whatever a caller without types may pass. */
+/** Arbitrary values of a caller without types. */
 const junk = fc.oneof(
   fc.anything({ withBigInt: true, withDate: true, withNullPrototype: true, withSparseArray: true }),
   fc.constantFrom(
@@ -39,7 +39,7 @@ const names = [
   "backoff",
 ] as const;
 
-/** What `act` throws, if anything: it may be an InvalidArgumentError that says what is allowed, nothing else. */
+/** Returns the error of `act`, if any: only an InvalidArgumentError that names the allowed values is accepted. */
 function refusalOf(act: () => unknown): InvalidArgumentError | undefined {
   try {
     act();
@@ -82,7 +82,7 @@ describe("settings", () => {
     expect(base.retryDelay).toBe(200);
   });
 
-  test("take nothing that is no setting: whoever takes options has checked their names before", () => {
+  test("ignore unknown names, which the caller has checked before", () => {
     expect(withSettings({ signal: "s", runtime: 1, quorum: 1 } as object)).toEqual(defaultSettings);
   });
 
@@ -106,7 +106,7 @@ describe("settings", () => {
     }
   });
 
-  test("any junk is refused with what is allowed, or taken", () => {
+  test("any junk is refused with the allowed values, or accepted", () => {
     fc.assert(
       fc.property(fc.constantFrom(...names), junk, (name, value) => {
         const error = refusalOf(() => withSettings({ [name]: value }));
@@ -116,7 +116,7 @@ describe("settings", () => {
     );
   });
 
-  test("any junk instead of settings is refused or taken for none", () => {
+  test("any junk instead of settings is refused or ignored", () => {
     fc.assert(
       fc.property(junk, (overrides) => {
         fc.pre(overrides !== undefined && overrides !== null);
@@ -126,7 +126,7 @@ describe("settings", () => {
     );
   });
 
-  test("a name that every object has is no setting", () => {
+  test("a member of Object.prototype is not a setting", () => {
     for (const name of ["constructor", "toString", "hasOwnProperty", "valueOf"]) {
       expect(refusalOf(() => withSettings({ [name]: 5 }))).toBeUndefined();
     }
@@ -161,7 +161,7 @@ describe("a ttl", () => {
     expect(error?.message).toContain(`but is ${shown(ttl)}`);
   });
 
-  test("that drift eats up is refused, with both numbers", () => {
+  test("below the allowance for drift is refused, with both numbers", () => {
     expect(refusalOf(() => checkTtl(1, defaultSettings))?.message).toMatch(
       /drift.*\b1 ms|drift.*\b2 ms.*\b1 ms/,
     );
@@ -176,7 +176,7 @@ describe("a ttl", () => {
     expect(demanding?.message).toMatch(/^minimumValidity must be below .*\b995 ms .*\b988\.01 ms/);
   });
 
-  test("any junk is refused with what is allowed, or taken", () => {
+  test("any junk is refused with the allowed values, or accepted", () => {
     fc.assert(
       fc.property(junk, (ttl) => {
         refusalOf(() => checkTtl(ttl, defaultSettings));
@@ -185,7 +185,7 @@ describe("a ttl", () => {
     );
   });
 
-  test("that passes leaves time to ask and something to hold", () => {
+  test("that is accepted leaves time to ask and a positive validity", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 1e7 }),
@@ -200,7 +200,7 @@ describe("a ttl", () => {
   });
 });
 
-describe("one master's time to answer", () => {
+describe("the node timeout", () => {
   test.each([
     [4, 1],
     [100, 25],
@@ -213,13 +213,13 @@ describe("one master's time to answer", () => {
     expect(nodeTimeoutFor(ttl, defaultSettings)).toBe(timeout);
   });
 
-  test("is what is given", () => {
+  test("is the given nodeTimeout", () => {
     expect(nodeTimeoutFor(1000, withSettings({ nodeTimeout: 7 }))).toBe(7);
   });
 });
 
 describe("retries", () => {
-  test("come after the first attempt, -1 is without end", () => {
+  test("come after the first attempt, -1 means no limit", () => {
     expect(attemptsAllowed(withSettings({ retryCount: 0 }))).toBe(1);
     expect(attemptsAllowed(defaultSettings)).toBe(11);
     expect(attemptsAllowed(withSettings({ retryCount: -1 }))).toBe(Number.POSITIVE_INFINITY);

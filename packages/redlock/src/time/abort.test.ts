@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { onAbort } from "./abort.ts";
 
 describe("waiting for a signal", () => {
-  test("takes one listener, however many wait, and none when they are gone", () => {
+  test("takes one listener for any number of waiters, and none when they are gone", () => {
     const { signal } = new AbortController();
     const forget = Array.from({ length: 1000 }, () => onAbort(signal, () => {}));
     expect(getEventListeners(signal, "abort")).toHaveLength(1);
@@ -13,7 +13,7 @@ describe("waiting for a signal", () => {
     expect(getEventListeners(signal, "abort")).toHaveLength(0);
   });
 
-  test("tells all who still wait, once", () => {
+  test("notifies all remaining waiters once", () => {
     const controller = new AbortController();
     const seen: string[] = [];
     onAbort(controller.signal, () => seen.push("a"));
@@ -24,7 +24,7 @@ describe("waiting for a signal", () => {
     expect(seen).toEqual(["a", "c"]);
   });
 
-  test("tells everybody, whoever leaves while it does", () => {
+  test("notifies all waiters, even if some are removed meanwhile", () => {
     const controller = new AbortController();
     const seen: string[] = [];
     const forget: Array<() => void> = [];
@@ -41,7 +41,7 @@ describe("waiting for a signal", () => {
     expect(getEventListeners(controller.signal, "abort")).toHaveLength(0);
   });
 
-  test("goes on for those who came after the first had left twice", () => {
+  test("still notifies later waiters after the first one was removed twice", () => {
     const controller = new AbortController();
     const seen: string[] = [];
     const forget = onAbort(controller.signal, () => seen.push("a"));

@@ -7,7 +7,7 @@ import { frames, outside } from "./async-context.ts";
 const shared = globalThis as { [key: symbol]: unknown };
 const name = Symbol.for("quorlock.frames");
 
-test("there is no storage until a Redlock is reentrant, and one for all that are", () => {
+test("storage is created with the first reentrant Redlock, and shared by all", () => {
   const { nodes, machine } = virtualSetting(3);
   const make = (reentrant: boolean | "handle") => new Redlock(nodes, { runtime: machine, reentrant });
   make(false);
@@ -21,7 +21,7 @@ test("there is no storage until a Redlock is reentrant, and one for all that are
   expect(shared[name]).toBe(storage);
 });
 
-test("outside of all frames, and back", () => {
+test("`outside` runs a callback in no frame, then restores the frame", () => {
   const storage = frames()!;
   const frame = { context: {}, lock: {}, outer: undefined };
   storage.run(frame, () => {
@@ -35,8 +35,8 @@ test("outside of all frames, and back", () => {
   });
 });
 
-// What follows looks at the sources: a function of the user's that is called directly would run in whichever frame the
-// timer or the socket was made in.
+// The following tests read the sources: a user's function that is called directly would run in the frame in which the
+// timer or the socket was created.
 
 const folder = new URL("../", import.meta.url);
 const sources = readdirSync(folder, { recursive: true, encoding: "utf8" })
@@ -63,9 +63,9 @@ function callbacksIn(text: string): string[] {
   );
 }
 
-test("every option that is a function is called outside, or by the call that it was given to", () => {
+test("every function option is called outside, or by the call that it was passed to", () => {
   const callbacks = [...new Set(sources.flatMap(({ text }) => callbacksIn(text)))].sort();
-  // A new one belongs into this list, and its calls through `outside`.
+  // A new option belongs in this list, and its calls go through `outside`.
   expect(callbacks).toEqual([
     "backoff",
     "durable",
@@ -85,7 +85,7 @@ test("every option that is a function is called outside, or by the call that it 
   ]);
 });
 
-test("signals that users listen to are aborted outside, and nothing else aborts any", () => {
+test("signals are aborted outside, and only in one place", () => {
   expect(linesWith(/\.abort\(|dispatchEvent/)).toEqual([
     "time/abort.ts: outside(() => controller.abort(reason));",
   ]);
@@ -109,7 +109,7 @@ test("a routine runs in the frame of its own lock", () => {
   ]);
 });
 
-test("connections are opened and ended outside: ioredis calls functions and listeners of the user's from there", () => {
+test("connections are opened and closed outside: ioredis calls the user's functions and listeners from there", () => {
   const calls = linesWith(/\bclient\.(connect|disconnect|reconnect)\(/);
   expect(calls.length).toBe(3);
   expect(calls.filter((line) => !line.includes("outside("))).toEqual([]);

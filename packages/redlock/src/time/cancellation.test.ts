@@ -25,13 +25,13 @@ describe("a cancellation", () => {
     expect(await cancellation.race(new Promise(() => {}))).toBeUndefined();
   });
 
-  test("lets a wait come to what is waited for, good or bad", async () => {
+  test("lets a wait resolve or reject as its promise does", async () => {
     const cancellation = new Cancellation();
     expect(await cancellation.race(Promise.resolve(5))).toBe(5);
     await expect(cancellation.race(Promise.reject(new Error("bad")))).rejects.toThrow("bad");
   });
 
-  test("calls who listens for it, at once if it has been, and nobody who does not any more", () => {
+  test("calls its listeners, immediately if it was cancelled before, and none that was removed", () => {
     const cancellation = new Cancellation();
     const seen: string[] = [];
     cancellation.onCancel(() => seen.push("a"));
@@ -47,7 +47,7 @@ describe("a cancellation", () => {
     expect(seen).toEqual(["a", "b", "c", "late"]);
   });
 
-  test("a rejection that comes after it is nobody's any more, and is not left unhandled", async () => {
+  test("a rejection after it is ignored, and not left unhandled", async () => {
     const cancellation = new Cancellation();
     const gate = new Gate();
     const late = gate.opened.then(() => {

@@ -11,7 +11,7 @@ function machineAndClock() {
 }
 
 describe("the lease clock", () => {
-  test("begins at zero and counts what passes", async () => {
+  test("begins at zero and counts the elapsed time", async () => {
     const { clock, pass } = machineAndClock();
     expect(clock.now()).toBe(0);
     await pass(70);
@@ -26,7 +26,7 @@ describe("the lease clock", () => {
     expect(clock.now()).toBe(60_000 + 1);
   });
 
-  test("tells when time has passed that no timer knows of, and only then", async () => {
+  test("reports a clock jump when time has passed that no timer knows of, and only then", async () => {
     const time = new VirtualTime();
     const machine = new VirtualMachine(time);
     let leaps = 0;
@@ -44,7 +44,7 @@ describe("the lease clock", () => {
     expect(leaps).toBe(1);
   });
 
-  test("is not fooled by a step back of the wall clock", async () => {
+  test("ignores a step back of the wall clock", async () => {
     const { machine, clock, pass } = machineAndClock();
     machine.stepWall(-60_000);
     await pass(1000);
@@ -70,7 +70,7 @@ describe("the lease clock", () => {
     expect(clock.now()).toBe(5000 + 1 + 100);
   });
 
-  test("the grain of the wall clock adds nothing, however often it is read", () => {
+  test("the resolution of the wall clock adds nothing, even over many readings", () => {
     let monotonic = 0.9;
     const system = {
       monotonic: () => monotonic,
@@ -90,7 +90,7 @@ describe("the lease clock", () => {
     fc.record({ what: fc.constant("is read" as const), duration: fc.constant(0) }),
   );
 
-  test("never goes back, and counts the monotonic time at least, whatever happens in whatever order", async () => {
+  test("never goes back, and counts at least the monotonic time, for all events in all orders", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(happening, { maxLength: 30 }), async (happenings) => {
         const { machine, clock, pass } = machineAndClock();
@@ -113,7 +113,7 @@ describe("the lease clock", () => {
     );
   });
 
-  test("counts all true time, suspensions too, where it is read between a suspension and a step", async () => {
+  test("counts all true time, suspensions included, if it is read between a suspension and a step", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(happening, { maxLength: 30 }), async (happenings) => {
         const { machine, clock, pass } = machineAndClock();
@@ -124,7 +124,7 @@ describe("the lease clock", () => {
           else if (what === "steps") {
             clock.now();
             machine.stepWall(duration);
-            // The step itself is taken for what it may be, time that passed; a step back for nothing.
+            // A step forward counts as time that passed; a step back as nothing.
             clock.now();
             readings += 2;
           }
@@ -158,7 +158,7 @@ const suspension: Event = (readings) => {
   readings.wall += 500;
 };
 
-/** A clock on a machine to which something happens before each reading, in order: the first two are the constructor's. */
+/** A clock on a machine with an event before each reading, in order: the first two readings are the constructor's. */
 function clockAmid(...events: readonly Event[]): LeaseClock {
   const readings = { monotonic: 0, wall: 0 };
   const coming = [...events];

@@ -15,7 +15,7 @@ function keeping(): number {
 }
 
 describe("a random fraction", () => {
-  test("is from 0 up to but not 1", () => {
+  test("is at least 0 and below 1", () => {
     expect(randomFraction(bytes(0, 0, 0, 0))).toBe(0);
     expect(randomFraction(bytes(128, 0, 0, 0))).toBe(0.5);
     expect(randomFraction(bytes(255, 255, 255, 255))).toBe(1 - 2 ** -32);
@@ -63,7 +63,7 @@ describe("the system's runtime", () => {
     expect(Math.abs(systemRuntime.wall() - Date.now())).toBeLessThan(1000);
   });
 
-  test("gives as many random bytes as are asked for, and never the same ones again", () => {
+  test("returns the requested number of random bytes, and never the same ones again", () => {
     for (const count of [1, 4, 16, 5000]) expect(systemRuntime.randomBytes(count)).toHaveLength(count);
     const kept = Array.from({ length: 600 }, () => systemRuntime.randomBytes(16));
     expect(new Set(kept.map((drawn) => Buffer.from(drawn).toString("hex"))).size).toBe(600);
@@ -89,7 +89,7 @@ describe("the system's runtime", () => {
     timer.cancel();
   });
 
-  test("keeps the longest delay there is, and no longer one", () => {
+  test("supports the longest delay, and no longer one", () => {
     const warnings: unknown[] = [];
     const warn = (warning: Error) => warnings.push(warning.name);
     process.on("warning", warn);

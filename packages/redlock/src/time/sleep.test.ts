@@ -9,7 +9,7 @@ function bed() {
 }
 
 describe("a sleep", () => {
-  test("lasts as long as it is to, and never less", async () => {
+  test("lasts for its delay, and never less", async () => {
     const { time, machine, cancellation } = bed();
     expect(await time.measure(sleep(machine, 70, cancellation))).toMatchObject({ took: 70 });
     expect(await time.measure(sleep(machine, 70.2, cancellation))).toMatchObject({ took: 71 });
@@ -32,7 +32,7 @@ describe("a sleep", () => {
     expect(machine.timers.size).toBe(0);
   });
 
-  test("too long for any timer lasts as long as the longest", async () => {
+  test("too long for any timer is limited to the longest", async () => {
     const { time, machine, cancellation } = bed();
     const sleeping = sleep(machine, Number.POSITIVE_INFINITY, cancellation);
     expect(await time.measure(sleeping, 2 ** 32)).toMatchObject({ took: 2 ** 31 - 1 });

@@ -13,7 +13,7 @@ function tokenAt(wall: number, monotonic: number): string {
   return newToken(systemRuntime);
 }
 
-test("what was drawn ahead is not used later", () => {
+test("bytes drawn ahead are not used later", () => {
   let now = 1_700_000_000_000;
   vi.spyOn(Date, "now").mockImplementation(() => now);
   const draw = vi.spyOn(crypto, "getRandomValues");
@@ -23,13 +23,13 @@ test("what was drawn ahead is not used later", () => {
   now += 10;
   systemRuntime.randomBytes(16);
   expect(draw).toHaveBeenCalledTimes(2);
-  // Whoever sets the clock back makes nothing fresh.
+  // A clock that is set back does not make old bytes fresh.
   now -= 1;
   systemRuntime.randomBytes(16);
   expect(draw).toHaveBeenCalledTimes(3);
 });
 
-test("as many bytes as were asked for, and no byte twice", () => {
+test("returns the requested number of bytes, and no byte twice", () => {
   vi.spyOn(Date, "now").mockReturnValue(1_700_000_000_001);
   const lengths = [16, 4, 6, 16, 300, 16, 250, 1];
   expect(lengths.map((length) => systemRuntime.randomBytes(length).length)).toEqual(lengths);

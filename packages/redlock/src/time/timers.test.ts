@@ -5,7 +5,7 @@ import { LeaseClock } from "./lease-clock.ts";
 import { longestTimer } from "./runtime.ts";
 import { Timers } from "./timers.ts";
 
-/** Timers on a machine of its own, and what has become of it: each thing that was done, and when. */
+/** Timers on a machine of their own, and a record of each call and its time. */
 function setting() {
   const time = new VirtualTime();
   const machine = new VirtualMachine(time);
@@ -17,15 +17,15 @@ function setting() {
   return { time, machine, clock, timers, done, at };
 }
 
-describe("a timers", () => {
-  test("does each thing when it is due, in that order, whatever order they came in", async () => {
+describe("the timers", () => {
+  test("call each task when it is due, in the order of the due times", async () => {
     const { time, done, at } = setting();
     for (const due of [30, 10, 40, 20]) at(due);
     await time.advance(100);
     expect(done).toEqual([10, 20, 30, 40].map((due) => `due at ${due}, done at ${due}`));
   });
 
-  test("never too early, where a timer keeps whole milliseconds only", async () => {
+  test("are never early, even with timers of whole milliseconds", async () => {
     const { time, clock, timers } = setting();
     let seen = 0;
     timers.add(10.5, {
@@ -37,7 +37,7 @@ describe("a timers", () => {
     expect(seen).toBe(11);
   });
 
-  test("what is overdue comes in the next turn, not in this one", async () => {
+  test("call an overdue task in the next turn, not in this one", async () => {
     const { time, done, at } = setting();
     at(-5);
     at(Number.NEGATIVE_INFINITY, "the oldest");
@@ -46,7 +46,7 @@ describe("a timers", () => {
     expect(done).toEqual(["the oldest, done at 1", "due at -5, done at 1"]);
   });
 
-  test("beyond any timer's reach is done all the same", async () => {
+  test("call tasks beyond the longest timer as well", async () => {
     const { time, done, at } = setting();
     at(longestTimer * 2.5, "late");
     await time.advance(longestTimer * 2.5 - 1);
@@ -55,14 +55,14 @@ describe("a timers", () => {
     expect(done).toHaveLength(1);
   });
 
-  test("what is arranged for by something that is done is done in its turn", async () => {
+  test("call a task that another task has added in its turn", async () => {
     const { time, timers, done, at } = setting();
     timers.add(10, { onDue: () => void at(time.now() + 10) });
     await time.advance(100);
     expect(done).toEqual(["due at 20, done at 20"]);
   });
 
-  test("one that throws keeps nobody from their turn", async () => {
+  test("call the other tasks even if one throws", async () => {
     const { time, machine, timers, done, at } = setting();
     machine.uncaught = [];
     timers.add(10, {
@@ -78,8 +78,8 @@ describe("a timers", () => {
   });
 });
 
-describe("what is cancelled", () => {
-  test("is not done, also when something that is due with it cancels it", async () => {
+describe("a cancelled task", () => {
+  test("is not called, even if a task due at the same time cancels it", async () => {
     const { time, machine, timers, done, at } = setting();
     const early = at(10);
     timers.add(20, { onDue: () => timers.cancel(late) });
@@ -91,7 +91,7 @@ describe("what is cancelled", () => {
     expect(done).toEqual(["due at 30, done at 30"]);
   });
 
-  test("twice, or after it was done, counts once", async () => {
+  test("counts once if it is cancelled twice, or after its call", async () => {
     const { time, machine, timers, done, at } = setting();
     const first = at(10);
     at(20);
@@ -104,8 +104,8 @@ describe("what is cancelled", () => {
   });
 });
 
-describe("its timer", () => {
-  test("is one, for ten thousand things; it keeps no process alive, and is gone with the last of them", () => {
+describe("the timer", () => {
+  test("is one for ten thousand tasks; it does not keep the process alive, and is gone with the last of them", () => {
     const { machine, timers, at } = setting();
     const all = Array.from({ length: 10_000 }, (_, index) => at(1000 + ((index * 7919) % 10_000)));
     expect([machine.timers.size, machine.referencedTimers]).toEqual([1, 0]);
@@ -113,14 +113,14 @@ describe("its timer", () => {
     expect(machine.timers.size).toBe(0);
   });
 
-  test("is gone when everything is done", async () => {
+  test("is gone when all tasks were called", async () => {
     const { time, machine, at } = setting();
     for (const due of [10, 20]) at(due);
     await time.advance(20);
     expect(machine.timers.size).toBe(0);
   });
 
-  test("is set anew when lease time leaps: what a suspension made overdue comes at once", async () => {
+  test("is set again after a clock jump: tasks made overdue by a suspension are called at once", async () => {
     const { time, machine, clock, done, at } = setting();
     at(1000, "a");
     at(5000, "b");
@@ -128,7 +128,7 @@ describe("its timer", () => {
     clock.now();
     expect(machine.timers.size).toBe(1);
     await time.advance(200);
-    // A leap is counted a millisecond too long at most.
+    // A jump is counted at most a millisecond too long.
     expect(done).toEqual([expect.stringMatching(/^a, done at (999|1000)$/)]);
     machine.suspend(10_000);
     clock.now();
@@ -137,7 +137,7 @@ describe("its timer", () => {
     expect(machine.timers.size).toBe(0);
   });
 
-  test("notices a leap by itself when it looks, and counts it", async () => {
+  test("detects a jump by itself when it checks, and counts it", async () => {
     const { time, machine, done, at } = setting();
     at(100, "a");
     at(500, "b");
@@ -147,7 +147,7 @@ describe("its timer", () => {
     expect(machine.timers.size).toBe(0);
   });
 
-  test("that runs late does everything that is due by then in one turn", async () => {
+  test("calls all due tasks in one turn if it fires late", async () => {
     const { time, machine, done, at } = setting();
     for (const due of [10, 20, 30]) at(due);
     machine.block(25);
@@ -156,8 +156,8 @@ describe("its timer", () => {
   });
 });
 
-describe("of what may wait", () => {
-  test("some are called in each turn, in the order in which they were due; a deadline does not wait behind them", async () => {
+describe("deferrable tasks", () => {
+  test("are called some in each turn, in the order of their due times; a deadline does not wait behind them", async () => {
     const { time, machine, timers, done, at } = setting();
     const begun: number[] = [];
     for (let index = 0; index < 300; index += 1) {
@@ -175,7 +175,7 @@ describe("of what may wait", () => {
     expect([timers.waiting, machine.timers.size]).toEqual([0, 0]);
   });
 
-  test("what is cancelled while it waits is not called", async () => {
+  test("are not called if they are cancelled while they wait", async () => {
     const { time, timers } = setting();
     const begun: number[] = [];
     const all = Array.from({ length: 200 }, (_, index) =>
@@ -189,7 +189,7 @@ describe("of what may wait", () => {
   });
 });
 
-test("a million things that are cancelled leave nothing behind, whatever stands beside them", () => {
+test("a million cancelled tasks leave nothing behind, even among active ones", () => {
   const { timers, at } = setting();
   const standing = Array.from({ length: 10 }, (_, index) => at(60_000 + index));
   let longest = 0;
@@ -200,7 +200,7 @@ test("a million things that are cancelled leave nothing behind, whatever stands 
   expect(longest).toBeLessThanOrEqual(2 * standing.length + 1);
 });
 
-test("whatever is added and cancelled, the rest is done: all of it, in time and in order", async () => {
+test("for all additions and cancellations, the remaining tasks are called in time and in order", async () => {
   const action = fc.record({ due: fc.integer({ min: 1, max: 200 }), cancels: fc.option(fc.nat(30)) });
   await fc.assert(
     fc.asyncProperty(fc.array(action, { maxLength: 40 }), fc.nat(60), async (actions, pause) => {

@@ -6,7 +6,7 @@ import { leaseDeadline, never, nodeDeadline, validityLoss } from "./validity.ts"
 const ttl = fc.integer({ min: 1, max: 40 * 24 * 3600 * 1000 });
 const drift = fc.double({ min: 0, max: 0.5, noNaN: true });
 const sentAt = fc.double({ min: 0, max: 1e12, noNaN: true });
-/** Deadlines as they come: some masters have none. */
+/** Arbitrary deadlines: some masters have none. */
 const deadlines = fc.array(
   fc.oneof({ weight: 3, arbitrary: fc.integer({ min: 0, max: 50 }) }, fc.constant(never)),
   {
@@ -21,7 +21,7 @@ describe("a master's deadline", () => {
     expect(validityLoss(1001, 0.01)).toBeCloseTo(1001 - (1000 * 0.99 - 1), 9);
   });
 
-  test("is before the send and the ttl together", () => {
+  test("is before the send plus the ttl", () => {
     fc.assert(
       fc.property(ttl, drift, fc.nat(1e9), (ttl, drift, sentAt) => {
         expect(nodeDeadline(sentAt, ttl, drift)).toBeLessThan(sentAt + ttl);
@@ -41,11 +41,11 @@ describe("a master's deadline", () => {
     );
   });
 
-  test("is reached before the key goes, for any clock rate within the drift factor", () => {
+  test("is reached before the key expires, for any clock rate within the drift factor", () => {
     const rate = fc.double({ min: -1, max: 1, noNaN: true });
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 1e7 }), drift, rate, sentAt, (ttl, drift, rate, sentAt) => {
-        // The master's clock gains or loses up to `drift` on ours, and lets go 1 ms early at most.
+        // The master's clock gains or loses up to `drift` against ours, and a key expires at most 1 ms early.
         const goneAt = sentAt + (ttl - 1) / (1 + drift * rate);
         expect(nodeDeadline(sentAt, ttl, drift)).toBeLessThan(goneAt);
       }),
@@ -54,7 +54,7 @@ describe("a master's deadline", () => {
   });
 });
 
-describe("a hold's deadline", () => {
+describe("a lease's deadline", () => {
   test.each([
     [[30, 10, 20], 20],
     [[10, never, 20], 10],
@@ -105,14 +105,16 @@ describe("a hold's deadline", () => {
     );
   });
 
-  test("finds a quorum of masters still holding, whatever their clock rates and the way there", () => {
+  test("finds a quorum of masters still holding the key, for all clock rates and delays", () => {
     const master = fc.record({
       said: fc.boolean(),
       sentAt: fc.integer({ min: 0, max: 1000 }),
-      /** On the way, ms. */
+      /** The time the command takes to arrive, ms. */
       delay: fc.integer({ min: 0, max: 500 }),
       rate: fc.double({ min: -1, max: 1, noNaN: true }),
-      /** Whole milliseconds: how much of one had passed when the key was set, and is counted as gone. */
+      /**
+       * The master counts whole milliseconds: the part of one that had passed when the key was set counts as elapsed.
+       */
       grain: fc.double({ min: 0, max: 1, noNaN: true }),
     });
     const masters = fc.array(master, { minLength: 1, maxLength: 9 });
