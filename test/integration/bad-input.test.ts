@@ -235,8 +235,8 @@ describe("every other call refuses, before a byte is sent,", () => {
     const calls: Array<[() => Promise<unknown>, string, string]> = [
       [() => redlock.extend(lock, 5000, { retrycount: 1 } as object), '"retrycount"', '"retryCount"'],
       [
-        () => redlock.extend(lock, 5000, { signal: undefined, within: lock } as object),
-        '"within"',
+        () => redlock.extend(lock, 5000, { signal: undefined, parent: lock } as object),
+        '"parent"',
         "acquire",
       ],
       [() => redlock.release(lock, { nodetimeout: 50 } as object), '"nodetimeout"', '"nodeTimeout"'],

@@ -60,8 +60,8 @@ export interface RedlockOptions extends Partial<Settings> {
   /**
    * Whether a nested call for resources that its caller has locked gets a further handle on the same lease, which is
    * released with the last handle. `true`: calls within the routine of a `using`, wherever its async context leads,
-   * or with {@link AcquireOptions.within}; InvalidArgumentError without AsyncLocalStorage. `"handle"`: only with
-   * `within`. Default false.
+   * or with {@link AcquireOptions.parent}; InvalidArgumentError without AsyncLocalStorage. `"handle"`: only with
+   * `parent`. Default false.
    */
   readonly reentrant?: boolean | "handle";
   /**

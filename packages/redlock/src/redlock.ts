@@ -48,7 +48,7 @@ export interface AcquireOptions extends Partial<Settings> {
    * lock exclude each other; calls nested in an inner one do not. Rejects with a {@link LockLostError} if the lock is
    * released or lost.
    */
-  readonly within?: Lock | undefined;
+  readonly parent?: Lock | undefined;
 }
 
 export interface RedlockEvents {
@@ -338,7 +338,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     options: AcquireOptions | undefined,
     settings: Settings = this.#settingsFor(options),
   ): Promise<Entered> {
-    const { signal, within } = options ?? {};
+    const { signal, parent } = options ?? {};
     const request = { resources: resourceList(resources), ttl, settings };
     checkTtl(ttl, settings);
     this.#checkKeys(request.resources);
@@ -349,8 +349,8 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     const { context, reentrancy, guard, room } = this.#parts;
     try {
       const entering =
-        reentrancy || guard || within
-          ? this.#enterOrAcquire(request, cancellation, within)
+        reentrancy || guard || parent
+          ? this.#enterOrAcquire(request, cancellation, parent)
           : acquire({ context, request, cancellation, room });
       this.#underWay.set(cancellation, entering);
       const result = await entering;
@@ -368,13 +368,13 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   #enterOrAcquire(
     request: LockRequest,
     cancellation: Cancellation,
-    within: Lock | undefined,
+    parent: Lock | undefined,
   ): Promise<Entered> {
     const { context, reentrancy, guard, room } = this.#parts;
-    if (reentrancy || within) {
-      const outer = outerFor(reentrancy, request.resources, within);
+    if (reentrancy || parent) {
+      const outer = outerFor(reentrancy, request.resources, parent);
       const anew = (wanted: LockRequest): Promise<Entered> =>
-        this.#enterOrAcquire(wanted, cancellation, within);
+        this.#enterOrAcquire(wanted, cancellation, parent);
       if (outer) return enter({ owner: this, outer, request, cancellation }, anew);
     }
     const acquisition = { context, request, cancellation, room };

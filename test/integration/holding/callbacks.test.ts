@@ -129,7 +129,7 @@ describe("called by timers that a routine has armed", () => {
     const intruder = new Intruder(redlock, fresh());
     await intruder.whileHeld(async () => {
       const outer = await doomed(redlock);
-      const inner = await redlock.acquire(outer.resources, 800, { within: outer });
+      const inner = await redlock.acquire(outer.resources, 800, { parent: outer });
       inner.signal.addEventListener("abort", intruder.callback);
     });
   });

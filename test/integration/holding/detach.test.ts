@@ -338,7 +338,7 @@ describe("a lock that was detached", () => {
     const { redlock } = await fleet.openWarm({ reentrant: true });
     const receiver = fleet.open().redlock;
     const outer = await redlock.acquire(resource, ttl);
-    const inner = await redlock.acquire(resource, ttl, { within: outer });
+    const inner = await redlock.acquire(resource, ttl, { parent: outer });
     for (const lock of [outer, inner]) {
       const error = await rejection(lock.detach());
       expect(error).toBeInstanceOf(InvalidArgumentError);
@@ -352,7 +352,7 @@ describe("a lock that was detached", () => {
     expect(await rejection(inner.extend(ttl))).toMatchObject({ why: "it was detached" });
     expect((await inner.release()).outcome).toBe("detached");
     expect(inner.state).toBe("detached");
-    expect(await rejection(redlock.acquire(resource, ttl, { within: inner }))).toBeInstanceOf(LockLostError);
+    expect(await rejection(redlock.acquire(resource, ttl, { parent: inner }))).toBeInstanceOf(LockLostError);
     expect(await resumed.verify()).toBe(true);
     await resumed.release();
     await fleet.untilGone(resource);

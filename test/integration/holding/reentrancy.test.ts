@@ -35,7 +35,7 @@ describe("a nested call", () => {
     const redlock = open();
     const resource = fresh();
     const outer = await redlock.acquire(resource, 20_000);
-    const inner = await redlock.acquire(resource, 20_000, { within: outer });
+    const inner = await redlock.acquire(resource, 20_000, { parent: outer });
     await outer.release();
     expect([outer.state, inner.state, await inner.verify()]).toEqual(["released", "held", true]);
     expect(await fleet.open().redlock.tryAcquire(resource, 20_000)).toBeNull();

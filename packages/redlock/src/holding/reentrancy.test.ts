@@ -124,7 +124,7 @@ describe("inside of the routine of using", () => {
     const outer = await time.run(redlock.acquire("r", 1000));
     await time.advance(600);
     expect(outer.remaining()).toBeLessThan(400);
-    const options = { within: outer, minimumValidity: 450 };
+    const options = { parent: outer, minimumValidity: 450 };
     for (const enter of ["acquire", "tryAcquire"] as const) {
       const inner = await time.run(redlock[enter]("r", 500, options));
       expect(inner!.remaining()).toBeGreaterThan(450);
@@ -253,9 +253,9 @@ describe("siblings", () => {
           return redlock.using("r", 1000, () => redlock.using("r", 1000, () => work(number)));
         }
         const lock = await redlock.acquire("r", 1000);
-        const within = await redlock.acquire("r", 1000, { within: lock });
+        const nested = await redlock.acquire("r", 1000, { parent: lock });
         await work(number);
-        await within.release();
+        await nested.release();
         await lock.release();
       };
       await time.run(redlock.using("r", 1000, () => Promise.all([1, 2, 3].map(sibling))));
@@ -423,8 +423,8 @@ describe("by handle", () => {
     const at = setting({ reentrant: "handle" });
     const { time, redlock } = at;
     const outer = await time.run(redlock.acquire("r", 1000));
-    const inner = await redlock.acquire("r", 1000, { within: outer });
-    await redlock.using("r", 1000, { within: inner }, async (_, lock) => {
+    const inner = await redlock.acquire("r", 1000, { parent: outer });
+    await redlock.using("r", 1000, { parent: inner }, async (_, lock) => {
       expect(lock.value).toBe(outer.value);
     });
     expect((await outer.release()).attempts).toEqual([]);
@@ -439,7 +439,7 @@ describe("by handle", () => {
     const { time, redlock } = at;
     const outer = await time.run(redlock.acquire("r", 1000));
     await time.run(
-      redlock.using("r", 1000, { within: outer }, async (signal, lock) => {
+      redlock.using("r", 1000, { parent: outer }, async (signal, lock) => {
         await outer.release();
         await new Promise<void>((resolve) => void time.timers(resolve, 5000));
         expect([signal.aborted, lock.state]).toEqual([false, "held"]);
@@ -463,7 +463,7 @@ describe("by handle", () => {
     const { time, redlock } = at;
     const outer = await time.run(redlock.acquire("r", 1000));
     await time.run<unknown>(end(outer));
-    await expect(redlock.acquire("r", 1000, { within: outer })).rejects.toThrow(LockLostError);
+    await expect(redlock.acquire("r", 1000, { parent: outer })).rejects.toThrow(LockLostError);
     expect(claims(at)).toBe(1);
   });
 
@@ -474,13 +474,13 @@ describe("by handle", () => {
     const foreign = await time.run(
       new VirtualClient(masters, { reentrant: true }, 2).redlock.acquire("s", 1000),
     );
-    for (const within of [foreign, {}, "r"] as Lock[]) {
-      await expect(redlock.acquire("r", 1000, { within })).rejects.toThrow(InvalidArgumentError);
+    for (const parent of [foreign, {}, "r"] as Lock[]) {
+      await expect(redlock.acquire("r", 1000, { parent })).rejects.toThrow(InvalidArgumentError);
     }
-    await expect(redlock.acquire("s", 1000, { within: foreign })).rejects.toThrow("of this Redlock");
-    await expect(redlock.acquire("s", 1000, { within: lock })).rejects.toThrow('does not hold "s"');
+    await expect(redlock.acquire("s", 1000, { parent: foreign })).rejects.toThrow("of this Redlock");
+    await expect(redlock.acquire("s", 1000, { parent: lock })).rejects.toThrow('does not hold "s"');
     const plain = virtualSetting(3).redlock;
-    await expect(plain.acquire("r", 1000, { within: lock })).rejects.toThrow(InvalidArgumentError);
+    await expect(plain.acquire("r", 1000, { parent: lock })).rejects.toThrow(InvalidArgumentError);
     expect(claims(at)).toBe(1);
   });
 });
@@ -525,7 +525,7 @@ describe("maxHoldTime of a nested using", () => {
               const why = "it was held for maxHoldTime, 900 ms";
               await expect(lock.extend(300)).rejects.toMatchObject({ code: "LOCK_LOST", why });
               expect(await lock.verify()).toBe(false);
-              await expect(redlock.acquire("r", 300, { within: lock })).rejects.toThrow(LockLostError);
+              await expect(redlock.acquire("r", 300, { parent: lock })).rejects.toThrow(LockLostError);
             }
             lost.push(middle, inner);
             expect([outerSignal.aborted, outer.state]).toEqual([false, "held"]);
@@ -653,7 +653,7 @@ describe("without asking for it", () => {
       const { time, redlock } = setting({ reentrant });
       await time.run(redlock.acquire("r", 5000));
       const waiting = redlock.acquire("r", 1000, { waitTimeout: 300 });
-      await expect(time.run(waiting)).rejects.toThrow(/this same Redlock \(.* name it: within\)/);
+      await expect(time.run(waiting)).rejects.toThrow(/this same Redlock \(.* name it: parent\)/);
       await expect(waiting).rejects.not.toThrow("reentrant");
     },
   );

@@ -33,7 +33,7 @@ import type { Routine } from "./using.ts";
 // - A handle that was released or lost lets nobody in, even if others keep its lease: a promise that outlives the
 //   handle it was started under has to ask the masters like everybody else.
 //
-// What a call is inside of follows the async context of a routine of `using`, or is named: `{ within: lock }`. A
+// What a call is inside of follows the async context of a routine of `using`, or is named: `{ parent: lock }`. A
 // handle that `acquire` returns is in no context. It would have to be put into that of its caller, whose other
 // branches would then enter a hold that is not theirs.
 
@@ -75,15 +75,15 @@ export class Reentrancy {
     return undefined;
   }
 
-  named(within: unknown, resources: readonly string[]): ReentrantLock {
-    if (!(within instanceof ReentrantLock) || Lock.leaseOf(within).context !== this.#context) {
-      throw new InvalidArgumentError("within must be a lock of this Redlock");
+  named(parent: unknown, resources: readonly string[]): ReentrantLock {
+    if (!(parent instanceof ReentrantLock) || Lock.leaseOf(parent).context !== this.#context) {
+      throw new InvalidArgumentError("parent must be a lock of this Redlock");
     }
-    if (!covers(within, resources)) {
-      throw new InvalidArgumentError(`within does not hold ${listed(resources)}`);
+    if (!covers(parent, resources)) {
+      throw new InvalidArgumentError(`parent does not hold ${listed(resources)}`);
     }
-    if (within.isOpen) return within;
-    throw new LockLostError(within.resources, `within is ${within.state}, nothing of it remains`);
+    if (parent.isOpen) return parent;
+    throw new LockLostError(parent.resources, `parent is ${parent.state}, nothing of it remains`);
   }
 }
 
@@ -96,7 +96,7 @@ export function reentrancyOf(
   const asyncContext = reentrant === "handle" ? undefined : frames();
   if (asyncContext || reentrant === "handle") return new Reentrancy(context, asyncContext);
   throw new InvalidArgumentError(
-    'reentrant: true needs AsyncLocalStorage, and there is none; use reentrant: "handle" and name the lock: { within }',
+    'reentrant: true needs AsyncLocalStorage, and there is none; use reentrant: "handle" and name the lock: { parent }',
   );
 }
 
@@ -104,11 +104,11 @@ export function reentrancyOf(
 export function outerFor(
   reentrancy: Reentrancy | undefined,
   resources: readonly string[],
-  within: Lock | undefined,
+  parent: Lock | undefined,
 ): ReentrantLock | undefined {
-  if (within === undefined) return reentrancy?.inContext(resources);
-  if (reentrancy) return reentrancy.named(within, resources);
-  throw new InvalidArgumentError('within needs a Redlock with reentrant: true or "handle"');
+  if (parent === undefined) return reentrancy?.inContext(resources);
+  if (reentrancy) return reentrancy.named(parent, resources);
+  throw new InvalidArgumentError('parent needs a Redlock with reentrant: true or "handle"');
 }
 
 /**
@@ -200,7 +200,7 @@ async function waitFor(
 
 function lockedBySibling(outer: ReentrantLock, { resources }: LockRequest): Entered {
   const who =
-    "another call inside of the same hold (to be inside of that one, use its routine or name it: within)";
+    "another call inside of the same hold (to be inside of that one, use its routine or name it: parent)";
   return { contended: true, error: new ResourceLockedError(resources[0]!, outer.remaining(), [], who) };
 }
 

@@ -14,7 +14,7 @@ import { resourcesOf } from "./read-write-node.ts";
 
 export { readWriteScripts } from "./read-write-scripts.ts";
 
-export type ReadOptions = Omit<AcquireOptions, "within">;
+export type ReadOptions = Omit<AcquireOptions, "parent">;
 
 export interface WriteOptions extends ReadOptions {
   /**

@@ -52,14 +52,14 @@ describe("a semaphore's arguments", () => {
       semaphore.using(1000, undefined as never),
     ];
     for (const call of calls) await expect(call).rejects.toThrow(InvalidArgumentError);
-    // A free permit would be granted whatever `within` says, so it is refused up front.
-    const outer = { within: {} } as object;
+    // A free permit would be granted whatever `parent` says, so it is refused up front.
+    const outer = { parent: {} } as object;
     const nested = [
       semaphore.acquire(1000, outer),
       semaphore.tryAcquire(1000, outer),
       semaphore.using(1000, outer, () => {}),
     ];
-    const why = '"within" is an option of acquire, tryAcquire and using, not of the calls of a Semaphore';
+    const why = '"parent" is an option of acquire, tryAcquire and using, not of the calls of a Semaphore';
     for (const call of nested) await expect(call).rejects.toThrow(why);
     expect(nodes.flatMap(({ sent }) => sent)).toEqual([]);
   });

@@ -15,7 +15,7 @@ import { checkHolding, checkTtl, nodeTimeoutFor, type Settings } from "../settin
 import { Slots } from "./semaphore-slots.ts";
 import { SlotRace } from "./slot-race.ts";
 
-export interface SemaphoreOptions extends Omit<AcquireOptions, "within"> {
+export interface SemaphoreOptions extends Omit<AcquireOptions, "parent"> {
   /** How many permits: all of them, or none. Default 1. */
   readonly permits?: number | undefined;
 }

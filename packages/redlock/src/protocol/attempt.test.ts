@@ -235,8 +235,8 @@ describe("2.4, 2.5 validity", () => {
   });
 
   test.each([
-    ["above the minimum, it is granted", 946, true],
-    ["not above the minimum, it is a failed attempt", 950, false],
+    ["grants a lock with more than minimumValidity", 946, true],
+    ["below minimumValidity is a failed attempt", 950, false],
   ])("%s", async (_, minimumValidity, granted) => {
     const { time, nodes, masters, redlock } = virtualSetting(3, { minimumValidity });
     for (const node of nodes) node.fromMaster = 39;

@@ -12,12 +12,12 @@ function yes(counter?: number): Answer {
 
 describe("the token", () => {
   test.each([
-    ["all had less", [1, 2, 99], 2, 100],
-    ["a quorum had less, and one had more", [1, 2, 500], 2, 100],
-    ["too few had less", [1, 500, 400], 2, 401],
-    ["one says what nobody else does", [1, 9e15, 99], 2, 100],
-    ["one says what nobody else does, of a quorum", [1, 9e15, undefined], 2, 9e15 + 1],
-    ["one had just as much: it may be somebody's token", [1, 100], 2, 101],
+    ["all counters are smaller", [1, 2, 99], 2, 100],
+    ["a quorum of counters is smaller, one is larger", [1, 2, 500], 2, 100],
+    ["fewer than a quorum are smaller", [1, 500, 400], 2, 401],
+    ["one master alone returns a far larger counter", [1, 9e15, 99], 2, 100],
+    ["one of a mere quorum returns a far larger counter", [1, 9e15, undefined], 2, 9e15 + 1],
+    ["one is equal: it may be another lease's token", [1, 100], 2, 101],
     ["one is missing", [1, undefined, 99], 2, 100],
     ["a quorum is missing", [1, undefined, undefined], 2, undefined],
     ["of five", [1, undefined, 100, 2, 3], 3, 100],
@@ -46,14 +46,14 @@ describe("the token", () => {
 
 describe("an acknowledgement of the second round", () => {
   test.each([
-    ["where the token was made of what was there", 7, yes(7), true],
-    ["there, whatever is there now", 7, yes(99), true],
-    ["there, where it was not made of that", 100, yes(500), false],
-    ["elsewhere, with less", undefined, yes(99), true],
-    ["elsewhere, with just as much", undefined, yes(100), false],
-    ["elsewhere, with more", undefined, yes(101), false],
-    ["that tells no counter has stored nothing", 7, yes(), false],
-    ["that tells no counter, elsewhere", undefined, yes(), false],
+    ["counts if the token was computed from the master's counter", 7, yes(7), true],
+    ["counts there with any later counter", 7, yes(99), true],
+    ["does not count if the token was not computed from the master's larger counter", 100, yes(500), false],
+    ["counts on another master with a smaller counter", undefined, yes(99), true],
+    ["does not count on another master with an equal counter", undefined, yes(100), false],
+    ["does not count on another master with a larger counter", undefined, yes(101), false],
+    ["does not count without a counter", 7, yes(), false],
+    ["does not count without a counter on another master", undefined, yes(), false],
     ["a refusal", 7, refusal, false],
     ["silence", 7, undefined, false],
   ])("%s", (_, counter, answer, counts) => {

@@ -323,7 +323,7 @@ describe("a deadline that moves forward", () => {
 
 describe("a signal that is read when its timer is late", () => {
   test.each(["aborted", "reason", "throwIfAborted"] as const)(
-    "tells by %s that nothing is left",
+    "shows by %s that the lock is lost",
     async (how) => {
       const { machine, lock, client } = await held();
       const { signal } = lock;

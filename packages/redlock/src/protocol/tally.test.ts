@@ -50,13 +50,13 @@ describe("the verdict", () => {
 describe("contention", () => {
   test.each([
     ["somebody holds a quorum", [by("a"), by("a"), yes], "locked"],
-    ["somebody may hold a quorum, one master being cut off", [by("a"), fault, yes], "locked"],
+    ["somebody may hold a quorum, with one master unreachable", [by("a"), fault, yes], "locked"],
     ["three rivals took one vote each", [by("a"), by("b"), yes], "split"],
     ["two of two", [yes, by("a")], "split"],
     ["two against two", [yes, yes, by("a"), by("a")], "split"],
     ["too few masters answer", [fault, fault, by("a")], "unavailable"],
-    ["nobody refuses", [fault, fault, yes], "unavailable"],
-    ["nobody answers", [unheard, unheard, unheard], "unavailable"],
+    ["no master refuses", [fault, fault, yes], "unavailable"],
+    ["no master answers", [unheard, unheard, unheard], "unavailable"],
   ] as const)("%s", (_, tally, kind) => {
     expect(contentionIn(tally)).toMatchObject({ kind, open: false });
   });
@@ -111,14 +111,18 @@ describe("contention", () => {
 
 describe("when a quorum is free", () => {
   test.each([
-    ["the shorter of two, one being free", [by("a", 500), by("a", 900), yes], 500],
-    ["the longer, where both are needed", [by("a", 500), by("b", 900), fault], 900],
+    ["the shorter of two, if one master is free", [by("a", 500), by("a", 900), yes], 500],
+    ["the longer, if both are needed", [by("a", 500), by("b", 900), fault], 900],
     [
-      "never, behind keys without expiry",
+      "never, with keys without expiry",
       [by("a", Number.POSITIVE_INFINITY), by("a", Number.POSITIVE_INFINITY), yes],
       Number.POSITIVE_INFINITY,
     ],
-    ["the unheard are taken to be as the worst that was heard", [by("a", 500), by("a", 900), unheard], 900],
+    [
+      "masters without an answer count as the longest of the others",
+      [by("a", 500), by("a", 900), unheard],
+      900,
+    ],
   ] as const)("%s", (_, tally, freeIn) => {
     expect(contentionIn(tally).freeIn).toBe(freeIn);
   });

@@ -202,7 +202,7 @@ describe("a lock that is resumed", () => {
     { resources: ["r"], value: "t" },
     { resources: ["r"], value: "t", ttl: -1 },
     { resources: ["r"], value: "t", ttl: "1000" },
-  ])("%j is no detached lock", (junk) => {
+  ])("%j is refused as a detached lock", (junk) => {
     const { redlock } = virtualSetting(3);
     expect(() => redlock.resume(junk as never)).toThrow(InvalidArgumentError);
   });

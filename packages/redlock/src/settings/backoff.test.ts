@@ -67,7 +67,7 @@ describe("the pause between two attempts", () => {
     expect(backoff.mock.calls).toEqual([[{ attempt: 3, random: 0.5 }]]);
   });
 
-  test.each([-1, Number.NaN, "5", undefined, 5n])("that a backoff gives as %s is refused", (pause) => {
+  test.each([-1, Number.NaN, "5", undefined, 5n])("that a backoff returns as %s is refused", (pause) => {
     const settings = { ...defaultSettings, backoff: () => pause as number };
     expect(() => pauseBetween(settings, runtime, 1)).toThrow(InvalidArgumentError);
     expect(() => pauseBetween(settings, runtime, 1)).toThrow(

@@ -2,8 +2,8 @@ import { InvalidArgumentError } from "../errors.ts";
 import { checkBoolean, checkFunction, shown } from "./ranges.ts";
 import { settingNames } from "./settings.ts";
 
-const inCalls = [...settingNames, "signal", "within"];
-const notNested = inCalls.filter((name) => name !== "within");
+const inCalls = [...settingNames, "signal", "parent"];
+const notNested = inCalls.filter((name) => name !== "parent");
 const inCampaigns = inCalls.filter((name) => name !== "retryCount" && name !== "waitTimeout");
 
 /** The function or option that takes the options, as a message names it. */

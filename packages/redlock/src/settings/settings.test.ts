@@ -139,7 +139,7 @@ describe("settings", () => {
 });
 
 describe("a ttl", () => {
-  test.each([4, 100, 30_000, 25 * 24 * 3600 * 1000, Number.MAX_SAFE_INTEGER])("of %d is taken", (ttl) => {
+  test.each([4, 100, 30_000, 25 * 24 * 3600 * 1000, Number.MAX_SAFE_INTEGER])("of %d is accepted", (ttl) => {
     expect(refusalOf(() => checkTtl(ttl, defaultSettings))).toBeUndefined();
   });
 

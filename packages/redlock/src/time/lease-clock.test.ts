@@ -179,9 +179,12 @@ describe("stopped between two readings, the lease clock", () => {
     expect(clockAmid(...events).now()).toBeGreaterThanOrEqual(500);
   });
 
-  test.each(amidOneReading(pauseAndStepBack))("counts a pause that a step back hides: %#", (...events) => {
-    expect(clockAmid(...events).now()).toBeGreaterThanOrEqual(500);
-  });
+  test.each(amidOneReading(pauseAndStepBack))(
+    "counts a pause that is hidden by a step back: %#",
+    (...events) => {
+      expect(clockAmid(...events).now()).toBeGreaterThanOrEqual(500);
+    },
+  );
 
   test.each(amidOneReading(pause))("counts a suspension as long as the pause before: %#", (...events) => {
     const clock = clockAmid(...events, suspension);

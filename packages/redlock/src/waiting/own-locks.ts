@@ -19,7 +19,7 @@ export function ownerAmong(context: Context, refused: string, wanted: string): s
 
 const ofItself =
   "this same Redlock (a call from inside of that lock waits for itself; the option reentrant lets it in)";
-const notInside = "this same Redlock (to be inside of that lock, use its routine or name it: within)";
+const notInside = "this same Redlock (to be inside of that lock, use its routine or name it: parent)";
 const ofReadersAndWriters =
   "this same Redlock (a call from inside of that lock waits for itself: readers and writers cannot be nested)";
 const waitingWriter = "a writer that waits until this same Redlock has stopped reading";
