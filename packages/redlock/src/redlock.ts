@@ -27,7 +27,7 @@ import { type Inspection, inspect } from "./protocol/inspect.ts";
 import type { ReleaseResult } from "./protocol/lease.ts";
 import { Lease } from "./protocol/lease.ts";
 import { release } from "./protocol/release.ts";
-import { lateTimer } from "./protocol/round.ts";
+import { lateTimerThreshold } from "./protocol/round.ts";
 import type { ClockEvent } from "./safeguards/clock-watch.ts";
 import { checkOptions, type Place, routineAmong } from "./settings/options.ts";
 import { shown } from "./settings/ranges.ts";
@@ -436,7 +436,7 @@ async function atMost(time: number, work: Promise<unknown>, context: Context): P
     const stall = clock.now() - begun - time;
     const drainedSince = runtime.monotonic() - time - stall;
     const isDraining = nodes.some(({ drainedAt = Number.NEGATIVE_INFINITY }) => drainedAt > drainedSince);
-    if (done.reason || !(isDraining || (mayHaveStalled && stall > lateTimer))) return;
+    if (done.reason || !(isDraining || (mayHaveStalled && stall > lateTimerThreshold))) return;
     mayHaveStalled = false;
   }
 }

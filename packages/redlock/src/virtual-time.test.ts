@@ -16,7 +16,7 @@ import type {
   ReleaseAnswer,
 } from "./protocol/node.ts";
 import { Redlock } from "./redlock.ts";
-import { longestTimer, type Runtime, type Timer } from "./time/runtime.ts";
+import { maxTimerDelay, type Runtime, type Timer } from "./time/runtime.ts";
 
 // The basis of the unit tests: time that passes only when a test says so, and masters controlled by the test. Named
 // like a test so that it is not published; its own tests run where it is run itself, not where it is imported.
@@ -180,7 +180,7 @@ export class VirtualMachine implements Runtime {
 
   setTimer(callback: () => void, delay: number): Timer {
     // A real timer with this delay would fire immediately, again and again.
-    if (!(delay <= longestTimer)) throw new RangeError(`no timer keeps a delay of ${delay} ms`);
+    if (!(delay <= maxTimerDelay)) throw new RangeError(`no timer keeps a delay of ${delay} ms`);
     const timer = new VirtualTimer();
     const cancel = this.time.timers(() => {
       this.timers.delete(timer);

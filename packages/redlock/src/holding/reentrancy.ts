@@ -14,7 +14,7 @@ import { ttlWithin } from "../settings/lease-limit.ts";
 import type { Settings } from "../settings/settings.ts";
 import { type AsyncContext, type Frame, frames } from "../time/async-context.ts";
 import { Cancellation } from "../time/cancellation.ts";
-import { longestTimer, type Runtime } from "../time/runtime.ts";
+import { maxTimerDelay, type Runtime } from "../time/runtime.ts";
 import { sleep } from "../time/sleep.ts";
 import { Lock, type LockOwner } from "./lock.ts";
 import { ReentrantLock } from "./reentrant-lock.ts";
@@ -189,7 +189,7 @@ async function waitFor(
   cancellation: Cancellation,
 ): Promise<void> {
   const { waitTimeout, retryCount, retryDelay } = settings;
-  const patience = waitTimeout ?? (retryCount === -1 ? longestTimer : retryCount * retryDelay);
+  const patience = waitTimeout ?? (retryCount === -1 ? maxTimerDelay : retryCount * retryDelay);
   const over = new Cancellation();
   const wake = () => over.cancel(new Error("the wait is over"));
   turn.onBegin = wake;

@@ -3,7 +3,7 @@ import type { Lease } from "../protocol/lease.ts";
 import { pauseBetween } from "../settings/backoff.ts";
 import { ttlWithin } from "../settings/lease-limit.ts";
 import type { Settings } from "../settings/settings.ts";
-import { longestTimer, randomFraction } from "../time/runtime.ts";
+import { maxTimerDelay, randomFraction } from "../time/runtime.ts";
 import type { TimerHandle, TimerTask } from "../time/timers.ts";
 import { Lock } from "./lock.ts";
 
@@ -30,7 +30,7 @@ export function renewalDelay(ttl: number, remaining: number, threshold: number, 
   const bounded = Math.min(threshold, ttl * (1 - renewalFraction));
   const wished = Math.min(ttl * renewalFraction, remaining - bounded) * (1 - random * jitterFraction);
   const delay = Math.max(wished, ttl * leastFraction);
-  return Math.min(delay, remaining * latestFraction, longestTimer);
+  return Math.min(delay, remaining * latestFraction, maxTimerDelay);
 }
 
 /**

@@ -126,7 +126,7 @@ async function confirm(
     runtime,
     clock,
     timeout: nodeTimeoutFor(lease.longestTtl, settings),
-    longest: lease.longestTtl,
+    maxTimeout: lease.longestTtl,
     ask: claim.question(repair ? "repair" : "extend"),
     claim,
     onAnswer: (index, answer) => {

@@ -12,11 +12,11 @@ export function release(lease: Lease, settings: Settings): Promise<ReleaseResult
   if (lease.isDetached) {
     return Promise.resolve(new Released("detached", lease.context.nodes));
   }
-  return lease.releaseOnce(() => lease.handOff?.(settings) ?? takeBack(lease, settings));
+  return lease.releaseOnce(() => lease.handOff?.(settings) ?? releaseKeys(lease, settings));
 }
 
 /** Releases every key that the lease may have, under any of its tokens (PROTOCOL 14.5). */
-export async function takeBack(lease: Lease, settings: Settings): Promise<ReleaseResult> {
+export async function releaseKeys(lease: Lease, settings: Settings): Promise<ReleaseResult> {
   const { rollbacks } = lease.context;
   const { placement, resources, tokens, longestTtl: ttl } = lease;
   const { nodes } = placement;

@@ -83,7 +83,7 @@ export class Rollbacks {
       runtime: this.#runtime,
       clock: this.#clock,
       timeout,
-      longest: leftover.ttl,
+      maxTimeout: leftover.ttl,
       ask: {
         kind: "release",
         keys: leftover.resources,

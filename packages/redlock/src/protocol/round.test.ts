@@ -7,7 +7,7 @@ import { Round } from "./round.ts";
 const claim: Claim = { resources: ["r"], token: "t", ttl: 1000, abandoned: false };
 
 /** A vote round that is decided at `enough` answers; `told` records its answers and their times. */
-function roundOf(setting: VirtualSetting, { timeout = 50, enough = 99, longest = 0 } = {}) {
+function roundOf(setting: VirtualSetting, { timeout = 50, enough = 99, maxTimeout = 0 } = {}) {
   const { machine, nodes, time } = setting;
   const told: string[] = [];
   const round: Round<Answer> = new Round<Answer>({
@@ -15,7 +15,7 @@ function roundOf(setting: VirtualSetting, { timeout = 50, enough = 99, longest =
     runtime: machine,
     clock: new LeaseClock(machine),
     timeout,
-    longest,
+    maxTimeout,
     ask: (node, settle) => node.vote(claim, settle),
     onAnswer: (index, answer) => {
       told.push(`${index} ${answer.vote} at ${time.now()}`);
@@ -175,7 +175,7 @@ test("a timeout beyond the longest timer is limited to it", async () => {
 });
 
 /** Two masters that do not answer yet; the first one answers other requests every 20 ms until `until`. */
-function draining(until: number, options: { longest?: number; enough?: number }) {
+function draining(until: number, options: { maxTimeout?: number; enough?: number }) {
   const setting = virtualSetting(2);
   for (const node of setting.nodes) node.hang();
   const [busy] = setting.nodes;
@@ -187,7 +187,7 @@ function draining(until: number, options: { longest?: number; enough?: number })
 
 describe("a master that works off other requests of this client", () => {
   test("gets more time, an unresponsive one beside it does not", async () => {
-    const { setting, busy, round, told } = draining(300, { longest: 1000 });
+    const { setting, busy, round, told } = draining(300, { maxTimeout: 1000 });
     await setting.time.advance(320);
     busy.resume();
     await setting.time.run(round.closed);
@@ -196,13 +196,13 @@ describe("a master that works off other requests of this client", () => {
   });
 
   test("is given up once it has not answered for the timeout", async () => {
-    const { setting, round, told } = draining(100, { longest: 1000 });
+    const { setting, round, told } = draining(100, { maxTimeout: 1000 });
     await setting.time.run(round.closed);
     expect(told).toEqual(["1 none at 50", "0 none at 150"]);
   });
 
-  test("is given up after the longest time", async () => {
-    const { setting, round } = draining(9999, { longest: 200 });
+  test("is given up after maxTimeout", async () => {
+    const { setting, round } = draining(9999, { maxTimeout: 200 });
     expect(await setting.time.measure(round.closed)).toMatchObject({ took: 200 });
   });
 
@@ -214,7 +214,7 @@ describe("a master that works off other requests of this client", () => {
   });
 
   test("keeps no process alive once the round is decided", async () => {
-    const { setting } = draining(9999, { longest: 1000, enough: 1 });
+    const { setting } = draining(9999, { maxTimeout: 1000, enough: 1 });
     await setting.time.advance(60);
     expect([setting.machine.timers.size, setting.machine.referencedTimers]).toEqual([1, 0]);
   });

@@ -1,7 +1,7 @@
 import { outside } from "../time/async-context.ts";
 import type { Cancellation } from "../time/cancellation.ts";
 import type { LeaseClock } from "../time/lease-clock.ts";
-import { longestTimer, type Runtime, type Timer } from "../time/runtime.ts";
+import { maxTimerDelay, type Runtime, type Timer } from "../time/runtime.ts";
 import { fault } from "./faults.ts";
 import type { Answer, Fault, LockNode, Question, ReleaseAnswer, Timed } from "./node.ts";
 import { RoundClocks } from "./round-clocks.ts";
@@ -16,7 +16,7 @@ export interface RoundPlan<Reply extends object> {
    * The time a master has, ms, while it works off other requests of this client: the delay is not its own fault
    * (PROTOCOL 14.16). Default: `timeout`.
    */
-  readonly longest?: number;
+  readonly maxTimeout?: number;
   /** The request, the same for all masters, or a function that asks one of them. */
   readonly ask: Asked | ((node: LockNode, settle: OnAnswer<Reply>) => void);
   /** Abandoned when the round is closed: commands not sent by then are not sent any more. */
@@ -35,7 +35,7 @@ export type Asked = Omit<Question, "hear">;
 type OnAnswer<Reply> = (reply: Reply | Fault | Timed<Reply>) => void;
 
 /** A timer later than this was delayed by a busy event loop, ms: unread answers may be waiting behind it. */
-export const lateTimer = 5;
+export const lateTimerThreshold = 5;
 /** As a part of the timeout: an event loop that was blocked for longer took part of the masters' time. */
 const stalledFraction = 1 / 10;
 
@@ -180,7 +180,7 @@ export class Round<Reply extends object> {
    */
   #expire(plan: RoundPlan<Reply>, due: number): void {
     const stall = plan.clock.now() - due;
-    if (stall <= lateTimer || this.#hasStalled) this.#giveUp(plan, stall);
+    if (stall <= lateTimerThreshold || this.#hasStalled) this.#giveUp(plan, stall);
     else if (stall <= this.timeout * stalledFraction) {
       this.#timer = plan.runtime.setTimer(() => this.#giveUp(plan, stall), 1);
     } else {
@@ -194,8 +194,8 @@ export class Round<Reply extends object> {
    * more.
    */
   #giveUp(plan: RoundPlan<Reply>, stall: number): void {
-    const { nodes, runtime, clock, longest = 0 } = plan;
-    const hasTime = clock.now() - this.sentAt < longest;
+    const { nodes, runtime, clock, maxTimeout = 0 } = plan;
+    const hasTime = clock.now() - this.sentAt < maxTimeout;
     const drainedSince = runtime.monotonic() - this.timeout - stall;
     for (const [index, node] of nodes.entries()) {
       const isDraining = (node.drainedAt ?? Number.NEGATIVE_INFINITY) > drainedSince;
@@ -207,7 +207,7 @@ export class Round<Reply extends object> {
   }
 
   #setTimer(plan: RoundPlan<Reply>, from = plan.clock.now()): void {
-    const delay = Math.min(this.timeout, longestTimer);
+    const delay = Math.min(this.timeout, maxTimerDelay);
     const due = from + delay;
     this.#timer = plan.runtime.setTimer(() => this.#expire(plan, due), delay);
     if (!this.#resolveDecided) this.#timer.unref();

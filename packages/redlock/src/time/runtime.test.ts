@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { newToken } from "../protocol/token.ts";
 import { VirtualMachine, VirtualTime } from "../virtual-time.test.ts";
-import { longestTimer, type Runtime, randomFraction } from "./runtime.ts";
+import { maxTimerDelay, type Runtime, randomFraction } from "./runtime.ts";
 import { systemRuntime } from "./system.ts";
 
 function bytes(...given: readonly number[]): Runtime {
@@ -93,10 +93,10 @@ describe("the system's runtime", () => {
     const warnings: unknown[] = [];
     const warn = (warning: Error) => warnings.push(warning.name);
     process.on("warning", warn);
-    systemRuntime.setTimer(() => {}, longestTimer).cancel();
+    systemRuntime.setTimer(() => {}, maxTimerDelay).cancel();
     process.off("warning", warn);
     expect(warnings).toEqual([]);
-    expect(() => new VirtualMachine(new VirtualTime()).setTimer(() => {}, longestTimer + 1)).toThrow(
+    expect(() => new VirtualMachine(new VirtualTime()).setTimer(() => {}, maxTimerDelay + 1)).toThrow(
       RangeError,
     );
   });

@@ -9,7 +9,7 @@ export interface Runtime {
   wall(): number;
   /** Cryptographically strong random bytes. */
   randomBytes(count: number): Uint8Array;
-  /** Calls `callback` once, after at least `delay` ms; `delay` is at most {@link longestTimer}. */
+  /** Calls `callback` once, after at least `delay` ms; `delay` is at most {@link maxTimerDelay}. */
   setTimer(callback: () => void, delay: number): Timer;
 }
 
@@ -21,7 +21,7 @@ export interface Timer {
 }
 
 /** The maximum delay of a JavaScript timer: a longer one fires immediately (2^31 - 1 ms, some 24.8 days). */
-export const longestTimer = 2_147_483_647;
+export const maxTimerDelay = 2_147_483_647;
 
 /** A uniformly distributed number in [0, 1), for jitter. */
 export function randomFraction(runtime: Runtime): number {

@@ -1,7 +1,7 @@
 import TinyQueue from "tinyqueue";
 import { Fifo } from "./fifo.ts";
 import type { LeaseClock } from "./lease-clock.ts";
-import { longestTimer, type Runtime, type Timer } from "./runtime.ts";
+import { maxTimerDelay, type Runtime, type Timer } from "./runtime.ts";
 
 /** An object with a callback for a certain time. */
 export interface TimerTask {
@@ -94,7 +94,7 @@ export class Timers {
     this.#timer = undefined;
     this.#timerDue = isWaiting ? Number.NEGATIVE_INFINITY : (next?.due ?? Number.POSITIVE_INFINITY);
     if (!next && !isWaiting) return;
-    const delay = Math.min(Math.max(Math.ceil(left), 0), longestTimer);
+    const delay = Math.min(Math.max(Math.ceil(left), 0), maxTimerDelay);
     this.#timer = this.#runtime.setTimer(() => this.#look(), delay);
     this.#timer.unref();
   }

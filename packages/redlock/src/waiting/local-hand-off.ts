@@ -4,7 +4,7 @@ import type { Attempts } from "../protocol/execution-stats.ts";
 import type { ReleaseResult } from "../protocol/lease.ts";
 import { Lease } from "../protocol/lease.ts";
 import type { LockNode, OnVote } from "../protocol/node.ts";
-import { Released, takeBack } from "../protocol/release.ts";
+import { Released, releaseKeys } from "../protocol/release.ts";
 import { firstToken, newToken } from "../protocol/token.ts";
 import type { Settings } from "../settings/settings.ts";
 import { Cancellation } from "../time/cancellation.ts";
@@ -74,7 +74,7 @@ export async function exchange(lease: Lease, next: Caller, settings: Settings): 
   }
   claim.giveUp();
   lease.alsoUsed(claim.token);
-  return { result: await takeBack(lease, settings) };
+  return { result: await releaseKeys(lease, settings) };
 }
 
 /** Whether the hold, which was given up a moment ago, would do for `request`: never longer than what it asks for. */

@@ -19,7 +19,7 @@ import { isOfWaiter, newToken } from "../protocol/token.ts";
 import { pauseBetween, pauseUntilGone } from "../settings/backoff.ts";
 import { nodeTimeoutFor } from "../settings/settings.ts";
 import { Cancellation } from "../time/cancellation.ts";
-import { longestTimer, type Timer } from "../time/runtime.ts";
+import { maxTimerDelay, type Timer } from "../time/runtime.ts";
 import { sleep } from "../time/sleep.ts";
 import { leaseDeadline, never, nodeDeadline } from "../time/validity.ts";
 import { type GrantListener, type Listener, pushIn, type Ticket } from "./grant-listener.ts";
@@ -389,7 +389,7 @@ export class Waiter implements Listener {
 
   #sleep(delay: number): void {
     if (this.#isOver) return;
-    this.#nap = this.#context.runtime.setTimer(() => this.#wake(), Math.min(Math.ceil(delay), longestTimer));
+    this.#nap = this.#context.runtime.setTimer(() => this.#wake(), Math.min(Math.ceil(delay), maxTimerDelay));
   }
 
   /** There is news, or it is time: the next round begins, as soon as this one is over. */

@@ -4,7 +4,7 @@ import { contentionIn } from "../protocol/quorum.ts";
 import { pauseBetween, pauseUntilGone } from "../settings/backoff.ts";
 import type { Settings } from "../settings/settings.ts";
 import { Cancellation } from "../time/cancellation.ts";
-import { longestTimer, type Runtime, type Timer } from "../time/runtime.ts";
+import { maxTimerDelay, type Runtime, type Timer } from "../time/runtime.ts";
 
 /** A pause cut short counts for at least this part of a retry, or short locks would be asked for without end. */
 const leastRetry = 0.1;
@@ -79,7 +79,7 @@ export class RetryBudget {
 
   #endAfter(delay: number): void {
     // (A longer one lasts for ever, as far as a timer can tell.)
-    if (delay > longestTimer) return;
+    if (delay > maxTimerDelay) return;
     this.#timer = this.#runtime.setTimer(() => this.ended.cancel(timeIsOver()), Math.ceil(delay));
   }
 
