@@ -24,7 +24,7 @@ export { scenarios } from "./scenarios/scenarios.ts";
 export { type Recording, record } from "./pictures/recording.ts";
 export { timeline } from "./pictures/timeline.ts";
 
-// What is simulated, as data.
+// The data types of plans and runs.
 
 export type { AtMoment, Fault, FaultKind, FaultName, Moment, Targets, When } from "./plan/fault.ts";
 export type {

@@ -6,7 +6,7 @@ import { explore, plansOf } from "../search/explore.ts";
 import { inOrder } from "../search/runner.ts";
 import { watchMarks } from "./findings.ts";
 
-/** Those before it are longer, and leave nobody out for long enough. */
+/** Earlier seeds take longer, and exclude no master for long enough. */
 const first = 27;
 
 describe("the watch of the masters' clocks", () => {

@@ -15,13 +15,13 @@ interface Heard {
   readonly wall: number;
 }
 
-/** What one client knows of one master. */
+/** The readings that one client has of one master. */
 interface Watched {
   /** The last three, the latest first. */
   heard: readonly Heard[];
-  /** A step that its client has to tell of in this very turn, ms. */
+  /** A step that the client must report in this very turn, ms. */
   owed: number | undefined;
-  /** When its client told of the last one. */
+  /** The readings at the client's last report. */
   told: Heard | undefined;
 }
 
@@ -31,11 +31,11 @@ const fastest = 1.06;
 const grains = 10;
 
 /**
- * What clients tell of the masters' clocks, held against what has happened to them (PROTOCOL 11):
+ * Compares the clients' reports of clock steps with the steps that really happened (PROTOCOL 11):
  *
- * - told of a step, and between two readings there was none: a false alarm, whatever has happened to the client;
- * - a step far beyond what the readings are uncertain by, and not told of with the first reading after it;
- * - a lock that was asked for after that, with the votes of who should have been left out.
+ * - a step was reported, but there was none between two readings: a false alarm, whatever has happened to the client;
+ * - a step far beyond the uncertainty of the readings was not reported with the first reading after it;
+ * - a lock was granted after that by votes of masters that should have been excluded.
  */
 export class ClockAlarms {
   readonly #findings: Findings;
@@ -51,7 +51,7 @@ export class ClockAlarms {
     this.#exclusion = exclusion;
   }
 
-  /** Only those who tell anything are judged. */
+  /** Only clients that report steps are judged. */
   listenTo(client: Process, redlock: SubjectClient): void {
     if (!("on" in redlock)) return;
     this.#telling.add(client);
@@ -79,7 +79,7 @@ export class ClockAlarms {
     this.#findings.reached("granted without who stepped");
     const quorum = Math.floor(this.#masters.length / 2) + 1;
     for (const resource of lock.resources) {
-      // What is down, or has stepped meanwhile, may have voted.
+      // Masters that are down, or have stepped meanwhile, may have voted.
       const voters = counting.filter(
         (master) =>
           !master.isUp || master.peek(resource)?.value === tokenOf(lock) || master.steps.at >= askedAt,
@@ -90,7 +90,7 @@ export class ClockAlarms {
     }
   }
 
-  /** Whoever was to tell has told. */
+  /** Judges the reports that are due. */
   judgeTheRest(): void {
     for (const [client, masters] of this.#watched)
       for (const [master, watched] of masters) this.#judge(watched, client, master);
@@ -140,8 +140,8 @@ function stepIn({ heard: [latest, before] }: Watched): number {
 }
 
 /**
- * What the last two readings may be wrong by at most, ms: each was asked for after the one before was heard. Infinite
- * where the client's own clocks have leapt meanwhile: then it cannot tell.
+ * Upper bound on the error of the last two readings, ms: each was requested after the previous one had arrived.
+ * Infinite if the client's own clocks have jumped meanwhile: then it cannot judge.
  */
 function uncertaintyIn({ heard: [latest, , first] }: Watched): number {
   if (!latest || !first) return Number.POSITIVE_INFINITY;
@@ -149,7 +149,7 @@ function uncertaintyIn({ heard: [latest, , first] }: Watched): number {
   return hasLeapt ? Number.POSITIVE_INFINITY : ((latest.at - first.at) / 1000) * fastest + grains;
 }
 
-/** What the clocks' rates may add to a step, ms. */
+/** Drift that the clock rates may add to a step, ms. */
 function driftIn({ heard: [latest, , first] }: Watched): number {
   return ((latest!.at - first!.at) / 1000) * (fastest - 1) + grains;
 }

@@ -10,7 +10,7 @@ interface Forged {
   readonly fencingToken?: number;
 }
 
-/** What comes of writes in this order, by holds that began in the order of their numbers. */
+/** The findings for writes in this order, by locks that began in the order of their numbers. */
 function judged(...writers: readonly Forged[]): { violated: readonly string[]; rejected: number } {
   const kernel = new Kernel(engineOf("heap"));
   const findings = new Findings(() => kernel.now);

@@ -28,7 +28,7 @@ export function enrolmentsIn(
   });
 }
 
-/** What a claim is answered: for how long, or with what was the largest counter. */
+/** True if the reply is the remaining time, or the largest counter before. */
 function isGrant(reply: unknown): boolean {
   return typeof reply === "number" || (Array.isArray(reply) && reply[0] === -1);
 }

@@ -8,8 +8,8 @@ interface Grant {
 }
 
 /**
- * Fencing tokens, in the order that the resource relies on: whoever *asked* after another's hold had begun has a
- * larger token, and no two holds share one. Whether the leases overlapped meanwhile does not matter (PROTOCOL 8).
+ * Fencing tokens, in the order that the resource relies on: a lock that was *requested* after another had begun has a
+ * larger token, and no two locks share one. Whether the leases overlapped meanwhile does not matter (PROTOCOL 8).
  */
 export class Fencing {
   readonly #findings: Findings;
@@ -21,7 +21,7 @@ export class Fencing {
     this.#findings = findings;
   }
 
-  /** So many masters have forgotten their counters that the clock has to do: nothing is promised any more (14.10). */
+  /** Too many masters have lost their counters, so tokens depend on clocks: nothing is promised any more (14.10). */
   stop(): void {
     this.#isStopped = true;
   }

@@ -1,20 +1,22 @@
 /**
- * - `belief`: two holders at one moment, each by what its own client tells it.
- * - `effect`: a write by a holder, its lock looked at just before, after a later holder had written.
- * - `margin`: by the keys on the masters and their clocks, others could win a quorum before the hold's deadline.
- * - `ownership`: a vote that still lived was changed or taken away by another client.
- * - `fencing`: a later hold of a resource had a fencing token that is not larger.
- * - `leftover`: all was well again, everything released, and still a master kept a key.
- * - `expired`: a lock was handed out with nothing left of it.
- * - `untold`: a hold ran out, and its signal had not aborted.
+ * The kinds of violations:
+ *
+ * - `belief`: two clients observed that they hold the lock at one moment, each by its own `remaining()`.
+ * - `effect`: a holder wrote after a later holder had written, though it had checked its lock just before.
+ * - `margin`: by the keys on the masters and their clocks, others could win a quorum before the lock's deadline.
+ * - `ownership`: a vote that still lived was changed or removed by another client.
+ * - `fencing`: a later lock on a resource had a fencing token that is not larger.
+ * - `leftover`: all faults were over, every lock was released, and still a master kept a key.
+ * - `expired`: a lock was granted with no time left.
+ * - `untold`: a lock expired, and its signal had not aborted.
  * - `unsettled`: a call did not settle within its own time-out.
- * - `forgotten`: all was well again, and a lock was free for long while somebody waited for it.
- * - `unfair`: all was well, and somebody who waited was overtaken again and again.
- * - `stuck`: all was well again, and still nobody could lock.
+ * - `forgotten`: all faults were over, and a lock was free for long while a client waited for it.
+ * - `unfair`: there were no faults, and a waiter was overtaken again and again.
+ * - `stuck`: all faults were over, and still no client could lock.
  * - `unrenewed`: the masters had no memory left, and a holder could not keep the keys that it had.
- * - `invariant`: what the user said must always be true of the resource was not.
- * - `clock`: told that a master's clock had stepped where it had not, or not told; or its votes counted all the same.
- * - `error`: a call came to an error that it never should.
+ * - `invariant`: the user's invariant of the resource did not hold.
+ * - `clock`: a clock step was reported that did not happen, or not reported; or the master's votes still counted.
+ * - `error`: a call rejected with an error that must not occur.
  */
 export type ViolationKind =
   | "belief"
@@ -88,7 +90,7 @@ export type Mark =
   | (typeof fencingMarks)[number]
   | (typeof watchMarks)[number];
 
-/** What a run has shown so far. */
+/** The violations and marks of a run so far. */
 export class Findings {
   readonly violations: Violation[] = [];
   readonly marks: Map<Mark, number> = new Map();

@@ -9,15 +9,15 @@ import { type TokenOwners, waiterOf } from "./token-owners.ts";
 import { WaitingWriters } from "./waiting-writers.ts";
 
 export interface OwnershipListener {
-  /** The master has given a key to `client`, on behalf of somebody else who gave it up. */
+  /** The master has granted a key to `client` on behalf of another client, which gave it up. */
   onHandOver(client: Process, master: Master): void;
 }
 
 /**
- * A vote that still lives is changed or taken away by nobody but the client that cast it, or that it was handed to:
- * releases compare, votes do not overwrite, and a command touches only votes of rounds up to its own. What an owner
- * gives up, a master may give to a client that waits, which hears of it or keeps its place. Seen at the master, where a
- * wrong deed shows before anybody believes in anything.
+ * Only the client that cast a live vote, or received it by a grant, may change or remove it: releases compare, votes
+ * do not overwrite, and a command touches only votes of rounds up to its own. When an owner gives a vote up, a master
+ * may grant it to a waiter, which is notified or keeps its queue entry. This is checked at the master, where a
+ * violation shows before any client relies on it.
  */
 export class Ownership implements MasterListener {
   readonly #findings: Findings;
@@ -98,7 +98,7 @@ export class Ownership implements MasterListener {
 
   #voteChanged({ key, entry }: Write, before: string, sender: Process): void {
     const owner = this.#owners.of(before);
-    // What nobody was told of is given to the next.
+    // A grant that no listener received goes to the next waiter.
     const isUnheard = this.#pushed.some(({ token, listeners }) => listeners === 0 && token === before);
     if (isUnheard) return;
     if (owner === sender || this.#owners.hasReceived(sender, before)) this.#changed.push(before);

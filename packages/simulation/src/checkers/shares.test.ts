@@ -7,7 +7,10 @@ import type { Tenure, Tenures } from "./tenures.ts";
 
 type Step = readonly [act: "begins" | "acts" | "ends", holder: number, permits?: number];
 
-/** What comes of these steps, one a microsecond, with two permits; `believed`: whether holders believe in their holds. */
+/**
+ * The findings for these steps, one a microsecond, with two permits; `believed`: whether holders observe that they
+ * hold.
+ */
 async function judged(believed: boolean, ...steps: readonly Step[]): Promise<readonly string[]> {
   const kernel = new Kernel(engineOf("heap"));
   const findings = new Findings(() => kernel.now);

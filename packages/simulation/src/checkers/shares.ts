@@ -12,11 +12,11 @@ interface Claim {
 }
 
 /**
- * Never more than the limit.
+ * Never more permits than the limit.
  *
- * By belief: all who believe that they hold a share, at the moment at which one more begins to.
- * By effect: between the first and the last act of a hold, each after a look at the lock, the holder held it all along.
- * So the spans from first to last act never overlap for more permits than there are, whatever anybody believes.
+ * By belief: all clients that observe a share as held, at the moment at which one more begins to hold.
+ * By effect: between the first and the last act of a lock, each after a check of it, the holder held it all along. So
+ * the spans from first to last act never overlap for more permits than there are, whatever any client observes.
  */
 export class Shares {
   readonly #kernel: Kernel;
@@ -66,7 +66,7 @@ export class Shares {
     claim.first = Math.min(claim.first, now);
     claim.last = now;
     const claims = [...this.#claims.get(share.of)!];
-    // Whoever began to act since this one's last act did so under its eyes.
+    // A holder that began to act since this one's last act overlaps with it.
     for (const { first } of claims.filter((other) => other.first > before && other.first <= now)) {
       const holders = claims.filter((other) => other.first <= first && first <= other.last);
       if (this.#judge("effect", share, holders, `by what they did around ${first / 1000} ms`)) return;
@@ -81,7 +81,7 @@ export class Shares {
     return true;
   }
 
-  /** What ended before the last act of everyone who still holds cannot be seen to overlap with anybody any more. */
+  /** A span that ended before the last act of every current holder cannot overlap with any other span. */
   #forgetPast(claims: Set<Claim>): void {
     let horizon = this.#kernel.now;
     for (const { tenure, last } of claims)

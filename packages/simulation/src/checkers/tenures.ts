@@ -5,7 +5,10 @@ import type { Master } from "../master/master.ts";
 import { type SubjectLock, tokenOf } from "../run/subject.ts";
 import type { Findings } from "./findings.ts";
 
-/** One client's hold of a lock, from the moment its code has it until it gives it up, is told, or ends. */
+/**
+ * The interval in which one client holds a lock: from the moment at which its code has it until the release, the abort
+ * of the signal, or the expiry.
+ */
 export interface Tenure {
   readonly number: number;
   readonly process: Process;
@@ -18,29 +21,30 @@ export interface Tenure {
   monotonicEnd: number;
   wallEnd: number;
   /**
-   * When its signal has to have aborted: others can hold from then on. By its monotonic clock, as timers know no
-   * other: a machine that slept is told later.
+   * The deadline for the abort of its signal: others can hold from then on. By the client's monotonic clock, the only
+   * one that timers know: a machine that slept is notified later.
    */
   toldBy: number;
   isOver: boolean;
-  /** The next look at whether it has been told. */
+  /** The next check of whether the signal has aborted. */
   watch: EventId | undefined;
 }
 
-/** What reading a wall clock at whole milliseconds may hide, in either reading; and what the client forgives. */
+/** The rounding error of wall clocks that show whole milliseconds, in either reading; the client tolerates it. */
 const wallGrain = 2;
-/** What floating point may be off by, ms. */
+/** Upper bound on the floating point error, ms. */
 const rounding = 0.000_001;
 /** How often the signal of a hold that should be over is looked at again while its process is not awake, us. */
 const tellingPatience = 100_000;
 
 /**
- * Belief, in true time. A holder believes as long as `remaining()` would say so *if it were asked now*, on its
- * clocks as they are now. Asking would be an act of its own (it may end the hold and call listeners), so it is
- * computed: from what `remaining()` said last, and where the clocks are since.
+ * The times at which holders observe that they hold, in true time. A holder does so as long as `remaining()` would be
+ * above zero *if it were called now*, on its clocks as they are now. A call would have effects of its own (it may end
+ * the lock and call listeners), so the result is computed: from the last result of `remaining()`, and the progress of
+ * the clocks since.
  *
- * A hold may have been renewed since then without its code looking. So where the computed belief is over and the
- * hold is not, the client itself is asked, in a turn of its own.
+ * The client may have renewed a lock since then without its code checking. So when the computed time is over and the
+ * lock is not, the client itself is asked, in a turn of its own.
  */
 export class Tenures {
   readonly #kernel: Kernel;
@@ -95,7 +99,7 @@ export class Tenures {
     return tenure;
   }
 
-  /** In a turn of the holder: what remains, which is also what its code is told. */
+  /** In a turn of the holder: the remaining time, as its code receives it. */
   look(tenure: Tenure): number {
     const left = tenure.lock.remaining();
     const { clocks, now } = tenure.process;
@@ -116,7 +120,7 @@ export class Tenures {
     return left;
   }
 
-  /** Released, told, or not interested any more. */
+  /** The lock was released, its signal aborted, or its holder no longer checks it. */
   end(tenure: Tenure): void {
     tenure.isOver = true;
     if (tenure.watch !== undefined) this.#kernel.engine.cancel(tenure.watch);
@@ -189,10 +193,10 @@ export class Tenures {
     }, 1);
   }
 
-  /** A holder is told before anyone else can hold, whether it looks or not (PROTOCOL 1). */
+  /** The signal aborts before another client can hold, whether the holder checks or not (PROTOCOL 1). */
   #watch(tenure: Tenure): void {
     const { process, lock } = tenure;
-    // Made now: without it nobody waits to be told. Some libraries have none to make.
+    // Reading `signal` here creates it: without it there is no notification. Some libraries have none.
     if (!lock.signal) return;
     const grace = 2 + 20 * process.timerLateness;
     const wait = process.clocks.untilMonotonic(this.#kernel.now, tenure.toldBy + grace);
@@ -204,10 +208,11 @@ export class Tenures {
       const early = process.clocks.monotonicAt(this.#kernel.now) < tenure.toldBy + grace;
       if (early || awake < tellingPatience) return this.#watchAgain(tenure);
       process.deliver(() => {
-        // (Not by the signal itself: one that is asked looks at the clocks, and tells itself. Who is told gives up.)
+        // (Not read from the signal itself: reading `aborted` checks the clocks, and aborts. A notified holder gives
+        // up.)
         if (tenure.isOver) return;
-        // Also where its wall clock has leapt since it was extended: as long as the keys last it may be told of that.
-        // (Seen on the masters alone: a lock that is asked tells itself.)
+        // The same applies if its wall clock has jumped since it was extended: it may be notified as long as the keys
+        // live. (Judged from the masters alone: a lock that is asked notifies itself.)
         const last = Math.max(...lock.resources.map((resource) => this.#freeIn(lock, resource)));
         if (last > 0 && Number.isFinite(last)) {
           tenure.toldBy = process.clocks.monotonicAt(this.#kernel.now + last);
@@ -228,7 +233,9 @@ export class Tenures {
     }, tellingPatience);
   }
 
-  /** When others could win a quorum, as the keys are now, less the end of the belief `wait` us from now. */
+  /**
+   * The time at which others could win a quorum, by the present keys, minus the end of the belief `wait` us from now.
+   */
   #measureMargin(tenure: Tenure, wait: number): void {
     const { lock, process } = tenure;
     const { now } = this.#kernel;

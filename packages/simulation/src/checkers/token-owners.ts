@@ -3,7 +3,7 @@ import type { Write } from "../master/keyspace.ts";
 import { ownPrefix, queuePrefix } from "../master/twins/queue.ts";
 import { roundOf } from "../master/twins/rules.ts";
 
-/** Which client drew a token, by what the masters have seen. A master may write one on somebody's behalf. */
+/** The client that drew each token, as seen by the masters. A master may write one on another client's behalf. */
 export class TokenOwners {
   /** Of those who have had a place in a queue. */
   readonly #byWaiter = new Map<string, Process>();
@@ -11,7 +11,7 @@ export class TokenOwners {
   /** To whom the lock of a stay was given. */
   readonly #received = new Map<string, Process>();
 
-  /** Whoever writes a token first has drawn it, unless it is one of a waiter's. */
+  /** The first client that writes a token has drawn it, unless the token belongs to a waiter. */
   see({ key, entry }: Write, sender: Process): void {
     if (typeof entry?.value !== "string") return;
     if (key.startsWith(queuePrefix)) this.#byWaiter.set(key.slice(key.lastIndexOf(":") + 1), sender);
@@ -19,7 +19,10 @@ export class TokenOwners {
       this.#byToken.set(entry.value, this.of(entry.value) ?? sender);
   }
 
-  /** Its lock was given away. (What has the token of an earlier round of the same waiter is still the giver's to remove.) */
+  /**
+   * Its lock was granted to `receiver`. (A key with the token of an earlier round of the same waiter is still removed
+   * by the previous owner.)
+   */
   giveTo(receiver: Process, token: string): void {
     this.#byToken.set(token, receiver);
     this.#received.set(waiterOf(token), receiver);
@@ -37,7 +40,7 @@ export class TokenOwners {
   }
 }
 
-/** What the tokens of all rounds of one stay in a queue have in common. */
+/** The part that the tokens of all rounds of one queue entry share. */
 export function waiterOf(token: string): string {
   return roundOf(token)?.waiter ?? token;
 }

@@ -6,8 +6,8 @@ import type { Member } from "../master/sorted-set.ts";
 import type { Findings } from "./findings.ts";
 
 /**
- * A writer that waits keeps further readers away until its own client says that it waits no more, or its time is over:
- * nobody else ends that.
+ * A waiting writer keeps further readers out until its own client withdraws it, or its time is over: no other client
+ * ends that.
  */
 export class WaitingWriters {
   readonly #findings: Findings;

@@ -16,9 +16,9 @@ export interface Wait {
 export interface WaitTerms {
   /** From when on there are no faults any more; true time, us. */
   readonly calmAt: number;
-  /** For how long a lock may be free in the calm while somebody waits for it, us. */
+  /** Maximum time that a lock may be free without faults while a client waits for it, us. */
   readonly longestIdle: number;
-  /** How often one who waits may be overtaken in the calm; infinite where nobody keeps a queue. */
+  /** Maximum number of times that a waiter may be overtaken without faults; infinite if no queue is kept. */
   readonly mostOvertaken: number;
 }
 
@@ -31,9 +31,8 @@ interface Use {
 }
 
 /**
- * Nobody who waits is forgotten. Once there are no faults any more, a lock that somebody waits for is not free for
- * longer than dead holders and dead waiters can keep it from being given on; and those who come later are not served
- * again and again before.
+ * No waiter is forgotten. Once there are no more faults, a lock that has waiters is not free for longer than dead
+ * holders and dead waiters can delay its grant; and later waiters are not served again and again before earlier ones.
  */
 export class Waits {
   readonly #kernel: Kernel;
@@ -56,7 +55,7 @@ export class Waits {
     return wait;
   }
 
-  /** In a turn of whoever waited: it has what it waited for, or waits no longer. */
+  /** In a turn of the waiter: it was granted its locks, or has stopped waiting. */
   end(wait: Wait): void {
     if (this.#open.delete(wait)) this.#judge(wait);
   }
@@ -86,7 +85,7 @@ export class Waits {
     ]);
   }
 
-  /** Whoever still waits has waited until now. */
+  /** Judges the waits that have not ended. */
   judgeTheRest(): void {
     for (const wait of this.#open) this.end(wait);
   }
@@ -118,7 +117,7 @@ export class Waits {
     this.#findings.violated("forgotten", text);
   }
 
-  /** Until when somebody had it. (Whoever waited has not begun yet to hold what it was given in this turn.) */
+  /** The end of the last lock on the resource. (A waiter that was granted it in this turn does not hold it yet.) */
   #busyUntil(resource: string): number {
     const { holders, heldUntil } = this.#useOf(resource);
     return holders.size > 0 ? Number.POSITIVE_INFINITY : heldUntil;
@@ -134,7 +133,7 @@ export class Waits {
   }
 }
 
-/** By which names others wait for what this one holds: of a semaphore nobody knows which slot it will be. */
+/** The names under which others wait for this lock: waiters for a semaphore do not know the slot that they will get. */
 function waitedFor({ lock }: Tenure): readonly string[] {
   return lock.share ? [lock.share.of] : lock.resources;
 }

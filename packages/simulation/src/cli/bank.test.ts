@@ -4,7 +4,7 @@ import { subjectNamed } from "../peers/subject-named.ts";
 import { replayFileFrom } from "../plan/replay-file.ts";
 import { runPlan } from "../run/run-plan.ts";
 
-// Old failures, each as a run. What was found once is looked for for ever.
+// Plans of failures that were found once, kept so that they stay fixed.
 
 const bank = new URL("../../bank/", import.meta.url);
 const names = readdirSync(bank).filter((name) => name.endsWith(".json"));

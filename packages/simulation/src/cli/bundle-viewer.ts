@@ -41,7 +41,7 @@ async function bundled(file: string, format: "iife" | undefined): Promise<string
   return outputFiles[0]!.text;
 }
 
-/** What `String.raw` cannot hold is refused rather than changed. */
+/** Text that `String.raw` cannot hold is refused rather than changed. */
 function raw(text: string): string {
   if (/`|\$\{/.test(text)) throw new Error("the bundle has a template literal: it cannot be kept in one");
   return text;

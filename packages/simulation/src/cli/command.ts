@@ -19,7 +19,7 @@ export interface Command {
   readonly isInterruptible?: boolean;
 }
 
-/** A signal for calls that nobody interrupts. */
+/** The default of `interrupted`: it never aborts. */
 export const neverInterrupted: AbortSignal = new AbortController().signal;
 
 export const exitCodes: Readonly<Record<Verdict | "not deterministic" | "bad usage" | "failed", number>> = {

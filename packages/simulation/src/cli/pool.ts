@@ -34,7 +34,7 @@ export class Pool implements AsyncDisposable {
     };
   }
 
-  /** What has been begun and not waited for is dropped. */
+  /** Drops runs that have started and are not awaited. */
   close(): Promise<void> {
     return this.#threads.destroy();
   }

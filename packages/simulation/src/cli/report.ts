@@ -23,7 +23,7 @@ function subjectOption(name: string): string {
   return name === "quorlock" ? "" : ` --subject ${JSON.stringify(name)}`;
 }
 
-/** What was violated, in words, one line each. */
+/** The violations in words, one line each. */
 export function violationLines({ violations }: Outcome): string[] {
   return violations.map(({ kind, at, detail }) => `violation at ${at.toFixed(3)} ms: ${kind}: ${detail}`);
 }

@@ -14,7 +14,7 @@ export interface RunTwiceOptions {
   readonly replay: string;
 }
 
-/** Runs a plan, tells what came of it, and runs it once more: the hash has to be the same. */
+/** Runs a plan, prints the results, and runs it once more: the hash has to be the same. */
 export async function runTwice(
   plan: Plan,
   { engine, subject, trace, replay }: RunTwiceOptions,

@@ -5,7 +5,7 @@ import { type Outcome, runPlan } from "../run/run-plan.ts";
 import type { Subject } from "../run/subject.ts";
 import type { StopAt } from "../search/runner.ts";
 
-// The code of a worker thread. What it is given and gives back is plain data.
+// The code of a worker thread. Its input and output are plain data.
 
 export interface TrialTask {
   readonly plan: Plan;
@@ -17,7 +17,7 @@ export interface TrialTask {
 
 const subjects = new Map<string, Promise<Subject | undefined>>();
 
-// The faults of masters are errors by the thousand, and nobody reads where each was made.
+// Simulated masters fail thousands of times in a run: stack traces of these errors cost time and are never read.
 Error.stackTraceLimit = 0;
 
 export default async function runTrial({ plan, subject: name, ...options }: TrialTask): Promise<Outcome> {

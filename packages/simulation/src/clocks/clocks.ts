@@ -2,7 +2,7 @@
 export type PartsPerMillion = number;
 
 export interface ClocksOptions {
-  /** What the wall clock shows at true time 0, ms since the epoch. */
+  /** The reading of the wall clock at true time 0, ms since the epoch. */
   readonly wall: number;
   readonly rate: PartsPerMillion;
 }

@@ -9,11 +9,11 @@ import { Session } from "./session.ts";
 
 export interface EmbeddedMasterOptions {
   /**
-   * What survives `kill` and `restart`. Default "none": everything is forgotten. "aof-always": every write that
-   * was answered is kept.
+   * The data that survives `kill` and `restart`. Default "none": nothing does. "aof-always": every write that was
+   * acknowledged.
    */
   readonly persistence?: "none" | "aof-always";
-  /** What `AUTH` and `HELLO` ask for, as `requirepass` does. Default: nothing is asked for. */
+  /** The password that `AUTH` and `HELLO` must give, as `requirepass` does. Default: none. */
   readonly password?: string;
 }
 
@@ -157,7 +157,7 @@ export class EmbeddedMaster {
       this.#sockets.delete(socket);
       session.end();
     });
-    // Whoever resets a connection to a master has read what it wanted; "close" follows.
+    // A client that resets its connection has read everything that it wanted; "close" follows.
     socket.on("error", () => {});
     socket.on("data", (bytes) => {
       reader.push(bytes);

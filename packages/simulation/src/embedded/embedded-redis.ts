@@ -18,7 +18,7 @@ const databases = 16;
 /** One Redis process without its connections: the model, by the wall clock of this machine, in 16 databases. */
 export class EmbeddedRedis {
   readonly password: string | undefined;
-  /** Who listens to what; the same in every database. */
+  /** The listeners of each channel; the same in every database. */
   readonly channels: Channels = new Channels();
   #keyspaces: readonly Keyspace[] = emptyKeyspaces();
   #runId = newRunId();

@@ -18,7 +18,7 @@ export class Prose {
   }
 }
 
-/** What a connection is told without having asked: RESP3 has a type for it. */
+/** A message that the server sends without a request: RESP3 has a type for it. */
 export class Push {
   readonly elements: readonly Reply[];
 
@@ -27,7 +27,7 @@ export class Push {
   }
 }
 
-/** What a connection may be answered: what the model says, and what only the protocol knows. */
+/** A reply on the wire: replies of the model, and replies that only the protocol knows. */
 export type WireReply =
   | Reply
   | Status

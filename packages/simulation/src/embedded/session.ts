@@ -39,7 +39,7 @@ export class Session implements Subscriber {
   #name = "";
   #isAuthenticated: boolean;
   #isOver = false;
-  /** What belongs to a connection or to the server as a whole; all else is the model's. */
+  /** Commands that concern the connection or the whole server; all others belong to the model. */
   readonly #commands: ReadonlyMap<string, Command> = new Map<string, Command>([
     ["HELLO", (args) => this.#hello(args)],
     ["AUTH", (args) => this.#authenticate(args)],
@@ -56,7 +56,7 @@ export class Session implements Subscriber {
     ["QUIT", () => this.#quit()],
   ]);
 
-  /** `write`: for what it is told without having asked. */
+  /** `write` sends messages that are no replies. */
   constructor(redis: EmbeddedRedis, id: number, port: number, write: (text: string) => void) {
     this.#redis = redis;
     this.#id = id;
@@ -115,11 +115,11 @@ export class Session implements Subscriber {
     }
     if (own) return own(args);
     const reply = this.#redis.execute(this.#database, name, args);
-    // The model does not tell a status from a string. A string that happens to be this one can only come of GET.
+    // The model does not distinguish a status from a string. A string "OK" can only be the reply of GET.
     return reply === "OK" && command !== "GET" ? ok : reply;
   }
 
-  /** What a command that begins or ends to listen is answered; nothing for any other. */
+  /** The replies of a command that subscribes or unsubscribes; undefined for any other command. */
   #subscription([name, ...names]: readonly string[]): readonly Push[] | undefined {
     const command = name!.toUpperCase();
     const verb = subscriptionVerbs.get(command);

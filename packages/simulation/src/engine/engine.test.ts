@@ -71,7 +71,7 @@ describe.each(kinds)("the %s engine", (kind) => {
 
 type Step = { readonly delay: number; readonly cancel: number; readonly children: readonly number[] };
 
-/** Runs a random tree of events, some of which cancel others, and tells what happened when. */
+/** Runs a random tree of events, some of which cancel others, and returns a line for each event. */
 function story(kind: EngineKind, steps: readonly Step[]): string[] {
   const engine = engineOf(kind);
   const seen: string[] = [];

@@ -1,9 +1,8 @@
 /**
- * The event queue of a simulation: what is due next, in true time. One tick is one microsecond; times are whole
- * numbers of them.
+ * The event queue of a simulation, in true time. One tick is one microsecond; times are whole numbers of ticks.
  *
- * Two implementations order events alike, by time and then by the order of scheduling, so a run comes to the
- * same hash on both.
+ * Two implementations order events alike, by time and then by the order of scheduling, so a run produces the same hash
+ * on both.
  */
 export interface Engine {
   /** True time, in microseconds since the start. */
@@ -22,7 +21,7 @@ export type EventId = number;
 
 /** An event never happens at the moment that caused it: what follows is later. */
 export const shortestDelay = 1;
-/** What a JavaScript timer can hold. Longer ones are chained by whoever needs them. */
+/** The longest delay of a JavaScript timer, ms. The caller chains timers for longer delays. */
 export const longestDelay = 2_147_483_647;
 
 /** Both engines take exactly these: a fake timer would truncate or wrap the others without a word. */

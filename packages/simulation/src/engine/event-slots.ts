@@ -1,14 +1,14 @@
 import type { EventId } from "./engine.ts";
 
-/** So many events are pending at once, at most: what an {@link EventId} has room for beside their number. */
+/** Maximum number of pending events: an {@link EventId} has no room for more beside the number of the event. */
 const mostPending = 2 ** 20;
 
 const nothing = (): void => {};
 
 /**
- * What is to happen at the pending events of an engine, each in a slot that a later event may have. What moves in
- * a queue is the number of the slot: pointers that move between old and new memory, and queues that keep what has
- * happened from being collected, cost more than the queue itself.
+ * The callbacks of the pending events of an engine, each in a slot that a later event may reuse. A queue moves the
+ * numbers of slots only: moving pointers between old and new memory, and keeping past events from being collected,
+ * would cost more than the queue itself.
  */
 export class EventSlots {
   readonly #callbacks: Array<() => void> = [];

@@ -10,7 +10,7 @@ export interface TurnTaker {
   endTurn(): void;
 }
 
-/** So many turns without letting the host do anything else, at most. */
+/** Maximum number of turns before the host may do other work. */
 const turnsInOneBreath = 20_000;
 
 /**
@@ -42,7 +42,7 @@ export class Kernel {
     return this.#steps;
   }
 
-  /** Who is having a turn. */
+  /** The process that has the current turn. */
   get running(): TurnTaker | undefined {
     return this.#running;
   }

@@ -16,10 +16,10 @@ export interface ProcessOptions extends ClocksOptions {
   readonly timerLateness: number;
 }
 
-/** What floating point may add to a delay, us. */
+/** Floating point error that may add to a delay, us. */
 const rounding = 0.001;
 
-/** What a turn is for. */
+/** The purpose of a turn. */
 interface Item {
   readonly kind: "timer" | "delivery";
   act(): void;
@@ -123,7 +123,7 @@ export class Process implements TurnTaker, Runtime {
     return this.wallNow();
   }
 
-  /** As JavaScript tells it: whole milliseconds, rounded down. */
+  /** The wall clock as JavaScript shows it: whole milliseconds, rounded down. */
   wallNow(): number {
     return Math.floor(this.#clocks.wallAt(this.now));
   }
@@ -231,7 +231,7 @@ export class Process implements TurnTaker, Runtime {
     timer.callback();
   }
 
-  /** What its clocks show, and how fast they go until this is said again. */
+  /** Records the readings and rates of its clocks, which hold until the next record. */
   #recordClocks(): void {
     const { now, trace } = this.#kernel;
     const { rate } = this.#clocks;

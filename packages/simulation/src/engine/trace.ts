@@ -1,13 +1,13 @@
-/** What an entry of the trace may carry: everything that tells two runs apart. */
+/** The values of a trace entry: everything that distinguishes two runs. */
 export type TraceValue = string | number | boolean;
 
-/** What a text comes to, so that a text that is seen again is read only once. */
+/** The hash of a text, so that a repeated text is read only once. */
 interface Digest {
   readonly first: number;
   readonly second: number;
 }
 
-/** So many texts are remembered: names and commands come again all the time, tokens for a while. */
+/** Number of texts that are remembered: names and commands recur all the time, tokens for a while. */
 const mostDigests = 4096;
 
 /**
@@ -90,7 +90,7 @@ class Lanes {
     this.#second = second ^ (second >>> 17);
   }
 
-  /** What all words so far come to; each lane has a part in both halves. */
+  /** The hash of all words so far; each lane contributes to both halves. */
   get final(): Digest {
     let first = Math.imul(this.#first ^ (this.#first >>> 16), 2_246_822_507);
     first ^= Math.imul(this.#second ^ (this.#second >>> 13), 3_266_489_909);

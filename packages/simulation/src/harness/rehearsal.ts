@@ -13,11 +13,11 @@ import { Cluster } from "../run/cluster.ts";
 import { calmFrom, inject } from "../run/injection.ts";
 import { type Remote, remote } from "./remote.ts";
 
-/** What the code under test is given, in the process that it is to run in. */
+/** The context of the code under test, in the process in which it runs. */
 export interface ClientContext<Resource> {
   /** A `Redlock` of this process, over its own connections to the masters. */
   readonly redlock: Redlock;
-  /** What the lock protects, on a machine of its own. */
+  /** The resource that the lock protects, on a machine of its own. */
   readonly resource: Remote<Resource>;
   /** The number of this client, from 0, and how often it has run before. */
   readonly index: number;
@@ -67,7 +67,7 @@ export async function rehearse<Resource extends object>(
   stage.judgeTheEnd(clients);
   const { verdict, violations } = cluster.findings;
   return {
-    // What ran to its end was seen, whether or not a lock was asked for.
+    // A run that completed shows something even if no lock was requested.
     verdict: verdict === "unknown" && stage.completed > 0 ? "ok" : verdict,
     violations,
     hash: kernel.trace.hash,

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { ClientContext } from "./rehearsal.ts";
 import { simulate } from "./simulate.ts";
 
-/** What two people might write into at a time. */
+/** A resource that two clients might write to at a time. */
 class Ledger {
   readonly entries: string[] = [];
   writes = 0;

@@ -9,9 +9,11 @@ import { type ClientContext, type Rehearsal, type Rehearsed, rehearse } from "./
 export interface SimulateOptions<Resource extends object> {
   /** Makes what the lock protects, anew for each run. Its methods run on a machine of its own, one call at a time. */
   readonly resource: () => Resource;
-  /** What each client process does, several times over. Failures to lock (the client's own errors) are part of life. */
+  /**
+   * The code of each client process, called several times. It may fail to lock: the client's own errors are expected.
+   */
   readonly client: (context: ClientContext<Resource>) => Promise<unknown>;
-  /** What must always be true of the resource: throws, or returns what is wrong. */
+  /** The user's invariant of the resource: throws, or returns a description of the problem. */
   readonly invariant?: (resource: Resource) => unknown;
   /** How many runs, each with other clocks, latencies and faults. Default 100. */
   readonly seeds?: number;
@@ -45,12 +47,12 @@ export interface SimulateResult {
   readonly completed: number;
   /** How often a lock was refused or lost. */
   readonly refused: number;
-  /** What was violated, and the seed that shows it again; none where all is well. */
+  /** The violation, with the seed that shows it again; undefined if there is none. */
   readonly violation: string | undefined;
   readonly seed: number | undefined;
   /**
-   * What led to it, a line each: calls to the resource and faults, from the last thing that the client in question did
-   * before.
+   * The events that led to it, a line each: calls to the resource and faults, from the last action of the client in
+   * question.
    */
   readonly story: readonly string[];
 }
@@ -87,7 +89,7 @@ export async function simulate<Resource extends object>(
   return { verdict, ...sum, violation: undefined, seed: undefined, story: [] };
 }
 
-/** What the plan has to know of the settings: times that clocks and latencies are drawn in proportion to. */
+/** Settings that the plan needs: clocks and latencies are drawn in proportion to these times. */
 const usual = {
   driftFactor: 0.01,
   retryCount: 10,

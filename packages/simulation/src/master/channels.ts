@@ -9,7 +9,7 @@ export interface Subscriber {
 /** Subscribers by channel, or by pattern. */
 type Subscribers = Map<string, Set<Subscriber>>;
 
-/** Who listens to what on one master. Nothing of it survives the process, or is ever on a disk. */
+/** The listeners of each channel of one master. They do not survive the process, and are never on a disk. */
 export class Channels {
   readonly #channels: Subscribers = new Map();
   readonly #patterns: Subscribers = new Map();

@@ -2,7 +2,7 @@ import type { Entry } from "./entries.ts";
 import { Entries } from "./entries.ts";
 import type { Write } from "./keyspace.ts";
 
-/** What a master keeps on disk, and when. */
+/** The data that a master writes to disk, and when. */
 export type Persistence =
   | { readonly mode: "none" }
   /** A snapshot each `interval` ms. */
@@ -11,8 +11,10 @@ export type Persistence =
   | { readonly mode: "aof-always" };
 
 /**
- * - `process`: the process is killed. What it gave to the kernel is written.
- * - `power`: the machine loses power. What was not fsynced is gone.
+ * The kinds of crashes:
+ *
+ * - `process`: the process is killed. Data that it gave to the kernel is written.
+ * - `power`: the machine loses power. Data that was not fsynced is lost.
  */
 export type CrashKind = "process" | "power";
 
@@ -36,7 +38,7 @@ export class Durability {
   readonly #phase: number;
   /** No replica is further behind, us. */
   readonly #longestLag: number;
-  /** What no crash takes back any more, and every replica has. */
+  /** Entries that survive every crash, and that every replica has. */
   #base = new Entries();
   /** The writes since. */
   #log: DatedWrite[] = [];
@@ -59,7 +61,7 @@ export class Durability {
     if (this.#log.length >= this.#longestLog) this.#compact(at);
   }
 
-  /** What a restart after a crash at `at` finds. */
+  /** The entries that a restart after a crash at `at` finds. */
   afterCrash(kind: CrashKind, at: number): Map<string, Entry> {
     return this.#persistence.mode === "none" ? new Map() : this.stateAt(this.#durableUntil(kind, at));
   }

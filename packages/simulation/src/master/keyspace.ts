@@ -5,7 +5,7 @@ export interface Write {
   readonly key: string;
   /** `undefined` where the key was deleted. */
   readonly entry: Entry | undefined;
-  /** What was there before, still alive. */
+  /** The previous entry, if it was still alive. */
   readonly previous: Entry | undefined;
 }
 

@@ -21,7 +21,7 @@ export interface MasterListener {
   ran(command: string, args: readonly (string | number)[], reply: unknown, sender: Process): void;
 }
 
-/** What an ACL rule may keep from its clients. */
+/** Commands that an ACL rule may deny to its clients. */
 export type Forbidden = "SUBSCRIBE" | "PUBLISH" | "PUBSUB";
 
 /**
@@ -32,7 +32,7 @@ export type Forbidden = "SUBSCRIBE" | "PUBLISH" | "PUBSUB";
  */
 export type ForeignListener = "pattern" | "channels";
 
-/** What was done to a wall clock. */
+/** The changes of a wall clock. */
 export interface Steps {
   /** By how much it was set so far, ms. */
   readonly by: number;
@@ -62,7 +62,7 @@ export class Master {
   readonly #kernel: Kernel;
   readonly #durability: Durability;
   readonly #model: RedisModel;
-  /** Who listens to what it publishes. */
+  /** The listeners of its channels. */
   readonly channels: Channels = new Channels();
   readonly #forbids: readonly Forbidden[];
   readonly #foreign: readonly ForeignListener[];
@@ -70,7 +70,7 @@ export class Master {
   #refusals: readonly WriteRefusal[] = [];
   readonly #downListeners: Array<() => void> = [];
   #listener: MasterListener | undefined;
-  /** Who sent the command that is being executed. */
+  /** The sender of the command that is being executed. */
   #sender: Process | undefined;
   #steps: Steps = { by: 0, at: Number.NEGATIVE_INFINITY };
   #isUp = true;
@@ -114,7 +114,7 @@ export class Master {
     return this.#incarnation;
   }
 
-  /** Who asks for it in a turn of the master listens from then on, unless that is forbidden. */
+  /** A process that subscribes in a turn of the master listens from then on, unless that is forbidden. */
   subscribe(channel: string, subscriber: Subscriber): ReplyError | undefined {
     if (this.#forbids.includes("SUBSCRIBE")) return forbidden("subscribe");
     this.channels.subscribe(channel, subscriber);
@@ -128,7 +128,7 @@ export class Master {
 
   /** It answers from now on, and refuses to write, until what is returned is called. */
   refuseWrites(why: WriteRefusal): () => void {
-    // (Of two reasons at a time one is told; where one is over, the other still holds.)
+    // (Of two reasons at a time one is reported; when one ends, the other still holds.)
     this.#setRefusals([...this.#refusals, why]);
     return () => this.#setRefusals(this.#refusals.toSpliced(this.#refusals.lastIndexOf(why), 1));
   }
@@ -184,7 +184,7 @@ export class Master {
     }
   }
 
-  /** What a key holds now, without a trace: for checkers. */
+  /** The present entry of a key, without a trace: for checkers. */
   peek(key: string): Entry | undefined {
     return this.#isUp ? this.#model.keyspace.get(key, this.process.wallNow()) : undefined;
   }
@@ -233,7 +233,7 @@ export class Master {
     this.#start(known);
   }
 
-  /** What its wall clock was set by: for checkers. */
+  /** The total of the steps of its wall clock: for checkers. */
   get steps(): Steps {
     return this.#steps;
   }

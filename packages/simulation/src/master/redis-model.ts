@@ -6,18 +6,18 @@ import { type ScriptRun, WriteGate } from "./write-refusal.ts";
 
 type Command = (args: readonly string[], now: number) => Reply;
 
-/** Sends a message to all who listen, and tells how many they are. An error reply is thrown. */
+/** Sends a message to all listeners, and returns their number. An error reply is thrown. */
 export type Publish = (channel: string, message: string) => number;
 
 /** How many listen to a channel itself, and not to a pattern. An error reply is thrown. */
 export type Listeners = (channel: string) => number;
 
 /**
- * What one Redis master answers, for every command that the client and the simulation send. Commands and scripts
- * are atomic and take no time. (In Redis 7.0 the time of a SET moves on within a script, so two keys of one claim
- * may expire a millisecond apart: later than here, never earlier.)
+ * The replies of one Redis master, for every command that the client and the simulation send. Commands and scripts are
+ * atomic and take no time. (In Redis 7.0 the time of a SET moves on within a script, so two keys of one claim may
+ * expire a millisecond apart: later than here, never earlier.)
  *
- * The differential test holds it against a real redis-server.
+ * The differential test compares it with a real redis-server.
  */
 export class RedisModel {
   #keyspace: Keyspace;

@@ -1,4 +1,4 @@
-/** What a command comes to, as ioredis hands it on: RESP without the framing. */
+/** The reply to a command, as ioredis returns it: RESP without the framing. */
 export type Reply = string | number | null | readonly Reply[];
 
 /** An error reply. Named as ioredis names it. */
@@ -6,7 +6,7 @@ export class ReplyError extends Error {
   override name = "ReplyError";
 }
 
-/** What every Redis says to a number it cannot read. */
+/** The error of every Redis for a number that it cannot parse. */
 export function notAnInteger(): ReplyError {
   return new ReplyError("ERR value is not an integer or out of range");
 }

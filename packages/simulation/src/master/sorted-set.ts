@@ -35,7 +35,7 @@ export function scoreIn(text: string): number {
   return score;
 }
 
-/** As Redis tells it. (Fractions to 17 digits before Redis 7.2, shorter since: tickets have none.) */
+/** The score as Redis prints it. (Fractions to 17 digits before Redis 7.2, shorter since: tickets have none.) */
 export function scoreText(score: number): string {
   if (Number.isFinite(score)) return String(score);
   return score > 0 ? "inf" : "-inf";

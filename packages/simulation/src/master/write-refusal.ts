@@ -68,7 +68,7 @@ export class WriteGate {
 
   #isMeant(command: string, isWrite: boolean, refusal: WriteRefusal, script: ScriptRun | undefined): boolean {
     if (refusal === "OOM") return growing.has(command);
-    // A client that asks whether the master is well is told that its disk is not.
+    // With MISCONF, PING reports the failing disk as well.
     return isWrite || (refusal === "MISCONF" && command === "PING" && script === undefined);
   }
 }

@@ -7,8 +7,8 @@ const noSecondRound: Edit = {
 };
 
 /**
- * What is wrong with fencing tokens: PROTOCOL 8, 14.9. (Where an acknowledgement counts though the counter was not below
- * the token, the exhaustive model finds it, and so do the tests of fencing.ts; here it is too rare.)
+ * Faults in fencing tokens: PROTOCOL 8, 14.9. (The exhaustive model and the tests of fencing.ts find the fault that an
+ * acknowledgement counts though the counter was not below the token; here it is too rare.)
  */
 export const fencingMutants: readonly Mutant[] = [
   {

@@ -5,7 +5,7 @@ import { inOrder } from "../search/runner.ts";
 
 /** Runs a mutant by one plan after the other until it is found out: by which seed, and how. Throws if it survives. */
 export async function findOut(pool: Pool, mutant: string, plans: Iterable<Plan>): Promise<string> {
-  // No run is begun that nobody looks at: the threads are kept busy by several mutants at a time.
+  // Runs are started only as they are needed: several mutants at a time keep the threads busy.
   const trials = inOrder({ ...pool.runner(mutant), width: 1 }, plans, "any");
   const { violated, runs } = await explore(trials, (_, soFar) => soFar.violated.length > 0);
   const [found] = violated;

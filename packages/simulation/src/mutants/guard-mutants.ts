@@ -14,9 +14,9 @@ const handsOver: readonly Edit[] = [
 ];
 
 /**
- * What is wrong with the restart guard: PROTOCOL 9, 14.7 to 14.10. Each is to be found where masters forget their votes.
- * (That a repair in quarantine must not count where the vote was not the holder's, and that the floors of the fencing
- * counters are read *after* the quarantine, is too rare here: the exhaustive model finds both.)
+ * Faults in the restart guard: PROTOCOL 9, 14.7 to 14.10. Each must be found in runs in which masters lose their
+ * votes. (Two rules are too rare here, and the exhaustive model finds both: a repair in quarantine must not count if
+ * the vote was not the holder's, and the floors of the fencing counters are read *after* the quarantine.)
  */
 export const guardMutants: readonly Mutant[] = [
   {

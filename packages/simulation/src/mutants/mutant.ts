@@ -6,7 +6,7 @@ import type { Rules } from "../master/twins/rules.ts";
 export type Mutant = SourceMutant | InjectedMutant;
 
 interface Described {
-  /** What is wrong, as one would say it in a review. */
+  /** A description of the fault, as in a code review. */
   readonly name: string;
 }
 
@@ -22,7 +22,7 @@ export interface Edit {
 /** The fault is in the client's source, in one place or in those that make it together. */
 export interface SourceMutant extends Described {
   readonly edits: readonly Edit[];
-  /** What the scripts decide otherwise, where the edits are in their text. */
+  /** The changed decisions of the scripts, if the edits are in their text. */
   readonly rules?: Partial<Rules>;
 }
 

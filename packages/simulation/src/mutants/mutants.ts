@@ -18,7 +18,7 @@ const noEnd: Edit = {
   instead: "",
 };
 
-/** What is wrong with those who wait: PROTOCOL 7, 14.3, 14.4, 14.11, 14.15. */
+/** Faults in the queue: PROTOCOL 7, 14.3, 14.4, 14.11, 14.15. */
 const queueMutants: readonly Mutant[] = [
   {
     name: "a hold that is passed on as it is counts from then on",
@@ -153,7 +153,10 @@ function isOfOneWaiter(owner: string | null, token: string): boolean {
   return own !== undefined && own.waiter === asked?.waiter;
 }
 
-/** What is wrong with locks that are switched to another database, given away, or renewed (PROTOCOL 14.2, 14.14, 14.18). */
+/**
+ * Faults in locks that are moved to another database, handed to another client, or renewed (PROTOCOL 14.2, 14.14,
+ * 14.18).
+ */
 const holdMutants: readonly Mutant[] = [
   {
     name: "a lease is repaired in another database than its votes are in",

@@ -1,6 +1,9 @@
 import type { Mutant } from "./mutant.ts";
 
-/** What is wrong with masters that are one server: PROTOCOL 2.8. To be found where two masters are. */
+/**
+ * Faults in the handling of masters that are one server: PROTOCOL 2.8. Each must be found in runs in which two masters
+ * are one.
+ */
 export const sharedServerMutants: readonly Mutant[] = [
   {
     name: "a server votes once for each of its addresses",

@@ -4,7 +4,9 @@ const agreement =
   "if (Math.sign(byMonotonic) !== Math.sign(byWall)) return 0;\n" +
   "  return Math.abs(byMonotonic) < Math.abs(byWall) ? byMonotonic : byWall;";
 
-/** What is wrong with the watch of the masters' clocks: PROTOCOL 11. Each is to be found where they are watched. */
+/**
+ * Faults in the watch of the masters' clocks: PROTOCOL 11. Each must be found in runs in which the clocks are watched.
+ */
 export const watchMutants: readonly Mutant[] = [
   {
     name: "that this machine has slept is taken for a step of every master",

@@ -4,7 +4,7 @@ import type { Random } from "../random.ts";
 export type Latency =
   | { readonly shape: "constant"; readonly ms: number }
   | { readonly shape: "uniform"; readonly from: number; readonly to: number }
-  /** The usual shape of a network: a median, and a tail to the right. */
+  /** The shape that is typical of networks: a median, and a tail to the right. */
   | { readonly shape: "log-normal"; readonly median: number; readonly sigma: number }
   /** Mostly fast, sometimes slow: a retransmission, a busy switch. */
   | { readonly shape: "two-peaks"; readonly fast: number; readonly slow: number; readonly slowShare: number };

@@ -5,11 +5,11 @@ import type { Random } from "../random.ts";
 import { drawLatency, type Latency } from "./latency.ts";
 
 /**
- * One direction between a client and a master. What is sent arrives in order, each after a latency of its own; a
- * cut keeps it on the way, as TCP does, which sends again what was not acknowledged until it comes through.
+ * One direction between a client and a master. Messages arrive in order, each after a latency of its own; a cut holds
+ * them back, as TCP does, which resends unacknowledged data until it arrives.
  */
 export class OneWay {
-  /** What latencies are multiplied by. */
+  /** Factor on all latencies. */
   slowness = 1;
   readonly #kernel: Kernel;
   readonly #latency: Latency;
@@ -48,7 +48,7 @@ export class OneWay {
     this.#backlog.close();
   }
 
-  /** What was kept comes through, in order. */
+  /** Delivers the messages that were held back, in order. */
   heal(): void {
     this.#backlog.open();
   }

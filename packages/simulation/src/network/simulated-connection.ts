@@ -29,7 +29,7 @@ interface Request {
   hasArrived: boolean;
 }
 
-/** What becomes of requests that are on their way when the connection is reset. */
+/** The fate of requests that are in flight when the connection is reset. */
 export type InFlight = "lost" | "delivered";
 
 /** Sees what only the wire knows. */
@@ -108,7 +108,7 @@ export class SimulatedConnection implements Connection {
     this.#moveListeners.push(listener);
   }
 
-  /** The client's user switches it to another database. What was sent before is for the one that is left. */
+  /** The client's user switches it to another database. Commands sent before apply to the previous one. */
   select(database: number): void {
     this.#tellClient(() => {
       const left = this.#database;
@@ -200,8 +200,8 @@ export class SimulatedConnection implements Connection {
   }
 
   /**
-   * The connection breaks. The client hears of it as soon as it runs. What is delivered may be so `late` us later: the
-   * kernel goes on sending what a connection was given that is closed by now, past what the next one brings.
+   * The connection breaks. The client notices as soon as it runs. Delivered requests may arrive up to `late` us later:
+   * the kernel still sends data of a closed connection, even after data of the next connection.
    */
   reset(inFlight: InFlight, late = 0): void {
     if (this.#state === "closed") return;

@@ -168,7 +168,7 @@ export class SimulatedSubscription {
     });
   }
 
-  /** What arrives on a connection that still stands is heard in a turn of the client. */
+  /** Delivers a message in a turn of the client, if the connection is still open. */
   #deliver(generation: number, act: () => void): void {
     if (generation !== this.#generation) return;
     this.#options.client.deliver(() => {

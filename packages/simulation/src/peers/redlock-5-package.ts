@@ -85,14 +85,14 @@ export async function redlock5Package(): Promise<LoadRedlock5> {
   };
 }
 
-/** What its masters will be sent. */
+/** The scripts that its masters will receive. */
 export function scriptsOf(load: LoadRedlock5): readonly Script[] {
   const { default: Redlock } = load(motionless);
   const { scripts } = new Redlock([{}]);
   return Object.values(scripts).map(({ value, hash }) => ({ source: value, sha1: hash }));
 }
 
-/** For a copy that only tells what it is made of. */
+/** For a copy that is only inspected. */
 const motionless: Runtime = {
   monotonic: () => 0,
   wall: () => 0,
@@ -114,7 +114,7 @@ function fraction(runtime: Runtime): number {
   return new DataView(runtime.randomBytes(4).buffer).getUint32(0) / 2 ** 32;
 }
 
-/** What Node's setTimeout makes of a delay it cannot keep. */
+/** The delay that Node's setTimeout uses if it cannot keep the given one. */
 function nodeDelay(delay: number): number {
   return delay >= 1 && delay <= 2_147_483_647 ? delay : 1;
 }

@@ -30,7 +30,7 @@ describe("redlock 5 in our client's place", () => {
 
   test("its known faults are found inside the promised model", async () => {
     const subject = await redlock5();
-    // A lock handed out with nothing left of it, and a tie that nobody ever hears the end of.
+    // It grants locks with no time left, and a tie makes a call that never settles.
     const missing = new Set<string>(["expired", "unsettled"]);
     for (let seed = 1; seed <= 40 && missing.size > 0; seed += 1) {
       const { violations } = await runPlan(promisedPlan(seed), { engine: "heap", subject });

@@ -82,11 +82,11 @@ class Client implements SubjectClient {
   }
 
   /**
-   * A routine is given the signal alone. What its lock is worth is seen by standing behind `acquire` and `extend`,
-   * which `using` calls on its own instance.
+   * A routine receives the signal only. The state of its lock is observed by wrapping `acquire` and `extend`, which
+   * `using` calls on its own instance.
    */
   async using(resources: Resources, ttl: number, routine: Routine): Promise<void> {
-    // It refuses a ttl with less than 100 ms to spare; then its users have nothing but `acquire`.
+    // It refuses a ttl below 100 ms; then its users have only `acquire`.
     if (ttl < 100) return holdWhile(this, resources, ttl, routine);
     const watched = Object.create(this.#redlock) as Redlock5;
     let held: Held | undefined;
@@ -126,7 +126,7 @@ class Client implements SubjectClient {
     return { retryCount: tries, retryDelay, retryJitter };
   }
 
-  /** Its errors with our codes: what a majority of masters locked is told from what no quorum answered. */
+  /** Its errors with our codes: a refusal by a majority of masters is distinguished from a missing quorum. */
   async #coded<T>(result: Promise<T>): Promise<T> {
     try {
       return await result;

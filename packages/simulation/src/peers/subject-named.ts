@@ -11,7 +11,7 @@ import { semaphoreMutant, semaphoreMutantNames } from "../semaphore/mutants.ts";
 import { theSemaphore } from "../semaphore/semaphore-client.ts";
 import { redlock5 } from "./redlock-5.ts";
 
-/** What can be simulated besides the mutants, by name. */
+/** The names of the subjects that are no mutants. */
 export const subjectNames: readonly string[] = ["quorlock", "redlock-5", "semaphore", "read-write-lock"];
 
 const clientMutants = [
@@ -41,7 +41,7 @@ export async function subjectNamed(name: string): Promise<Subject | undefined> {
   return (await semaphoreMutant(name)) ?? readWriteMutant(name);
 }
 
-/** What every scenario is run with. */
+/** The subjects of every scenario. */
 export async function scenarioImplementations(): Promise<Readonly<Record<ScenarioSubject, Subject>>> {
   return { quorlock: theClient, "redlock-5": await redlock5() };
 }

@@ -12,14 +12,14 @@ interface Segment {
 
 type Reading = "monotonic" | "wall";
 
-/** The two clocks of one process over a whole run, as its trace tells them. */
+/** The two clocks of one process over a whole run, from its trace. */
 export class ClockTrack {
   readonly #segments: Segment[] = [];
 
   /** In the order of time. */
   add(segment: Segment): void {
     const last = this.#segments.at(-1);
-    // Several things may befall a clock at one moment: what counts is where it is afterwards.
+    // A clock may change several times at one moment: the last change counts.
     if (last?.at === segment.at) this.#segments.pop();
     this.#segments.push(segment);
   }
@@ -40,7 +40,7 @@ export class ClockTrack {
     return Number.POSITIVE_INFINITY;
   }
 
-  /** What the wall clock is off by, where `epoch` is what an ideal one shows at true time 0, ms. */
+  /** The offset of the wall clock over time; an ideal clock shows `epoch` at true time 0, ms. */
   stretches(epoch: number, end: number): ClockStretch[] {
     return this.#segments.map((segment, index) => {
       const until = Math.max(segment.at, this.#segments[index + 1]?.at ?? end);
@@ -49,7 +49,7 @@ export class ClockTrack {
     });
   }
 
-  /** What the wall clock shows first, ms. */
+  /** The first reading of the wall clock, ms. */
   get wallAtStart(): number {
     return this.#segments[0]?.wall ?? 0;
   }

@@ -2,14 +2,14 @@ import type { Plan } from "../plan/plan.ts";
 import { Random } from "../random.ts";
 import { runPlan } from "../run/run-plan.ts";
 
-/** What to measure: runs for each drift and each ttl. */
+/** The measurement: a number of runs for each drift and each ttl. */
 export interface DriftGrid {
   /** How far apart the rates of any two clocks may be, per cent. */
   readonly drifts: readonly number[];
   /** ms */
   readonly ttls: readonly number[];
   readonly seeds: number;
-  /** What the client allows for. */
+  /** The drift that the client allows for. */
   readonly driftFactor: number;
 }
 

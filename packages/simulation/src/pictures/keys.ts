@@ -69,7 +69,7 @@ export class KeysDrawing {
     this.#keys.push([this.#resources.numberOf(key), client, token, from, until, finite, end]);
   }
 
-  /** A key that comes back after a restart belongs to whoever had set it before. */
+  /** A key that a restart restores belongs to the client that had set it. */
   #ownerOf(token: number): number {
     return this.#keys.find(([, , known]) => known === token)?.[1] ?? -1;
   }

@@ -42,7 +42,7 @@ export class PausesDrawing {
   }
 }
 
-/** What the code of a client has asked for, and how it ended. */
+/** The calls of a client's code, and their results. */
 export class CallsDrawing {
   readonly #pending = new Map<unknown, { readonly at: number; readonly name: string }>();
   readonly #calls: Call[] = [];

@@ -3,7 +3,7 @@ import { twinScripts } from "../master/twins/script-twins.ts";
 import { Numbering } from "./numbering.ts";
 import type { Message } from "./picture.ts";
 
-/** More would make a page that opens slowly. What holds were made of is kept first. */
+/** More would make a page that opens slowly. Messages that belong to locks are kept first. */
 const mostMessages = 60_000;
 
 interface Sent {
@@ -22,7 +22,7 @@ interface Sent {
 export class MessagesDrawing {
   readonly #texts = new Numbering();
   readonly #all: Sent[] = [];
-  /** What was not heard of yet, by connection and then by number. */
+  /** Messages in flight, by connection and then by number. */
   readonly #underWay = new Map<string, Map<unknown, Sent>>();
 
   send(at: number, client: number, master: number, [number, command, ...rest]: readonly TraceValue[]): void {

@@ -43,7 +43,7 @@ function pairs(resource: number, beliefs: Belief[]): Overlap[] {
   return found;
 }
 
-/** What is left of a span outside of the pauses. */
+/** The parts of a span outside of the pauses. */
 function without(span: Span, pauses: readonly Pause[]): Span[] {
   let left: Span[] = [span];
   for (const [from, until] of pauses) {

@@ -81,7 +81,7 @@ describe("two holders, drawn", () => {
   });
 });
 
-/** Short runs, some of which come to two believers with fast masters, and some do not. */
+/** Short runs, some of which lead to two holders with fast masters, and some of which do not. */
 const seeds = [2, 5, 6, 10, 19, 37, 55, 59, 75];
 
 test.each([

@@ -17,14 +17,14 @@ export function pictureOf({ plan, outcome, events }: Recording): Picture {
   const drawing = new Drawing(plan);
   // A stalled process is ahead of the others in the trace.
   const inOrder = events.toSorted((left, right) => left.at - right.at);
-  // Whether a key has expired, or a belief ended, depends on what the clock does later: clocks come first.
+  // Whether a key has expired, or a lock has ended, depends on later clock changes: clocks come first.
   for (const event of inOrder) drawing.setClock(event);
   drawing.nameResources(inOrder);
   for (const event of inOrder) drawing.see(event);
   return drawing.finish(outcome);
 }
 
-/** What the others lead up to. */
+/** The kinds that all others lead up to. */
 const gravest: readonly string[] = ["belief", "effect", "fencing", "ownership"];
 
 function drawnViolations(violations: Recording["outcome"]["violations"]): DrawnViolation[] {
@@ -172,7 +172,7 @@ class Drawing {
   #lane({ name, clock, pauses, index }: Client | Master, until: number): Omit<ClientLane, "calls"> {
     const { clients, masters } = this.#plan;
     const planned = name.startsWith("client") ? clients[index] : masters[index];
-    // What an ideal clock would have shown at true time 0.
+    // The reading of an ideal clock at true time 0.
     const epoch = clock.wallAtStart - (planned?.offset ?? 0);
     return { name, pauses: pauses.finish(until), clock: clock.stretches(epoch, until) };
   }

@@ -1,7 +1,7 @@
 /**
- * What a picture shows, as plain JSON: the one thing that the page's script is given. All times are true time in
- * us; clients, masters, resources and texts are referred to by their index. Lists that grow with the run are lists
- * of tuples: they are most of the file.
+ * The content of a picture, as plain JSON: the only input of the page's script. All times are true time in us;
+ * clients, masters, resources and texts are referred to by their index. Lists that grow with the run are lists of
+ * tuples: they are most of the file.
  */
 export interface Picture {
   /** The run ends here; faults and work ended at `calmFrom`. */
@@ -59,7 +59,7 @@ export interface MasterLane extends Lane {
   readonly keys: readonly Key[];
 }
 
-/** A key on a master. `client` is -1 where nobody is known to have set it; `expiry` is infinite as -1. */
+/** A key on a master. `client` is -1 if its owner is unknown; an infinite `expiry` is -1. */
 export type Key = readonly [
   resource: number,
   client: number,
@@ -72,7 +72,10 @@ export type Key = readonly [
   end: "expired" | "deleted" | "overwritten" | "lost" | "kept",
 ];
 
-/** A client's hold of a lock, from the moment its code has it until it gives it up or is told. */
+/**
+ * The interval in which a client holds a lock: from the moment at which its code has it until the release or the abort
+ * of the signal.
+ */
 export interface Hold {
   /** As the checkers number it. */
   readonly number: number;

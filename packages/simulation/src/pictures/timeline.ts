@@ -68,7 +68,7 @@ function counted(count: number, name: string): string {
   return `${count.toLocaleString("en")} ${name}${count === 1 ? "" : "s"}`;
 }
 
-/** So many are seen at once. */
+/** Number of entries that are visible at once. */
 const shownAtOnce = 4;
 const mostListed = 100;
 
@@ -122,7 +122,7 @@ const toolbar = (violations: number): string => `<div class="toolbar" role="tool
 
 const bar = (style: string): string => `<rect x="1" y="3" width="26" height="12" rx="3" ${style}/>`;
 
-/** What each shape means; the shapes are drawn here as the chart draws them. */
+/** The meaning of each shape; the shapes are drawn here as the chart draws them. */
 const legend = `<ul class="legend" aria-label="Legend">
 ${[
   [bar('fill="var(--holder-0)"'), "client believes it holds"],

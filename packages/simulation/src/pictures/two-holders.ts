@@ -1,10 +1,10 @@
 import type { Plan } from "../plan/plan.ts";
 
 /**
- * A run for the tests: three of five masters' clocks are 5 % fast under a drift factor of 1 %, so their keys go
- * while the first holder still believes, and the second is granted. The first is also frozen once, and a master
- * crashes. Who waits asks again every few milliseconds instead of standing in the queues, so that wherever one
- * points there are messages.
+ * A run for the tests: three of five masters' clocks are 5 % fast under a drift factor of 1 %, so their keys expire
+ * while the first client still observes that it holds, and the second is granted the lock. The first is also frozen
+ * once, and a master crashes. Waiters retry every few milliseconds instead of queueing, so that messages are
+ * everywhere.
  */
 export const twoHolders: Plan = {
   version: 1,

@@ -14,7 +14,7 @@ import {
 /** Of all faults: those that wait for a moment instead of a time. */
 const shareOfTriggers = 0.3;
 
-/** What faults are drawn for. */
+/** The properties of a run that faults depend on. */
 export interface Scale {
   readonly random: Random;
   readonly masters: number;
@@ -135,8 +135,8 @@ function drawWire(random: Random): { of?: "commands" | "pushes" } {
 }
 
 /**
- * Either way; but only forward where machines are suspended as well. A suspension and a step back that no reading
- * of the clocks comes between cancel out, and no client can tell (see "Limits" in the README).
+ * In either direction; but only forward if machines are suspended as well. A suspension and a step back without a
+ * reading of the clocks between them cancel out, and no client can notice (see "Limits" in the README).
  */
 function drawStep({ random, ttl, kinds }: Scale): number {
   const direction = kinds.includes("suspend") ? 1 : drawSign(random);

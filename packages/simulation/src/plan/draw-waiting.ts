@@ -1,7 +1,7 @@
 import type { Random } from "../random.ts";
 import type { ClientPlan, LockSettings, MasterPlan, Plan, Workload } from "./plan.ts";
 
-/** Whoever waits long enough is served; by how many, how often and for what it waits is drawn. */
+/** Draws the number of waiters, their frequency and their keys. Every waiter with enough patience is served. */
 export function withWaiting(plan: Plan, random: Random): Plan {
   const isPatient = random.chance(0.5);
   return {
@@ -64,7 +64,7 @@ function drawModes(random: Random): Partial<LockSettings> {
   };
 }
 
-/** Who asks again so often that it does nothing else makes a run long, and shows nothing. */
+/** A waiter that does nothing but retry makes a run long, and shows nothing. */
 function drawPatience({ ttl, retryDelay }: LockSettings, random: Random): Partial<LockSettings> {
   const waitTimeout = Math.round(ttl * random.logUniform(5, 50));
   return { waitTimeout, retryDelay: Math.max(retryDelay, Math.round(waitTimeout / 1000)) };

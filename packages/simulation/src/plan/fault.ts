@@ -24,20 +24,20 @@ export interface AtMoment {
   /** Only moments of this client, or at this master. */
   readonly client?: number;
   readonly master?: number;
-  /** So much later, ms. Default 0. */
+  /** Delay after the moment, ms. Default 0. */
   readonly after?: number;
 }
 
 /**
- * Where a run stands, as clients get there:
+ * A point in a run, as clients reach it:
  *
- * - `vote sent`, `extension sent`, `release sent`: a client has sent one to one master. A roll-back is a release.
- * - `vote applied`: a master has given its vote, and its answer is not on its way yet.
+ * - `vote sent`, `extension sent`, `release sent`: a client has sent one to one master. A rollback is a release.
+ * - `vote applied`: a master has given its vote, and its reply is not on its way yet.
  * - `granted`: a client's code has its lock.
- * - `write`: a holder has looked at its lock, and is about to write to the resource.
- * - `enrolled`: a master has refused a client, who waits in its queue from now on.
- * - `handed over`: a master has given a key to a client who waits for it.
- * - `push sent`, `push heard`: a master has told a client of a key that it has given to it; the client has heard.
+ * - `write`: a holder has checked its lock, and is about to write to the resource.
+ * - `enrolled`: a master has refused a client, which waits in its queue from now on.
+ * - `handed over`: a master has granted a key to a waiter.
+ * - `push sent`, `push heard`: a master has notified a client of a grant; the client has received it.
  */
 export type Moment = (typeof moments)[number];
 
@@ -132,7 +132,7 @@ type NetworkFault = OnWire &
         readonly clients: Targets;
         readonly masters: Targets;
         readonly inFlight: InFlight;
-        /** How much later than usual what is delivered arrives, ms. */
+        /** Additional delay of delivered requests, ms. */
         readonly late?: number;
       }
     | {

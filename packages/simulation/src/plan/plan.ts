@@ -5,10 +5,10 @@ import type { Forbidden, ForeignListener } from "../master/master.ts";
 import type { Latency } from "../network/latency.ts";
 import type { Fault } from "./fault.ts";
 
-/** Everything that makes a run what it is, as JSON. The same plan comes to the same hash. */
+/** The complete description of a run, as JSON. The same plan produces the same hash. */
 export interface Plan {
   readonly version: 1;
-  /** What is not in the plan is drawn from this: latencies, tokens, jitter, holding times. */
+  /** Seed of everything that is not in the plan: latencies, tokens, jitter, holding times. */
   readonly seed: number;
   /** How long faults may happen, ms. Then all is healed, and progress is demanded. */
   readonly duration: number;
@@ -21,7 +21,7 @@ export interface Plan {
 }
 
 export interface ClockPlan {
-  /** What the wall clock is off by, ms. */
+  /** The offset of the wall clock, ms. */
   readonly offset: number;
   readonly rate: PartsPerMillion;
 }
@@ -32,7 +32,7 @@ export interface MasterPlan extends ClockPlan {
   readonly forbids?: readonly Forbidden[];
   /** The number of the master that it is, under another address: whatever is sent to it is sent there. Default: its own. */
   readonly sameAs?: number;
-  /** Who else listens to it. */
+  /** Other listeners of its channels. */
   readonly listeners?: readonly ForeignListener[];
 }
 
@@ -51,11 +51,13 @@ export interface NetworkPlan {
   readonly longestLatency: number;
   /** From a lost connection to the next try, ms. */
   readonly reconnectDelay: number;
-  /** What clients call every master, as groups of sentinels may all have one name. Default: each has its own. */
+  /**
+   * The name that clients give every master, as groups of sentinels may all have one name. Default: each has its own.
+   */
   readonly oneName?: string;
 }
 
-/** What the locks are asked for with; the client's own names. */
+/** The settings of the locks; the names are the client's own. */
 export interface LockSettings {
   readonly ttl: number;
   readonly driftFactor: number;
@@ -77,7 +79,7 @@ export interface LockSettings {
   readonly clockWatch?: ClockWatchOptions;
 }
 
-/** What the clients do with their locks. */
+/** The use that clients make of their locks. */
 export interface Workload {
   readonly resources: number;
   /** Mean time in the critical section, and between two of them, ms. */
@@ -89,7 +91,7 @@ export interface Workload {
   readonly several?: number;
   /** How often each way of using a lock is taken, as weights; what is missing is not taken. */
   readonly styles: Readonly<Partial<Record<Style, number>>>;
-  /** What each client does instead of drawing its work, by client: one task after the other. */
+  /** The tasks of each client, one after the other, instead of drawn work. */
   readonly script?: ReadonlyArray<readonly ScriptedTask[]>;
 }
 

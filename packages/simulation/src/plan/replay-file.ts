@@ -7,14 +7,14 @@ import { PlanError, parsed, planVersion, validPlan, versioned } from "./validate
 export interface ReplayFile {
   readonly version: 1;
   readonly plan: Plan;
-  /** What was put to the test, by name; the client as it is where there is none. */
+  /** The name of the subject; the client itself if there is none. */
   readonly subject?: string;
   readonly expected?: {
     readonly verdict: Verdict;
     /** Changes with the client, the simulator and the subject: only for replays by the same ones. */
     readonly hash?: string;
   };
-  /** What this run once showed, in words. */
+  /** A description of the failure that this run showed. */
   readonly about?: string;
 }
 

@@ -16,7 +16,7 @@ import {
 // Swarm testing: each seed draws its whole configuration, and leaves some kinds of faults out altogether. A run
 // with every fault on hardly ever reaches the states that need one fault to stay away.
 
-/** What may happen at all. */
+/** The faults that may happen. */
 interface Model {
   /** Each in every other seed. */
   readonly kinds: readonly FaultName[];
@@ -112,12 +112,12 @@ export function sharedServerPlan(seed: number): Plan {
   return { ...plan, masters: [{ ...first, sameAs: 1 }, second, third], faults };
 }
 
-/** No two clocks of a plan are that far apart, ms: nobody is skewed. */
+/** Bound on the difference between two clocks of a plan, ms: no clock counts as skewed. */
 const farthest = 1e9;
 
 /**
- * The plan of a seed with the masters' clocks watched; in every other one the clock of a master, or of all, is set
- * by more than the ttl. That must be told, and nothing else.
+ * The plan of a seed with the masters' clocks watched; in every second plan the clock of a master, or of all, is set
+ * by more than the ttl. That must be reported, and nothing else.
  */
 export function watchedPlan(seed: number): Plan {
   const plan = promisedPlan(seed);
@@ -141,14 +141,14 @@ export function watchedPlan(seed: number): Plan {
 }
 
 /**
- * The plan of a seed in which every client excludes masters by the clocks that it reads in a round, and up to as many
- * as a quorum can do without are set once, so far that they agree with nobody any more. There locks are as safe as ever.
+ * The plan of a seed in which every client excludes masters by the clocks that it reads in a round, and the clocks of
+ * at most a tolerated minority are set once, so far that they agree with no other. Locks are as safe as ever there.
  */
 export function outlierPlan(seed: number): Plan {
   const plan = promisedPlan(seed);
   const random = new Random(seed, "plan outliers");
   const { ttl } = plan.settings;
-  // What the rates of all clocks come to by the end, and more.
+  // Upper bound on the drift of all clocks by the end.
   const maxOffset = Math.round(plan.duration * 0.3 + 20 * ttl);
   const isSpare = (index: number): boolean => index < Math.ceil(plan.masters.length / 2) - 1;
   const step = (index: number): Fault => ({
@@ -168,8 +168,8 @@ export function outlierPlan(seed: number): Plan {
 }
 
 /**
- * Whether the watch makes up for every step of a master: as many as a quorum can do without are set, once, and so far
- * that they agree with nobody any more.
+ * Whether the watch compensates every step of a master: at most a tolerated minority is set, once, and so far that
+ * their clocks agree with no other.
  */
 export function excludesAllSteps({ settings, masters, clients, faults }: Plan): boolean {
   const { exclude = false, maxOffset = 1000 } = settings.clockWatch ?? {};
@@ -211,7 +211,7 @@ function scaleOf(model: Model, random: Random, { settings, ...size }: Size): Sca
   };
 }
 
-/** What is not to be drawn. */
+/** The properties that are given and not drawn. */
 export interface Given {
   readonly masters: number;
   readonly clients: number;

@@ -3,7 +3,7 @@ import type { Fault, FaultKind, Moment, Targets, When } from "./fault.ts";
 import type { Plan } from "./plan.ts";
 import { planSchema } from "./plan-schema.ts";
 
-/** What is wrong with a plan, and where in it. */
+/** An invalid plan; the message names the place and the reason. */
 export class PlanError extends Error {
   override readonly name = "PlanError";
 }
@@ -30,7 +30,7 @@ export function validPlan(input: unknown): Plan {
   return plan;
 }
 
-/** Checks `input`, found at `root`, and tells of the first thing that is wrong. */
+/** Validates `input`, found at `root`, and reports the first problem. */
 export function parsed<T>(schema: v.GenericSchema<unknown, T>, input: unknown, root: string): T {
   const result = v.safeParse(schema, input, { abortEarly: true });
   if (result.success) return result.output;
@@ -52,7 +52,7 @@ export function versioned(input: unknown, root: string): unknown {
   );
 }
 
-/** Whom a fault is aimed at has to be there. */
+/** The target of a fault must exist. */
 function checkAim(plan: Plan, fault: Fault, where: string): void {
   const { clients, masters } = plan;
   if ("on" in fault) {

@@ -7,7 +7,7 @@ import { readWriteClient, readWriteTraits } from "./read-write-client.ts";
 import { knowReadWriteScripts, type ReadWriteRules } from "./twins.ts";
 
 interface ReadWriteMutant extends SourceMutant {
-  /** What the scripts decide otherwise, where the edits are in their text. */
+  /** The changed decisions of the scripts, if the edits are in their text. */
   readonly readWriteRules?: Partial<ReadWriteRules>;
 }
 

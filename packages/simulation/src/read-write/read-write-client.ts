@@ -27,7 +27,7 @@ function keysOf(name: string): { readonly readers: string; readonly write: strin
 
 /** A hold, as a reader or as a writer who becomes one. */
 class Hold implements SubjectLock {
-  /** Two readers do not share a resource: what they do is in nobody's way. */
+  /** Two readers share no resource: their work does not conflict. */
   readonly resources: readonly string[];
   readonly value: string;
   readonly share: Share & { permits: number };
@@ -68,7 +68,7 @@ class Hold implements SubjectLock {
       Math.max(0, writing.remaining() - 20),
     );
     const downgrading = writing.downgrade(ttl);
-    // What its code would be told while it waits. Before the call it was alone, and so it has been until now.
+    // The state that its code observes while it waits. It was alone before the call, and has been until now.
     if (writing.remaining() === 0) this.share.permits = 1;
     try {
       this.#lock = await downgrading;
@@ -144,7 +144,7 @@ export function readWriteLocksOf(
   };
 }
 
-/** What they are as a subject, whichever copy of the client it is. */
+/** The traits of the subject, for every copy of the client. */
 export const readWriteTraits: Pick<Subject, "keysOf"> = { keysOf: (name) => Object.values(keysOf(name)) };
 
 /** Nobody stands in a queue, and nothing else of a plan is for them either. */

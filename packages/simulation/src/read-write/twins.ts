@@ -16,7 +16,7 @@ export const writtenFrom: Readonly<Record<ReadWriteScriptName, string>> = {
   withdraw: "49481ada24717e6c959b8c46698d18b964c8dea9",
 };
 
-/** What the scripts decide, and mutants of them decide otherwise. */
+/** The decisions of the scripts; mutants change them. */
 export interface ReadWriteRules {
   /** Whether each reader is gone when its own time is over, and the set lives for as long as the last of them. */
   readonly readersExpireThemselves: boolean;

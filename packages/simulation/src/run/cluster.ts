@@ -11,7 +11,7 @@ import { excludesAllSteps } from "../plan/swarm.ts";
 import { Random } from "../random.ts";
 import { asksForTime, Moments, type Place } from "./moments.ts";
 
-/** What the wall clocks of an ideal machine show at the start, ms since the epoch. */
+/** The initial reading of an ideal wall clock, ms since the epoch. */
 const start = Date.UTC(2030, 0, 1);
 
 /** One connection, and the ways that it takes. */
@@ -22,15 +22,15 @@ export interface Wire {
 
 type Ends = Pick<ConnectionOptions, "client" | "master" | "reconnectDelay">;
 
-/** What is between one client and one master: a connection for commands, and one on which it only listens. */
+/** The connections between one client and one master: one for commands, and one that only listens. */
 export interface Link {
   readonly commands: Wire & { readonly connection: SimulatedConnection };
   readonly pushes: Wire & { readonly connection: SimulatedSubscription };
 }
 
 /**
- * Where masters' clocks step no lock is safe: then it is only judged whether that is told, and calls come to an end. But
- * where all that step are excluded there must be no two holders either. (What the keys on them say is no measure.)
+ * If masters' clocks step, no lock is safe: then only reports of steps and the settling of calls are judged. But if
+ * all masters that step are excluded there must be no two holders either. (The keys on them are no measure.)
  */
 function judgedOf(plan: Plan): (kind: ViolationKind) => boolean {
   const { settings, faults } = plan;

@@ -2,12 +2,12 @@ import type { Cluster } from "./cluster.ts";
 import { patient } from "./progress.ts";
 import type { Worker } from "./worker.ts";
 
-/** For so long they wait, ms, unless they are told to stop. */
+/** The wait time-out, ms; waits are aborted earlier. */
 const waitTimeout = 100_000;
 
 /**
- * Somebody who waits, and is cut off from so many masters that it can win no quorum. Two of these at the heads of the
- * queues of nearly all masters keep nobody from being served who reaches all of them (PROTOCOL 14.11).
+ * A waiter that is cut off from too many masters to win a quorum. Two of these at the heads of the queues of nearly
+ * all masters must not keep a waiter that reaches all masters from being served (PROTOCOL 14.11).
  */
 export class HalfCut {
   readonly #cluster: Cluster;
@@ -51,7 +51,7 @@ export class HalfCut {
     this.#inTurn(() => this.#controller.abort());
   }
 
-  /** So many masters are one too few for a quorum. */
+  /** The largest number of masters that is no quorum. */
   get #most(): number {
     return Math.floor(this.#cluster.masters.length / 2);
   }

@@ -53,7 +53,7 @@ async function traced(
 describe("a trigger", () => {
   test("finds the third vote that a master applies, and only that", async () => {
     const crash = { kind: "crash", masters: "here", how: "process", downFor: 20 } as const;
-    // Where nobody queues a vote is a SET, and known by its answer.
+    // Without a queue a vote is a SET, and recognized by its reply.
     const fault = { on: "vote applied", occurrence: 3, master: 1, ...crash } as const;
     const { entries, fired } = await traced([fault], { queue: false });
     const votes = entries

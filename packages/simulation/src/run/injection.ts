@@ -5,7 +5,7 @@ import type { Plan } from "../plan/plan.ts";
 import type { Cluster, Link } from "./cluster.ts";
 import type { Place } from "./moments.ts";
 
-/** Who wants to know of what befalls a client. */
+/** The interface of an observer of faults that affect a client. */
 export interface InjectionListener {
   onPause(client: Process): void;
   onKill(client: Process): void;
@@ -40,8 +40,8 @@ function arm(cluster: Cluster, fault: Triggered, duration: number, listener: Inj
     if (master !== undefined && cluster.masters[master] !== place.master) return;
     left -= 1;
     if (left > 0) return;
-    // A stall is part of the turn in which the moment happens. All else is an event of its own, as it would be if
-    // it had come at a time: nothing is torn down under somebody's feet.
+    // A stall is part of the turn in which the moment happens. Any other fault is an event of its own, as if it had
+    // come at a time: connections are never torn down during a turn.
     if (fault.kind === "stall" && after === 0) happen(cluster, fault, place, listener);
     else later(cluster, after, () => happen(cluster, fault, place, listener));
   });

@@ -5,7 +5,7 @@ import { operationsIn, repliedIn } from "../master/twins/batch.ts";
 import { type ScriptName, twinScripts } from "../master/twins/script-twins.ts";
 import type { Moment } from "../plan/fault.ts";
 
-/** Whom a moment happened to. */
+/** The processes that a moment concerns. */
 export interface Place {
   readonly client: Process;
   readonly master?: Master;
@@ -15,10 +15,13 @@ export type MomentListener = (place: Place) => void;
 
 type Args = readonly (string | number)[];
 
-/** What an operation is for, as far as moments know it. An `enrolment` is a vote that waits where it is refused. */
+/**
+ * The purpose of an operation, as far as moments need it. An `enrolment` is a vote that joins the queue if it is
+ * refused.
+ */
 type Purpose = "vote" | "enrolment" | "extension" | "release";
 
-/** What a script is for. A `claim` is for voting, extending and asking; a `batch` is many operations of all kinds. */
+/** The purpose of a script. A `claim` votes, extends and verifies; a `batch` carries operations of all kinds. */
 type ScriptPurpose = Purpose | "claim" | "guarded claim" | "votes" | "releases" | "batch";
 
 /** By digest and by text: a script is sent either way. */
@@ -48,7 +51,7 @@ const purposeByName: Readonly<Record<ScriptName, ScriptPurpose>> = {
 for (const [name, purpose] of Object.entries(purposeByName))
   nameScript(twinScripts[name as ScriptName].script, purpose);
 
-/** Tells those who wait for it what moment a run has come to. Costs next to nothing where nobody waits. */
+/** Notifies listeners of the moments of a run. Costs almost nothing without listeners. */
 export class Moments {
   readonly #listeners = new Map<Moment, MomentListener[]>();
   /** Tokens of locks that were granted: a claim with one of them extends. */
@@ -98,7 +101,7 @@ export class Moments {
     this.#raise("handed over", place);
   }
 
-  /** A master has told `place.client` of it. */
+  /** A master has notified `place.client` of the grant. */
   pushSent(place: Place): void {
     this.#raise("push sent", place);
   }

@@ -37,7 +37,7 @@ export class Post {
     return this.#onTheWay === 0;
   }
 
-  /** To anybody, the giver's own process included; it arrives after `delay` ms on average. */
+  /** To any client, the sender's own process included; it arrives after `delay` ms on average. */
   send(parcel: Parcel, delay: number): void {
     const receiver = this.#random.pick(this.#receivers);
     this.#onTheWay += 1;

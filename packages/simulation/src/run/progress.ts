@@ -4,12 +4,12 @@ import { queuePrefix } from "../master/twins/queue.ts";
 import type { SubjectLock } from "./subject.ts";
 import type { Worker } from "./worker.ts";
 
-// What can be demanded of everyone once all faults are over and every lock has run out.
+// The liveness checks that apply once all faults are over and every lock has expired.
 
 /** No place in a queue lasts longer than the patience of a waiter with {@link patient}, ms. */
 export const longestPatience = 25_000;
 
-/** What the last locks are asked for with: nothing but a key that should be gone can stand in their way. */
+/** The settings of the last locks: they fail only if a key is left that should be gone. */
 export const patient = {
   ttl: 120_000,
   nodeTimeout: 20_000,
@@ -89,7 +89,10 @@ export async function tryEach(worker: Worker, resources: readonly string[]): Pro
   }
 }
 
-/** How long the last place in a queue lasts, ms: nobody waits any more, and each dies with its waiter's patience. */
+/**
+ * The time after which the last queue entry expires, ms: no client waits any more, and each entry expires with its
+ * waiter's time-out.
+ */
 export function longestPlace(masters: readonly Master[]): number {
   return Math.max(0, ...masters.flatMap((master) => master.lifetimes(queuePrefix)));
 }

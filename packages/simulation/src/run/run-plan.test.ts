@@ -62,7 +62,7 @@ function told(violated: readonly Trial[]): readonly string[] {
   return violated.map(({ plan, outcome }) => `seed ${plan.seed}: ${outcome.violations[0]?.detail}`);
 }
 
-/** Adds faults that nobody promises to survive, in the middle of the run. */
+/** Adds faults in the middle of the run that the protocol does not promise to survive. */
 function beyond(plan: Plan, ...kinds: readonly FaultKind[]): Plan {
   const added = kinds.map((kind, index): Fault => ({ at: plan.duration * (0.3 + 0.1 * index), ...kind }));
   return { ...plan, faults: [...plan.faults, ...added] };

@@ -46,7 +46,7 @@ export interface RunOptions {
   readonly engine?: EngineKind;
   /** Default: the client as it is. */
   readonly subject?: Subject;
-  /** What clients of another kind are. Default: the client without its queue. */
+  /** The subject of foreign clients. Default: the client without its queue. */
   readonly foreign?: Subject;
   /** Sees everything that happens, with its true time in us. */
   readonly onEvent?: (time: number, entry: readonly TraceValue[]) => void;
@@ -287,7 +287,7 @@ class Run {
       settings.queue !== false && !clients[this.#cluster.clients.indexOf(process)]!.isForeign;
     const [first, ...others] = this.#living.filter(isQueueing);
     if (!first || others.length < 2 || this.#plan.masters.length < 3) return;
-    // With a minority excluded a quorum is all that is left: nobody could be beside them.
+    // With a minority excluded, the rest is a bare quorum: no rival could hold beside them.
     if (excludesAllSteps(this.#plan)) return;
     const halfCut = others.slice(0, 2).map((worker, number) => new HalfCut(this.#cluster, worker, number));
     let lock: SubjectLock | undefined;

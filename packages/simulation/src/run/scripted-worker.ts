@@ -1,7 +1,7 @@
 import type { ScriptedTask } from "../plan/plan.ts";
 import { Worker, type WorkerOptions } from "./worker.ts";
 
-/** A worker that does what a plan's script tells it, one task after the other, instead of drawing its work. */
+/** A worker that carries out a plan's script, one task after the other, instead of drawing its work. */
 export class ScriptedWorker extends Worker {
   readonly #tasks: readonly ScriptedTask[];
 

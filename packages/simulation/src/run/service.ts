@@ -8,17 +8,19 @@ import { calmFrom } from "./injection.ts";
 const heartbeatOf = (ttl: number): number => Math.min(1000, Math.max(250, ttl / 4));
 const patienceInHeartbeats = 3;
 
-/** What those who wait can demand of the masters and of each other, by the settings of a plan. */
+/** The bounds on waiting that a plan's settings imply. */
 export function termsOf(plan: Plan): WaitTerms {
   const { settings, workload, clients, masters, network } = plan;
   const { ttl, queue = true, retryDelay, retryJitter } = settings;
   const { nodeTimeout } = new Bounds(settings);
   const patience = patienceInHeartbeats * heartbeatOf(ttl) + nodeTimeout;
-  // A dead holder's keys run out, and so do the places of dead waiters behind it. Then the next asks again, or is told.
-  // Where somebody else listens to the inbox of a dead waiter, that one counts as alive: it is granted the key as well.
+  // A dead holder's keys expire, and so do the queue entries of dead waiters behind it. Then the next waiter asks
+  // again, or is notified. If a foreign client listens to the inbox of a dead waiter, the waiter counts as alive: it
+  // is granted the key as well.
   const listened = masters.some(({ listeners = [] }) => listeners.includes("channels")) ? 1.2 * ttl : 0;
   const longestIdle = 1.2 * ttl + listened + patience + 4 * (nodeTimeout + retryDelay + retryJitter);
-  // Who has forgotten is noticed by the first who asks there, and votes again when the quarantine is over.
+  // A master's lost memory is noticed by the first client that asks there, and the master votes again after the
+  // quarantine.
   const quarantine = 1.2 * (settings.restartGuard?.maxTtl ?? 0);
   const calmAt = Math.max(plan.duration, calmFrom(plan)) + network.longestLatency + quarantine;
   // Foreign clients that ask again and again may split the votes, and come first, for as long as they like.
@@ -38,7 +40,7 @@ export function answersWithin(time: number, latency: Latency): boolean {
   return 2 * slowOf(latency) < time;
 }
 
-/** What hardly a message takes longer than, ms. */
+/** A latency that hardly any message exceeds, ms. */
 function slowOf(latency: Latency): number {
   switch (latency.shape) {
     case "constant":

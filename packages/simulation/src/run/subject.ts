@@ -14,7 +14,7 @@ export interface Share {
   readonly limit: number;
 }
 
-/** What is put to the test: the client as it is, a mutant of it, or another library in its place. */
+/** The implementation under test: the client itself, a mutant of it, or another library. */
 export interface Subject {
   readonly name: string;
   /**
@@ -35,10 +35,12 @@ export interface Subject {
 /** One, or several that are locked together. */
 export type Resources = string | readonly string[];
 
-/** What is done under a lock. The signal is missing where the library gives none. */
+/** The work under a lock. The signal is missing if the library has none. */
 export type Routine = (signal: AbortSignal | undefined, lock: SubjectLock) => Promise<void>;
 
-/** What the simulation asks of a client; the names are ours. Failures are errors with one of our codes. */
+/**
+ * The interface of a client, as the simulation uses it; the names are ours. Failures are errors with one of our codes.
+ */
 export interface SubjectClient {
   acquire(resources: Resources, ttl: number, options?: AcquireOptions): Promise<SubjectLock>;
   tryAcquire(resources: Resources, ttl: number, options?: AcquireOptions): Promise<SubjectLock | null>;
@@ -58,13 +60,13 @@ export interface SubjectLock {
   readonly resources: readonly string[];
   /** The token in the masters' keys. */
   readonly value: string;
-  /** Aborts when the lock is lost; missing where nobody is told. */
+  /** Aborts when the lock is lost; missing if the library does not notify. */
   readonly signal?: AbortSignal | undefined;
   /** Of what it is a part, where several may hold at a time. */
   readonly share?: Share;
   /** Until when a master keeps others away, by its wall clock, ms, where that is not the expiry of the resource's key. */
   keptUntil?(peek: (key: string) => Entry | undefined): number;
-  /** What its user may believe is left, ms. */
+  /** The remaining time by which its user acts, ms. */
   remaining(): number;
   extend(ttl: number): Promise<unknown>;
   release(): Promise<{ readonly outcome: string }>;
@@ -81,7 +83,7 @@ export function tokenOf(lock: SubjectLock): string {
   return leaseOf ? leaseOf(lock as RedlockModule.Lock).token : lock.value;
 }
 
-/** `using` of a library that has nothing but `acquire`: nobody extends, and no signal tells of a loss. */
+/** `using` for a library that has only `acquire`: no extension, and no signal for a loss. */
 export async function holdWhile(
   client: SubjectClient,
   resources: Resources,
@@ -96,7 +98,7 @@ export async function holdWhile(
 /** All that a copy of the client exports, internal names too. */
 export type ClientModule = typeof RedlockModule & typeof InternalModule;
 
-/** What a subject is built of. */
+/** The classes that a subject is built of. */
 export type ClientClasses = Pick<ClientModule, "Redlock" | "RedisNode">;
 
 /** Those of the client as it is published. */

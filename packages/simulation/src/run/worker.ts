@@ -57,7 +57,7 @@ export interface WorkerOptions {
 /** Looks at the lock and writes so often while it holds it. */
 const usualLooks = 4;
 
-/** What one client process does all day: takes locks, works under them, gives them up, in one style or another. */
+/** The work of one client process: takes locks, works under them, and releases them, in one style or another. */
 export class Worker implements Receiver {
   readonly #options: WorkerOptions;
   readonly bounds: Bounds;
@@ -91,7 +91,7 @@ export class Worker implements Receiver {
     return (this.#isDone && this.#resumed === 0) || this.process.isDead;
   }
 
-  /** What is under way is finished, and nothing new begun. */
+  /** Finishes the current work and starts nothing new. */
   stop(): void {
     this.#isStopping = true;
   }
@@ -120,7 +120,7 @@ export class Worker implements Receiver {
     return new Promise((resolve) => void this.process.setTimer(resolve, Math.min(ms, 2_000_000)));
   }
 
-  /** Waits for a call that has to settle within `bound` ms, and for an error that is one of those it may come to. */
+  /** Awaits a call that must settle within `bound` ms; it may reject only with expected errors. */
   async call<T>(name: string, bound: number, promise: Promise<T>): Promise<T | undefined> {
     const { isBounded, checkers } = this.#options;
     const { calls, findings } = checkers;
@@ -276,7 +276,7 @@ export class Worker implements Receiver {
     await this.call("using, after", this.bounds.release, using);
   }
 
-  /** `resumedFrom`: when the lock was asked for that somebody else has given away. */
+  /** `resumedFrom`: the time of the request, if another client has handed the lock over. */
   #begin(lock: SubjectLock, resumedFrom?: number): Tenure {
     const { tenures, shares, waits, findings, fencing, alarms } = this.#options.checkers;
     const isGranted = resumedFrom === undefined;
@@ -353,7 +353,7 @@ export class Worker implements Receiver {
   }
 }
 
-/** What a call may come to without anything being wrong with the client. */
+/** Errors of calls that are no violations. */
 const marksOfErrors: ReadonlyMap<unknown, Mark> = new Map<unknown, Mark>([
   ["ABORTED", "aborted"],
   ["RESOURCE_LOCKED", "locked"],

@@ -9,7 +9,7 @@ export type ScenarioSubject = (typeof scenarioSubjects)[number];
 export interface Evidence {
   readonly what: string;
   readonly isIn: (recording: Recording) => boolean;
-  /** With this subject alone; the others do not come to it. */
+  /** With this subject alone. */
   readonly of?: ScenarioSubject;
 }
 

@@ -18,7 +18,7 @@ import { kleppmann, redisDocumentation } from "./sources.ts";
 const fsync = redisDocumentation('"Performance, crash recovery and fsync"');
 const failover = redisDocumentation('"Why failover-based implementations are not enough"');
 
-/** Something befalls a master soon after client 0 has the lock. */
+/** A fault of a master soon after client 0 has the lock. */
 function soonAfter(kind: FaultKind): Fault {
   return { on: "granted", occurrence: 1, client: 0, after: 1, ...kind };
 }

@@ -28,7 +28,7 @@ function lostReplyOf(master: number): Fault {
   };
 }
 
-/** What client 0 sends to these masters stays on the way. */
+/** Requests of client 0 to these masters are held back. */
 function heldUp(masters: readonly number[], duration: number): Fault {
   return { at: 8, kind: "cut", clients: [0], masters, direction: "requests", duration, ending: "heal" };
 }

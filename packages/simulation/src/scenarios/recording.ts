@@ -1,6 +1,6 @@
 import type { TraceValue } from "../engine/trace.ts";
 
-/** From a client's code getting its lock to its giving it up, or being told. Times are true time, ms. */
+/** From the grant of a lock to its release, or the abort of its signal. Times are true time, ms. */
 export interface RecordedHold {
   readonly client: number;
   readonly resource: string;
@@ -19,7 +19,7 @@ export interface RecordedVote {
   readonly value: string;
 }
 
-/** What happened in a run, as far as a scenario asks for it: drawn from the trace and from nothing else. */
+/** The events of a run that scenarios ask for, drawn from the trace alone. */
 export class Recording {
   readonly holds: RecordedHold[] = [];
   readonly votes: RecordedVote[] = [];

@@ -7,12 +7,12 @@ import { type Scenario, type ScenarioOutcome, scenarioOutcome } from "./scenario
 /** The seeds that a scenario is run with. */
 export const scenarioSeeds: readonly number[] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
 
-/** What came of a scenario with one subject. */
+/** The results of a scenario with one subject. */
 export interface ScenarioResult {
   readonly seeds: readonly number[];
   /** In how many seeds. */
   readonly outcomes: ReadonlyMap<ScenarioOutcome, number>;
-  /** What should have been seen and was not, with its seed. */
+  /** The evidence that was not observed, with its seed. */
   readonly missing: readonly string[];
 }
 
@@ -60,7 +60,7 @@ export async function* runScenarios(
   }
 }
 
-/** What is not as it was declared, in words: an outcome, or something that was not seen. */
+/** The differences from the declaration, in words: outcomes, and evidence that was not observed. */
 export function deviations({ scenario, results }: ScenarioReport): readonly string[] {
   return scenarioSubjects.flatMap((subject) => {
     const { outcomes, missing } = results[subject];

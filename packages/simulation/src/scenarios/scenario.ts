@@ -7,18 +7,18 @@ export interface Scenario {
   /** In kebab-case: what it is called on the command line. */
   readonly name: string;
   readonly title: string;
-  /** What happens, in two or three sentences. */
+  /** The course of events, in two or three sentences. */
   readonly story: string;
   readonly source: Source;
   /** Only latencies, tokens, jitter and what the clocks are off by differ from seed to seed. */
   readonly plan: (seed: number) => Plan;
-  /** What has to be seen in every run: an outcome would mean nothing if nothing had happened. */
+  /** Evidence that must be observed in every run: without it an outcome would mean nothing. */
   readonly shows: readonly Evidence[];
   /** Today, in every seed. */
   readonly expected: Readonly<Record<ScenarioSubject, ScenarioOutcome>>;
-  /** What makes ours safe, and is not switched on here. */
+  /** The option that makes Quorlock safe here; it is not switched on. */
   readonly safeWith?: "fencing tokens" | "the restart guard";
-  /** What ours is run with, besides the defaults. */
+  /** The options of Quorlock in this scenario, besides the defaults. */
   readonly with?: "fencing tokens" | "the restart guard" | "masters excluded by their clocks";
 }
 
@@ -29,14 +29,14 @@ export interface Source {
 }
 
 /**
- * `safe`, or the worst that was violated:
+ * `safe`, or the worst violation:
  *
- * - `overlap`: two clients believed in the lock at one moment.
- * - `stale write`: a holder wrote after a later one had written.
- * - `over-long hold`: a hold lasted longer than its keys kept others away; nobody came.
+ * - `overlap`: two clients observed that they hold the lock at one moment.
+ * - `stale write`: a holder wrote after a later holder had written.
+ * - `over-long hold`: a lock lasted longer than its keys excluded others; no other client came.
  * - `told late`: others could hold, and the signal had not aborted.
- * - `expired grant`: a lock was handed out with nothing left of it.
- * - `hangs`: a call never settled, or not in its time.
+ * - `expired grant`: a lock was granted with no time left.
+ * - `hangs`: a call did not settle, or not in its time.
  */
 export type ScenarioOutcome =
   | "safe"

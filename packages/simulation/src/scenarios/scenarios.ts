@@ -4,5 +4,5 @@ import { networkFaults } from "./network-faults.ts";
 import { pauses } from "./pauses.ts";
 import type { Scenario } from "./scenario.ts";
 
-/** All there are, in the order in which they are told. */
+/** All scenarios, in the order of the document. */
 export const scenarios: readonly Scenario[] = [...pauses, ...clockFaults, ...memoryLoss, ...networkFaults];

@@ -3,9 +3,9 @@ import type { Fault } from "../plan/fault.ts";
 import type { LockSettings, Plan, ScriptedTask } from "../plan/plan.ts";
 import { Random } from "../random.ts";
 
-/** What tells one scenario's plan from the next; all else is as usual. */
+/** The differences between the plans of scenarios; everything else has defaults. */
 export interface Sketch {
-  /** What each client does. */
+  /** The tasks of each client. */
   readonly script: ReadonlyArray<readonly ScriptedTask[]>;
   readonly faults: readonly Fault[];
   /** How many; default 5. They are called A, B, C and so on. */

@@ -2,7 +2,7 @@ import { allMarks, type Mark, type Verdict } from "../checkers/findings.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { Trial } from "./runner.ts";
 
-/** What many runs have shown together. */
+/** The combined results of many runs. */
 export interface Exploration {
   readonly verdict: Verdict;
   readonly runs: number;

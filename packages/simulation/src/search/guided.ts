@@ -4,7 +4,7 @@ import { Random } from "../random.ts";
 import { inOrder, type Runner, type Trial } from "./runner.ts";
 import { variationOf } from "./variation.ts";
 
-/** Runs between two looks at what they have come to. Of its own, so that the number of threads changes nothing. */
+/** Runs in one generation. Independent of the number of threads, so that the number changes no result. */
 const generationSize = 32;
 /** How many plans are bred from, and how many of them may descend from one seed. */
 const populationSize = 12;

@@ -4,7 +4,7 @@ import { type Outcome, type RunOptions, runPlan } from "../run/run-plan.ts";
 /** A run that ends early has another hash than the whole of it. */
 export type StopAt = NonNullable<RunOptions["stopAt"]>;
 
-/** Runs plans, here or in other threads. A plan comes to the same outcome wherever it runs. */
+/** Runs plans, here or in other threads. A plan has the same outcome wherever it runs. */
 export interface Runner {
   /** How many run at a time. */
   readonly width: number;
@@ -24,12 +24,12 @@ export function localRunner(options: RunOptions = {}): Runner {
   };
 }
 
-/** So many runs are begun before the first of them is looked at, for each that runs at a time: some take long. */
+/** Runs in flight for each thread before the first of them is awaited: some take long. */
 const runsAhead = 4;
 
 /**
- * Runs all plans and gives them back in *their* order, whichever is through first: what is concluded from them does
- * not depend on the number of threads. Who stops early leaves some runs unused.
+ * Runs all plans and yields their outcomes in *their* order, whichever finishes first: conclusions do not depend on
+ * the number of threads. A caller that stops early discards some runs.
  */
 export async function* inOrder(
   runner: Runner,
@@ -47,7 +47,7 @@ export async function* inOrder(
 
 function trial(runner: Runner, plan: Plan, stopAt?: StopAt): Promise<Trial> {
   const running = runner.run(plan, stopAt).then((outcome) => ({ plan, outcome }));
-  // Whoever waits for it hears of an error; nobody may be waiting any more.
+  // The consumer receives an error; there may be no consumer any more.
   running.catch(() => {});
   return running;
 }

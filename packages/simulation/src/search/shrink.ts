@@ -10,14 +10,14 @@ import { mostTelling } from "./telling.ts";
 export interface Shrunk {
   readonly plan: Plan;
   readonly outcome: Outcome;
-  /** What is violated, by the first plan and by the shrunk one. */
+  /** The kind of violation, the same in the first plan and in the shrunk one. */
   readonly kind: ViolationKind;
   /** Runs that it took. */
   readonly runs: number;
 }
 
 export interface ShrinkOptions {
-  /** What has to stay violated. Default: what tells most of what is violated. */
+  /** The violation to keep. Default: the most telling one. */
   readonly kind?: ViolationKind;
   /** Called whenever something could be left out. */
   readonly onStep?: (plan: Plan, runs: number) => void;

@@ -24,7 +24,7 @@ export const simplifications: readonly Simplification[] = [
   smallerFaults,
 ];
 
-/** The run ends where it has come to what it is about. */
+/** Ends the run at its violation. */
 export function* endedEarly(plan: Plan, { violations }: Outcome, kind: ViolationKind): Generator<Plan> {
   const at = violations.find((violation) => violation.kind === kind)?.at ?? plan.duration;
   const duration = Math.max(1, Math.ceil(at));
@@ -52,7 +52,7 @@ function* fewerMasters(plan: Plan): Generator<Plan> {
 
 function* fewerResources(plan: Plan): Generator<Plan> {
   const { workload } = plan;
-  // What a script names has to be there.
+  // Clients and resources that a script names must exist.
   if (workload.script) return;
   for (let resources = 1; resources < workload.resources; resources += 1)
     yield { ...plan, workload: { ...workload, resources } };
@@ -87,7 +87,7 @@ function* fewerAtOnce(plan: Plan): Generator<Plan> {
   if (parallel > 1) yield { ...plan, workload: { ...workload, ...together } };
 }
 
-/** Nobody else listens, everybody may do everything, and nobody comes late or is foreign. */
+/** No other listeners, no denied commands, and no late or foreign clients. */
 function* usualParties(plan: Plan): Generator<Plan> {
   for (const [index, { forbids, listeners, ...usual }] of plan.masters.entries()) {
     if (forbids || listeners) yield { ...plan, masters: plan.masters.with(index, usual) };
@@ -151,7 +151,7 @@ function* plainTriggers(plan: Plan): Generator<Plan> {
   }
 }
 
-/** What each kind of fault has that can be smaller. */
+/** The properties of faults that can be made smaller. */
 const magnitudes: ReadonlySet<string> = new Set([
   "duration",
   "downFor",
@@ -204,7 +204,7 @@ function targetsIn(fault: Fault, field: "clients" | "masters"): Targets {
   return (fault as { readonly clients?: Targets; readonly masters?: Targets })[field] ?? [];
 }
 
-/** A fault of connections needs somebody at either end. */
+/** A fault of connections needs a process at either end. */
 function hitsSomebody(fault: Fault): boolean {
   const counts = [targetsIn(fault, "clients").length, targetsIn(fault, "masters").length];
   const isOfConnections = fault.kind === "cut" || fault.kind === "reset" || fault.kind === "slow";

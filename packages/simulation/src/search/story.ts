@@ -5,7 +5,7 @@ import { type Plan, styles, weightOf } from "../plan/plan.ts";
 import { type RunOptions, runPlan } from "../run/run-plan.ts";
 import { mostTelling } from "./telling.ts";
 
-/** What happened, in words: who took part, then every fault and what became of the holds that are in question. */
+/** A description of the events: the processes, every fault, and the locks in question. */
 export async function tell(
   plan: Plan,
   options: Omit<RunOptions, "onEvent"> = {},
@@ -82,7 +82,7 @@ class Chronicle {
       this.#tell(time, `${actor} writes to "${args[0]}" in hold ${args[1]}`, Number(args[1]));
   }
 
-  /** What was told up to `end`, once each, of the faults and of the holds that `detail` speaks of. */
+  /** The lines up to `end`, without repetition: the faults, and the locks that `detail` names. */
   until(end: number, detail: string): string[] {
     const early = this.#told.filter(({ time }) => time <= end);
     const decisive = this.#decisive(early, detail);

@@ -1,6 +1,6 @@
 import type { Violation, ViolationKind } from "../checkers/findings.ts";
 
-/** What tells most comes first: the margin is broken by whatever breaks anything. */
+/** The most telling kinds come first: any violation also breaks the margin. */
 const order: readonly ViolationKind[] = ["effect", "belief", "fencing", "ownership", "expired", "untold"];
 
 /** The violation that a run is about. */

@@ -10,8 +10,8 @@ const mostFaults = 24;
 type Change = (plan: Plan, scale: Scale) => Plan;
 
 /**
- * A plan a little different from `plan`: one or two of its parts are drawn again. Drawn from the same
- * distributions, so no variation is wilder than what a seed may come to by itself.
+ * A variation of `plan`: one or two of its parts are drawn again, from the same distributions. So no variation is
+ * wilder than a drawn plan.
  */
 export function variationOf(plan: Plan, random: Random): Plan {
   const scale = scaleBeyond(plan, random);

@@ -22,7 +22,7 @@ const largestLimit = 5;
 /** Where the plan wants several resources, several permits of the first one are asked for. */
 const several = 2;
 
-/** What the client's documentation says of a semaphore's calls. */
+/** The time limits of a semaphore's calls, by the client's documentation. */
 export class SemaphoreBounds extends Bounds {
   /** A few slots are tried; then there is the waiting; and several permits become one lock in one more attempt. */
   override get acquire(): number {
@@ -78,7 +78,7 @@ function shared(lock: Lock, { name, limit }: Semaphore, permits: number): Subjec
   return Object.assign(lock, { share: { of: name, permits, limit } });
 }
 
-/** What a semaphore is as a subject, whichever copy of the client it is built on. */
+/** The traits of a semaphore as a subject, for every copy of the client. */
 export const semaphoreTraits: Pick<Subject, "boundsFor" | "keysOf"> = {
   boundsFor: (settings) => new SemaphoreBounds(settings),
   keysOf,

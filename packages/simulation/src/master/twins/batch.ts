@@ -195,7 +195,7 @@ export function leave(
   return letGo(call, keys, tokens.at(-1)) ?? new Queue(rules, call, hasCounters).leave(keys, tokens);
 }
 
-/** `letGo` in the scripts: where nobody waits. */
+/** `letGo` in the scripts: without waiters. */
 function letGo(call: Call, keys: readonly string[], token: string | undefined): Reply | undefined {
   const isPlain = keys.every((key) => ownerOf(call, key) === token && call("EXISTS", queueOf(key)) === 0);
   return isPlain ? keys.reduce((given, key) => given + (call("DEL", key) as number), 0) : undefined;

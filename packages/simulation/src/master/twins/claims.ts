@@ -9,7 +9,7 @@ export interface ClaimOptions {
   readonly previous?: string | undefined;
 }
 
-/** `ownerOf` in the scripts: a key of another type is somebody's as well. */
+/** `ownerOf` in the scripts: a key of another type has an owner as well. */
 export function ownerOf(call: Call, key: string): string | null {
   try {
     return call("GET", key) as string | null;

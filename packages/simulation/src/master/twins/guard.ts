@@ -8,11 +8,11 @@ const quarantine = "quorlock:quarantine";
 
 const declared = "quorlock:guard:new";
 
-/** What is known of a master to the operations behind `g`: `guarded` in the scripts. */
+/** The guard state of a master, for the operations behind `g`: `guarded` in the scripts. */
 export interface Guarded {
   /** The maxTtl of the client. */
   readonly wanted: string;
-  /** What the client's wall clock shows, ms. */
+  /** The reading of the client's wall clock, ms. */
   readonly now: number;
   /** Why nothing is claimed here at all. */
   readonly why?: string;

@@ -26,7 +26,7 @@ export interface QueueEntry {
   readonly inbox: string;
 }
 
-/** What stands in a queue beside a waiter's ticket. */
+/** The data of a queue entry beside its ticket. */
 interface Entry {
   readonly waiter: string;
   readonly token: string;
@@ -138,7 +138,7 @@ export class Queue {
     this.#call("SET", `${queueOf(key)}:${waiter}`, text, "PX", patience);
   }
 
-  /** What is free goes to the first, and the first key that somebody else has refuses. */
+  /** Grants free keys to the first waiter; the first key that another client has refuses. */
   #refusal(
     keys: readonly string[],
     enrolment: QueueEntry,
@@ -230,7 +230,7 @@ export class Queue {
     }
   }
 
-  /** To how many it was told; nothing where that is forbidden. */
+  /** The number of listeners that were notified; undefined if publishing is forbidden. */
   #grant(key: string, { token, ttl, inbox, proposal }: Entry): number | undefined {
     const counter = proposal === "" ? undefined : counterOf(this.#call, [key]);
     const message = counter === undefined ? token : `${token} ${counter}`;

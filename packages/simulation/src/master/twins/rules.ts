@@ -1,6 +1,6 @@
 import { isLess } from "./twin.ts";
 
-/** What the client's scripts decide, and mutants of them decide otherwise. */
+/** The decisions of the client's scripts; mutants change them. */
 export interface Rules {
   /** Whether a key with this value belongs to `token`. */
   readonly isMine: (owner: string | null, token: string) => boolean;
@@ -10,19 +10,19 @@ export interface Rules {
   readonly isSet: boolean;
   /** Whether a key that lives is renewed by SET, which a full master refuses. */
   readonly renewsBySet: boolean;
-  /** Whether a waiter is told that it has been given its keys, where so many have heard it. */
+  /** Whether a waiter counts as notified of a grant, by the number of listeners that received it. */
   readonly isHeard: (listeners: number) => boolean;
-  /** Whether somebody who has been granted what it waited for leaves the queue. */
+  /** Whether a waiter leaves the queue when it is granted its keys. */
   readonly grantedLeave: boolean;
   /** Whether an entry that comes late leaves a key alone that a hold of its own round has. */
   readonly heldStay: boolean;
-  /** Whether a waiter is told before the key is set. */
+  /** Whether a waiter is notified before the key is set. */
   readonly pushesFirst: boolean;
   /** Whether a refused claim gives back what it was given before. */
   readonly refusedYield: boolean;
   /** Whether a fencing token is stored though the key is not the hold's any more. */
   readonly writesBackAnyway: boolean;
-  /** What a fencing counter is after a claim that is granted. */
+  /** The value of a fencing counter after a claim that is granted. */
   readonly stored: (counter: number, proposal: number) => number;
   /** How long the quarantine lasts after a loss of memory, for this maxTtl; both as the scripts are sent them. */
   readonly quarantine: (maxTtl: string) => string;
@@ -36,7 +36,7 @@ export interface Rules {
   readonly trustsOldMarkers: boolean;
   /** Whether it is declared new though it has not been asked, or was emptied since. */
   readonly declaresUnasked: boolean;
-  /** Whether the client is told what an old marker says as if it were true. */
+  /** Whether an old marker is reported to the client as if it were valid. */
   readonly believesOldFindings: boolean;
   /** Whether who is refused meanwhile has a place in the queue, and is handed what is given up. */
   readonly handsOverInQuarantine: boolean;

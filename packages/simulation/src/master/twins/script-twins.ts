@@ -39,10 +39,10 @@ interface TwinScript {
 /**
  * The client's scripts in TypeScript, function by function.
  *
- * Why twins and not a Lua interpreter: an interpreter takes 17 times as long (measured: see the README), and would
- * be a second implementation of Lua to trust. What a twin can get wrong is that it differs from its script;
- * the differential test runs both, against a real server, and a test fails when a script is another than that
- * which its twin was written from.
+ * Twins are used instead of a Lua interpreter: an interpreter takes 17 times as long (measured: see the README), and
+ * would be a second implementation of Lua to trust. The risk of a twin is that it differs from its script; the
+ * differential test runs both, against a real server, and a test fails when a script differs from the version that its
+ * twin was written from.
  */
 export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
   claimScript: { script: claimScript, writtenFrom: "1bb551ddca4603a4aa1d7c4e29ae94d27c2010ab" },

@@ -18,7 +18,7 @@ export function isLess(left: number, right: number | undefined): boolean {
   return left < right;
 }
 
-/** An error of Lua's own. Where in the script it came is not told. */
+/** An error raised by Lua itself. The position in the script is left out. */
 export function scriptError(what: string): ReplyError {
   return new ReplyError(`ERR user_script: ${what}`);
 }

@@ -10,7 +10,7 @@ interface Stop {
   readonly thing: Thing;
 }
 
-/** Everything that the mouse can do, by keys; what is told is spoken too. */
+/** Keys for everything that the mouse can do; the text of a tooltip is spoken as well. */
 export class Keyboard {
   readonly #chart: Chart;
   readonly #navigation: Navigation;

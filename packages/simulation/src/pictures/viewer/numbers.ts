@@ -14,7 +14,7 @@ export function rate(ppm: number): string {
   return Math.abs(ppm) >= 10_000 ? `${signed(ppm / 10_000, 2)} %` : `${signed(ppm, 0)} ppm`;
 }
 
-/** What a clock is off by: ms, or seconds where those would be many. */
+/** The offset of a clock: ms, or seconds if there would be many. */
 export function offset(value: number): string {
   return Math.abs(value) >= 10_000 ? `${signed(value / 1000, 2)} s` : `${signed(value)} ms`;
 }

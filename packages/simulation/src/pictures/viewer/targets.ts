@@ -45,7 +45,7 @@ export class Targets {
 
   at(x: number, y: number): Thing | undefined {
     const area = this.#areas.findLast(({ box: [left, top, width, height] }) => {
-      // What is only a pixel wide is wide enough to be pointed at.
+      // A target that is one pixel wide is widened so that the pointer can hit it.
       const spare = Math.max(0, (6 - width) / 2);
       return x >= left - spare && x <= left + width + spare && y >= top && y <= top + height;
     });

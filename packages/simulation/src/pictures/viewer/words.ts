@@ -2,7 +2,7 @@ import type { Call, Hold, Key, Message, Pause, Picture } from "../picture.ts";
 import { ms, signed } from "./numbers.ts";
 import type { Thing } from "./targets.ts";
 
-/** What is told of a thing: a title, then lines of a name and what it is. */
+/** The text of a tooltip: a title, then lines of a name and a value. */
 export interface Telling {
   readonly title: string;
   readonly isDanger: boolean;

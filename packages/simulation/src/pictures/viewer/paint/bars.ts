@@ -3,7 +3,7 @@ import { font, roomiest, roundBar } from "../canvas.ts";
 import { holderColour } from "../palette.ts";
 import type { Scene } from "../scene.ts";
 
-/** Who believes that it holds what: the bars that everything is about. */
+/** The bars of the locks that each client observes as held. */
 export function paintHolds(scene: Scene): void {
   const { picture, window } = scene;
   const lastPixel = picture.clients.map(() => Number.NEGATIVE_INFINITY);
@@ -69,7 +69,7 @@ function paintWrites(scene: Scene, hold: Hold, y: number): void {
   }
 }
 
-/** What the code of each client has asked for: a thin line above its holds. */
+/** The calls of each client's code: a thin line above its locks. */
 export function paintCalls(scene: Scene): void {
   const { picture, layout, window, pen, palette, targets } = scene;
   for (const [client, { calls }] of picture.clients.entries()) {

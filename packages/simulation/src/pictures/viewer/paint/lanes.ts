@@ -67,7 +67,7 @@ function swatch({ pen, layout, palette }: Scene, row: Row, client: number): void
   pen.fill();
 }
 
-/** What its wall clock is off by at the pointer, or where the view begins. */
+/** The offset of its wall clock at the pointer, or at the start of the view. */
 function clockText({ moment, window }: Scene, { clock }: Lane): string {
   const time = moment ?? window.from;
   const stretch = clock.findLast(([from]) => from <= time) ?? clock[0];

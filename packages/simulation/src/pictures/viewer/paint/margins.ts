@@ -40,7 +40,7 @@ export function paintMargins(scene: Scene): void {
   pen.fillText(`${words}${ms(lowest, 1).replace("-", "−")}`, layout.width - 8, body + 9);
 }
 
-/** Around zero; one hold with a lot to spare does not flatten the others. */
+/** Around zero; one lock with a very large margin does not flatten the others. */
 function range(values: readonly number[], ttl: number): readonly [number, number] {
   const most = values.reduce((high, value) => Math.max(high, value), 0);
   const least = values.reduce((low, value) => Math.min(low, value), 0);

@@ -5,7 +5,7 @@ import type { Scene } from "../scene.ts";
 
 /** Pixels that a line needs for itself: with more in view, each is a grain in a column of grains. */
 const spacePerLine = 9;
-/** What is pointed at shows its own, however many there are. */
+/** Limit on the messages of the object under the pointer. */
 const mostOfFocus = 400;
 
 /** Lines from client to master and back; from afar only how many there were. */

@@ -52,7 +52,7 @@ export function paintOverlapFrames(scene: Scene): void {
   }
 }
 
-/** A diamond at the top for each violation; red alone would not tell everybody. */
+/** A diamond at the top for each violation; colour alone is not visible to everyone. */
 export function paintViolations({ pen, picture, window, layout, palette, targets }: Scene): void {
   for (const violation of picture.violations) {
     const x = window.x(violation.at);
