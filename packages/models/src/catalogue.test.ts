@@ -20,7 +20,7 @@ describe.each(catalogue)("$protocol, $bounds", (check) => {
       expect(await checkMutant(check, mutant)).toMatchObject({ passed: true }),
     );
   }
-  it("fails if it may not look at every state", { timeout }, async () => {
+  it("fails if its limit is below the number of states", { timeout }, async () => {
     const { passed, lines } = await checkProtocol({ ...check, limit: 100 });
     expect(passed).toBe(false);
     expect(lines[0]).toContain("unfinished: more than 100 states");
@@ -28,7 +28,7 @@ describe.each(catalogue)("$protocol, $bounds", (check) => {
 });
 
 describe("every model", () => {
-  it("says the same when every state is searched for itself", { timeout }, () => {
+  it("has the same result without symmetry", { timeout }, () => {
     const bounds = { waiters: [1, 2], proposals: [1, 2], counters: [0] };
     const each = explore(new Fencing(bounds), { limit: 200_000, symmetry: false });
     const one = explore(new Fencing(bounds), { limit: 200_000 });
@@ -42,13 +42,13 @@ describe("every model", () => {
     );
   });
 
-  it("is looked through for each of its mutants", () => {
+  it("is searched for each of its mutants", () => {
     const all = [fencingMutants, guardMutants, queueMutants, semaphoreMutants, readersWriterMutants].flat();
     const lookedFor = catalogue.filter(({ level }) => level !== "deep").flatMap(({ mutants }) => mutants);
     expect(new Set(lookedFor.map(({ name }) => name))).toEqual(new Set(all));
   });
 
-  it("is told apart by protocol and bounds", () => {
+  it("is identified by protocol and bounds", () => {
     const names = catalogue.map(({ protocol, bounds }) => `${protocol}, ${bounds}`);
     expect(new Set(names).size).toBe(names.length);
   });

@@ -6,13 +6,12 @@ import { Redlock } from "@quorlock/redlock";
 import { clusterConfig, formCluster, startMasters, watchProcesses } from "@quorlock/testbed";
 import { Cluster, Redis } from "ioredis";
 import { now } from "./clock.ts";
-import { Crew } from "./crew/crew.ts";
 import { Chronicle } from "./history/chronicle.ts";
-import { Lines } from "./lines/lines.ts";
+import { Links } from "./links/links.ts";
 import { mastersFor } from "./masters.ts";
 import { Nemesis } from "./nemesis/nemesis.ts";
 import type { Options } from "./options.ts";
-import { faultsOf, immortalWorkers } from "./plan/plan.ts";
+import { faultsOf, undisturbedWorkers } from "./plan/plan.ts";
 import { gather, type MemoryMeasured } from "./report/gather.ts";
 import { showProgress } from "./report/progress.ts";
 import type { Report } from "./report/report.ts";
@@ -30,6 +29,7 @@ import {
   workerCount,
 } from "./terms.ts";
 import type { Memory } from "./worker/protocol.ts";
+import { Workers } from "./workers/workers.ts";
 
 /** Before it, caches fill and code is compiled: memory is measured from here. */
 const warmUp = 3000;
@@ -52,39 +52,39 @@ export async function soak(
   await formCluster(primaries);
   const folder = mkdtempSync(join(tmpdir(), "quorlock-soak-"));
   const watchdog = watchProcesses(folder);
-  await using lines = await Lines.lay(masters.list, workerCount + 1);
-  if (lines.pid !== undefined) watchdog.add(lines.pid);
+  await using links = await Links.lay(masters.list, workerCount + 1);
+  if (links.pid !== undefined) watchdog.add(links.pid);
   const store = new Store();
   const chronicle = new Chronicle();
-  const urlsFor = (worker: number) => lines.urlsFor(worker);
-  const crewPlan = { count: workerCount + 1, seed, urlsFor, cluster: cluster.urls, watch: watchdog };
-  await using crew = new Crew(crewPlan, chronicle, store);
+  const urlsFor = (worker: number) => links.urlsFor(worker);
+  const workersPlan = { count: workerCount + 1, seed, urlsFor, cluster: cluster.urls, watch: watchdog };
+  await using workers = new Workers(workersPlan, chronicle, store);
   const admins = masters.urls.map(adminOf);
   const clocks = "clocks" in masters ? masters.clocks : undefined;
-  const field = { masters: masters.list, admins, primaries, clocks, lines, crew, chronicle };
+  const field = { masters: masters.list, admins, primaries, clocks, links, workers, chronicle };
   const nemesis = new Nemesis(field, mode);
 
-  await crew.start();
+  await workers.start();
   const began = now();
   const until = began + options.minutes * 60_000;
   say(`${workerCount} workers at ${masters.list.length} masters, seed ${seed}, mode ${mode}`);
   const progress = () => ({
     grants: chronicle.grants,
-    faults: nemesis.strokes.length,
+    faults: nemesis.injections.length,
     lost: store.lost,
   });
   const secondsSoFar = (): number => (now() - began) / 1000;
-  onStart(() => gather({ options, seconds: secondsSoFar(), chronicle, store, crew, nemesis, stuck: [] }));
+  onStart(() => gather({ options, seconds: secondsSoFar(), chronicle, store, workers, nemesis, stuck: [] }));
   let memory: MemoryMeasured;
   {
     using _ = showProgress(until, progress);
-    const raging = nemesis.rage(faultsOf(seed, mode, clocks !== undefined), until);
+    const running = nemesis.run(faultsOf(seed, mode, clocks !== undefined), until);
     await pause(Math.min(warmUp, (until - began) / 2));
-    const before = await measured(crew);
-    await raging;
+    const before = await measured(workers);
+    await running;
     await pause(Math.max(0, until - now()));
-    memory = { before, after: await measured(crew) };
-    await crew.leave(timeToLeave);
+    memory = { before, after: await measured(workers) };
+    await workers.leave(timeToLeave);
   }
   const seconds = secondsSoFar();
   const everywhere = [...admins, ...primaries];
@@ -97,12 +97,12 @@ export async function soak(
   for (const admin of everywhere) admin.disconnect();
   watchdog.dismiss();
   rmSync(folder, { recursive: true, force: true });
-  return gather({ options, seconds, chronicle, store, crew, nemesis, memory, stuck });
+  return gather({ options, seconds, chronicle, store, workers, nemesis, memory, stuck });
 }
 
 /** Of the workers that live from the beginning to the end. */
-function measured(crew: Crew): Promise<Memory[]> {
-  return Promise.all(immortalWorkers.map((worker) => crew.measure(worker)));
+function measured(workers: Workers): Promise<Memory[]> {
+  return Promise.all(undisturbedWorkers.map((worker) => workers.measure(worker)));
 }
 
 /** Keys that are left of locks that were given up; and of any, when the time of each is over. */

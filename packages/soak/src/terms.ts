@@ -20,7 +20,7 @@ export const lanesPerWorker = 3;
 /** How long a lock lives without renewal, ms. */
 export const ttl = 1500;
 export const nodeTimeout = 75;
-/** With many waiters even long pauses make short ones: one of them asks soon. Asking more often only costs, ms. */
+/** Pause between attempts, ms. With many waiters one of them retries soon even if pauses are long; shorter ones only cost. */
 export const retryDelay = 60;
 export const retryJitter = 40;
 /** Longer than a lease: a waiter outlives a holder that died. */

@@ -39,7 +39,7 @@ describe("explore", () => {
     expect(all).toMatchObject({ verdict: "holds", states: 5 ** 3, depth: 12, symmetry: 1 });
   });
 
-  it("takes states that differ in who is who for one", () => {
+  it("counts states that differ only in names as one", () => {
     // Three walkers on five places, in any order: 7 over 3.
     expect(explore(walkers(3, 4), { limit })).toMatchObject({
       verdict: "holds",
@@ -49,7 +49,7 @@ describe("explore", () => {
     });
   });
 
-  it("tells the shortest way to what must not be, with the same names all along", () => {
+  it("describes the shortest way to a forbidden state, with the same names all along", () => {
     const result = explore(walkers(2, 9, { violation: meeting }), { limit });
     expect(result).toMatchObject({ verdict: "violated", reason: "they met" });
     expect(result.story).toHaveLength(4);
@@ -59,14 +59,14 @@ describe("explore", () => {
     ]);
   });
 
-  it("sees what is wrong at the beginning", () => {
+  it("finds a violation in an initial state", () => {
     expect(explore(walkers(1, 1, { violation: () => "never" }), { limit })).toMatchObject({
       verdict: "violated",
       story: [],
     });
   });
 
-  it("never holds when there are more states than it may look at", () => {
+  it("never holds if there are more states than its limit", () => {
     expect(explore(walkers(3, 4), { limit: 34 })).toMatchObject({
       verdict: "unfinished",
       reason: "more than 34 states",
@@ -74,7 +74,7 @@ describe("explore", () => {
     expect(explore(walkers(3, 4), { limit: 35 }).verdict).toBe("holds");
   });
 
-  it("never holds when it did not come by what it should have seen", () => {
+  it("never holds if it missed a state that it should reach", () => {
     const sights = { "at 2": (now: Uint8Array) => now[0] === 2, "at 5": (now: Uint8Array) => now[0] === 5 };
     expect(explore(walkers(1, 4, { sights }), { limit })).toMatchObject({
       verdict: "blind",

@@ -37,7 +37,7 @@ describe("Symmetry", () => {
     return result;
   }
 
-  it("has one stand-in for a state under all names, and another for any other state", () => {
+  it("has one representative for a state under all names, and another for any other state", () => {
     const state = layout.blank();
     for (let cell = 0; cell < state.length; cell += 1) state[cell] = (cell * 7) % 3;
     for (const nodeNames of permutations([1, 2, 3])) {
@@ -50,7 +50,7 @@ describe("Symmetry", () => {
     expect(canonical(other)).not.toBe(canonical(state));
   });
 
-  it("does not rename what is not interchangeable", () => {
+  it("does not rename things that are not interchangeable", () => {
     const first = layout.blank();
     asked.set(first, 1, 1, 1, 1);
     const second = layout.blank();

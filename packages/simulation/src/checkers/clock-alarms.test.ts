@@ -14,14 +14,14 @@ describe("the watch of the masters' clocks", () => {
   afterAll(() => pool.close());
 
   // `pnpm sim explore --watched --seeds 2000` goes on.
-  test("tells of every step and of nothing else, and who is left out does not count", async () => {
+  test("reports every step and nothing else, and excluded masters do not count", async () => {
     const { violated, marks } = await explore(inOrder(pool.runner(), plansOf(watchedPlan, first, 50)));
     const told = violated.map(({ plan, outcome }) => `seed ${plan.seed}: ${outcome.violations[0]?.detail}`);
     expect(told).toEqual([]);
     for (const mark of watchMarks) expect(marks.get(mark)).toBeGreaterThan(0);
   }, 120_000);
 
-  test("comes to the same hash on both engines", async () => {
+  test("produces the same hash on both engines", async () => {
     const plan = watchedPlan(8);
     const [first, second] = [await runPlan(plan), await runPlan(plan, { engine: "heap" })];
     expect(first.hash).toBe(second.hash);

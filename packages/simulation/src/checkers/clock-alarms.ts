@@ -3,7 +3,7 @@ import type { Process } from "../engine/process.ts";
 import type { Master } from "../master/master.ts";
 import { type SubjectClient, tokenOf } from "../run/subject.ts";
 import type { Findings } from "./findings.ts";
-import type { Tenure } from "./tenures.ts";
+import type { LockInterval } from "./lock-intervals.ts";
 
 /** The master's time, as a client has heard it. */
 interface Heard {
@@ -73,7 +73,7 @@ export class ClockAlarms {
   }
 
   /** No lock that is asked for once a master is left out counts its votes. */
-  granted({ process, lock, askedAt }: Tenure): void {
+  granted({ process, lock, askedAt }: LockInterval): void {
     const counting = this.#masters.filter((master) => !this.#isLeftOut(process, master, askedAt));
     if (counting.length === this.#masters.length || lock.remaining() === 0) return;
     this.#findings.reached("granted without who stepped");

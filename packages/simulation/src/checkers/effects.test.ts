@@ -3,7 +3,7 @@ import { engineOf } from "../engine/engine-of.ts";
 import { Kernel } from "../engine/kernel.ts";
 import { Effects } from "./effects.ts";
 import { Findings } from "./findings.ts";
-import type { Tenure } from "./tenures.ts";
+import type { LockInterval } from "./lock-intervals.ts";
 
 interface Forged {
   readonly number: number;
@@ -15,27 +15,28 @@ function judged(...writers: readonly Forged[]): { violated: readonly string[]; r
   const kernel = new Kernel(engineOf("heap"));
   const findings = new Findings(() => kernel.now);
   const effects = new Effects(kernel, findings);
-  const tenures = new Map<number, Tenure>();
+  const intervals = new Map<number, LockInterval>();
   for (const { number, fencingToken } of writers) {
     const process = { name: `client-${number}`, now: 0, isDead: false, record: () => {} };
-    const tenure =
-      tenures.get(number) ?? ({ number, process, fencingToken, beganAt: number } as unknown as Tenure);
-    tenures.set(number, tenure);
-    effects.write("r", tenure);
+    const interval =
+      intervals.get(number) ??
+      ({ number, process, fencingToken, beganAt: number } as unknown as LockInterval);
+    intervals.set(number, interval);
+    effects.write("r", interval);
   }
   const violated = findings.violations.map(({ kind }) => kind);
   return { violated, rejected: findings.marks.get("fence rejected") ?? 0 };
 }
 
-test("holds that write one after the other are in order", () => {
+test("consecutive writes are in order", () => {
   expect(judged({ number: 1 }, { number: 1 }, { number: 2 })).toEqual({ violated: [], rejected: 0 });
 });
 
-test("a write after a later hold has written is a violation", () => {
+test("a write after that of a later holder is a violation", () => {
   expect(judged({ number: 1 }, { number: 2 }, { number: 1 })).toEqual({ violated: ["effect"], rejected: 0 });
 });
 
-test("with tokens it is turned away, and nothing is violated", () => {
+test("tokens reject it, and nothing is violated", () => {
   const [first, second] = [
     { number: 1, fencingToken: 7 },
     { number: 2, fencingToken: 9 },

@@ -1,6 +1,6 @@
 import type { Kernel } from "../engine/kernel.ts";
 import type { Findings } from "./findings.ts";
-import type { Tenure } from "./tenures.ts";
+import type { LockInterval } from "./lock-intervals.ts";
 
 /**
  * The resources themselves: who wrote last, and whether it was that one's turn. Where locks come with fencing
@@ -9,7 +9,7 @@ import type { Tenure } from "./tenures.ts";
 export class Effects {
   readonly #kernel: Kernel;
   readonly #findings: Findings;
-  readonly #latest = new Map<string, Tenure>();
+  readonly #latest = new Map<string, LockInterval>();
   readonly #largestTokens = new Map<string, number>();
 
   constructor(kernel: Kernel, findings: Findings) {
@@ -21,37 +21,37 @@ export class Effects {
    * A write in the same turn as a look at the lock that said there is time left. A turn that was stalled in between
    * writes that much later: others may have written first.
    */
-  write(resource: string, tenure: Tenure): void {
-    const { process } = tenure;
+  write(resource: string, interval: LockInterval): void {
+    const { process } = interval;
     const wait = process.now - this.#kernel.now;
-    if (wait === 0) this.#reach(resource, tenure);
+    if (wait === 0) this.#reach(resource, interval);
     else
       this.#kernel.engine.schedule(() => {
-        if (!process.isDead) this.#reach(resource, tenure);
+        if (!process.isDead) this.#reach(resource, interval);
       }, wait);
   }
 
-  #reach(resource: string, tenure: Tenure): void {
-    tenure.process.record("writes", resource, tenure.number);
-    const { fencingToken } = tenure;
+  #reach(resource: string, interval: LockInterval): void {
+    interval.process.record("writes", resource, interval.number);
+    const { fencingToken } = interval;
     if (fencingToken !== undefined) {
       const largest = this.#largestTokens.get(resource) ?? Number.NEGATIVE_INFINITY;
       if (fencingToken < largest) {
-        tenure.process.record("is turned away", resource, tenure.number);
+        interval.process.record("is turned away", resource, interval.number);
         this.#findings.reached("fence rejected");
         return;
       }
       this.#largestTokens.set(resource, fencingToken);
     }
     const latest = this.#latest.get(resource);
-    if (latest && latest !== tenure && latest.beganAt > tenure.beganAt) {
+    if (latest && latest !== interval && latest.beganAt > interval.beganAt) {
       this.#findings.violated(
         "effect",
-        `${tenure.process.name} wrote to "${resource}" in hold ${tenure.number}, after ${latest.process.name} had ` +
+        `${interval.process.name} wrote to "${resource}" in hold ${interval.number}, after ${latest.process.name} had ` +
           `written in the later hold ${latest.number}`,
       );
       return;
     }
-    this.#latest.set(resource, tenure);
+    this.#latest.set(resource, interval);
   }
 }

@@ -12,21 +12,21 @@ function judged(...grants: readonly Grant[]): readonly string[] {
 }
 
 describe("fencing tokens", () => {
-  test("grow from hold to hold", () => {
+  test("grow from lock to lock", () => {
     expect(judged([5, 0, 10], [6, 11, 20], [9, 21, 30])).toEqual([]);
   });
 
-  test("a later hold with a smaller one is a violation", () => {
+  test("a later lock with a smaller token is a violation", () => {
     expect(judged([5, 0, 10], [4, 11, 20])).toEqual([
       'fencing: a hold of "r" has token 4, and an earlier one had 5',
     ]);
   });
 
-  test("asked at the very moment the other began is later", () => {
+  test("a request at the moment at which the other lock began is later", () => {
     expect(judged([5, 0, 10], [4, 10, 20])).toHaveLength(1);
   });
 
-  test("two that asked at the same time may come in either order", () => {
+  test("two requests at the same time may be granted in either order", () => {
     expect(judged([5, 0, 10], [4, 9, 20])).toEqual([]);
   });
 
@@ -34,7 +34,7 @@ describe("fencing tokens", () => {
     expect(judged([8, 0, 10], [4, 9, 20], [6, 21, 30])).toHaveLength(1);
   });
 
-  test("no two are equal, whenever they asked", () => {
+  test("no two are equal, whenever they were requested", () => {
     expect(judged([5, 0, 10], [5, 0, 11])).toEqual(['fencing: two holds of "r" have token 5']);
   });
 

@@ -3,8 +3,8 @@ import type { Write } from "../master/keyspace.ts";
 import type { Master, MasterListener } from "../master/master.ts";
 import { ownPrefix, queueOf, queuePrefix } from "../master/twins/queue.ts";
 import { rules } from "../master/twins/rules.ts";
-import { enrolmentsIn } from "./enrolments.ts";
 import type { Findings } from "./findings.ts";
+import { enqueuesIn } from "./queue-entries.ts";
 import { type TokenOwners, waiterOf } from "./token-owners.ts";
 import { WaitingWriters } from "./waiting-writers.ts";
 
@@ -85,7 +85,7 @@ export class Ownership implements MasterListener {
     this.#changed = [];
     this.#votes = [];
     this.#pushed = [];
-    for (const { keys, token, isGranted } of enrolmentsIn(args, reply)) {
+    for (const { keys, token, isGranted } of enqueuesIn(args, reply)) {
       const stays = isGranted && keys.some((key) => this.#master.peek(`${queueOf(key)}:${waiterOf(token)}`));
       if (stays)
         this.#violated(`${sender.name} was granted ${keys.join(", ")} and waits for it all the same`);

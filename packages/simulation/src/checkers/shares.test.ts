@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { engineOf } from "../engine/engine-of.ts";
 import { Kernel } from "../engine/kernel.ts";
 import { Findings } from "./findings.ts";
+import type { LockInterval, LockIntervals } from "./lock-intervals.ts";
 import { Shares } from "./shares.ts";
-import type { Tenure, Tenures } from "./tenures.ts";
 
 type Step = readonly [act: "begins" | "acts" | "ends", holder: number, permits?: number];
 
@@ -14,20 +14,20 @@ type Step = readonly [act: "begins" | "acts" | "ends", holder: number, permits?:
 async function judged(believed: boolean, ...steps: readonly Step[]): Promise<readonly string[]> {
   const kernel = new Kernel(engineOf("heap"));
   const findings = new Findings(() => kernel.now);
-  const believes = ({ isOver }: Tenure): boolean => believed && !isOver;
-  const shares = new Shares(kernel, findings, { believes } as unknown as Tenures);
-  const tenures = new Map<number, Tenure>();
+  const believes = ({ isOver }: LockInterval): boolean => believed && !isOver;
+  const shares = new Shares(kernel, findings, { believes } as unknown as LockIntervals);
+  const intervals = new Map<number, LockInterval>();
   const take = ([act, holder, permits = 1]: Step): void => {
     const process = { name: `client-${holder}`, now: kernel.now, isSuspended: false };
     const lock = { share: { of: "s", permits, limit: 2 } };
-    const tenure =
-      tenures.get(holder) ??
-      ({ number: holder, process, lock, beganAt: kernel.now, isOver: false } as unknown as Tenure);
-    tenures.set(holder, tenure);
-    (tenure.process as { now: number }).now = kernel.now;
-    if (act === "begins") shares.began(tenure);
-    else if (act === "acts") shares.acted(tenure);
-    else tenure.isOver = true;
+    const interval =
+      intervals.get(holder) ??
+      ({ number: holder, process, lock, beganAt: kernel.now, isOver: false } as unknown as LockInterval);
+    intervals.set(holder, interval);
+    (interval.process as { now: number }).now = kernel.now;
+    if (act === "begins") shares.began(interval);
+    else if (act === "acts") shares.acted(interval);
+    else interval.isOver = true;
   };
   for (const [index, step] of steps.entries()) kernel.engine.schedule(() => take(step), index + 1);
   await kernel.run(steps.length + 1, () => false);
@@ -43,14 +43,14 @@ function turnOf(holder: number): readonly Step[] {
   ];
 }
 
-test("as many as the limit may believe, and one more may not", async () => {
+test("holders up to the limit are allowed, and one more is not", async () => {
   expect(await judged(true, ["begins", 1], ["begins", 2])).toEqual([]);
   expect(await judged(true, ["begins", 1], ["begins", 2], ["begins", 3])).toEqual(["belief"]);
   expect(await judged(true, ["begins", 1], ["begins", 2, 2])).toEqual(["belief"]);
   expect(await judged(true, ["begins", 1], ["begins", 2], ["ends", 1], ["begins", 3])).toEqual([]);
 });
 
-test("whoever acts before and after others have begun to act held all along, believed or not", async () => {
+test("a holder that acts before and after others have begun to act held all along, observed or not", async () => {
   const begun: readonly Step[] = [
     ["begins", 1],
     ["begins", 2],
@@ -64,6 +64,6 @@ test("whoever acts before and after others have begun to act held all along, bel
   expect(await judged(false, ...begun, ["acts", 1], ["acts", 2])).toEqual(["effect"]);
 });
 
-test("those who came one after the other did not hold together", async () => {
+test("consecutive holders did not hold together", async () => {
   expect(await judged(false, ...turnOf(1), ...turnOf(2), ...turnOf(3))).toEqual([]);
 });

@@ -1,11 +1,11 @@
 import type { Kernel } from "../engine/kernel.ts";
 import type { Share } from "../run/subject.ts";
 import type { Findings } from "./findings.ts";
-import type { Tenure, Tenures } from "./tenures.ts";
+import type { LockInterval, LockIntervals } from "./lock-intervals.ts";
 
 /** A hold of a share, and when its holder has acted first and last so far; true time, us. */
 interface Claim {
-  readonly tenure: Tenure;
+  readonly interval: LockInterval;
   readonly share: Share;
   first: number;
   last: number;
@@ -21,42 +21,42 @@ interface Claim {
 export class Shares {
   readonly #kernel: Kernel;
   readonly #findings: Findings;
-  readonly #tenures: Tenures;
+  readonly #intervals: LockIntervals;
   readonly #claims = new Map<string, Set<Claim>>();
-  readonly #claimOf = new Map<Tenure, Claim>();
+  readonly #claimOf = new Map<LockInterval, Claim>();
 
-  constructor(kernel: Kernel, findings: Findings, tenures: Tenures) {
+  constructor(kernel: Kernel, findings: Findings, intervals: LockIntervals) {
     this.#kernel = kernel;
     this.#findings = findings;
-    this.#tenures = tenures;
+    this.#intervals = intervals;
   }
 
   /** In a turn of the holder, who has just been given a share. */
-  began(tenure: Tenure): void {
-    const { share } = tenure.lock;
+  began(interval: LockInterval): void {
+    const { share } = interval.lock;
     if (!share) return;
-    const claim = { tenure, share, first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY };
+    const claim = { interval, share, first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY };
     const claims = this.#claims.get(share.of) ?? new Set();
     this.#claims.set(share.of, claims);
     this.#forgetPast(claims);
     claims.add(claim);
-    this.#claimOf.set(tenure, claim);
-    this.#whenAwake(tenure, () => this.#countBeliefs(claim));
+    this.#claimOf.set(interval, claim);
+    this.#whenAwake(interval, () => this.#countHolders(claim));
   }
 
   /** In the same turn as a look at the lock that said there is time left. */
-  acted(tenure: Tenure): void {
-    const claim = this.#claimOf.get(tenure);
-    if (claim) this.#whenAwake(tenure, () => this.#countActs(claim));
+  acted(interval: LockInterval): void {
+    const claim = this.#claimOf.get(interval);
+    if (claim) this.#whenAwake(interval, () => this.#countActs(claim));
   }
 
-  #countBeliefs({ tenure, share }: Claim): void {
-    if (!this.#tenures.believes(tenure)) return;
+  #countHolders({ interval, share }: Claim): void {
+    if (!this.#intervals.believes(interval)) return;
     // Asleep, a monotonic clock stands still: its process cannot be asked, and awake it will know.
     const believers = [...this.#claims.get(share.of)!].filter(
-      (other) => !other.tenure.process.isSuspended && this.#tenures.believes(other.tenure),
+      (other) => !other.interval.process.isSuspended && this.#intervals.believes(other.interval),
     );
-    this.#judge("belief", share, believers, `when ${tenure.process.name} was given ${share.permits}`);
+    this.#judge("belief", share, believers, `when ${interval.process.name} was given ${share.permits}`);
   }
 
   #countActs(claim: Claim): void {
@@ -76,7 +76,9 @@ export class Shares {
   #judge(kind: "belief" | "effect", { of, limit }: Share, holders: readonly Claim[], when: string): boolean {
     const permits = holders.reduce((sum, { share }) => sum + share.permits, 0);
     if (permits <= limit) return false;
-    const names = holders.map(({ tenure }) => `${tenure.process.name} (hold ${tenure.number})`).join(", ");
+    const names = holders
+      .map(({ interval }) => `${interval.process.name} (hold ${interval.number})`)
+      .join(", ");
     this.#findings.violated(kind, `${permits} permits of ${limit} of "${of}" were held ${when}: ${names}`);
     return true;
   }
@@ -84,17 +86,17 @@ export class Shares {
   /** A span that ended before the last act of every current holder cannot overlap with any other span. */
   #forgetPast(claims: Set<Claim>): void {
     let horizon = this.#kernel.now;
-    for (const { tenure, last } of claims)
-      if (!tenure.isOver) horizon = Math.min(horizon, Math.max(last, tenure.beganAt));
+    for (const { interval, last } of claims)
+      if (!interval.isOver) horizon = Math.min(horizon, Math.max(last, interval.beganAt));
     for (const claim of claims) {
-      if (!claim.tenure.isOver || claim.last >= horizon) continue;
+      if (!claim.interval.isOver || claim.last >= horizon) continue;
       claims.delete(claim);
-      this.#claimOf.delete(claim.tenure);
+      this.#claimOf.delete(claim.interval);
     }
   }
 
   /** A turn that was stalled goes on that much later. */
-  #whenAwake({ process }: Tenure, act: () => void): void {
+  #whenAwake({ process }: LockInterval, act: () => void): void {
     const wait = Math.round(process.now - this.#kernel.now);
     if (wait <= 0) act();
     else

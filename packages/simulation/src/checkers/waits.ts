@@ -1,7 +1,7 @@
 import type { Kernel } from "../engine/kernel.ts";
 import type { Process } from "../engine/process.ts";
 import type { Findings } from "./findings.ts";
-import type { Tenure } from "./tenures.ts";
+import type { LockInterval } from "./lock-intervals.ts";
 
 /** Somebody who asks for locks and waits until they are free. */
 export interface Wait {
@@ -17,15 +17,15 @@ export interface WaitTerms {
   /** From when on there are no faults any more; true time, us. */
   readonly calmAt: number;
   /** Maximum time that a lock may be free without faults while a client waits for it, us. */
-  readonly longestIdle: number;
+  readonly maxIdle: number;
   /** Maximum number of times that a waiter may be overtaken without faults; infinite if no queue is kept. */
-  readonly mostOvertaken: number;
+  readonly maxOvertaken: number;
 }
 
 /** How a resource is used. */
 interface Use {
   /** By whom it is held now. */
-  readonly holders: Set<Tenure>;
+  readonly holders: Set<LockInterval>;
   /** When it was last held by anybody; true time, us. */
   heldUntil: number;
 }
@@ -40,8 +40,8 @@ export class Waits {
   readonly #terms: WaitTerms;
   readonly #uses = new Map<string, Use>();
   readonly #open = new Set<Wait>();
-  #longestIdle = 0;
-  #mostOvertaken = 0;
+  #maxIdle = 0;
+  #maxOvertaken = 0;
 
   constructor(kernel: Kernel, findings: Findings, terms: WaitTerms) {
     this.#kernel = kernel;
@@ -60,28 +60,28 @@ export class Waits {
     if (this.#open.delete(wait)) this.#judge(wait);
   }
 
-  held(tenure: Tenure): void {
-    const resources = waitedFor(tenure);
-    for (const resource of resources) this.#useOf(resource).holders.add(tenure);
+  held(interval: LockInterval): void {
+    const resources = waitedFor(interval);
+    for (const resource of resources) this.#useOf(resource).holders.add(interval);
     for (const wait of this.#open) {
       // Once, however many they share.
       const shared = wait.resources.find((resource) => resources.includes(resource));
-      if (shared !== undefined) this.#overtake(wait, shared, tenure);
+      if (shared !== undefined) this.#overtake(wait, shared, interval);
     }
   }
 
-  over(tenure: Tenure): void {
-    for (const resource of waitedFor(tenure)) {
+  over(interval: LockInterval): void {
+    for (const resource of waitedFor(interval)) {
       const use = this.#useOf(resource);
-      if (use.holders.delete(tenure)) use.heldUntil = Math.max(use.heldUntil, this.#kernel.now);
+      if (use.holders.delete(interval)) use.heldUntil = Math.max(use.heldUntil, this.#kernel.now);
     }
   }
 
   /** The share of its bound that the worst of each kind took. */
   get longest(): ReadonlyMap<string, number> {
     return new Map([
-      ["idle", this.#longestIdle],
-      ["overtaken", this.#mostOvertaken],
+      ["idle", this.#maxIdle],
+      ["overtaken", this.#maxOvertaken],
     ]);
   }
 
@@ -90,28 +90,28 @@ export class Waits {
     for (const wait of this.#open) this.end(wait);
   }
 
-  #overtake(wait: Wait, resource: string, { process, askedAt, lock }: Tenure): void {
+  #overtake(wait: Wait, resource: string, { process, askedAt, lock }: LockInterval): void {
     const { calmAt } = this.#terms;
     // Where so many are let in at a time, so many more are served meanwhile.
-    const mostOvertaken = this.#terms.mostOvertaken * (lock.share?.limit ?? 1);
+    const maxOvertaken = this.#terms.maxOvertaken * (lock.share?.limit ?? 1);
     const isLater = askedAt > wait.begunAt && this.#kernel.now > calmAt;
     if (wait.process === process || wait.process.isDead || !isLater) return;
     wait.overtaken += 1;
-    if (!Number.isFinite(mostOvertaken)) return;
-    this.#mostOvertaken = Math.max(this.#mostOvertaken, wait.overtaken / mostOvertaken);
-    if (wait.overtaken !== mostOvertaken + 1) return;
+    if (!Number.isFinite(maxOvertaken)) return;
+    this.#maxOvertaken = Math.max(this.#maxOvertaken, wait.overtaken / maxOvertaken);
+    if (wait.overtaken !== maxOvertaken + 1) return;
     const who = `${wait.process.name} has waited for "${resource}" since ${wait.begunAt / 1000} ms`;
     this.#findings.violated("unfair", `${who} and was overtaken ${wait.overtaken} times in the calm`);
   }
 
   #judge({ process, resources, begunAt }: Wait): void {
     if (process.isDead) return;
-    const { calmAt, longestIdle } = this.#terms;
+    const { calmAt, maxIdle } = this.#terms;
     const now = process.now;
     const freeSince = Math.max(...resources.map((resource) => this.#busyUntil(resource)));
     const idle = now - Math.max(begunAt, calmAt, freeSince);
-    this.#longestIdle = Math.max(this.#longestIdle, idle / longestIdle);
-    if (idle <= longestIdle) return;
+    this.#maxIdle = Math.max(this.#maxIdle, idle / maxIdle);
+    if (idle <= maxIdle) return;
     const what = resources.map((resource) => `"${resource}"`).join(" and ");
     const text = `${process.name} waited for ${what}, which nobody had for ${(idle / 1000).toFixed(1)} ms`;
     this.#findings.violated("forgotten", text);
@@ -134,6 +134,6 @@ export class Waits {
 }
 
 /** The names under which others wait for this lock: waiters for a semaphore do not know the slot that they will get. */
-function waitedFor({ lock }: Tenure): readonly string[] {
+function waitedFor({ lock }: LockInterval): readonly string[] {
   return lock.share ? [lock.share.of] : lock.resources;
 }

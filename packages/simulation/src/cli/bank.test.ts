@@ -32,7 +32,7 @@ describe("the seed bank", () => {
     60_000,
   );
 
-  test("keeps the plans of five mutants at least", () => {
+  test("keeps the plans of at least five mutants", () => {
     expect(names.length).toBeGreaterThanOrEqual(7);
   });
 });

@@ -73,7 +73,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 describe("pnpm sim", () => {
-  test("run: the last lines tell seed, verdict and hash, the same on both engines", async () => {
+  test("run: the last lines are seed, verdict and hash, the same on both engines", async () => {
     const first = sim("run", "--seed", "6");
     expect(first.lines.slice(-3)).toEqual([
       "seed 6",
@@ -85,7 +85,7 @@ describe("pnpm sim", () => {
     expect(heap.lines.at(-1)).toBe(first.lines.at(-1));
   }, 60_000);
 
-  test("bad usage is exit 64, with what is wrong and how it is right", () => {
+  test("bad usage is exit 64, with the mistake and the help text", () => {
     const { status, errors } = sim("run", "--seed", "x");
     expect(status).toBe(64);
     expect(errors).toContain("--seed must be a whole number");
@@ -93,7 +93,7 @@ describe("pnpm sim", () => {
   }, 60_000);
 
   test.each([[[]], [["fly"]], [["toString"]]])(
-    "without a command it knows is exit 64: %j",
+    "a missing or unknown command is exit 64: %j",
     (args) => {
       const { status, errors } = sim(...args);
       expect(status).toBe(64);
@@ -152,7 +152,7 @@ describe("Ctrl-C", () => {
 });
 
 describe("explore", () => {
-  test("comes to the same whatever the number of threads", async () => {
+  test("has the same results for any number of threads", async () => {
     const [one, three] = [
       await said(explore, "--from", "14", "--seeds", "6", "--workers", "1"),
       await said(explore, "--from", "14", "--seeds", "6", "--workers", "3"),
@@ -163,7 +163,7 @@ describe("explore", () => {
     expect([one.code, three.code]).toEqual([0, 0]);
   }, 120_000);
 
-  test("goes on until so many attempts have been made", async () => {
+  test("goes on until the number of attempts is reached", async () => {
     const { lines } = await said(explore, "--from", "14", "--attempts", "300");
     const [, attempts] = /^(\d+) attempts/m.exec(lines.join("\n"))!;
     expect(Number(attempts)).toBeGreaterThanOrEqual(300);
@@ -178,7 +178,7 @@ describe("explore", () => {
     expect(again.code).toBe(1);
   }, 120_000);
 
-  test("guided: a bred plan has no seed, so it is saved and replayed from its file", async () => {
+  test("guided: a varied plan has no seed, so it is saved and replayed from its file", async () => {
     // The first 32 are drawn, those after them are bred.
     const runs = ["--from", "200", "--seeds", "48"];
     const { lines } = await said(explore, ...runs, "--beyond", "--mode", "guided");
@@ -192,7 +192,7 @@ describe("explore", () => {
 });
 
 describe("replay", () => {
-  test("comes to the hash that was saved", async () => {
+  test("produces the saved hash", async () => {
     const file = join(folder, "saved.json");
     const saved = await said(run, "--seed", "6", "--save", file);
     const replayed = await said(replay, file);
@@ -200,7 +200,7 @@ describe("replay", () => {
     expect(replayed.code).toBe(0);
   }, 60_000);
 
-  test("that comes to another hash is exit 3", async () => {
+  test("of another hash is exit 3", async () => {
     const file = join(folder, "other.json");
     await said(run, "--seed", "6", "--save", file);
     const text = await readFile(file, "utf8");
@@ -212,7 +212,7 @@ describe("replay", () => {
 });
 
 describe("shrink", () => {
-  test("tells the least story, and saves it as a run that violates the same", async () => {
+  test("prints the shortest course of events, and saves it as a run with the same violation", async () => {
     const out = join(folder, "shrunk.json");
     const mutant = "only the monotonic clock counts";
     const { code, lines } = await said(shrink, "--seed", "99", "--mutant", mutant, "--out", out);
@@ -222,7 +222,7 @@ describe("shrink", () => {
     expect((await said(replay, out)).code).toBe(1);
   }, 180_000);
 
-  test("of a run in which nothing is violated has nothing to do", async () => {
+  test("of a run without a violation does nothing", async () => {
     expect(await said(shrink, "--seed", "6")).toEqual({
       code: 0,
       lines: ["nothing is violated: there is nothing to shrink"],

@@ -43,7 +43,7 @@ describe("pnpm sim heatmap", () => {
     await expect(running).rejects.toThrow(text);
   });
 
-  test("nowhere to write is bad usage", async () => {
+  test("a missing --out is bad usage", async () => {
     await expect(heatmap.run(["--drift", "1"])).rejects.toThrow("--out is missing");
   });
 });

@@ -74,7 +74,7 @@ interface Range {
 }
 
 /** More columns or rows than this cannot be read. */
-const mostNumbers = 12;
+const maxNumbers = 12;
 
 /** A list with commas, in rising order. @throws UsageError for what is none, or not within the range. */
 function numbers(name: string, given: string, { above, below, unit }: Range): readonly number[] {
@@ -84,6 +84,6 @@ function numbers(name: string, given: string, { above, below, unit }: Range): re
     if (item.trim() !== "" && number > above && number < below && isWhole) return number;
     throw new UsageError(`--${name} must be ${unit}, above ${above} and below ${below}, but is "${item}"`);
   });
-  if (list.length > mostNumbers) throw new UsageError(`--${name} takes ${mostNumbers} numbers at most`);
+  if (list.length > maxNumbers) throw new UsageError(`--${name} takes ${maxNumbers} numbers at most`);
   return [...new Set(list)].sort((left, right) => left - right);
 }

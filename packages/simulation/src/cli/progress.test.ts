@@ -13,7 +13,7 @@ describe("the time left", () => {
   });
 });
 
-test("a terminal that was not written to is not cleared into", () => {
+test("output that is no terminal is not cleared", () => {
   const written: string[] = [];
   const stream = { isTTY: false, write: (text: string) => written.push(text) > 0 };
   const progress = new Progress(10, "runs", stream);
@@ -59,8 +59,8 @@ describe("the estimate after the first tenth", () => {
   });
 });
 
-describe("what is said on the way", () => {
-  test("is a line every ten seconds where nothing can be overwritten, with what the rest will take", () => {
+describe("progress", () => {
+  test("is a line every ten seconds if the output is no terminal, with the time left", () => {
     const written: string[] = [];
     let now = 0;
     const stream = { isTTY: false, write: (text: string) => written.push(text) > 0 };

@@ -6,7 +6,7 @@ import { type Arguments, flag, parse, text, UsageError } from "../command-line/o
 import type { Plan } from "../plan/plan.ts";
 import { beyondPlan, promisedPlan } from "../plan/swarm.ts";
 import { shrink as shrinkPlan } from "../search/shrink.ts";
-import { tell } from "../search/story.ts";
+import { storyOf } from "../search/story.ts";
 import { engineFrom, engineOption, subjectFrom, subjectOptions, wholeNumber } from "./arguments.ts";
 import { type Command, exitCodes, neverInterrupted } from "./command.ts";
 import { readReplay, writeReplay } from "./files.ts";
@@ -31,8 +31,8 @@ export const shrink: Command = {
     const parsed = parse(args, options, 1);
     const { out, engine: engineName, workers } = parsed.values;
     const engine = engineFrom(engineName, "heap");
-    const { plan, usualSubject } = await planFrom(parsed);
-    const { subject, subjectName } = await subjectFrom(parsed.values, usualSubject);
+    const { plan, defaultSubject } = await planFrom(parsed);
+    const { subject, subjectName } = await subjectFrom(parsed.values, defaultSubject);
     await using pool = new Pool(workers === undefined ? undefined : wholeNumber("workers", workers, 1));
     const begun = systemRuntime.monotonic();
     const shrunk = await shrinkPlan(plan, pool.runner(subjectName, engine), { interrupted });
@@ -54,7 +54,7 @@ export const shrink: Command = {
       expected: { verdict, hash },
     } as const;
     await writeReplay(path, file);
-    for (const line of await tell(shrunk.plan, { engine, subject })) console.log(line);
+    for (const line of await storyOf(shrunk.plan, { engine, subject })) console.log(line);
     const seconds = ((systemRuntime.monotonic() - begun) / 1000).toFixed(1);
     console.log(`${sizeOf(plan)} shrunk to ${sizeOf(shrunk.plan)}, by ${shrunk.runs} runs in ${seconds} s`);
     console.log(`replay: ${fileCommand(path)}`);
@@ -65,7 +65,7 @@ export const shrink: Command = {
 async function planFrom({
   values,
   positionals,
-}: Arguments<typeof options>): Promise<{ plan: Plan; usualSubject?: string }> {
+}: Arguments<typeof options>): Promise<{ plan: Plan; defaultSubject?: string }> {
   const [path] = positionals;
   const { seed, beyond } = values;
   if ((path === undefined) === (seed === undefined))
@@ -75,7 +75,7 @@ async function planFrom({
     return { plan: beyond === true ? beyondPlan(number) : promisedPlan(number) };
   }
   const { plan, subject } = await readReplay(path);
-  return { plan, ...(subject === undefined ? {} : { usualSubject: subject }) };
+  return { plan, ...(subject === undefined ? {} : { defaultSubject: subject }) };
 }
 
 function sizeOf({ faults, clients, masters, duration }: Plan): string {

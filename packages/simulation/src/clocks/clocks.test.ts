@@ -19,7 +19,7 @@ describe("the clocks of a process", () => {
     expect(fast.wallAt(second)).toBeCloseTo(epoch + 1010, 3);
   });
 
-  test("a change of rate bends the line and breaks it nowhere", () => {
+  test("a change of rate does not make the clock jump", () => {
     const bent = clocks(-500_000);
     bent.setRate(2 * second, 1_000_000);
     expect(bent.monotonicAt(2 * second)).toBeCloseTo(1000, 9);
@@ -27,7 +27,7 @@ describe("the clocks of a process", () => {
     expect(bent.wallAt(3 * second)).toBeCloseTo(epoch + 3000, 3);
   });
 
-  test("a step moves the wall clock alone, either way, by exactly so much", () => {
+  test("a step moves only the wall clock, in either direction, by the given time", () => {
     const stepped = clocks();
     stepped.stepWall(-5000);
     expect([stepped.monotonicAt(second), stepped.wallAt(second)]).toEqual([1000, epoch - 4000]);
@@ -53,7 +53,7 @@ describe("the clocks of a process", () => {
     expect(fast.untilMonotonic(400_000, 1000)).toBe(Number.POSITIVE_INFINITY);
   });
 
-  test("a clock that stands still or runs backwards is refused", () => {
+  test("a clock that stops or runs backwards is refused", () => {
     for (const rate of [-1_000_000, -2_000_000, Number.NaN, Number.POSITIVE_INFINITY]) {
       expect(() => clocks(rate)).toThrow(RangeError);
     }

@@ -29,7 +29,7 @@ afterEach(async () => {
 });
 
 describe("kill", () => {
-  test("ends connections and refuses new ones; twice is no harm", async () => {
+  test("ends connections and refuses new ones; a second call does nothing", async () => {
     const master = await startOne();
     const client = clientOf(master);
     await client.set("k", "v");
@@ -62,7 +62,7 @@ describe("kill", () => {
     },
   );
 
-  test("a restart kills what runs, and what hangs", async () => {
+  test("a restart kills a running master, and a hung one", async () => {
     const master = await startOne();
     const client = clientOf(master);
     await client.set("k", "v");
@@ -104,7 +104,7 @@ describe("refuseWrites", () => {
     );
   });
 
-  test("a lock is refused where a majority refuses to write, and granted where a minority does", async () => {
+  test("a lock is refused if a majority refuses writes, and granted if a minority does", async () => {
     masters = await startEmbeddedMasters(3);
     const ttl = 20_000;
     const redlock = new Redlock(masters.list.map(clientOf), { retryCount: 0, nodeTimeout: ttl / 5 });
@@ -121,7 +121,7 @@ function runIdOf(info: string): string | undefined {
 }
 
 describe("hang", () => {
-  test("accepts and answers nothing; resumed, it executes what reached it, in order", async () => {
+  test("accepts and answers nothing; after a resume it executes the received commands in order", async () => {
     const master = await startOne();
     const [early, other] = [clientOf(master), clientOf(master)];
     await Promise.all([early.ping(), other.ping()]);
@@ -145,7 +145,7 @@ describe("hang", () => {
     expect(answers.filter((answer) => answer !== "PONG")).toEqual(["OK", 2, "1"]);
   });
 
-  test("is refused where nothing runs", async () => {
+  test("is refused if no master runs", async () => {
     const master = await startOne();
     await master.kill();
     await expect(master.hang()).rejects.toThrow(/cannot hang .* not running/);
@@ -154,7 +154,7 @@ describe("hang", () => {
 });
 
 describe("stop", () => {
-  test("ends running, killed, hung and restarting masters for good; twice is no harm", async () => {
+  test("ends running, killed, hung and restarting masters for good; a second call does nothing", async () => {
     masters = await startEmbeddedMasters(4);
     const [, killed, hung, restarting] = masters.list as [
       EmbeddedMaster,
@@ -199,12 +199,12 @@ describe("stop", () => {
   });
 });
 
-describe("what is asked for", () => {
+describe("options", () => {
   test.each([0, -1, 1.5, Number.NaN])("%s masters are refused", async (count) => {
     await expect(startEmbeddedMasters(count)).rejects.toThrow(RangeError);
   });
 
-  test("a password is in the url, and nothing goes without it", async () => {
+  test("a password is in the url, and commands without it fail", async () => {
     const master = await startOne({ password: "p@ss/ word" });
     expect(await clientOf(master).get("k")).toBe(null);
     const { host, port } = master;

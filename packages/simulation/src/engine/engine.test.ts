@@ -33,7 +33,7 @@ describe.each(kinds)("the %s engine", (kind) => {
     expect([count, engine.pending, engine.now]).toEqual([1, 2, 5]);
   });
 
-  test("a cancelled event does not happen, and cancelling twice or late is harmless", () => {
+  test("a cancelled event does not happen, and cancelling twice or late does nothing", () => {
     const engine = engineOf(kind);
     const seen: number[] = [];
     const first = engine.schedule(() => seen.push(1), 1);
@@ -46,7 +46,7 @@ describe.each(kinds)("the %s engine", (kind) => {
     expect([engine.pending, engine.now, engine.step()]).toEqual([0, 3, false]);
   });
 
-  test("cancelling what has happened does not touch a later event", () => {
+  test("cancelling a past event does not affect a later one", () => {
     const engine = engineOf(kind);
     const seen: string[] = [];
     const first = engine.schedule(() => seen.push("first"), 1);
@@ -58,7 +58,7 @@ describe.each(kinds)("the %s engine", (kind) => {
     expect(seen).toEqual(["first", "second"]);
   });
 
-  test("takes the longest delay a timer can hold, and nothing that a timer would bend", () => {
+  test("accepts the longest delay of a timer, and rejects delays that a timer would change", () => {
     const engine = engineOf(kind);
     engine.schedule(() => {}, longestDelay);
     drained(engine);
@@ -92,7 +92,7 @@ function story(kind: EngineKind, steps: readonly Step[]): string[] {
   return seen;
 }
 
-test("both engines tell the same story", () => {
+test("both engines run the same events", () => {
   const delay = integer({ min: 1, max: 20 });
   const step = record({ delay, cancel: nat(60), children: array(delay, { maxLength: 4 }) });
   assert(

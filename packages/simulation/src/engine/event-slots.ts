@@ -1,7 +1,7 @@
 import type { EventId } from "./engine.ts";
 
 /** Maximum number of pending events: an {@link EventId} has no room for more beside the number of the event. */
-const mostPending = 2 ** 20;
+const maxPending = 2 ** 20;
 
 const nothing = (): void => {};
 
@@ -23,7 +23,7 @@ export class EventSlots {
 
   take(callback: () => void): number {
     const slot = this.#free.length > 0 ? this.#free.pop()! : this.#callbacks.length;
-    if (slot === mostPending) throw new RangeError(`more than ${mostPending} events are pending`);
+    if (slot === maxPending) throw new RangeError(`more than ${maxPending} events are pending`);
     this.#scheduled += 1;
     this.#callbacks[slot] = callback;
     this.#orders[slot] = this.#scheduled;
@@ -45,12 +45,12 @@ export class EventSlots {
   }
 
   eventIn(slot: number): EventId {
-    return this.#orders[slot]! * mostPending + slot;
+    return this.#orders[slot]! * maxPending + slot;
   }
 
   /** `undefined` for an event that has happened or was cancelled: its slot is free, or another's. */
   slotOf(event: EventId): number | undefined {
-    const slot = event % mostPending;
-    return this.#orders[slot] === (event - slot) / mostPending ? slot : undefined;
+    const slot = event % maxPending;
+    return this.#orders[slot] === (event - slot) / maxPending ? slot : undefined;
   }
 }

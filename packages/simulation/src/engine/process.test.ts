@@ -79,7 +79,7 @@ describe("the timers of a process", () => {
     expect(seen).toEqual(["fired at 75000"]);
   });
 
-  test("longer than a fake timer can hold, and cancelled, are no trouble", async () => {
+  test("may be longer than a fake timer allows, and may be cancelled", async () => {
     const { kernel, process, run } = setting();
     let fired = 0;
     process.setTimer(() => (fired = kernel.now), 3_000_000);
@@ -109,7 +109,7 @@ describe("the timers of a process", () => {
 });
 
 describe("pauses", () => {
-  test("a frozen process runs nothing; afterwards come timers, then what arrived, each in order", async () => {
+  test("a frozen process runs nothing; afterwards come timers, then messages, each in order", async () => {
     const { kernel, process, seen, say, arrive, at, run } = setting();
     at(10, () => process.freeze(100 * ms));
     arrive("first delivery at", 20);
@@ -125,7 +125,7 @@ describe("pauses", () => {
     ]);
   });
 
-  test("a timer that was cancelled by what ran before it after the pause does not fire", async () => {
+  test("a timer that is cancelled by an earlier callback after the pause does not fire", async () => {
     const { process, seen, at, run } = setting();
     process.setTimer(() => second.cancel(), 20);
     const second = process.setTimer(() => seen.push("fired"), 30);

@@ -8,7 +8,7 @@ function hashOf(...entries: ReadonlyArray<readonly [number, ...TraceValue[]]>): 
 }
 
 describe("the trace hash", () => {
-  test("is the same for the same story", () => {
+  test("is the same for the same events", () => {
     expect(hashOf([1, "a", 2], [3, "b"])).toBe(hashOf([1, "a", 2], [3, "b"]));
     expect(hashOf([1, "a"])).toMatch(/^[0-9a-f]{16}$/);
   });

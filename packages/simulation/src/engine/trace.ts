@@ -8,7 +8,7 @@ interface Digest {
 }
 
 /** Number of texts that are remembered: names and commands recur all the time, tokens for a while. */
-const mostDigests = 4096;
+const maxDigests = 4096;
 
 /**
  * The hash of everything that happened, in order: two runs of one seed that differ anywhere, in an argument or in
@@ -57,7 +57,7 @@ export class Trace {
   #read(text: string): Digest {
     const lanes = new Lanes(~text.length, text.length);
     for (let index = 0; index < text.length; index += 1) lanes.word(text.charCodeAt(index));
-    if (this.#digests.size >= mostDigests) this.#digests.clear();
+    if (this.#digests.size >= maxDigests) this.#digests.clear();
     const digest = lanes.final;
     this.#digests.set(text, digest);
     return digest;

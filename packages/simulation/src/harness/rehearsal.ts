@@ -48,7 +48,7 @@ export interface Rehearsal {
 }
 
 /** How much longer than the faults the code may go on, ms of true time. */
-const patience = 600_000;
+const timeLimit = 600_000;
 
 /** One run of the code under test, by a plan. */
 export async function rehearse<Resource extends object>(
@@ -59,20 +59,20 @@ export async function rehearse<Resource extends object>(
 ): Promise<Rehearsal> {
   const kernel = new Kernel(engineOf(engine), new Trace(onEvent));
   const cluster = new Cluster(kernel, plan);
-  const stage = new Stage(kernel, cluster, plan, rehearsed);
+  const fixture = new Fixture(kernel, cluster, plan, rehearsed);
   inject(cluster, plan, { onPause: () => {}, onKill: () => {} });
-  const clients = cluster.clients.map((process, index) => stage.begin(process, index));
-  const end = Math.max(plan.duration, calmFrom(plan)) + patience;
+  const clients = cluster.clients.map((process, index) => fixture.begin(process, index));
+  const end = Math.max(plan.duration, calmFrom(plan)) + timeLimit;
   await kernel.run(Math.round(end * 1000), () => clients.every((client) => client.isDone));
-  stage.judgeTheEnd(clients);
+  fixture.judgeTheEnd(clients);
   const { verdict, violations } = cluster.findings;
   return {
     // A run that completed shows something even if no lock was requested.
-    verdict: verdict === "unknown" && stage.completed > 0 ? "ok" : verdict,
+    verdict: verdict === "unknown" && fixture.completed > 0 ? "ok" : verdict,
     violations,
     hash: kernel.trace.hash,
-    completed: stage.completed,
-    refused: stage.refused,
+    completed: fixture.completed,
+    refused: fixture.refused,
   };
 }
 
@@ -81,7 +81,7 @@ interface Client {
   readonly isDone: boolean;
 }
 
-class Stage<Resource extends object> {
+class Fixture<Resource extends object> {
   completed = 0;
   refused = 0;
   readonly #kernel: Kernel;

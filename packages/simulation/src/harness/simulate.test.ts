@@ -39,7 +39,7 @@ async function checkThenWrite({ redlock, resource, index, round }: ClientContext
 }
 
 describe("simulate", () => {
-  test("finds the write of a holder who was stopped after it had looked", async () => {
+  test("finds the write of a holder that was stopped after its check", async () => {
     const result = await simulate({ ...rehearsal, client: checkThenWrite });
     expect(result.verdict).toBe("violated");
     expect(result.violation).toMatch(/^invariant at [0-9.]+ ms: \d+ writes, but \d+ entries$/);
@@ -47,14 +47,14 @@ describe("simulate", () => {
     expect(result.story.at(-1)).toMatch(/resource has done write for client-\d$/);
   }, 60_000);
 
-  test("the seed it names shows the same again", async () => {
+  test("the reported seed shows the same again", async () => {
     const found = await simulate({ ...rehearsal, client: checkThenWrite });
     const again = await simulate({ ...rehearsal, client: checkThenWrite, seed: found.seed! });
     expect(again.violation).toBe(found.violation);
     expect(again.runs).toBe(1);
   }, 60_000);
 
-  test("finds nothing where the resource refuses a write over what was not read", async () => {
+  test("finds nothing if the resource refuses a write over an unread value", async () => {
     const result = await simulate({
       ...rehearsal,
       async client({ redlock, resource, index, round }) {
@@ -102,7 +102,7 @@ describe("simulate", () => {
     expect(busy.refused).toBeGreaterThan(0);
   }, 60_000);
 
-  test("what is wrong only for a moment is seen as well", async () => {
+  test("an invariant that is broken for a moment is noticed", async () => {
     const result = await simulate({
       seeds: 1,
       clients: 1,

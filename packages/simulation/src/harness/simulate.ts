@@ -57,7 +57,7 @@ export interface SimulateResult {
   readonly story: readonly string[];
 }
 
-const usualTtl = 1000;
+const defaultTtl = 1000;
 
 /**
  * Puts code that relies on a lock to the test: against drifting clocks, pauses, crashes and slow networks, in virtual
@@ -68,7 +68,7 @@ const usualTtl = 1000;
 export async function simulate<Resource extends object>(
   options: SimulateOptions<Resource>,
 ): Promise<SimulateResult> {
-  const { seed, seeds = 100, rounds = 5, ttl = usualTtl, resource, client, invariant = () => {} } = options;
+  const { seed, seeds = 100, rounds = 5, ttl = defaultTtl, resource, client, invariant = () => {} } = options;
   const settings = { waitTimeout: 10 * ttl, ...options.settings };
   const rehearsed: Rehearsed<Resource> = { resource, client, invariant, rounds, settings };
   const first = seed ?? 1;
@@ -90,7 +90,7 @@ export async function simulate<Resource extends object>(
 }
 
 /** Settings that the plan needs: clocks and latencies are drawn in proportion to these times. */
-const usual = {
+const defaults = {
   driftFactor: 0.01,
   retryCount: 10,
   retryDelay: 200,
@@ -104,10 +104,10 @@ function nodeTimeoutFor(ttl: number, { nodeTimeout }: Partial<Settings>): number
 }
 
 function planOf<Resource extends object>(seed: number, options: SimulateOptions<Resource>): Plan {
-  const { ttl = usualTtl, clients = 3, masters = 5, settings = {}, faults } = options;
+  const { ttl = defaultTtl, clients = 3, masters = 5, settings = {}, faults } = options;
   const exact = faults?.some((fault) => typeof fault === "object") === true;
   const kinds = exact ? [] : (faults as readonly FaultName[] | undefined);
-  const drawnFor = { ...usual, ttl, nodeTimeout: nodeTimeoutFor(ttl, settings) };
+  const drawnFor = { ...defaults, ttl, nodeTimeout: nodeTimeoutFor(ttl, settings) };
   const plan = carelessPlan(seed, { masters, clients, settings: drawnFor, ...(kinds ? { kinds } : {}) });
   return exact ? { ...plan, faults: faults as readonly Fault[] } : plan;
 }

@@ -10,8 +10,8 @@ function listener() {
   return { heard, push };
 }
 
-describe("who listens to a pattern", () => {
-  test("is counted by what is published, and not by who is asked for the listeners of a channel", () => {
+describe("a pattern subscriber", () => {
+  test("is counted by PUBLISH, and not by PUBSUB NUMSUB", () => {
     const channels = new Channels();
     const [monitor, client] = [listener(), listener()];
     channels.subscribeToPattern("*", monitor);
@@ -22,7 +22,7 @@ describe("who listens to a pattern", () => {
     expect(client.heard).toEqual(["- inbox 2"]);
   });
 
-  test("hears no more when it has left, or its connection is gone", () => {
+  test("receives nothing after it has unsubscribed, or its connection has ended", () => {
     const channels = new Channels();
     const [one, other] = [listener(), listener()];
     channels.subscribeToPattern("a*", one);

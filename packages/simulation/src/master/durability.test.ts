@@ -21,7 +21,7 @@ const cases: ReadonlyArray<readonly [Persistence, CrashKind, string | undefined]
   [{ mode: "rdb", interval: 60_000 }, "power", "100"],
 ];
 
-describe("what a crash at 1700 ms leaves", () => {
+describe("the data after a crash at 1700 ms", () => {
   test.each(cases)("%j, %s: %s", (persistence, how, left) => {
     expect(
       written(persistence)
@@ -30,7 +30,7 @@ describe("what a crash at 1700 ms leaves", () => {
     ).toBe(left);
   });
 
-  test("what was there at a restart is on disk", () => {
+  test("entries that exist at a restart are on disk", () => {
     const durability = written({ mode: "rdb", interval: 60_000 });
     durability.restartWith(new Map([["k", entry("found")]]), 2000 * ms);
     durability.record({ key: "k", entry: entry("later") }, 2100 * ms);
@@ -48,7 +48,7 @@ test("a lagging replica knows the state of that time, deletions included", () =>
 
 const longestLag = 10_000 * ms;
 
-test("a long log is shortened, and tells the same", () => {
+test("a long log is compacted without a change of its content", () => {
   const durability = new Durability({ mode: "aof-always" }, 0, longestLag);
   let now = 0;
   for (let write = 0; write < 20_000; write += 1) {

@@ -42,7 +42,7 @@ export class Durability {
   #base = new Entries();
   /** The writes since. */
   #log: DatedWrite[] = [];
-  #longestLog = manyWrites;
+  #maxLog = manyWrites;
   #startedAt = 0;
 
   constructor(persistence: Persistence, phase: number, longestLag = 0) {
@@ -58,7 +58,7 @@ export class Durability {
       return;
     }
     this.#log.push({ key, entry, at });
-    if (this.#log.length >= this.#longestLog) this.#compact(at);
+    if (this.#log.length >= this.#maxLog) this.#compact(at);
   }
 
   /** The entries that a restart after a crash at `at` finds. */
@@ -108,7 +108,7 @@ export class Durability {
       return write.at > settled;
     });
     this.#log = kept;
-    this.#longestLog = Math.max(manyWrites, 2 * kept.length);
+    this.#maxLog = Math.max(manyWrites, 2 * kept.length);
   }
 }
 

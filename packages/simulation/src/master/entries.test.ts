@@ -4,7 +4,7 @@ import { Entries } from "./entries.ts";
 
 const entry = (value: number) => ({ value: String(value), expiresAt: undefined });
 
-test("what is there is what a map would have, also after very many deletions", () => {
+test("the content equals that of a map, also after very many deletions", () => {
   const step = tuple(nat(20), boolean());
   assert(
     property(array(step, { maxLength: 60 }), nat(3000), (steps, others) => {

@@ -10,7 +10,7 @@ export interface Entry {
 export type Value = string | { readonly list: readonly string[] } | { readonly sorted: SortedSet };
 
 /** Deleted keys keep their place until there are so many of them, and more than of those that are there. */
-const mostDeleted = 1024;
+const maxDeleted = 1024;
 
 /**
  * Entries by key. A lock's key is set and deleted all the time, mostly under a name that was there before; a `Map`
@@ -39,7 +39,7 @@ export class Entries {
     if (this.#entries.get(key) === undefined) return;
     this.#entries.set(key, undefined);
     this.#deleted += 1;
-    if (this.#deleted > mostDeleted && this.#deleted > this.#entries.size / 2) this.#tidy();
+    if (this.#deleted > maxDeleted && this.#deleted > this.#entries.size / 2) this.#tidy();
   }
 
   /** Those that are there now. */

@@ -13,7 +13,7 @@ describe("two masters that are one server", () => {
   const pool = new Pool();
   afterAll(() => pool.close());
 
-  test("are one vote: nothing is held by it alone", async () => {
+  test("are one vote, which is no quorum", async () => {
     const { violated, runs } = await explore(inOrder(pool.runner(), plansOf(sharedServerPlan, 1, seeds)));
     expect(violated.map(({ plan: { seed }, outcome }) => [seed, outcome.violations])).toEqual([]);
     expect(runs).toBe(seeds);

@@ -49,7 +49,7 @@ describe("a simulated connection", () => {
     );
   });
 
-  test("a cut keeps what is sent, and lets it through in order when it heals", async () => {
+  test("a cut holds messages back, and delivers them in order when it heals", async () => {
     const { requests, seen, send, at, run } = setting();
     at(25, () => requests.cut());
     send(30, "SET", "k", "v");

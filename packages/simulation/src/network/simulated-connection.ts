@@ -110,7 +110,7 @@ export class SimulatedConnection implements Connection {
 
   /** The client's user switches it to another database. Commands sent before apply to the previous one. */
   select(database: number): void {
-    this.#tellClient(() => {
+    this.#notifyClient(() => {
       const left = this.#database;
       if (this.#state === "closed" || database === left) return;
       this.#database = database;
@@ -213,7 +213,7 @@ export class SimulatedConnection implements Connection {
       else if (inFlight === "lost") request.isLost = true;
       else request.delay = late;
     }
-    if (wasReady) this.#tellClient(() => this.#lose(inFlight), shortestDelay);
+    if (wasReady) this.#notifyClient(() => this.#lose(inFlight), shortestDelay);
     this.#retryLater(generation);
   }
 
@@ -323,14 +323,14 @@ export class SimulatedConnection implements Connection {
   }
 
   #retryLater(generation: number): void {
-    this.#tellClient(() => {
+    this.#notifyClient(() => {
       if (generation !== this.#generation || this.#state === "ready" || this.#state === "closed") return;
       this.#connect();
     }, this.#options.reconnectDelay * 1000);
   }
 
   /** As an event of its own: what breaks one connection often breaks others, of other clients. */
-  #tellClient(act: () => void, delay: number): void {
+  #notifyClient(act: () => void, delay: number): void {
     this.#kernel.engine.schedule(() => this.#options.client.deliver(act), delay);
   }
 }

@@ -37,7 +37,7 @@ function setting(options: MasterOptions = {}) {
   return { ...ends, subscription, at, publish, seenUntil };
 }
 
-test("it listens from the acknowledgement on, and hears in order", async () => {
+test("it listens from the acknowledgement on, and receives in order", async () => {
   const { publish, seenUntil } = setting();
   publish(20, "early");
   publish(50, "one");
@@ -53,7 +53,7 @@ test("it listens from the acknowledgement on, and hears in order", async () => {
   ]);
 });
 
-test("what is on its way when the connection is reset is lost, and it subscribes again", async () => {
+test("messages in flight at a reset are lost, and it subscribes again", async () => {
   const { publish, subscription, at, seenUntil } = setting();
   publish(50, "lost");
   at(55, () => subscription.reset());
@@ -75,7 +75,7 @@ test("what is on its way when the connection is reset is lost, and it subscribes
   ]);
 });
 
-test("a client that is dead is listened for until its connection is seen to be gone", async () => {
+test("a dead client counts as a listener until the master notices the end of its connection", async () => {
   const { publish, subscription, client, requests, at, seenUntil } = setting();
   at(50, () => requests.cut());
   at(60, () => {
@@ -91,7 +91,7 @@ test("a client that is dead is listened for until its connection is seen to be g
   ]);
 });
 
-test("it is deaf to a master that is down, and one that forbids it says why", async () => {
+test("it receives nothing from a master that is down, and one that forbids it gives the reason", async () => {
   const down = setting();
   down.master.crash("process");
   expect(await down.seenUntil(30)).toEqual(["is deaf at 21"]);

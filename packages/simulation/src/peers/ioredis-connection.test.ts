@@ -34,7 +34,7 @@ async function setting() {
   return { ...ends, connection, ioredis, runs, seen, send };
 }
 
-test("what is sent before there is a connection waits for it", async () => {
+test("commands sent before the connection is ready wait for it", async () => {
   const { kernel, runs, seen, send } = await setting();
   send(1, "early");
   send(2, "next");
@@ -43,7 +43,7 @@ test("what is sent before there is a connection waits for it", async () => {
   expect(seen).toEqual(["early: 1 at 40", "next: 1 at 40.001"].map((line) => line.replace("40.001", "40")));
 });
 
-test("what was unanswered when the connection broke is sent again, before what came since", async () => {
+test("unanswered commands of a broken connection are sent again, before later ones", async () => {
   const { kernel, connection, runs, seen, at, send } = await setting();
   send(100, "lost");
   send(101, "unanswered");
@@ -56,7 +56,7 @@ test("what was unanswered when the connection broke is sent again, before what c
   expect(seen.map((line) => line.split(" at")[0])).toEqual(["lost: 0", "unanswered: 1", "offline: 1"]);
 });
 
-test("the twenty-first try in vain fails what waits, 10.5 s after 20 pauses of ioredis's own, and never before", async () => {
+test("the twenty-first failed connect rejects waiting commands, 10.5 s after 20 pauses of ioredis's own, and never before", async () => {
   const { kernel, master, seen, at, send } = await setting();
   at(50, () => master.crash("process"));
   send(100, "waiting");

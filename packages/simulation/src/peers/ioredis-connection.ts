@@ -9,7 +9,7 @@ interface Command {
 }
 
 /** ioredis's `maxRetriesPerRequest`: so often a lost connection is tried again before what waits for it fails. */
-const mostTries = 20;
+const maxTries = 20;
 
 /** ioredis 5's `retryStrategy`, ms. */
 function pauseBefore(attempt: number): number {
@@ -102,8 +102,8 @@ export class IoredisConnection {
     if (attempt === 1 && this.#pause) return;
     this.#pause = this.#runtime.setTimer(() => {
       if (this.#isClosed) return;
-      if (attempt % (mostTries + 1) === 0) {
-        this.#failWaiting(`Reached the max retries per request limit (which is ${mostTries}).`);
+      if (attempt % (maxTries + 1) === 0) {
+        this.#failWaiting(`Reached the max retries per request limit (which is ${maxTries}).`);
       }
       this.#countAttempts(attempt + 1);
     }, pauseBefore(attempt));

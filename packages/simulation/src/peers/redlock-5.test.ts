@@ -21,7 +21,7 @@ describe("redlock 5 in our client's place", () => {
     expect(first.marks.get("granted") ?? 0).toBeGreaterThan(0);
   });
 
-  test("knows no time and no chance but the simulation's", async () => {
+  test("uses only the simulation's time and randomness", async () => {
     const subject = await redlock5();
     const real = [vi.spyOn(Date, "now"), vi.spyOn(Math, "random"), vi.spyOn(globalThis, "clearTimeout")];
     await runPlan(promisedPlan(4), { engine: "heap", subject });

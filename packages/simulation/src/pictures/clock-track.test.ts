@@ -35,12 +35,12 @@ describe("when a clock first shows something", () => {
     expect(clock.first("wall", 200, 0)).toBe(200_000);
   });
 
-  test("what was shown already is shown at once", () => {
+  test("a time that has passed is shown at once", () => {
     expect(track([0, 0, 1000, 0, false]).first("wall", 900, 123)).toBe(123);
   });
 });
 
-test("stretches tell what the wall clock is off by", () => {
+test("stretches contain the offset of the wall clock", () => {
   const clock = track([0, 0, 1_000_020, 0, false], [500_000, 500, 1_000_320, 10_000, false]);
   expect(clock.stretches(1_000_000, 1_000_000)).toEqual([
     [0, 500_000, 20, 20, 0],

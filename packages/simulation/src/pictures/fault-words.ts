@@ -1,7 +1,7 @@
 import type { Fault } from "../plan/fault.ts";
 
 /** A fault in words, and until when it lasts (true time, us; begun at `at`). `struck` are those that it befell. */
-export function tellFault(
+export function describeFault(
   fault: Fault,
   struck: readonly string[],
   at: number,

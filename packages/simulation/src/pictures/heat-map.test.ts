@@ -8,14 +8,14 @@ const cells = [
   { drift: 2, ttl: 1000, runs: 20, violated: 1, leastMargin: -12.34 },
 ];
 
-test("each cell tells its share and its margin, and looks safe only where nothing was violated", () => {
+test("each cell shows its share and its margin, and looks safe only if nothing was violated", () => {
   const svg = heatMap(grid, cells, "the command");
   expect(svg.match(/class="(un)?safe"/g)).toEqual(['class="safe"', 'class="safe"', 'class="unsafe"']);
   for (const text of ["0 %", "5 %", "+7.25 ms", "no ms", "−12.3 ms", "the command"])
     expect(svg).toContain(`>${text}<`);
 });
 
-test("it needs nothing from anywhere, and no text ends its element", () => {
+test("it needs no other files, and no text ends its element", () => {
   const page = heatMapPage(grid, cells, "<script>alert(1)</script>");
   expect(page).not.toContain("<script");
   expect(page.replaceAll("http://www.w3.org/2000/svg", "")).not.toMatch(/https?:|@import|url\(/);

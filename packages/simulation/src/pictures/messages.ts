@@ -4,7 +4,7 @@ import { Numbering } from "./numbering.ts";
 import type { Message } from "./picture.ts";
 
 /** More would make a page that opens slowly. Messages that belong to locks are kept first. */
-const mostMessages = 60_000;
+const maxMessages = 60_000;
 
 interface Sent {
   readonly client: number;
@@ -76,9 +76,9 @@ export class MessagesDrawing {
 }
 
 function fewest(all: Message[], ofHolds: ReadonlySet<number>): Message[] {
-  if (all.length <= mostMessages) return all;
+  if (all.length <= maxMessages) return all;
   const matters = (message: Message): boolean => ofHolds.has(message[8]);
-  return [...all.filter(matters), ...all.filter((message) => !matters(message))].slice(0, mostMessages);
+  return [...all.filter(matters), ...all.filter((message) => !matters(message))].slice(0, maxMessages);
 }
 
 /** A script by its name, a token by its first characters. */

@@ -26,7 +26,7 @@ describe("two holders at once", () => {
     expect(spans([hold(0, [0], [10, 50]), hold(1, [0], [40, 90])])).toEqual([[40, 50]]);
   });
 
-  test("not where one begins as the other ends, nor of different resources", () => {
+  test("none if one begins as the other ends, nor for different resources", () => {
     expect(spans([hold(0, [0], [10, 50]), hold(1, [0], [50, 90])])).toEqual([]);
     expect(spans([hold(0, [0], [10, 50]), hold(1, [1], [20, 30])])).toEqual([]);
   });
@@ -36,7 +36,7 @@ describe("two holders at once", () => {
     expect(overlapsOf(holds, () => [])).toEqual([{ resource: 1, holds: [0, 1], from: 20, until: 30 }]);
   });
 
-  test("not within one hold that is believed in twice", () => {
+  test("none within one lock that has two spans", () => {
     expect(spans([hold(0, [0], [10, 30], [20, 50])])).toEqual([]);
   });
 
@@ -48,7 +48,7 @@ describe("two holders at once", () => {
     ]);
   });
 
-  test("a client that is suspended believes nothing; one that is frozen does", () => {
+  test("a suspended client does not count as a holder; a frozen one does", () => {
     const holds = [hold(0, [0], [0, 100]), hold(1, [0], [10, 90])];
     expect(spans(holds, { 0: [[20, 60, "suspended"]] })).toEqual([
       [10, 20],

@@ -1,23 +1,23 @@
 import type { Hold, Overlap, Pause, Span } from "./picture.ts";
 
-interface Belief {
+interface HeldSpan {
   readonly hold: number;
   readonly from: number;
   readonly until: number;
 }
 
 /**
- * Where two holds of one resource were believed in at once. A client that is suspended cannot be asked what it
- * believes, and awake it will know better: that time does not count, as it does not for the checker.
+ * The times at which two clients observed that they hold one resource. A suspended client cannot act, and learns the
+ * time as soon as it is awake: suspended time does not count, as in the checker.
  */
 export function overlapsOf(
   holds: readonly Hold[],
   pausesOf: (client: number) => readonly Pause[],
 ): Overlap[] {
-  const byResource = new Map<number, Belief[]>();
+  const byResource = new Map<number, HeldSpan[]>();
   for (const [index, { client, resources, beliefs }] of holds.entries()) {
     const asleep = pausesOf(client).filter(([, , how]) => how === "suspended");
-    const awake = beliefs.flatMap((belief) => without(belief, asleep));
+    const awake = beliefs.flatMap((span) => without(span, asleep));
     for (const resource of resources) {
       const list = byResource.get(resource) ?? [];
       byResource.set(resource, list);
@@ -27,18 +27,17 @@ export function overlapsOf(
   return [...byResource].flatMap(([resource, beliefs]) => pairs(resource, beliefs)).sort(byBeginning);
 }
 
-function pairs(resource: number, beliefs: Belief[]): Overlap[] {
+function pairs(resource: number, beliefs: HeldSpan[]): Overlap[] {
   const found: Overlap[] = [];
-  let standing: Belief[] = [];
-  for (const belief of beliefs.sort(byBeginning)) {
-    standing = standing.filter(({ until }) => until > belief.from);
+  let standing: HeldSpan[] = [];
+  for (const span of beliefs.sort(byBeginning)) {
+    standing = standing.filter(({ until }) => until > span.from);
     for (const { hold, until } of standing) {
-      if (hold === belief.hold) continue;
-      const end = Math.min(until, belief.until);
-      if (end > belief.from)
-        found.push({ resource, holds: [hold, belief.hold], from: belief.from, until: end });
+      if (hold === span.hold) continue;
+      const end = Math.min(until, span.until);
+      if (end > span.from) found.push({ resource, holds: [hold, span.hold], from: span.from, until: end });
     }
-    standing.push(belief);
+    standing.push(span);
   }
   return found;
 }

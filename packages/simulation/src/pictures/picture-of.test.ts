@@ -21,7 +21,7 @@ describe("two holders, drawn", () => {
     picture = await pictureFrom(twoHolders);
   });
 
-  test("the overlap is between the first hold of the resource and the second, where both believe", () => {
+  test("the overlap is between the first lock and the second, while both clients observe that they hold", () => {
     expect(picture.overlaps).toHaveLength(1);
     const { holds, from, until } = picture.overlaps[0]!;
     const [first, second] = holds.map((index) => picture.holds[index]!);
@@ -30,14 +30,14 @@ describe("two holders, drawn", () => {
     expect(until).toBe(first?.beliefs.at(-1)?.[1]);
   });
 
-  test("the keys of fast masters expire before the belief ends, those of the others after it", () => {
+  test("the keys of fast masters expire before the end of the validity, those of the others after it", () => {
     const belief = picture.holds[0]!.beliefs.at(-1)![1];
     const expiries = picture.masters.map(({ keys }) => keys.find(([, client]) => client === 0)!);
     expect(expiries.map(([, , , , until]) => until < belief)).toEqual([true, true, true, false, false]);
     expect(expiries.map(([, , , , , , end]) => end)).toEqual(Array(5).fill("expired"));
   });
 
-  test("a key that is gone was gone when the next was set", () => {
+  test("an expired key was gone when the next was set", () => {
     for (const { keys } of picture.masters) {
       const ofFirst = keys.filter(([resource]) => resource === 0);
       for (const [index, key] of ofFirst.entries())
@@ -45,7 +45,7 @@ describe("two holders, drawn", () => {
     }
   });
 
-  test("clocks, standstills and faults are where the plan has them", () => {
+  test("clocks, pauses and faults are where the plan has them", () => {
     expect(picture.masters[0]?.clock).toHaveLength(1);
     expect(picture.masters[0]?.clock[0]?.slice(2, 3)).toEqual([0]);
     expect(picture.masters[3]?.clock.map(([from, , offset]) => [from, offset])).toEqual([
@@ -63,7 +63,7 @@ describe("two holders, drawn", () => {
     ]);
   });
 
-  test("every message runs and is heard in this order, and the votes of the first hold are among them", () => {
+  test("every message is sent and received in this order, and the votes of the first lock are among them", () => {
     for (const [, , sent, ran, heard] of picture.messages) {
       if (ran >= 0) expect(ran).toBeGreaterThan(sent);
       if (heard >= 0) expect(heard).toBeGreaterThan(ran);
@@ -74,7 +74,7 @@ describe("two holders, drawn", () => {
     expect(picture.texts[votes[0]![6]]).toMatch(/^SET resource-0 \w{6}… NX PX 1000$/);
   });
 
-  test("each violation once, the two holders first", () => {
+  test("each violation appears once, the two holders first", () => {
     expect(picture.violations[0]?.kind).toBe("belief");
     const texts = picture.violations.map(({ kind, detail }) => `${kind} ${detail}`);
     expect(new Set(texts).size).toBe(texts.length);

@@ -2,7 +2,7 @@ import type { Fault } from "../plan/fault.ts";
 import type { Plan } from "../plan/plan.ts";
 import { calmFrom } from "../run/injection.ts";
 import { ClockTrack } from "./clock-track.ts";
-import { tellFault } from "./fault-words.ts";
+import { describeFault } from "./fault-words.ts";
 import { HoldsDrawing } from "./holds.ts";
 import { KeysDrawing } from "./keys.ts";
 import { CallsDrawing, PausesDrawing } from "./lanes.ts";
@@ -187,7 +187,7 @@ class Drawing {
 
   #seeFault({ at, verb, args }: TraceEvent): void {
     const fault = JSON.parse(verb) as Fault;
-    const { words, until } = tellFault(fault, args.map(String), at);
+    const { words, until } = describeFault(fault, args.map(String), at);
     this.#faults.push({ kind: fault.kind, from: at, until, words });
   }
 }

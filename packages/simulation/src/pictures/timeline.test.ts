@@ -4,14 +4,14 @@ import { record } from "./recording.ts";
 import { timeline } from "./timeline.ts";
 import { twoHolders } from "./two-holders.ts";
 
-test("the page needs nothing from anywhere", async () => {
+test("the page needs no other files", async () => {
   const page = timeline(await record(twoHolders), { command: "pnpm sim run --seed 1" });
   expect(page).not.toMatch(/https?:|src=|@import|url\(/);
   expect(page).toContain("pnpm sim run --seed 1");
   expect(page).toContain('class="verdict violated"');
 });
 
-test("the same run makes the same page", async () => {
+test("the same run produces the same page", async () => {
   const caption = { command: "again" };
   const page = timeline(await record(twoHolders, { engine: "heap" }), caption);
   expect(timeline(await record(twoHolders, { engine: "fake-timers" }), caption)).toBe(page);
@@ -29,7 +29,7 @@ test("no text ends the element that it is in", async () => {
   expect(page.match(/<script/g)).toHaveLength(2);
 });
 
-test("the viewer that is committed is the one that its sources make", async () => {
+test("the committed viewer matches its sources", async () => {
   expect(await committedViewer(), "run `pnpm --filter @quorlock/simulation run viewer`").toBe(
     await bundledViewer(),
   );

@@ -70,11 +70,11 @@ function counted(count: number, name: string): string {
 
 /** Number of entries that are visible at once. */
 const shownAtOnce = 4;
-const mostListed = 100;
+const maxListed = 100;
 
 function violationList(violations: readonly DrawnViolation[]): string {
   if (violations.length === 0) return "";
-  const items = alike(violations).slice(0, mostListed).map(violationItem);
+  const items = alike(violations).slice(0, maxListed).map(violationItem);
   const rest = items.slice(shownAtOnce);
   const more = `<details><summary>${rest.length} more</summary><ol>${rest.join("\n")}</ol></details>\n`;
   return `<section class="violations" aria-label="Violations">

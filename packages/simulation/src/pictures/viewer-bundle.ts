@@ -7,68 +7,68 @@ element.style.height="".concat(i,"px")),this.pen.setTransform(n,0,0,n,0,0),this.
 textBaseline="middle",this.pen.lineCap="butt"}};function H(o,t,i){return t.find(n=>o.measureText(n).width<=i)??
 ""}function C(o,t,i){if(i<14)return"";if(o.measureText(t).width<=i)return t;let[n,e]=[0,t.length];for(;n<e;){let r=Math.
 ceil((n+e)/2);o.measureText("".concat(t.slice(0,r),"\u2026")).width<=i?n=r:e=r-1}return n<2?"":"".concat(t.slice(
-0,n),"\u2026")}var vt={loose:7,dense:4.5,crossed:7};function Q(o,[t,i,n,e],r,s){o.save(),o.beginPath(),o.rect(
-t,i,n,e),o.clip(),o.strokeStyle=r,o.lineWidth=1,o.beginPath();let a=vt[s]*Math.SQRT2;for(let l=-e;l<n;l+=a)o.moveTo(
-t+l,i+e),o.lineTo(t+l+e,i),s==="crossed"&&(o.moveTo(t+l,i),o.lineTo(t+l+e,i+e));o.stroke(),o.restore()}function x({
+0,n),"\u2026")}var xt={loose:7,dense:4.5,crossed:7};function Q(o,[t,i,n,e],r,s){o.save(),o.beginPath(),o.rect(
+t,i,n,e),o.clip(),o.strokeStyle=r,o.lineWidth=1,o.beginPath();let a=xt[s]*Math.SQRT2;for(let l=-e;l<n;l+=a)o.moveTo(
+t+l,i+e),o.lineTo(t+l+e,i),s==="crossed"&&(o.moveTo(t+l,i),o.lineTo(t+l+e,i+e));o.stroke(),o.restore()}function v({
 font:o},t,i=400){return"".concat(i," ").concat(t,"px ").concat(o)}function D(o,[t,i,n,e],r=4){o.beginPath(),o.
-roundRect(t,i,Math.max(1,n),e,Math.min(r,Math.max(1,n)/2))}function Z(o,t){let i=t<720,n=i?20:0,e=24,r=o.resources.length>2?14:18,s=16,a=0,l=(w,v=n)=>{let b={top:a,height:w+
-v,body:a+v};return a+=b.height,b},c=l(40,0),d=l(o.faults.length>0?58:0,o.faults.length>0?n:0),m=o.clients.map(
+roundRect(t,i,Math.max(1,n),e,Math.min(r,Math.max(1,n)/2))}function Z(o,t){let i=t<720,n=i?20:0,e=24,r=o.resources.length>2?14:18,s=16,a=0,l=(w,x=n)=>{let b={top:a,height:w+
+x,body:a+x};return a+=b.height,b},c=l(40,0),d=l(o.faults.length>0?58:0,o.faults.length>0?n:0),m=o.clients.map(
 ()=>l(e+46)),u=l(48),h=Math.max(1,o.resources.length)*(r+3)+s+13,f=o.masters.map(()=>l(h)),p=l(96);return{width:t,
 height:a,gutter:i?0:180,axis:c,faults:d,clients:m,wire:u,masters:f,margins:p,bar:e,key:r,strip:s}}function g(o,t=3){return"".concat((o/1e3).toLocaleString("en",{minimumFractionDigits:0,maximumFractionDigits:t}),
 " ms")}function L(o,t=1){let i=Math.abs(o).toLocaleString("en",{maximumFractionDigits:t});return o===0?"\xB10":
 "".concat(o<0?"\u2212":"+").concat(i)}function j(o){return Math.abs(o)>=1e4?"".concat(L(o/1e4,2)," %"):"".concat(
-L(o,0)," ppm")}function G(o){return Math.abs(o)>=1e4?"".concat(L(o/1e3,2)," s"):"".concat(L(o)," ms")}var xt=120;function Mt({window:o,layout:t}){let i=o.scale*(t.gutter===0?84:xt),n=10**Math.floor(Math.log10(i)),
+L(o,0)," ppm")}function G(o){return Math.abs(o)>=1e4?"".concat(L(o/1e3,2)," s"):"".concat(L(o)," ms")}var vt=120;function Tt({window:o,layout:t}){let i=o.scale*(t.gutter===0?84:vt),n=10**Math.floor(Math.log10(i)),
 e=[1,2,5,10].map(s=>s*n).find(s=>s>=i)??i,r=[];for(let s=Math.ceil(o.from/e)*e;s<=o.until;s+=e)r.push(s);return{
-times:r,step:e}}function tt(o){let{pen:t,window:i,layout:n,palette:e,picture:r}=o,{times:s,step:a}=Mt(o),l=Math.
-max(0,Math.ceil(3-Math.log10(a)));t.font=x(e,12.5),t.textAlign="center";for(let d of s){let m=Math.round(i.x(d))+
+times:r,step:e}}function tt(o){let{pen:t,window:i,layout:n,palette:e,picture:r}=o,{times:s,step:a}=Tt(o),l=Math.
+max(0,Math.ceil(3-Math.log10(a)));t.font=v(e,12.5),t.textAlign="center";for(let d of s){let m=Math.round(i.x(d))+
 .5;t.fillStyle=e.line,t.fillRect(m-.5,n.axis.height-6,1,n.height-n.axis.height+6),t.fillStyle=e.muted;let u=g(
 d,l),h=t.measureText(u).width/2;m-h>=n.gutter&&m+h<=n.width&&t.fillText(u,m,19)}n.gutter>0&&(t.textAlign="left",
 t.fillText("true time",0,19));let c=i.x(r.calmFrom);r.calmFrom>r.until||c<n.gutter||c>n.width||(t.setLineDash(
 [2,5]),t.lineWidth=1,t.strokeStyle=e.muted,t.beginPath(),t.moveTo(Math.round(c)+.5,n.axis.height-6),t.lineTo(Math.
 round(c)+.5,n.height),t.stroke(),t.setLineDash([]))}function et({pen:o,window:t,layout:i,palette:n,moment:e}){
 if(e===void 0)return;let r=Math.round(t.x(e))+.5;if(r<i.gutter||r>i.width)return;o.strokeStyle=n.muted,o.lineWidth=
-1,o.beginPath(),o.moveTo(r,i.axis.height-8),o.lineTo(r,i.height),o.stroke(),o.font=x(n,12.5,600);let s=g(e),a=o.
+1,o.beginPath(),o.moveTo(r,i.axis.height-8),o.lineTo(r,i.height),o.stroke(),o.font=v(n,12.5,600);let s=g(e),a=o.
 measureText(s).width+14,l=Math.min(Math.max(r-a/2,i.gutter),i.width-a);o.fillStyle=n.ink,o.beginPath(),o.roundRect(
 l,8,a,22,5),o.fill(),o.fillStyle=n.ground,o.textAlign="center",o.fillText(s,l+a/2,19.5)}function U(o){let t=getComputedStyle(o),i=n=>t.getPropertyValue("--".concat(n)).trim();return{ground:i("panel"),
 ink:i("ink"),muted:i("muted"),line:i("line"),faint:i("faint"),faintInk:i("faint-ink"),danger:i("danger"),dangerBand:i(
 "danger-band"),onHolder:i("on-holder"),holders:Array.from({length:6},(n,e)=>i("holder-".concat(e))),font:t.fontFamily}}
-function T({holders:o,muted:t},i){return o[i%o.length]??t}function nt(o){let{picture:t,window:i}=o,n=t.clients.map(()=>Number.NEGATIVE_INFINITY);for(let e of t.holds){if(!i.
+function M({holders:o,muted:t},i){return o[i%o.length]??t}function nt(o){let{picture:t,window:i}=o,n=t.clients.map(()=>Number.NEGATIVE_INFINITY);for(let e of t.holds){if(!i.
 shows([e.from,e.until]))continue;let[r,s]=i.edges(e.from,e.until);s<=(n[e.client]??0)||(n[e.client]=Math.floor(
-s),Tt(o,e,r,s))}}function Tt(o,t,i,n){let{pen:e,window:r,layout:s,palette:a,targets:l,token:c,picture:d}=o,u=s.
-clients[t.client].body+14,h=T(a,t.client);e.globalAlpha=c>=0&&c!==t.token?.45:1,e.strokeStyle=h,e.lineWidth=1.25,
-D(e,[i+.5,u+.5,n-i-1,s.bar-1]),e.stroke();for(let[v,b]of t.beliefs){let[M,k]=r.edges(v,b);e.fillStyle=h,D(e,[M,
-u,k-M,s.bar]),e.fill()}l.area({kind:"hold",it:t},[i,u,n-i,s.bar]);let f=Math.max(i,s.gutter),p=t.resources.map(
-v=>d.resources[v]).join(" + ");e.font=x(a,13,600),e.textAlign="left",e.fillStyle=a.onHolder;let y=Math.min(n,s.
+s),Mt(o,e,r,s))}}function Mt(o,t,i,n){let{pen:e,window:r,layout:s,palette:a,targets:l,token:c,picture:d}=o,u=s.
+clients[t.client].body+14,h=M(a,t.client);e.globalAlpha=c>=0&&c!==t.token?.45:1,e.strokeStyle=h,e.lineWidth=1.25,
+D(e,[i+.5,u+.5,n-i-1,s.bar-1]),e.stroke();for(let[x,b]of t.beliefs){let[T,k]=r.edges(x,b);e.fillStyle=h,D(e,[T,
+u,k-T,s.bar]),e.fill()}l.area({kind:"hold",it:t},[i,u,n-i,s.bar]);let f=Math.max(i,s.gutter),p=t.resources.map(
+x=>d.resources[x]).join(" + ");e.font=v(a,13,600),e.textAlign="left",e.fillStyle=a.onHolder;let y=Math.min(n,s.
 width)-f-18,w=H(e,["".concat(p," \xB7 hold ").concat(t.number),p,"".concat(t.number)],y);e.fillText(w,f+9,u+s.
 bar/2+.5),e.globalAlpha=1,kt(o,t,u+s.bar+4)}function kt(o,t,i){let{pen:n,window:e,palette:r,targets:s}=o,a=Number.
 NEGATIVE_INFINITY;for(let l of t.writes){let c=e.x(l[0]);c<o.layout.gutter-5||c>o.layout.width+5||c-a<4||(a=c,
 n.beginPath(),n.moveTo(c,i),n.lineTo(c+3.5,i+6),n.lineTo(c-3.5,i+6),n.closePath(),n.lineWidth=1.25,n.fillStyle=
-T(r,t.client),n.strokeStyle=r.danger,l[1]?n.fill():n.stroke(),s.area({kind:"write",it:t,write:l},[c-4,i-1,8,9]))}}
+M(r,t.client),n.strokeStyle=r.danger,l[1]?n.fill():n.stroke(),s.area({kind:"write",it:t,write:l},[c-4,i-1,8,9]))}}
 function it(o){let{picture:t,layout:i,window:n,pen:e,palette:r,targets:s}=o;for(let[a,{calls:l}]of t.clients.entries()){
 let c=i.clients[a].body+9,d=Number.NEGATIVE_INFINITY;for(let m of l){if(!n.shows([m[0],m[1]]))continue;let[u,h]=n.
 edges(m[0],m[1]);h<=d||(d=Math.floor(h),e.fillStyle=r.muted,e.fillRect(u,c,Math.max(1,h-u),1.5),h-u>6&&(e.fillRect(
 u,c-2,1,5.5),e.fillRect(h-1,c-2,1,5.5)),s.area({kind:"call",it:m,client:a},[u,c-5,h-u,9]),St(o,m,u,h,c))}}}function St({
 pen:o,palette:t,layout:i},n,e,r,s){let a=Math.max(e,i.gutter),l=n[3]==="done"?n[2]:"".concat(n[2],": ").concat(
-n[3]);o.font=x(t,11.5);let c=H(o,[l,n[2]],Math.min(r,i.width)-a-20);if(c==="")return;let d=o.measureText(c).width;
+n[3]);o.font=v(t,11.5);let c=H(o,[l,n[2]],Math.min(r,i.width)-a-20);if(c==="")return;let d=o.measureText(c).width;
 o.fillStyle=t.ground,o.fillRect(a+6,s-4,d+8,9),o.fillStyle=t.muted,o.textAlign="left",o.fillText(c,a+10,s+.5)}
 function ot(o){let{picture:t,window:i}=o;for(let[n,{keys:e}]of t.masters.entries()){let r=t.resources.map(()=>Number.
 NEGATIVE_INFINITY);for(let s of e){let[a,,,l,c]=s;if(!i.shows([l,c]))continue;let[d,m]=i.edges(l,c);m<=(r[a]??
 0)||(r[a]=Math.floor(m),Pt(o,s,n,[d,m]))}}}function Pt(o,t,i,[n,e]){let{pen:r,layout:s,palette:a,targets:l,token:c,
-picture:d}=o,[m,u,h,,,,f]=t,p=s.masters[i].body+8+m*(s.key+3),y=u<0?a.muted:T(a,u),w=c===h;r.fillStyle=y,r.globalAlpha=
+picture:d}=o,[m,u,h,,,,f]=t,p=s.masters[i].body+8+m*(s.key+3),y=u<0?a.muted:M(a,u),w=c===h;r.fillStyle=y,r.globalAlpha=
 c>=0&&!w?.12:w?.5:.28,D(r,[n,p,e-n,s.key],3),r.fill(),r.globalAlpha=c>=0&&!w?.4:1,r.fillRect(n,p,Math.min(2,Math.
 max(1,e-n)),s.key),f==="expired"&&e-n>4&&(r.strokeStyle=y,r.lineWidth=1.5,r.setLineDash([2,2]),r.beginPath(),r.
 moveTo(e-.75,p),r.lineTo(e-.75,p+s.key),r.stroke(),r.setLineDash([])),l.area({kind:"key",it:t,master:i},[n,p,e-
-n,s.key]);let v=Math.max(n,s.gutter);r.font=x(a,s.key>16?12:11),r.textAlign="left",r.fillStyle=a.ink;let b=d.resources[m]??
-"",M=Math.min(e,s.width)-v-14,k=H(r,u<0?[b]:["".concat(b," \xB7 client-").concat(u),b],M);r.fillText(k,v+7,p+s.
+n,s.key]);let x=Math.max(n,s.gutter);r.font=v(a,s.key>16?12:11),r.textAlign="left",r.fillStyle=a.ink;let b=d.resources[m]??
+"",T=Math.min(e,s.width)-x-14,k=H(r,u<0?[b]:["".concat(b," \xB7 client-").concat(u),b],T);r.fillText(k,x+7,p+s.
 key/2+.5),r.globalAlpha=1}var Ct=2,R=24,Lt=300;function rt(o){let{pen:t,picture:i,window:n,layout:e,palette:r,targets:s}=o;if(e.faults.height===
 0)return;let a=Array.from({length:Ct},()=>Number.NEGATIVE_INFINITY),l=i.faults.filter(({from:c,until:d})=>n.shows(
-[c,d]));t.font=x(r,12.5),t.textAlign="left";for(let c of l){let[d,m]=n.edges(c.from,c.until),u=a.findIndex(I=>I<=
+[c,d]));t.font=v(r,12.5),t.textAlign="left";for(let c of l){let[d,m]=n.edges(c.from,c.until),u=a.findIndex(I=>I<=
 d-4),h=e.faults.body+8+Math.max(0,u)*R;if(u<0){Rt(o,c,d);continue}t.fillStyle=r.muted,t.fillRect(d,h,1.5,R-4),
 t.beginPath(),t.moveTo(d,h),t.lineTo(d+9,h+4.5),t.lineTo(d,h+9),t.closePath(),t.fillStyle=r.ink,t.fill(),s.area(
 {kind:"fault",it:c},[d-3,h,15,R-4]),m>d+2&&(t.fillStyle=r.line,t.fillRect(d,h+R-5,m-d,2)),t.fillStyle=r.ink;let f=t.
 measureText(c.words).width,p=Math.max(d,e.gutter)+14,y=Math.min(Lt,e.width-p),w=f>y&&d-f-8>Math.max(a[u]??0,e.
-gutter),v=w?d-f-8:p,b=w?c.words:C(t,c.words,y);t.fillText(b,v,h+9);let M=t.measureText(b).width;a[u]=Math.max(
-d+14,v+M+10);let k=Math.min(d-3,v);s.area({kind:"fault",it:c},[k,h,a[u]-k,R-4])}}function Rt({pen:o,layout:t,palette:i,
+gutter),x=w?d-f-8:p,b=w?c.words:C(t,c.words,y);t.fillText(b,x,h+9);let T=t.measureText(b).width;a[u]=Math.max(
+d+14,x+T+10);let k=Math.min(d-3,x);s.area({kind:"fault",it:c},[k,h,a[u]-k,R-4])}}function Rt({pen:o,layout:t,palette:i,
 targets:n},e,r){let s=t.faults.top+t.faults.height-7;o.fillStyle=i.ink,o.beginPath(),o.moveTo(r,s),o.lineTo(r+
 7,s+3.5),o.lineTo(r,s+7),o.closePath(),o.fill(),n.area({kind:"fault",it:e},[r-2,s-2,11,10])}function lt(o){let{picture:t,layout:i}=o,n=It([...t.clients,...t.masters],t.activeUntil);for(let[e,r]of t.clients.
 entries())at(o,i.clients[e],r,n);for(let[e,r]of t.masters.entries())at(o,i.masters[e],r,n);i.faults.height>0&&
@@ -77,17 +77,17 @@ F(o,i.faults),F(o,i.wire),F(o,i.margins)}function ct(o){let{pen:t,picture:i,layo
 "Faults"),$(o,n.wire,"Messages"),$(o,n.margins,"Margin","time to spare");for(let[r,s]of i.clients.entries()){let a=n.
 clients[r];$(o,a,s.name,st(o,s)),$t(o,a,r)}for(let[r,s]of i.masters.entries())$(o,n.masters[r],s.name,st(o,s))}
 function F({pen:o,layout:t,palette:i},{top:n}){o.fillStyle=i.line,o.fillRect(0,n,t.width,1)}function $({pen:o,
-layout:t,palette:i},n,e,r=""){o.textAlign="left";let s=t.gutter>0;o.font=x(i,14,600),o.fillStyle=i.ink;let a=s?
-18:16,l=s?n.top+24:n.top+13;o.fillText(e,a,l);let c=o.measureText(e).width;if(r==="")return;o.font=x(i,12),o.fillStyle=
+layout:t,palette:i},n,e,r=""){o.textAlign="left";let s=t.gutter>0;o.font=v(i,14,600),o.fillStyle=i.ink;let a=s?
+18:16,l=s?n.top+24:n.top+13;o.fillText(e,a,l);let c=o.measureText(e).width;if(r==="")return;o.font=v(i,12),o.fillStyle=
 i.muted;let d=s?t.gutter-a-14:t.width-a-c-16;o.fillText(C(o,r,d),s?a:a+c+10,s?l+18:l)}function $t({pen:o,layout:t,
-palette:i},n,e){o.fillStyle=T(i,e);let r=t.gutter>0?n.top+17:n.top+7;o.beginPath(),o.roundRect(0,r,10,13,3),o.
+palette:i},n,e){o.fillStyle=M(i,e);let r=t.gutter>0?n.top+17:n.top+7;o.beginPath(),o.roundRect(0,r,10,13,3),o.
 fill()}function st({moment:o,window:t},{clock:i}){let n=o??t.from,e=i.findLast(([s])=>s<=n)??i[0];if(!e)return"";
 let r=e[4]===0?"":" \xB7 ".concat(j(e[4]));return"".concat(G(E(e,n))).concat(r)}function E([o,t,i,n],e){return t<=
 o?i:i+(n-i)*(Math.min(e,t)-o)/(t-o)}function at(o,t,i,n){F(o,t);for(let e of i.pauses)At(o,t,i.name,e);Nt(o,t,
 i.clock,n)}var Et={frozen:"loose",suspended:"dense",down:"crossed",ended:"crossed"};function At(o,t,i,n){let{pen:e,
 window:r,palette:s,targets:a}=o,[l,c,d]=n;if(!r.shows([l,c]))return;let[m,u]=r.edges(l,c),h=[m,t.body+1,Math.max(
 1,u-m),t.top+t.height-t.body-1];e.fillStyle=s.faint,e.fillRect(...h),e.globalAlpha=.6,Q(e,h,s.faintInk,Et[d]),
-e.globalAlpha=1,a.area({kind:"pause",it:n,name:i},h),e.font=x(s,11.5,500),e.textAlign="left",e.fillStyle=s.muted;
+e.globalAlpha=1,a.area({kind:"pause",it:n,name:i},h),e.font=v(s,11.5,500),e.textAlign="left",e.fillStyle=s.muted;
 let f=u-Math.max(m,o.layout.gutter)-12;e.measureText(d).width<=f&&e.fillText(d,Math.max(m,o.layout.gutter)+6,t.
 top+t.height-21)}function It(o,t){return o.flatMap(({clock:n})=>{let e=n[0]?.[2]??0;return n.flatMap(r=>[Math.
 abs(r[2]-e),Math.abs(E(r,Math.max(r[0],t))-e)])}).reduce((n,e)=>Math.max(n,e),1)}function Nt(o,t,i,n){let{pen:e,
@@ -95,30 +95,30 @@ window:r,palette:s,layout:a}=o,l=t.top+t.height-a.strip/2-3,c=i[0]?.[2]??0,d=m=>
 1,e.strokeStyle=s.line,e.setLineDash([2,4]),e.beginPath(),e.moveTo(a.gutter,l),e.lineTo(a.width,l),e.stroke(),
 e.setLineDash([]),e.strokeStyle=s.faintInk,e.lineWidth=1.5,e.beginPath();for(let[m,u]of i.entries()){if(!r.shows(
 [u[0],u[1]]))continue;let h=Math.max(u[0],r.from),f=Math.min(u[1],r.until);(m===0||u[0]<r.from)&&e.moveTo(r.x(
-h),d(E(u,h))),e.lineTo(r.x(h),d(E(u,h))),e.lineTo(r.x(f),d(E(u,f)))}e.stroke(),e.font=x(s,11.5),e.textAlign="l\
+h),d(E(u,h))),e.lineTo(r.x(h),d(E(u,h))),e.lineTo(r.x(f),d(E(u,f)))}e.stroke(),e.font=v(s,11.5),e.textAlign="l\
 eft",e.fillStyle=s.muted;for(let[m,u]of i.entries()){let h=i[m-1],f=r.x(u[0]);if(!h||f<a.gutter||f>a.width)continue;
 let p=u[2]-h[3],y=[Math.abs(p)>.001?G(p):"",u[4]===h[4]?"":j(u[4])];e.fillText(y.filter(w=>w!=="").join(", "),
 f+4,l-4)}}function mt(o){let{pen:t,picture:i,window:n,layout:e,palette:r}=o,s=i.holds.filter(b=>n.shows([b.from,b.until])),
-a=s.flatMap(({margins:b})=>b.map(([,M])=>M)),[l,c]=Ht(a,i.ttl*1e3),{body:d,top:m,height:u}=e.margins,[h,f]=[d+
+a=s.flatMap(({margins:b})=>b.map(([,T])=>T)),[l,c]=Ht(a,i.ttl*1e3),{body:d,top:m,height:u}=e.margins,[h,f]=[d+
 14,m+u-14],p=b=>f-(Math.min(Math.max(b,l),c)-l)/(c-l)*(f-h),y=Math.round(p(0))+.5;t.fillStyle=r.faint,t.fillRect(
 e.gutter,y,e.width-e.gutter,f-y+6),t.strokeStyle=r.muted,t.lineWidth=1,t.beginPath(),t.moveTo(e.gutter,y),t.lineTo(
-e.width,y),t.stroke();for(let b of s)Dt(o,b,p,y);let w=a.reduce((b,M)=>Math.min(b,M),Number.POSITIVE_INFINITY);
-if(t.font=x(r,12),t.textAlign="left",t.fillStyle=r.muted,t.fillText("0",e.gutter+4,y-8),!Number.isFinite(w))return;
-t.fillStyle=w<0?r.danger:r.muted,t.font=x(r,12,600),t.textAlign="right";let v=w<0?"others can win before the d\
-eadline: ":"least in view ";t.fillText("".concat(v).concat(g(w,1).replace("-","\u2212")),e.width-8,d+9)}function Ht(o,t){
+e.width,y),t.stroke();for(let b of s)Dt(o,b,p,y);let w=a.reduce((b,T)=>Math.min(b,T),Number.POSITIVE_INFINITY);
+if(t.font=v(r,12),t.textAlign="left",t.fillStyle=r.muted,t.fillText("0",e.gutter+4,y-8),!Number.isFinite(w))return;
+t.fillStyle=w<0?r.danger:r.muted,t.font=v(r,12,600),t.textAlign="right";let x=w<0?"others can win before the d\
+eadline: ":"least in view ";t.fillText("".concat(x).concat(g(w,1).replace("-","\u2212")),e.width-8,d+9)}function Ht(o,t){
 let i=o.reduce((r,s)=>Math.max(r,s),0),n=o.reduce((r,s)=>Math.min(r,s),0),e=Math.max(1,-n,Math.min(i,t/4));return[
 Math.min(Math.max(n,-e),-e/4),Math.max(Math.min(i,e),e/4)]}function Dt({pen:o,window:t,palette:i},n,e,r){for(let[
 s,[a,l]]of n.margins.entries()){let c=n.margins[s+1]?.[0]??n.until;if(!t.shows([a,c]))continue;let[d,m]=t.edges(
-a,c),u=e(l),h=Math.max(1,m-d);l<0&&(o.fillStyle=i.dangerBand,o.fillRect(d,r,h,u-r)),o.fillStyle=l<0?i.danger:T(
+a,c),u=e(l),h=Math.max(1,m-d);l<0&&(o.fillStyle=i.dangerBand,o.fillRect(d,r,h,u-r)),o.fillStyle=l<0?i.danger:M(
 i,n.client),o.fillRect(d,u-1,h,2)}}var Ft=9,Ot=400;function ut(o){let{picture:t,focus:i,token:n}=o,e=Vt(o),r=e.length<=(o.layout.width-o.layout.gutter)/
 Ft;r||zt(o,e);let s=e.length<60?.75:.45;if(r)for(let a of e)q(o,a,n>=0?s/4:s);if(n>=0){let a=e.filter(l=>l[8]===
 n).slice(0,Ot);for(let l of a)q(o,l,.9)}i?.kind==="message"&&q(o,i.it,1,2.25),t.messagesLeftOut>0&&Bt(o)}function Vt({
 picture:{messages:o},window:t}){let[i,n]=[0,o.length];for(;i<n;){let e=i+n>>1;(o[e]?.[2]??0)<=t.until?i=e+1:n=
 e}return o.slice(0,i).filter(e=>Wt(e)>=t.from)}function Wt([,,o,t,i,n]){return Math.max(o,t,i,n)}function q(o,t,i,n=1.25){
 let{pen:e,window:r,layout:s,palette:a,targets:l}=o,[c,d,m,u,h,f]=t,p=s.clients[c].body+14+s.bar,y=s.masters[d].
-body+6;e.globalAlpha=i,e.strokeStyle=T(a,c),e.fillStyle=e.strokeStyle,e.lineWidth=n;let w=(M,k,I,J,wt)=>{e.setLineDash(
-wt),e.beginPath(),e.moveTo(M,k),e.lineTo(I,J),e.stroke(),e.setLineDash([]),l.line({kind:"message",it:t},[M,k,I,
-J])},[v,b]=[r.x(m),r.x(u)];u<0&&dt(o,[v,p,r.x(f<0?m:f),(p+y)/2]),u<0?w(v,p,r.x(f<0?m:f),(p+y)/2,[4,4]):(w(v,p,
+body+6;e.globalAlpha=i,e.strokeStyle=M(a,c),e.fillStyle=e.strokeStyle,e.lineWidth=n;let w=(T,k,I,J,wt)=>{e.setLineDash(
+wt),e.beginPath(),e.moveTo(T,k),e.lineTo(I,J),e.stroke(),e.setLineDash([]),l.line({kind:"message",it:t},[T,k,I,
+J])},[x,b]=[r.x(m),r.x(u)];u<0&&dt(o,[x,p,r.x(f<0?m:f),(p+y)/2]),u<0?w(x,p,r.x(f<0?m:f),(p+y)/2,[4,4]):(w(x,p,
 b,y,[]),e.beginPath(),e.arc(b,y,n+1,0,2*Math.PI),e.fill(),h>=0?w(b,y,r.x(h),p,[1.5,2.5]):f>=0&&(w(b,y,r.x(Math.
 max(f,u)),(p+y)/2,[1.5,2.5]),dt(o,[b,y,r.x(Math.max(f,u)),(p+y)/2]))),e.globalAlpha=1}function dt({pen:o,palette:t},[
 ,,i,n]){let e=o.strokeStyle;o.strokeStyle=t.danger,o.beginPath(),o.moveTo(i-3.5,n-3.5),o.lineTo(i+3.5,n+3.5),o.
@@ -127,16 +127,16 @@ palette:r}=o,s=4,a=new Map;for(let[,,m,,u]of t){if(m<n.from)continue;let h=e.gut
 s)*s,f=a.get(h)??{sent:0,unheard:0};f.sent+=1,u<0&&(f.unheard+=1),a.set(h,f)}let l=[...a.values()].reduce((m,{
 sent:u})=>Math.max(m,u),1),c=e.wire.top+e.wire.height-4,d=e.wire.top+e.wire.height-e.wire.body-12;for(let[m,{sent:u,
 unheard:h}]of a)i.fillStyle=r.faintInk,i.fillRect(m,c-u/l*d,s-1,u/l*d),i.fillStyle=r.danger,i.fillRect(m,c-h/l*
-d,s-1,h/l*d)}function Bt({pen:o,layout:t,palette:i,picture:n}){o.font=x(i,12),o.fillStyle=i.muted,o.textAlign=
+d,s-1,h/l*d)}function Bt({pen:o,layout:t,palette:i,picture:n}){o.font=v(i,12),o.fillStyle=i.muted,o.textAlign=
 "right";let e="".concat(n.messagesLeftOut.toLocaleString("en")," messages of attempts that failed are left out");
 o.fillText(C(o,e,t.width-t.gutter-12),t.width-8,t.wire.body+10)}function ht(o){let{pen:t,picture:i,window:n,layout:e,palette:r,targets:s}=o;for(let a of i.overlaps){if(!n.shows(
 [a.from,a.until]))continue;let[l,c]=n.edges(a.from,a.until),d=e.axis.height-6,m=[l,d,Math.max(2,c-l),e.height-
 d];t.fillStyle=r.dangerBand,t.fillRect(...m),t.fillStyle=r.danger,t.fillRect(l,d,1,m[3]),t.fillRect(l+m[2]-1,d,
 1,m[3]),s.area({kind:"overlap",it:a},m)}}function ft(o){let{pen:t,picture:i,window:n,layout:e,palette:r}=o,s=Number.
 NEGATIVE_INFINITY;for(let{from:a,until:l,holds:c,resource:d}of i.overlaps){if(!n.shows([a,l]))continue;let[m,u]=n.
-edges(a,l);t.strokeStyle=r.danger,t.lineWidth=2.5;for(let w of c){let v=e.clients[i.holds[w]?.client??0];t.strokeRect(
-m,v.body+12.5,Math.max(2,u-m),e.bar+3)}let h="two holders of ".concat(i.resources[d]," for ").concat(g(l-a,1));
-t.font=x(r,12.5,600);let f=t.measureText(h).width+16,p=Math.min(Math.max((m+u)/2-f/2,e.gutter+2),e.width-f-2);
+edges(a,l);t.strokeStyle=r.danger,t.lineWidth=2.5;for(let w of c){let x=e.clients[i.holds[w]?.client??0];t.strokeRect(
+m,x.body+12.5,Math.max(2,u-m),e.bar+3)}let h="two holders of ".concat(i.resources[d]," for ").concat(g(l-a,1));
+t.font=v(r,12.5,600);let f=t.measureText(h).width+16,p=Math.min(Math.max((m+u)/2-f/2,e.gutter+2),e.width-f-2);
 if(p<s||f>e.width-e.gutter)continue;s=p+f+6;let y=e.wire.body+3;t.fillStyle=r.danger,t.beginPath(),t.roundRect(
 p,y,f,22,5),t.fill(),t.fillStyle=r.onHolder,t.textAlign="left",t.fillText(h,p+8,y+11.5)}}function pt({pen:o,picture:t,
 window:i,layout:n,palette:e,targets:r}){for(let s of t.violations){let a=i.x(s.at);if(a<n.gutter-6||a>n.width+
@@ -208,7 +208,7 @@ c)};c()}};var S=46,K=class{#t;#e;#n;constructor(t,i,n){this.#t=t,this.#e=i,this.
 holds:r,violations:s,overlaps:a,faults:l}=this.#e;this.#t.begin(i,S);let c=m=>m/this.#e.activeUntil*i;n.fillStyle=
 t.faint,n.beginPath(),n.roundRect(0,0,i,S,6),n.fill(),n.fillStyle=t.dangerBand;for(let{from:m,until:u}of a)n.fillRect(
 c(m),0,Math.max(2,c(u)-c(m)),S);let d=Math.min(6,(S-16)/e.length);for(let{client:m,from:u,until:h}of r)n.fillStyle=
-T(t,m),n.fillRect(c(u),9+m*d,Math.max(1,c(h)-c(u)),d-1);n.fillStyle=t.muted;for(let{from:m}of l)n.fillRect(c(m),
+M(t,m),n.fillRect(c(u),9+m*d,Math.max(1,c(h)-c(u)),d-1);n.fillStyle=t.muted;for(let{from:m}of l)n.fillRect(c(m),
 S-6,1.5,6);n.fillStyle=t.danger;for(let{at:m}of s)n.fillRect(c(m)-1,0,2.5,8);this.#i(t,c(this.#n.from),c(this.#n.
 until),i)}#i(t,i,n,e){let{pen:r}=this.#t;r.fillStyle=t.ground,r.globalAlpha=.62,r.fillRect(0,0,i,S),r.fillRect(
 n,0,Math.max(0,e-n),S),r.globalAlpha=1,r.strokeStyle=t.ink,r.lineWidth=1.5,r.beginPath();let s=Math.max(4,Math.

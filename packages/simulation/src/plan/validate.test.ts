@@ -26,18 +26,18 @@ function plan(): Spoilt {
   return structuredClone(sane) as Spoilt;
 }
 
-test("whatever a seed draws is a valid plan", () => {
+test("every drawn plan is valid", () => {
   for (let seed = 0; seed < 300; seed += 1) {
     expect(validPlan(JSON.parse(JSON.stringify(promisedPlan(seed))))).toEqual(promisedPlan(seed));
     expect(validPlan(JSON.parse(JSON.stringify(beyondPlan(seed))))).toEqual(beyondPlan(seed));
   }
 });
 
-test("the plan that is spoilt below is a valid one", () => {
+test("the plan that the next tests damage is valid", () => {
   expect(validPlan(plan())).toEqual(plan());
 });
 
-describe("what is wrong is told with its path", () => {
+describe("an invalid value is reported with its path", () => {
   test.each<[string, (plan: Spoilt) => unknown]>([
     ["plan: must be an object", () => "a plan"],
     ["plan.version: is missing", (spoilt) => ({ ...spoilt, version: undefined })],

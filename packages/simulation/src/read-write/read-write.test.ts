@@ -28,14 +28,14 @@ test.each(Object.entries(readWriteScripts))(
 );
 
 describe("readers and writers", () => {
-  test("nor where masters whose clocks are set are excluded", async () => {
+  test("never have a writer beside a reader if masters whose clocks are set are excluded", async () => {
     const trials = inOrder(pool.runner(theReadWriteLock.name), plansOf(outlierPlan, 1, 8));
     const { violated, marks } = await explore(trials);
     expect(violated.flatMap(({ outcome }) => outcome.violations)).toEqual([]);
     expect(marks.get("granted")).toBeGreaterThan(100);
   }, 240_000);
 
-  test("never have a writer beside anybody inside the promised model, whatever happens", async () => {
+  test("never have a writer beside a reader within the promised model", async () => {
     // (`.ci/run` goes on to 300.)
     const trials = inOrder(pool.runner(theReadWriteLock.name), plansOf(promisedPlan, 1, 50));
     const { violated, marks } = await explore(trials);
@@ -44,7 +44,7 @@ describe("readers and writers", () => {
     expect(marks.get("extended")).toBeGreaterThan(500);
   }, 240_000);
 
-  test("come to the same hash twice", async () => {
+  test("produce the same hash twice", async () => {
     const [first, second] = [
       await runPlan(promisedPlan(8), { subject: theReadWriteLock }),
       await runPlan(promisedPlan(8), { subject: theReadWriteLock, engine: "heap" }),

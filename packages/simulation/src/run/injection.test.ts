@@ -78,7 +78,7 @@ describe("a trigger", () => {
     },
   );
 
-  test("between the look and the write lets a holder write after a later one", async () => {
+  test("between the check and the write lets a holder write after a later one", async () => {
     const stall = { kind: "stall", clients: "here", duration: 500 } as const;
     const { outcome } = await traced([{ on: "write", occurrence: 3, ...stall }]);
     expect(outcome.violations.map(({ kind }) => kind)).toEqual(["effect"]);
@@ -88,7 +88,7 @@ describe("a trigger", () => {
     expect(early.outcome.verdict).toBe("ok");
   });
 
-  test("waits as long as it is told to", async () => {
+  test("waits for the given time", async () => {
     const freeze = { kind: "freeze", clients: "here", masters: [], duration: 5 } as const;
     const [atOnce, later] = await Promise.all([
       traced([{ on: "granted", occurrence: 1, ...freeze }]),
@@ -97,7 +97,7 @@ describe("a trigger", () => {
     expect(later.entries[later.fired]!.time - atOnce.entries[atOnce.fired]!.time).toBe(6999);
   });
 
-  test("that was not reached while faults may happen does not fire any more", async () => {
+  test("that was not reached during the time of faults does not fire later", async () => {
     const { entries } = await traced([]);
     const all = entries.filter(({ entry }) => entry[1] === "begins").length;
     const early = entries.filter(({ time, entry }) => entry[1] === "begins" && time < 1_000_000).length;
@@ -108,7 +108,7 @@ describe("a trigger", () => {
   });
 });
 
-test("faults are over when the last that may still begin is over", () => {
+test("faults are over when the last possible one has ended", () => {
   const freeze = { kind: "freeze", clients: [0], masters: [], duration: 30 } as const;
   expect(calmFrom(plan([{ at: 500, ...freeze }]))).toBe(530);
   expect(calmFrom(plan([{ on: "granted", occurrence: 1, after: 20, ...freeze }]))).toBe(1050);

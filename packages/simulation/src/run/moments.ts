@@ -16,10 +16,10 @@ export type MomentListener = (place: Place) => void;
 type Args = readonly (string | number)[];
 
 /**
- * The purpose of an operation, as far as moments need it. An `enrolment` is a vote that joins the queue if it is
+ * The purpose of an operation, as far as moments need it. An `enqueue` is a vote that joins the queue if it is
  * refused.
  */
-type Purpose = "vote" | "enrolment" | "extension" | "release";
+type Purpose = "vote" | "enqueue" | "extension" | "release";
 
 /** The purpose of a script. A `claim` votes, extends and verifies; a `batch` carries operations of all kinds. */
 type ScriptPurpose = Purpose | "claim" | "guarded claim" | "votes" | "releases" | "batch";
@@ -39,7 +39,7 @@ export function purposeOf({ sha1 }: Script): ScriptPurpose | undefined {
 
 const purposeByName: Readonly<Record<ScriptName, ScriptPurpose>> = {
   claimScript: "claim",
-  enqueueScript: "enrolment",
+  enqueueScript: "enqueue",
   releaseScript: "release",
   leaveScript: "release",
   guardedClaimScript: "guarded claim",
@@ -79,7 +79,7 @@ export class Moments {
   sent(place: Place, command: string, args: Args): void {
     if (this.#listeners.size === 0) return;
     for (const purpose of this.#purposesOf(command, args)) {
-      if (purpose) this.#raise(`${purpose === "enrolment" ? "vote" : purpose} sent`, place);
+      if (purpose) this.#raise(`${purpose === "enqueue" ? "vote" : purpose} sent`, place);
     }
   }
 
@@ -90,9 +90,9 @@ export class Moments {
     const replies: readonly unknown[] = isOfMany(args) && Array.isArray(reply) ? reply : of.map(() => reply);
     for (const [index, purpose] of of.entries()) {
       const itsReply = replies[index];
-      if (purpose !== "vote" && purpose !== "enrolment") continue;
+      if (purpose !== "vote" && purpose !== "enqueue") continue;
       if (isYes(itsReply)) this.#raise("vote applied", place);
-      else if (purpose === "enrolment" && isRefusal(itsReply)) this.#raise("enrolled", place);
+      else if (purpose === "enqueue" && isRefusal(itsReply)) this.#raise("enrolled", place);
     }
   }
 
@@ -147,7 +147,7 @@ export class Moments {
   #purposeOf(kind: string, token: string | undefined, ttl: string | undefined): Purpose | undefined {
     if (kind === "r" || kind === "l") return "release";
     if (this.#granted.has(token)) return ttl === "1" ? undefined : "extension";
-    if (kind === "q") return "enrolment";
+    if (kind === "q") return "enqueue";
     return kind === "v" || kind === "p" || kind === "s" ? "vote" : undefined;
   }
 

@@ -7,7 +7,7 @@ import type { Worker } from "./worker.ts";
 // The liveness checks that apply once all faults are over and every lock has expired.
 
 /** No place in a queue lasts longer than the patience of a waiter with {@link patient}, ms. */
-export const longestPatience = 25_000;
+export const maxPatience = 25_000;
 
 /** The settings of the last locks: they fail only if a key is left that should be gone. */
 export const patient = {
@@ -93,7 +93,7 @@ export async function tryEach(worker: Worker, resources: readonly string[]): Pro
  * The time after which the last queue entry expires, ms: no client waits any more, and each entry expires with its
  * waiter's time-out.
  */
-export function longestPlace(masters: readonly Master[]): number {
+export function maxPlace(masters: readonly Master[]): number {
   return Math.max(0, ...masters.flatMap((master) => master.lifetimes(queuePrefix)));
 }
 

@@ -27,7 +27,7 @@ describe("determinism", () => {
     expect((await runPlan(replayed)).hash).toBe((await runPlan(plan)).hash);
   }, 60_000);
 
-  test("another seed, and a single fault less, come to another hash", async () => {
+  test("another seed, or a single fault less, produces another hash", async () => {
     const plan = promisedPlan(1);
     const hashes = await Promise.all([
       runPlan(plan),
@@ -38,19 +38,19 @@ describe("determinism", () => {
   }, 60_000);
 });
 
-describe("inside the promised model", () => {
+describe("within the promised model", () => {
   const pool = new Pool();
   afterAll(() => pool.close());
 
   // `.ci/run` goes on to 2,000: `pnpm sim explore --seeds 2000`.
-  test("nothing is violated in the first 300 seeds, and every rare state is reached", async () => {
+  test("nothing is violated in the first 300 seeds, and every rare situation occurs", async () => {
     const { violated, unreached } = await explore(inOrder(pool.runner(), plansOf(promisedPlan, 1, 300)));
     expect(told(violated)).toEqual([]);
     expect(unreached).toEqual([]);
   }, 300_000);
 
   // (The plans that a seed drew then are in the bank, where the swarm has changed since.)
-  test("nor in those further on that once found something", async () => {
+  test("nothing is violated in later seeds that once showed something", async () => {
     const found = [354, 386, 588, 633, 692, 1914, 3062, 4486, 4703, 4953, 7826];
     const plans = [...found.map(promisedPlan), guardedPlan(1688)];
     const { violated } = await explore(inOrder(pool.runner(), plans));
@@ -83,7 +83,7 @@ const outside: ReadonlyArray<readonly [string, Beyond]> = [
   ["replicas that lag by a ttl take over", (masters, ttl) => ({ kind: "promote", masters, lag: ttl })],
 ];
 
-describe("outside of it, what is known to break is seen to break", () => {
+describe("beyond it, known failures are found", () => {
   test.each(outside)(
     "%s",
     async (_, fault) => {

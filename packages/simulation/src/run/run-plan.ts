@@ -3,9 +3,9 @@ import { ClockAlarms } from "../checkers/clock-alarms.ts";
 import { Effects } from "../checkers/effects.ts";
 import { Fencing } from "../checkers/fencing.ts";
 import type { Mark, Verdict, Violation, ViolationKind } from "../checkers/findings.ts";
+import { LockIntervals } from "../checkers/lock-intervals.ts";
 import { Ownership } from "../checkers/ownership.ts";
 import { Shares } from "../checkers/shares.ts";
-import { Tenures } from "../checkers/tenures.ts";
 import { TokenOwners } from "../checkers/token-owners.ts";
 import { Waits } from "../checkers/waits.ts";
 import type { EngineKind } from "../engine/engine.ts";
@@ -29,8 +29,8 @@ import {
   judgePlaces,
   lockEach,
   lockForLong,
-  longestPatience,
-  longestPlace,
+  maxPatience,
+  maxPlace,
   patienceFor,
   patient,
   patientBelow,
@@ -51,7 +51,7 @@ export interface RunOptions {
   /** Sees everything that happens, with its true time in us. */
   readonly onEvent?: (time: number, entry: readonly TraceValue[]) => void;
   /** After so many events the run is cut short, and its verdict unknown at best. Default 20 million. */
-  readonly mostEvents?: number;
+  readonly maxEvents?: number;
   /** The run ends as soon as this is violated. By default it goes on: there may be more to find. */
   readonly stopAt?: ViolationKind | "any";
 }
@@ -72,7 +72,7 @@ export interface Outcome {
   /** True time that passed, ms. */
   readonly simulated: number;
   /** The share of its bound that the slowest call of each kind took. */
-  readonly longestCalls: ReadonlyMap<string, number>;
+  readonly maxCalls: ReadonlyMap<string, number>;
 }
 
 /** Runs a plan: faults and work, then calm and a last lock on everything, then the end of every client. */
@@ -99,7 +99,7 @@ class Run {
   readonly #kernel: Kernel;
   readonly #cluster: Cluster;
   readonly #workers: readonly Worker[];
-  readonly #tenures: Tenures;
+  readonly #intervals: LockIntervals;
   readonly #waits: Waits;
   readonly #calls: Calls;
   readonly #alarms: ClockAlarms;
@@ -112,11 +112,11 @@ class Run {
     this.#kernel = new Kernel(engineOf(options.engine ?? "fake-timers"), new Trace(options.onEvent));
     this.#cluster = new Cluster(this.#kernel, plan);
     const { findings, masters } = this.#cluster;
-    this.#tenures = new Tenures(this.#kernel, findings, masters, plan.settings.restartGuard?.maxTtl);
+    this.#intervals = new LockIntervals(this.#kernel, findings, masters, plan.settings.restartGuard?.maxTtl);
     this.#calls = new Calls(findings);
     this.#alarms = new ClockAlarms(findings, masters, exclusionIn(plan));
     this.#waits = new Waits(this.#kernel, findings, termsOf(plan));
-    this.#tenures.onOver = (tenure) => this.#waits.over(tenure);
+    this.#intervals.onOver = (interval) => this.#waits.over(interval);
     this.#post = new Post(this.#kernel, new Random(plan.seed, "post"));
     const owners = new TokenOwners();
     const onHandOver = (client: Process, master: Master): void =>
@@ -124,8 +124,8 @@ class Run {
     for (const master of masters) master.watch(new Ownership(findings, master, owners, { onHandOver }));
     const checkers = {
       findings,
-      tenures: this.#tenures,
-      shares: new Shares(this.#kernel, findings, this.#tenures),
+      intervals: this.#intervals,
+      shares: new Shares(this.#kernel, findings, this.#intervals),
       waits: this.#waits,
       calls: this.#calls,
       effects: new Effects(this.#kernel, findings),
@@ -187,9 +187,9 @@ class Run {
     const { duration, settings } = this.#plan;
     inject(this.#cluster, this.#plan, {
       onPause: (client) => {
-        if (this.#tenures.holdsSomething(client)) this.#cluster.findings.reached("frozen holder");
+        if (this.#intervals.holdsSomething(client)) this.#cluster.findings.reached("frozen holder");
       },
-      onKill: (client) => this.#tenures.endAllOf(client),
+      onKill: (client) => this.#intervals.endAllOf(client),
     });
     for (const worker of this.#workers) this.#inTurn(worker, () => worker.work());
     const calm = Math.max(duration, calmFrom(this.#plan));
@@ -211,20 +211,20 @@ class Run {
     await this.#run(this.#now + 1.2 * settings.ttl + 3 * network.longestLatency + 100);
     const all = resourcesIn(workload);
     const resources = all.slice(0, workload.resources + 1);
-    const patience = patienceFor(resources.length);
+    const timeLimit = patienceFor(resources.length);
     if (settings.restartGuard) {
       // A master that has restarted since is noticed only now.
-      await this.#each(this.#living, patience, (worker) => tryEach(worker, resources.slice(0, 1)));
+      await this.#each(this.#living, timeLimit, (worker) => tryEach(worker, resources.slice(0, 1)));
       await this.#run(this.#now + 1.2 * settings.restartGuard.maxTtl);
     }
-    if (this.#answersInTime) await this.#serve(resources, patience);
-    await this.#each(this.#living, patience, (worker) => tryEach(worker, resources));
+    if (this.#answersInTime) await this.#serve(resources, timeLimit);
+    await this.#each(this.#living, timeLimit, (worker) => tryEach(worker, resources));
     await this.#run(this.#now + 3 * network.longestLatency);
     const { keysOf = (resource: string) => [resource] } = this.#options.subject ?? theClient;
     if (first) judgeLeftovers(masters, all.flatMap(keysOf), findings);
-    const lasting = longestPlace(masters);
-    if (lasting > longestPatience) findings.violated("leftover", `a place in a queue lasts ${lasting} ms`);
-    await this.#run(this.#now + 1.1 * Math.min(lasting, longestPatience) + 100);
+    const lasting = maxPlace(masters);
+    if (lasting > maxPatience) findings.violated("leftover", `a place in a queue lasts ${lasting} ms`);
+    await this.#run(this.#now + 1.1 * Math.min(lasting, maxPatience) + 100);
     judgePlaces(masters, findings);
   }
 
@@ -235,38 +235,38 @@ class Run {
   }
 
   /** Everyone is served: one after the other, without a minority of the masters, and beside waiters that are half cut off. */
-  async #serve(resources: readonly string[], patience: number): Promise<void> {
+  async #serve(resources: readonly string[], timeLimit: number): Promise<void> {
     const { findings } = this.#cluster;
     for (const worker of this.#living) {
-      await this.#each([worker], patience, () => lockEach(worker, resources, findings, "when all was well"));
+      await this.#each([worker], timeLimit, () => lockEach(worker, resources, findings, "when all was well"));
     }
     const spare = this.#spare;
     const [first] = this.#living;
     if (first && spare.length > 0) {
-      for (const { process } of spare) process.freeze(patience * 1000);
-      const thaw = this.#now + patience;
+      for (const { process } of spare) process.freeze(timeLimit * 1000);
+      const thaw = this.#now + timeLimit;
       const when = "while a minority of the masters hung";
-      await this.#each([first], patience, () => lockEach(first, resources.slice(0, 1), findings, when));
+      await this.#each([first], timeLimit, () => lockEach(first, resources.slice(0, 1), findings, when));
       await this.#run(thaw + 3 * this.#plan.network.longestLatency);
     }
-    await this.#serveWhileWritesAreRefused(resources[0]!, patience);
-    await this.#serveBesideHalfCut(resources[0]!, patience);
+    await this.#serveWhileWritesAreRefused(resources[0]!, timeLimit);
+    await this.#serveBesideHalfCut(resources[0]!, timeLimit);
   }
 
   /** By a minority of the masters, for whatever reason; and by all of them, when their memory is full. */
-  async #serveWhileWritesAreRefused(resource: string, patience: number): Promise<void> {
+  async #serveWhileWritesAreRefused(resource: string, timeLimit: number): Promise<void> {
     const { findings, masters } = this.#cluster;
     const [first] = this.#living;
     if (!first) return;
     const why = writeRefusals[this.#plan.seed % writeRefusals.length]!;
     const endings = this.#spare.map((master) => master.refuseWrites(why));
     const when = `while a minority of the masters refused to write (${why})`;
-    await this.#each([first], patience, () => lockEach(first, [resource], findings, when));
+    await this.#each([first], timeLimit, () => lockEach(first, [resource], findings, when));
     for (const end of endings) end();
     // (An extension that no master can answer in time extends nothing.)
     const isInTime = answersWithin(first.bounds.nodeTimeout, this.#plan.network.latency);
     if (this.#options.subject?.losesKeysWhileFull || !isInTime) return;
-    await this.#each([first], patience, async () => {
+    await this.#each([first], timeLimit, async () => {
       const lock = await lockForLong(first, resource);
       if (!lock) return;
       await extendWhileFull(first, lock, masters, findings);
@@ -280,7 +280,7 @@ class Run {
     return masters.slice(0, Math.floor((masters.length - 1) / 2));
   }
 
-  async #serveBesideHalfCut(resource: string, patience: number): Promise<void> {
+  async #serveBesideHalfCut(resource: string, timeLimit: number): Promise<void> {
     const { settings, clients, network } = this.#plan;
     const { findings } = this.#cluster;
     const isQueueing = ({ process }: Worker): boolean =>
@@ -291,19 +291,19 @@ class Run {
     if (excludesAllSteps(this.#plan)) return;
     const halfCut = others.slice(0, 2).map((worker, number) => new HalfCut(this.#cluster, worker, number));
     let lock: SubjectLock | undefined;
-    await this.#each([first], patience, async () => {
+    await this.#each([first], timeLimit, async () => {
       lock = await lockForLong(first, resource);
     });
     for (const waiter of halfCut) waiter.begin(resource, settings.ttl);
     await this.#run(this.#now + 4 * first.bounds.nodeTimeout + 2 * network.longestLatency);
     for (const waiter of halfCut) waiter.cut();
     const when = "while two who wait were cut off from more than half of the masters";
-    await this.#each([first], patience, async () => {
+    await this.#each([first], timeLimit, async () => {
       await lock?.release();
       await lockEach(first, [resource], findings, when);
     });
     for (const waiter of halfCut) waiter.end();
-    await this.#run(this.#now + patience, () => halfCut.every(({ isDone }) => isDone));
+    await this.#run(this.#now + timeLimit, () => halfCut.every(({ isDone }) => isDone));
   }
 
   async quit(): Promise<void> {
@@ -334,7 +334,7 @@ class Run {
       attempts,
       events: this.#kernel.steps,
       simulated: this.#now,
-      longestCalls: new Map([...this.#calls.longest, ...this.#waits.longest]),
+      maxCalls: new Map([...this.#calls.longest, ...this.#waits.longest]),
     };
   }
 
@@ -356,10 +356,10 @@ class Run {
     return stopAt === "any" || violations.some(({ kind }) => kind === stopAt);
   }
 
-  /** Begins `act` in a turn of each, and goes on until all are through, for `patience` ms at most. */
+  /** Begins `act` in a turn of each, and goes on until all are through, for `timeLimit` ms at most. */
   async #each(
     workers: readonly Worker[],
-    patience: number,
+    timeLimit: number,
     act: (worker: Worker) => Promise<void>,
   ): Promise<void> {
     let busy = workers.length;
@@ -369,7 +369,7 @@ class Run {
         busy -= 1;
       });
     }
-    await this.#run(this.#now + patience, () => busy === 0);
+    await this.#run(this.#now + timeLimit, () => busy === 0);
   }
 
   /** Begins something in a turn of the worker's process. */
@@ -378,8 +378,8 @@ class Run {
   }
 
   async #run(until: number, isOver: () => boolean = () => false): Promise<void> {
-    const { mostEvents = 20_000_000 } = this.#options;
-    const isTooLong = (): boolean => this.#kernel.steps >= mostEvents;
+    const { maxEvents = 20_000_000 } = this.#options;
+    const isTooLong = (): boolean => this.#kernel.steps >= maxEvents;
     await this.#kernel.run(Math.round(until * 1000), () => isOver() || isTooLong() || this.#isShown);
     if (isTooLong()) this.#isCutShort = true;
   }

@@ -13,12 +13,12 @@ export function termsOf(plan: Plan): WaitTerms {
   const { settings, workload, clients, masters, network } = plan;
   const { ttl, queue = true, retryDelay, retryJitter } = settings;
   const { nodeTimeout } = new Bounds(settings);
-  const patience = patienceInHeartbeats * heartbeatOf(ttl) + nodeTimeout;
+  const entryTtl = patienceInHeartbeats * heartbeatOf(ttl) + nodeTimeout;
   // A dead holder's keys expire, and so do the queue entries of dead waiters behind it. Then the next waiter asks
   // again, or is notified. If a foreign client listens to the inbox of a dead waiter, the waiter counts as alive: it
   // is granted the key as well.
   const listened = masters.some(({ listeners = [] }) => listeners.includes("channels")) ? 1.2 * ttl : 0;
-  const longestIdle = 1.2 * ttl + listened + patience + 4 * (nodeTimeout + retryDelay + retryJitter);
+  const maxIdle = 1.2 * ttl + listened + entryTtl + 4 * (nodeTimeout + retryDelay + retryJitter);
   // A master's lost memory is noticed by the first client that asks there, and the master votes again after the
   // quarantine.
   const quarantine = 1.2 * (settings.restartGuard?.maxTtl ?? 0);
@@ -30,8 +30,8 @@ export function termsOf(plan: Plan): WaitTerms {
   const { parallel = 1 } = workload;
   return {
     calmAt: 1000 * calmAt,
-    longestIdle: isServed ? 1000 * longestIdle : Number.POSITIVE_INFINITY,
-    mostOvertaken: isServed ? 2 * clients.length * parallel : Number.POSITIVE_INFINITY,
+    maxIdle: isServed ? 1000 * maxIdle : Number.POSITIVE_INFINITY,
+    maxOvertaken: isServed ? 2 * clients.length * parallel : Number.POSITIVE_INFINITY,
   };
 }
 

@@ -3,8 +3,8 @@ import type { ClockAlarms } from "../checkers/clock-alarms.ts";
 import type { Effects } from "../checkers/effects.ts";
 import type { Fencing } from "../checkers/fencing.ts";
 import type { Findings, Mark } from "../checkers/findings.ts";
+import type { LockInterval, LockIntervals } from "../checkers/lock-intervals.ts";
 import type { Shares } from "../checkers/shares.ts";
-import type { Tenure, Tenures } from "../checkers/tenures.ts";
 import type { TokenOwners } from "../checkers/token-owners.ts";
 import type { Waits } from "../checkers/waits.ts";
 import type { Process } from "../engine/process.ts";
@@ -25,7 +25,7 @@ import { type SubjectClient, type SubjectLock, tokenOf } from "./subject.ts";
 
 interface Checkers {
   readonly findings: Findings;
-  readonly tenures: Tenures;
+  readonly intervals: LockIntervals;
   readonly shares: Shares;
   readonly waits: Waits;
   readonly effects: Effects;
@@ -55,7 +55,7 @@ export interface WorkerOptions {
 }
 
 /** Looks at the lock and writes so often while it holds it. */
-const usualLooks = 4;
+const defaultLooks = 4;
 
 /** The work of one client process: takes locks, works under them, and releases them, in one style or another. */
 export class Worker implements Receiver {
@@ -181,12 +181,12 @@ export class Worker implements Receiver {
 
   async #hold(lock: SubjectLock | undefined, task: Task): Promise<void> {
     if (!lock || (await this.#givesBackElsewhere(lock))) return;
-    const tenure = this.#begin(lock);
-    this.#listenTo(lock.signal, tenure);
-    await this.#work(tenure, task);
+    const interval = this.#begin(lock);
+    this.#listenTo(lock.signal, interval);
+    await this.#work(interval, task);
     if (task.do === "abandon") return this.#outlive(lock);
-    if (task.do === "detach" && (await this.#giveAway(tenure))) return;
-    await this.#release(tenure);
+    if (task.do === "detach" && (await this.#giveAway(interval))) return;
+    await this.#release(interval);
   }
 
   /** A lock in another database protects nothing of the plan's. */
@@ -197,10 +197,10 @@ export class Worker implements Receiver {
     return true;
   }
 
-  async #release(tenure: Tenure): Promise<void> {
-    const { tenures, findings } = this.#options.checkers;
-    const { lock } = tenure;
-    tenures.end(tenure);
+  async #release(interval: LockInterval): Promise<void> {
+    const { intervals, findings } = this.#options.checkers;
+    const { lock } = interval;
+    intervals.end(interval);
     const releasing = lock.release();
     // PROTOCOL 14.5: over before the first byte of the release is sent, not when the masters have answered.
     if (lock.remaining() > 0) findings.violated("belief", `${this.process.name} holds what it has released`);
@@ -210,11 +210,11 @@ export class Worker implements Receiver {
   }
 
   /** Whether it has been given away: not where it cannot be, or has run out. */
-  async #giveAway(tenure: Tenure): Promise<boolean> {
+  async #giveAway(interval: LockInterval): Promise<boolean> {
     const { redlock, settings, checkers, post } = this.#options;
-    const { lock, askedAt } = tenure;
+    const { lock, askedAt } = interval;
     if (!lock.detach || !redlock.resume || lock.remaining() === 0) return false;
-    checkers.tenures.end(tenure);
+    checkers.intervals.end(interval);
     const detaching = lock.detach();
     // PROTOCOL 14.14: over at the call, as by a release.
     if (lock.remaining() > 0)
@@ -248,78 +248,78 @@ export class Worker implements Receiver {
       return;
     }
     checkers.findings.reached("resumed");
-    const tenure = this.#begin(lock, askedAt);
-    this.#listenTo(lock.signal, tenure);
-    await this.#work(tenure, { do: "acquire", resource: 0 });
-    await this.#release(tenure);
+    const interval = this.#begin(lock, askedAt);
+    this.#listenTo(lock.signal, interval);
+    await this.#work(interval, { do: "acquire", resource: 0 });
+    await this.#release(interval);
   }
 
   async #using(resource: string, task: Task): Promise<void> {
     const { redlock, settings, checkers } = this.#options;
-    const { tenures } = checkers;
+    const { intervals } = checkers;
     let endRoutine!: () => void;
     const routineEnded = new Promise<void>((resolve) => {
       endRoutine = resolve;
     });
     const using = redlock.using(resource, settings.ttl, async (signal, lock) => {
       if (this.#options.isElsewhere()) return endRoutine();
-      const tenure = this.#begin(lock);
-      this.#listenTo(signal, tenure);
-      await this.#work(tenure, task);
-      if (task.do === "detach") await this.#giveAway(tenure);
-      tenures.end(tenure);
+      const interval = this.#begin(lock);
+      this.#listenTo(signal, interval);
+      await this.#work(interval, task);
+      if (task.do === "detach") await this.#giveAway(interval);
+      intervals.end(interval);
       endRoutine();
     });
     // The routine takes as long as it takes: what comes before and after it has a bound.
     const before = Promise.race([using, routineEnded]);
-    await this.call("using, before", this.bounds.acquire + this.#longestWork, before);
+    await this.call("using, before", this.bounds.acquire + this.#maxWork, before);
     await this.call("using, after", this.bounds.release, using);
   }
 
   /** `resumedFrom`: the time of the request, if another client has handed the lock over. */
-  #begin(lock: SubjectLock, resumedFrom?: number): Tenure {
-    const { tenures, shares, waits, findings, fencing, alarms } = this.#options.checkers;
+  #begin(lock: SubjectLock, resumedFrom?: number): LockInterval {
+    const { intervals, shares, waits, findings, fencing, alarms } = this.#options.checkers;
     const isGranted = resumedFrom === undefined;
     if (isGranted) findings.reached("granted");
-    const tenure = tenures.begin(this.process, lock, resumedFrom ?? this.#askedAt);
-    shares.began(tenure);
-    waits.held(tenure);
-    alarms.granted(tenure);
+    const interval = intervals.begin(this.process, lock, resumedFrom ?? this.#askedAt);
+    shares.began(interval);
+    waits.held(interval);
+    alarms.granted(interval);
     // PROTOCOL 2.5. Where this very turn was stalled the time was lost after the client had looked.
     if (lock.remaining() === 0 && !this.process.isStalled) {
       findings.violated("expired", `${this.process.name} was given a lock that had expired`);
     }
-    const { fencingToken, askedAt, beganAt } = tenure;
+    const { fencingToken, askedAt, beganAt } = interval;
     // (Given away, a lock keeps its fencing token.)
     if (fencingToken !== undefined && isGranted) {
       for (const resource of lock.resources) fencing.granted(resource, fencingToken, askedAt, beganAt);
     }
     this.#options.moments.granted(this.process, tokenOf(lock));
-    return tenure;
+    return interval;
   }
 
   /** Looks at the lock, writes if there is time left, and so on for as long as the work takes. */
-  async #work(tenure: Tenure, task: Task): Promise<void> {
+  async #work(interval: LockInterval, task: Task): Promise<void> {
     const { random, workload, settings, checkers, moments } = this.#options;
-    const { hold, looks = usualLooks } = task;
-    const work = hold ?? Math.min(random.exponential(workload.hold), this.#longestWork / 2);
-    for (let look = 0; look < looks && !tenure.isOver; look += 1) {
-      if (checkers.tenures.look(tenure) > 0) {
+    const { hold, looks = defaultLooks } = task;
+    const work = hold ?? Math.min(random.exponential(workload.hold), this.#maxWork / 2);
+    for (let look = 0; look < looks && !interval.isOver; look += 1) {
+      if (checkers.intervals.look(interval) > 0) {
         moments.writing(this.process);
-        for (const resource of tenure.lock.resources) checkers.effects.write(resource, tenure);
-        checkers.shares.acted(tenure);
+        for (const resource of interval.lock.resources) checkers.effects.write(resource, interval);
+        checkers.shares.acted(interval);
       }
       await this.pause(work / looks);
-      if (task.do !== "extend" || tenure.isOver) continue;
+      if (task.do !== "extend" || interval.isOver) continue;
       // Now and then for less: no master may shorten what it has promised before (PROTOCOL 14.1).
       const ttl = random.chance(0.2) ? Math.ceil(settings.ttl * random.between(0.5, 1)) : settings.ttl;
-      const extended = await this.call("extend", this.bounds.extend, tenure.lock.extend(ttl));
+      const extended = await this.call("extend", this.bounds.extend, interval.lock.extend(ttl));
       if (extended) checkers.findings.reached("extended");
       else checkers.findings.reached("extension failed");
     }
   }
 
-  get #longestWork(): number {
+  get #maxWork(): number {
     return 10 * this.#options.settings.ttl;
   }
 
@@ -330,15 +330,15 @@ export class Worker implements Receiver {
   }
 
   /** (A turn may be stalled before anybody listens: then the signal has aborted.) */
-  #listenTo(signal: AbortSignal | undefined, tenure: Tenure): void {
-    signal?.addEventListener("abort", () => this.#told(tenure));
-    if (signal?.aborted) this.#told(tenure);
+  #listenTo(signal: AbortSignal | undefined, interval: LockInterval): void {
+    signal?.addEventListener("abort", () => this.#told(interval));
+    if (signal?.aborted) this.#told(interval);
   }
 
-  #told(tenure: Tenure): void {
-    if (tenure.isOver) return;
+  #told(interval: LockInterval): void {
+    if (interval.isOver) return;
     this.#options.checkers.findings.reached("lost");
-    this.#options.checkers.tenures.end(tenure);
+    this.#options.checkers.intervals.end(interval);
   }
 
   #pickStyle(): Style {

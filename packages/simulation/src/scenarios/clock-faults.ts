@@ -123,8 +123,8 @@ export const clockFaults: readonly Scenario[] = [
     name: "client-wall-clock-steps-back",
     title: "The holder's wall clock is set back",
     story:
-      "The wall clock of client 0 is set back by 5 s while it holds the lock. Who reckons with `Date.now()` believes " +
-      "in the lock for 5 s longer than the masters keep it. Client 1 takes it when the masters' time is over.",
+      "The wall clock of client 0 is set back by 5 s while it holds the lock. A client that relies on `Date.now()` then " +
+      "uses the lock for 5 s longer than the masters keep it. Client 1 takes it when the masters' time is over.",
     source: antirez,
     plan: sketched({
       script: [[use(10, 3500, 70)], [use(2300, 300, 3)]],

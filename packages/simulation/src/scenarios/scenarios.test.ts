@@ -28,11 +28,11 @@ test.each(scenarios)(
   },
 );
 
-test("the document is what a run comes to: `pnpm sim scenarios --write` writes it", async () => {
+test("the document matches the results: `pnpm sim scenarios --write` writes it", async () => {
   expect(await readFile(scenarioDocumentFile, "utf8")).toBe(scenarioDocument([...reports.values()]));
 });
 
-describe("what is not as declared is told", () => {
+describe("differences from the declaration are reported", () => {
   const [scenario] = scenarios;
   const seeds = [1, 2];
 
@@ -44,7 +44,7 @@ describe("what is not as declared is told", () => {
     ]);
   });
 
-  test("something that was not seen, of whom it should have been", async () => {
+  test("evidence that was not observed, with its subject", async () => {
     const never = { what: "pigs flew", isIn: () => false };
     const wrong = { ...scenario!, shows: [onlyWith("redlock-5", never)] };
     const [report] = await reportsOf([wrong], await scenarioImplementations(), seeds);

@@ -24,7 +24,7 @@ export interface Sketch {
 /** Of every scenario, ms. */
 export const ttl = 2000;
 
-const usual: LockSettings = {
+const defaults: LockSettings = {
   ttl,
   driftFactor: 0.01,
   nodeTimeout: 100,
@@ -67,7 +67,7 @@ export function sketched(sketch: Sketch): (seed: number) => Plan {
         longestLatency: 50,
         reconnectDelay: 10,
       },
-      settings: { ...usual, ...settings },
+      settings: { ...defaults, ...settings },
       workload: { resources: 1, hold: 0, think: 0, styles: nothingDrawn, script },
       faults,
     };

@@ -18,7 +18,7 @@ function finder(shows: (part: readonly number[]) => boolean): {
   return { find, asked: () => asked };
 }
 
-test("whatever few of them matter, those are what remains", async () => {
+test("exactly the few that matter remain", async () => {
   await fc.assert(
     fc.asyncProperty(fc.uniqueArray(fc.integer({ min: 0, max: 23 }), { maxLength: 5 }), async (needed) => {
       const { find } = finder((part) => needed.every((item) => part.includes(item)));
@@ -33,7 +33,7 @@ test("one that matters is found among 24 by halving", async () => {
   expect(asked()).toBeLessThan(12);
 });
 
-test("where everything matters, everything remains", async () => {
+test("if everything matters, everything remains", async () => {
   const { find } = finder((part) => part.length === items.length);
   expect(await ddmin(items, find)).toEqual(items);
 });

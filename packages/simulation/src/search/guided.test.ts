@@ -31,7 +31,7 @@ function hashes({ violated }: Exploration): readonly string[] {
   return violated.map(({ outcome }) => outcome.hash);
 }
 
-test("a variation is a valid plan, and mostly another", () => {
+test("a variation is a valid plan, and mostly a different one", () => {
   const random = new Random(1);
   let same = 0;
   for (let seed = 1; seed <= 200; seed += 1) {

@@ -8,7 +8,7 @@ import { variationOf } from "./variation.ts";
 const generationSize = 32;
 /** How many plans are bred from, and how many of them may descend from one seed. */
 const populationSize = 12;
-const mostOfOneSeed = 3;
+const maxOfOneSeed = 3;
 /** How many of a generation are drawn afresh: a population alone settles on the first weakness it finds. */
 const fresh = 8;
 
@@ -58,7 +58,7 @@ function nearest(judged: readonly Judged[]): readonly Judged[] {
     .filter(({ origin, margin }) => {
       const rank = ofOrigin.get(origin) ?? 0;
       ofOrigin.set(origin, rank + 1);
-      return Number.isFinite(margin) && rank < mostOfOneSeed;
+      return Number.isFinite(margin) && rank < maxOfOneSeed;
     })
     .slice(0, populationSize);
 }

@@ -16,7 +16,7 @@ function outcomeOf(seed: number): Outcome {
     attempts: seed,
     events: 10 * seed,
     simulated: 1,
-    longestCalls: new Map(),
+    maxCalls: new Map(),
   };
 }
 
@@ -36,13 +36,13 @@ function until(_: unknown, { attempts }: { readonly attempts: number }): boolean
 }
 
 describe("runs side by side", () => {
-  test("are given back in the order of their plans", async () => {
+  test("return their outcomes in the order of their plans", async () => {
     const seeds: number[] = [];
     for await (const { plan } of inOrder(disorderly(3), plansOf(promisedPlan, 1, 40))) seeds.push(plan.seed);
     expect(seeds).toEqual(Array.from({ length: 40 }, (_, index) => index + 1));
   });
 
-  test("add up to the same, wherever they end", async () => {
+  test("add up to the same result on any number of threads", async () => {
     const [one, many] = [
       await explore(inOrder(disorderly(1), plansOf(promisedPlan, 1)), until),
       await explore(inOrder(disorderly(4), plansOf(promisedPlan, 1)), until),
@@ -59,7 +59,7 @@ describe("runs side by side", () => {
     expect(one.violated.map(({ plan }) => plan.seed)).toEqual([5, 10, 15, 20, 25, 30]);
   });
 
-  test("a run that fails is an error for whoever waits for it", async () => {
+  test("a run that fails rejects for its consumer", async () => {
     const failing: Runner = { width: 2, run: () => Promise.reject(new Error("no memory")) };
     await expect(explore(inOrder(failing, plansOf(promisedPlan, 1, 9)))).rejects.toThrow("no memory");
   });

@@ -6,7 +6,7 @@ import { validPlan } from "../plan/validate.ts";
 import { localRunner } from "./runner.ts";
 import { shrink } from "./shrink.ts";
 import { simplifications } from "./simplify.ts";
-import { tell } from "./story.ts";
+import { storyOf } from "./story.ts";
 
 const runner = localRunner({ engine: "heap" });
 
@@ -27,23 +27,23 @@ describe("shrinking", () => {
     expect(shrunk.plan.masters).toHaveLength(1);
     expect(shrunk.plan.clients.length).toBeLessThan(plan.clients.length);
     expect(shrunk.runs).toBeLessThan(200);
-    const story = await tell(shrunk.plan, { engine: "heap" });
+    const story = await storyOf(shrunk.plan, { engine: "heap" });
     expect(story[0]).toMatch(/^1 master, \d clients?; locks of/);
     expect(story.filter((line) => line.includes("fault: "))).toEqual([expect.stringContaining("FLUSHALL")]);
     expect(story.at(-1)).toContain(`${shrunk.kind}: client-`);
   }, 120_000);
 
-  test("can be told what has to stay violated", async () => {
+  test("keeps the given kind of violation", async () => {
     expect((await shrink(broken(), runner, { kind: "margin" }))!.kind).toBe("margin");
     expect(await shrink(broken(), runner, { kind: "stuck" })).toBeUndefined();
   }, 120_000);
 
-  test("of a run without a violation comes to nothing", async () => {
+  test("of a run without a violation returns nothing", async () => {
     expect(await shrink(promisedPlan(1), runner)).toBeUndefined();
   }, 60_000);
 });
 
-test("whatever is made simpler is a valid plan, and another one", () => {
+test("every simplification is a valid plan, and a different one", () => {
   for (let seed = 1; seed <= 60; seed += 1) {
     const plan = beyondPlan(seed);
     for (const simplification of simplifications) {

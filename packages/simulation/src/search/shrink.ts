@@ -3,9 +3,9 @@ import { until } from "../command-line/interruption.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { Outcome } from "../run/run-plan.ts";
 import { ddmin } from "./ddmin.ts";
+import { mostTelling } from "./most-telling.ts";
 import { inOrder, type Runner } from "./runner.ts";
 import { endedEarly, type Simplification, simplifications } from "./simplify.ts";
-import { mostTelling } from "./telling.ts";
 
 export interface Shrunk {
   readonly plan: Plan;

@@ -16,9 +16,9 @@ export const simplifications: readonly Simplification[] = [
   fewerStyles,
   fewerAtOnce,
   idealClocks,
-  usualParties,
+  defaultParties,
   plainNetwork,
-  usualSettings,
+  defaultSettings,
   fewerTargets,
   plainTriggers,
   smallerFaults,
@@ -88,12 +88,12 @@ function* fewerAtOnce(plan: Plan): Generator<Plan> {
 }
 
 /** No other listeners, no denied commands, and no late or foreign clients. */
-function* usualParties(plan: Plan): Generator<Plan> {
-  for (const [index, { forbids, listeners, ...usual }] of plan.masters.entries()) {
-    if (forbids || listeners) yield { ...plan, masters: plan.masters.with(index, usual) };
+function* defaultParties(plan: Plan): Generator<Plan> {
+  for (const [index, { forbids, listeners, ...others }] of plan.masters.entries()) {
+    if (forbids || listeners) yield { ...plan, masters: plan.masters.with(index, others) };
   }
-  for (const [index, { isForeign, startsAt, ...usual }] of plan.clients.entries()) {
-    if (isForeign || startsAt !== undefined) yield { ...plan, clients: plan.clients.with(index, usual) };
+  for (const [index, { isForeign, startsAt, ...others }] of plan.clients.entries()) {
+    if (isForeign || startsAt !== undefined) yield { ...plan, clients: plan.clients.with(index, others) };
   }
 }
 
@@ -121,7 +121,7 @@ function typicalOf(latency: Exclude<Latency, { readonly shape: "constant" }>): n
   return (latency as unknown as Record<string, number>)[typical[latency.shape]]!;
 }
 
-function* usualSettings(plan: Plan): Generator<Plan> {
+function* defaultSettings(plan: Plan): Generator<Plan> {
   const { nodeTimeout, waitTimeout, ...settings } = plan.settings;
   if (nodeTimeout !== undefined && waitTimeout !== undefined) yield { ...plan, settings };
   if (nodeTimeout !== undefined)

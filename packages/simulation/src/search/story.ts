@@ -1,16 +1,16 @@
 import type { TraceValue } from "../engine/trace.ts";
-import { tellFault } from "../pictures/fault-words.ts";
+import { describeFault } from "../pictures/fault-words.ts";
 import type { Fault } from "../plan/fault.ts";
 import { type Plan, styles, weightOf } from "../plan/plan.ts";
 import { type RunOptions, runPlan } from "../run/run-plan.ts";
-import { mostTelling } from "./telling.ts";
+import { mostTelling } from "./most-telling.ts";
 
 /** A description of the events: the processes, every fault, and the locks in question. */
-export async function tell(
+export async function storyOf(
   plan: Plan,
   options: Omit<RunOptions, "onEvent"> = {},
 ): Promise<readonly string[]> {
-  const chronicle = new Chronicle();
+  const chronicle = new TraceReader();
   const outcome = await runPlan(plan, { ...options, onEvent: (time, entry) => chronicle.add(time, entry) });
   const violation = mostTelling(outcome.violations);
   if (!violation) return [...cast(plan), "nothing was violated"];
@@ -55,7 +55,7 @@ function line(time: number, text: string): string {
   return `${(time / 1000).toFixed(3).padStart(12)} ms  ${text}`;
 }
 
-interface Told {
+interface StoryLine {
   readonly time: number;
   readonly text: string;
   /** The hold that it is about. */
@@ -63,8 +63,8 @@ interface Told {
 }
 
 /** Reads the trace. */
-class Chronicle {
-  readonly #told: Told[] = [];
+class TraceReader {
+  readonly #lines: StoryLine[] = [];
   /** Which token each master has for each resource. */
   readonly #votes = new Map<string, Map<string, TraceValue>>();
   readonly #holders = new Map<number, string>();
@@ -73,18 +73,18 @@ class Chronicle {
     if (actor === "fault") this.#fault(time, String(verb), args.map(String));
     else if (verb === "keeps") this.#votesOf(String(args[0])).set(String(actor), args[1]!);
     else if (verb === "drops") this.#votesOf(String(args[0])).delete(String(actor));
-    else if (verb === "goes down" || verb === "comes up") this.#tell(time, `${actor} ${verb}`);
+    else if (verb === "goes down" || verb === "comes up") this.#add(time, `${actor} ${verb}`);
     else if (verb === "begins") this.#begin(time, String(actor), args);
-    else if (verb === "gives up") this.#tell(time, `${actor} gives up hold ${args[0]}`, Number(args[0]));
+    else if (verb === "gives up") this.#add(time, `${actor} gives up hold ${args[0]}`, Number(args[0]));
     else if (verb === "is over")
-      this.#tell(time, `${actor} sees that hold ${args[0]} is over`, Number(args[0]));
+      this.#add(time, `${actor} sees that hold ${args[0]} is over`, Number(args[0]));
     else if (verb === "writes")
-      this.#tell(time, `${actor} writes to "${args[0]}" in hold ${args[1]}`, Number(args[1]));
+      this.#add(time, `${actor} writes to "${args[0]}" in hold ${args[1]}`, Number(args[1]));
   }
 
   /** The lines up to `end`, without repetition: the faults, and the locks that `detail` names. */
   until(end: number, detail: string): string[] {
-    const early = this.#told.filter(({ time }) => time <= end);
+    const early = this.#lines.filter(({ time }) => time <= end);
     const decisive = this.#decisive(early, detail);
     const seen = new Set<string>();
     return early
@@ -94,7 +94,7 @@ class Chronicle {
   }
 
   /** Those that it names; else the last of each client that it names. */
-  #decisive(early: readonly Told[], detail: string): ReadonlySet<number> {
+  #decisive(early: readonly StoryLine[], detail: string): ReadonlySet<number> {
     const named = Array.from(detail.matchAll(/hold (\d+)/g), ([, number]) => Number(number));
     if (named.length > 0) return new Set(named);
     const last = new Map<string, number>();
@@ -106,7 +106,7 @@ class Chronicle {
   }
 
   #fault(time: number, text: string, struck: readonly string[]): void {
-    this.#tell(time, `fault: ${tellFault(JSON.parse(text) as Fault, struck, time).words}`);
+    this.#add(time, `fault: ${describeFault(JSON.parse(text) as Fault, struck, time).words}`);
   }
 
   #begin(time: number, client: string, [number, token, ...resources]: readonly TraceValue[]): void {
@@ -115,11 +115,11 @@ class Chronicle {
     const voters = [...votes].filter(([, vote]) => vote === token).map(([master]) => master);
     const what = resources.map((resource) => `"${resource}"`).join(" and ");
     const by = voters.length === 0 ? "no master any more" : voters.sort().join(", ");
-    this.#tell(time, `${client} is given ${what} (hold ${number}), held by ${by}`, Number(number));
+    this.#add(time, `${client} is given ${what} (hold ${number}), held by ${by}`, Number(number));
   }
 
-  #tell(time: number, text: string, hold?: number): void {
-    this.#told.push({ time, text, ...(hold === undefined ? {} : { hold }) });
+  #add(time: number, text: string, hold?: number): void {
+    this.#lines.push({ time, text, ...(hold === undefined ? {} : { hold }) });
   }
 
   #votesOf(resource: string): Map<string, TraceValue> {

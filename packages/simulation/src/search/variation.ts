@@ -5,7 +5,7 @@ import { scaleBeyond } from "../plan/swarm.ts";
 import type { Random } from "../random.ts";
 
 /** More than this makes runs slow, and stories long. */
-const mostFaults = 24;
+const maxFaults = 24;
 
 type Change = (plan: Plan, scale: Scale) => Plan;
 
@@ -22,11 +22,11 @@ export function variationOf(plan: Plan, random: Random): Plan {
 
 const changes: readonly Change[] = [
   (plan, { random }) => ({ ...plan, seed: random.uint32() }),
-  (plan, scale) => withFaults(plan, [...plan.faults, drawFault(scale)].slice(-mostFaults)),
+  (plan, scale) => withFaults(plan, [...plan.faults, drawFault(scale)].slice(-maxFaults)),
   (plan, { random }) => changeOne(plan, random, () => []),
   (plan, scale) => changeOne(plan, scale.random, () => [drawFault(scale)]),
   (plan, scale) => changeOne(plan, scale.random, (fault) => [moved(fault, scale)]),
-  (plan, scale) => changeOne(plan, scale.random, (fault) => [fault, moved(fault, scale)].slice(-mostFaults)),
+  (plan, scale) => changeOne(plan, scale.random, (fault) => [fault, moved(fault, scale)].slice(-maxFaults)),
   (plan, scale) => ({ ...plan, masters: withOneRate(plan.masters, scale) }),
   (plan, scale) => ({ ...plan, clients: withOneRate(plan.clients, scale) }),
 ];

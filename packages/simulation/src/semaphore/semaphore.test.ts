@@ -22,14 +22,14 @@ describe("a semaphore", () => {
     expect(marks.get("granted")).toBeGreaterThan(3000);
   }, 120_000);
 
-  test("keeps it inside the promised model, whatever happens", async () => {
+  test("keeps it within the promised model", async () => {
     // (`.ci/run` goes on to 300.)
     const trials = inOrder(pool.runner(theSemaphore.name), plansOf(promisedPlan, 1, 50));
     const { violated } = await explore(trials);
     expect(violated.flatMap(({ outcome }) => outcome.violations)).toEqual([]);
   }, 240_000);
 
-  test("comes to the same hash twice", async () => {
+  test("produces the same hash twice", async () => {
     const [first, second] = [
       await runPlan(promisedPlan(7), { subject: theSemaphore }),
       await runPlan(promisedPlan(7), { subject: theSemaphore, engine: "heap" }),

@@ -6,8 +6,8 @@ import { isLate } from "./notice.ts";
 
 /** A hold of "k", from its grant to its release. */
 function hold(id: string, grantedAt: number, releasedAt: number, more: Partial<Hold> = {}): Hold {
-  const believedUntil = releasedAt + 100;
-  const base = { id, lock: id, worker: id, key: "k", grantedAt, believedUntil, stoodStill: 0, reserve: 17 };
+  const validUntil = releasedAt + 100;
+  const base = { id, lock: id, worker: id, key: "k", grantedAt, validUntil, stoodStill: 0, reserve: 17 };
   return { ...base, releasedAt, ...more };
 }
 
@@ -23,9 +23,9 @@ function pair(first: number | undefined, second: number | undefined, holder = "b
   ];
 }
 
-/** A lock that was lost: its signal aborted at `toldAt`, its validity ended at 100. */
-function lost(toldAt: number, more: Partial<Hold> = {}): Hold {
-  return hold("a", 0, 0, { believedUntil: 100, toldAt, reserve: 17, ...more });
+/** A lock that was lost: its signal aborted at `notifiedAt`, its validity ended at 100. */
+function lost(notifiedAt: number, more: Partial<Hold> = {}): Hold {
+  return hold("a", 0, 0, { validUntil: 100, notifiedAt, reserve: 17, ...more });
 }
 
 function shares(a: Hold, b: Hold): boolean {
@@ -36,114 +36,114 @@ function checked(history: Partial<History>): ReturnType<typeof check> {
   return check({ holds: [], writes: [], ...history });
 }
 
-describe("overlap of belief", () => {
-  test("there, when one is granted before the other has released", () => {
-    const { overlapsOfBelief } = checked({ holds: [hold("a", 0, 10), hold("b", 9, 20)] });
-    expect(overlapsOfBelief).toEqual([{ earlier: "a", later: "b", at: 9, lasted: 1 }]);
+describe("overlap of holders", () => {
+  test("exists if one is granted before the other has released", () => {
+    const { overlapsOfHolders } = checked({ holds: [hold("a", 0, 10), hold("b", 9, 20)] });
+    expect(overlapsOfHolders).toEqual([{ earlier: "a", later: "b", at: 9, lasted: 1 }]);
   });
 
-  test("not there, when one is granted in the moment in which the other releases", () => {
-    expect(checked({ holds: [hold("a", 0, 10), hold("b", 10, 20)] }).overlapsOfBelief).toEqual([]);
+  test("does not exist if one is granted at the moment at which the other releases", () => {
+    expect(checked({ holds: [hold("a", 0, 10), hold("b", 10, 20)] }).overlapsOfHolders).toEqual([]);
   });
 
-  test.each(["releasedAt", "toldAt", "believedUntil"] as const)("a belief ends with %s", (end) => {
-    const ends = { releasedAt: 1000, toldAt: 1000, believedUntil: 1000 };
+  test.each(["releasedAt", "notifiedAt", "validUntil"] as const)("an interval ends with %s", (end) => {
+    const ends = { releasedAt: 1000, notifiedAt: 1000, validUntil: 1000 };
     const earlier = hold("a", 0, 0, { ...ends, [end]: 10 });
-    expect(checked({ holds: [earlier, hold("b", 10, 20)] }).overlapsOfBelief).toEqual([]);
-    expect(checked({ holds: [earlier, hold("b", 9.999, 20)] }).overlapsOfBelief).toHaveLength(1);
+    expect(checked({ holds: [earlier, hold("b", 10, 20)] }).overlapsOfHolders).toEqual([]);
+    expect(checked({ holds: [earlier, hold("b", 9.999, 20)] }).overlapsOfHolders).toHaveLength(1);
   });
 
-  test("one that is long past its neighbours is held against all that come while it lasts", () => {
+  test("a long interval is compared with all that begin while it lasts", () => {
     const holds = [hold("a", 0, 100), hold("b", 10, 20), hold("c", 30, 40), hold("d", 100, 110)];
-    expect(checked({ holds }).overlapsOfBelief.map(({ later }) => later)).toEqual(["b", "c"]);
+    expect(checked({ holds }).overlapsOfHolders.map(({ later }) => later)).toEqual(["b", "c"]);
   });
 
   test("different keys have nothing to do with each other", () => {
     const holds = [hold("a", 0, 10), hold("b", 5, 15, { key: "another" })];
-    expect(checked({ holds }).overlapsOfBelief).toEqual([]);
+    expect(checked({ holds }).overlapsOfHolders).toEqual([]);
   });
 
-  test("a hold that believed in nothing from the beginning overlaps with nobody", () => {
-    const holds = [hold("a", 0, 10), hold("b", 5, 15, { believedUntil: 4 })];
-    expect(checked({ holds }).overlapsOfBelief).toEqual([]);
+  test("a lock that was never valid overlaps with no other", () => {
+    const holds = [hold("a", 0, 10), hold("b", 5, 15, { validUntil: 4 })];
+    expect(checked({ holds }).overlapsOfHolders).toEqual([]);
   });
 });
 
 describe("a key that is shared", () => {
   const third = { share: 20 };
 
-  test("has room for as many as its shares are, and for no more", () => {
+  test("has room for its shares, and for no more", () => {
     const three = [hold("a", 0, 10, third), hold("b", 1, 10, third), hold("c", 2, 10, third)];
-    expect(checked({ holds: three }).overlapsOfBelief).toEqual([]);
-    const { overlapsOfBelief } = checked({ holds: [...three, hold("d", 9, 12, third)] });
-    expect(overlapsOfBelief).toEqual([{ earlier: "a", later: "d", at: 9, lasted: 1 }]);
-    expect(checked({ holds: [...three, hold("d", 10, 12, third)] }).overlapsOfBelief).toEqual([]);
+    expect(checked({ holds: three }).overlapsOfHolders).toEqual([]);
+    const { overlapsOfHolders } = checked({ holds: [...three, hold("d", 9, 12, third)] });
+    expect(overlapsOfHolders).toEqual([{ earlier: "a", later: "d", at: 9, lasted: 1 }]);
+    expect(checked({ holds: [...three, hold("d", 10, 12, third)] }).overlapsOfHolders).toEqual([]);
   });
 
-  test("has none for one that takes all of it beside another", () => {
-    expect(checked({ holds: [hold("a", 0, 10, third), hold("b", 9, 20)] }).overlapsOfBelief).toHaveLength(1);
-    expect(checked({ holds: [hold("b", 0, 10), hold("a", 9, 20, third)] }).overlapsOfBelief).toHaveLength(1);
+  test("has no room for a whole lock beside another", () => {
+    expect(checked({ holds: [hold("a", 0, 10, third), hold("b", 9, 20)] }).overlapsOfHolders).toHaveLength(1);
+    expect(checked({ holds: [hold("b", 0, 10), hold("a", 9, 20, third)] }).overlapsOfHolders).toHaveLength(1);
   });
 
-  test("one that has room beside a lost one is no reason to have been told earlier", () => {
+  test("a grant that fits beside a lost lock does not make its notification late", () => {
     const { notices } = checked({ holds: [lost(90, third), hold("b", 50, 95, third), hold("c", 95, 99)] });
     expect(notices.map(({ untilNext }) => untilNext)).toEqual([5]);
   });
 });
 
 describe("overlap of effect", () => {
-  test("there, when one reads before the other has written", () => {
+  test("exists if one reads before the other has written", () => {
     const writes = [write("a", 0, 0, 10), write("b", 0, 9, 20)];
     expect(checked({ writes }).overlapsOfEffect).toEqual([{ earlier: "a", later: "b", at: 9, lasted: 1 }]);
   });
 
-  test("not there, when one reads in the moment in which the other writes, nor when it is refused", () => {
+  test("does not exist if one reads at the moment at which the other writes, or is refused", () => {
     expect(checked({ writes: [write("a", 0, 0, 10), write("b", 1, 10, 20)] }).overlapsOfEffect).toEqual([]);
     const refused = write("a", 0, 0, 10, { accepted: false });
     expect(checked({ writes: [refused, write("b", 0, 5, 20)] }).overlapsOfEffect).toEqual([]);
   });
 
-  test("one hold that writes twice is one", () => {
+  test("a lock with two writes counts once", () => {
     expect(checked({ writes: [write("a", 0, 0, 10), write("a", 1, 5, 20)] }).overlapsOfEffect).toEqual([]);
   });
 });
 
 describe("lost updates", () => {
-  test("there, when a write follows from what is not there any more", () => {
+  test("exists if a write follows from a value that was overwritten", () => {
     const writes = [write("a", 0, 0, 10), write("b", 1, 11, 20), write("c", 1, 12, 30)];
     expect(checked({ writes }).lostUpdates).toEqual([{ by: writes[2], overwritten: 2 }]);
   });
 
-  test("not there, when each follows from the one before; refused ones change nothing", () => {
+  test("does not exist if each write follows from the one before; refused writes change nothing", () => {
     const refused = write("c", 0, 12, 13, { accepted: false });
     const writes = [write("a", 0, 0, 10), refused, write("b", 1, 11, 20)];
     expect(checked({ writes }).lostUpdates).toEqual([]);
   });
 
-  test("there, when the very first write does not begin at nothing", () => {
+  test("exists if the first write does not follow from 0", () => {
     expect(checked({ writes: [write("a", 1, 0, 10)] }).lostUpdates).toHaveLength(1);
   });
 });
 
 describe("fencing order", () => {
-  test("there: a smaller token after a larger one, and one token for two holds", () => {
+  test("is broken by a smaller token after a larger one, and by one token for two locks", () => {
     expect(checked({ writes: pair(5, 4) }).outOfOrder).toMatchObject([{ token: 4, largest: 5 }]);
     expect(checked({ writes: pair(5, 5) }).outOfOrder).toHaveLength(1);
   });
 
-  test("not there: a larger one, the same hold again, and no tokens at all", () => {
+  test("is kept by a larger token, by the same lock again, and without tokens", () => {
     expect(checked({ writes: pair(5, 6) }).outOfOrder).toEqual([]);
     expect(checked({ writes: pair(5, 5, "a") }).outOfOrder).toEqual([]);
     expect(checked({ writes: pair(undefined, undefined) }).outOfOrder).toEqual([]);
     expect(checked({ writes: pair(5, undefined) }).outOfOrder).toEqual([]);
   });
 
-  test("a rejected write does not lower what the next one is compared with", () => {
+  test("a rejected write does not lower the token that the next one is compared with", () => {
     const writes = [...pair(5, 3), write("c", 2, 20, 30, { token: 4 })];
     expect(checked({ writes }).outOfOrder.map(({ token }) => token)).toEqual([3, 4]);
   });
 
-  test("where there are no tokens, the order of the grants tells which writes are stale", () => {
+  test("without tokens, the order of the grants shows which writes are stale", () => {
     const holds = [hold("a", 0, 30), hold("b", 5, 15)];
     const stale = write("a", 0, 1, 20);
     expect(checked({ holds, writes: [write("b", 0, 6, 10), stale] }).stale).toMatchObject([{ write: stale }]);
@@ -153,7 +153,7 @@ describe("fencing order", () => {
 });
 
 describe("notice", () => {
-  test("in time up to the moment from which the masters may give the lock away, and not after it", () => {
+  test("in time up to the moment at which the masters may grant the lock to another client, and not after it", () => {
     expect(checked({ holds: [lost(90)] }).notices[0]!.margin).toBe(27);
     expect(checked({ holds: [lost(117)] }).notices[0]!.margin).toBe(0);
     expect(checked({ holds: [lost(118)] }).notices[0]!.margin).toBe(-1);
@@ -168,7 +168,7 @@ describe("notice", () => {
     expect(notices.map(isLate)).toEqual([late]);
   });
 
-  test("who was not told, or whose process stood still, is not counted", () => {
+  test("a holder that was not notified, or whose process was stopped, is not counted", () => {
     expect(checked({ holds: [hold("a", 0, 10)] }).notices).toEqual([]);
     expect(checked({ holds: [lost(500, { stoodStill: 400 })] }).notices).toEqual([]);
   });
@@ -194,14 +194,14 @@ describe("any history", () => {
       return { holds, writes };
     });
 
-  test("in which one comes after the other is clean, in whatever order it is told", () => {
+  test("of consecutive locks is clean, in whatever order it is reported", () => {
     fc.assert(
       fc.property(inTurn, fc.infiniteStream(fc.nat()), ({ holds, writes }, order) => {
         const shuffled = holds.map((one) => [order.next().value as number, one] as const);
         shuffled.sort(([a], [b]) => a - b);
         const findings = check({ holds: shuffled.map(([, one]) => one), writes });
         expect(findings).toMatchObject({
-          overlapsOfBelief: [],
+          overlapsOfHolders: [],
           overlapsOfEffect: [],
           lostUpdates: [],
           outOfOrder: [],
@@ -210,18 +210,18 @@ describe("any history", () => {
     );
   });
 
-  test("has an overlap of belief exactly where two holds share more than a moment", () => {
+  test("has an overlap of holders exactly if two intervals share more than a moment", () => {
     const span = fc.record({ from: fc.nat(20), length: fc.integer({ min: 1, max: 5 }) });
     fc.assert(
       fc.property(fc.array(span, { maxLength: 8 }), (spans) => {
         const holds = spans.map(({ from, length }, index) => hold(`h${index}`, from, from + length));
         const expected = holds.some((a, index) => holds.slice(index + 1).some((b) => shares(a, b)));
-        expect(check({ holds, writes: [] }).overlapsOfBelief.length > 0).toBe(expected);
+        expect(check({ holds, writes: [] }).overlapsOfHolders.length > 0).toBe(expected);
       }),
     );
   });
 
-  test("loses exactly as many updates as the store's number is short of, where each writer is one behind", () => {
+  test("loses exactly the updates that the store's number lacks", () => {
     fc.assert(
       fc.property(fc.array(fc.boolean(), { maxLength: 20 }), (stale) => {
         let value = 0;

@@ -1,13 +1,13 @@
-import { overlapsOfBelief } from "./belief.ts";
 import { type LostUpdate, lostUpdates, overlapsOfEffect } from "./effect.ts";
 import { type OutOfOrder, writesOutOfOrder } from "./fencing.ts";
 import { byKey, type History, type Write } from "./history.ts";
 import { type Notice, noticesIn } from "./notice.ts";
+import { overlapsOfHolders } from "./observed-holder.ts";
 import type { Overlap } from "./spans.ts";
 
 /** Everything that should not be in a history. */
 export interface Findings {
-  readonly overlapsOfBelief: readonly Overlap[];
+  readonly overlapsOfHolders: readonly Overlap[];
   readonly overlapsOfEffect: readonly Overlap[];
   readonly lostUpdates: readonly LostUpdate[];
   /** By the fencing tokens that were there. */
@@ -24,7 +24,7 @@ export function check({ holds, writes }: History): Findings {
   const holdsOfKeys = [...byKey(holds).values()];
   const writesOfKeys = [...byKey(writes).values()];
   return {
-    overlapsOfBelief: holdsOfKeys.flatMap(overlapsOfBelief),
+    overlapsOfHolders: holdsOfKeys.flatMap(overlapsOfHolders),
     overlapsOfEffect: writesOfKeys.flatMap(overlapsOfEffect),
     lostUpdates: writesOfKeys.flatMap(lostUpdates),
     outOfOrder: writesOfKeys.flatMap((list) => writesOutOfOrder(list)),

@@ -1,29 +1,29 @@
 // The history of a run, as data. All moments are milliseconds on the machine's monotonic clock (CLOCK_MONOTONIC),
 // which is shared by all processes of a machine, so they compare.
 
-/** One hold of one key: from the grant to its end, as its holder saw it. */
+/** The interval in which a worker holds one key: from the grant to its end, as the holder observes it. */
 export interface Hold {
   readonly id: string;
-  /** The lock it belongs to: one of several keys is a hold of each. */
+  /** Its lock. A lock of several keys has one interval for each. */
   readonly lock: string;
   readonly worker: string;
   readonly key: string;
-  /** When the grant had arrived. */
+  /** The time of the grant at the holder. */
   readonly grantedAt: number;
   /**
-   * Until when it would have believed, by what `remaining()` said at its last look. Of a holder that was killed only
-   * up to when it was last heard of: it may have released since.
+   * The end of its validity, by its last call of `remaining()`. For a killed holder: the time of its last report, as it
+   * may have released since.
    */
-  readonly believedUntil: number;
-  /** When its signal aborted. */
-  readonly toldAt?: number;
-  /** When it began to release. */
+  readonly validUntil: number;
+  /** The time at which its signal aborted. */
+  readonly notifiedAt?: number;
+  /** The time at which the release began. */
   readonly releasedAt?: number;
   /** Time before the abort during which the process did not run, ms: a stopped process cannot be notified. */
   readonly stoodStill: number;
-  /** How much of its key it takes, in {@link wholeKey}s: less than all where others may hold as well. Default: all. */
+  /** Its share of the key, in units of which {@link wholeKey} are the whole. Default: the whole key. */
   readonly share?: number;
-  /** By how much longer than it believes the masters certainly keep its key: drift and grain, ms. */
+  /** The time for which the masters certainly keep its key beyond `validUntil`: drift and rounding, ms. */
   readonly reserve: number;
 }
 
@@ -34,15 +34,15 @@ export const wholeKey = 60;
 export interface Write {
   readonly hold: string;
   readonly key: string;
-  /** When the writer had read the value that it counts on from. */
+  /** The time at which the writer had read `base`. */
   readonly readAt: number;
-  /** The value that it had read, and the one that it writes. */
+  /** The value that the writer had read, and the one that it writes. */
   readonly base: number;
   readonly value: number;
-  /** When the store did it, or refused it. */
+  /** The time at which the store accepted or refused it. */
   readonly at: number;
   readonly accepted: boolean;
-  /** The fencing token of its hold, where there are such. */
+  /** The fencing token of its lock, if there is one. */
   readonly token?: number;
 }
 

@@ -3,7 +3,7 @@ import { type Hold, wholeKey } from "./history.ts";
 /** How early the holder of a lost lock was notified. */
 export interface Notice {
   readonly hold: Hold;
-  /** From the telling to the moment from which the masters may give the lock to another, ms; negative is too late. */
+  /** From the abort of the signal to the moment at which the masters may grant the lock to another, ms; negative if too late. */
   readonly margin: number;
   /** From the abort of the signal to the next grant, ms; undefined if there was none. */
   readonly untilNext: number | undefined;
@@ -17,11 +17,11 @@ export function noticesIn(holds: readonly Hold[]): Notice[] {
   const inOrder = [...holds].sort((a, b) => a.grantedAt - b.grantedAt);
   const notices: Notice[] = [];
   for (const [index, hold] of inOrder.entries()) {
-    const { toldAt, believedUntil, reserve, stoodStill } = hold;
-    if (toldAt === undefined || stoodStill > 0) continue;
+    const { notifiedAt, validUntil, reserve, stoodStill } = hold;
+    if (notifiedAt === undefined || stoodStill > 0) continue;
     const next = inOrder.find((other, at) => at > index && areRivals(hold, other));
-    const margin = believedUntil + reserve - toldAt;
-    notices.push({ hold, margin, untilNext: next && next.grantedAt - toldAt });
+    const margin = validUntil + reserve - notifiedAt;
+    notices.push({ hold, margin, untilNext: next && next.grantedAt - notifiedAt });
   }
   return notices;
 }

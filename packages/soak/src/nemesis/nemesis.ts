@@ -3,58 +3,58 @@ import { now } from "../clock.ts";
 import type { Fault, FaultName } from "../plan/fault.ts";
 import type { Mode, PlannedFault } from "../plan/plan.ts";
 import { masterCount } from "../terms.ts";
-import { Seats } from "./seats.ts";
-import { type Battlefield, isRefusal, strike } from "./strike.ts";
+import { FaultSlots } from "./fault-slots.ts";
+import { inject, isRefusal, type Targets } from "./inject.ts";
 
 const minority = Math.floor((masterCount - 1) / 2);
-/** Workers in a bad way at once: the others must get somewhere. */
-const mostWorkers = 3;
+/** Maximum number of faulty workers: the others must make progress. */
+const maxWorkers = 3;
 /** Pause after a fault of a master ends and before the next may begin, ms: clients reconnect. */
-const convalescence = 300;
+const recoveryPause = 300;
 
-/** A fault that was struck, and when. */
-export interface Stroke {
+/** An injected fault, with its times. */
+export interface Injection {
   readonly name: FaultName;
   readonly fault: Fault;
   readonly at: number;
-  /** When it was healed. */
+  /** The time at which it ended. */
   until: number;
 }
 
-/** Carries out a plan. In the safe mode never more than a minority of the masters is struck at once. */
+/** Carries out a plan. In the safe mode never more than a minority of the masters is faulty at once. */
 export class Nemesis {
-  readonly strokes: Stroke[] = [];
+  readonly injections: Injection[] = [];
   readonly failures: string[] = [];
-  readonly #field: Battlefield;
-  readonly #masters: Seats;
-  readonly #workers: Seats = new Seats(mostWorkers);
+  readonly #field: Targets;
+  readonly #masters: FaultSlots;
+  readonly #workerSlots: FaultSlots = new FaultSlots(maxWorkers);
   /** All may refuse to write at once, each for one reason. */
-  readonly #refusing: Seats = new Seats(masterCount);
+  readonly #refusing: FaultSlots = new FaultSlots(masterCount);
   /** The one slot moves once at a time. */
-  readonly #resharding: Seats = new Seats(1);
+  readonly #resharding: FaultSlots = new FaultSlots(1);
   readonly #running = new Set<Promise<void>>();
 
-  constructor(field: Battlefield, mode: Mode) {
+  constructor(field: Targets, mode: Mode) {
     this.#field = field;
-    this.#masters = new Seats(mode === "safe" ? minority : masterCount);
+    this.#masters = new FaultSlots(mode === "safe" ? minority : masterCount);
   }
 
-  /** Strikes until the time is over, and resolves when all is healed. */
-  async rage(plan: Iterable<PlannedFault>, until: number): Promise<void> {
+  /** Injects faults until the time is over, and resolves when all of them have ended. */
+  async run(plan: Iterable<PlannedFault>, until: number): Promise<void> {
     let due = now();
     for (const { after, fault } of plan) {
       due = Math.max(due + after, now());
       if (due >= until) break;
       await pause(due - now());
-      const giveBack = await this.#takeSeats(fault);
+      const giveBack = await this.#takeSlots(fault);
       if (now() >= until) {
         giveBack();
         break;
       }
-      const stroke: Stroke = { name: fault.name, fault, at: now(), until: Number.POSITIVE_INFINITY };
-      this.strokes.push(stroke);
-      const running = this.#strike(fault).finally(() => {
-        stroke.until = now();
+      const injection: Injection = { name: fault.name, fault, at: now(), until: Number.POSITIVE_INFINITY };
+      this.injections.push(injection);
+      const running = this.#inject(fault).finally(() => {
+        injection.until = now();
         giveBack();
       });
       this.#running.add(running);
@@ -63,21 +63,21 @@ export class Nemesis {
     await Promise.all(this.#running);
   }
 
-  async #strike(fault: Fault): Promise<void> {
+  async #inject(fault: Fault): Promise<void> {
     try {
-      await strike(this.#field, fault);
+      await inject(this.#field, fault);
     } catch (error) {
       this.failures.push(`${fault.name}: ${String(error)}`);
     }
-    if (mastersOf(fault).length > 0) await pause(convalescence);
+    if (mastersOf(fault).length > 0) await pause(recoveryPause);
   }
 
-  async #takeSeats(fault: Fault): Promise<() => void> {
+  async #takeSlots(fault: Fault): Promise<() => void> {
     const worker = "worker" in fault ? [fault.worker] : [];
     const given = [
       await this.#masters.take(mastersOf(fault)),
       await this.#refusing.take(refusingIn(fault)),
-      await this.#workers.take(worker),
+      await this.#workerSlots.take(worker),
       await this.#resharding.take(fault.name === "reshard" ? [0] : []),
     ];
     return () => {
@@ -93,7 +93,7 @@ function refusingIn(fault: Fault): readonly number[] {
   return isLookedAt && "master" in fault ? [fault.master] : [];
 }
 
-/** The masters that everybody misses. A worker that is cut off is the only one that misses its masters. */
+/** The masters that no worker reaches. (A worker that is cut off is the only one that misses its masters.) */
 function mastersOf(fault: Fault): readonly number[] {
   if ("worker" in fault || isRefusal(fault) || fault.name === "listener" || fault.name === "reshard")
     return [];

@@ -1,4 +1,4 @@
-import type { LineFault } from "../lines/line-fault.ts";
+import type { LinkFault } from "../links/link-fault.ts";
 
 /** Something that goes wrong, as data; workers and masters by their index, times in ms. */
 export type Fault =
@@ -25,11 +25,11 @@ export type Fault =
   | { readonly name: "rotate-password"; readonly master: number; readonly lasts: number }
   /** The slot of what is locked on the Cluster moves to its other master, a few keys at a time. */
   | { readonly name: "reshard"; readonly lasts: number }
-  /** Something with the lines from everybody to one master. */
+  /** A fault of the links from all workers to one master. */
   | {
       readonly name: LineFaultName;
       readonly master: number;
-      readonly fault: LineFault;
+      readonly fault: LinkFault;
       readonly lasts: number;
     }
   /** One worker's next request to one master is executed, and its reply lost. */
@@ -44,10 +44,10 @@ export type Fault =
       readonly name: "isolate-worker";
       readonly worker: number;
       readonly masters: readonly number[];
-      readonly fault: LineFault;
+      readonly fault: LinkFault;
       readonly lasts: number;
     }
-  /** SIGSTOP of a worker; in the middle of a critical section, where one is wished for. */
+  /** SIGSTOP of a worker; in the middle of a critical section, where one is requested for. */
   | {
       readonly name: "stop-worker";
       readonly worker: number;

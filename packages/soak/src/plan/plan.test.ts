@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { masterCount, ttl, workerCount } from "../terms.ts";
 import type { Fault } from "./fault.ts";
-import { faultsOf, immortalWorkers, type Mode } from "./plan.ts";
+import { faultsOf, type Mode, undisturbedWorkers } from "./plan.ts";
 
 function first(count: number, seed: number, mode: Mode, hasClocks = true): Fault[] {
   const faults: Fault[] = [];
@@ -48,7 +48,7 @@ describe("the safe mode", () => {
     ]);
   });
 
-  test("a fault that everybody feels is about one master; a worker is cut off from more, and more may refuse", () => {
+  test("a fault that every worker notices is about one master; a worker is cut off from more, and more may refuse", () => {
     const ofSeveral = ["full", "no-replicas", "read-only", "listener"];
     for (const fault of faults) {
       if (ofSeveral.includes(fault.name)) continue;
@@ -56,7 +56,7 @@ describe("the safe mode", () => {
       else expect(fault).not.toHaveProperty("masters");
       if ("master" in fault) expect(fault.master).toBeLessThan(masterCount);
       if ("worker" in fault) expect(fault.worker).toBeLessThan(workerCount);
-      if (fault.name === "kill-worker") expect(immortalWorkers).not.toContain(fault.worker);
+      if (fault.name === "kill-worker") expect(undisturbedWorkers).not.toContain(fault.worker);
     }
   });
 
@@ -67,7 +67,7 @@ describe("the safe mode", () => {
   });
 });
 
-test("the unsafe mode deceives a majority; where no clock can be set none is", () => {
+test("the unsafe mode affects a majority; no clock is set if the masters' clocks cannot be", () => {
   const faults = first(500, 1, "unsafe");
   expect([...namesOf(faults)].sort()).toEqual(["amnesia", "careless-writer", "clock-step", "flush"]);
   for (const fault of faults) if ("masters" in fault) expect(new Set(fault.masters).size).toBe(3);

@@ -1,5 +1,5 @@
 import { Random } from "@quorlock/simulation";
-import type { LineFault } from "../lines/line-fault.ts";
+import type { LinkFault } from "../links/link-fault.ts";
 import { masterCount, ttl, workerCount } from "../terms.ts";
 import type { Fault, LineFaultName } from "./fault.ts";
 
@@ -14,10 +14,10 @@ export interface PlannedFault {
 /** The mean time between two faults, ms. */
 const meanGap = { safe: 1200, unsafe: 1200 } as const;
 /** These are never killed: their memory is measured from the beginning to the end. */
-export const immortalWorkers: readonly number[] = [0, 1];
+export const undisturbedWorkers: readonly number[] = [0, 1];
 
 /** These last; a reset is over at once. */
-const cuts: ReadonlyArray<readonly [LineFaultName, LineFault]> = [
+const cuts: ReadonlyArray<readonly [LineFaultName, LinkFault]> = [
   ["cut", { kind: "cut" }],
   ["cut-requests", { kind: "cut", direction: "requests" }],
   ["cut-replies", { kind: "cut", direction: "replies" }],
@@ -27,7 +27,7 @@ const cuts: ReadonlyArray<readonly [LineFaultName, LineFault]> = [
 const lineFaults: typeof cuts = [...cuts, ["reset", { kind: "reset" }], ["freeze", { kind: "freeze" }]];
 /** Line faults are many, and holders that lose their lock are what the notice is measured on. */
 const safeKinds = [
-  ...(["kill", "hang", "line", "line", "line", "slow", "reply", "move-master", "rotate-password"] as const),
+  ...(["kill", "hang", "link", "link", "link", "slow", "reply", "move-master", "rotate-password"] as const),
   ...(["isolate", "isolate", "stop", "stop", "kill-worker"] as const),
   ...(["refuse", "refuse", "refuse", "refuse", "refuse", "refuse", "listener"] as const),
   ...(["reshard", "reshard"] as const),
@@ -61,7 +61,7 @@ function safeFault(random: Random): Fault {
       return { name: "reshard", lasts: Math.round(random.logUniform(100, 4 * ttl)) };
     case "hang":
       return { name: "hang-master", master, lasts };
-    case "line": {
+    case "link": {
       const [name, fault] = random.pick(lineFaults);
       return { name, master, fault, lasts };
     }
@@ -91,7 +91,7 @@ function safeFault(random: Random): Fault {
     case "stop":
       return { name: "stop-worker", worker, holding: random.chance(0.5), lasts };
     case "kill-worker": {
-      const mortal = random.integer(immortalWorkers.length, workerCount - 1);
+      const mortal = random.integer(undisturbedWorkers.length, workerCount - 1);
       return { name: "kill-worker", worker: mortal };
     }
   }

@@ -12,7 +12,7 @@ export function remoteOf<Remote extends object, Local extends object>(
 ): BirpcReturn<Remote, Local> {
   const remote = createBirpc<Remote, Local>(local, {
     post: (message) => {
-      // One that has just died is heard of by its exit.
+      // The exit of a process that has just died is reported on its own.
       if (child.connected) child.send(message, () => {});
     },
     on: (listener) => child.on("message", listener),

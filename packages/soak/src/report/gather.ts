@@ -1,12 +1,12 @@
-import type { Crew, Unreachable } from "../crew/crew.ts";
 import { check } from "../history/check.ts";
 import type { Chronicle } from "../history/chronicle.ts";
 import type { LostUpdate } from "../history/effect.ts";
-import type { Nemesis, Stroke } from "../nemesis/nemesis.ts";
-import { isRefusal } from "../nemesis/strike.ts";
+import { isRefusal } from "../nemesis/inject.ts";
+import type { Injection, Nemesis } from "../nemesis/nemesis.ts";
 import type { Options } from "../options.ts";
 import type { Store } from "../store/store.ts";
 import { type Memory, unhandledRejection } from "../worker/protocol.ts";
+import type { Unreachable, Workers } from "../workers/workers.ts";
 import { countsOf, type Report } from "./report.ts";
 
 export interface MemoryMeasured {
@@ -20,30 +20,30 @@ export interface Remains {
   readonly seconds: number;
   readonly chronicle: Chronicle;
   readonly store: Store;
-  readonly crew: Crew;
+  readonly workers: Workers;
   readonly nemesis: Nemesis;
   /** Missing if the run was interrupted. */
   readonly memory?: MemoryMeasured;
   readonly stuck: readonly string[];
 }
 
-/** Has the history checked, and counts the rest. */
+/** Checks the history, and adds the counts. */
 export function gather({
   options,
   seconds,
   chronicle,
   store,
-  crew,
+  workers,
   nemesis,
   memory,
   stuck,
 }: Remains): Report {
   const findings = check(chronicle.history);
-  const leases = Object.entries(countedBy(crew.lostLeases, (why) => why.replace(/"[^"]*"/, "..."))).map(
+  const leases = Object.entries(countedBy(workers.lostLeases, (why) => why.replace(/"[^"]*"/, "..."))).map(
     ([why, count]) => `${count} leases were lost: ${why}`,
   );
-  const unreachable = withoutReason(crew.unreachable, nemesis.strokes);
-  const failures = [...leases, ...unreachable, ...crew.failures, ...nemesis.failures, ...stuck];
+  const unreachable = withoutReason(workers.unreachable, nemesis.injections);
+  const failures = [...leases, ...unreachable, ...workers.failures, ...nemesis.failures, ...stuck];
   return {
     mode: options.mode,
     seed: options.seed,
@@ -51,30 +51,30 @@ export function gather({
     grants: chronicle.grants,
     hotGrants: chronicle.hotGrants,
     writes: store.accepted,
-    faults: countedBy(nemesis.strokes, ({ name }) => name),
+    faults: countedBy(nemesis.injections, ({ name }) => name),
     lost: store.lost,
     ...countsOf(findings),
-    refusals: Object.fromEntries(crew.refusals),
-    furthestCalls: [...crew.furthest.values()].sort((a, b) => b.beyond - a.beyond),
+    refusals: Object.fromEntries(workers.refusals),
+    furthestCalls: [...workers.furthest.values()].sort((a, b) => b.beyond - a.beyond),
     memoryGrowth: memory && growthOf(memory),
-    lostAfter: countedBy(findings.lostUpdates, (lost) => faultBefore(lost, nemesis.strokes)),
+    lostAfter: countedBy(findings.lostUpdates, (lost) => faultBefore(lost, nemesis.injections)),
     unhandledRejections: failures.filter((failure) => failure.startsWith(unhandledRejection)).length,
     failures,
   };
 }
 
-/** A master that has been struck is connected to again within this time, ms. */
+/** Clients reconnect to a master within this time after a fault, ms. */
 const reconnection = 2000;
 
-/** Masters that were said to be unreachable by a worker to which nothing was done, nor to them. */
-function withoutReason(told: readonly Unreachable[], strokes: readonly Stroke[]): string[] {
-  const falsely = told.filter((one) => !strokes.some((stroke) => isReason(stroke, one)));
+/** Reports of unreachable masters that no fault of the worker or the master explains. */
+function withoutReason(reports: readonly Unreachable[], injections: readonly Injection[]): string[] {
+  const falsely = reports.filter((one) => !injections.some((injection) => isReason(injection, one)));
   const spells = new Map<string, { times: number; from: number; to: number; why: string }>();
   for (const one of falsely) {
-    const latest = strokes.findLast((stroke) => stroke.until < one.at && isAbout(stroke, one));
+    const latest = injections.findLast((injection) => injection.until < one.at && isAbout(injection, one));
     const after = latest ? Math.round(one.at - latest.until) : Number.POSITIVE_INFINITY;
     const name = latest ? ` after the end of ${latest.name} at ${Math.round(latest.at)}` : "";
-    const line = `master ${one.master} was said to be unreachable by w${one.worker + 1}${name}`;
+    const line = `master ${one.master} was reported as unreachable by w${one.worker + 1}${name}`;
     const spell = spells.get(line) ?? { times: 0, from: after, to: after, why: one.why };
     spells.set(line, { ...spell, times: spell.times + one.times, to: after });
   }
@@ -83,12 +83,12 @@ function withoutReason(told: readonly Unreachable[], strokes: readonly Stroke[])
   );
 }
 
-function isReason(stroke: Stroke, one: Unreachable): boolean {
-  return isAbout(stroke, one) && one.at >= stroke.at && one.at <= stroke.until + reconnection;
+function isReason(injection: Injection, one: Unreachable): boolean {
+  return isAbout(injection, one) && one.at >= injection.at && one.at <= injection.until + reconnection;
 }
 
-/** Whether it was about that worker, and that master, or all of them. */
-function isAbout({ fault }: Stroke, { worker, master }: Unreachable): boolean {
+/** Whether the fault concerned that worker, and that master or all of them. */
+function isAbout({ fault }: Injection, { worker, master }: Unreachable): boolean {
   // All masters of the Cluster are well, and answer.
   if (fault.name === "reshard") return false;
   if ("worker" in fault && !isRefusal(fault) && fault.worker !== worker) return false;
@@ -105,8 +105,8 @@ function countedBy<T>(items: readonly T[], nameOf: (item: T) => string): Record<
   return counts;
 }
 
-function faultBefore({ by }: LostUpdate, strokes: readonly Stroke[]): string {
-  return strokes.findLast(({ at }) => at < by.at)?.name ?? "no fault";
+function faultBefore({ by }: LostUpdate, injections: readonly Injection[]): string {
+  return injections.findLast(({ at }) => at < by.at)?.name ?? "no fault";
 }
 
 /** The largest growth among the workers that were measured, MiB. */

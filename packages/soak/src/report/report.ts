@@ -15,17 +15,17 @@ export interface Report {
   /** Accepted writes that are not in the numbers of the store. */
   readonly lost: number;
   readonly lostUpdates: number;
-  readonly overlapsOfBelief: number;
+  readonly overlapsOfHolders: number;
   readonly overlapsOfEffect: number;
   readonly outOfOrder: number;
   /** Writes after one of a later hold: what a fencing token rejects. */
   readonly stale: number;
-  readonly told: {
+  readonly notified: {
     readonly count: number;
     readonly late: number;
-    /** The least time between the telling and the moment from which another could have had the lock. */
+    /** Minimum time from the notification to the moment at which another client could have been granted the lock. */
     readonly leastMargin: number | undefined;
-    /** The least time between the telling and the moment at which another had it. */
+    /** Minimum time from the notification to the next grant. */
     readonly leastUntilNext: number | undefined;
   };
   readonly refusals: Readonly<Record<string, number>>;
@@ -39,18 +39,18 @@ export interface Report {
 }
 
 /** Beyond its limit, net of what its process stood still, a call is late by this at most: the machine is busy, ms. */
-const mostBeyond = 500;
+const maxBeyond = 500;
 
 /** The promises that a safe run broke; empty if there are none. */
 export function violationsOf(report: Report): string[] {
   const slowest = report.furthestCalls[0];
   const claims: ReadonlyArray<readonly [boolean, string]> = [
     [report.lost === 0 && report.lostUpdates === 0, "updates were lost"],
-    [report.overlapsOfBelief === 0, "two believed at once"],
+    [report.overlapsOfHolders === 0, "two held at once"],
     [report.overlapsOfEffect === 0, "two wrote at once"],
     [report.outOfOrder === 0 && report.stale === 0, "a write came out of order"],
-    [report.told.late === 0, "a holder was told too late"],
-    [!slowest || slowest.beyond < mostBeyond, "a call took too long"],
+    [report.notified.late === 0, "a holder was notified too late"],
+    [!slowest || slowest.beyond < maxBeyond, "a call took too long"],
     [report.failures.length === 0, "something failed"],
   ];
   return claims.flatMap(([holds, what]) => (holds ? [] : [what]));
@@ -58,21 +58,24 @@ export function violationsOf(report: Report): string[] {
 
 /** Whether an unsafe run has shown what it is for. */
 export function hasShown(report: Report): boolean {
-  return report.lostUpdates + report.overlapsOfBelief + report.overlapsOfEffect > 0;
+  return report.lostUpdates + report.overlapsOfHolders + report.overlapsOfEffect > 0;
 }
 
 /** The counts of what a checker has found. */
 export function countsOf(
   findings: Findings,
-): Pick<Report, "lostUpdates" | "overlapsOfBelief" | "overlapsOfEffect" | "outOfOrder" | "stale" | "told"> {
+): Pick<
+  Report,
+  "lostUpdates" | "overlapsOfHolders" | "overlapsOfEffect" | "outOfOrder" | "stale" | "notified"
+> {
   const { notices } = findings;
   return {
     lostUpdates: findings.lostUpdates.length,
-    overlapsOfBelief: findings.overlapsOfBelief.length,
+    overlapsOfHolders: findings.overlapsOfHolders.length,
     overlapsOfEffect: findings.overlapsOfEffect.length,
     outOfOrder: findings.outOfOrder.length,
     stale: findings.stale.length,
-    told: {
+    notified: {
       count: notices.length,
       late: notices.filter(isLate).length,
       leastMargin: leastOf(notices.map(({ margin }) => margin)),

@@ -2,17 +2,17 @@ import { hasShown, type Report, violationsOf } from "./report.ts";
 
 /** The report in words; the last line sums it up. */
 export function summaryOf(report: Report): string[] {
-  const { told, memoryGrowth, failures } = report;
+  const { notified, memoryGrowth, failures } = report;
   const lines = [
     row("grants", `${count(report.grants)}, ${count(report.hotGrants)} of them on one hot key`),
     row("faults", `${count(sum(report.faults))}: ${listed(report.faults)}`),
-    row("answers that were no grant", listed(report.refusals) || "none"),
+    row("refused requests", listed(report.refusals) || "none"),
     row("lost updates", lostOf(report)),
-    row("overlaps", `${report.overlapsOfBelief} of belief, ${report.overlapsOfEffect} of effect`),
+    row("overlaps", `${report.overlapsOfHolders} of holders, ${report.overlapsOfEffect} of writers`),
     row("writes out of order", fencingOf(report)),
-    row("holders told", toldOf(told)),
+    row("holders notified", notifiedOf(notified)),
     ...report.furthestCalls.map((call, index) =>
-      row(index === 0 ? "furthest beyond its limit" : "", callOf(call)),
+      row(index === 0 ? "closest to its time limit" : "", callOf(call)),
     ),
     row(
       "memory growth",
@@ -38,7 +38,7 @@ function verdictOf(report: Report): string {
   const what = `${count(report.grants)} grants, ${count(sum(report.faults))} faults`;
   const replay = `seed ${report.seed}, ${Math.round(report.seconds)} s`;
   if (report.mode === "unsafe") {
-    const shown = hasShown(report) ? "shown what breaks" : "NOTHING SHOWN";
+    const shown = hasShown(report) ? "failures shown" : "NOTHING SHOWN";
     return `unsafe: ${what}, ${report.lost} lost updates: ${shown} (${replay})`;
   }
   const violations = violationsOf(report);
@@ -49,8 +49,8 @@ function verdictOf(report: Report): string {
 function unsafeLines({ lostAfter, lostUpdates, stale }: Report): string[] {
   return [
     row("lost after", listed(lostAfter) || "nothing"),
-    `  A resource that compares fencing tokens rejects ${stale} of these ${lostUpdates} writes: a later hold had written.`,
-    "  The rest come from the later hold itself, when the stale write fell between its read and its write: a resource",
+    `  A resource that compares fencing tokens rejects ${stale} of these ${lostUpdates} writes: a later holder had written.`,
+    "  The rest come from the later holder itself, when the stale write fell between its read and its write: a resource",
     "  that compares tokens when it is read as well rejects those stale writes too.",
   ];
 }
@@ -59,19 +59,19 @@ function fencingOf({ outOfOrder, stale }: Report): string {
   return `${outOfOrder} by fencing tokens, ${stale} by the order of the grants`;
 }
 
-function toldOf({ count: told, late, leastMargin, leastUntilNext }: Report["told"]): string {
+function notifiedOf({ count: notified, late, leastMargin, leastUntilNext }: Report["notified"]): string {
   if (leastMargin === undefined) return "none had to be";
   const next =
-    leastUntilNext === undefined ? "" : `, and ${milliseconds(leastUntilNext)} before another had it`;
+    leastUntilNext === undefined ? "" : `, and ${milliseconds(leastUntilNext)} before the next grant`;
   return (
-    `${told} by their signal, ${late} too late; the closest ${milliseconds(leastMargin)} ` +
+    `${notified} by their signal, ${late} too late; the closest ${milliseconds(leastMargin)} ` +
     `before the masters could have given the lock away${next}`
   );
 }
 
 function callOf({ name, beyond, stoodStill }: Report["furthestCalls"][number]): string {
   const where = beyond > 0 ? `${milliseconds(beyond)} beyond` : `${milliseconds(-beyond)} within`;
-  const still = stoodStill > 0 ? `, net of ${milliseconds(stoodStill)} that its process did not run` : "";
+  const still = stoodStill > 0 ? `, net of ${milliseconds(stoodStill)} in which its process did not run` : "";
   return `${name}: ${where} its limit${still}`;
 }
 

@@ -3,7 +3,7 @@ import { Store } from "./store.ts";
 
 const draft = { hold: "h", key: "k", readAt: 0, base: 0, value: 1 };
 
-test("an update that is written over is lost, and counted by what is missing", () => {
+test("an overwritten update is lost, and counted", () => {
   const store = new Store(() => 0);
   store.write(draft, undefined);
   store.write({ ...draft, base: 1, value: 2 }, undefined);
@@ -13,7 +13,7 @@ test("an update that is written over is lost, and counted by what is missing", (
   expect(store.lost).toBe(2);
 });
 
-test("a write is done before its writer's deadline, and refused from then on", () => {
+test("a write is accepted before its writer's deadline, and refused from then on", () => {
   let time = 9;
   const store = new Store(() => time);
   expect(store.write(draft, 10)).toMatchObject({ accepted: true, at: 9 });

@@ -16,10 +16,10 @@ import {
 } from "../terms.ts";
 import { acquireLimit, permitLimit, roundLimit, tryLimit } from "./limits.ts";
 import type { Lingering } from "./lingering.ts";
+import { LockInterval } from "./lock-interval.ts";
 import type { ConductorSide, Detached } from "./protocol.ts";
 import type { Stalls } from "./stalls.ts";
 import type { Stopwatch } from "./stopwatch.ts";
-import { Tenure } from "./tenure.ts";
 import { type Counters, visit } from "./visit.ts";
 
 type WayInSlot = "acquire" | "try" | "using" | "extend" | "several" | "long";
@@ -211,12 +211,12 @@ export class Lane {
   ): Promise<void> {
     const { name, stalls, counters, lingering, ended } = this.#desk;
     const of = { name: `${name}:${this.#desk.next()}`, worker: name, stalls, share };
-    const tenure = new Tenure(lock, ttl, of);
+    const interval = new LockInterval(lock, ttl, of);
     try {
-      for (const key of keys) await visit(tenure, key, counters, lingering, work);
+      for (const key of keys) await visit(interval, key, counters, lingering, work);
     } finally {
-      tenure.end();
-      for (const key of keys) ended(tenure.holdOf(key));
+      interval.end();
+      for (const key of keys) ended(interval.holdOf(key));
     }
   }
 }

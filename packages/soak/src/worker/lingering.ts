@@ -1,19 +1,19 @@
-import type { LingerWish } from "./protocol.ts";
+import type { LingerRequest } from "./protocol.ts";
 
 /** An unmet request is dropped after this time, ms. */
-const patience = 2000;
+const requestTimeout = 2000;
 
 interface Waiting {
-  readonly wish: LingerWish;
+  readonly request: LingerRequest;
   readonly settle: (hold: string | null) => void;
 }
 
-/** Wishes that a holder stay with its lock, until one comes by. */
+/** Requests that a holder stay with its lock, until one comes by. */
 export class Lingering {
   #waiting: Waiting | undefined;
 
   /** Resolves with the lock that lingers, or with null if none does in time. The latest request counts. */
-  wish(wish: LingerWish): Promise<string | null> {
+  request(request: LingerRequest): Promise<string | null> {
     this.#waiting?.settle(null);
     return new Promise((resolve) => {
       const settle = (hold: string | null): void => {
@@ -21,17 +21,17 @@ export class Lingering {
         if (this.#waiting === waiting) this.#waiting = undefined;
         resolve(hold);
       };
-      const waiting: Waiting = { wish, settle };
-      const timer = setTimeout(() => settle(null), patience);
+      const waiting: Waiting = { request, settle };
+      const timer = setTimeout(() => settle(null), requestTimeout);
       this.#waiting = waiting;
     });
   }
 
   /** The request that this lock meets, if there is one. It is met by this call. */
-  meet(hold: string, isHot: boolean): LingerWish | undefined {
+  meet(hold: string, isHot: boolean): LingerRequest | undefined {
     const waiting = this.#waiting;
-    if (!waiting || (waiting.wish.hot && !isHot)) return undefined;
+    if (!waiting || (waiting.request.hot && !isHot)) return undefined;
     waiting.settle(hold);
-    return waiting.wish;
+    return waiting.request;
   }
 }

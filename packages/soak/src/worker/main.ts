@@ -61,7 +61,7 @@ const conductor = parentOf<ConductorSide, WorkerSide>({
     const all = Array.from({ length: lanesPerWorker }, (_, index) => run(index));
     lanes = Promise.all([...all, runLane(lane("on the Cluster", onClusterFrom(desk)), restOnCluster)]);
   },
-  linger: (wish) => lingering.wish(wish),
+  linger: (request) => lingering.request(request),
   resume(detached) {
     if (leaving.signal.aborted) return;
     const going = settled(visitor.resume(detached));
@@ -136,12 +136,12 @@ function redlockOf(members: ReadonlyArray<Redis | Cluster>, indexOf: (node: stri
   const unreachable = new Map<string, { times: number; readonly why: string }>();
   made.on("error", ({ node, reason, error }) => {
     if (reason !== "UNREACHABLE") return;
-    if (unreachable.size === 0) setTimeout(tell, 50);
-    const told = unreachable.get(node) ?? { times: 0, why: error.message };
-    told.times += 1;
-    unreachable.set(node, told);
+    if (unreachable.size === 0) setTimeout(report, 50);
+    const entry = unreachable.get(node) ?? { times: 0, why: error.message };
+    entry.times += 1;
+    unreachable.set(node, entry);
   });
-  const tell = (): void => {
+  const report = (): void => {
     for (const [node, { times, why }] of unreachable)
       void conductor.unreachable.asEvent(indexOf(node), times, why);
     unreachable.clear();
@@ -207,7 +207,7 @@ function deskOf(name: string): Desk {
   };
 }
 
-/** The same on the Cluster. Holders are wished to linger elsewhere, where they can be cut off. */
+/** The same on the Cluster. Holders are requested to linger elsewhere, where they can be cut off. */
 function onClusterFrom(desk: Desk): Desk {
   const keys = { hot: movingKey, cold: movingKeys };
   return { ...desk, redlock: onCluster, ways: waysInSlot, keys, lingering: new Lingering() };

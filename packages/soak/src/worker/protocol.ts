@@ -3,7 +3,7 @@ import type { Hold, Write } from "../history/history.ts";
 
 /** The calls that the conductor offers its workers: the store, and the reports. */
 export interface ConductorSide {
-  /** Says who asks, so that a holder that dies later was heard of. */
+  /** Names the lock, so that a holder that dies later was reported. */
   read(hold: Hold): number;
   /** Does it, unless the store's clock says that `deadline` is over. */
   write(write: Draft, deadline: number | undefined): boolean;
@@ -47,7 +47,7 @@ export interface WorkerSide {
   /** Connects and begins. Resolves when its connections stand. */
   start(assignment: Assignment): Promise<void>;
   /** Makes the next holder linger; resolves with its lock, or with null if there is no holder in time. */
-  linger(wish: LingerWish): Promise<string | null>;
+  linger(request: LingerRequest): Promise<string | null>;
   /** Goes on with what another worker has detached. */
   resume(detached: Detached): void;
   /** This master wants a password from now on, or none. */
@@ -70,7 +70,7 @@ export interface Assignment {
   readonly leases: number;
 }
 
-export interface LingerWish {
+export interface LingerRequest {
   /** Ends earlier when the holder's signal aborts. */
   readonly milliseconds: number;
   /** On the hot key, where others wait. */

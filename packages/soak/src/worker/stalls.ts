@@ -2,7 +2,7 @@ import { now } from "../clock.ts";
 
 const beat = 5;
 /** Lateness of timers that is normal on a busy machine, ms. */
-const usualLateness = 5;
+const normalLateness = 5;
 
 /** For how long this process did not run: stopped, without a core, or busy with one thing. */
 export class Stalls {
@@ -30,6 +30,6 @@ export class Stalls {
 
   #present(): number {
     const late = now() - this.#lastBeat - beat;
-    return late > usualLateness ? late : 0;
+    return late > normalLateness ? late : 0;
   }
 }

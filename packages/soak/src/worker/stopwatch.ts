@@ -5,13 +5,13 @@ import type { Stalls } from "./stalls.ts";
 /** Holds calls against the limits that their documentation promises. */
 export class Stopwatch {
   readonly #stalls: Stalls;
-  readonly #tell: (call: TimedCall) => void;
+  readonly #onSlowest: (call: TimedCall) => void;
   #furthest = Number.NEGATIVE_INFINITY;
 
-  /** `tell` is called for each call that exceeds its limit by more than all before it. */
-  constructor(stalls: Stalls, tell: (call: TimedCall) => void) {
+  /** `onSlowest` is called for each call that exceeds its limit by more than all before it. */
+  constructor(stalls: Stalls, onSlowest: (call: TimedCall) => void) {
     this.#stalls = stalls;
-    this.#tell = tell;
+    this.#onSlowest = onSlowest;
   }
 
   /** Settles as `work` does. `limit`: within which it has to, ms. */
@@ -33,7 +33,7 @@ export class Stopwatch {
       const beyond = now() - began - limit - stoodStill;
       if (beyond <= this.#furthest) return;
       this.#furthest = beyond;
-      this.#tell({ name, beyond, stoodStill });
+      this.#onSlowest({ name, beyond, stoodStill });
     };
   }
 }

@@ -2,8 +2,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { now } from "../clock.ts";
 import { hotKey } from "../terms.ts";
 import type { Lingering } from "./lingering.ts";
+import type { LockInterval } from "./lock-interval.ts";
 import type { ConductorSide } from "./protocol.ts";
-import type { Tenure } from "./tenure.ts";
 
 /** The resource that the locks guard, which is nowhere near the masters. */
 export interface Counters {
@@ -17,27 +17,27 @@ export interface Counters {
  * over, so a process that is stopped between its look and its write is one that looked (PROTOCOL 1c).
  */
 export async function visit(
-  tenure: Tenure,
+  interval: LockInterval,
   key: string,
   counters: Counters,
   lingering: Lingering,
   work: () => Promise<unknown>,
 ): Promise<void> {
-  const hold = tenure.holdOf(key);
+  const hold = interval.holdOf(key);
   const base = await counters.read(hold);
   const readAt = now();
-  const wish = lingering.meet(hold.id, key === hotKey);
-  if (wish) await stay(wish.milliseconds, wish.careless ? undefined : tenure.lock.signal);
+  const request = lingering.meet(hold.id, key === hotKey);
+  if (request) await stay(request.milliseconds, request.careless ? undefined : interval.lock.signal);
   else await work();
-  const deadline = tenure.look();
-  if (deadline === undefined && !wish?.careless) return;
+  const deadline = interval.look();
+  if (deadline === undefined && !request?.careless) return;
   // The holder of a share only reads.
   if (hold.share !== undefined) return;
   const draft = { hold: hold.id, key, readAt, base, value: base + 1 };
-  await counters.write(draft, wish?.careless ? undefined : deadline);
+  await counters.write(draft, request?.careless ? undefined : deadline);
 }
 
 function stay(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
-  const told = signal ? { signal } : {};
-  return pause(milliseconds, undefined, told).catch(() => {});
+  const options = signal ? { signal } : {};
+  return pause(milliseconds, undefined, options).catch(() => {});
 }

@@ -81,7 +81,7 @@ test("a rate makes a clock fast or slow, without a step", async () => {
   expect(kept.most).toBeGreaterThan(reading.least - tolerance);
 });
 
-test("where there is no server, the reason is said", async () => {
+test("without a server, the reason is given", async () => {
   vi.stubEnv("PATH", "/nowhere");
   await expect(startMastersWithClocks(1, { say: () => {} })).rejects.toThrow(/need a redis-server/);
 });

@@ -91,7 +91,7 @@ describe("masters from a local binary", () => {
     expect(indexes).toEqual(["0", "1", "2"]);
   });
 
-  test("that reach for the same port end up on different ones", async () => {
+  test("that choose the same port end up on different ones", async () => {
     const random = vi.spyOn(Math, "random");
     for (let chosen = 0; chosen < 4; chosen += 1) random.mockReturnValueOnce(0.5);
     const masters = await start(4);
@@ -100,7 +100,7 @@ describe("masters from a local binary", () => {
     expect(new Set(await Promise.all(masters.list.map(pidOf))).size).toBe(4);
   });
 
-  test("say what was found", async () => {
+  test("print the server that was found", async () => {
     const said: string[] = [];
     const masters = await start(2, { say: (line) => said.push(line) });
     expect(said).toHaveLength(1);
@@ -168,7 +168,7 @@ describe("kill and restart", () => {
     });
   }
 
-  test("persistence rdb: what SAVE wrote is there again, what came later is not", async () => {
+  test("persistence rdb: data that SAVE wrote is there again, later data is not", async () => {
     const [master] = (await start(1, { persistence: "rdb" })).list as [Master];
     await call(master, "SET", "k", "saved");
     await call(master, "SAVE");

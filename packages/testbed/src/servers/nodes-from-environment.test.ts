@@ -89,7 +89,7 @@ describe("masters of REDLOCK_NODES", () => {
     expect((await startMasters(1, quiet)).urls).toEqual([`redis://:secret@127.0.0.1:${port}`]);
   });
 
-  test("keep their own configuration, said aloud", async () => {
+  test("keep their own configuration, with a message", async () => {
     await using started = await startMasters(1, { source: "local-binary", ...quiet });
     vi.stubEnv("REDLOCK_NODES", started.urls[0]);
     const said: string[] = [];

@@ -36,19 +36,19 @@ interface Entry {
   readonly how: string;
 }
 
-/** As the script: it looks at no more of a queue than this, and at no more than `mostSwept` members of all. */
+/** As the script: it looks at no more of a queue than this, and at no more than `maxSwept` members of all. */
 const sweeps = 8;
 const swept = 128;
-const mostSwept = 4096;
-const mostUnheard = 256;
+const maxSwept = 4096;
+const maxUnheard = 256;
 
 /** The ticket queue of one master, in one call of a script: `queue` and the functions behind it, name by name. */
 export class Queue {
   readonly #rules: Rules;
   readonly #call: Call;
   /** (Of one operation; in a batch the script counts all of them. No run of the simulator comes near it.) */
-  #unswept = mostSwept;
-  #unheard = mostUnheard;
+  #unswept = maxSwept;
+  #unheard = maxUnheard;
 
   /** Whether the master has its fencing counters. */
   readonly #isSeeded: boolean;
@@ -59,8 +59,8 @@ export class Queue {
     this.#isSeeded = isSeeded;
   }
 
-  enqueue(keys: readonly string[], enrolment: QueueEntry): Reply {
-    const { token, ttl } = enrolment;
+  enqueue(keys: readonly string[], queueEntry: QueueEntry): Reply {
+    const { token, ttl } = queueEntry;
     if (this.#rules.heldStay && keys.some((key) => ownerOf(this.#call, key) === token)) {
       const held = roundOf(token);
       if (!held) throw new ReplyError("ERR Lua redis lib command arguments must be strings or integers");
@@ -74,12 +74,12 @@ export class Queue {
     const own = roundOf(token);
     if (!own) throw scriptError("a token without a round");
     const isFirst = keys.map((key, index) => {
-      this.#enter(key, own, enrolment);
+      this.#enter(key, own, queueEntry);
       return !isTaken[index] && this.#headOf(queueOf(key), own.waiter)?.waiter === own.waiter;
     });
     const waitsFor = keys.findIndex((_, index) => !isTaken[index] && !isFirst[index]);
     const inTheWay = blocked < 0 ? waitsFor : blocked;
-    const refusal = inTheWay < 0 ? undefined : this.#refusal(keys, enrolment, isTaken, isFirst, inTheWay);
+    const refusal = inTheWay < 0 ? undefined : this.#refusal(keys, queueEntry, isTaken, isFirst, inTheWay);
     // (None where only dead waiters were in the way.)
     if (refusal !== undefined) return refusal;
     if (this.#rules.grantedLeave) for (const key of keys) this.#forget(key, own.waiter);
@@ -117,15 +117,15 @@ export class Queue {
   }
 
   /** Only in a mutant: it stands in the queue, whatever is free. */
-  stand(keys: readonly string[], enrolment: QueueEntry): void {
+  stand(keys: readonly string[], queueEntry: QueueEntry): void {
     for (const key of keys) {
-      this.#enter(key, roundOf(enrolment.token)!, enrolment);
-      this.#writeEntry(key, enrolment, "g");
+      this.#enter(key, roundOf(queueEntry.token)!, queueEntry);
+      this.#writeEntry(key, queueEntry, "g");
     }
   }
 
-  #enter(key: string, { waiter, round }: { waiter: string; round: number }, enrolment: QueueEntry): void {
-    const { ticket, patience } = enrolment;
+  #enter(key: string, { waiter, round }: { waiter: string; round: number }, queueEntry: QueueEntry): void {
+    const { ticket, patience } = queueEntry;
     const line = queueOf(key);
     this.#call("ZADD", line, ticket, waiter);
     if ((this.#call("PTTL", line) as number) < Number(patience)) this.#call("PEXPIRE", line, patience);
@@ -141,17 +141,17 @@ export class Queue {
   /** Grants free keys to the first waiter; the first key that another client has refuses. */
   #refusal(
     keys: readonly string[],
-    enrolment: QueueEntry,
+    queueEntry: QueueEntry,
     isTaken: readonly boolean[],
     isFirst: readonly boolean[],
     inTheWay: number,
   ): Reply | undefined {
-    const { token, patience } = enrolment;
+    const { token, patience } = queueEntry;
     let refusal: Reply | undefined;
     for (const [index, key] of keys.entries()) {
-      this.#writeEntry(key, enrolment, keys.length === 1 ? "g" : index === inTheWay ? "w" : "s");
+      this.#writeEntry(key, queueEntry, keys.length === 1 ? "g" : index === inTheWay ? "w" : "s");
       if (isFirst[index]) {
-        this.#setAside(key, token, Number(patience), enrolment.ttl);
+        this.#setAside(key, token, Number(patience), queueEntry.ttl);
         continue;
       }
       if (!isTaken[index] && this.#rules.refusedYield) this.#give(key);

@@ -7,7 +7,7 @@ function isScript(value: unknown): value is redlock.Script {
   return typeof value === "object" && value !== null && "sha1" in value && "source" in value;
 }
 
-test("every script that the client exports is known here, by its name", () => {
+test("every script that the client exports has a twin of the same name", () => {
   const exported = Object.entries(redlock).filter(([, value]) => isScript(value));
   expect(exported.length).toBeGreaterThan(0);
   const known = Object.entries(twinScripts).map(([name, { script }]) => [name, script]);

@@ -75,8 +75,8 @@ export function twinsWith(changed: Partial<Rules> = {}): Readonly<Record<ScriptN
       [token = "", ttl = "", ticket = "", patience = "", proposal = "", inbox = ""],
     ) => {
       checkProposal(proposal);
-      const enrolment = { token, ttl, ticket, patience, proposal, inbox };
-      const granted = new Queue(all, call).enqueue(keys, enrolment);
+      const queueEntry = { token, ttl, ticket, patience, proposal, inbox };
+      const granted = new Queue(all, call).enqueue(keys, queueEntry);
       if (proposal === "" || typeof granted !== "number") return granted;
       return fenced(all, call, keys, granted, proposal);
     },

@@ -1,4 +1,4 @@
-import type { Telling } from "./words.ts";
+import type { TooltipText } from "./words.ts";
 
 /** From the pointer, px. */
 const away = 16;
@@ -12,10 +12,10 @@ export class Tooltip {
     this.#element = element;
   }
 
-  show(subject: unknown, telling: Telling, x: number, y: number): void {
+  show(subject: unknown, text: TooltipText, x: number, y: number): void {
     if (this.#subject !== subject) {
       this.#subject = subject;
-      this.#write(telling);
+      this.#write(text);
       this.#element.hidden = false;
     }
     this.#place(x, y);
@@ -26,7 +26,7 @@ export class Tooltip {
     this.#element.hidden = true;
   }
 
-  #write({ title, lines, isDanger }: Telling): void {
+  #write({ title, lines, isDanger }: TooltipText): void {
     const heading = document.createElement("strong");
     heading.textContent = title;
     const list = document.createElement("dl");

@@ -3,29 +3,29 @@ import { ms, signed } from "./numbers.ts";
 import type { Thing } from "./targets.ts";
 
 /** The text of a tooltip: a title, then lines of a name and a value. */
-export interface Telling {
+export interface TooltipText {
   readonly title: string;
   readonly isDanger: boolean;
   readonly lines: ReadonlyArray<readonly [name: string, value: string]>;
 }
 
-export function tell(picture: Picture, thing: Thing): Telling {
-  const { title, lines } = telling(picture, thing);
+export function tell(picture: Picture, thing: Thing): TooltipText {
+  const { title, lines } = textOf(picture, thing);
   return { title, lines, isDanger: thing.kind === "violation" || thing.kind === "overlap" };
 }
 
-function telling(picture: Picture, thing: Thing): Pick<Telling, "title" | "lines"> {
+function textOf(picture: Picture, thing: Thing): Pick<TooltipText, "title" | "lines"> {
   switch (thing.kind) {
     case "message":
-      return tellMessage(picture, thing.it);
+      return describeMessage(picture, thing.it);
     case "hold":
-      return tellHold(picture, thing.it);
+      return describeHold(picture, thing.it);
     case "key":
-      return tellKey(picture, thing.it, thing.master);
+      return describeKey(picture, thing.it, thing.master);
     case "call":
-      return tellCall(picture, thing.it, thing.client);
+      return describeCall(picture, thing.it, thing.client);
     case "pause":
-      return tellPause(thing.it, thing.name);
+      return describePause(thing.it, thing.name);
     case "write":
       return {
         title: `${nameOf(picture, thing.it)} ${thing.write[1] ? "writes" : "is turned away by the fence"}`,
@@ -68,7 +68,7 @@ function nameOf({ clients }: Picture, { client }: Hold): string {
   return clients[client]?.name ?? "";
 }
 
-function tellMessage(picture: Picture, message: Message): Pick<Telling, "title" | "lines"> {
+function describeMessage(picture: Picture, message: Message): Pick<TooltipText, "title" | "lines"> {
   const [client, master, sent, ran, heard, lost, command, reply] = message;
   const answer =
     heard >= 0
@@ -88,7 +88,7 @@ function tellMessage(picture: Picture, message: Message): Pick<Telling, "title" 
   };
 }
 
-function tellHold(picture: Picture, hold: Hold): Pick<Telling, "title" | "lines"> {
+function describeHold(picture: Picture, hold: Hold): Pick<TooltipText, "title" | "lines"> {
   const least = hold.margins.reduce((low, [, margin]) => Math.min(low, margin), Number.POSITIVE_INFINITY);
   const beliefs = hold.beliefs.map(([from, until]) => `${ms(from)} to ${ms(until)}`);
   return {
@@ -111,7 +111,7 @@ const ends = {
   kept: "still there at the end",
 } as const;
 
-function tellKey(picture: Picture, key: Key, master: number): Pick<Telling, "title" | "lines"> {
+function describeKey(picture: Picture, key: Key, master: number): Pick<TooltipText, "title" | "lines"> {
   const [resource, client, , from, until, expiry, end] = key;
   return {
     title: `${picture.masters[master]?.name} keeps ${picture.resources[resource]}`,
@@ -124,7 +124,11 @@ function tellKey(picture: Picture, key: Key, master: number): Pick<Telling, "tit
   };
 }
 
-function tellCall({ clients }: Picture, call: Call, client: number): Pick<Telling, "title" | "lines"> {
+function describeCall(
+  { clients }: Picture,
+  call: Call,
+  client: number,
+): Pick<TooltipText, "title" | "lines"> {
   const [from, until, name, how] = call;
   return {
     title: `${clients[client]?.name} calls ${name}`,
@@ -136,8 +140,8 @@ function tellCall({ clients }: Picture, call: Call, client: number): Pick<Tellin
   };
 }
 
-function tellPause([from, until, how]: Pause, name: string): Pick<Telling, "title" | "lines"> {
-  const lines: Telling["lines"] =
+function describePause([from, until, how]: Pause, name: string): Pick<TooltipText, "title" | "lines"> {
+  const lines: TooltipText["lines"] =
     how === "ended"
       ? [["from", ms(from)]]
       : [

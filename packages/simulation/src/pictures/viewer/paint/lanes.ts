@@ -10,7 +10,7 @@ type Lane = ClientLane | MasterLane;
 /** Lines between lanes, names, clocks and standstills: what bars are laid upon. */
 export function paintLanes(scene: Scene): void {
   const { picture, layout } = scene;
-  const most = mostDrift([...picture.clients, ...picture.masters], picture.activeUntil);
+  const most = maxDrift([...picture.clients, ...picture.masters], picture.activeUntil);
   for (const [index, lane] of picture.clients.entries()) paintLane(scene, layout.clients[index]!, lane, most);
   for (const [index, lane] of picture.masters.entries()) paintLane(scene, layout.masters[index]!, lane, most);
   if (layout.faults.height > 0) divide(scene, layout.faults);
@@ -81,10 +81,10 @@ function offsetAt([from, until, offset, offsetThen]: ClockStretch, time: number)
   return offset + ((offsetThen - offset) * (Math.min(time, until) - from)) / (until - from);
 }
 
-function paintLane(scene: Scene, row: Row, lane: Lane, mostDrift: number): void {
+function paintLane(scene: Scene, row: Row, lane: Lane, maxDrift: number): void {
   divide(scene, row);
   for (const pause of lane.pauses) paintPause(scene, row, lane.name, pause);
-  paintClock(scene, row, lane.clock, mostDrift);
+  paintClock(scene, row, lane.clock, maxDrift);
 }
 
 const standstills = { frozen: "loose", suspended: "dense", down: "crossed", ended: "crossed" } as const;
@@ -110,7 +110,7 @@ function paintPause(scene: Scene, row: Row, name: string, pause: Pause): void {
 }
 
 /** How far clocks come away from where they were at the beginning, ms; the same scale for all. */
-function mostDrift(lanes: readonly Lane[], end: number): number {
+function maxDrift(lanes: readonly Lane[], end: number): number {
   const drifts = lanes.flatMap(({ clock }) => {
     const start = clock[0]?.[2] ?? 0;
     return clock.flatMap((stretch) => [
@@ -122,11 +122,11 @@ function mostDrift(lanes: readonly Lane[], end: number): number {
 }
 
 /** A thin line: up is fast. Where it changes, by how much. */
-function paintClock(scene: Scene, row: Row, clock: readonly ClockStretch[], mostDrift: number): void {
+function paintClock(scene: Scene, row: Row, clock: readonly ClockStretch[], maxDrift: number): void {
   const { pen, window, palette, layout } = scene;
   const middle = row.top + row.height - layout.strip / 2 - 3;
   const start = clock[0]?.[2] ?? 0;
-  const y = (offset: number): number => middle - ((offset - start) / mostDrift) * (layout.strip / 2);
+  const y = (offset: number): number => middle - ((offset - start) / maxDrift) * (layout.strip / 2);
   pen.lineWidth = 1;
   pen.strokeStyle = palette.line;
   pen.setLineDash([2, 4]);

@@ -6,7 +6,7 @@ import type { Scene } from "../scene.ts";
 /** Pixels that a line needs for itself: with more in view, each is a grain in a column of grains. */
 const spacePerLine = 9;
 /** Limit on the messages of the object under the pointer. */
-const mostOfFocus = 400;
+const maxOfFocus = 400;
 
 /** Lines from client to master and back; from afar only how many there were. */
 export function paintMessages(scene: Scene): void {
@@ -17,7 +17,7 @@ export function paintMessages(scene: Scene): void {
   const alpha = visible.length < 60 ? 0.75 : 0.45;
   if (areLines) for (const message of visible) paintMessage(scene, message, token >= 0 ? alpha / 4 : alpha);
   if (token >= 0) {
-    const own = visible.filter((message) => message[8] === token).slice(0, mostOfFocus);
+    const own = visible.filter((message) => message[8] === token).slice(0, maxOfFocus);
     for (const message of own) paintMessage(scene, message, 0.9);
   }
   if (focus?.kind === "message") paintMessage(scene, focus.it, 1, 2.25);

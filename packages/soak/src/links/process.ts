@@ -1,40 +1,40 @@
 import { type Direction, type Proxy as Line, startProxy } from "@quorlock/testbed";
 import { parentOf } from "../processes/remote.ts";
-import type { LineFault } from "./line-fault.ts";
+import type { LinkFault } from "./link-fault.ts";
 
-// The process of the lines: it carries everything that passes between workers and masters, so that nothing of that
+// The process of the links: it carries everything that passes between workers and masters, so that nothing of that
 // keeps the conductor from striking, stamping and counting on time.
 
-export interface LinesSide {
+export interface LinksSide {
   /** Lays a line to each of the masters for each of the workers; the ports, worker by worker. */
   lay(masters: ReadonlyArray<{ host: string; port: number }>, workers: number): Promise<number[][]>;
-  strike(worker: number, master: number, fault: LineFault): void;
+  inject(worker: number, master: number, fault: LinkFault): void;
   heal(worker: number, master: number): Promise<void>;
   /** From now on all new connections to a master go there. */
   pointTo(master: number, target: { host: string; port: number }): void;
 }
 
-let lines: Line[][] = [];
+let links: Line[][] = [];
 const bothDirections: readonly Direction[] = ["requests", "replies"];
 
-parentOf<Record<string, never>, LinesSide>({
+parentOf<Record<string, never>, LinksSide>({
   async lay(masters, workers) {
     const sets = Array.from({ length: workers }, () => Promise.all(masters.map(startProxy)));
-    lines = await Promise.all(sets);
-    return lines.map((set) => set.map(({ port }) => port));
+    links = await Promise.all(sets);
+    return links.map((set) => set.map(({ port }) => port));
   },
-  strike(worker, master, fault) {
-    strike(lines[worker]![master]!, fault);
+  inject(worker, master, fault) {
+    inject(links[worker]![master]!, fault);
   },
   pointTo(master, target) {
-    for (const set of lines) set[master]!.pointTo(target);
+    for (const set of links) set[master]!.pointTo(target);
   },
   heal(worker, master) {
-    return lines[worker]![master]!.heal();
+    return links[worker]![master]!.heal();
   },
 });
 
-function strike(line: Line, fault: LineFault): void {
+function inject(line: Line, fault: LinkFault): void {
   switch (fault.kind) {
     case "reset":
       line.reset();

@@ -1,7 +1,7 @@
 import type { Direction } from "@quorlock/testbed";
 
 /** A fault of the connection between a worker and a master. */
-export type LineFault =
+export type LinkFault =
   /** Bytes are dropped: in one direction, or in both if none is given. */
   | { readonly kind: "cut"; readonly direction?: Direction }
   /** Bytes are held back, and arrive late and in order. */

@@ -2,30 +2,30 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type Master, type MasterClock, moveSlot, startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { now } from "../clock.ts";
-import type { Crew } from "../crew/crew.ts";
 import type { Chronicle } from "../history/chronicle.ts";
-import type { LineEnds, Lines } from "../lines/lines.ts";
+import type { LinkEnds, Links } from "../links/links.ts";
 import type { Fault, RefusalName } from "../plan/fault.ts";
 import { movingKey, ttl, workerCount } from "../terms.ts";
+import type { Workers } from "../workers/workers.ts";
 
 type Address = Pick<Master, "host" | "port">;
 
 /** Everything that faults can affect. */
-export interface Battlefield {
+export interface Targets {
   readonly masters: readonly Master[];
-  /** Connections to the masters, past the lines. */
+  /** Connections to the masters, past the links. */
   readonly admins: readonly Redis[];
   /** Connections to the masters of the Cluster. */
   readonly primaries: readonly Redis[];
   /** Where masters have clocks that can be set. */
   readonly clocks: readonly MasterClock[] | undefined;
-  readonly lines: Lines;
-  readonly crew: Crew;
+  readonly links: Links;
+  readonly workers: Workers;
   readonly chronicle: Chronicle;
 }
 
 /** Carries out one fault. Resolves when it is healed. */
-export async function strike(field: Battlefield, fault: Fault): Promise<void> {
+export async function inject(field: Targets, fault: Fault): Promise<void> {
   switch (fault.name) {
     case "kill-master":
       return killMaster(field.masters[fault.master]!, fault.lasts);
@@ -46,13 +46,13 @@ export async function strike(field: Battlefield, fault: Fault): Promise<void> {
     case "freeze":
       return freeze(field, fault.master);
     case "reply-lost":
-      return onLines(field, [fault], { kind: "reply-lost" }, fault.lasts);
+      return onLinks(field, [fault], { kind: "reply-lost" }, fault.lasts);
     case "isolate-worker":
       return isolateWorker(field, fault);
     case "stop-worker":
       return stopWorker(field, fault);
     case "kill-worker":
-      return field.crew.replace(fault.worker);
+      return field.workers.replace(fault.worker);
     case "amnesia":
     case "flush":
     case "clock-step":
@@ -60,13 +60,13 @@ export async function strike(field: Battlefield, fault: Fault): Promise<void> {
     case "careless-writer":
       return carelessWriter(field, fault);
     default: {
-      return onLines(field, everybodyTo(fault.master), fault.fault, fault.lasts);
+      return onLinks(field, linksTo(fault.master), fault.fault, fault.lasts);
     }
   }
 }
 
-/** The lines from all processes to a master. */
-function everybodyTo(master: number): LineEnds[] {
+/** The links from all processes to a master. */
+function linksTo(master: number): LinkEnds[] {
   return Array.from({ length: workerCount + 1 }, (_, worker) => ({ worker, master }));
 }
 
@@ -107,10 +107,10 @@ export function isRefusal(fault: Fault): fault is Extract<Fault, { name: Refusal
 
 /**
  * A holder releases the hot lock, late in its lease, to masters that refuse writes: its keys stay until they expire. A
- * holder that still believes in the lock keeps it for longer than that.
+ * holder that still observes the lock as held keeps it for longer than that.
  */
 async function refuseWrites(
-  { admins, crew }: Battlefield,
+  { admins, workers }: Targets,
   { name, worker, masters, lasts }: Extract<Fault, { name: RefusalName }>,
 ): Promise<void> {
   const [refuse, heal] = refusals[name];
@@ -122,7 +122,7 @@ async function refuseWrites(
   };
   const others = Array.from({ length: workerCount }, (_, other) => other).filter((other) => other !== worker);
   const haveStay = (who: readonly number[], milliseconds: number) =>
-    Promise.all(who.map((one) => crew.linger(one, { milliseconds, hot: true, careless: false })));
+    Promise.all(who.map((one) => workers.linger(one, { milliseconds, hot: true, careless: false })));
   await haveStay([worker], 0.6 * ttl);
   await pause(0.5 * ttl);
   void haveStay(others, 0.6 * ttl);
@@ -134,16 +134,16 @@ async function refuseWrites(
 const backIn = 3000;
 
 /** The one that no other fault is aimed at has to be back at this master, which is well, though not as it was. */
-async function expectReached({ crew }: Battlefield, master: number): Promise<void> {
-  if (!(await crew.reaches(master, backIn))) throw new Error(`master ${master} is not reached any more`);
+async function expectReached({ workers }: Targets, master: number): Promise<void> {
+  if (!(await workers.reaches(master, backIn))) throw new Error(`master ${master} is not reached any more`);
 }
 
 /** Another server takes over from a master, without losing a write, and so does that one again. */
 async function moveMaster(
-  field: Battlefield,
+  field: Targets,
   { master, lasts }: Extract<Fault, { name: "move-master" }>,
 ): Promise<void> {
-  const { masters, admins, lines } = field;
+  const { masters, admins, links } = field;
   await using spares = await startMasters(1, { say: () => {} });
   const [there] = spares.list;
   const home = masters[master]!;
@@ -152,11 +152,11 @@ async function moveMaster(
   away.on("error", () => {});
   try {
     await takeOver(atHome, home, away, there!);
-    await lines.pointTo(master, there!);
-    const isReached = await field.crew.reaches(master, backIn);
+    await links.pointTo(master, there!);
+    const isReached = await field.workers.reaches(master, backIn);
     await pause(lasts);
     await takeOver(away, there!, atHome, home);
-    await lines.pointTo(master, home);
+    await links.pointTo(master, home);
     if (!isReached) throw new Error(`master ${master} was not reached where it had moved to`);
   } finally {
     away.disconnect();
@@ -190,14 +190,14 @@ async function until(
 }
 
 async function rotatePassword(
-  field: Battlefield,
+  field: Targets,
   { master, lasts }: Extract<Fault, { name: "rotate-password" }>,
 ): Promise<void> {
-  const { crew, admins } = field;
+  const { workers, admins } = field;
   const admin = admins[master]!;
   const password = `password-${now()}`;
   // Until there is a password every password is right.
-  crew.password(master, password);
+  workers.password(master, password);
   Object.assign(admin.options, { username: "default", password });
   await pause(50);
   await admin.call("ACL", "SETUSER", "default", "resetpass", `>${password}`);
@@ -208,7 +208,7 @@ async function rotatePassword(
   } finally {
     // Else workers that come later never get in.
     await admin.call("ACL", "SETUSER", "default", "nopass");
-    crew.password(master, undefined);
+    workers.password(master, undefined);
     Object.assign(admin.options, { username: undefined, password: undefined });
   }
 }
@@ -220,7 +220,7 @@ const steps = 10;
 
 /** Keys are in either master for a while, so those of one lock are in both. Locks on them have to go on afterwards. */
 async function reshard(
-  { primaries, chronicle }: Battlefield,
+  { primaries, chronicle }: Targets,
   { lasts }: Extract<Fault, { name: "reshard" }>,
 ): Promise<void> {
   const [first, second] = primaries as [Redis, Redis];
@@ -246,14 +246,14 @@ async function reshard(
 }
 
 /** Silences the connections for good: only new connections help. */
-async function freeze(field: Battlefield, master: number): Promise<void> {
-  const heal = await field.lines.strike(everybodyTo(master), { kind: "freeze" });
+async function freeze(field: Targets, master: number): Promise<void> {
+  const heal = await field.links.inject(linksTo(master), { kind: "freeze" });
   await heal();
   await expectReached(field, master);
 }
 
 async function listen(
-  { admins }: Battlefield,
+  { admins }: Targets,
   { masters, lasts }: Extract<Fault, { name: "listener" }>,
 ): Promise<void> {
   const listeners = masters.map((master) => admins[master]!.duplicate());
@@ -266,39 +266,39 @@ async function listen(
   for (const listener of listeners) listener.disconnect();
 }
 
-async function onLines(
-  { lines }: Battlefield,
-  wanted: readonly LineEnds[],
-  fault: Parameters<Lines["strike"]>[1],
+async function onLinks(
+  { links }: Targets,
+  wanted: readonly LinkEnds[],
+  fault: Parameters<Links["inject"]>[1],
   lasts: number,
 ): Promise<void> {
-  const heal = await lines.strike(wanted, fault);
+  const heal = await links.inject(wanted, fault);
   await pause(fault.kind === "reset" ? 0 : lasts);
   await heal();
 }
 
 /** Waits until the worker holds a lock and stays with it; then until the holder is notified, or the fault ends. */
 async function isolateWorker(
-  field: Battlefield,
+  field: Targets,
   { worker, masters, fault, lasts }: Extract<Fault, { name: "isolate-worker" }>,
 ): Promise<void> {
-  const wish = { milliseconds: 2 * lasts, hot: false, careless: false };
-  const hold = await field.crew.linger(worker, wish);
+  const request = { milliseconds: 2 * lasts, hot: false, careless: false };
+  const hold = await field.workers.linger(worker, request);
   const wanted = masters.map((master) => ({ worker, master }));
-  const heal = await field.lines.strike(wanted, fault);
+  const heal = await field.links.inject(wanted, fault);
   // A holder that was not notified by then still extends, over a link that another fault had taken.
   await Promise.race([hold === null ? pause(lasts) : field.chronicle.untilEnded(hold), pause(2 * lasts)]);
   await heal();
 }
 
 async function stopWorker(
-  { crew }: Battlefield,
+  { workers }: Targets,
   { worker, holding, lasts }: Extract<Fault, { name: "stop-worker" }>,
 ): Promise<void> {
-  if (holding) await crew.linger(worker, { milliseconds: ttl / 10, hot: false, careless: false });
-  crew.signal(worker, "SIGSTOP");
+  if (holding) await workers.linger(worker, { milliseconds: ttl / 10, hot: false, careless: false });
+  workers.signal(worker, "SIGSTOP");
   await pause(lasts);
-  crew.signal(worker, "SIGCONT");
+  workers.signal(worker, "SIGCONT");
 }
 
 /** The worker that holds while masters forget. */
@@ -306,10 +306,10 @@ const victim = 0;
 
 /** While a worker holds the hot lock, most masters forget it, each in its own way. */
 async function deceiveHolder(
-  { crew, chronicle, masters, admins, clocks }: Battlefield,
+  { workers, chronicle, masters, admins, clocks }: Targets,
   fault: Extract<Fault, { name: "amnesia" | "flush" | "clock-step" }>,
 ): Promise<void> {
-  const hold = await crew.linger(victim, { milliseconds: ttl / 3, hot: true, careless: false });
+  const hold = await workers.linger(victim, { milliseconds: ttl / 3, hot: true, careless: false });
   const deceive = async (index: number): Promise<void> => {
     if (fault.name === "amnesia") await masters[index]!.restart();
     else if (fault.name === "flush") await admins[index]!.flushall();
@@ -320,12 +320,12 @@ async function deceiveHolder(
 }
 
 async function carelessWriter(
-  { crew, chronicle }: Battlefield,
+  { workers, chronicle }: Targets,
   { worker, lasts }: Extract<Fault, { name: "careless-writer" }>,
 ): Promise<void> {
-  const hold = await crew.linger(worker, { milliseconds: ttl / 10, hot: true, careless: true });
-  crew.signal(worker, "SIGSTOP");
+  const hold = await workers.linger(worker, { milliseconds: ttl / 10, hot: true, careless: true });
+  workers.signal(worker, "SIGSTOP");
   await pause(lasts);
-  crew.signal(worker, "SIGCONT");
+  workers.signal(worker, "SIGCONT");
   if (hold !== null) await Promise.race([chronicle.untilEnded(hold), pause(2 * ttl)]);
 }

@@ -9,14 +9,14 @@ import { leaseCount, workerCount } from "../terms.ts";
 import type {
   ConductorSide,
   Detached,
-  LingerWish,
+  LingerRequest,
   Memory,
   TimedCall,
   WorkerSide,
 } from "../worker/protocol.ts";
 
-/** The number of the process that holds many locks, behind the workers. */
-const hoarder = workerCount;
+/** The number of the process that holds many leases; it follows those of the workers. */
+const leaseHolder = workerCount;
 
 export interface Unreachable {
   readonly worker: number;
@@ -32,35 +32,35 @@ interface Member {
   readonly remote: BirpcReturn<WorkerSide, ConductorSide>;
 }
 
-export interface CrewPlan {
+export interface WorkersPlan {
   readonly count: number;
   readonly seed: number;
   urlsFor(worker: number): readonly string[];
   /** The masters of the Cluster. */
   readonly cluster: readonly string[];
-  /** Hears of each process, so that none outlives the run. */
+  /** Is given each process, so that none outlives the run. */
   readonly watch: { add(pid: number): void; remove(pid: number): void };
 }
 
-/** The worker processes, as the conductor sees them: it is their store and their chronicler. */
-export class Crew implements AsyncDisposable {
+/** The worker processes, as the conductor sees them: it serves their store and records their reports. */
+export class Workers implements AsyncDisposable {
   readonly failures: string[] = [];
-  /** When a worker has said that it does not reach a master. */
+  /** The reports of workers that do not reach a master. */
   readonly unreachable: Unreachable[] = [];
   readonly lostLeases: string[] = [];
-  /** How often each error that is an answer was given. */
+  /** The number of rejections by each expected error code. */
   readonly refusals: Map<string, number> = new Map();
-  /** For each kind of call the one that went furthest. */
+  /** For each kind of call the one that came closest to its limit, or exceeded it most. */
   readonly furthest: Map<string, TimedCall> = new Map();
-  readonly #plan: CrewPlan;
+  readonly #plan: WorkersPlan;
   readonly #chronicle: Chronicle;
   readonly #store: Store;
   readonly #members: Member[] = [];
-  /** How often each worker was started. */
+  /** The number of starts of each worker. */
   readonly #lives: number[];
   #isLeaving = false;
 
-  constructor(plan: CrewPlan, chronicle: Chronicle, store: Store) {
+  constructor(plan: WorkersPlan, chronicle: Chronicle, store: Store) {
     this.#plan = plan;
     this.#chronicle = chronicle;
     this.#store = store;
@@ -84,7 +84,7 @@ export class Crew implements AsyncDisposable {
     });
     const remote = remoteOf<WorkerSide, ConductorSide>(child, this.#side(worker));
     this.#members[worker] = { child, remote };
-    const leases = worker === hoarder ? leaseCount : 0;
+    const leases = worker === leaseHolder ? leaseCount : 0;
     const { cluster, seed } = this.#plan;
     await remote.start({ name, urls: this.#plan.urlsFor(worker), cluster, seed, leases });
   }
@@ -92,7 +92,7 @@ export class Crew implements AsyncDisposable {
   #side(worker: number): ConductorSide {
     return {
       read: (hold) => {
-        this.#chronicle.heard(hold, hold.grantedAt);
+        this.#chronicle.reported(hold, hold.grantedAt);
         return this.#store.read(hold.key);
       },
       write: (draft, deadline) => {
@@ -120,29 +120,29 @@ export class Crew implements AsyncDisposable {
    */
   #handOn(from: number, detached: Detached): void {
     if (this.#isLeaving) return;
-    void this.#members[(from + 1) % hoarder]?.remote.resume.asEvent(detached);
+    void this.#members[(from + 1) % leaseHolder]?.remote.resume.asEvent(detached);
   }
 
-  /** Has the next holder of this worker stay with its lock; null where that cannot be. */
-  linger(worker: number, wish: LingerWish): Promise<string | null> {
-    return this.#members[worker]!.remote.linger(wish).catch(() => null);
+  /** Makes the next holder of this worker keep its lock; null if it cannot. */
+  linger(worker: number, request: LingerRequest): Promise<string | null> {
+    return this.#members[worker]!.remote.linger(request).catch(() => null);
   }
 
-  /** Tells everybody of a master's password. */
+  /** Sends a master's password to all workers. */
   password(master: number, password: string | undefined): void {
     for (const { remote } of this.#members) void remote.password.asEvent(master, password);
   }
 
-  /** Whether the one that no fault is aimed at reaches the master, soon. */
+  /** Whether the process that no fault concerns reaches the master within `limit` ms. */
   reaches(master: number, limit: number): Promise<boolean> {
-    return this.#members[hoarder]!.remote.reaches(master, limit);
+    return this.#members[leaseHolder]!.remote.reaches(master, limit);
   }
 
   signal(worker: number, signal: "SIGSTOP" | "SIGCONT"): void {
     this.#members[worker]!.child.kill(signal);
   }
 
-  /** Kills it in the middle of what it does, and starts another one in its place. */
+  /** Kills it in the middle of its work, and starts another process in its place. */
   async replace(worker: number): Promise<void> {
     await endProcess(this.#members[worker]!.child);
     if (!this.#isLeaving) await this.#startOne(worker);
@@ -163,8 +163,7 @@ export class Crew implements AsyncDisposable {
         setTimeout(() => resolve("late"), limit).unref();
       });
       const left = await Promise.race([remote.leave(), timeUp]);
-      if (left === "late")
-        this.failures.push(`w${worker + 1} is stuck, ${Math.round(now() - began)} ms long`);
+      if (left === "late") this.failures.push(`w${worker + 1} is stuck, for ${Math.round(now() - began)} ms`);
     });
     await Promise.all(leaving);
   }

@@ -7,8 +7,8 @@ const driftFactor = 0.01;
 /** The margin that the client subtracts for drift and rounding: the masters keep the key for that much longer. */
 const reserveOf = (ttl: number): number => ttl - ((ttl - 1) * (1 - driftFactor) - 1);
 
-/** One lock while it is held, and what its holder sees of it, stamped. */
-export class Tenure {
+/** The interval in which one lock is held, with the times that its holder observes. */
+export class LockInterval {
   readonly lock: Lock;
   readonly #name: string;
   readonly #worker: string;
@@ -17,8 +17,8 @@ export class Tenure {
   readonly #share: number | undefined;
   readonly #grantedAt: number;
   #stoodStill = 0;
-  #believedUntil: number;
-  #toldAt: number | undefined;
+  #validUntil: number;
+  #notifiedAt: number | undefined;
   #releasedAt: number | undefined;
 
   constructor(
@@ -33,31 +33,31 @@ export class Tenure {
     this.#stalls = of.stalls;
     this.#share = of.share;
     this.#grantedAt = now();
-    this.#believedUntil = this.#grantedAt;
+    this.#validUntil = this.#grantedAt;
     this.look();
     lock.signal.addEventListener("abort", () => {
-      this.#toldAt ??= now();
+      this.#notifiedAt ??= now();
       this.#stoodStill = this.#stalls.latest;
     });
   }
 
-  /** Until when it believes, by what the lock says now; undefined when it does not any more. */
+  /** The end of the validity, by the lock's own state; undefined if it is over. */
   look(): number | undefined {
-    // The clock is read first: the lock is asked later, and says rather less.
+    // The clock is read first, so the result errs on the early side.
     const at = now();
     const left = this.lock.remaining();
     if (left <= 0) return undefined;
-    this.#believedUntil = at + left;
-    return this.#believedUntil;
+    this.#validUntil = at + left;
+    return this.#validUntil;
   }
 
-  /** About to be released: from here on it claims nothing. */
+  /** The release begins: from here on the holder does not use the lock. */
   end(): void {
     this.look();
     this.#releasedAt = now();
   }
 
-  /** The hold of one of its keys, as it is known now. */
+  /** The interval of one of its keys, as known now. */
   holdOf(key: string): Hold {
     return {
       id: `${this.#name}/${key}`,
@@ -65,11 +65,11 @@ export class Tenure {
       worker: this.#worker,
       key,
       grantedAt: this.#grantedAt,
-      believedUntil: this.#believedUntil,
+      validUntil: this.#validUntil,
       stoodStill: this.#stoodStill,
       reserve: reserveOf(this.#ttl),
       ...(this.#share === undefined ? {} : { share: this.#share }),
-      ...(this.#toldAt === undefined ? {} : { toldAt: this.#toldAt }),
+      ...(this.#notifiedAt === undefined ? {} : { notifiedAt: this.#notifiedAt }),
       ...(this.#releasedAt === undefined ? {} : { releasedAt: this.#releasedAt }),
     };
   }

@@ -1,31 +1,31 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { Seats } from "./seats.ts";
+import { FaultSlots } from "./fault-slots.ts";
 
-test("who finds no room gets it when it is given back, whoever asked first and fits", async () => {
-  const seats = new Seats(2);
-  const giveBack = await seats.take([0]);
-  await seats.take([1]);
+test("a fault without a free slot waits, and gets the slot when it is freed and the request fits", async () => {
+  const slots = new FaultSlots(2);
+  const giveBack = await slots.take([0]);
+  await slots.take([1]);
   const order: number[] = [];
-  const waiting = [2, 0].map(async (seat) => {
-    await seats.take([seat]);
-    order.push(seat);
+  const waiting = [2, 0].map(async (slot) => {
+    await slots.take([slot]);
+    order.push(slot);
   });
   giveBack();
   await waiting[0];
   expect(order).toEqual([2]);
-  expect([...seats.taken]).toEqual([1, 2]);
+  expect([...slots.taken]).toEqual([1, 2]);
 });
 
-test("never more than there is room for, and never one twice", async () => {
+test("never more than the limit are taken, and none twice", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.record({ wanted: fc.subarray([0, 1, 2, 3, 4], { maxLength: 2 }), gives: fc.boolean() })),
       async (steps) => {
-        const seats = new Seats(2);
+        const slots = new FaultSlots(2);
         const taken: Array<{ wanted: readonly number[]; giveBack: () => void }> = [];
         for (const { wanted, gives } of steps) {
-          void seats.take(wanted).then((giveBack) => taken.push({ wanted, giveBack }));
+          void slots.take(wanted).then((giveBack) => taken.push({ wanted, giveBack }));
           await new Promise(setImmediate);
           const sitting = taken.flatMap((one) => one.wanted);
           expect(new Set(sitting).size).toBe(sitting.length);
@@ -38,6 +38,6 @@ test("never more than there is room for, and never one twice", async () => {
   );
 });
 
-test("more than there are at all is a mistake", async () => {
-  await expect(new Seats(2).take([0, 1, 2])).rejects.toThrow(RangeError);
+test("a request beyond the limit is an error", async () => {
+  await expect(new FaultSlots(2).take([0, 1, 2])).rejects.toThrow(RangeError);
 });

@@ -1,11 +1,11 @@
 import type { Master } from "@quorlock/testbed";
 import { remoteOf } from "../processes/remote.ts";
 import { endProcess, startProcess } from "../processes/start.ts";
-import type { LineFault } from "./line-fault.ts";
-import type { LinesSide } from "./process.ts";
+import type { LinkFault } from "./link-fault.ts";
+import type { LinksSide } from "./process.ts";
 
 /** One line: from a worker to a master, both by their index. */
-export interface LineEnds {
+export interface LinkEnds {
   readonly worker: number;
   readonly master: number;
 }
@@ -14,20 +14,20 @@ export interface LineEnds {
  * The links between each worker and each master, as the conductor sees them. A link has one fault at a time: a new
  * fault takes only the links without one, and heals only these.
  */
-export class Lines implements AsyncDisposable {
+export class Links implements AsyncDisposable {
   readonly #child = startProcess(new URL("process.ts", import.meta.url));
-  readonly #remote = remoteOf<LinesSide, object>(this.#child, {});
-  readonly #struck = new Set<string>();
+  readonly #remote = remoteOf<LinksSide, object>(this.#child, {});
+  readonly #faulty = new Set<string>();
   #urls: readonly (readonly string[])[] = [];
 
-  static async lay(masters: readonly Master[], workers: number): Promise<Lines> {
-    const lines = new Lines();
-    const ports = await lines.#remote.lay(
+  static async lay(masters: readonly Master[], workers: number): Promise<Links> {
+    const links = new Links();
+    const ports = await links.#remote.lay(
       masters.map(({ host, port }) => ({ host, port })),
       workers,
     );
-    lines.#urls = ports.map((set) => set.map((port, index) => withPort(masters[index]!.url, port)));
-    return lines;
+    links.#urls = ports.map((set) => set.map((port, index) => withPort(masters[index]!.url, port)));
+    return links;
   }
 
   get pid(): number | undefined {
@@ -39,14 +39,14 @@ export class Lines implements AsyncDisposable {
     return this.#urls[worker]!;
   }
 
-  /** Strikes those of `wanted` that are whole, and returns how to heal them. */
-  async strike(wanted: readonly LineEnds[], fault: LineFault): Promise<() => Promise<void>> {
-    const whole = wanted.filter((ends) => !this.#struck.has(nameOf(ends)));
-    for (const ends of whole) this.#struck.add(nameOf(ends));
-    await Promise.all(whole.map(({ worker, master }) => this.#remote.strike(worker, master, fault)));
+  /** Injects `fault` into the links of `wanted` that have none. Returns a function that ends it. */
+  async inject(wanted: readonly LinkEnds[], fault: LinkFault): Promise<() => Promise<void>> {
+    const healthy = wanted.filter((ends) => !this.#faulty.has(nameOf(ends)));
+    for (const ends of healthy) this.#faulty.add(nameOf(ends));
+    await Promise.all(healthy.map(({ worker, master }) => this.#remote.inject(worker, master, fault)));
     return async () => {
-      await Promise.all(whole.map(({ worker, master }) => this.#remote.heal(worker, master)));
-      for (const ends of whole) this.#struck.delete(nameOf(ends));
+      await Promise.all(healthy.map(({ worker, master }) => this.#remote.heal(worker, master)));
+      for (const ends of healthy) this.#faulty.delete(nameOf(ends));
     };
   }
 
@@ -60,11 +60,11 @@ export class Lines implements AsyncDisposable {
   }
 }
 
-function nameOf({ worker, master }: LineEnds): string {
+function nameOf({ worker, master }: LinkEnds): string {
   return `${worker}-${master}`;
 }
 
-/** Lines end on the loopback. Credentials, where there are any, stay. */
+/** Links end on the loopback. Credentials, where there are any, stay. */
 function withPort(address: string, port: number): string {
   const url = new URL(address);
   url.host = `127.0.0.1:${port}`;

@@ -1,5 +1,5 @@
 /** Limits how many things are faulty at once: each fault acquires a slot for each thing that it affects. */
-export class Seats {
+export class FaultSlots {
   readonly #atOnce: number;
   readonly #taken = new Set<number>();
   readonly #waiting: Array<() => boolean> = [];
@@ -8,24 +8,24 @@ export class Seats {
     this.#atOnce = atOnce;
   }
 
-  /** Those that are in a bad way now. */
+  /** The things that are faulty now. */
   get taken(): ReadonlySet<number> {
     return this.#taken;
   }
 
-  /** Resolves, when there is room and none of `wanted` is taken, with how to give them back. */
+  /** Resolves when slots are free and none of `wanted` is taken, with a function that frees them. */
   async take(wanted: readonly number[]): Promise<() => void> {
-    if (wanted.length > this.#atOnce) throw new RangeError(`${wanted.length} seats of ${this.#atOnce}`);
-    const sit = (): boolean => {
+    if (wanted.length > this.#atOnce) throw new RangeError(`${wanted.length} slots of ${this.#atOnce}`);
+    const take = (): boolean => {
       const isFree = wanted.every((one) => !this.#taken.has(one));
       if (!isFree || this.#taken.size + wanted.length > this.#atOnce) return false;
       for (const one of wanted) this.#taken.add(one);
       return true;
     };
-    if (!sit()) {
+    if (!take()) {
       await new Promise<void>((resolve) => {
         this.#waiting.push(() => {
-          if (!sit()) return false;
+          if (!take()) return false;
           resolve();
           return true;
         });

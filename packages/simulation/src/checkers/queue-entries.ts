@@ -1,18 +1,15 @@
 import { enqueueScript } from "@quorlock/redlock/internal";
 import { operationsIn, repliedIn } from "../master/twins/batch.ts";
 
-/** A claim that waits where it is refused, as one master has answered it. */
-export interface AnsweredEnrolment {
+/** A claim that joins the queue if it is refused, with the reply of one master. */
+export interface AnsweredEnqueue {
   readonly keys: readonly string[];
   readonly token: string;
   readonly isGranted: boolean;
 }
 
-/** The enrolment that a command is, or those in a batch, which mostly there are none in. `args` are those of a script. */
-export function enrolmentsIn(
-  args: readonly (string | number)[],
-  reply: unknown,
-): readonly AnsweredEnrolment[] {
+/** The enqueue operations of a command, or of a batch; most have none. `args` are those of a script. */
+export function enqueuesIn(args: readonly (string | number)[], reply: unknown): readonly AnsweredEnqueue[] {
   const count = Number(args[1]);
   if (args[0] === enqueueScript.sha1 || args[0] === enqueueScript.source) {
     const keys = args.slice(2, 2 + count).map(String);

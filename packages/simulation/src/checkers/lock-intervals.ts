@@ -9,7 +9,7 @@ import type { Findings } from "./findings.ts";
  * The interval in which one client holds a lock: from the moment at which its code has it until the release, the abort
  * of the signal, or the expiry.
  */
-export interface Tenure {
+export interface LockInterval {
   readonly number: number;
   readonly process: Process;
   readonly lock: SubjectLock;
@@ -24,7 +24,7 @@ export interface Tenure {
    * The deadline for the abort of its signal: others can hold from then on. By the client's monotonic clock, the only
    * one that timers know: a machine that slept is notified later.
    */
-  toldBy: number;
+  notifyBy: number;
   isOver: boolean;
   /** The next check of whether the signal has aborted. */
   watch: EventId | undefined;
@@ -46,18 +46,18 @@ const tellingPatience = 100_000;
  * The client may have renewed a lock since then without its code checking. So when the computed time is over and the
  * lock is not, the client itself is asked, in a turn of its own.
  */
-export class Tenures {
+export class LockIntervals {
   readonly #kernel: Kernel;
   readonly #findings: Findings;
   readonly #masters: readonly Master[];
   readonly #quorum: number;
   /** Of the restart guard. */
   readonly #maxTtl: number | undefined;
-  readonly #open = new Set<Tenure>();
+  readonly #open = new Set<LockInterval>();
   /** The same by resource: with many clients most have nothing to do with each other. */
-  readonly #openFor = new Map<string, Set<Tenure>>();
+  readonly #openFor = new Map<string, Set<LockInterval>>();
   /** Told of each that is over. */
-  onOver: ((tenure: Tenure) => void) | undefined;
+  onOver: ((interval: LockInterval) => void) | undefined;
   #count = 0;
 
   constructor(kernel: Kernel, findings: Findings, masters: readonly Master[], maxTtl?: number) {
@@ -69,9 +69,9 @@ export class Tenures {
   }
 
   /** In a turn of the holder: it has just been given `lock`. */
-  begin(process: Process, lock: SubjectLock, askedAt: number): Tenure {
+  begin(process: Process, lock: SubjectLock, askedAt: number): LockInterval {
     this.#count += 1;
-    const tenure: Tenure = {
+    const interval: LockInterval = {
       number: this.#count,
       process,
       lock,
@@ -80,67 +80,68 @@ export class Tenures {
       fencingToken: (lock as { readonly fencingToken?: number }).fencingToken,
       monotonicEnd: 0,
       wallEnd: 0,
-      toldBy: 0,
+      notifyBy: 0,
       isOver: false,
       watch: undefined,
     };
-    this.#open.add(tenure);
-    for (const resource of lock.resources) this.#holdersOf(resource).add(tenure);
-    process.record("begins", tenure.number, tokenOf(lock), ...lock.resources);
-    const left = this.look(tenure);
-    this.#markVotes(tenure);
+    this.#open.add(interval);
+    for (const resource of lock.resources) this.#holdersOf(resource).add(interval);
+    process.record("begins", interval.number, tokenOf(lock), ...lock.resources);
+    const left = this.look(interval);
+    this.#markVotes(interval);
     if (left > 0) {
       // In a turn that was stalled its code has the lock only when the stall is over.
-      const wait = Math.round(tenure.beganAt - this.#kernel.now);
-      if (wait > 0) this.#kernel.engine.schedule(() => this.#compareWithAll(tenure), wait);
-      else this.#compareWithAll(tenure);
-      this.#watch(tenure);
+      const wait = Math.round(interval.beganAt - this.#kernel.now);
+      if (wait > 0) this.#kernel.engine.schedule(() => this.#compareWithAll(interval), wait);
+      else this.#compareWithAll(interval);
+      this.#watch(interval);
     }
-    return tenure;
+    return interval;
   }
 
   /** In a turn of the holder: the remaining time, as its code receives it. */
-  look(tenure: Tenure): number {
-    const left = tenure.lock.remaining();
-    const { clocks, now } = tenure.process;
+  look(interval: LockInterval): number {
+    const left = interval.lock.remaining();
+    const { clocks, now } = interval.process;
     if (left > 0) {
-      tenure.monotonicEnd = clocks.monotonicAt(now) + left;
-      tenure.wallEnd = clocks.wallAt(now) + left + wallGrain;
-      tenure.process.record(
+      interval.monotonicEnd = clocks.monotonicAt(now) + left;
+      interval.wallEnd = clocks.wallAt(now) + left + wallGrain;
+      interval.process.record(
         "believes",
-        tenure.number,
-        inMicroseconds(tenure.monotonicEnd),
-        inMicroseconds(tenure.wallEnd),
+        interval.number,
+        inMicroseconds(interval.monotonicEnd),
+        inMicroseconds(interval.wallEnd),
       );
-      this.#measureMargin(tenure, clocks.untilMonotonic(now, tenure.monotonicEnd));
+      this.#measureMargin(interval, clocks.untilMonotonic(now, interval.monotonicEnd));
     } else {
-      tenure.monotonicEnd = Number.NEGATIVE_INFINITY;
-      tenure.process.record("is over", tenure.number);
+      interval.monotonicEnd = Number.NEGATIVE_INFINITY;
+      interval.process.record("is over", interval.number);
     }
     return left;
   }
 
   /** The lock was released, its signal aborted, or its holder no longer checks it. */
-  end(tenure: Tenure): void {
-    tenure.isOver = true;
-    if (tenure.watch !== undefined) this.#kernel.engine.cancel(tenure.watch);
-    if (!this.#open.delete(tenure)) return;
-    for (const resource of tenure.lock.resources) this.#holdersOf(resource).delete(tenure);
-    tenure.process.record("gives up", tenure.number);
-    this.onOver?.(tenure);
+  end(interval: LockInterval): void {
+    interval.isOver = true;
+    if (interval.watch !== undefined) this.#kernel.engine.cancel(interval.watch);
+    if (!this.#open.delete(interval)) return;
+    for (const resource of interval.lock.resources) this.#holdersOf(resource).delete(interval);
+    interval.process.record("gives up", interval.number);
+    this.onOver?.(interval);
   }
 
   /** The process is dead: it believes nothing. */
   endAllOf(process: Process): void {
-    for (const tenure of this.#open) if (tenure.process === process) this.end(tenure);
+    for (const interval of this.#open) if (interval.process === process) this.end(interval);
   }
 
   holdsSomething(process: Process): boolean {
-    for (const tenure of this.#open) if (tenure.process === process && this.believes(tenure)) return true;
+    for (const interval of this.#open)
+      if (interval.process === process && this.believes(interval)) return true;
     return false;
   }
 
-  #compareWithAll(newcomer: Tenure): void {
+  #compareWithAll(newcomer: LockInterval): void {
     if (newcomer.isOver) return;
     for (const resource of newcomer.lock.resources) {
       for (const rival of this.#holdersOf(resource))
@@ -148,7 +149,7 @@ export class Tenures {
     }
   }
 
-  #holdersOf(resource: string): Set<Tenure> {
+  #holdersOf(resource: string): Set<LockInterval> {
     let holders = this.#openFor.get(resource);
     if (!holders) {
       holders = new Set();
@@ -158,13 +159,13 @@ export class Tenures {
   }
 
   /** Whether its client would say so if it were asked now, as far as can be known without asking. */
-  believes({ process, beganAt, monotonicEnd, wallEnd, isOver }: Tenure): boolean {
+  believes({ process, beganAt, monotonicEnd, wallEnd, isOver }: LockInterval): boolean {
     const { now, clocks } = process;
     if (isOver || process.isDead || now < beganAt) return false;
     return clocks.monotonicAt(now) < monotonicEnd && clocks.wallAt(now) < wallEnd;
   }
 
-  #compare(newcomer: Tenure, rival: Tenure, shared: string): void {
+  #compare(newcomer: LockInterval, rival: LockInterval, shared: string): void {
     // Asleep, its monotonic clock stands still: it cannot be asked, and awake it will know.
     if (rival.process.isSuspended) return;
     if (this.believes(rival)) {
@@ -178,7 +179,7 @@ export class Tenures {
     });
   }
 
-  #overlap(newcomer: Tenure, rival: Tenure, resource: string): void {
+  #overlap(newcomer: LockInterval, rival: LockInterval, resource: string): void {
     this.#findings.violated(
       "belief",
       `${newcomer.process.name} was given "${resource}" (hold ${newcomer.number}) while ${rival.process.name} ` +
@@ -187,66 +188,66 @@ export class Tenures {
   }
 
   /** Something is asked of the holder in a turn of its own, unless it is frozen or gone by then. */
-  #askLater({ process }: Tenure, ask: () => void): void {
+  #askLater({ process }: LockInterval, ask: () => void): void {
     this.#kernel.engine.schedule(() => {
       if (!process.isFrozen && !process.isDead) process.deliver(ask);
     }, 1);
   }
 
   /** The signal aborts before another client can hold, whether the holder checks or not (PROTOCOL 1). */
-  #watch(tenure: Tenure): void {
-    const { process, lock } = tenure;
+  #watch(interval: LockInterval): void {
+    const { process, lock } = interval;
     // Reading `signal` here creates it: without it there is no notification. Some libraries have none.
     if (!lock.signal) return;
     const grace = 2 + 20 * process.timerLateness;
-    const wait = process.clocks.untilMonotonic(this.#kernel.now, tenure.toldBy + grace);
+    const wait = process.clocks.untilMonotonic(this.#kernel.now, interval.notifyBy + grace);
     const delay = Number.isFinite(wait) ? Math.max(1, Math.ceil(wait)) : tellingPatience;
-    tenure.watch = this.#kernel.engine.schedule(() => {
-      if (tenure.isOver || process.isDead) return;
+    interval.watch = this.#kernel.engine.schedule(() => {
+      if (interval.isOver || process.isDead) return;
       const awake = this.#kernel.now - process.frozenUntil;
       // Its timer runs by the monotonic clock, which may have stood still or changed its rate meanwhile.
-      const early = process.clocks.monotonicAt(this.#kernel.now) < tenure.toldBy + grace;
-      if (early || awake < tellingPatience) return this.#watchAgain(tenure);
+      const early = process.clocks.monotonicAt(this.#kernel.now) < interval.notifyBy + grace;
+      if (early || awake < tellingPatience) return this.#watchAgain(interval);
       process.deliver(() => {
         // (Not read from the signal itself: reading `aborted` checks the clocks, and aborts. A notified holder gives
         // up.)
-        if (tenure.isOver) return;
+        if (interval.isOver) return;
         // The same applies if its wall clock has jumped since it was extended: it may be notified as long as the keys
         // live. (Judged from the masters alone: a lock that is asked notifies itself.)
         const last = Math.max(...lock.resources.map((resource) => this.#freeIn(lock, resource)));
         if (last > 0 && Number.isFinite(last)) {
-          tenure.toldBy = process.clocks.monotonicAt(this.#kernel.now + last);
-          this.#watch(tenure);
-        } else if (this.look(tenure) > 0) this.#watch(tenure);
+          interval.notifyBy = process.clocks.monotonicAt(this.#kernel.now + last);
+          this.#watch(interval);
+        } else if (this.look(interval) > 0) this.#watch(interval);
         else
           this.#findings.violated(
             "untold",
-            `${process.name} was not told that hold ${tenure.number} ran out`,
+            `${process.name} was not told that hold ${interval.number} ran out`,
           );
       });
     }, delay);
   }
 
-  #watchAgain(tenure: Tenure): void {
-    tenure.watch = this.#kernel.engine.schedule(() => {
-      if (!tenure.isOver) this.#watch(tenure);
+  #watchAgain(interval: LockInterval): void {
+    interval.watch = this.#kernel.engine.schedule(() => {
+      if (!interval.isOver) this.#watch(interval);
     }, tellingPatience);
   }
 
   /**
    * The time at which others could win a quorum, by the present keys, minus the end of the belief `wait` us from now.
    */
-  #measureMargin(tenure: Tenure, wait: number): void {
-    const { lock, process } = tenure;
+  #measureMargin(interval: LockInterval, wait: number): void {
+    const { lock, process } = interval;
     const { now } = this.#kernel;
     const { clocks } = process;
     for (const resource of lock.resources) {
       const others = this.#freeIn(lock, resource);
-      const othersCan = Number.isFinite(others) ? clocks.monotonicAt(now + others) : tenure.monotonicEnd;
-      tenure.toldBy = Math.max(tenure.toldBy, othersCan);
+      const othersCan = Number.isFinite(others) ? clocks.monotonicAt(now + others) : interval.monotonicEnd;
+      interval.notifyBy = Math.max(interval.notifyBy, othersCan);
       const margin = (others - wait - (process.now - now)) / 1000;
       this.#findings.margin(margin);
-      process.record("margin", tenure.number, resource, inMicroseconds(margin));
+      process.record("margin", interval.number, resource, inMicroseconds(margin));
       if (margin < -rounding) this.#tooLong(process, resource, margin);
     }
   }
@@ -272,7 +273,7 @@ export class Tenures {
     this.#findings.violated("margin", text);
   }
 
-  #markVotes({ lock }: Tenure): void {
+  #markVotes({ lock }: LockInterval): void {
     const votes = this.#masters.filter((master) => master.peek(lock.resources[0]!)?.value === tokenOf(lock));
     if (votes.length === this.#quorum && this.#masters.length > 1) this.#findings.reached("bare majority");
   }

@@ -1,0 +1,19 @@
+import type { Hold } from "./history.ts";
+import { type Overlap, overlapsAmong } from "./spans.ts";
+
+/** When two holders of one key both believed that they held it. The intervals are those of one key. */
+export function overlapsOfHolders(holds: readonly Hold[]): Overlap[] {
+  return overlapsAmong(
+    holds.map((hold) => ({
+      id: hold.id,
+      from: hold.grantedAt,
+      until: endOfValidity(hold),
+      share: hold.share,
+    })),
+  );
+}
+
+/** The moment from which `remaining()` would return 0: after a release, an abort of the signal, or the expiry. */
+function endOfValidity({ validUntil, notifiedAt, releasedAt }: Hold): number {
+  return Math.min(validUntil, notifiedAt ?? validUntil, releasedAt ?? validUntil);
+}
