@@ -278,7 +278,7 @@ export class RestartGuard extends Protocol<GuardMutant> {
     );
   }
 
-  /** A tick, for everybody at once. */
+  /** A tick, the same for all. */
   #tick(next: State): void {
     const { nodes, attempts, key, keyLives, condition, quarantineLasts, validity, extendedValidity } =
       this.#cells;

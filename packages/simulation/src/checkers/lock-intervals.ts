@@ -235,7 +235,7 @@ export class LockIntervals {
   }
 
   /**
-   * The time at which others could win a quorum, by the present keys, minus the end of the belief `wait` us from now.
+   * The time at which others could win a quorum, by the present keys, minus the end of the validity, `wait` us from now.
    */
   #measureMargin(interval: LockInterval, wait: number): void {
     const { lock, process } = interval;

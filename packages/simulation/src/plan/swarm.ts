@@ -84,7 +84,7 @@ export function guardedPlan(seed: number): Plan {
   const { latency } = plan.network;
   return {
     ...plan,
-    // In the end everybody has to get a lock, and none may be asked for longer than maxTtl: answers must come in time.
+    // In the end every client must get a lock, and no TTL may exceed maxTtl: replies must come in time.
     network: {
       ...plan.network,
       latency: latency.shape === "two-peaks" ? { shape: "constant", ms: latency.fast } : latency,

@@ -160,7 +160,7 @@ export function restores(master: number): Evidence {
 /** The first votes of all masters went to several clients, and to none of them a majority. */
 export function splitVote(masters: number): Evidence {
   return {
-    what: "the vote was split, and nobody had a majority",
+    what: "the vote was split, and no client had a majority",
     isIn: ({ votes }) => {
       const first = Array.from({ length: masters }, (_, master) =>
         votes.find((vote) => vote.master === master),

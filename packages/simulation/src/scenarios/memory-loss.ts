@@ -82,7 +82,7 @@ export const memoryLoss: readonly Scenario[] = [
     title: "A voter crashes and comes back empty, with the restart guard",
     story:
       "Client 0 holds by the votes of A, B and C. C crashes and is back after 10 ms with no key. Whoever asks it first " +
-      "finds another process than the one it knows: C votes for nobody until all that it may have forgotten is over.",
+      "finds another process than the one it knows: C gives no vote until every lock that it may have forgotten has expired.",
     source: kleppmann('"Breaking Redlock with bad timings"'),
     plan: sketched({ ...betweenTwo(crash("process", 10), { mode: "none" }), ...restartGuard }),
     shows: takesCUnguarded,
@@ -95,7 +95,7 @@ export const memoryLoss: readonly Scenario[] = [
     story:
       "Client 0 holds by the votes of A, B and C. C comes back with no key and a clock that is an hour slow, and is put " +
       "into quarantine. Its clock is set, and the key that measures the quarantine is gone at once. By the clocks of the " +
-      "clients it is not over: C votes for nobody.",
+      "clients it is not over: C gives no vote.",
     source: kleppmann('"Breaking Redlock with bad timings"'),
     plan: sketched({
       ...betweenTwo(crash("process", 10), { mode: "none" }),

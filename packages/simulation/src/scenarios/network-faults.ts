@@ -85,11 +85,11 @@ export const networkFaults: readonly Scenario[] = [
   },
   {
     name: "late-set",
-    title: "Votes that are asked for arrive when nobody wants them any more",
+    title: "Requests for votes arrive after their client has given up",
     story:
       "The requests of client 0 to C, D and E are held up on the way. It gives up after one attempt and takes back " +
       "what it may have got. C hears of it while client 1 holds the lock, and refuses. D and E hear of it when the " +
-      "lock is free, and vote for somebody who has long gone: what takes the votes back is right behind them.",
+      "lock is free, and give votes to a client that has long gone: the rollbacks that delete them are right behind.",
     source: redisDocumentation('"Retry on failure"'),
     plan: sketched({
       script: [[use(10, 300, 3, "try")], [use(300, 400, 4), use(1100, 500, 5)]],
@@ -105,7 +105,7 @@ export const networkFaults: readonly Scenario[] = [
   },
   {
     name: "split-vote",
-    title: "Three clients ask at once, and nobody has a majority",
+    title: "Three clients ask at once, and none has a majority",
     story:
       "A and B are near to client 0, C and D to client 1, E to client 2. All three ask at the same time, and each has " +
       "the votes of those that are near. One after the other has to come to hold the lock all the same.",

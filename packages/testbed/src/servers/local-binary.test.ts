@@ -283,7 +283,7 @@ describe("the end of the process", () => {
     }, 30_000);
   }
 
-  test("is not held up by masters that nobody stopped", async () => {
+  test("is not delayed by masters that were not stopped", async () => {
     const child = run(program.replace(/process.stdin.*/, ""));
     child.stdin.end();
     expect(await new Promise((resolve) => child.once("exit", resolve))).toBe(0);
