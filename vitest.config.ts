@@ -17,7 +17,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["packages/*/src/**/*.test.ts", "examples/*.test.ts"],
-          testTimeout: 90_000,
+          testTimeout: 30_000,
         },
       },
       {
@@ -26,7 +26,7 @@ export default defineConfig({
           name: "integration",
           include: ["test/**/*.test.ts"],
           exclude: ["test/conformance/**", "**/node_modules/**"],
-          testTimeout: 90_000,
+          testTimeout: 30_000,
           hookTimeout: 180_000,
         },
       },

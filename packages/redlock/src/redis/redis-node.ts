@@ -90,13 +90,16 @@ export class RedisNode implements LockNode {
   }
 
   ask(question: Question): void {
+    if (this.#groupCommit && this.queue && !this.#guard && !this.#clock) {
+      this.#postOperation(question as Operation);
+      return;
+    }
+    // What is asked of this master in a way of its own has an operation of its own.
     const { kind, keys, words, claim } = question;
-    const hear = (answer: Answer | ReleaseAnswer | Timed<Answer>): void => question.hear(this.client, answer);
-    // What is asked of this master alone has an operation of its own.
-    if (!this.#groupCommit || !this.queue || this.#guard || this.#clock) {
-      if (kind === "release") this.release(keys, words, hear);
-      else this.#claim(kind, claim!, words, hear);
-    } else this.#postOperation(question as Operation);
+    const onAnswer = (answer: Answer | ReleaseAnswer | Timed<Answer>): void =>
+      question.hear(this.client, answer);
+    if (kind === "release") this.release(keys, words, onAnswer);
+    else this.#claim(kind, claim!, words, onAnswer);
   }
 
   vote(claim: Claim, settle: OnVote): void {

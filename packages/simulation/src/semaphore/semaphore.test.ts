@@ -14,11 +14,11 @@ afterAll(() => pool.close());
 
 describe("a semaphore", () => {
   test("keeps its limit in rounds of twelve clients that ask at once", async () => {
-    const trials = inOrder(pool.runner(theSemaphore.name), plansOf(roundsPlan, 1, 5));
+    const trials = inOrder(pool.runner(theSemaphore.name), plansOf(roundsPlan, 1, 6));
     const { violated, marks } = await explore(trials);
     expect(violated.flatMap(({ outcome }) => outcome.violations)).toEqual([]);
-    // The rounds are what they are meant to be: votes are split, some hundred times, and some go away empty-handed.
-    expect(marks.get("split vote")).toBeGreaterThan(50);
+    // The rounds are what they are meant to be: votes are split, and some go away empty-handed.
+    expect(marks.get("split vote")).toBeGreaterThan(100);
     expect(marks.get("granted")).toBeGreaterThan(3000);
   }, 120_000);
 
