@@ -31,7 +31,8 @@ export interface CutOff {
 export async function strike(misfortune: Misfortune): Promise<CutOff> {
   const { masters, narrator } = misfortune;
   if (masters.every(({ controllable }) => controllable)) await killAndHang(misfortune);
-  else narrator.event("spared", "yellow", "the masters: REDLOCK_NODES are not ours to kill or to hang");
+  else
+    narrator.event("spared", "yellow", "the masters: those of REDLOCK_NODES are not ours to kill or to hang");
   return cutOff(misfortune);
 }
 
@@ -43,11 +44,11 @@ async function killAndHang({ narrator, ledger, masters }: Misfortune): Promise<v
   await ledger.untilSold(10);
   await masters[killed - 1]!.kill();
   const killedAt = now();
-  narrator.event("killed", "red", `master ${killed}, with all that it knew. 4 of 5 are left, a lock needs 3`);
+  narrator.event("killed", "red", `master ${killed}; its data is lost. 4 of 5 are left; a lock needs 3`);
 
   await ledger.untilSold(20);
   await masters[hung - 1]!.hang();
-  narrator.event("hung", "red", `master ${hung}: connected, but it never answers. 3 of 5 are left`);
+  narrator.event("hung", "red", `master ${hung}: it accepts commands and answers none. 3 of 5 are left`);
 
   // It has forgotten its votes. None of them may still be in force when it votes again.
   await pause(Math.max(0, killedAt + lease - now()));
@@ -56,10 +57,10 @@ async function killAndHang({ narrator, ledger, masters }: Misfortune): Promise<v
   narrator.event(
     "back",
     "cyan",
-    `master ${killed}, empty, ${down} later: every vote that it forgot has expired`,
+    `master ${killed}, empty, after ${down}: every vote that it lost has expired`,
   );
   await masters[hung - 1]!.resume();
-  narrator.event("back", "cyan", `master ${hung}: it executes what reached it meanwhile, in order`);
+  narrator.event("back", "cyan", `master ${hung}: it executes the commands that it received meanwhile`);
 }
 
 const majority = 3;
@@ -75,24 +76,29 @@ async function cutOff({ narrator, staff, ledger, lines, watcher }: Misfortune): 
   const at = now();
   const which = listed(severed);
   narrator.event("cut", "red", `${worker} holds the lock and is cut off from masters ${which}`, at);
-  narrator.event("", "dim", `they keep it for ${milliseconds(keptFor(holding, owner, severed))} more`, at);
+  narrator.event(
+    "",
+    "dim",
+    `these masters keep the lock for ${milliseconds(keptFor(holding, owner, severed))} more`,
+    at,
+  );
 
   const toldAt = await told;
   const asked = now();
   const left = keptFor(await watcher.inspect("stock"), owner, severed);
   const { sold } = await ledger.holdAt(at, worker);
   const after = `${milliseconds(toldAt - at)} after the cut`;
-  const end = sold ? "and sells ALL THE SAME" : "and calls the sale off";
-  narrator.event("told", "green", `${worker}, by its signal, ${after}, ${end}`, toldAt);
+  const end = sold ? "SELLS ALL THE SAME" : "sells nothing";
+  narrator.event("aborted", "green", `${worker}'s signal, ${after}: ${worker} ${end}`, toldAt);
   // They were asked a little later than that, and had the more left before.
   const kept = left > 0 ? `for ${milliseconds(left + asked - toldAt)} more` : "no more";
   narrator.event("", "dim", `masters ${which} keep the lock ${kept}`, toldAt);
 
   const next = await ledger.nextHold(at, worker);
-  const later = `${milliseconds(next.granted - toldAt)} after ${worker} was told`;
-  narrator.event("granted", "green", `${next.worker} has the lock, ${later}`, next.granted);
+  const later = `${milliseconds(next.granted - toldAt)} after ${worker}'s signal`;
+  narrator.event("granted", "green", `${next.worker} gets the lock, ${later}`, next.granted);
   await lines.heal(worker);
-  narrator.event("healed", "cyan", `${worker} sees all masters again`);
+  narrator.event("healed", "cyan", `${worker} reaches all masters again`);
   return { worker, at, told: toldAt, next };
 }
 

@@ -1,7 +1,11 @@
+import { writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
 import { now } from "../stage/clock.ts";
 import { connect } from "../stage/connect.ts";
 import { mastersUp } from "../stage/masters-up.ts";
 import { play, within } from "../stage/stage.ts";
+import { terminalPicture } from "../stage/terminal-picture.ts";
 import { strike } from "./faults.ts";
 import type { Ledger } from "./ledger.ts";
 import { Lines } from "./lines.ts";
@@ -11,8 +15,18 @@ import { type Outcome, summarise } from "./summary.ts";
 
 /** Both sales together must not take longer than this, ms. */
 const timeLimit = 28_000;
-/** Faults that have not struck when the stock is sold out never will. */
+/** Time for the faults to end after the stock is sold out, ms. */
 const timeAfterwards = 2_000;
+
+const usage = `pnpm demo [--record FILE.svg]
+
+  Five processes sell a stock of 100 items under one lock while Redis masters fail, then without the lock.
+  Takes some 20 s. Exit code 0: with the lock exactly 100 were sold, by one process at a time.
+
+  --record FILE.svg   also writes the output as a picture
+  --help              prints this`;
+
+const file = recordingFile();
 
 await play(async (stage) => {
   const { narrator } = stage;
@@ -41,8 +55,31 @@ await play(async (stage) => {
     Promise.race([show(), staff.broken]),
   );
   await stage.end();
-  return summarise(narrator, withLock, withoutLock);
+  const isGood = summarise(narrator, withLock, withoutLock);
+  if (file !== undefined) {
+    const lines = ["$ npx -y pnpm@12 demo", ...narrator.lines];
+    await writeFile(
+      file,
+      terminalPicture("pnpm demo: a stock is sold under a lock while Redis masters fail", lines),
+    );
+    console.log(`written to ${file}`);
+  }
+  return isGood;
 });
+
+/** The value of `--record`, if any. Ends the process after `--help`, and after an option that does not exist. */
+function recordingFile(): string | undefined {
+  try {
+    const options = { record: { type: "string" }, help: { type: "boolean" } } as const;
+    const { record, help } = parseArgs({ options }).values;
+    if (!help) return record === undefined ? undefined : resolve(record);
+    console.log(usage);
+    process.exit(0);
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
+    process.exit(64);
+  }
+}
 
 /** Sells the whole stock, while something else happens. */
 async function sell<T>(

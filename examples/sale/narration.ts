@@ -4,15 +4,15 @@ import { stockSize } from "./terms.ts";
 
 const barLength = 20;
 
-/** Tells of every sale that makes another `step`. */
+/** Prints every `step`th sale. */
 export function follow(narrator: Narrator, ledger: Ledger, hold: Hold, step: number): void {
   const { sold } = ledger;
   if (!hold.sold || sold % step > 0) return;
   const filled = Math.min(barLength, Math.round((sold / stockSize) * barLength));
   const bar = "█".repeat(filled) + "░".repeat(barLength - filled);
   const colour = sold > stockSize ? "red" : "green";
-  // Where the two do not add up, somebody's sale has been overwritten.
-  const left = stockSize - sold === hold.left ? "" : `, and the stock says ${hold.left} are left`;
+  // If the two do not add up, one sale has overwritten another.
+  const left = stockSize - sold === hold.left ? "" : `; the stock file says ${hold.left} are left`;
   narrator.event(
     "sold",
     colour,

@@ -41,7 +41,7 @@ export class Staff {
     }
     await this.#untilAll("ready");
     const { narrator } = this.#stage;
-    narrator.event("open", "cyan", `${listed(workers)} sell: processes ${listed(this.#crew.pids)}`);
+    narrator.event("open", "cyan", `${listed(workers)} sell, each in a process of its own`);
   }
 
   /** Begins a sale of the whole stock. Its ledger fills; `untilClosed` tells when it is complete. */

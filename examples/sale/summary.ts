@@ -29,10 +29,10 @@ export function summarise(
   narrator.line(row(narrator, "without the lock", withoutLock, false));
   narrator.line("");
   narrator.line(
-    `  ${cutOff.worker} was told ${told} after the cut: ${margin} ${order} ${cutOff.next.worker} had the lock.`,
+    `  ${cutOff.worker}'s signal aborted ${told} after the cut, ${margin} ${order} ${cutOff.next.worker} got the lock.`,
   );
-  narrator.line(`  With the lock sold ${listed(shares)}.`);
-  narrator.line("  All that was started has ended.");
+  narrator.line(`  Sold with the lock: ${listed(shares)}.`);
+  narrator.line("  All processes have ended.");
   return soldOut && exclusive;
 }
 

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from "node:util";
 import { now } from "./clock.ts";
 
 const colours = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 };
@@ -6,23 +7,29 @@ export type Colour = keyof typeof colours;
 
 const tagWidth = 8;
 
-/** Prints what happens, each line with the seconds since the masters were up. */
+/** Prints events, each with the seconds since the masters were up. */
 export class Narrator {
   #start = now();
   readonly #isColoured = isColourWanted();
+  readonly #lines: string[] = [];
   #isSilent = false;
+
+  /** Each line so far, in colour. */
+  get lines(): readonly string[] {
+    return this.#lines;
+  }
 
   /** From now on the clock counts from `moment`. */
   startClock(moment: number): void {
     this.#start = moment;
   }
 
-  /** What happens from now on is not told any more. */
+  /** Prints no further events. */
   silence(): void {
     this.#isSilent = true;
   }
 
-  /** One event: when, a word, and what happened. `moment` is when it did, where that was not just now. */
+  /** One event: its time, a word for it, and a sentence. `moment` is the time of the event; default: now. */
   event(tag: string, colour: Colour, text: string, moment: number = now()): void {
     if (this.#isSilent) return;
     const seconds = ((moment - this.#start) / 1000).toFixed(2).padStart(7);
@@ -36,11 +43,12 @@ export class Narrator {
   }
 
   line(text: string): void {
-    console.log(text);
+    this.#lines.push(text);
+    console.log(this.#isColoured ? text : stripVTControlCharacters(text));
   }
 
   paint(colour: Colour, text: string): string {
-    return this.#isColoured ? `\u001b[${colours[colour]}m${text}\u001b[0m` : text;
+    return `\u001b[${colours[colour]}m${text}\u001b[0m`;
   }
 }
 

@@ -1,0 +1,16 @@
+import { expect, test } from "vitest";
+import { terminalPicture } from "./stage/terminal-picture.ts";
+
+test("text stays text, in its column, in the class of its colour", () => {
+  const picture = terminalPicture("A & B", ["", "\u001b[2m1 s\u001b[0m  a <b>"]);
+  expect(picture).toContain('<title id="heading">A &amp; B</title>');
+  expect(picture).toContain(
+    '<tspan class="dim" x="20.0" textLength="23.4">1 s</tspan><tspan x="43.4" textLength="54.6">  a &lt;b></tspan>',
+  );
+  expect(picture).not.toContain("\u001b");
+});
+
+test("it is as wide as a page, or as its longest line", () => {
+  expect(terminalPicture("", ["short"])).toContain('viewBox="0 0 800 58"');
+  expect(terminalPicture("", ["x".repeat(200)])).toContain('viewBox="0 0 1600 58"');
+});
