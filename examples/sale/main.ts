@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { parseArgs } from "node:util";
+import { asksForHelp, optionLines, parse, text, UsageError } from "@quorlock/simulation/command-line";
 import { now } from "../stage/clock.ts";
 import { connect } from "../stage/connect.ts";
 import { mastersUp } from "../stage/masters-up.ts";
@@ -18,13 +18,14 @@ const timeLimit = 28_000;
 /** Time for the faults to end after the stock is sold out, ms. */
 const timeAfterwards = 2_000;
 
-const usage = `pnpm demo [--record FILE.svg]
-
-  Five processes sell a stock of 100 items under one lock while Redis masters fail, then without the lock.
-  Takes some 20 s. Exit code 0: with the lock exactly 100 were sold, by one process at a time.
-
-  --record FILE.svg   also writes the output as a picture
-  --help              prints this`;
+const options = { record: text("FILE", "also writes the output to FILE as an SVG") };
+const usage = [
+  "Usage: pnpm demo [--record FILE]",
+  "  five processes sell a stock under one lock while Redis masters fail, then without the lock: some 20 s",
+  "Options:",
+  ...optionLines(options),
+  "Exit: 0 with the lock each item is sold once, by one process at a time; 1 not so, 64 bad usage, 130 interrupted.",
+].join("\n");
 
 const file = recordingFile();
 
@@ -67,18 +68,21 @@ await play(async (stage) => {
   return isGood;
 });
 
-/** The value of `--record`, if any. Ends the process after `--help`, and after an option that does not exist. */
+/** The value of `--record`, if any. Ends the process after `--help` and after bad usage. */
 function recordingFile(): string | undefined {
+  const args = process.argv.slice(2);
   try {
-    const options = { record: { type: "string" }, help: { type: "boolean" } } as const;
-    const { record, help } = parseArgs({ options }).values;
-    if (!help) return record === undefined ? undefined : resolve(record);
-    console.log(usage);
-    process.exit(0);
+    if (!asksForHelp(args)) {
+      const { record } = parse(args, options).values;
+      return record === undefined ? undefined : resolve(record);
+    }
   } catch (error) {
-    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
+    if (!(error instanceof UsageError)) throw error;
+    console.error(`${error.message}\n${usage}`);
     process.exit(64);
   }
+  console.log(usage);
+  process.exit();
 }
 
 /** Sells the whole stock, while something else happens. */

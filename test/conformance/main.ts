@@ -11,6 +11,7 @@ import {
 import { NoMastersError } from "@quorlock/testbed";
 import { nameOf } from "./case.ts";
 import { cases } from "./cases.ts";
+import { writeComparison } from "./comparison.ts";
 import { runCases } from "./libraries/own-cases.ts";
 import { comparePeers, peersFrom } from "./libraries/peers.ts";
 
@@ -19,11 +20,13 @@ import { comparePeers, peersFrom } from "./libraries/peers.ts";
 const options = {
   only: text("TEXT", 'only cases whose name contains TEXT, such as "row 12"'),
   peers: flag("runs the cases against the peers as well, and writes docs/conformance.md: about five minutes"),
+  compare: flag("writes the comparison of README.md from docs/conformance.md, and runs nothing"),
   rows: text("LIST", "with --peers: only these rows, such as 1,2,3"),
 };
 const usage = [
   "Usage: pnpm conformance [--only TEXT]",
   "       pnpm conformance --peers [--rows LIST] [LIBRARY...]",
+  "       pnpm conformance --compare",
   "  runs the cases that users of lock libraries meet, on real masters",
   "Options:",
   ...optionLines(options),
@@ -39,7 +42,12 @@ process.once("SIGINT", () => {
 
 async function run(args: readonly string[]): Promise<number> {
   const { values, positionals } = parse(args, options, Number.POSITIVE_INFINITY);
-  const { only = "", peers = false, rows } = values;
+  const { only = "", peers = false, compare = false, rows } = values;
+  if (compare) {
+    if (args.length > 1) throw new UsageError("--compare stands alone");
+    writeComparison();
+    return 0;
+  }
   if (peers) {
     await comparePeers(peersFrom(rows, positionals), (done, total) => {
       summary = `interrupted after ${done} of ${total} results, which are listed above`;

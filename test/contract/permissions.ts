@@ -1,25 +1,22 @@
 import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 
-const readme = fileURLToPath(new URL("../../packages/redlock/README.md", import.meta.url));
+/** The rule that users are told to set, word by word: what the tests run under is what the documentation says. */
+export const documentedRule: readonly string[] = ruleIn("permissions.md");
 
-/** The rule that users are told to set, word by word: what the tests run under is what the README says. */
-export const documentedRule: readonly string[] = ruleIn("## Permissions");
+/** The same for clients without scripts. */
+export const documentedRuleWithoutScripts: readonly string[] = ruleIn("without-scripts.md");
 
-/** The same for `scripts: false`. */
-export const documentedRuleWithoutScripts: readonly string[] = ruleIn("## Without scripts");
-
-/** What readers and writers need beside the first of them. */
-export const documentedRuleOfReaders: readonly string[] = wordsIn("## Readers and writers", /`(\+time .+)`/);
+/** The commands that readers and writers need beside those of the first rule. */
+export const documentedRuleOfReaders: readonly string[] = wordsIn("read-write-lock.md", /`(\+time .+)`/);
 
 /** The words after the name and the password in `ACL SETUSER name on >password ...`. */
-function ruleIn(section: string): readonly string[] {
-  return wordsIn(section, /^ACL SETUSER \S+ on >\S+ (.+)$/m);
+function ruleIn(page: string): readonly string[] {
+  return wordsIn(page, /^ACL SETUSER \S+ on >\S+ (.+)$/m);
 }
 
-function wordsIn(section: string, pattern: RegExp): readonly string[] {
-  const [, text = ""] = readFileSync(readme, "utf8").split(`${section}\n`);
-  const words = pattern.exec(text)?.[1];
-  if (words === undefined) throw new Error(`the README has no line like ${String(pattern)} in "${section}"`);
+function wordsIn(page: string, pattern: RegExp): readonly string[] {
+  const file = new URL(`../../packages/redlock/docs/${page}`, import.meta.url);
+  const words = pattern.exec(readFileSync(file, "utf8"))?.[1];
+  if (words === undefined) throw new Error(`${page} has no line like ${String(pattern)}`);
   return words.trim().split(/\s+/);
 }

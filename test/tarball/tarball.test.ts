@@ -14,6 +14,8 @@ const client = "packages/redlock";
 const ioredis = import.meta.resolve("ioredis");
 
 interface Manifest {
+  readonly name: string;
+  readonly version: string;
   readonly exports: Readonly<Record<string, unknown>>;
   readonly dependencies?: Readonly<Record<string, string>>;
 }
@@ -76,9 +78,26 @@ test("it brings nothing with it, and each of its files is a module, a map, a dec
   const modules = await readdir(join(folder, "user/node_modules"));
   expect(modules.filter((name) => !name.startsWith("."))).toEqual(["@quorlock"]);
   const expected =
-    /^(package\.json|README\.md|LICENSE|dist\/esm\/([\w-]+\.js(\.map)?|tinyqueue\.LICENSE)|dist\/types\/.+\.d\.ts(\.map)?|src\/.+\.ts)$/;
+    /^(package\.json|README\.md|LICENSE|docs\/[\w-]+\.md|dist\/esm\/([\w-]+\.js(\.map)?|tinyqueue\.LICENSE)|dist\/types\/.+\.d\.ts(\.map)?|src\/.+\.ts)$/;
   expect(files.filter((file) => !expected.test(file) || file.includes(".test."))).toEqual([]);
   expect(files).toContain("dist/esm/tinyqueue.LICENSE");
+});
+
+test("each link of its README is one that a registry's page can follow, to a file of this version", async () => {
+  const { name, version } = manifest;
+  const address = `https://unpkg.com/${name}@${version}/`;
+  const readme = await readFile(join(installed, "README.md"), "utf8");
+  const links = [...readme.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link!);
+  expect(links.length).toBeGreaterThan(10);
+  const wrong = links.filter(
+    (link) => !link.startsWith(address) || !files.includes(link.slice(address.length).split("#")[0]!),
+  );
+  expect(wrong).toEqual([]);
+  // And each page is linked.
+  const pages = files.filter((file) => file.startsWith("docs/"));
+  expect(pages.filter((page) => !links.includes(address + page))).toEqual([]);
+  // The sources keep their own links.
+  expect(await readFile(join(folder, "copy", client, "README.md"), "utf8")).toContain("](docs/waiting.md)");
 });
 
 test("maps lead to sources that are there", async () => {

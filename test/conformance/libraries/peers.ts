@@ -5,6 +5,7 @@ import { suggestion, UsageError } from "@quorlock/simulation/command-line";
 import { type Masters, startMasters } from "@quorlock/testbed";
 import { type Case, nameOf, rows } from "../case.ts";
 import { cases } from "../cases.ts";
+import { writeComparison } from "../comparison.ts";
 import type { CaseResult, CaseTask } from "../processes/case-process.ts";
 import { repositoryRoot } from "../processes/child.ts";
 import { document, type Line } from "../table.ts";
@@ -60,6 +61,7 @@ export async function comparePeers(
   await mkdir(join(repositoryRoot, "docs"), { recursive: true });
   await writeFile(join(repositoryRoot, "docs/conformance.md"), text);
   console.log("written to docs/conformance.md");
+  writeComparison();
 }
 
 /** Takes one after the other until none is left; several may take from the same list. */

@@ -3,6 +3,9 @@ import { until } from "../command-line/interruption.ts";
 import { suggestion } from "../command-line/nearest.ts";
 import { flag, parse, text, UsageError } from "../command-line/options.ts";
 import { scenarioImplementations } from "../peers/subject-named.ts";
+import { pictureOf } from "../pictures/picture-of.ts";
+import { record } from "../pictures/recording.ts";
+import { runStrip } from "../pictures/run-strip.ts";
 import { scenarioDocument } from "../scenarios/document.ts";
 import {
   deviations,
@@ -15,7 +18,7 @@ import type { Scenario } from "../scenarios/scenario.ts";
 import { scenarios as library } from "../scenarios/scenarios.ts";
 import { wholeNumber } from "./arguments.ts";
 import { type Command, exitCodes, neverInterrupted } from "./command.ts";
-import { writeReplay } from "./files.ts";
+import { writeReplay, writeText } from "./files.ts";
 
 /** Where `--write` puts the table. */
 export const scenarioDocumentFile: URL = new URL("../../../../docs/scenarios.md", import.meta.url);
@@ -23,22 +26,25 @@ export const scenarioDocumentFile: URL = new URL("../../../../docs/scenarios.md"
 const options = {
   seed: text("N", "runs this seed only; default: ten seeds"),
   save: text("FILE", "saves the plan of one scenario and one seed for `pnpm sim replay`"),
+  svg: text("FILE", "draws one scenario and one seed: leases, keys, faults, and two holders at once"),
   write: flag("writes the table to docs/scenarios.md"),
 };
 
 export const scenarios: Command = {
-  usage: "scenarios [NAME] [--seed N] [--save FILE] [--write]",
+  usage: "scenarios [NAME] [--seed N] [--save FILE] [--svg FILE] [--write]",
   purpose: "runs scenarios that put a lock at risk, with this client and with node-redlock 5",
   options,
   isInterruptible: true,
   async run(args, interrupted = neverInterrupted) {
     const { values, positionals } = parse(args, options, 1);
-    const { seed, save, write } = values;
+    const { seed, save, svg, write } = values;
     const [name] = positionals;
     if (write === true && (name !== undefined || seed !== undefined))
       throw new UsageError("--write takes all scenarios and all their seeds");
-    if (save !== undefined && (name === undefined || seed === undefined))
-      throw new UsageError("--save takes one scenario and one seed");
+    for (const [option, file] of Object.entries({ save, svg })) {
+      if (file !== undefined && (name === undefined || seed === undefined))
+        throw new UsageError(`--${option} takes one scenario and one seed`);
+    }
     const seeds = seed === undefined ? scenarioSeeds : [wholeNumber("seed", seed)];
     const selected = chosen(name);
     const reports: ScenarioReport[] = [];
@@ -52,6 +58,7 @@ export const scenarios: Command = {
       for (const line of story(reports[0]!.scenario)) console.log(line);
     for (const line of wrong.flatMap(deviations)) console.log(line);
     if (save !== undefined && reports.length > 0) await saveReplay(save, reports[0]!.scenario, seeds[0]!);
+    if (svg !== undefined && reports.length > 0) await draw(svg, reports[0]!.scenario, seeds[0]!);
     if (write === true && !interrupted.aborted)
       await writeFile(scenarioDocumentFile, scenarioDocument(reports));
     console.log(`${reports.length - wrong.length} of ${reports.length} as declared`);
@@ -62,6 +69,11 @@ export const scenarios: Command = {
 /** For `replay`, which shows the trace and draws the picture. */
 function saveReplay(file: string, { name, story, plan }: Scenario, seed: number): Promise<void> {
   return writeReplay(file, { version: 1, plan: plan(seed), about: `${name}, seed ${seed}: ${story}` });
+}
+
+async function draw(file: string, { name, title, plan }: Scenario, seed: number): Promise<void> {
+  const command = `npx -y pnpm@12 sim scenarios ${name} --seed ${seed} --svg ${file}`;
+  await writeText(file, runStrip(pictureOf(await record(plan(seed))), { title, command }));
 }
 
 function chosen(name: string | undefined): readonly Scenario[] {

@@ -1,0 +1,101 @@
+import { execFile } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { promisify } from "node:util";
+import { startMasters } from "@quorlock/testbed";
+import { describe, expect, test } from "vitest";
+import { conformanceFile, withComparison } from "./conformance/comparison.ts";
+
+// The README as its readers use it: its lines run, its links lead somewhere, its table says what was measured.
+
+const run = promisify(execFile);
+const repository = resolve(import.meta.dirname, "..");
+const read = (file: string): string => readFileSync(join(repository, file), "utf8");
+
+/** The first block of TypeScript: the lines that a reader copies. */
+function quickStartOf(file: string): string {
+  const [, lines] = /```ts\n(.+?)```/s.exec(read(file)) ?? [];
+  if (lines === undefined) throw new Error(`${file} has no block of TypeScript`);
+  return lines;
+}
+
+/** A module that leads connections to the ports of the README to those of `masters`. */
+function leadTo(masters: readonly { readonly port: number }[]): string {
+  const ports = Object.fromEntries(masters.map(({ port }, index) => [6381 + index, port]));
+  const program = `
+    import { Socket } from "node:net";
+    const ports = ${JSON.stringify(ports)};
+    const { connect } = Socket.prototype;
+    Socket.prototype.connect = function (first, ...rest) {
+      const options = Array.isArray(first) ? first[0] : first;
+      options.port = ports[options.port] ?? options.port;
+      return connect.call(this, first, ...rest);
+    };`;
+  return `data:text/javascript,${encodeURIComponent(program)}`;
+}
+
+describe("the lines of the README", () => {
+  test("run as they are printed, and end", { timeout: 60_000 }, async () => {
+    await using masters = await startMasters(5, { say: () => {} });
+    const flags = ["--import", leadTo(masters.list), "--import", "tsx", "--conditions=quorlock-source"];
+    const { stdout, stderr } = await run(
+      process.execPath,
+      [...flags, "--input-type=module", "--eval", quickStartOf("README.md")],
+      // From here the packages are found. Lines that never end are killed, and fail.
+      { cwd: join(repository, "examples"), timeout: 45_000 },
+    );
+    expect(stderr).toBe("");
+    expect(stdout).toBe("no other process holds invoice:42\n");
+  });
+
+  test("are those of the package's README, ten of them", () => {
+    const lines = quickStartOf("README.md");
+    expect(quickStartOf("packages/redlock/README.md")).toBe(lines);
+    expect(lines.split("\n").filter((line) => line !== "").length).toBeLessThanOrEqual(10);
+    expect(lines).toContain('redlock.on("error"');
+    expect(lines).toContain("await redlock.quit();");
+  });
+});
+
+test("the comparison is that of docs/conformance.md", () => {
+  const readme = read("README.md");
+  expect(withComparison(readme, readFileSync(conformanceFile, "utf8"))).toBe(readme);
+});
+
+const pages = [
+  "README.md",
+  "examples/README.md",
+  "packages/redlock/README.md",
+  ...["docs", "packages/redlock/docs"].flatMap((folder) =>
+    readdirSync(join(repository, folder))
+      .filter((name) => name.endsWith(".md"))
+      .map((name) => join(folder, name)),
+  ),
+];
+
+/** As GitHub names the heading in an address. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
+    .trim()
+    .replaceAll(" ", "-");
+}
+
+function isThere(page: string, link: string): boolean {
+  const [path = "", anchor] = link.split("#");
+  const file = path === "" ? page : relative(repository, join(repository, dirname(page), path));
+  if (!existsSync(join(repository, file))) return false;
+  if (anchor === undefined || statSync(join(repository, file)).isDirectory()) return true;
+  return read(file)
+    .split("\n")
+    .some((line) => /^#+ /.test(line) && anchorOf(line.replace(/^#+ /, "")) === anchor);
+}
+
+test.each(pages)("the links of %s lead somewhere", (page) => {
+  // Without blocks of code, where brackets are code.
+  const text = read(page).replaceAll(/```.*?```/gs, "");
+  const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link!);
+  const local = links.filter((link) => !/^https?:/.test(link));
+  expect(local.filter((link) => !isThere(page, link))).toEqual([]);
+});
