@@ -36,7 +36,7 @@ test.concurrent("the sale, on embedded masters that are killed and hung", { time
     /embedded masters: a model of Redis in this process, since REDLOCK_SOURCE asks for them/,
   );
   expect(output).toMatch(/with the lock +sold +100 +oversold +0 +at most 1 at a time/);
-  for (const event of ["killed", "hung", "back", "cut", "told", "granted", "healed"]) {
+  for (const event of ["killed", "hung", "back", "cut", "aborted", "granted", "healed"]) {
     expect(output).toMatch(new RegExp(`^ *\\d+\\.\\d\\d s {2}${event} `, "m"));
   }
 });
