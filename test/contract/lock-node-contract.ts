@@ -100,7 +100,7 @@ function voteCases(context: Context): void {
     expect(await context.master.pttl(resource!)).toBe(-1);
   });
 
-  it("counts its own token as a yes, and renews it (PROTOCOL 2.7, 14.2)", async () => {
+  it("counts its own token as a yes, and renews it (PROTOCOL 2.7, 2.12)", async () => {
     const claim = claimOf(1, 20_000);
     await ask(context.node).vote(claim);
     const again = await ask(context.node).vote({ ...claim, ttl: long });
@@ -109,7 +109,7 @@ function voteCases(context: Context): void {
     await expectKey(context, claim.resources[0]!, claim.token, long);
   });
 
-  it("never shortens its own key (PROTOCOL 14.1)", async () => {
+  it("never shortens its own key (PROTOCOL 2.11)", async () => {
     const claim = claimOf(1);
     await ask(context.node).vote(claim);
     const again = await ask(context.node).vote({ ...claim, ttl: 1000 });
@@ -178,7 +178,7 @@ function extendCases(context: Context): void {
       for (const resource of claim.resources) await expectKey(context, resource, claim.token, long);
     });
 
-    it(`never shortens, and tells what there is, ${how} (PROTOCOL 14.1)`, async () => {
+    it(`never shortens, and tells what there is, ${how} (PROTOCOL 2.11)`, async () => {
       const claim = claimOf(1);
       await ask(context.node).vote(claim);
       const answer = await ask(context.node).extend({ ...claim, ttl: 1 }, repair);
@@ -268,7 +268,7 @@ function releaseCases(context: Context): void {
     expect(await context.master.get(foreign)).toBe("somebody");
   });
 
-  it("takes several tokens: every one that a hold ever used (PROTOCOL 14.5)", async () => {
+  it("takes several tokens: every one that a hold ever used (PROTOCOL 5.4)", async () => {
     const claim = claimOf(3);
     const [first, second, foreign] = claim.resources as [string, string, string];
     await context.master.set(first, "older", long);

@@ -170,7 +170,7 @@ function enrolmentCases(context: Context): void {
 }
 
 function roundCases(context: Context): void {
-  it("keeps what it has where it is the first, and renews it (PROTOCOL 14.2, 14.15)", async () => {
+  it("keeps what it has where it is the first, and renews it (PROTOCOL 2.12, 7.8)", async () => {
     const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [resource] = claimOf(1).resources as [string];
     await first.enqueue([resource], { ttl: 20_000 });
@@ -181,7 +181,7 @@ function roundCases(context: Context): void {
     expect(await queueLength(context, resource)).toBe(1);
   });
 
-  it("never shortens what it keeps (PROTOCOL 14.1)", async () => {
+  it("never shortens what it keeps (PROTOCOL 2.11)", async () => {
     const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [resource] = claimOf(1).resources as [string];
     await first.enqueue([resource]);
@@ -203,7 +203,7 @@ function roundCases(context: Context): void {
     expect(await context.master.place(resource, second.id)).toBeGreaterThan(0);
   });
 
-  it("an older one touches nothing of it: neither enrolment nor leave (PROTOCOL 14.3)", async () => {
+  it("an older one touches nothing of it: neither enrolment nor leave (PROTOCOL 2.13, 7.10)", async () => {
     const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [resource] = claimOf(1).resources as [string];
     await second.enqueue([resource], { round: 10 });
@@ -315,7 +315,7 @@ function leaveCases(context: Context): void {
     });
   });
 
-  it("takes what an earlier round of the same waiter got (PROTOCOL 14.3)", async () => {
+  it("takes what an earlier round of the same waiter got (PROTOCOL 2.13)", async () => {
     const [waiter] = await waiters(context, 1);
     const [resource] = claimOf(1).resources as [string];
     await waiter!.enqueue([resource], { round: 9 });
@@ -337,7 +337,7 @@ function swapCases(context: Context): void {
   const swap = (resources: readonly string[], token: string, previous: string, ttl = long) =>
     ask(context.node).swap(claimOf(resources, ttl, token), previous);
 
-  it("passes a hold on, and shortens nothing (PROTOCOL 14.1, 14.5)", async () => {
+  it("passes a hold on, and shortens nothing (PROTOCOL 2.11, 7.17)", async () => {
     const { resources } = claimOf(2);
     for (const resource of resources) await context.master.set(resource, "before", long);
     const answer = await swap(resources, "after", "before", 1000);

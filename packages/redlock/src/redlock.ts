@@ -378,7 +378,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       if (outer) return enter({ owner: this, outer, request, cancellation }, anew);
     }
     const acquisition = { context, request, cancellation, room };
-    // 9 No vote is requested before the guard knows which masters may have forgotten votes.
+    // PROTOCOL 9.8: no vote is requested before the guard knows which masters may have forgotten votes.
     if (guard) return cancellation.race(guard.begin()).then(() => acquire(acquisition));
     return acquire(acquisition);
   }

@@ -44,7 +44,7 @@ function wordsOf({ begun, told, free, late }: Loss): string {
 }
 
 /**
- * The demand of every row here. A holder can only be told where its event loop is free (PROTOCOL 14.17), so the
+ * The demand of every row here. A holder can only be told where its event loop is free (PROTOCOL 1.6), so the
  * time by which a plain timer of the same process was late is not held against the library.
  */
 function judged(loss: Loss, deadline: number, earliest = 0): Verdict {

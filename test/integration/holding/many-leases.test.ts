@@ -6,7 +6,7 @@ import { expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh, timed } from "../fleet/fleet.ts";
 
-// More leases in one process than a master is sent operations at a time (PROTOCOL 14.16): nothing that keeps one or
+// More leases in one process than a master is sent operations at a time (PROTOCOL 12.7): nothing that keeps one or
 // gives one back is refused, and nothing that is held back here is told as a fault of a master.
 
 const fleet = Fleet.forTests(3);

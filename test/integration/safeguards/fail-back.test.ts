@@ -7,7 +7,7 @@ import { Endpoint } from "../fleet/endpoint.ts";
 import { Fleet, fresh } from "../fleet/fleet.ts";
 import { GuardedFleet, restartGuard, ttl, untilConnected } from "../fleet/guarded-fleet.ts";
 
-// What the restart guard promises, and does not, where old primaries get their clients back (PROTOCOL 9).
+// What the restart guard promises, and does not, where old primaries get their clients back (PROTOCOL 9.5).
 
 /** `replica` copies `primary` from now on; resolves when it has all that is there. */
 async function follow(replica: Redis, { host, port }: Master): Promise<void> {
@@ -67,7 +67,7 @@ describe.concurrent("old primaries that were never killed and get clients back, 
 
         const second = await newcomer.redlock.tryAcquire("failed-over", ttl);
 
-        // As docs/protocol.md 9 says: nothing on these masters tells that they have missed anything.
+        // As PROTOCOL 9.5 says: nothing on these masters tells that they have missed anything.
         expect(second).not.toBeNull();
         expect(lock.remaining()).toBeGreaterThan(0);
       }),

@@ -31,7 +31,7 @@ const protocolsRule: TokenRule = (largest, proposed) =>
   largest < proposed ? { token: proposed, atOnce: true } : { token: largest + 1, atOnce: false };
 
 /**
- * Attempts that are granted with a fencing token (PROTOCOL 8, 14.9): the proposals, replies and decisions of each. The
+ * Attempts that are granted with a fencing token (PROTOCOL 8): the proposals, replies and decisions of each. The
  * behaviour of the masters belongs to the model.
  *
  * Until it decides, an attempt does nothing with its replies. So it does not read them one by one: when it decides, it

@@ -5,7 +5,7 @@ import { Protocol } from "./protocol.ts";
 import { threeMasters } from "./three-masters.ts";
 
 /**
- * Fencing tokens over independent masters, without clocks (PROTOCOL 8, 14.9).
+ * Fencing tokens over independent masters, without clocks (PROTOCOL 8).
  *
  * Three masters, each with a key and a counter. Keys expire at any moment, even under a holder: there is no time in
  * this model, so its results hold when leases are violated as well. A request may be executed at any later moment or
@@ -18,7 +18,7 @@ import { threeMasters } from "./three-masters.ts";
 export interface FencingBounds {
   /**
    * The waiters, by client: `[1, 2]` are attempts of two clients, `[1, 1, 2]` are two rounds of one attempt, each with
-   * a token and a proposal of its own (14.3), and one attempt of another client.
+   * a token and a proposal of its own (PROTOCOL 2.13), and one attempt of another client.
    */
   readonly waiters: readonly number[];
   /** The values that any attempt may propose: nothing is assumed of the clocks that proposals come from. */
@@ -98,7 +98,7 @@ export class Fencing extends Protocol<FencingMutant> {
     }
   }
 
-  /** A yes counts only in the round that asked (14.4), so what this one has heard need not be remembered. */
+  /** A yes counts only in the round that asked (PROTOCOL 2.14), so what this one has heard need not be remembered. */
   #giveUp(next: State, attempt: number): void {
     const { attempts } = this.#cells;
     attempts.giveUp(next, attempt);

@@ -6,7 +6,7 @@ import { Protocol } from "./protocol.ts";
 import { quorum, threeMasters } from "./three-masters.ts";
 
 /**
- * A readers-writer lock over a majority (PROTOCOL 10, 14.13).
+ * A readers-writer lock over a majority (PROTOCOL 10.3, 10.5).
  *
  * Three masters, two readers and a writer. At a node one step refuses the writer while a reader is there, and the
  * readers while the writer is there or has announced that it waits. Requests arrive late or never, and are sent again.

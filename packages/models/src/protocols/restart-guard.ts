@@ -5,8 +5,8 @@ import { Protocol } from "./protocol.ts";
 import { quorum, threeMasters } from "./three-masters.ts";
 
 /**
- * Fencing and mutual exclusion when a master loses its memory, and the guard that restores them (PROTOCOL 9, 14.7 to
- * 14.10).
+ * Fencing and mutual exclusion when a master loses its memory, and the guard that restores them (PROTOCOL 8.8,
+ * 9).
  *
  * Three masters, two attempts that take the lock for `maxTtl` ticks and may extend it once. Time passes in ticks, the
  * same for all. Between two ticks anything may happen in any order; requests are executed at any later time or never.
@@ -290,7 +290,7 @@ export class RestartGuard extends Protocol<GuardMutant> {
     for (const attempt of attempts.all) {
       this.#countDown(next, extendedValidity, attempt);
       if (this.#countDown(next, validity, attempt) > 0) continue;
-      // No validity is left, so it is no lock (2.5), or none any more.
+      // No validity is left, so it is no lock (PROTOCOL 2.5), or none any more.
       if (!attempts.is(voting, next, attempt) && !attempts.is(storing, next, attempt)) continue;
       attempts.giveUp(next, attempt);
       attempts.forgetValues(next, attempt);

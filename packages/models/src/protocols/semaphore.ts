@@ -4,7 +4,7 @@ import { Protocol } from "./protocol.ts";
 import { quorum, threeMasters } from "./three-masters.ts";
 
 /**
- * A semaphore of two permits over three masters, by slots: each an ordinary quorum lock (PROTOCOL 10).
+ * A semaphore of two permits over three masters, by slots: each an ordinary quorum lock (PROTOCOL 10.1).
  *
  * An attempt chooses its slots: one, the other, or both at once. Each node grants all of them or none. Requests and
  * rollbacks arrive at any later time, or never; each attempt has a token of its own, so a try at another slot is

@@ -6,7 +6,7 @@ import { Protocol } from "./protocol.ts";
 import { quorum, threeMasters } from "./three-masters.ts";
 
 /**
- * The ticket queue with grants by the masters (PROTOCOL 7, 14.3 to 14.5, 14.11, 14.15).
+ * The ticket queue with grants by the masters (PROTOCOL 2.13, 2.14, 7).
  *
  * Three masters, one resource, waiters whose tickets are their numbers. A waiter asks in rounds, for ever. Requests
  * arrive in any order, late, or never: a connection that is replaced leaves behind requests that may still be
@@ -112,7 +112,7 @@ export class TicketQueue extends Protocol<QueueMutant> {
     );
   }
 
-  /** A yes, or a push. For an old round it is never counted (14.4), so it need not be kept. */
+  /** A yes, or a push. For an old round it is never counted (PROTOCOL 2.14), so it need not be kept. */
   #sendGrant(next: State, waiter: number, node: number, of: number): void {
     const { phase, round, messages } = this.#cells;
     const current = phase.get(next, waiter) === waiting && round.get(next, waiter) === of;
@@ -183,7 +183,7 @@ export class TicketQueue extends Protocol<QueueMutant> {
 
   /**
    * A heartbeat, and the response to any failure: the waiter forgets its votes first, then asks again. A waiter that
-   * reached too few nodes leaves all queues before (14.11).
+   * reached too few nodes leaves all queues before (PROTOCOL 7.12).
    */
   #nextRound(now: State, step: Step, waiter: number): void {
     const { nodes, rounds, phase, round, messages } = this.#cells;

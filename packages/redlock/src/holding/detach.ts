@@ -6,7 +6,7 @@ import { nodeTimeoutFor, type Settings } from "../settings/settings.ts";
 import type { DetachedLock } from "./lock.ts";
 
 /**
- * Gives a hold away: PROTOCOL 14.14. The lease has ended before, so nothing that is not sent yet will be.
+ * Gives a hold away: PROTOCOL 5.5 to 5.9. The lease has ended before, so nothing that is not sent yet will be.
  *
  * What was sent may still be on its way: a vote, an extension that repairs, an entry in a queue. It must not be executed
  * after the receiver has been told of the lock: the receiver's release would come first, and a key would stand that
@@ -20,7 +20,7 @@ export async function detach(lease: Lease, settings: Settings): Promise<Detached
   const { resources, token: value, longestTtl: ttl, fencingToken } = lease;
   const timeout = nodeTimeoutFor(ttl, settings);
   // A master that was late when the hold was passed on still has the key, or a queue entry, under the predecessor's
-  // token. No vote of this hold is among them (14.5), and the receiver does not know these tokens.
+  // token. No vote of this hold is among them (PROTOCOL 7.17), and the receiver does not know these tokens.
   const inherited = lease.tokens.filter((token) => token !== value);
   if (inherited.length > 0)
     rollbacks.remove({ placement, resources, tokens: inherited, ttl }, nodes, timeout);

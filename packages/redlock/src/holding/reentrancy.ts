@@ -21,7 +21,7 @@ import { ReentrantLock } from "./reentrant-lock.ts";
 import type { Turn } from "./turns.ts";
 import type { Routine } from "./using.ts";
 
-// Reentrancy (PROTOCOL 10) is counted here, in the client: masters that counted on their own would come to different
+// Reentrancy (PROTOCOL 10.6) is counted here, in the client: masters that counted on their own would come to different
 // counts as soon as one of them missed a command.
 //
 // Handles form a tree. The first one has the hold of the masters, which is a lease. A call from inside of it, for the

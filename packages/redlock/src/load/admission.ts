@@ -5,7 +5,7 @@ import type { Runtime } from "../time/runtime.ts";
 import type { Timers } from "../time/timers.ts";
 import { Paced } from "./paced.ts";
 
-// The number of locks that may be requested at once, and whether any may be (PROTOCOL 14.16): held leases have
+// The number of locks that may be requested at once, and whether any may be (PROTOCOL 12.10, 12.11): held leases have
 // priority over new ones. Both are measured, not configured, since they depend on the machines:
 //
 // - *Concurrent rounds.* If there are more than the masters and this process can handle, each takes longer, until

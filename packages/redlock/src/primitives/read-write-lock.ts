@@ -47,7 +47,7 @@ const usualBackoff = 1000;
 
 /**
  * Many read, or one writes, over the same masters as the locks of `redlock`: everybody needs a majority of them, and
- * each master lets in readers or a writer (PROTOCOL 10). What is granted is a `Lock`: whatever is true of one is true of
+ * each master lets in readers or a writer (PROTOCOL 10.3). What is granted is a `Lock`: whatever is true of one is true of
  * these, but they have no fencing token.
  *
  * Waiting is asking again, by `retryDelay`. Where readers refuse a writer, the masters let no further reader in until it
@@ -194,7 +194,7 @@ export class ReadWriteLock {
   }
 
   /**
-   * PROTOCOL 14.13. The write claim ends before the first swap is sent. The read claim begins with what each master has
+   * PROTOCOL 10.5. The write claim ends before the first swap is sent. The read claim begins with what each master has
    * promised to the writer: it has the key of one kind or the other until then, and lets no writer in. The swap is an
    * extension of the read claim, which finds the writer's token on the master: so any later one makes up for a lost one.
    */

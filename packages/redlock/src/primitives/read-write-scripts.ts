@@ -4,7 +4,7 @@ import type { Script } from "../redis/lua/scripts.ts";
  * KEYS are the writer's, the readers' and that of the writers that wait. The writer's key holds its token, as that of any
  * lock. The others are sorted sets, of tokens and of the names of clients that have a writer waiting: each member has an
  * expiry of its own by this master's clock, and the key outlives the last of them. Comparing and writing is one step, so
- * a writer and a reader never both have the vote of one master (PROTOCOL 10).
+ * a writer and a reader never both have the vote of one master (PROTOCOL 10.3).
  */
 const start = `
 -- Before Redis 5 a script that asks for the time may write only so.
@@ -19,7 +19,7 @@ redis.call("ZREMRANGEBYSCORE", readersKey, "-inf", "(" .. now)
 /**
  * A reader's claim: ARGV is token, ttl, and how: "vote", "repair" (what has expired is set again, whoever waits) or
  * "renew". A writer's key that holds the very token becomes the reader's: that is the downgrade, and whatever extends
- * the read lock makes up for it where it was lost. Nothing is shortened (PROTOCOL 14.1), the set's expiry neither (14.13).
+ * the read lock makes up for it where it was lost. Nothing is shortened (PROTOCOL 2.11), the set's expiry neither (PROTOCOL 10.3).
  *
  * Returns how long the claim lives, ms; or {who refuses, or nil; how long it still lives, as PTTL}.
  */
@@ -43,11 +43,11 @@ elseif not mine then
 end
 redis.call("ZADD", readersKey, expiry, token)
 if redis.call("PTTL", readersKey) < expiry - now then redis.call("PEXPIRE", readersKey, expiry - now) end
--- Last: where the new claim cannot be written the old one stands (PROTOCOL 14.13).
+-- Last: where the new claim cannot be written the old one stands (PROTOCOL 10.5).
 if writer == token then redis.call("DEL", writerKey) end
 return expiry - now
 `,
-  sha1: "51d4ad33b8c10c6b9cb25d57ac9e6f7b435553c8",
+  sha1: "cb212dd18c38b0500f2c9b247161a1c62e960a64",
 };
 
 /**

@@ -41,7 +41,7 @@ interface LockRequest {
  * At most `limit` permits at a time, over the same masters as the locks of `redlock`.
  *
  * A limit that each master keeps for itself is none over a majority of them: three masters that each let two in make
- * three holders (PROTOCOL 10). So there are `limit` slots, each a lock with a key of its own, and a permit is the lock
+ * three holders (PROTOCOL 10.1). So there are `limit` slots, each a lock with a key of its own, and a permit is the lock
  * of one of them: whatever is true of a lock is true of a permit.
  *
  * Who finds no free slot waits, first come first served: one at a time goes through a turnstile, an ordinary lock as

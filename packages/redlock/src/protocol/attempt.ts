@@ -50,12 +50,12 @@ export async function attempt(
 ): Promise<Attempt> {
   const { runtime, clock, proposals, isQueued, placements, admission } = context;
 
-  // 2.1 A new token for each attempt: a late rollback of the previous attempt cannot touch the votes of this one.
+  // PROTOCOL 2.1: a new token for each attempt: a late rollback of the previous attempt cannot touch the votes of this one.
   const token = isQueued ? firstToken(runtime) : newToken(runtime);
   const claim = new RoundClaim(placements.current, request.resources, token, request.ttl);
   if (proposals) claim.proposal = proposals.at(runtime.wall());
 
-  // 2.2 to 2.5
+  // PROTOCOL 2.2 to 2.5.
   const { behind } = request.settings;
   const ask: Ask = behind
     ? (node, settle) => node.vote(claim, voteBehind(node, behind, settle))
@@ -72,8 +72,8 @@ export async function attempt(
     return { round, outcome: "granted", lease, rolledBack: nothingToRollBack };
   }
 
-  // 2.6 Roll back on every master that the vote may have reached, behind it on the same connection, before anything
-  // else.
+  // PROTOCOL 2.6: roll back on every master that the vote may have reached, behind it on the same connection, before
+  // anything else.
   claim.giveUp();
   const rolledBack = rollBack(context, claim, round);
   if (cancellation.reason) return { round, outcome: "cancelled", rolledBack };
@@ -107,7 +107,7 @@ export async function voteRound(
   const { resources, token, placement } = claim;
   const { nodes } = placement;
 
-  // 2.2 `Round` reads the clocks before the first send, then asks all masters in parallel.
+  // PROTOCOL 2.2: `Round` reads the clocks before the first send, then asks all masters in parallel.
   const deadlines: number[] = [];
   for (const _ of nodes) deadlines.push(never);
   const round: Round<Answer> = new Round<Answer>({
@@ -120,30 +120,31 @@ export async function voteRound(
     onAnswer: (index, answer) => {
       if (round.answers[index] !== answer && answer.vote !== "none")
         context.admission.recordLateAnswer(round.timeout);
-      // 3 Each master's deadline counts from the send. A yes that arrives after the quorum's still prolongs the
-      // lease.
+      // PROTOCOL 3.1: each master's deadline counts from the send. A yes that arrives after the quorum's still
+      // prolongs the lease.
       if (answer.vote === "yes") {
         deadlines[index] = nodeDeadline(round.sentAt, ttl, settings.driftFactor);
         claim.lease?.renew(index, deadlines[index]);
       } else if (answer.vote === "none") report(answer.error);
-      // 2.3 The round is decided as soon as possible: at q yes votes, or with more than N - q against.
+      // PROTOCOL 2.3: the round is decided as soon as possible: at q yes votes, or with more than N - q against.
       return verdictOf(round.answers) !== "open";
     },
   });
   attempts.add(round);
   await round.decidedOr(cancellation);
 
-  // 14.18 Votes in a database that was left do not count.
+  // PROTOCOL 2.15: votes in a database that was left do not count.
   const isWanted = cancellation.reason === undefined && placement.whyLeft === undefined;
   const won = isWanted && verdictOf(round.answers) === "won";
-  // 2.4, 2.5 The remaining validity, net of drift, by the larger of the two clocks: less than required is a failure.
+  // PROTOCOL 2.4, 2.5: the remaining validity, net of drift, by the larger of the two clocks. Less than required is a
+  // failure.
   if (!won || leaseDeadline(deadlines, quorum) - clock.now() <= settings.minimumValidity)
     return { round, won };
   if (claim.proposal === undefined) {
     claim.lease = new Lease(context, { placement, resources, token, ttl, deadlines });
     return { round, won, lease: claim.lease };
   }
-  // 8 The votes stored the proposed token; if it was too small, another round stores a larger one.
+  // PROTOCOL 8.2: the votes stored the proposed token; if it was too small, another round stores a larger one.
   const received = { counters: () => countersIn(round.answers), all: () => round.closed };
   const fencingToken = await fence(context, claim, settings, received, deadlines, cancellation);
   const isInTime = leaseDeadline(deadlines, quorum) - clock.now() > settings.minimumValidity;

@@ -19,11 +19,11 @@ export interface ActiveLease {
   readonly placement: Placement;
   /** Ends it, for this reason, and notifies its holder. */
   lose(why: string): void;
-  /** The server that has voted through master `before` votes through `index` from now on (PROTOCOL 2.8). */
+  /** The server that has voted through master `before` votes through `index` from now on (PROTOCOL 2.10). */
   voteMoves(before: number, index: number): void;
 }
 
-/** The fencing tokens that this client proposes (PROTOCOL 8). */
+/** The fencing tokens that this client proposes (PROTOCOL 8.1). */
 export interface FencingProposals {
   /** Returns the next proposal at this time, ms since the epoch. */
   at(time: number): number;
@@ -45,7 +45,7 @@ export interface Context {
   readonly admission: Admission;
   /** Whether waiters queue on the masters, and a release grants the lock to the next one (PROTOCOL 7). */
   readonly isQueued: boolean;
-  /** Whether a nested call may enter the lease of its caller (PROTOCOL 10). */
+  /** Whether a nested call may enter the lease of its caller (PROTOCOL 10.6). */
   readonly isReentrant: boolean;
   /** Set if leases have fencing tokens (PROTOCOL 8). */
   readonly proposals: FencingProposals | undefined;

@@ -77,7 +77,7 @@ function throwIfEnded(lease: Lease, attempts: Attempts): void {
 
 /**
  * Asks the masters whether a quorum still holds the token: an extension by 1 ms without repair, which changes nothing
- * (PROTOCOL 14.1, 14.14). Each yes contains the remaining time of the key: a resumed lease gets its deadline from it.
+ * (PROTOCOL 4.5, 5.10). Each yes contains the remaining time of the key: a resumed lease gets its deadline from it.
  */
 export async function verify(lease: Lease, settings: Settings): Promise<boolean> {
   if (lease.lost || lease.hasEnded) return false;
@@ -131,7 +131,7 @@ async function confirm(
     claim,
     onAnswer: (index, answer) => {
       if (answer.vote === "yes" && answer.inQuarantine && !lease.isKeptBy(index)) {
-        // The key is set again, for later. Until then the master may also hold a vote for a rival (PROTOCOL 9).
+        // The key is set again, for later. Until then the master may also hold a vote for a rival (PROTOCOL 9.7).
         if (round.answers[index] === answer) round.answers[index] = inQuarantine(nodes[index]!.name);
       } else if (answer.vote === "yes") {
         // At least ttl, and never more than the longest ttl requested, whatever the master answers.

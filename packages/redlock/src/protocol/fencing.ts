@@ -8,7 +8,7 @@ import type { Tally } from "./quorum.ts";
 import { decide, type Verdict } from "./quorum.ts";
 import { Round } from "./round.ts";
 
-// Fencing tokens over independent masters (PROTOCOL 8, 14.9). The largest of counters that each master increments by
+// Fencing tokens over independent masters (PROTOCOL 8). The largest of counters that each master increments by
 // itself is not monotone: two leases may get the same number. So a lease *proposes* its token with its votes, and a
 // master stores it in the same step, unless its counter is larger, and returns the previous counter.
 //

@@ -67,7 +67,7 @@ const none: readonly never[] = [];
 
 /**
  * A lease held by a quorum: a deadline for each master, and from these the one deadline after which nothing is
- * promised (PROTOCOL 3). A lease is lost without any reply.
+ * promised (PROTOCOL 3.2). A lease is lost without any reply.
  */
 export class Lease implements TimerTask, ActiveLease {
   /**
@@ -189,7 +189,7 @@ export class Lease implements TimerTask, ActiveLease {
     return this.#deadlines;
   }
 
-  /** All tokens that a master may hold the key under (PROTOCOL 14.5). */
+  /** All tokens that a master may hold the key under (PROTOCOL 5.4). */
   get tokens(): readonly string[] {
     return [...this.#otherTokens, this.#token];
   }
@@ -218,7 +218,7 @@ export class Lease implements TimerTask, ActiveLease {
 
   /**
    * Whether a master without the key may set it again. Not for a resumed lease: only the masters know whether that
-   * one is still held (PROTOCOL 14.14).
+   * one is still held (PROTOCOL 5.10).
    */
   get mayRepair(): boolean {
     return !this.#resumed;
@@ -278,8 +278,8 @@ export class Lease implements TimerTask, ActiveLease {
 
   /**
    * Records that this master keeps the key until `deadline`, counted from the send of the command that it confirmed.
-   * Never shortens (PROTOCOL 14.1), and never revives: after the old deadline somebody else may hold the lock
-   * (PROTOCOL 4).
+   * Never shortens (PROTOCOL 3.3), and never revives: after the old deadline somebody else may hold the lock
+   * (PROTOCOL 4.1).
    */
   renew(index: number, deadline: number): void {
     if (this.#end || this.placement.whyLeft !== undefined) return;
@@ -296,7 +296,7 @@ export class Lease implements TimerTask, ActiveLease {
 
   /**
    * Records that the server that voted through master `before` votes through `index` from now on: its next vote
-   * replaces the earlier one, instead of counting beside it (PROTOCOL 2.8).
+   * replaces the earlier one, instead of counting beside it (PROTOCOL 2.10).
    */
   voteMoves(before: number, index: number): void {
     const stands = ({ before: master, deadline }: Move): boolean => this.#deadlines[master] === deadline;
@@ -360,7 +360,7 @@ export class Lease implements TimerTask, ActiveLease {
   }
 
   /**
-   * Ends the lease: from here on it is not held, whatever the masters still answer (PROTOCOL 14.5). Only after that
+   * Ends the lease: from here on it is not held, whatever the masters still answer (PROTOCOL 5.3). Only after that
    * `send` sends anything, and only at the first call.
    */
   releaseOnce(send: () => Promise<ReleaseResult>): Promise<ReleaseResult> {
@@ -374,7 +374,7 @@ export class Lease implements TimerTask, ActiveLease {
 
   /**
    * Ends the lease here: from now on another process may continue under its token, and this one must not touch any
-   * key under it (PROTOCOL 14.14).
+   * key under it (PROTOCOL 5.5).
    * @throws LockLostError if it has ended before.
    */
   detach(): void {

@@ -10,7 +10,7 @@ export interface Yes {
    */
   readonly counter?: number;
   /**
-   * The master may have forgotten earlier votes (PROTOCOL 9). Its vote counts only if it is known to have kept the
+   * The master may have forgotten earlier votes (PROTOCOL 9.7). Its vote counts only if it is known to have kept the
    * votes of this lease until now: in that case it cannot have voted for anybody else.
    */
   readonly inQuarantine?: boolean;
@@ -53,7 +53,7 @@ export interface Claim {
   readonly ttl: number;
   /**
    * A fencing token. A master that grants the claim stores it as the counter of each resource in the same step,
-   * unless the counter is larger already (PROTOCOL 8). A node without counters answers without a `counter`.
+   * unless the counter is larger already (PROTOCOL 8.1). A node without counters answers without a `counter`.
    */
   readonly proposal?: number | undefined;
   /**
@@ -126,7 +126,7 @@ export interface MasterClock {
 
 /**
  * A vote that counts only if the master's clock is judged to be right, with the clock as it was read behind the vote.
- * It becomes an answer only through the clocks of its round (PROTOCOL 11; see `RoundClocks`).
+ * It becomes an answer only through the clocks of its round (PROTOCOL 11.4; see `RoundClocks`).
  */
 export interface Timed<A> {
   readonly vote: A;
@@ -274,7 +274,7 @@ export interface LockNode {
   /** The operations that the restart guard needs (PROTOCOL 9). Missing if the master cannot be guarded. */
   readonly guarded?: GuardedMaster;
   /**
-   * From now on the master's clock is read with the votes (PROTOCOL 11), and if `clock` judges votes, every vote is
+   * From now on the master's clock is read with the votes (PROTOCOL 11.1), and if `clock` judges votes, every vote is
    * {@link Timed}. Missing if the clock cannot be read.
    */
   watchClock?(clock: MasterClock): void;

@@ -1,7 +1,7 @@
 import type { LockNode } from "./node.ts";
 
 /**
- * One database on each master, until one of the clients is switched to another database (PROTOCOL 14.18). Every claim
+ * One database on each master, until one of the clients is switched to another database (PROTOCOL 2.15). Every claim
  * and every lease belongs to the placement that it began in, and is sent only through the nodes of that placement. So
  * nothing that began before a switch can set, extend or delete a key in the database after it.
  */

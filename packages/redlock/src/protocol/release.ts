@@ -15,7 +15,7 @@ export function release(lease: Lease, settings: Settings): Promise<ReleaseResult
   return lease.releaseOnce(() => lease.handOff?.(settings) ?? releaseKeys(lease, settings));
 }
 
-/** Releases every key that the lease may have, under any of its tokens (PROTOCOL 14.5). */
+/** Releases every key that the lease may have, under any of its tokens (PROTOCOL 5.4). */
 export async function releaseKeys(lease: Lease, settings: Settings): Promise<ReleaseResult> {
   const { rollbacks } = lease.context;
   const { placement, resources, tokens, longestTtl: ttl } = lease;

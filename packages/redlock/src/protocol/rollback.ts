@@ -29,7 +29,7 @@ const retryInterval = 1000;
 const defaultMaxPending = 100_000;
 
 /**
- * Deletes keys (PROTOCOL 2.6, 5), and keeps the deletes that failed: a master that was unreachable is cleaned when it
+ * Deletes keys (PROTOCOL 2.6, 5.1), and keeps the deletes that failed: a master that was unreachable is cleaned when it
  * is back, for as long as the keys can still exist.
  */
 export class Rollbacks {

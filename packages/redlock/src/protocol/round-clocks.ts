@@ -13,7 +13,7 @@ interface Pending extends Clocked {
 }
 
 /**
- * Decides which votes of one round count, by the masters' clocks as they were read in this round (PROTOCOL 11).
+ * Decides which votes of one round count, by the masters' clocks as they were read in this round (PROTOCOL 11.2, 11.3).
  *
  * A yes counts once the clocks of a majority of all masters, its own among them, agree to within `maxOffset`. It
  * waits while missing masters could complete such a majority; once they cannot, it does not count. So if two clocks

@@ -14,7 +14,7 @@ export interface RoundPlan<Reply extends object> {
   readonly timeout: number;
   /**
    * The time a master has, ms, while it works off other requests of this client: the delay is not its own fault
-   * (PROTOCOL 14.16). Default: `timeout`.
+   * (PROTOCOL 12.9). Default: `timeout`.
    */
   readonly maxTimeout?: number;
   /** The request, the same for all masters, or a function that asks one of them. */
@@ -176,7 +176,7 @@ export class Round<Reply extends object> {
   /**
    * Timers run before sockets are read: after a short stall the answers get one more turn to be read. A long stall
    * let nothing be sent or read: the masters get their time once more. Deadlines count from the send in any case
-   * (PROTOCOL 3), so this costs no safety.
+   * (PROTOCOL 3.1), so this costs no safety.
    */
   #expire(plan: RoundPlan<Reply>, due: number): void {
     const stall = plan.clock.now() - due;

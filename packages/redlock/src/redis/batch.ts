@@ -95,7 +95,7 @@ export class Batch {
     }
   }
 
-  /** Each operation has the reply in its own place (PROTOCOL 12). */
+  /** Each operation has the reply in its own place (PROTOCOL 12.3). */
   #read(cohort: Cohort, reply: unknown): void {
     const { operations, script } = cohort;
     const { client, name } = this.#connection;

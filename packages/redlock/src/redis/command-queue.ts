@@ -38,7 +38,7 @@ const fewCalls = 512;
 
 /**
  * The calls to one master, each sent in its turn, and one transaction at a time, since WATCH and MULTI are matters of the
- * whole connection. Of those that have to wait, those go first that keep a lease (PROTOCOL 14.16). What waits was called on one
+ * whole connection. Of those that have to wait, those go first that keep a lease (PROTOCOL 12.7). What waits was called on one
  * connection, and is not sent on the next (PROTOCOL 2.2).
  */
 export class CommandQueue {

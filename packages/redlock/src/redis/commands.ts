@@ -76,7 +76,7 @@ export function isRelease({ kind }: Operation): boolean {
 
 /**
  * What is done for a lease that is held; what gives one back; what asks for a new one, or only looks. Where not all can be
- * sent, they go in this order (PROTOCOL 14.16).
+ * sent, they go in this order (PROTOCOL 12.7).
  */
 export type Purpose = "keep" | "release" | "request";
 
@@ -97,7 +97,7 @@ export interface Cohort {
 
 /**
  * The command for `operations`. All masters are asked the same in one turn, and mostly in the same batches: what one of them
- * is sent serves the next as it stands (PROTOCOL 12).
+ * is sent serves the next as it stands (PROTOCOL 12.1).
  */
 export function cohortOf(operations: readonly Operation[]): Cohort {
   if (!latest || !areSame(latest.operations, operations)) latest = encode(operations);

@@ -50,7 +50,7 @@ export interface PipelineOrigin {
  * The way to one master: on a Cluster there are several over one connection, one for each hash slot.
  *
  * Where the window is full, what keeps a lease goes first, then releases, then requests, each in the order of the calls
- * (PROTOCOL 14.16). An extension has a window of its own, so that nothing else can fill it. A release may overtake the
+ * (PROTOCOL 12.7). An extension has a window of its own, so that nothing else can fill it. A release may overtake the
  * vote that it undoes: that vote was given up before, and is not sent any more.
  */
 export class Pipeline implements BatchOrigin {
@@ -264,7 +264,7 @@ export class Pipeline implements BatchOrigin {
 
   /**
    * A clean-up of a claim that is in flight goes out at once, behind it on the same connection: sent on the next one it
-   * might overtake it (PROTOCOL 2.6).
+   * might overtake it (PROTOCOL 2.6, 12.8).
    */
   #takeRelease(operation: Operation): void {
     // A vote that was given up before it was sent never will be, and left nothing here.

@@ -16,7 +16,7 @@ const longestWait = 1;
 export type SendQueueRuntime = Pick<Runtime, "monotonic" | "setTimer">;
 
 /**
- * What is to be sent on one connection (PROTOCOL 12, 14.16). What is asked for in one go goes out at once and
+ * What is to be sent on one connection (PROTOCOL 12). What is asked for in one go goes out at once and
  * together, unless two batches are in flight: then it waits for an answer, but not for long. So many locks at a time cost few
  * commands, and one lock no more than its own. More than a master can answer waits in its {@link Pipeline}.
  *
@@ -52,7 +52,7 @@ export class SendQueue implements PipelineOrigin {
     this.#isSlotted = connection.slotOf?.("", false) !== undefined;
     // What was for one connection is never sent on the next: something else may have been decided since (PROTOCOL 2.2).
     connection.onReady(() => this.#giveUpAll());
-    // What takes back what is in the database that is left still goes there (PROTOCOL 14.18).
+    // What takes back what is in the database that is left still goes there (PROTOCOL 2.15).
     this.#follow = (_, old) => {
       const unsent = [...this.#pipelines.values()].flatMap((pipeline) => pipeline.drain());
       for (const operation of unsent.concat(this.#waiting.splice(0))) {

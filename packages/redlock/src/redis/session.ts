@@ -7,7 +7,7 @@ export class NotSent extends Error {
 
 /**
  * The connection as it stands now. What is asked in several steps is asked in one session: each step is sent on the
- * connection of the first, or not at all (PROTOCOL 2.2, 14.18). The client library may have put another connection in its place
+ * connection of the first, or not at all (PROTOCOL 2.16). The client library may have put another connection in its place
  * between two of them, perhaps to another database, where nothing is watched and no transaction is open.
  */
 export class Session {

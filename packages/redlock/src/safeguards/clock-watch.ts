@@ -118,7 +118,7 @@ export class WatchedClock implements MasterClock {
 
   /**
    * Whether a key may have expired early since its clock stepped, and its holder still counts on it: within the
-   * longest ttl that is known (PROTOCOL 11).
+   * longest ttl that is known (PROTOCOL 11.3).
    */
   get hasSteppedLately(): boolean {
     const memory = Math.max(this.#longestTtl, this.#watch.options.maxTtl ?? 0);
@@ -157,7 +157,7 @@ export class WatchedClock implements MasterClock {
 }
 
 /**
- * Watches the clocks of the masters: keys expire by them, and the promise is that they do not step (PROTOCOL 11, 14.17).
+ * Watches the clocks of the masters: keys expire by them, and the promise is that they do not step (PROTOCOL 1.3, 11).
  * They are read with the votes. Which votes count is decided for each round by its own readings; see `RoundClocks`.
  */
 export class ClockWatch {

@@ -40,7 +40,7 @@ export class MasterGuard implements Guard {
   readonly #news: QuarantineNews;
   /** Faults that tell of a quarantine that has been told. */
   readonly #old = new WeakSet<NodeError>();
-  /** The largest epoch that was seen here: an older one is the memory of another process (PROTOCOL 9). */
+  /** The largest epoch that was seen here: an older one is the memory of another process (PROTOCOL 9.5). */
   #seen = 0;
   #latestEpoch = 0;
   /** Of a millisecond; drawn at random, so that two clients do not come to the same epoch. */

@@ -22,7 +22,7 @@ export interface RestartGuardOptions {
 }
 
 /**
- * Delayed restarts, done by the clients (PROTOCOL 9, 14.6 to 14.8). A master may come back without votes that it gave.
+ * Delayed restarts, done by the clients (PROTOCOL 9). A master may come back without votes that it gave.
  * So whatever claims first looks whether the process is the one that it knows: a new one votes for nobody until all that
  * may be forgotten has expired. Running holds are repaired there meanwhile.
  *
@@ -127,7 +127,7 @@ export class RestartGuard {
   }
 
   /**
-   * A master votes again, but has forgotten fencing counters, and has said so (PROTOCOL 14.10): it is given the largest
+   * A master votes again, but has forgotten fencing counters, and has said so (PROTOCOL 8.8): it is given the largest
    * floor of so many others that every quorum has one of them. Where these stay away for another `maxTtl` the clock
    * has to do, and the user is told.
    */

@@ -33,7 +33,7 @@ export function frames(): Frames | undefined {
 }
 
 /**
- * Runs `callback` in no frame (PROTOCOL 10). Timers, sockets and batches serve all calls of a process and run in the
+ * Runs `callback` in no frame (PROTOCOL 10.7). Timers, sockets and batches serve all calls of a process and run in the
  * context of the call that started them. So every user function that is called from there must be called through this
  * function: otherwise it could enter a lock of another caller's routine. Costs nothing if no Redlock is reentrant.
  */

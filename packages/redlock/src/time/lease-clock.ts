@@ -9,8 +9,8 @@ const wallGrain = 1;
  *
  * Neither clock of a machine is enough. The monotonic clock stops while the machine is suspended, so a holder that
  * wakes up would believe in a lease that expired long ago. The wall clock can be stepped back, with the same effect.
- * So each reading adds the larger of the times that the two clocks show *since the previous reading* (PROTOCOL 2.4,
- * 14.12). Taking the larger once, over the whole lease, is not enough: a suspension followed by a step back would
+ * So each reading adds the larger of the times that the two clocks show *since the previous reading* (PROTOCOL 3.4,
+ * 3.5). Taking the larger once, over the whole lease, is not enough: a suspension followed by a step back would
  * cancel out. (Without a reading between the two they still do: no process can see that.) A step forward ends leases
  * early, which costs a lock but never safety.
  *

@@ -16,7 +16,7 @@ const deadlines = fc.array(
 );
 
 describe("a master's deadline", () => {
-  test("is what PROTOCOL 3 says", () => {
+  test("is what PROTOCOL 3.1 says", () => {
     expect(nodeDeadline(1000, 10_001, 0.01)).toBe(1000 + 10_000 * 0.99 - 1);
     expect(validityLoss(1001, 0.01)).toBeCloseTo(1001 - (1000 * 0.99 - 1), 9);
   });

@@ -8,7 +8,7 @@ const readingGrain = 1;
 
 /**
  * The time, in the holder's lease time, until which a master certainly keeps a key that it set or extended for `ttl`
- * after a command sent at `sentAt` (PROTOCOL 3). The master counts from the arrival of the command, which is later;
+ * after a command sent at `sentAt` (PROTOCOL 3.1). The master counts from the arrival of the command, which is later;
  * its clock may run faster than ours by `driftFactor`.
  */
 export function nodeDeadline(sentAt: number, ttl: number, driftFactor: number): number {
@@ -23,7 +23,7 @@ export function validityLoss(ttl: number, driftFactor: number): number {
 /**
  * The deadline of a lease: the latest moment that a quorum of the masters' deadlines reaches, which is the quorum-th
  * largest of them. Until then a quorum keeps the key, so nobody else can win one; a few masters whose deadline was
- * not renewed do not matter (PROTOCOL 3).
+ * not renewed do not matter (PROTOCOL 3.2).
  */
 export function leaseDeadline(deadlines: readonly number[], quorum: number): number {
   let latest = never;

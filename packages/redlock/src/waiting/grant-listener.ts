@@ -81,7 +81,7 @@ export class GrantListener {
     this.#listeners.set(waiter, listener);
   }
 
-  /** It has left, or its hold has ended: what it is handed from now on is given up again (PROTOCOL 7). */
+  /** It has left, or its hold has ended: what it is handed from now on is given up again (PROTOCOL 7.10). */
   giveBack(waiter: string, departed: Departed): void {
     // (The tokens of most holds were never in a queue, and nothing can be handed to them.)
     if (!this.#listeners.delete(waiter)) return;
@@ -89,7 +89,7 @@ export class GrantListener {
     if (this.#departed.size > mostDeparted) this.#departed.delete(this.#departed.keys().next().value!);
   }
 
-  /** Its hold goes on elsewhere: what it is handed is that one's, and nothing is given up here (PROTOCOL 14.14). */
+  /** Its hold goes on elsewhere: what it is handed is that one's, and nothing is given up here (PROTOCOL 5.6). */
   forget(waiter: string): void {
     this.#listeners.delete(waiter);
   }
@@ -107,7 +107,7 @@ export class GrantListener {
   }
 
   /**
-   * The ticket of one that arrives now: behind all that were seen, or slow clocks would go first (PROTOCOL 14.15). Before
+   * The ticket of one that arrives now: behind all that were seen, or slow clocks would go first (PROTOCOL 7.2). Before
    * any was seen, a clock is all there is: what the first look at a queue shows it to lack is added to all of these.
    */
   nextTicket(wall: number): Ticket {

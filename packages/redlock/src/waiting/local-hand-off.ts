@@ -26,7 +26,7 @@ export interface HandedOff {
 /** A hold that has this part of the ttl left is as good as a new one. */
 const freshFraction = 0.9;
 
-// A hold is passed on within this process (PROTOCOL 7) in one of two ways. The old hold has ended before (14.5).
+// A hold is passed on within this process (PROTOCOL 7.16, 7.17) in one of two ways. The old hold has ended before (PROTOCOL 5.3).
 
 /**
  * Where hardly any of its time has passed the next one takes it over as it is: the same key under the same token until

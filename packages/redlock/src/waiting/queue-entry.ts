@@ -43,8 +43,8 @@ export type OnOver = (lease: Lease | undefined, error?: unknown) => void;
  * One stay in the queues of the resources: PROTOCOL 7. It enrols with all masters, which is a vote as well, and from
  * then on waits to be handed their keys. Enrolling again is its heartbeat, and finds what a lost message has hidden.
  *
- * Each enrolment is a round of its own, with a fresh token (14.3). A vote counts only in the round that asked for it,
- * from that round's send on (14.4), whether it comes as the reply or later, as a push.
+ * Each enrolment is a round of its own, with a fresh token (PROTOCOL 2.13). A vote counts only in the round that asked for it,
+ * from that round's send on (PROTOCOL 2.14), whether it comes as the reply or later, as a push.
  *
  * It goes from one event to the next, instead of awaiting them: thousands may stand at a time, and suspended functions
  * would be most of what each of them takes.
@@ -147,7 +147,7 @@ export class Waiter implements Listener {
   handed(index: number, push: Push | Timed<Push>): void {
     const claim = this.#claim;
     const { token, counter } = pushIn(push);
-    // Of this round? A key that was handed to an earlier one is found, and counted, by the next enrolment (14.4).
+    // Of this round? A key that was handed to an earlier one is found, and counted, by the next enrolment (PROTOCOL 2.14).
     if (token !== claim?.token) return;
     if (!("reading" in push)) this.#hearYes(index, counter);
     else {
@@ -171,7 +171,7 @@ export class Waiter implements Listener {
     this.#wake();
   }
 
-  /** 14.18 It leaves the queues in the database that was left, and stands in those of the other one. */
+  /** PROTOCOL 2.15: it leaves the queues in the database that was left, and stands in those of the other one. */
   moved(): void {
     if (this.#isOver) return;
     this.#fencing?.cancel(new Error("a client was switched to another database"));
@@ -198,7 +198,8 @@ export class Waiter implements Listener {
       return;
     }
     const faults = answers.filter((answer) => answer?.vote === "none").length;
-    // 14.11 Half cut off it would be the first at a few masters, and keep everybody waiting: it keeps its ticket only.
+    // PROTOCOL 7.12: half cut off it would be the first at a few masters, and keep everybody waiting. It keeps its ticket
+    // only.
     if (this.#isTooLate || faults > toleratedFailures(nodes.length)) this.#backOff();
     else if (this.#hasVotes && !this.#hasYielded) {
       // Some votes, but no quorum: what rivals hold of each other must come to one of them. The next round gives
@@ -292,7 +293,7 @@ export class Waiter implements Listener {
   }
 
   /**
-   * 2.5 Votes with less left than `minimumValidity` are a failed attempt: it leaves the queues for a backoff, and keeps its
+   * PROTOCOL 2.5: votes with less left than `minimumValidity` are a failed attempt: it leaves the queues for a backoff, and keeps its
    * ticket only. At their head it would be granted the same again and again, and keep everybody else waiting.
    */
   #cameTooLate(): void {
@@ -417,7 +418,7 @@ export class Waiter implements Listener {
     this.#fencing?.cancel(new Error("it is over"));
   }
 
-  /** From here on no vote of the round counts, whatever comes in (14.4). */
+  /** From here on no vote of the round counts, whatever comes in (PROTOCOL 2.14). */
   #forgetVotes(): void {
     this.#wokenBy.clear();
     this.#claim?.giveUp();

@@ -11,7 +11,7 @@ const contendedFor = 1000;
 /** So many are remembered. */
 const mostContended = 1000;
 
-/** Where the waiting of one process is done (PROTOCOL 7): a line for each list of resources. */
+/** Where the waiting of one process is done (PROTOCOL 7.15): a line for each list of resources. */
 export class WaitingRoom implements LineEvents {
   readonly #context: Context;
   readonly #grantListener: GrantListener;

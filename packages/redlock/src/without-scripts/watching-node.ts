@@ -250,7 +250,7 @@ function refusalIn(found: readonly Found[], { resources, token }: Claim, create:
 }
 
 /**
- * What makes a key that does not refuse hold the token for `ttl` ms, or longer: it is never shortened (PROTOCOL 14.1).
+ * What makes a key that does not refuse hold the token for `ttl` ms, or longer: it is never shortened (PROTOCOL 2.11).
  *
  * Nobody else can have set it when this is executed. It can have expired, which makes EXEC do nothing only from Redis
  * 6.2 on, and before 6.0.9 not even where it is deleted. So only a claim that may create sets it again, and otherwise
@@ -281,7 +281,7 @@ function remainingOf([name]: Command, reply: unknown, { left }: Found, ttl: numb
 
 const tokenOfRound = /^(.+)\.(\d+)$/s;
 
-/** As in the scripts: the very token, or that of an earlier round of the same waiter (PROTOCOL 14.3). */
+/** As in the scripts: the very token, or that of an earlier round of the same waiter (PROTOCOL 2.13). */
 function isMine(owner: string, token: string): boolean {
   if (owner === token) return true;
   const [, waiter, round] = tokenOfRound.exec(token) ?? [];

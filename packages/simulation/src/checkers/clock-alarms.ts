@@ -31,7 +31,7 @@ const fastest = 1.06;
 const grains = 10;
 
 /**
- * Compares the clients' reports of clock steps with the steps that really happened (PROTOCOL 11):
+ * Compares the clients' reports of clock steps with the steps that really happened (PROTOCOL 11.1):
  *
  * - a step was reported, but there was none between two readings: a false alarm, whatever has happened to the client;
  * - a step far beyond the uncertainty of the readings was not reported with the first reading after it;

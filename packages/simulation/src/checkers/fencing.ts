@@ -21,7 +21,7 @@ export class Fencing {
     this.#findings = findings;
   }
 
-  /** Too many masters have lost their counters, so tokens depend on clocks: nothing is promised any more (14.10). */
+  /** Too many masters have lost their counters, so tokens depend on clocks: nothing is promised any more (PROTOCOL 8.8). */
   stop(): void {
     this.#isStopped = true;
   }

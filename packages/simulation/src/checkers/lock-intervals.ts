@@ -194,7 +194,7 @@ export class LockIntervals {
     }, 1);
   }
 
-  /** The signal aborts before another client can hold, whether the holder checks or not (PROTOCOL 1). */
+  /** The signal aborts before another client can hold, whether the holder checks or not (PROTOCOL 1.11). */
   #watch(interval: LockInterval): void {
     const { process, lock } = interval;
     // Reading `signal` here creates it: without it there is no notification. Some libraries have none.

@@ -28,7 +28,7 @@ export class TokenOwners {
     this.#received.set(waiterOf(token), receiver);
   }
 
-  /** Whether a lock of the same stay was given to `client`: its release also removes votes of earlier rounds (PROTOCOL 14.3). */
+  /** Whether a lock of the same stay was given to `client`: its release also removes votes of earlier rounds (PROTOCOL 2.13). */
   hasReceived(client: Process, token: string): boolean {
     return this.#received.get(waiterOf(token)) === client;
   }

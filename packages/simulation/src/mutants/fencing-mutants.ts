@@ -7,7 +7,7 @@ const noSecondRound: Edit = {
 };
 
 /**
- * Faults in fencing tokens: PROTOCOL 8, 14.9. (The exhaustive model and the tests of fencing.ts find the fault that an
+ * Faults in fencing tokens: PROTOCOL 8. (The exhaustive model and the tests of fencing.ts find the fault that an
  * acknowledgement counts though the counter was not below the token; here it is too rare.)
  */
 export const fencingMutants: readonly Mutant[] = [

@@ -14,7 +14,7 @@ const handsOver: readonly Edit[] = [
 ];
 
 /**
- * Faults in the restart guard: PROTOCOL 9, 14.7 to 14.10. Each must be found in runs in which masters lose their
+ * Faults in the restart guard: PROTOCOL 8.8, 9. Each must be found in runs in which masters lose their
  * votes. (Two rules are too rare here, and the exhaustive model finds both: a repair in quarantine must not count if
  * the vote was not the holder's, and the floors of the fencing counters are read *after* the quarantine.)
  */

@@ -18,7 +18,7 @@ const noEnd: Edit = {
   instead: "",
 };
 
-/** Faults in the queue: PROTOCOL 7, 14.3, 14.4, 14.11, 14.15. */
+/** Faults in the queue: PROTOCOL 2.13, 2.14, 7. */
 const queueMutants: readonly Mutant[] = [
   {
     name: "a hold that is passed on as it is counts from then on",
@@ -154,8 +154,8 @@ function isOfOneWaiter(owner: string | null, token: string): boolean {
 }
 
 /**
- * Faults in locks that are moved to another database, handed to another client, or renewed (PROTOCOL 14.2, 14.14,
- * 14.18).
+ * Faults in locks that are moved to another database, handed to another client, or renewed (PROTOCOL 2.12, 2.15,
+ * 5.6).
  */
 const holdMutants: readonly Mutant[] = [
   {

@@ -32,7 +32,7 @@ interface Model {
   readonly rarePersistence: readonly Persistence[];
 }
 
-/** PROTOCOL.md 1. */
+/** The assumptions: PROTOCOL 1. */
 const promised: Model = {
   kinds: ["freeze", "suspend", "stall", "rate", "step", "cut", "reset", "slow", "crash", "refuse", "kill"],
   rareKinds: [],

@@ -10,7 +10,7 @@ export type ReadWriteScriptName = keyof typeof readWriteScripts;
 
 /** SHA-1 of the texts that the twins were written from. */
 export const writtenFrom: Readonly<Record<ReadWriteScriptName, string>> = {
-  read: "51d4ad33b8c10c6b9cb25d57ac9e6f7b435553c8",
+  read: "cb212dd18c38b0500f2c9b247161a1c62e960a64",
   write: "88792440e22d27b14fd9c4075ce8b697272fd2cd",
   release: "02b8ca17ce57309bc3626a7b83b54b727ae10841",
   withdraw: "49481ada24717e6c959b8c46698d18b964c8dea9",

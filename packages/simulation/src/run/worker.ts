@@ -202,7 +202,7 @@ export class Worker implements Receiver {
     const { lock } = interval;
     intervals.end(interval);
     const releasing = lock.release();
-    // PROTOCOL 14.5: over before the first byte of the release is sent, not when the masters have answered.
+    // PROTOCOL 5.3: over before the first byte of the release is sent, not when the masters have answered.
     if (lock.remaining() > 0) findings.violated("belief", `${this.process.name} holds what it has released`);
     const result = await this.call("release", this.bounds.release, releasing);
     if (result?.outcome === "expired") findings.reached("expired at release");
@@ -216,7 +216,7 @@ export class Worker implements Receiver {
     if (!lock.detach || !redlock.resume || lock.remaining() === 0) return false;
     checkers.intervals.end(interval);
     const detaching = lock.detach();
-    // PROTOCOL 14.14: over at the call, as by a release.
+    // PROTOCOL 5.5: over at the call, as by a release.
     if (lock.remaining() > 0)
       checkers.findings.violated("belief", `${this.process.name} holds what it has given away`);
     const detached = await this.call("detach", this.bounds.release, detaching);
@@ -311,7 +311,7 @@ export class Worker implements Receiver {
       }
       await this.pause(work / looks);
       if (task.do !== "extend" || interval.isOver) continue;
-      // Now and then for less: no master may shorten what it has promised before (PROTOCOL 14.1).
+      // Now and then for less: no master may shorten what it has promised before (PROTOCOL 2.11).
       const ttl = random.chance(0.2) ? Math.ceil(settings.ttl * random.between(0.5, 1)) : settings.ttl;
       const extended = await this.call("extend", this.bounds.extend, interval.lock.extend(ttl));
       if (extended) checkers.findings.reached("extended");

@@ -14,7 +14,7 @@ export interface Counters {
 /**
  * Read, work, write one more: what two must never do at the same time. Between the two `work` may do what it
  * likes. The look right before the write decides, and travels with it: the store refuses what comes when the lock is
- * over, so a process that is stopped between its look and its write is one that looked (PROTOCOL 1c).
+ * over, so a process that is stopped between its look and its write is one that looked (PROTOCOL 1.5).
  */
 export async function visit(
   interval: LockInterval,

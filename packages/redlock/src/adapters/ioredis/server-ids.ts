@@ -9,7 +9,7 @@ interface Connected {
 const runId = /^run_id:(?!0+\r?$)(\S+)/m;
 
 /**
- * What names the servers behind a connection that has just been made (PROTOCOL 2.8): the run id of the process, or the addresses of
+ * What names the servers behind a connection that has just been made (PROTOCOL 2.9): the run id of the process, or the addresses of
  * all masters and replicas of a Cluster, as this process reaches them. Empty where it cannot be told. `ask` sends `INFO server`;
  * missing where the server must not be asked: some proxies close the connection instead of an answer.
  */

@@ -1,5 +1,5 @@
 /**
- * Fencing counters (PROTOCOL 8): the largest token that was stored for a key. They are forgotten when the key was not
+ * Fencing counters (PROTOCOL 8.5, 8.7): the largest token that was stored for a key. They are forgotten when the key was not
  * wanted for a day. `quorlock:floor` is above all that were ever stored, and never expires: by up to a million, a second's
  * worth of proposals, so that it is seldom written. What it was within the last half a day is `quorlock:floor:past`, and
  * no counter counts for less. So a counter that was forgotten is not missed, and those of other keys, which may be ahead

@@ -1,5 +1,5 @@
 /**
- * Delayed restarts (PROTOCOL 9, 14.6 to 14.8, 14.10), for what a script claims behind it.
+ * Delayed restarts (PROTOCOL 8.8, 9), for what a script claims behind it.
  *
  * `quorlock:guard` marks that this very process has been seen in this database: "run id, epoch, end, maxTtl, database,
  * state". Where it is missing, names another process or another database, or is older than what the client has seen at

@@ -136,7 +136,7 @@ end
  * - A script writes to no other lock than those it was asked for. A waiter for several keys asks for them itself.
  */
 export const queue: string = `${queueOf}${grant}
--- Whether the master has its fencing counters: without them it gives nobody a fenced vote (PROTOCOL 14.10).
+-- Whether the master has its fencing counters: without them it gives nobody a fenced vote (PROTOCOL 8.8).
 local isSeeded = true
 -- A script sweeps no more of one queue than so many times so many members, and no more than \`unswept\` of all that it
 -- comes to, some 2 us for each; what is behind that has to wait for the next one.
@@ -208,7 +208,7 @@ end
 /**
  * Votes for `token` where all KEYS `first` to `last` are free or its own already and nobody waits before it. If not,
  * it has an entry in each queue from now on, for `entryTtl` ms, and what it was given before goes to whoever is first:
- * heartbeat, vote and yield in one step (PROTOCOL 7). What is free and has it as its first is set aside for it. Returns
+ * heartbeat, vote and yield in one step (PROTOCOL 7.8, 7.11). What is free and has it as its first is set aside for it. Returns
  * what `claim` returns; a refusal also tells the largest ticket there is.
  */
 export const enqueue = `
@@ -222,7 +222,7 @@ local function enqueue(first, last, token, ttl, ticket, entryTtl, proposal, inbo
     isTaken[index] = owner and not isMine(owner, token)
     if isTaken[index] then blocked = blocked or index end
   end
-  -- A hold that was given away has this key: an entry that comes late gives nothing of it to others (PROTOCOL 14.14).
+  -- A hold that was given away has this key: an entry that comes late gives nothing of it to others (PROTOCOL 5.8).
   if isHeld then
     for held = first, last do forget(KEYS[held], waiter) end
     return claim(first, last, token, ttl, false)
@@ -265,7 +265,7 @@ end
 
 /**
  * As `release`, but what is given up goes to the first in the queue, and the waiters of the tokens leave it: all queues
- * before anything is given, and an entry that a later round has made stays (PROTOCOL 7).
+ * before anything is given, and an entry that a later round has made stays (PROTOCOL 7.10).
  */
 export const leave = `
 local function forgetAll(key, from, to)

@@ -27,7 +27,7 @@ end
 
 /**
  * Whether a key with this value belongs to `token`: it holds the very token, or that of an earlier round of the same
- * waiter (PROTOCOL 14.3). A command of an old round so never touches the vote of a later one.
+ * waiter (PROTOCOL 2.13). A command of an old round so never touches the vote of a later one.
  */
 const isMine = `${ownerOf}
 local function isMine(owner, token)
@@ -45,8 +45,8 @@ end
  * extension, the question after a refused SET, `verify` (an extension by 1 ms, which changes nothing), and, where a
  * `previous` token is named, the swap by which a hold is passed on within a process.
  *
- * - A key that holds the token counts as claimed (PROTOCOL 2.7) and is renewed (14.2).
- * - No key is ever shortened (14.1).
+ * - A key that holds the token counts as claimed (PROTOCOL 2.7) and is renewed (PROTOCOL 2.12).
+ * - No key is ever shortened (PROTOCOL 2.11).
  * - All keys are looked at before the first is written: all or none.
  * - What a key belongs to already is renewed by PEXPIRE, which a master that is out of memory lets through, and behind
  *   which it lets a SET through: a full master takes no lock away.
@@ -83,7 +83,7 @@ end
 
 /**
  * Deletes those of KEYS `first` to `last` that belong to one of ARGV `from` to `to`, and returns how many. Comparing
- * and deleting in one step is what keeps a late release from taking somebody else's lock (PROTOCOL 5).
+ * and deleting in one step is what keeps a late release from taking somebody else's lock (PROTOCOL 5.1).
  */
 const release = `
 local function release(first, last, from, to)
@@ -155,7 +155,7 @@ if proposal ~= "" and tonumber(proposal) >= most then return redis.error_reply(t
 local granted = enqueue(1, #KEYS, token, ttl, ticket, entryTtl, proposal, inbox)
 return proposal ~= "" and type(granted) == "number" and fenced(KEYS, granted, proposal) or granted
 `,
-  sha1: "ee8c96295b5af7f401b64006eda827df2ad9c2aa",
+  sha1: "8235cdde7c292e56d70ea3c4ef8333e7b3c61123",
 };
 
 /** `release` of all KEYS: ARGV is the tokens. */
@@ -172,7 +172,7 @@ local given = KEYS[2] and letGo(1, #KEYS, token)
 if given then return given end
 ${isMine}${queue}${leave}return leave(1, #KEYS, 1, #ARGV)
 `,
-  sha1: "6bff2d82da2ce72a1090bde283b8bb046ee272a0",
+  sha1: "62346fe50a1a1327a52a37ebc68fb1cf363fe808",
 };
 
 /**
@@ -183,7 +183,7 @@ export const guardedClaimScript: Script = {
   source: `${calls}
 local kind, token, ttl, proposal, terms, previous = unpack(ARGV)
 local maxTtl, durable, database, after = string.match(terms, "^(%d+),%d+,(%d),%d,%d+,(%d+),(%d+)$")
--- Nearly always the process is the one that was seen before, sound, and of one mind about maxTtl (PROTOCOL 14.6).
+-- Nearly always the process is the one that was seen before, sound, and of one mind about maxTtl (PROTOCOL 9.2).
 -- (Where no fencing token is stored, none need be brought back.)
 local seen, since, longest, place, state =
   string.match(call("GET", "quorlock:guard") or "", "^(%S+) (%d+) %d+ (%d+) (%d+) (%d)$")
@@ -207,7 +207,7 @@ if type(granted) ~= "number" then return granted end
 if isForgetful then return {-2, granted} end
 return proposal == "" and granted or fenced(KEYS, granted, proposal)
 `,
-  sha1: "526b6241462a2b6d87ddb894cd366cd41b2734d5",
+  sha1: "b30172ec3bcd52cf7ebd53e5a9702d3c5e407313",
 };
 
 /** `leaveScript`, watched over by the restart guard: ARGV is the guard's terms, as in a batch, and the tokens. */
@@ -217,12 +217,12 @@ local given = KEYS[2] and letGo(1, #KEYS, token)
 if given then return given end
 ${isMine}${release}${queue}${leave}${guard}
 local isKnown = pcall(watch, ARGV[1])
--- What may have been promised to somebody else is not handed over (PROTOCOL 14.7).
+-- What may have been promised to somebody else is not handed over (PROTOCOL 9.6).
 if not isKnown or inQuarantine() then return release(1, #KEYS, 2, #ARGV) end
 isSeeded = not guarded or guarded.state ~= "1"
 return leave(1, #KEYS, 2, #ARGV)
 `,
-  sha1: "3887ca9651c9bf910e6039e75bfad558a5e2eb42",
+  sha1: "574f39163f3874a8806c10bbff5c08933a5e88ef",
 };
 
 /**
@@ -270,11 +270,11 @@ for index = 1, #KEYS do
 end
 return replies
 `,
-  sha1: "ad99c27fb4c307e69f86bd179d482a20b7a667ea",
+  sha1: "72bba1bd30ffd5bc903eaa92076c2602b9806da7",
 };
 
 /**
- * Group commit (PROTOCOL 12, 14.16): many operations, one after the other, each with a reply of its own.
+ * Group commit (PROTOCOL 12.5): many operations, one after the other, each with a reply of its own.
  *
  * ARGV[1] lists them in short, since what a call costs is mostly the number of its arguments:
  *
@@ -293,7 +293,7 @@ return replies
  *               | "g0,0"                               the restart guard watches what follows; no reply
  *               | "h0,0"                               what the guard has found
  *               | "f0," epoch "," floor                a floor for the fencing counters: 1, or 0 in another epoch
- *     fence     = [ ",0,0," proposal ]                 a fencing token is proposed (PROTOCOL 8)
+ *     fence     = [ ",0,0," proposal ]                 a fencing token is proposed (PROTOCOL 8.1)
  *
  * All else are whole numbers in decimal digits. KEYS are those of each operation in turn, `keys` of them. So are the
  * words behind ARGV[1]: "v", "p" and "e" take a token; "s" a token and the previous one; "q" a token and its inbox ("-" for
@@ -384,5 +384,5 @@ for times, kind, keys, number, ticket, entryTtl, proposal in string.gmatch(ARGV[
 end
 return replies
 `,
-  sha1: "c99f91c638560162d13e0d058db66b0058f5165a",
+  sha1: "60d271cc2e06139d365b4942131f4b3ac401237a",
 };

@@ -46,14 +46,14 @@ interface TwinScript {
  */
 export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
   claimScript: { script: claimScript, writtenFrom: "1bb551ddca4603a4aa1d7c4e29ae94d27c2010ab" },
-  enqueueScript: { script: enqueueScript, writtenFrom: "ee8c96295b5af7f401b64006eda827df2ad9c2aa" },
+  enqueueScript: { script: enqueueScript, writtenFrom: "8235cdde7c292e56d70ea3c4ef8333e7b3c61123" },
   releaseScript: { script: releaseScript, writtenFrom: "57752b4b01b4ccb17c8cdfebbe1ac4fa97b5aadc" },
-  leaveScript: { script: leaveScript, writtenFrom: "6bff2d82da2ce72a1090bde283b8bb046ee272a0" },
-  guardedClaimScript: { script: guardedClaimScript, writtenFrom: "526b6241462a2b6d87ddb894cd366cd41b2734d5" },
-  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "3887ca9651c9bf910e6039e75bfad558a5e2eb42" },
+  leaveScript: { script: leaveScript, writtenFrom: "62346fe50a1a1327a52a37ebc68fb1cf363fe808" },
+  guardedClaimScript: { script: guardedClaimScript, writtenFrom: "b30172ec3bcd52cf7ebd53e5a9702d3c5e407313" },
+  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "574f39163f3874a8806c10bbff5c08933a5e88ef" },
   voteBatchScript: { script: voteBatchScript, writtenFrom: "ac203ad744c86aa64df300479918b7542cc5524b" },
-  releaseBatchScript: { script: releaseBatchScript, writtenFrom: "ad99c27fb4c307e69f86bd179d482a20b7a667ea" },
-  batchScript: { script: batchScript, writtenFrom: "c99f91c638560162d13e0d058db66b0058f5165a" },
+  releaseBatchScript: { script: releaseBatchScript, writtenFrom: "72bba1bd30ffd5bc903eaa92076c2602b9806da7" },
+  batchScript: { script: batchScript, writtenFrom: "60d271cc2e06139d365b4942131f4b3ac401237a" },
 };
 
 /** Twins of the client's scripts; with other rules, those of a mutant's. */
