@@ -171,13 +171,13 @@ function queueCases(context: Context): void {
     expect(await ask(node).enqueue(enrolment(next))).toEqual(yes(1000));
   });
 
-  it("a swap stores what the heir proposes", async () => {
+  it("a token transfer stores the proposal of the successor", async () => {
     const { node } = context;
     const holder = fenced(1, 1000);
     await ask(node).vote(holder);
-    const heir = fenced(holder.resources, 1001);
-    expect(await ask(node).swap(heir, holder.token)).toEqual(yes(1000));
-    expect(await storedAfter(node, heir)).toBe(1001);
+    const successor = fenced(holder.resources, 1001);
+    expect(await ask(node).transfer(successor, holder.token)).toEqual(yes(1000));
+    expect(await storedAfter(node, successor)).toBe(1001);
   });
 }
 

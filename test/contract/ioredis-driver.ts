@@ -84,11 +84,11 @@ async function startDriver(options: IoredisDriverOptions): Promise<Driver> {
 /** Whatever is asked of it alone is put as a question that could go to others as well. */
 class QuestionedNode extends RedisNode {
   override vote(claim: Claim, settle: OnVote): void {
-    this.ask({ ...questionOf("vote", claim), hear: heardFrom(this, settle) });
+    this.ask({ ...questionOf("vote", claim), onAnswer: heardFrom(this, settle) });
   }
 
   override extend(claim: Claim, repair: boolean, settle: OnVote): void {
-    this.ask({ ...questionOf(repair ? "repair" : "extend", claim), hear: heardFrom(this, settle) });
+    this.ask({ ...questionOf(repair ? "repair" : "extend", claim), onAnswer: heardFrom(this, settle) });
   }
 
   override release(
@@ -100,7 +100,14 @@ class QuestionedNode extends RedisNode {
     if (this.#isAsking) super.release(keys, words, settle);
     else {
       this.#isAsking = true;
-      this.ask({ kind: "release", keys, words, ttl: 0, claim: undefined, hear: heardFrom(this, settle) });
+      this.ask({
+        kind: "release",
+        keys,
+        values: words,
+        ttl: 0,
+        claim: undefined,
+        onAnswer: heardFrom(this, settle),
+      });
       this.#isAsking = false;
     }
   }
@@ -108,12 +115,12 @@ class QuestionedNode extends RedisNode {
   #isAsking = false;
 }
 
-function questionOf(kind: "vote" | "extend" | "repair", claim: Claim): Omit<Question, "hear"> {
-  return { kind, keys: claim.resources, words: [claim.token], ttl: claim.ttl, claim };
+function questionOf(kind: "vote" | "extend" | "repair", claim: Claim): Omit<Question, "onAnswer"> {
+  return { kind, keys: claim.resources, values: [claim.token], ttl: claim.ttl, claim };
 }
 
 /** The answer comes with the client of the master that gave it. */
-function heardFrom(node: LockNode, settle: unknown): Question["hear"] {
+function heardFrom(node: LockNode, settle: unknown): Question["onAnswer"] {
   return (client, answer) => {
     if (client !== node.client) throw new Error("the answer of another master");
     // A question is answered in its own kind.

@@ -61,7 +61,7 @@ export function queueCases(context: Context, queue: DriverMaker["queue"]): void 
   describe("the next round", () => roundCases(context));
   describe("for several resources", () => severalCases(context));
   describe("leaving", () => leaveCases(context));
-  describe("a swap", () => swapCases(context));
+  describe("a token transfer", () => transferCases(context));
   if (queue === "pushes") describe("handing over to one who listens", () => pushCases(context));
   else {
     it("nobody can listen", async () => {
@@ -333,17 +333,20 @@ function leaveCases(context: Context): void {
   });
 }
 
-function swapCases(context: Context): void {
-  const swap = (resources: readonly string[], token: string, previous: string, ttl = long) =>
-    ask(context.node).swap(claimOf(resources, ttl, token), previous);
+function transferCases(context: Context): void {
+  const transfer = (resources: readonly string[], token: string, previous: string, ttl = long) =>
+    ask(context.node).transfer(claimOf(resources, ttl, token), previous);
 
   it("passes a hold on, and shortens nothing (PROTOCOL 2.11, 7.17)", async () => {
     const { resources } = claimOf(2);
     for (const resource of resources) await context.master.set(resource, "before", long);
-    const answer = await swap(resources, "after", "before", 1000);
+    const answer = await transfer(resources, "after", "before", 1000);
     expect(answer).toMatchObject({ vote: "yes" });
     for (const resource of resources) await expectKey(context, resource, "after", long);
-    expect(await swap(resources, "last", "after", 2 * long)).toEqual({ vote: "yes", remaining: 2 * long });
+    expect(await transfer(resources, "last", "after", 2 * long)).toEqual({
+      vote: "yes",
+      remaining: 2 * long,
+    });
     for (const resource of resources) await expectKey(context, resource, "last", 2 * long);
   });
 
@@ -352,7 +355,7 @@ function swapCases(context: Context): void {
     await context.master.set(mine, "before", 20_000);
     await context.master.set(foreign, "somebody", 30_000);
     const refusal = { vote: "no", resource: foreign, owner: "somebody" };
-    expect(await swap([mine, foreign], "after", "before")).toMatchObject(refusal);
+    expect(await transfer([mine, foreign], "after", "before")).toMatchObject(refusal);
     await expectKey(context, mine, "before", 20_000);
     await expectKey(context, foreign, "somebody", 30_000);
   });
@@ -361,14 +364,14 @@ function swapCases(context: Context): void {
     const [free, done, older] = claimOf(3).resources as [string, string, string];
     await context.master.set(done, "after", long);
     await context.master.set(older, "before.1", long);
-    expect(await swap([free, done, older], "after", "before.2")).toMatchObject({ vote: "yes" });
+    expect(await transfer([free, done, older], "after", "before.2")).toMatchObject({ vote: "yes" });
     for (const resource of [free, done, older]) await expectKey(context, resource, "after", long);
   });
 
   it("keeps a key without expiry for ever", async () => {
     const [resource] = claimOf(1).resources as [string];
     await context.master.set(resource, "before");
-    expect(await swap([resource], "after", "before")).toEqual({
+    expect(await transfer([resource], "after", "before")).toEqual({
       vote: "yes",
       remaining: Number.POSITIVE_INFINITY,
     });

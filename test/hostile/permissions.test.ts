@@ -85,7 +85,7 @@ async function complaintsOfWaiting(client: Redis): Promise<readonly string[]> {
   const answers = [
     await ask(node).vote({ ...claim, token: "holder.1" }),
     await ask(node).enqueue({ ...claim, token: "waiter.1" }),
-    await ask(node).swap({ ...claim, token: "another.1" }, "holder.1"),
+    await ask(node).transfer({ ...claim, token: "another.1" }, "holder.1"),
     await ask(node).release(["waited for"], ["another.1"]),
   ];
   for (const answer of answers) if (answer.vote === "none") complaints.push(answer.error.message);

@@ -1,7 +1,7 @@
 import { Random } from "@quorlock/simulation";
 import { describe, expect, it } from "vitest";
 // The packages have no names for these: the two have to understand each other.
-import { batchOf, letters, type Operation } from "../../packages/redlock/src/redis/commands.ts";
+import { batchArgs, kindLetters, type Operation } from "../../packages/redlock/src/redis/commands.ts";
 import { operationsIn, repliedIn } from "../../packages/simulation/src/master/twins/batch.ts";
 
 function understood(list: string, keys: readonly string[], args: readonly string[]): unknown {
@@ -31,12 +31,12 @@ describe("the list of a batch, as the model of a master reads it", () => {
     for (let seed = 0; seed < 300; seed += 1) {
       const random = new Random(seed, "batch lists");
       const operations = Array.from({ length: random.integer(1, 12) }, () => drawn(random));
-      const [count, ...args] = batchOf(operations).map(String);
+      const [count, ...args] = batchArgs(operations).map(String);
       const keys = args.slice(0, Number(count));
       const [list, ...words] = args.slice(Number(count));
       const read = repliedIn(operationsIn(list!, keys, words));
       expect(read.map(({ kind, keys, args }) => [kind, keys, args])).toEqual(
-        operations.map(({ kind, keys, words }) => [letters[kind], keys, words]),
+        operations.map(({ kind, keys, values: words }) => [kindLetters[kind], keys, words]),
       );
       if (/(^|;)\d+[a-z]/.test(list!)) runs += 1;
     }
@@ -60,11 +60,11 @@ function drawn(random: Random): Operation {
   return {
     kind,
     keys,
-    words: words[kind],
+    values: words[kind],
     ttl: kind === "vote" || kind === "transfer" ? random.pick([1000, 2000]) : 0,
     claim: undefined,
-    isAlone: false,
+    isUnbatched: false,
     guard,
-    hear: () => {},
+    onAnswer: () => {},
   };
 }

@@ -35,7 +35,8 @@ export function ask(node: LockNode) {
       answerOf<ReleaseAnswer>((settle) => node.release(resources, tokens, settle)),
     inspect: (resource: string) => answerOf<Holding>((settle) => node.inspect(resource, settle)),
     enqueue: (enrolment: QueueEntry) => voteOf((settle) => node.queue!.enqueue(enrolment, settle)),
-    swap: (claim: Claim, previous: string) => voteOf((settle) => node.queue!.swap(claim, previous, settle)),
+    transfer: (claim: Claim, previous: string) =>
+      voteOf((settle) => node.queue!.transfer(claim, previous, settle)),
   };
 }
 

@@ -58,7 +58,7 @@ export async function attempt(
   // PROTOCOL 2.2 to 2.5.
   const { behind } = request.settings;
   const ask: Ask = behind
-    ? (node, settle) => node.vote(claim, voteBehind(node, behind, settle))
+    ? (node, onVote) => node.vote(claim, voteBehind(node, behind, onVote))
     : claim.question("vote");
   let voted: VoteRound;
   try {
@@ -165,7 +165,7 @@ function rollBack(context: Context, claim: RoundClaim, round: Round<Answer>): Pr
  * Reads `key` and votes, in one step if the master takes batches: if somebody holds `key`, a yes counts as a no. So
  * no quorum votes for a newcomer while a quorum keeps the key for waiters.
  */
-function voteBehind(node: LockNode, key: string, settle: OnVote): OnVote {
+function voteBehind(node: LockNode, key: string, onVote: OnVote): OnVote {
   let first: Holding | undefined;
   node.inspect(key, (found) => {
     if ("owner" in found && found.owner !== undefined) first = found;
@@ -174,7 +174,7 @@ function voteBehind(node: LockNode, key: string, settle: OnVote): OnVote {
     first && answer.vote === "yes"
       ? { vote: "no", resource: key, owner: first.owner, remaining: first.remaining, isSet: true }
       : answer;
-  return (answer) => settle("reading" in answer ? { ...answer, vote: behind(answer.vote) } : behind(answer));
+  return (answer) => onVote("reading" in answer ? { ...answer, vote: behind(answer.vote) } : behind(answer));
 }
 
 /**

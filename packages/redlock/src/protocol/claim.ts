@@ -32,7 +32,7 @@ export class RoundClaim implements Claim {
 
   /** The request, the same for every master. */
   question(kind: "vote" | "extend" | "repair"): Asked {
-    return { kind, keys: this.resources, words: [this.token], ttl: this.ttl, claim: this };
+    return { kind, keys: this.resources, values: [this.token], ttl: this.ttl, claim: this };
   }
 
   /** Stops further sends: the caller has given up, or the time of the round is over. */

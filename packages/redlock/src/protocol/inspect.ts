@@ -37,7 +37,7 @@ export async function inspect(
     runtime,
     clock,
     timeout,
-    ask: (node, settle) => node.inspect(resource, settle),
+    ask: (node, onAnswer) => node.inspect(resource, onAnswer),
     onAnswer: () => false,
   });
   await round.decided;

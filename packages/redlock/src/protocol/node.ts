@@ -77,7 +77,7 @@ export interface Question {
   readonly kind: "vote" | "extend" | "repair" | "release";
   readonly keys: readonly string[];
   /** The token of a claim, or all tokens of a release. */
-  readonly words: readonly string[];
+  readonly values: readonly string[];
   /** ms; 0 for a release. */
   readonly ttl: number;
   /** An abandoned claim is not sent any more. `undefined` for a release, which is always sent. */
@@ -85,7 +85,7 @@ export interface Question {
   /**
    * Called once for each master that was asked, with its answer, possibly before the call returns. It must not throw.
    */
-  hear(client: object, answer: Answer | ReleaseAnswer | Timed<Answer>): void;
+  onAnswer(client: object, answer: Answer | ReleaseAnswer | Timed<Answer>): void;
 }
 
 /** Called once with the answer to a call, possibly before the call returns. It must not throw. */
@@ -156,15 +156,15 @@ export interface LockQueue {
    * Votes if all keys are free, or hold a token of an earlier round of the same waiter, and no entry is ahead of it.
    * Otherwise the entry stays in the queue, and keys granted to it in an earlier round go to the head of the queue.
    */
-  enqueue(enrolment: QueueEntry, settle: OnVote): void;
+  enqueue(entry: QueueEntry, onVote: OnVote): void;
   /** Votes for the claim if the keys hold its token, or `previous`, or nothing: transfers a lease in one step. */
-  swap(claim: Claim, previous: string, settle: OnVote): void;
+  transfer(claim: Claim, previous: string, onVote: OnVote): void;
   /**
    * Subscribes to grants of this master, on a connection of its own. Resolves once it is known whether the
    * subscription works. `onChange` is called whenever the subscription starts or stops: grants may have been missed
    * meanwhile, and queue entries may name a channel without a subscriber.
    */
-  listen(channel: string, hear: OnPush, onChange: () => void): Promise<void>;
+  listen(channel: string, onPush: OnPush, onChange: () => void): Promise<void>;
   /** Whether grants are received now. Otherwise queue entries are marked so, and find their grant by asking again. */
   readonly isListening: boolean;
 }
@@ -201,9 +201,9 @@ export interface GuardedMaster {
   /** From now on every request to the master carries the terms of `guard`. */
   watchWith(guard: Guard): void;
   /** Reads the guard state. With `guard`, its terms are applied first. */
-  state(guard: Guard | undefined, settle: OnAnswer<GuardState>): void;
+  state(guard: Guard | undefined, onAnswer: OnAnswer<GuardState>): void;
   /** Declares the counters complete with this floor, if the master has not lost its memory again since `epoch`. */
-  restoreCounters(epoch: string, floor: number, settle: OnAnswer<ReleaseAnswer>): void;
+  restoreCounters(epoch: string, floor: number, onAnswer: OnAnswer<ReleaseAnswer>): void;
 }
 
 /** The server behind a master's connection at present. */
@@ -253,9 +253,9 @@ export interface LockNode {
    */
   refuses?(resources: readonly string[]): string | undefined;
   /** Sets every key that is free or holds the token, for at least `ttl`; or none of them. */
-  vote(claim: Claim, settle: OnVote): void;
+  vote(claim: Claim, onVote: OnVote): void;
   /** Renews every key that holds the token, for at least `ttl`; with `repair`, also sets free keys. */
-  extend(claim: Claim, repair: boolean, settle: OnVote): void;
+  extend(claim: Claim, repair: boolean, onVote: OnVote): void;
   /**
    * The same as `vote`, `extend` and `release`, for a request to several masters. Missing if it would save nothing:
    * then each master is asked by a call of its own. (A wrapper of a node wraps or hides this method as well.)
@@ -269,8 +269,8 @@ export interface LockNode {
    * Releases the keys that hold one of the tokens, or a token of an earlier round of one. With a queue, its head is
    * granted the keys, and entries that belong to one of the tokens are removed.
    */
-  release(resources: readonly string[], tokens: readonly string[], settle: OnAnswer<ReleaseAnswer>): void;
-  inspect(resource: string, settle: OnAnswer<Holding>): void;
+  release(resources: readonly string[], tokens: readonly string[], onAnswer: OnAnswer<ReleaseAnswer>): void;
+  inspect(resource: string, onAnswer: OnAnswer<Holding>): void;
   /** The operations that the restart guard needs (PROTOCOL 9). Missing if the master cannot be guarded. */
   readonly guarded?: GuardedMaster;
   /**

@@ -87,7 +87,7 @@ export class Rollbacks {
       ask: {
         kind: "release",
         keys: leftover.resources,
-        words: leftover.tokens,
+        values: leftover.tokens,
         ttl: 0,
         claim: undefined,
       },

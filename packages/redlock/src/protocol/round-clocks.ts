@@ -9,7 +9,7 @@ interface Clocked {
 
 interface Pending extends Clocked {
   readonly isYes: boolean;
-  readonly settle: (verdict: "counts" | Fault) => void;
+  readonly onVerdict: (verdict: "counts" | Fault) => void;
 }
 
 /**
@@ -42,8 +42,8 @@ export class RoundClocks {
   judge<V extends object>(index: number, timed: Timed<V>, count: (vote: V | Fault) => void): void {
     const { vote, clock, reading } = timed;
     this.#clocked[index] = { clock, reading };
-    const settle = (verdict: "counts" | Fault): void => count(verdict === "counts" ? vote : verdict);
-    this.#pending[index] = { clock, reading, isYes: isYes(vote), settle };
+    const onVerdict = (verdict: "counts" | Fault): void => count(verdict === "counts" ? vote : verdict);
+    this.#pending[index] = { clock, reading, isYes: isYes(vote), onVerdict };
     this.review();
   }
 
@@ -55,7 +55,7 @@ export class RoundClocks {
       const verdict = pending.isYes ? this.#verdictOn(index, pending) : "counts";
       if (verdict === "open") continue;
       this.#pending[index] = undefined;
-      pending.settle(verdict);
+      pending.onVerdict(verdict);
     }
   }
 

@@ -18,7 +18,7 @@ export interface RoundPlan<Reply extends object> {
    */
   readonly maxTimeout?: number;
   /** The request, the same for all masters, or a function that asks one of them. */
-  readonly ask: Asked | ((node: LockNode, settle: OnAnswer<Reply>) => void);
+  readonly ask: Asked | ((node: LockNode, onAnswer: OnAnswer<Reply>) => void);
   /** Abandoned when the round is closed: commands not sent by then are not sent any more. */
   readonly claim?: { giveUp(): void };
   /**
@@ -30,7 +30,7 @@ export interface RoundPlan<Reply extends object> {
 }
 
 /** A question without its callback, which the round adds. */
-export type Asked = Omit<Question, "hear">;
+export type Asked = Omit<Question, "onAnswer">;
 
 type OnAnswer<Reply> = (reply: Reply | Fault | Timed<Reply>) => void;
 
@@ -111,7 +111,7 @@ export class Round<Reply extends object> {
   #askAll(plan: RoundPlan<Reply>): void {
     const { nodes, ask } = plan;
     // One question object for all masters: each sends it as it is.
-    const question = typeof ask === "function" ? undefined : { ...ask, hear: this.#callbackFor(plan) };
+    const question = typeof ask === "function" ? undefined : { ...ask, onAnswer: this.#callbackFor(plan) };
     for (let index = 0; index < nodes.length; index += 1) {
       const node = nodes[index]!;
       try {
@@ -124,7 +124,7 @@ export class Round<Reply extends object> {
     this.#setTimer(plan, this.sentAt);
   }
 
-  #callbackFor(plan: RoundPlan<Reply>): Question["hear"] {
+  #callbackFor(plan: RoundPlan<Reply>): Question["onAnswer"] {
     return (client, answer) => {
       for (let index = 0; index < plan.nodes.length; index += 1) {
         if (plan.nodes[index]!.client !== client) continue;
@@ -137,14 +137,14 @@ export class Round<Reply extends object> {
 
   #askAlone(plan: RoundPlan<Reply>, index: number, node: LockNode): void {
     const { ask } = plan;
-    const settle: OnAnswer<Reply> = (reply) => this.#receive(plan, index, reply);
+    const onAnswer: OnAnswer<Reply> = (reply) => this.#receive(plan, index, reply);
     if (typeof ask === "function") {
-      ask(node, settle);
+      ask(node, onAnswer);
       return;
     }
-    const { kind, keys, words, claim } = ask;
-    const own = settle as unknown as (answer: Answer | ReleaseAnswer | Timed<Answer>) => void;
-    if (kind === "release") node.release(keys, words, own);
+    const { kind, keys, values, claim } = ask;
+    const own = onAnswer as unknown as (answer: Answer | ReleaseAnswer | Timed<Answer>) => void;
+    if (kind === "release") node.release(keys, values, own);
     else if (kind === "vote") node.vote(claim!, own);
     else node.extend(claim!, kind === "repair", own);
   }

@@ -5,59 +5,64 @@ import type { Runtime } from "../time/runtime.ts";
 import { systemRuntime } from "../time/system.ts";
 import type { Purpose } from "./commands.ts";
 import type { Connection } from "./connection.ts";
-import { slowAnswer } from "./pipeline.ts";
+import { slowAnswerThreshold } from "./pipeline.ts";
 import { NotSent, Session } from "./session.ts";
 import { UnexpectedReply } from "./transaction.ts";
 
-/** Something that a master is asked. */
+/** One call to a master. */
 export interface Call<A> {
   readonly purpose: Purpose;
-  /** Whom it is for: what was given up is not sent any more. `undefined` where it has to be sent in any case. */
+  /** An abandoned claim is no longer sent. `undefined` for a call that must be sent in any case. */
   readonly claim?: Pick<Claim, "abandoned"> | undefined;
-  /** Looked at when its turn comes: what it is answered instead of being sent. */
+  /** Evaluated when the call's turn comes: an answer to give instead of sending. */
   readonly refusal?: (() => Fault | undefined) | undefined;
-  /** What is sent, and must not be told. */
+  /** The tokens in the command: secret, and removed from error messages. */
   readonly tokens: readonly string[];
-  /** Whether nothing else may be sent until it is answered. */
-  readonly isAlone: boolean;
-  /** Sends, at once and by `session` alone: that of the connection that it was called on. */
+  /** Whether no other call may be sent until this one is answered. */
+  readonly isExclusive: boolean;
+  /** Sends the call immediately, and only on `session`: that of the connection it was posted on. */
   run(session: Session): Promise<A>;
 }
 
-interface Waiting extends Call<unknown> {
-  readonly settle: (answer: unknown) => void;
+interface PendingCall extends Call<unknown> {
+  readonly resolve: (answer: unknown) => void;
 }
 
-/** Requests that are unanswered, at most: a master that hangs must not fill the memory. */
-const mostRequests = 4096;
-/** Calls of any kind, once the master has said nothing for so long, ms: what is refused now is owed until it expires. */
-const mostUnanswered = 4096;
-const silence = 2500;
-/** Where more calls than this are unanswered, one of them stands in line behind others. */
-const fewCalls = 512;
+/** The maximum number of unanswered requests: bounds the memory while a master hangs. */
+const maxRequests = 4096;
+/**
+ * The maximum number of unanswered calls of any kind while the master has not answered for `maxSilence` ms. A
+ * release refused here stays a pending delete until its keys expire.
+ */
+const maxUnanswered = 4096;
+const maxSilence = 2500;
+/** With more unanswered calls than this, a late answer is explained by the calls in front of it. */
+const drainingThreshold = 512;
 
 /**
- * The calls to one master, each sent in its turn, and one transaction at a time, since WATCH and MULTI are matters of the
- * whole connection. Of those that have to wait, those go first that keep a lease (PROTOCOL 12.7). What waits was called on one
- * connection, and is not sent on the next (PROTOCOL 2.2).
+ * The calls to one master, sent in turn. Exclusive calls run one at a time: WATCH and MULTI belong to the
+ * whole connection. Among waiting calls, those that keep a lease go first (PROTOCOL 14.16). A waiting call
+ * belongs to the connection it was posted on and is not sent on the next one (PROTOCOL 2.2).
  */
 export class CommandQueue {
   readonly #connection: Connection;
   readonly #runtime: Pick<Runtime, "monotonic">;
-  /** Goes on with a call that has been answered: before all others. */
-  readonly #first = new Fifo<Waiting>();
-  readonly #keeping = new Fifo<Waiting>();
-  /** In the order in which they were made: a release is behind the claim that it undoes. */
-  readonly #others = new Fifo<Waiting>();
-  readonly #unanswered = new Set<Waiting>();
+  /** Calls that continue an answered call: sent before all others. */
+  readonly #urgent = new Fifo<PendingCall>();
+  readonly #keeps = new Fifo<PendingCall>();
+  /** In the order of the calls: a release is behind the claim it undoes. */
+  readonly #others = new Fifo<PendingCall>();
+  readonly #unanswered = new Set<PendingCall>();
   #requests = 0;
-  /** Of the connection that those who wait were called on; none where they wait for the first. */
+  /**
+   * The session in which the waiting calls were posted; `undefined` while they wait for the first connection.
+   */
   #session: Session | undefined;
-  /** When it last answered, or was first asked after it had answered everything. */
-  #heardAt = 0;
+  /** The time of the last answer, or of the first call after all were answered. */
+  #lastAnswerAt = 0;
   #drainedAt = Number.NEGATIVE_INFINITY;
-  #isTaken = false;
-  #onAnswered: Array<() => void> = [];
+  #isPaused = false;
+  #answeredListeners: Array<() => void> = [];
 
   constructor(connection: Connection, runtime: Pick<Runtime, "monotonic"> = systemRuntime) {
     this.#connection = connection;
@@ -69,88 +74,88 @@ export class CommandQueue {
     return this.#drainedAt;
   }
 
-  /** Settles when all calls are answered. */
+  /** Resolves when all calls are answered. */
   get answered(): Promise<void> {
     if (this.#unanswered.size === 0) return Promise.resolve();
-    return new Promise((resolve) => this.#onAnswered.push(resolve));
+    return new Promise((resolve) => this.#answeredListeners.push(resolve));
   }
 
-  /** `first`: before all that waits. Never rejects: what goes wrong is a fault. */
+  /** Posts a call; with `first`, ahead of all waiting ones. Never rejects: failures are faults. */
   post<A>(call: Call<A>, first = false): Promise<A | Fault> {
-    this.#follow();
+    this.#dropStale();
     const refusal = first ? undefined : this.#refusalOf(call);
     if (refusal) return Promise.resolve(refusal);
     return new Promise<A | Fault>((resolve) => {
-      const waiting: Waiting = {
+      const waiting: PendingCall = {
         ...call,
-        settle: (answer) => {
-          this.#settled(waiting);
-          // A call is answered in its own kind.
+        resolve: (answer) => {
+          this.#onSettled(waiting);
+          // The answer has the type that the call's `run` returns.
           resolve(answer as A | Fault);
         },
       };
-      if (this.#unanswered.size === 0) this.#heardAt = this.#runtime.monotonic();
+      if (this.#unanswered.size === 0) this.#lastAnswerAt = this.#runtime.monotonic();
       this.#unanswered.add(waiting);
       if (call.purpose === "request") this.#requests += 1;
-      const queue = call.purpose === "keep" ? this.#keeping : this.#others;
-      (first ? this.#first : queue).push(waiting);
-      this.#goOn();
+      const queue = call.purpose === "keep" ? this.#keeps : this.#others;
+      (first ? this.#urgent : queue).push(waiting);
+      this.#sendNext();
     });
   }
 
   /**
-   * The client was switched to another database, and `left` leads to the one before: releases that wait undo what is there.
-   * Whatever else waits counts for nothing any more.
+   * The client was switched to another database, and `previous` leads to the one before. Waiting releases go
+   * there, since they undo keys there. All other waiting calls fail.
    */
-  handOver(left: CommandQueue, why: string): void {
+  moveReleasesTo(previous: CommandQueue, why: string): void {
     for (const call of this.#drain()) {
-      if (call.purpose !== "release") call.settle(unsent(this.#connection.name, why));
-      else void left.post(call).then(call.settle);
+      if (call.purpose !== "release") call.resolve(unsent(this.#connection.name, why));
+      else void previous.post(call).then(call.resolve);
     }
   }
 
   #refusalOf({ purpose }: Call<unknown>): Fault | undefined {
     const { name } = this.#connection;
-    const isFull = this.#unanswered.size >= mostUnanswered;
-    if (isFull && this.#runtime.monotonic() - this.#heardAt > silence) {
-      return unsent(name, `it has not answered for ${silence} ms`);
+    const isFull = this.#unanswered.size >= maxUnanswered;
+    if (isFull && this.#runtime.monotonic() - this.#lastAnswerAt > maxSilence) {
+      return unsent(name, `it has not answered for ${maxSilence} ms`);
     }
-    if (purpose !== "request" || this.#requests < mostRequests) return undefined;
+    if (purpose !== "request" || this.#requests < maxRequests) return undefined;
     this.#dropAbandoned();
-    return this.#requests < mostRequests ? undefined : crowdedOut(name, mostRequests);
+    return this.#requests < maxRequests ? undefined : crowdedOut(name, maxRequests);
   }
 
   #dropAbandoned(): void {
     for (const call of this.#others.drain()) {
-      if (call.claim?.abandoned) call.settle(abandoned(this.#connection.name));
+      if (call.claim?.abandoned) call.resolve(abandoned(this.#connection.name));
       else this.#others.push(call);
     }
   }
 
-  #settled(call: Waiting): void {
+  #onSettled(call: PendingCall): void {
     this.#unanswered.delete(call);
     if (call.purpose === "request") this.#requests -= 1;
-    if (this.#unanswered.size === 0) for (const resolve of this.#onAnswered.splice(0)) resolve();
+    if (this.#unanswered.size === 0) for (const resolve of this.#answeredListeners.splice(0)) resolve();
   }
 
-  #shift(): Waiting | undefined {
-    return this.#first.shift() ?? this.#keeping.shift() ?? this.#others.shift();
+  #shift(): PendingCall | undefined {
+    return this.#urgent.shift() ?? this.#keeps.shift() ?? this.#others.shift();
   }
 
   get #isEmpty(): boolean {
-    return this.#first.length + this.#keeping.length + this.#others.length === 0;
+    return this.#urgent.length + this.#keeps.length + this.#others.length === 0;
   }
 
-  /** What was called on a connection that is gone is given up. */
-  #follow(): void {
-    if (this.#session?.stands) return;
+  /** Gives up the calls that were posted on an earlier connection. */
+  #dropStale(): void {
+    if (this.#session?.isCurrent) return;
     if (this.#session) this.#giveUpAll();
     this.#session = this.#connection.isReady ? new Session(this.#connection) : undefined;
   }
 
-  #goOn(): void {
-    this.#follow();
-    while (!this.#isTaken && !this.#isEmpty) {
+  #sendNext(): void {
+    this.#dropStale();
+    while (!this.#isPaused && !this.#isEmpty) {
       if (!this.#connection.isReady) {
         this.#connect();
         return;
@@ -159,63 +164,63 @@ export class CommandQueue {
     }
   }
 
-  /** A first connection is waited for. A lost one is not: what waits was called on that one. */
+  /** A first connection is awaited. A lost one is not: the waiting calls belong to it. */
   #connect(): void {
     const connecting = this.#connection.connectFirst();
     const giveUp = () => {
       if (!this.#connection.isReady) this.#giveUpAll();
     };
     if (connecting === undefined) giveUp();
-    else this.#takeUntil(connecting.then(giveUp));
+    else this.#pauseUntil(connecting.then(giveUp));
   }
 
   #giveUpAll(): void {
     const { name, notReadyReason } = this.#connection;
-    for (const call of this.#drain()) call.settle(unsent(name, notReadyReason));
+    for (const call of this.#drain()) call.resolve(unsent(name, notReadyReason));
   }
 
-  #drain(): readonly Waiting[] {
-    return [this.#first, this.#keeping, this.#others].flatMap((queue) => queue.drain());
+  #drain(): readonly PendingCall[] {
+    return [this.#urgent, this.#keeps, this.#others].flatMap((queue) => queue.drain());
   }
 
-  #send(call: Waiting): void {
+  #send(call: PendingCall): void {
     if (call.claim?.abandoned) {
-      call.settle(abandoned(this.#connection.name));
+      call.resolve(abandoned(this.#connection.name));
       return;
     }
     const refusal = call.refusal?.();
     if (refusal) {
-      call.settle(refusal);
+      call.resolve(refusal);
       return;
     }
     const sentAt = this.#runtime.monotonic();
     const session = new Session(this.#connection);
     const answer = call.run(session).catch((error: unknown) => this.#faultOf(error, call, session));
     void answer.then((settled) => {
-      this.#heardAt = this.#runtime.monotonic();
-      const isSlow = this.#heardAt - sentAt > slowAnswer;
-      if (this.#unanswered.size > fewCalls && !isSlow) this.#drainedAt = this.#heardAt;
-      call.settle(settled);
+      this.#lastAnswerAt = this.#runtime.monotonic();
+      const isSlow = this.#lastAnswerAt - sentAt > slowAnswerThreshold;
+      if (this.#unanswered.size > drainingThreshold && !isSlow) this.#drainedAt = this.#lastAnswerAt;
+      call.resolve(settled);
     });
-    if (call.isAlone) this.#takeUntil(answer);
+    if (call.isExclusive) this.#pauseUntil(answer);
   }
 
-  #takeUntil(end: Promise<unknown>): void {
-    this.#isTaken = true;
+  #pauseUntil(end: Promise<unknown>): void {
+    this.#isPaused = true;
     void end.then(() => {
-      this.#isTaken = false;
-      this.#goOn();
+      this.#isPaused = false;
+      this.#sendNext();
     });
   }
 
-  #faultOf(error: unknown, { tokens }: Waiting, { hasWritten }: Session): Fault {
-    // What was sent before the step that was not has only read, or was a transaction that has to be made again.
+  #faultOf(error: unknown, { tokens }: PendingCall, { hasWritten }: Session): Fault {
+    // The steps before the unsent one only read, or belong to a transaction that did not commit.
     if (error instanceof NotSent)
       return { ...unsent(this.#connection.name, error.message), sent: hasWritten };
     if (error instanceof UnexpectedReply) return unexpected(this.#connection.name, error.reply);
-    const isReply = this.#connection.isReply(error);
+    const isReply = this.#connection.isErrorReply(error);
     const fault = failed(this.#connection.name, error, isReply, tokens);
-    if (isReply) this.#connection.complain?.(fault.error.error);
+    if (isReply) this.#connection.onErrorReply?.(fault.error.error);
     return fault;
   }
 }

@@ -1,12 +1,21 @@
 import { describe, expect, test } from "vitest";
 import type { Claim, Guard } from "../protocol/node.ts";
-import { batchOf, cohortOf, forget, type Operation, togetherIn } from "./commands.ts";
+import { batchArgs, batchCommand, encoded, forgetEncoded, type Operation } from "./commands.ts";
 import { batchScript, releaseBatchScript, voteBatchScript } from "./lua/scripts.ts";
 
 const guard: Guard = { terms: "60000,11,0,1,1,0,0", refused: () => {} };
 
-function operation(kind: Operation["kind"], keys: readonly string[], words: readonly string[]) {
-  return { kind, keys, words, ttl: 0, claim: undefined, isAlone: false, guard: undefined, hear: () => {} };
+function operation(kind: Operation["kind"], keys: readonly string[], values: readonly string[]) {
+  return {
+    kind,
+    keys,
+    values,
+    ttl: 0,
+    claim: undefined,
+    isUnbatched: false,
+    guard: undefined,
+    onAnswer: () => {},
+  };
 }
 
 function vote(key: string, token: string, options: Partial<Claim> & { guard?: Guard } = {}): Operation {
@@ -21,19 +30,19 @@ function release(key: string, ...tokens: readonly string[]): Operation {
 
 /** The list, and what stands before and behind it. */
 function listOf(...operations: readonly Operation[]): unknown {
-  const [count, ...args] = batchOf(operations);
+  const [count, ...args] = batchArgs(operations);
   return args[Number(count)];
 }
 
 describe("what is alike", () => {
   test("and votes for one key each goes out by a script of its own: the ttl, rounded up, and the tokens", () => {
     const votes = [vote("r1", "t1", { ttl: 9.5 }), vote("r2", "t2", { ttl: 9.5 })];
-    expect(togetherIn(votes)).toEqual({ script: voteBatchScript, args: [2, "r1", "r2", 10, "t1", "t2"] });
+    expect(batchCommand(votes)).toEqual({ script: voteBatchScript, args: [2, "r1", "r2", 10, "t1", "t2"] });
   });
 
   test("and releases one key each as well: the tokens", () => {
     const args = [2, "r1", "r2", "t1", "t2"];
-    expect(togetherIn([release("r1", "t1"), release("r2", "t2")])).toEqual({
+    expect(batchCommand([release("r1", "t1"), release("r2", "t2")])).toEqual({
       script: releaseBatchScript,
       args,
     });
@@ -67,19 +76,19 @@ describe("what is alike", () => {
       { ...vote("s", "u"), kind: "extend" as const },
     ],
   ])("but for something: %s", (_, one, other) => {
-    expect(togetherIn([one, other]).script).toBe(batchScript);
+    expect(batchCommand([one, other]).script).toBe(batchScript);
   });
 });
 
 describe("the list of a batch", () => {
   test("tells of those that are alike but for their keys and tokens how many there are", () => {
     const votes = Array.from({ length: 64 }, (_, index) => vote(`r${index}`, `t${index}`));
-    const args = batchOf(votes);
+    const args = batchArgs(votes);
     expect(args).toEqual([
       64,
       ...votes.map(({ keys }) => keys[0]),
       "64v1,1000;",
-      ...votes.map(({ words }) => words[0]),
+      ...votes.map(({ values }) => values[0]),
     ]);
   });
 
@@ -116,12 +125,12 @@ describe("the list of a batch", () => {
       vote("f", "t"),
     ];
     expect(listOf(...operations)).toBe("v1,1000;g0,0;2v1,1000;g0,0;v1,1000;g0,0;2v1,1000;");
-    const words = batchOf(operations).slice(-9);
-    expect(words).toEqual(["t", guard.terms, "t", "t", other.terms, "t", "0", "t", "t"]);
+    const values = batchArgs(operations).slice(-9);
+    expect(values).toEqual(["t", guard.terms, "t", "t", other.terms, "t", "0", "t", "t"]);
   });
 
   test("of nothing is empty", () => {
-    expect(batchOf([])).toEqual([0, ""]);
+    expect(batchArgs([])).toEqual([0, ""]);
   });
 });
 
@@ -129,15 +138,15 @@ describe("the command of a batch", () => {
   const votes = [vote("r1", "t1"), vote("r2", "t2")];
 
   test("is made once for all masters that are asked the same, until the first of them has answered", () => {
-    const cohort = cohortOf(votes);
-    expect(cohortOf([...votes])).toBe(cohort);
-    forget(cohort);
-    const another = cohortOf(votes);
-    expect(another).not.toBe(cohort);
-    expect(another).toEqual(cohort);
+    const first = encoded(votes);
+    expect(encoded([...votes])).toBe(first);
+    forgetEncoded(first);
+    const another = encoded(votes);
+    expect(another).not.toBe(first);
+    expect(another).toEqual(first);
     // A late answer to the first one says nothing of the second.
-    forget(cohort);
-    expect(cohortOf(votes)).toBe(another);
+    forgetEncoded(first);
+    expect(encoded(votes)).toBe(another);
   });
 
   test.each([
@@ -146,8 +155,8 @@ describe("the command of a batch", () => {
     ["others", [votes[0]!, vote("r2", "t2")]],
     ["the same in another order", [votes[1]!, votes[0]!]],
   ])("is not that of %s", (_, operations) => {
-    const cohort = cohortOf(votes);
-    expect(cohortOf(operations)).not.toBe(cohort);
-    expect(cohortOf(operations).operations).toBe(operations);
+    const first = encoded(votes);
+    expect(encoded(operations)).not.toBe(first);
+    expect(encoded(operations).operations).toBe(operations);
   });
 });

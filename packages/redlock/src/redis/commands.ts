@@ -14,8 +14,8 @@ import {
   claimScript,
   enqueueScript,
   guardedClaimScript,
-  guardedLeaveScript,
-  leaveScript,
+  guardedReleaseScript,
+  releaseAndGrantScript,
   releaseBatchScript,
   releaseScript,
   type Script,
@@ -23,29 +23,34 @@ import {
 } from "./lua/scripts.ts";
 import { claimedTimeIn, counterIn, countIn, epochIn, ticketIn, timeIn, timeLeftIn } from "./reply-numbers.ts";
 
-/** What a master's clock shows, ms since the epoch. */
+/** The reading of a master's clock, ms since the epoch. */
 export interface Time {
   readonly time: number;
 }
 
-/** One thing that a master is asked to do, alone or among others in a batch: a {@link Question}, or something of one master. */
-export interface Operation extends Omit<Question, "kind" | "hear"> {
-  /** `delete`: a release where the masters keep no queue. */
-  readonly kind: keyof typeof letters;
-  /** Whether it is sent by itself at once, or with what else there is. Default: with what else there is. */
-  readonly isAlone?: boolean;
-  /** The restart guard of this one master. */
+/**
+ * One operation on a master, alone or in a batch: a {@link Question}, or an operation for a single master.
+ */
+export interface Operation extends Omit<Question, "kind" | "onAnswer"> {
+  /** `delete`: a release on masters without a queue. */
+  readonly kind: keyof typeof kindLetters;
+  /**
+   * Whether it is sent immediately in a command of its own, instead of with the other waiting operations.
+   * Default false.
+   */
+  readonly isUnbatched?: boolean;
+  /** The restart guard of this master. */
   readonly guard?: Guard | undefined;
-  /** Where it is not what its kind tells: it goes with another one. */
+  /** Overrides the purpose that follows from the kind, for an operation that accompanies another one. */
   readonly purpose?: Purpose | undefined;
-  /** Called right before it is sent, each time it is; only for the time. */
+  /** Called right before each send; only for time reads. */
   readonly onSend?: (() => void) | undefined;
-  /** Called once for each master that it is posted to. */
-  hear(client: object, answer: Answer | ReleaseAnswer | Holding | GuardState | Time | Fault): void;
+  /** Called once for each master that the operation was posted to. */
+  onAnswer(client: object, answer: Answer | ReleaseAnswer | Holding | GuardState | Time | Fault): void;
 }
 
-/** The kinds of operations, as the batch script knows them. */
-export const letters = {
+/** The letters that the batch script uses for the kinds of operations. */
+export const kindLetters = {
   vote: "v",
   repair: "p",
   extend: "e",
@@ -59,24 +64,27 @@ export const letters = {
   time: "c",
 } as const;
 
-/** Only what claims something may be taken out before it is sent. Reads the clocks, perhaps, and ends a hold. */
+/**
+ * Whether the operation may be removed before it is sent. Only claims can be abandoned. The check may read
+ * the clocks and end a lease.
+ */
 export function isAbandoned({ claim }: Operation): boolean {
   return claim?.abandoned === true;
 }
 
-/** Whether nobody waits for its answer any more, as far as is known. */
-export function isOver({ claim }: Operation): boolean {
+/** Whether no caller waits for the answer any more, as far as is known. */
+export function isUnawaited({ claim }: Operation): boolean {
   return claim === undefined || claim.abandoned;
 }
 
-/** Whether it takes keys away or gives them on, and so must reach the master, late rather than never. */
+/** Whether it deletes or grants keys, and therefore must reach the master, even late. */
 export function isRelease({ kind }: Operation): boolean {
   return kind === "release" || kind === "delete";
 }
 
 /**
- * What is done for a lease that is held; what gives one back; what asks for a new one, or only looks. Where not all can be
- * sent, they go in this order (PROTOCOL 12.7).
+ * `keep`: for a lease that is held. `release`: gives one back. `request`: requests a new one, or only reads.
+ * Operations that cannot all be sent go in this order (PROTOCOL 14.16).
  */
 export type Purpose = "keep" | "release" | "request";
 
@@ -86,8 +94,8 @@ export function purposeOf({ kind, purpose }: Operation): Purpose {
   return kind === "release" || kind === "delete" ? "release" : "keep";
 }
 
-/** The operations of one batch as one command: made once for all masters that are asked the same. */
-export interface Cohort {
+/** The operations of one batch, encoded as one command, once for all masters with the same operations. */
+export interface EncodedBatch {
   readonly operations: readonly Operation[];
   readonly command: "SET" | "EVALSHA";
   readonly args: Args;
@@ -96,30 +104,31 @@ export interface Cohort {
 }
 
 /**
- * The command for `operations`. All masters are asked the same in one turn, and mostly in the same batches: what one of them
- * is sent serves the next as it stands (PROTOCOL 12.1).
+ * The command for `operations`. All masters are asked in one turn, mostly with the same batches, so the
+ * latest encoding usually fits the next master as well (PROTOCOL 12).
  */
-export function cohortOf(operations: readonly Operation[]): Cohort {
-  if (!latest || !areSame(latest.operations, operations)) latest = encode(operations);
-  return latest;
+export function encoded(operations: readonly Operation[]): EncodedBatch {
+  if (!latestEncoded || !areEqual(latestEncoded.operations, operations))
+    latestEncoded = encodeAnew(operations);
+  return latestEncoded;
 }
 
-let latest: Cohort | undefined;
+let latestEncoded: EncodedBatch | undefined;
 
-/** A master has answered it: the others have been sent theirs. */
-export function forget(cohort: Cohort): void {
-  if (latest === cohort) latest = undefined;
+/** Drops the cached encoding: a master has answered, so the others have been sent theirs. */
+export function forgetEncoded(batch: EncodedBatch): void {
+  if (latestEncoded === batch) latestEncoded = undefined;
 }
 
-function areSame(some: readonly Operation[], others: readonly Operation[]): boolean {
+function areEqual(some: readonly Operation[], others: readonly Operation[]): boolean {
   if (some.length !== others.length) return false;
   for (let index = 0; index < some.length; index += 1) if (some[index] !== others[index]) return false;
   return true;
 }
 
-function encode(operations: readonly Operation[]): Cohort {
+function encodeAnew(operations: readonly Operation[]): EncodedBatch {
   const [first] = operations as [Operation];
-  const { kind, keys, words, claim, guard, ttl } = first;
+  const { kind, keys, values, claim, guard, ttl } = first;
   if (
     operations.length === 1 &&
     kind === "vote" &&
@@ -127,31 +136,31 @@ function encode(operations: readonly Operation[]): Cohort {
     !guard &&
     claim?.proposal === undefined
   ) {
-    // For one resource the bare command, so that a lone lock costs no more than that.
-    const args = [keys[0]!, words[0]!, "NX", "PX", Math.ceil(ttl)];
+    // A plain SET for one resource, so that a single lock costs no script call.
+    const args = [keys[0]!, values[0]!, "NX", "PX", Math.ceil(ttl)];
     return { operations, command: "SET", args, script: undefined };
   }
-  const { script, args } = operations.length === 1 ? aloneIn(first) : togetherIn(operations);
+  const { script, args } = operations.length === 1 ? singleCommand(first) : batchCommand(operations);
   return { operations, command: "EVALSHA", args: [script.sha1, ...args], script };
 }
 
-/** The script that does it alone, with its arguments. */
-function aloneIn(operation: Operation): { script: Script; args: Args } {
-  const { kind, keys, words, ttl, claim, guard } = operation;
-  if (!hasScript(operation)) return { script: batchScript, args: batchOf([operation]) };
+/** The script for one operation, with its arguments. */
+function singleCommand(operation: Operation): { script: Script; args: Args } {
+  const { kind, keys, values, ttl, claim, guard } = operation;
+  if (!hasOwnScript(operation)) return { script: batchScript, args: batchArgs([operation]) };
   const count = keys.length;
-  // (A release for which nobody waits takes nothing that the guard would have to look at.)
-  if (kind === "delete") return { script: releaseScript, args: [count, ...keys, ...words] };
+  // Without a queue, a release grants no key, so the guard has nothing to check.
+  if (kind === "delete") return { script: releaseScript, args: [count, ...keys, ...values] };
   if (kind === "release" && guard) {
-    return { script: guardedLeaveScript, args: [count, ...keys, guard.terms, ...words] };
+    return { script: guardedReleaseScript, args: [count, ...keys, guard.terms, ...values] };
   }
-  if (kind === "release") return { script: leaveScript, args: [count, ...keys, ...words] };
-  const [token = "", other = ""] = words;
+  if (kind === "release") return { script: releaseAndGrantScript, args: [count, ...keys, ...values] };
+  const [token = "", other = ""] = values;
   const proposal = claim?.proposal ?? "";
   const wholeTtl = Math.ceil(ttl);
   if (guard) {
     const previous = kind === "transfer" ? [other] : [];
-    const args = [count, ...keys, letters[kind], token, wholeTtl, proposal, guard.terms, ...previous];
+    const args = [count, ...keys, kindLetters[kind], token, wholeTtl, proposal, guard.terms, ...previous];
     return { script: guardedClaimScript, args };
   }
   const args = [count, ...keys, token, wholeTtl];
@@ -166,84 +175,99 @@ function aloneIn(operation: Operation): { script: Script; args: Args } {
   return { script: claimScript, args };
 }
 
-/** Whether there is a script for it alone: all that claim or give up have one, but for a guarded enrolment. */
-function hasScript({ kind, guard }: Operation): boolean {
-  return (guard ? "vpesrl" : "vpesqrl").includes(letters[kind]);
+/**
+ * Whether the operation has a script of its own: all claims and releases do, except a guarded queue entry.
+ */
+function hasOwnScript({ kind, guard }: Operation): boolean {
+  return (guard ? "vpesrl" : "vpesqrl").includes(kindLetters[kind]);
 }
 
-/** The script that does all of them, with its arguments: one of its own where all vote, or all release. */
-export function togetherIn(operations: readonly Operation[]): { script: Script; args: Args } {
-  const script = ownScriptOf(operations);
-  if (!script) return { script: batchScript, args: batchOf(operations) };
+/**
+ * The script for several operations, with its arguments: a special one if all are votes or all are releases.
+ */
+export function batchCommand(operations: readonly Operation[]): { script: Script; args: Args } {
+  const script = homogeneousScript(operations);
+  if (!script) return { script: batchScript, args: batchArgs(operations) };
   const args: (string | number)[] = [operations.length];
   for (const { keys } of operations) args.push(keys[0]!);
   if (script === voteBatchScript) args.push(Math.ceil(operations[0]!.ttl));
-  for (const { words } of operations) args.push(words[0]!);
+  for (const { values } of operations) args.push(values[0]!);
   return { script, args };
 }
 
-/** The reply to each operation of a cohort, in their order. With one too few or too many nobody knows whose is whose: none. */
-export function repliesIn({ operations, script }: Cohort, reply: unknown): readonly unknown[] {
+/**
+ * The reply to each operation of a batch, in order. With too few or too many replies they cannot be assigned:
+ * then none.
+ */
+export function repliesIn({ operations, script }: EncodedBatch, reply: unknown): readonly unknown[] {
   if (operations.length === 1 && script !== batchScript) return [reply];
   if (Array.isArray(reply)) return reply.length === operations.length ? reply : [];
-  // In short: all of it was done.
+  // The short form: every operation succeeded.
   if (reply !== operations.length || script === batchScript) return [];
   return operations.map(({ kind, ttl }) => (kind === "vote" ? Math.ceil(ttl) : 1));
 }
 
-function ownScriptOf(operations: readonly Operation[]): Script | undefined {
+function homogeneousScript(operations: readonly Operation[]): Script | undefined {
   const first = operations[0]!;
-  const { kind, keys, words, claim, guard } = first;
-  if (keys.length > 1 || words.length > 1 || guard || claim?.proposal !== undefined) return undefined;
+  const { kind, keys, values, claim, guard } = first;
+  if (keys.length > 1 || values.length > 1 || guard || claim?.proposal !== undefined) return undefined;
   const script = kind === "vote" ? voteBatchScript : kind === "release" ? releaseBatchScript : undefined;
-  return script && operations.every((_, index) => alikeIn(operations, index, first)) ? script : undefined;
+  return script && operations.every((_, index) => sameShapeAt(operations, index, first)) ? script : undefined;
 }
 
-/** The arguments of the batch script for all of them. */
-export function batchOf(operations: readonly Operation[]): Args {
+/** The arguments of the batch script. */
+export function batchArgs(operations: readonly Operation[]): Args {
   const args: (string | number)[] = [0];
-  const words: string[] = [];
+  const values: string[] = [];
   let list = "";
   let guard: Guard | undefined;
   for (let index = 0; index < operations.length; ) {
     const operation = operations[index]!;
     if (operation.guard !== guard) {
       list += "g0,0;";
-      words.push(operation.guard?.terms ?? "0");
+      values.push(operation.guard?.terms ?? "0");
     }
     guard = operation.guard;
-    // Mostly many are alike: then it is said how many.
+    // Equal operations in a row are written once, with a count.
     let times = 0;
-    for (let next: Operation | undefined = operation; next; next = alikeIn(operations, index, operation)) {
+    for (
+      let next: Operation | undefined = operation;
+      next;
+      next = sameShapeAt(operations, index, operation)
+    ) {
       for (const key of next.keys) args.push(key);
-      if (next.kind !== "restoreCounters") for (const word of next.words) words.push(word);
+      if (next.kind !== "restoreCounters") for (const word of next.values) values.push(word);
       times += 1;
       index += 1;
     }
-    list += `${times > 1 ? times : ""}${letters[operation.kind]}${operation.keys.length},${numbersOf(operation)};`;
+    list += `${times > 1 ? times : ""}${kindLetters[operation.kind]}${operation.keys.length},${numbersOf(operation)};`;
   }
   args[0] = args.length - 1;
   args.push(list);
-  for (const word of words) args.push(word);
+  for (const word of values) args.push(word);
   return args;
 }
 
-/** The operation at `index`, where the script is told of it in the same words as of `other`. */
-function alikeIn(operations: readonly Operation[], index: number, other: Operation): Operation | undefined {
+/** The operation at `index`, if the batch list describes it in the same way as `other`. */
+function sameShapeAt(
+  operations: readonly Operation[],
+  index: number,
+  other: Operation,
+): Operation | undefined {
   const next = operations[index];
   const isAlike =
     next !== undefined &&
     next.kind === other.kind &&
     next.keys.length === other.keys.length &&
-    next.words.length === other.words.length &&
+    next.values.length === other.values.length &&
     next.ttl === other.ttl &&
     next.guard === other.guard &&
     next.claim?.proposal === other.claim?.proposal;
-  // Of an enrolment and of a floor more is told.
+  // Queue entries and restored counters carry further numbers.
   return isAlike && next.kind !== "enqueue" && next.kind !== "restoreCounters" ? next : undefined;
 }
 
-/** What a reply says; `undefined` where it is no answer to the operation. */
+/** The meaning of a reply; `undefined` if it is not a valid answer to the operation. */
 export function answerIn(
   operation: Operation,
   reply: unknown,
@@ -252,23 +276,23 @@ export function answerIn(
   if (kind === "release" || kind === "delete") {
     const released = countIn(reply, keys.length);
     if (released === undefined) return undefined;
-    return released === keys.length ? releasedAll : releasedLess;
+    return released === keys.length ? releasedAll : releasedFewer;
   }
   if (kind === "restoreCounters") {
-    const seeded = countIn(reply, 1);
-    if (seeded === undefined) return undefined;
-    return seeded === 1 ? releasedAll : releasedLess;
+    const restored = countIn(reply, 1);
+    if (restored === undefined) return undefined;
+    return restored === 1 ? releasedAll : releasedFewer;
   }
   if (kind === "time") {
     const time = timeIn(reply);
     return time === undefined ? undefined : { time };
   }
   if (kind === "inspect") return Array.isArray(reply) ? holdingIn(reply) : undefined;
-  if (kind === "guardState") return Array.isArray(reply) ? findingsIn(reply) : undefined;
+  if (kind === "guardState") return Array.isArray(reply) ? guardStateIn(reply) : undefined;
   return claimAnswerIn(operation, reply);
 }
 
-/** What a claim of whatever kind is answered. */
+/** The answer to a claim of any kind. */
 function claimAnswerIn({ keys, ttl }: Operation, reply: unknown): Answer | undefined {
   if (!Array.isArray(reply)) {
     const remaining = claimedTimeIn(reply, ttl);
@@ -283,13 +307,13 @@ function claimAnswerIn({ keys, ttl }: Operation, reply: unknown): Answer | undef
   return counter === undefined ? undefined : { vote: "yes", remaining, counter };
 }
 
-/** The error in a reply of the batch script, if it is one. */
+/** The error in a reply of the batch script, if it is an error. */
 export function errorIn(reply: unknown): string | undefined {
   if (!Array.isArray(reply) || reply[0] !== 0) return undefined;
   return typeof reply[1] === "string" ? reply[1] : undefined;
 }
 
-/** What is in a key: value, PTTL, and how many wait for it. */
+/** The state of a key, from its value, PTTL and queue length. */
 export function holdingIn([value, pttl, waiting]: readonly unknown[]): Holding | undefined {
   const remaining = timeLeftIn(pttl);
   const queueLength = countIn(waiting);
@@ -298,7 +322,7 @@ export function holdingIn([value, pttl, waiting]: readonly unknown[]): Holding |
 }
 
 const releasedAll: ReleaseAnswer = { vote: "yes" };
-const releasedLess: ReleaseAnswer = { vote: "no" };
+const releasedFewer: ReleaseAnswer = { vote: "no" };
 
 function refusalIn(keys: readonly string[], reply: readonly unknown[]): Answer | undefined {
   const [index, value, pttl, ticket] = reply;
@@ -311,7 +335,7 @@ function refusalIn(keys: readonly string[], reply: readonly unknown[]): Answer |
   return latestTicket === undefined ? undefined : { vote: "no", resource, owner, remaining, latestTicket };
 }
 
-function findingsIn(reply: readonly unknown[]): GuardState | undefined {
+function guardStateIn(reply: readonly unknown[]): GuardState | undefined {
   const maxTtl = countIn(reply[0]);
   const quarantine = timeLeftIn(reply[1]);
   const epoch = epochIn(reply[2]);
@@ -319,15 +343,15 @@ function findingsIn(reply: readonly unknown[]): GuardState | undefined {
   const floor = counterIn(reply[4]);
   if (maxTtl === undefined || quarantine === undefined || epoch === undefined) return undefined;
   if (state === undefined || floor === undefined) return undefined;
-  // What another memory has said is no longer true.
+  // A reply about an earlier memory of the master no longer applies.
   const isCurrent = reply[5] === 1;
   return { maxTtl, quarantine, epoch: Number(epoch), isCurrent, isReady: isCurrent && state === 0, floor };
 }
 
-/** Whole ones: the list is read digit by digit. */
-function numbersOf({ kind, words, ttl, claim }: Operation): string {
-  if (kind === "release" || kind === "delete") return `${words.length}`;
-  if (kind === "restoreCounters") return words.join();
+/** Integers only: the script reads the list digit by digit. */
+function numbersOf({ kind, values, ttl, claim }: Operation): string {
+  if (kind === "release" || kind === "delete") return `${values.length}`;
+  if (kind === "restoreCounters") return values.join();
   const fence = claim?.proposal === undefined ? "" : `,${claim.proposal}`;
   if (kind === "enqueue") {
     const { ticket, entryTtl } = claim as QueueEntry;

@@ -1,77 +1,87 @@
 export type Args = readonly (string | number)[];
 
-/** Told what comes of a command, once; `error` is `undefined` where it is a reply. */
+/** Called once with the outcome of a command; `error` is `undefined` if the outcome is a reply. */
 export type Done = (reply: unknown, error?: unknown) => void;
 
-/** What an adapter supplies for one client library: a FIFO way to one master that sends now or not at all. */
+/**
+ * The adapter for one client library: a FIFO connection to one master, which sends a command immediately or
+ * not at all.
+ */
 export interface Connection {
   /** `host:port`. */
   readonly name: string;
-  /** What the user passed. */
+  /** The client that the user passed. */
   readonly client: object;
   /** Whether a command can be sent now. */
   readonly isReady: boolean;
   /**
-   * Names the connection that stands: another number for each connection, and for each database that commands go to. It
-   * changes before anything can be sent on the next, and while it stays and {@link isReady} holds, so does the connection.
+   * Identifies the current connection: a new number for each connection and for each database. It changes
+   * before anything can be sent on the next connection; while it is unchanged and {@link isReady} is true,
+   * the connection is the same.
    */
   readonly session: number;
-  /** Why none can, in words. */
+  /** The reason why no command can be sent. */
   readonly notReadyReason: string;
   /**
-   * Makes the first connection, where there has been none: settles when it stands or has failed. `undefined`
-   * where there has been one, and to connect again is the client library's part.
+   * Makes the first connection, if there has been none: resolves when it is ready or has failed. `undefined`
+   * if there has been one: reconnecting is up to the client library.
    */
   connectFirst(): Promise<void> | undefined;
   /**
-   * Sends at once, on the connection that stands; where none does it rejects, and makes none. Resolves to the reply, rejects
-   * with the master's error or the connection's.
+   * Sends immediately on the current connection. Rejects if there is none, and does not make one. Resolves to
+   * the reply; rejects with the error of the master or of the connection.
    */
   send(command: string, args: Args): Promise<unknown>;
   /**
-   * The same without a promise: `done` is called once, after this has returned, with the reply or with the error. Missing
-   * where the client library has nothing that costs less than its promises. The same `args` may be given to several
-   * connections, and are never changed.
+   * The same with a callback: `done` is called once, after this has returned. Missing if the client library
+   * has nothing cheaper than its promises. The same `args` may be passed to several connections and are never
+   * changed.
    */
   readonly ask?: ((command: string, args: Args, done: Done) => void) | undefined;
   /**
-   * The master has answered with this error. Where it says that the server is the wrong one, or the user's client would
-   * connect again because of it, the connection is replaced; nothing is sent again.
+   * Called with an error reply of the master. If the error shows that this is the wrong server, or if the
+   * user's client would reconnect because of it, the connection is replaced. Nothing is sent again.
    */
-  complain?(error: Error): void;
-  /** Whether a rejection is the master's own answer (an error reply) and not the connection's failure. */
-  isReply(error: unknown): error is Error;
-  /** Why these resources cannot be locked here, or not together: see {@link LockNode.refuses}. Or nothing. */
+  onErrorReply?(error: Error): void;
+  /** Whether a rejection is an error reply of the master, and not a failure of the connection. */
+  isErrorReply(error: unknown): error is Error;
+  /**
+   * Returns why these resources cannot be locked here or not together, see {@link LockNode.refuses};
+   * `undefined` if they can.
+   */
   refuses?(resources: readonly string[]): string | undefined;
-  /** The hash slot of a key, where those of different slots cannot be in one command; `forced`: it has been seen so. */
+  /**
+   * The hash slot of a key, if keys of different slots need separate commands. `forced`: the server has
+   * refused such a command.
+   */
   slotOf?(key: string, forced: boolean): number | undefined;
   /**
-   * Listens to a channel from now on, on a connection of its own that ends with this one. `changed` is called when it
-   * is known whether that works, and whenever it changes; with the master's error where it refuses. What is returned has
-   * to be kept: listening may end when nobody has it any more.
+   * Subscribes to a channel, on a connection of its own that ends with this one. `onChange` is called when it
+   * is known whether the subscription works, and on every change; with the master's error if it refuses. The
+   * caller must keep the returned object: the subscription may end when it is garbage-collected.
    */
   subscribe?(
     channel: string,
-    hear: (message: string) => void,
-    changed: (isListening: boolean, error?: unknown) => void,
+    onMessage: (message: string) => void,
+    onChange: (isListening: boolean, error?: unknown) => void,
   ): unknown;
-  /** The database that commands go to, where there are several. */
+  /** The database of the commands, if there are several. */
   readonly database?: number | undefined;
   /**
-   * What names the server that the present connection leads to, or the servers of a Cluster: known before `onReady` is told,
-   * and so before anything is sent. Missing or empty where it cannot be told.
+   * Identifies the server of the current connection, or the servers of a Cluster. Known before `onReady` is
+   * called, and so before anything is sent. Missing or empty if it cannot be determined.
    */
   readonly serverIds?: readonly string[];
   /**
-   * Calls `listener` whenever the client is switched to another database: at once, and from then on nothing is sent to
-   * the one before but through `old`, which stands for a little while. The listener is called for as long as whoever
-   * gave it keeps it.
+   * Calls `listener` whenever the client is switched to another database: immediately, and from then on
+   * nothing is sent to the previous one except through `old`, which works for a short time. The listener is
+   * called for as long as its owner keeps a reference to it.
    */
   onMove?(listener: (why: string, old: Connection) => void): void;
-  /** Called whenever commands can be sent again. Returns how to take the listener away. */
+  /** Calls `listener` whenever commands can be sent again. Returns a function that removes the listener. */
   onReady(listener: () => void): () => void;
-  /** Ends the connection, and the user's client, in order. */
+  /** Closes the connection and the user's client after pending commands. */
   close(): Promise<void>;
-  /** Ends both at once. */
+  /** Closes both immediately. */
   disconnect(): void;
 }

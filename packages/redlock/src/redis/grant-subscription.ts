@@ -3,61 +3,64 @@ import type { Connection } from "./connection.ts";
 import { counterIn } from "./reply-numbers.ts";
 import { UnexpectedReply } from "./transaction.ts";
 
-/** What a waiter says instead of a channel where it listens on none. */
-const nowhere = "-";
+/** The inbox of a queue entry without a working subscription. */
+const noInbox = "-";
 
-/** Where a node hears of keys that its master hands over. */
+/** The subscription of a node to the grants of its master. */
 export class GrantSubscription {
   readonly #connection: Connection;
   readonly #report: (error: unknown) => void;
-  #address = nowhere;
+  #address = noInbox;
   #hasReported = false;
-  /** Only kept: it might end when nobody has it. */
+  /** Held here because the subscription ends when it is garbage-collected. */
   subscription: unknown;
 
-  /** `report`: why it cannot listen, or that what it hears is no message; once. */
+  /** `report`: called once, with the reason why the subscription failed or with a malformed message. */
   constructor(connection: Connection, report: (error: unknown) => void) {
     this.#connection = connection;
     this.#report = report;
   }
 
-  /** The channel as long as it is listened to: a master is told only what is true now. */
+  /** The channel while the subscription works: a master must not be given a channel without a subscriber. */
   get address(): string {
     return this.#address;
   }
 
   get isListening(): boolean {
-    return this.#address !== nowhere;
+    return this.#address !== noInbox;
   }
 
-  /** Settles when it is known whether it can. */
-  listen(channel: string, hear: (push: Push) => void, onChange: () => void): Promise<void> {
-    const read = (message: string): void => {
+  /** Resolves when it is known whether the subscription works. */
+  listen(channel: string, onPush: (push: Push) => void, onChange: () => void): Promise<void> {
+    const onMessage = (message: string): void => {
       const push = pushOf(message);
-      if (push) hear(push);
-      else this.#tellOnce(new UnexpectedReply(message));
+      if (push) onPush(push);
+      else this.#reportOnce(new UnexpectedReply(message));
     };
     return new Promise((resolve) => {
-      const changed = (isListening: boolean, error?: unknown): void => {
-        const listened = this.isListening;
-        this.#address = isListening ? channel : nowhere;
-        if (error !== undefined) this.#tellOnce(error);
+      const onStatus = (isListening: boolean, error?: unknown): void => {
+        const wasListening = this.isListening;
+        this.#address = isListening ? channel : noInbox;
+        if (error !== undefined) this.#reportOnce(error);
         resolve();
-        if (isListening || listened) onChange();
+        if (isListening || wasListening) onChange();
       };
-      if (this.#connection.subscribe) this.subscription = this.#connection.subscribe(channel, read, changed);
+      if (this.#connection.subscribe)
+        this.subscription = this.#connection.subscribe(channel, onMessage, onStatus);
       else resolve();
     });
   }
 
-  #tellOnce(error: unknown): void {
+  #reportOnce(error: unknown): void {
     if (this.#hasReported) return;
     this.#hasReported = true;
     this.#report(error);
   }
 }
 
-/** A message of the queue script: "token", "token counter" or "wake token"; nothing for any other. */
+/**
+ * Parses a message of the queue script: "token", "token counter" or "wake token"; `undefined` for any other.
+ */
 function pushOf(message: string): Push | undefined {
   const [first = "", second, ...more] = message.split(" ");
   if (first === "" || second === "" || more.length > 0) return undefined;

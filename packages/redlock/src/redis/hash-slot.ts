@@ -1,9 +1,9 @@
-/** The hash slots of a Redis Cluster. */
+/** The number of hash slots of a Redis Cluster. */
 const slots = 16_384;
 
 /**
- * The slot of a key: CRC16 (XMODEM) of its {hash tag}, or of all of it where there is none. Bit by bit and not
- * by a table: it is asked for a few keys of a lock that has several, and the table would be a tenth of the core.
+ * The slot of a key: CRC16 (XMODEM) of its {hash tag}, or of the whole key without one. Computed bit by bit:
+ * it is needed for a few keys of multi-key locks only, and a table would add a tenth to the size of the core.
  */
 export function hashSlot(key: string): number {
   const open = key.indexOf("{");

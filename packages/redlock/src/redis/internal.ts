@@ -1,5 +1,5 @@
-// The subpath `internal`: what is needed to bring another client library, a master of one's own, or a simulated one. It
-// may change in any release.
+// The subpath `internal`: the types and functions for adapters to other client libraries, for other kinds of
+// masters and for simulated ones. It may change in any release.
 
 export type {
   Answer,
@@ -32,8 +32,8 @@ export {
   claimScript,
   enqueueScript,
   guardedClaimScript,
-  guardedLeaveScript,
-  leaveScript,
+  guardedReleaseScript as guardedLeaveScript,
+  releaseAndGrantScript as leaveScript,
   releaseBatchScript,
   releaseScript,
   type Script,

@@ -4,85 +4,104 @@ import { waiterOf } from "../protocol/token.ts";
 import { Fifo } from "../time/fifo.ts";
 import type { Runtime } from "../time/runtime.ts";
 import { Batch, type BatchOrigin } from "./batch.ts";
-import { isAbandoned, isOver, isRelease, type Operation, purposeOf } from "./commands.ts";
+import { isAbandoned, isRelease, isUnawaited, type Operation, purposeOf } from "./commands.ts";
 import type { Connection } from "./connection.ts";
 
-/** So many are sent in one batch: a master does nothing else meanwhile, some 3 us for each key. */
-export const largestBatch = 128;
-const mostKeys = 512;
 /**
- * The send window: so many operations are in flight at most, and beside them so many that keep a lease. What is behind it
- * waits here, where it can be overtaken; in the master's socket it could not.
+ * Operations in one batch. The master executes a batch without interruption, at about 3 us per key: 128
+ * of one key each take less than 0.5 ms.
  */
-export const largestWindow = 512;
-/** Requests that wait for room, at most: a master that hangs must not fill the memory. */
-const mostRequests = 4096;
-/** Releases that are kept for a silent master, at most: more are refused, and owed until the keys expire. */
-const mostKept = 4096;
+export const maxBatchSize = 128;
+/** Keys in one batch: about 1.5 ms of the master. */
+const maxBatchKeys = 512;
 /**
- * A master that has not answered for so long is fed no more, ms: several times what one has by default, and where locks
- * are asked for that last long, part of their ttl. On a slow network one that is merely late must not be taken for dead:
- * with a few that are, no quorum would be left to ask (simulation, seeds 588 and guarded 1688).
+ * The default send window: the maximum number of operations in flight, and the same number again of those
+ * that keep a lease. 512 are four full batches, enough to keep a master busy. Operations beyond it wait here,
+ * where an extension can overtake them; in the master's socket it could not.
  */
-const shortestSilence = 2500;
-const longestSilence = 10_000;
+export const defaultWindow = 512;
+/** The maximum number of requests waiting for room: bounds the memory while a master hangs. */
+const maxWaitingRequests = 4096;
+/**
+ * The maximum number of releases kept for a silent master. Further ones are refused; they stay pending
+ * deletes until their keys expire.
+ */
+const maxWaitingReleases = 4096;
+/**
+ * A master without an answer for this time is silent and gets no further operations, ms. It is half of the
+ * longest requested ttl, within these bounds. The lower bound is several times the default node timeout: on a
+ * slow network a master that is only late must not count as dead, because a few of those would leave no
+ * quorum to ask (simulation, seeds 588 and guarded 1688).
+ */
+const minSilence = 2500;
+const maxSilence = 10_000;
 const silenceFraction = 1 / 2;
-/** A master that takes longer for one batch, ms, is slow, whatever else stands in line: nobody waits on for that. */
-export const slowAnswer = 500;
+/**
+ * A master that takes longer than this for one batch is slow by itself, ms: waiting behind other operations
+ * is then no reason to give it more time.
+ */
+export const slowAnswerThreshold = 500;
 
-/** What pipelines share: the connection. */
+/** The connection side of a pipeline, shared by all pipelines of a connection. */
 export interface PipelineOrigin {
   readonly connection: Connection;
-  readonly abandoned: Fault;
-  /** How many operations may be in flight, and beside them how many that keep a lease. */
+  readonly abandonedFault: Fault;
+  /** The maximum number of operations in flight, and the same again of those that keep a lease. */
   readonly window: number;
   readonly runtime: Pick<Runtime, "monotonic">;
-  refusesSlots(): void;
-  /** What is told of a master that is not asked, for this reason. */
-  unsentFor(why: string): Fault;
-  /** A batch goes out. */
-  sent(): void;
-  /** A batch of the pipeline has been answered. `wasDraining`: see {@link Pipeline.isDraining}. */
-  answered(pipeline: Pipeline, wasDraining: boolean): void;
+  onCrossSlotRefusal(): void;
+  /** The fault for operations that are not sent, for the reason `why`. */
+  unsentFault(why: string): Fault;
+  /** Called when a batch is sent. */
+  onBatchSent(): void;
+  /**
+   * Called when a batch of the pipeline has been answered. `wasDraining`: see {@link Pipeline.isDraining}.
+   */
+  onBatchAnswered(pipeline: Pipeline, wasDraining: boolean): void;
 }
 
 /**
- * The way to one master: on a Cluster there are several over one connection, one for each hash slot.
+ * The path to one master. On a Cluster, one connection has several, one for each hash slot.
  *
- * Where the window is full, what keeps a lease goes first, then releases, then requests, each in the order of the calls
- * (PROTOCOL 12.7). An extension has a window of its own, so that nothing else can fill it. A release may overtake the
- * vote that it undoes: that vote was given up before, and is not sent any more.
+ * Backpressure: while the window is full, operations wait by purpose. Those that keep a lease go first, then
+ * releases, then requests, each group in the order of the calls (PROTOCOL 14.16). Extensions have a window of
+ * their own, so that no other operations can fill it: a delayed request costs latency, a delayed extension
+ * costs a lock. A release may overtake the vote that it undoes: that vote is abandoned and no longer sent. A
+ * master that stays silent gets no requests and no extensions, and keeps a bounded number of releases.
  */
 export class Pipeline implements BatchOrigin {
   readonly slot: number | undefined;
   readonly connection: Connection;
   readonly #origin: PipelineOrigin;
-  /** Oldest first. */
+  /** In the order of sending. */
   readonly #inFlight = new Set<Batch>();
-  /** The next batch. */
+  /** The operations of the next batch. */
   #operations: Operation[] = [];
   #keys = 0;
-  /** What keeps a lease, in flight and in the next batch. */
-  #keeping = 0;
-  /** Of these, in the next batch. */
-  #keepingNext = 0;
-  /** The rest, in flight and in the next batch. */
-  #others = 0;
+  /** The number of operations that keep a lease, in flight and in the next batch. */
+  #keepCount = 0;
+  /** The part of it that is in the next batch. */
+  #nextKeepCount = 0;
+  /** The number of all other operations, in flight and in the next batch. */
+  #otherCount = 0;
   readonly #keeps = new Fifo<Operation>();
   readonly #releases = new Fifo<Operation>();
   #requests = new Fifo<Operation>();
-  /** The votes among these, by token. */
+  /** The votes among the waiting requests, by token. */
   readonly #unsentVotes = new Map<string, Operation>();
   #isSilent = false;
-  #longestTtl = 0;
-  /** False where nothing waits for room. */
-  #mayWait = false;
-  /** The latest batch of what had to wait for room. */
-  #behind: Batch | undefined;
-  /** Whether something waits for room, or did: not only for a silent master. */
-  #isCrowded = false;
-  /** The flush that `isSilent` was looked at for. */
-  #flush = 0;
+  #maxTtl = 0;
+  /** False only if no operation waits for room. */
+  #mayHaveBacklog = false;
+  /** The latest batch with operations that had to wait for room. */
+  #lastOfBacklog: Batch | undefined;
+  /**
+   * Whether operations wait for room or did so recently, apart from releases that were kept because the
+   * master is silent.
+   */
+  #hadBacklog = false;
+  /** The flush in which the silence was last checked. */
+  #checkedInFlush = 0;
 
   constructor(origin: PipelineOrigin, slot: number | undefined) {
     this.#origin = origin;
@@ -90,8 +109,8 @@ export class Pipeline implements BatchOrigin {
     this.slot = slot;
   }
 
-  get abandoned(): Fault {
-    return this.#origin.abandoned;
+  get abandonedFault(): Fault {
+    return this.#origin.abandonedFault;
   }
 
   get isIdle(): boolean {
@@ -103,238 +122,250 @@ export class Pipeline implements BatchOrigin {
     return this.#operations.length === 0;
   }
 
-  /** Whether something waits for room. */
+  /** Whether operations wait for room. */
   get hasBacklog(): boolean {
-    this.#mayWait &&= this.#keeps.length + this.#releases.length + this.#requests.length > 0;
-    return this.#mayWait;
+    this.#mayHaveBacklog &&= this.#keeps.length + this.#releases.length + this.#requests.length > 0;
+    return this.#mayHaveBacklog;
   }
 
-  /** Whether something waits for room, or has no answer yet and did. (What a silent master kept is no reason to wait on.) */
+  /**
+   * Whether operations wait for room, or had to and are unanswered. Releases kept for a silent master do not
+   * count: they are no reason to give it more time.
+   */
   get isDraining(): boolean {
-    if (!this.#isCrowded) return false;
-    const isBehind = this.#behind !== undefined && this.#inFlight.has(this.#behind);
-    this.#isCrowded = this.hasBacklog || isBehind;
-    return this.#isCrowded;
+    if (!this.#hadBacklog) return false;
+    const isBehind = this.#lastOfBacklog !== undefined && this.#inFlight.has(this.#lastOfBacklog);
+    this.#hadBacklog = this.hasBacklog || isBehind;
+    return this.#hadBacklog;
   }
 
-  /** Whether a claim is in flight that `cleanUp` undoes. */
-  hasClaimFor(cleanUp: Operation): boolean {
-    const waiters = cleanUp.words.map(waiterOf);
+  /** Whether a claim is in flight that `release` undoes. */
+  hasClaimUndoneBy(release: Operation): boolean {
+    const waiters = release.values.map(waiterOf);
     for (const batch of this.#inFlight) if (batch.hasClaimOf(waiters)) return true;
     return false;
   }
 
   /**
-   * Sends all of `operations` as one batch, which is then the same for all masters that have room for them: whether it did.
-   * If not, each is to be taken by itself. `flush` is the number of this flush.
+   * Sends all `operations` as one batch. That batch is then identical on all masters with enough room, and is
+   * encoded once. Returns false if they must be sent one by one instead. `flush` is the number of the current
+   * flush.
    */
   sendAll(operations: readonly Operation[], flush: number): boolean {
     const { window } = this.#origin;
-    if (operations.length > largestBatch || this.#operations.length > 0 || this.hasBacklog) return false;
+    if (operations.length > maxBatchSize || this.#operations.length > 0 || this.hasBacklog) return false;
     if (this.#inFlight.size > 0 && this.#isSilentIn(flush)) return false;
     let keys = 0;
-    let keeping = 0;
-    let longestTtl = this.#longestTtl;
+    let keepCount = 0;
+    let maxTtl = this.#maxTtl;
     for (const operation of operations) {
-      if (operation.claim?.abandoned || (operation.isAlone && operations.length > 1)) return false;
+      if (operation.claim?.abandoned || (operation.isUnbatched && operations.length > 1)) return false;
       keys += operation.keys.length;
-      if (purposeOf(operation) === "keep") keeping += 1;
-      if (operation.ttl > longestTtl) longestTtl = operation.ttl;
+      if (purposeOf(operation) === "keep") keepCount += 1;
+      if (operation.ttl > maxTtl) maxTtl = operation.ttl;
     }
-    const others = operations.length - keeping;
-    if (keys > mostKeys && operations.length > 1) return false;
-    if (this.#keeping + keeping > window || this.#others + others > window) return false;
-    this.#sendBatch(operations, keeping);
-    this.#longestTtl = longestTtl;
-    this.#keeping += keeping;
-    this.#others += others;
+    const others = operations.length - keepCount;
+    if (keys > maxBatchKeys && operations.length > 1) return false;
+    if (this.#keepCount + keepCount > window || this.#otherCount + others > window) return false;
+    this.#sendBatch(operations, keepCount);
+    this.#maxTtl = maxTtl;
+    this.#keepCount += keepCount;
+    this.#otherCount += others;
     return true;
   }
 
-  /** Puts the operation into the next batch, or where it waits for room. `flush` is the number of this flush. */
+  /**
+   * Adds the operation to the next batch, or to the operations that wait for room. `flush` is the number of
+   * the current flush.
+   */
   take(operation: Operation, flush: number): void {
     this.#isSilentIn(flush);
     if (isRelease(operation)) this.#takeRelease(operation);
-    else if (this.#isSilent) this.#answer(operation, this.#silent());
+    else if (this.#isSilent) this.#answer(operation, this.#silenceFault());
     else if (purposeOf(operation) === "request") this.#takeRequest(operation);
-    else if (this.#keeping < this.#origin.window && this.#keeps.length === 0) this.#add(operation);
+    else if (this.#keepCount < this.#origin.window && this.#keeps.length === 0) this.#add(operation);
     else this.#waitForRoom(this.#keeps, operation);
   }
 
-  /** Fills the window from what waits, and sends it. */
+  /** Fills the window with waiting operations and sends them. */
   refill(): void {
     this.#fill();
-    this.#behind = this.send() ?? this.#behind;
+    this.#lastOfBacklog = this.send() ?? this.#lastOfBacklog;
   }
 
   #fill(): void {
-    while (this.#keeping < this.#origin.window && this.#keeps.length > 0)
-      this.#addWanted(this.#keeps.shift()!);
-    while (this.#others < this.#origin.window) {
+    while (this.#keepCount < this.#origin.window && this.#keeps.length > 0)
+      this.#addUnlessAbandoned(this.#keeps.shift()!);
+    while (this.#otherCount < this.#origin.window) {
       const operation = this.#releases.shift() ?? this.#shiftRequest();
       if (!operation) return;
-      this.#addWanted(operation);
+      this.#addUnlessAbandoned(operation);
     }
   }
 
-  /** Sends all that waits: the connection is about to be closed. */
+  /** Sends all waiting operations: the connection is about to be closed. */
   finish(): void {
-    for (const operation of this.drain()) this.#addWanted(operation);
+    for (const operation of this.drain()) this.#addUnlessAbandoned(operation);
     this.send();
   }
 
   #shiftRequest(): Operation | undefined {
     const request = this.#requests.shift();
-    if (request?.kind === "vote") this.#unsentVotes.delete(request.words[0]!);
+    if (request?.kind === "vote") this.#unsentVotes.delete(request.values[0]!);
     return request;
   }
 
-  /** Takes out all that waits for room. */
+  /** Removes and returns all waiting operations. */
   drain(): readonly Operation[] {
     this.#unsentVotes.clear();
     return [...this.#keeps.drain(), ...this.#releases.drain(), ...this.#requests.drain()];
   }
 
-  /** The batch that goes out, if there is anything to send. */
+  /** Sends the next batch, if it contains anything, and returns it. */
   send(): Batch | undefined {
     if (this.#operations.length === 0) return undefined;
     const operations = this.#operations;
-    const keeping = this.#keepingNext;
+    const keepCount = this.#nextKeepCount;
     this.#operations = [];
     this.#keys = 0;
-    this.#keepingNext = 0;
-    return this.#sendBatch(operations, keeping);
+    this.#nextKeepCount = 0;
+    return this.#sendBatch(operations, keepCount);
   }
 
-  #sendBatch(operations: readonly Operation[], keeping: number): Batch {
+  #sendBatch(operations: readonly Operation[], keepCount: number): Batch {
     const batch = new Batch(
       this,
       operations,
-      keeping,
+      keepCount,
       this.connection.session,
       this.#origin.runtime.monotonic(),
     );
     this.#inFlight.add(batch);
-    this.#origin.sent();
+    this.#origin.onBatchSent();
     batch.send();
     return batch;
   }
 
-  stands(batch: Batch): boolean {
+  isCurrent(batch: Batch): boolean {
     return this.connection.isReady && batch.session === this.connection.session;
   }
 
-  refusesSlots(): void {
-    this.#origin.refusesSlots();
+  onCrossSlotRefusal(): void {
+    this.#origin.onCrossSlotRefusal();
   }
 
-  answered(batch: Batch): void {
+  onBatchAnswered(batch: Batch): void {
     const wasDraining =
-      this.#isCrowded && this.isDraining && this.#origin.runtime.monotonic() - batch.sentAt <= slowAnswer;
+      this.#hadBacklog &&
+      this.isDraining &&
+      this.#origin.runtime.monotonic() - batch.sentAt <= slowAnswerThreshold;
     this.#inFlight.delete(batch);
-    this.#keeping -= batch.keeping;
-    this.#others -= batch.operations.length - batch.keeping;
-    this.#origin.answered(this, wasDraining);
+    this.#keepCount -= batch.keepCount;
+    this.#otherCount -= batch.operations.length - batch.keepCount;
+    this.#origin.onBatchAnswered(this, wasDraining);
   }
 
-  /** Looked at once in a flush. */
+  /** Checks for silence once per flush. */
   #isSilentIn(flush: number): boolean {
-    if (this.#flush !== flush) this.#isSilent = this.#isSilentNow();
-    this.#flush = flush;
+    if (this.#checkedInFlush !== flush) this.#isSilent = this.#checkSilence();
+    this.#checkedInFlush = flush;
     return this.#isSilent;
   }
 
-  /** It has said nothing for so long that somebody gave up on it. */
-  #isSilentNow(): boolean {
+  /** The oldest batch is overdue, and a caller has given up on it. */
+  #checkSilence(): boolean {
     const [oldest] = this.#inFlight as Iterable<Batch | undefined>;
     const isOverdue = oldest && this.#origin.runtime.monotonic() - oldest.sentAt > this.#silence;
-    // Late alone is not enough: whoever has a longer time-out may still wait for it.
-    return isOverdue === true && oldest.operations.some(isOver);
+    // Being overdue is not enough: a caller with a longer timeout may still be waiting.
+    return isOverdue === true && oldest.operations.some(isUnawaited);
   }
 
-  /** After so long, ms. */
+  /** The time after which an unanswered batch counts as silence, ms. */
   get #silence(): number {
-    return Math.min(Math.max(shortestSilence, this.#longestTtl * silenceFraction), longestSilence);
+    return Math.min(Math.max(minSilence, this.#maxTtl * silenceFraction), maxSilence);
   }
 
-  /** What is in flight tells when it is back. */
-  #silent(): Fault {
-    return this.#origin.unsentFor(`it has not answered for ${this.#silence} ms`);
+  /** The fault while the master is silent. An answer to an operation in flight ends the silence. */
+  #silenceFault(): Fault {
+    return this.#origin.unsentFault(`it has not answered for ${this.#silence} ms`);
   }
 
   /**
-   * A clean-up of a claim that is in flight goes out at once, behind it on the same connection: sent on the next one it
-   * might overtake it (PROTOCOL 2.6, 12.8).
+   * A release of a claim in flight is sent immediately, behind it on the same connection. Sent on the next
+   * connection it might overtake the claim (PROTOCOL 2.6).
    */
   #takeRelease(operation: Operation): void {
-    // A vote that was given up before it was sent never will be, and left nothing here.
-    const vote = operation.words.length === 1 ? this.#unsentVotes.get(operation.words[0]!) : undefined;
+    // An abandoned vote that was never sent stays unsent, so it set no key here.
+    const vote = operation.values.length === 1 ? this.#unsentVotes.get(operation.values[0]!) : undefined;
     if (vote && isAbandoned(vote)) {
       this.#answer(operation, { vote: "no" });
       return;
     }
-    const mayGo = this.#others < this.#origin.window && this.#releases.length === 0 && !this.#isSilent;
-    if (mayGo || this.hasClaimFor(operation)) this.#add(operation);
-    else if (this.#isSilent && this.#releases.length >= mostKept) this.#answer(operation, this.#silent());
+    const canSend = this.#otherCount < this.#origin.window && this.#releases.length === 0 && !this.#isSilent;
+    if (canSend || this.hasClaimUndoneBy(operation)) this.#add(operation);
+    else if (this.#isSilent && this.#releases.length >= maxWaitingReleases)
+      this.#answer(operation, this.#silenceFault());
     else if (this.#isSilent) {
-      this.#mayWait = true;
+      this.#mayHaveBacklog = true;
       this.#releases.push(operation);
     } else this.#waitForRoom(this.#releases, operation);
   }
 
-  #waitForRoom(line: Fifo<Operation>, operation: Operation): void {
-    this.#isCrowded = true;
-    this.#mayWait = true;
-    line.push(operation);
+  #waitForRoom(queue: Fifo<Operation>, operation: Operation): void {
+    this.#hadBacklog = true;
+    this.#mayHaveBacklog = true;
+    queue.push(operation);
   }
 
   #takeRequest(operation: Operation): void {
-    const mayGo = this.#others < this.#origin.window && this.#releases.length + this.#requests.length === 0;
-    if (mayGo) this.#add(operation);
+    const canSend =
+      this.#otherCount < this.#origin.window && this.#releases.length + this.#requests.length === 0;
+    if (canSend) this.#add(operation);
     else this.#keepRequest(operation);
   }
 
   #keepRequest(operation: Operation): void {
-    if (this.#requests.length >= mostRequests) this.#dropAbandoned();
-    if (this.#requests.length < mostRequests) {
-      if (operation.kind === "vote") this.#unsentVotes.set(operation.words[0]!, operation);
+    if (this.#requests.length >= maxWaitingRequests) this.#dropAbandoned();
+    if (this.#requests.length < maxWaitingRequests) {
+      if (operation.kind === "vote") this.#unsentVotes.set(operation.values[0]!, operation);
       this.#waitForRoom(this.#requests, operation);
-    } else this.#answer(operation, crowdedOut(this.connection.name, mostRequests));
+    } else this.#answer(operation, crowdedOut(this.connection.name, maxWaitingRequests));
   }
 
   #dropAbandoned(): void {
     const all = this.#requests.drain();
     for (const request of all) {
       if (!isAbandoned(request)) {
-        this.#mayWait = true;
+        this.#mayHaveBacklog = true;
         this.#requests.push(request);
       } else {
-        this.#unsentVotes.delete(request.words[0]!);
-        this.#answer(request, this.abandoned);
+        this.#unsentVotes.delete(request.values[0]!);
+        this.#answer(request, this.abandonedFault);
       }
     }
   }
 
-  #addWanted(operation: Operation): void {
-    if (isAbandoned(operation)) this.#answer(operation, this.abandoned);
+  #addUnlessAbandoned(operation: Operation): void {
+    if (isAbandoned(operation)) this.#answer(operation, this.abandonedFault);
     else this.#add(operation);
   }
 
   #answer(operation: Operation, answer: ReleaseAnswer | Fault): void {
-    operation.hear(this.connection.client, answer);
+    operation.onAnswer(this.connection.client, answer);
   }
 
-  /** Puts the operation into the next batch; what is there goes out first where it is too much for one. */
+  /** Adds the operation to the next batch. A batch that would become too large is sent first. */
   #add(operation: Operation): void {
-    const isWhole = this.#operations.length >= largestBatch || this.#keys + operation.keys.length > mostKeys;
-    if (operation.isAlone || isWhole) this.send();
+    const isFull =
+      this.#operations.length >= maxBatchSize || this.#keys + operation.keys.length > maxBatchKeys;
+    if (operation.isUnbatched || isFull) this.send();
     if (purposeOf(operation) === "keep") {
-      this.#keeping += 1;
-      this.#keepingNext += 1;
-    } else this.#others += 1;
+      this.#keepCount += 1;
+      this.#nextKeepCount += 1;
+    } else this.#otherCount += 1;
     this.#operations.push(operation);
     this.#keys += operation.keys.length;
-    this.#longestTtl = Math.max(this.#longestTtl, operation.ttl);
-    if (operation.isAlone) this.send();
+    this.#maxTtl = Math.max(this.#maxTtl, operation.ttl);
+    if (operation.isUnbatched) this.send();
   }
 }

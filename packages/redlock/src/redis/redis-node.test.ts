@@ -10,8 +10,8 @@ import {
   claimScript,
   enqueueScript,
   guardedClaimScript,
-  guardedLeaveScript,
-  leaveScript,
+  guardedReleaseScript,
+  releaseAndGrantScript,
   releaseScript,
 } from "./lua/scripts.ts";
 import { RedisNode } from "./redis-node.ts";
@@ -64,7 +64,7 @@ class ScriptedConnection implements Connection {
     return reply instanceof Error ? Promise.reject(reply) : Promise.resolve(reply);
   }
 
-  isReply(error: unknown): error is Error {
+  isErrorReply(error: unknown): error is Error {
     return error instanceof ReplyError;
   }
 
@@ -176,7 +176,7 @@ describe("a release", () => {
     const { node, connection } = nodeWith(given);
     expect(await ask(node).release(resources, ["t", "u"])).toEqual({ vote });
     expect(connection.sent).toEqual([
-      ["EVALSHA", leaveScript.sha1, resources.length, ...resources, "t", "u"],
+      ["EVALSHA", releaseAndGrantScript.sha1, resources.length, ...resources, "t", "u"],
     ]);
   });
 
@@ -236,10 +236,10 @@ describe("a queue", () => {
     expect(connection.sent).toEqual([words, words]);
   });
 
-  test("swaps", async () => {
+  test("transfers a token", async () => {
     const { node, connection } = nodeWith(1000, [1, "rival", 70]);
-    expect(await ask(node).swap(claim, "before")).toEqual({ vote: "yes", remaining: 1000 });
-    expect(await ask(node).swap(claim, "before")).toMatchObject({ vote: "no", owner: "rival" });
+    expect(await ask(node).transfer(claim, "before")).toEqual({ vote: "yes", remaining: 1000 });
+    expect(await ask(node).transfer(claim, "before")).toMatchObject({ vote: "no", owner: "rival" });
     const words = ["EVALSHA", claimScript.sha1, 1, "r", "t", 1000, 1, "", "before"];
     expect(connection.sent).toEqual([words, words]);
   });
@@ -248,7 +248,7 @@ describe("a queue", () => {
     const { node, connection } = nodeWith([-1, 1000, "5"], [-1, 1000, "6"]);
     const granted = { vote: "yes", remaining: 1000 };
     expect(await ask(node).enqueue({ ...enrolment, proposal: 7 })).toEqual({ ...granted, counter: 5 });
-    expect(await ask(node).swap({ ...claim, proposal: 8 }, "before")).toEqual({ ...granted, counter: 6 });
+    expect(await ask(node).transfer({ ...claim, proposal: 8 }, "before")).toEqual({ ...granted, counter: 6 });
     expect(connection.sent.map((words) => words.slice(4))).toEqual([
       ["w.1", 1000, 17, 300, 7, "-"],
       ["t", 1000, 1, 8, "before"],
@@ -259,7 +259,7 @@ describe("a queue", () => {
     const { node, connection } = nodeWith([1000], [1, "rival", 70]);
     node.guarded.watchWith(guard);
     expect(await ask(node).enqueue(enrolment)).toEqual({ vote: "yes", remaining: 1000 });
-    expect(await ask(node).swap(claim, "before")).toMatchObject({ vote: "no", owner: "rival" });
+    expect(await ask(node).transfer(claim, "before")).toMatchObject({ vote: "no", owner: "rival" });
     expect(connection.sent).toEqual([
       ["EVALSHA", batchScript.sha1, 1, "r", "g0,0;q1,1000,17,300;", guard.terms, "w.1", "-"],
       ["EVALSHA", guardedClaimScript.sha1, 1, "r", "s", "t", 1000, "", guard.terms, "before"],
@@ -280,7 +280,7 @@ describe("a queue", () => {
       [...guarded, "v", "t", 1000, "", guard.terms],
       [...guarded, "p", "t", 900, "", guard.terms],
       [...guarded, "v", "t", 1000, 8, guard.terms],
-      ["EVALSHA", guardedLeaveScript.sha1, 1, "r", guard.terms, "t", "u"],
+      ["EVALSHA", guardedReleaseScript.sha1, 1, "r", guard.terms, "t", "u"],
     ]);
   });
 
@@ -296,7 +296,7 @@ describe("a queue", () => {
     const wrong = "WRONGTYPE Operation against a key";
     const { node } = nodeWith(new ReplyError(wrong), [[0, wrong]]);
     const fault = { vote: "none", sent: true, error: { reason: "WRONGTYPE" } };
-    expect(await ask(node).swap(claim, "before")).toMatchObject(fault);
+    expect(await ask(node).transfer(claim, "before")).toMatchObject(fault);
     node.guarded.watchWith(guard);
     expect(await ask(node).enqueue(enrolment)).toMatchObject(fault);
   });

@@ -32,26 +32,34 @@ import { type SendQueue, type SendQueueRuntime, sendQueueOf } from "./send-queue
 import { UnexpectedReply } from "./transaction.ts";
 
 export interface RedisNodeOptions {
-  /** Whether what is asked for while the master has not answered yet is sent together. Default true. */
+  /** Whether operations are sent together while earlier ones are unanswered. Default true. */
   readonly groupCommit?: boolean;
   /**
-   * Whether the master keeps queues for those who wait. Default true. A Cluster keeps none: while a slot moves, a key may
-   * be on one master and its queue on the other, and MIGRATE fails where both have one.
+   * Whether the master keeps queues of waiting claims. Default true. Always off on a Cluster: while a slot
+   * moves, a key and its queue may be on different masters, and MIGRATE fails if both masters have one of
+   * them.
    */
   readonly queue?: boolean;
-  /** Told what is a fault of no round. Default: nobody. */
+  /** Called with faults that belong to no round. Default: ignored. */
   readonly onFault?: (error: NodeError) => void;
-  /** Default: the system's. */
+  /** Default: the system clock and timers. */
   readonly runtime?: SendQueueRuntime;
-  /** How many operations may be in flight, and beside them how many that keep a lease. Default 512. */
+  /**
+   * The maximum number of operations in flight, and the same again of those that keep a lease. Default 512.
+   */
   readonly window?: number;
 }
 
-/** A master reached by plain commands and Lua scripts: what the wire carries, and what its replies mean. */
+/**
+ * A master reached by plain commands and Lua scripts: turns calls into operations, and replies into answers.
+ */
 export class RedisNode implements LockNode {
   readonly name: string;
   readonly client: object;
-  /** Counters are in other slots than the keys, and the floor is one for all: no script on a Cluster reaches them. */
+  /**
+   * False on a Cluster: the counters are in other slots than the keys, and all share one floor, so no script
+   * reaches them.
+   */
   readonly keepsCounters: boolean;
   readonly queue: LockQueue | undefined;
   readonly #connection: Connection;
@@ -59,14 +67,14 @@ export class RedisNode implements LockNode {
   readonly #groupCommit: boolean;
   readonly #sendQueue: SendQueue;
   #calls: ScriptCalls | undefined;
-  /** While the server votes through another node. */
+  /** Set while the server votes through another node. */
   #refusal: Fault | undefined;
   #moves: Moves | undefined;
-  /** Only kept, for as long as there is this node. */
-  #follow: ((why: string, old: Connection) => void) | undefined;
+  /** Registered by weak reference: this field keeps it alive as long as the node. */
+  #onDatabaseLeft: ((why: string, old: Connection) => void) | undefined;
   #guard: Guard | undefined;
   #clock: MasterClock | undefined;
-  /** Whether a question for the time is unanswered. */
+  /** Whether a time read is unanswered. */
   #isReading = false;
 
   constructor(connection: Connection, options: RedisNodeOptions = {}) {
@@ -94,44 +102,44 @@ export class RedisNode implements LockNode {
       this.#postOperation(question as Operation);
       return;
     }
-    // What is asked of this master in a way of its own has an operation of its own.
-    const { kind, keys, words, claim } = question;
+    // A master with its own way of answering needs an operation of its own.
+    const { kind, keys, values, claim } = question;
     const onAnswer = (answer: Answer | ReleaseAnswer | Timed<Answer>): void =>
-      question.hear(this.client, answer);
-    if (kind === "release") this.release(keys, words, onAnswer);
-    else this.#claim(kind, claim!, words, onAnswer);
+      question.onAnswer(this.client, answer);
+    if (kind === "release") this.release(keys, values, onAnswer);
+    else this.#claim(kind, claim!, values, onAnswer);
   }
 
-  vote(claim: Claim, settle: OnVote): void {
-    this.#claim("vote", claim, [claim.token], settle);
+  vote(claim: Claim, onVote: OnVote): void {
+    this.#claim("vote", claim, [claim.token], onVote);
   }
 
-  extend(claim: Claim, repair: boolean, settle: OnVote): void {
-    this.#claim(repair ? "repair" : "extend", claim, [claim.token], settle);
+  extend(claim: Claim, repair: boolean, onVote: OnVote): void {
+    this.#claim(repair ? "repair" : "extend", claim, [claim.token], onVote);
   }
 
   /**
-   * Another primitive's claim by a script of its own, over this connection and in the order of the calls. There is no
-   * other way to the connection, so its votes are watched as all are.
+   * A claim of another primitive, by its own script, over this connection and in the order of the calls. Such
+   * votes pass the clock watch like all others, because no other method reaches the connection.
    */
-  claimWith(call: ScriptCall<Answer>, settle: OnVote): void {
-    this.#watched(call.claim!.ttl, call.purpose, settle, (answered, sent) => {
-      void this.#scriptCalls.run(call, sent).then(answered);
+  claimWith(call: ScriptCall<Answer>, onVote: OnVote): void {
+    this.#withReading(call.claim!.ttl, call.purpose, onVote, (onAnswer, onSent) => {
+      void this.#scriptCalls.run(call, onSent).then(onAnswer);
     });
   }
 
-  /** The same for what claims nothing. */
+  /** The same for a script that claims nothing. */
   runScript<A extends ReleaseAnswer | number>(call: ScriptCall<A>): Promise<A | Fault> {
     return this.#scriptCalls.run(call);
   }
 
-  release(resources: readonly string[], tokens: readonly string[], settle: OnAnswer<ReleaseAnswer>): void {
-    this.#post(this.queue ? "release" : "delete", resources, tokens, 0, undefined, settle);
+  release(resources: readonly string[], tokens: readonly string[], onAnswer: OnAnswer<ReleaseAnswer>): void {
+    this.#post(this.queue ? "release" : "delete", resources, tokens, 0, undefined, onAnswer);
   }
 
-  inspect(resource: string, settle: OnAnswer<Holding>): void {
-    if (this.queue) this.#post("inspect", [resource], [], 0, undefined, settle);
-    else void this.#look(resource).then(settle);
+  inspect(resource: string, onAnswer: OnAnswer<Holding>): void {
+    if (this.queue) this.#post("inspect", [resource], [], 0, undefined, onAnswer);
+    else void this.#inspectPlain(resource).then(onAnswer);
   }
 
   get database(): number {
@@ -143,9 +151,10 @@ export class RedisNode implements LockNode {
       watchWith: (guard) => {
         this.#guard = guard;
       },
-      state: (guard, settle) => this.#post("guardState", [], [], 0, undefined, settle, guard ?? this.#guard),
-      restoreCounters: (epoch, floor, settle) =>
-        this.#post("restoreCounters", [], [epoch, `${floor}`], 0, undefined, settle),
+      state: (guard, onAnswer) =>
+        this.#post("guardState", [], [], 0, undefined, onAnswer, guard ?? this.#guard),
+      restoreCounters: (epoch, floor, onAnswer) =>
+        this.#post("restoreCounters", [], [epoch, `${floor}`], 0, undefined, onAnswer),
     };
   }
 
@@ -184,32 +193,32 @@ export class RedisNode implements LockNode {
     const moves: Moves = new WeakListeners();
     const runtime = this.#runtime;
     const options = { groupCommit: this.#groupCommit, queue: this.queue !== undefined, runtime };
-    this.#follow = (why, connection) => {
+    this.#onDatabaseLeft = (why, connection) => {
       const old = new RedisNode(connection, options);
       if (this.#guard) old.guarded.watchWith(this.#guard);
       moves.call(why, old);
     };
-    this.#connection.onMove?.(this.#follow);
+    this.#connection.onMove?.(this.#onDatabaseLeft);
     return moves;
   }
 
   #makeQueue(onFault: (error: NodeError) => void): LockQueue {
-    const inbox = new GrantSubscription(this.#connection, (error) => {
-      const what =
+    const subscription = new GrantSubscription(this.#connection, (error) => {
+      const fault =
         error instanceof UnexpectedReply
           ? unexpected(this.name, error.reply)
-          : failed(this.name, error, this.#connection.isReply(error), []);
-      outside(() => onFault(what.error));
+          : failed(this.name, error, this.#connection.isErrorReply(error), []);
+      outside(() => onFault(fault.error));
     });
     return {
-      enqueue: (enrolment, settle) => {
-        this.#claim("enqueue", enrolment, [enrolment.token, inbox.address], settle);
+      enqueue: (entry, onVote) => {
+        this.#claim("enqueue", entry, [entry.token, subscription.address], onVote);
       },
-      swap: (claim, previous, settle) => this.#claim("transfer", claim, [claim.token, previous], settle),
-      listen: (channel, hear, onChange) =>
-        inbox.listen(channel, (push) => this.#hearPush(push, hear), onChange),
+      transfer: (claim, previous, onVote) => this.#claim("transfer", claim, [claim.token, previous], onVote),
+      listen: (channel, onPush, onChange) =>
+        subscription.listen(channel, (push) => this.#onPush(push, onPush), onChange),
       get isListening() {
-        return inbox.isListening;
+        return subscription.isListening;
       },
     };
   }
@@ -219,41 +228,42 @@ export class RedisNode implements LockNode {
     return this.#calls;
   }
 
-  #claim(kind: Kind, claim: Claim, words: readonly string[], settle: OnVote): void {
+  #claim(kind: OperationKind, claim: Claim, values: readonly string[], onVote: OnVote): void {
     const { resources, ttl } = claim;
     if (!this.#clock) {
-      const answered = this.#guard ? (answer: Answer): void => settle(this.#guarded(answer)) : settle;
-      this.#post(kind, resources, words, ttl, claim, answered);
+      const onAnswer = this.#guard ? (answer: Answer): void => onVote(this.#reportRefusal(answer)) : onVote;
+      this.#post(kind, resources, values, ttl, claim, onAnswer);
       return;
     }
     const purpose = kind === "vote" || kind === "enqueue" ? "request" : "keep";
-    this.#watched(ttl, purpose, settle, (answered, sent) => {
-      this.#post(kind, resources, words, ttl, claim, answered);
-      sent();
+    this.#withReading(ttl, purpose, onVote, (onAnswer, onSent) => {
+      this.#post(kind, resources, values, ttl, claim, onAnswer);
+      onSent();
     });
   }
 
   /**
-   * The one way on which a vote leaves where the clock is watched. Where the clock judges votes its reading goes with each of them, asked
-   * for behind the vote on the same connection (`sent`): in a batch both are one step of the master. So a clock that had
-   * stepped before the vote shows it, unless it was set right in the very moment between.
+   * Sends a claim; every vote passes here if the clock is watched. If the clock judges votes, its reading is
+   * requested behind each vote on the same connection (`onSent`), and in a batch both execute in one step.
+   * The reading then shows every step of the clock before the vote, unless the clock was set right in the
+   * short time between.
    */
-  #watched(
+  #withReading(
     ttl: number,
     purpose: Purpose,
-    settle: OnVote,
-    ask: (answered: OnAnswer<Answer>, sent: () => void) => void,
+    onVote: OnVote,
+    ask: (onAnswer: OnAnswer<Answer>, onSent: () => void) => void,
   ): void {
     const clock = this.#clock;
     if (!clock) {
-      ask(this.#guard ? (answer) => settle(this.#guarded(answer)) : settle, () => {});
+      ask(this.#guard ? (answer) => onVote(this.#reportRefusal(answer)) : onVote, () => {});
       return;
     }
     clock.askedFor(ttl);
     if (!clock.judgesVotes) {
-      // One question at a time tells enough.
+      // One time read at a time is enough.
       ask(
-        (answer) => settle(this.#guarded(answer)),
+        (answer) => onVote(this.#reportRefusal(answer)),
         () => void (this.#isReading || this.#readTime(clock, purpose, () => {})),
       );
       return;
@@ -261,124 +271,124 @@ export class RedisNode implements LockNode {
     let answer: Answer | undefined;
     let reading: Reading | Fault | undefined;
     let readings = 0;
-    const tell = (): void => {
-      if (answer?.vote === "none") settle(answer);
-      else if (answer && reading) settle(timed(answer, clock, reading));
+    const forward = (): void => {
+      if (answer?.vote === "none") onVote(answer);
+      else if (answer && reading) onVote(timed(answer, clock, reading));
     };
-    const answered = (its: Answer): void => {
-      answer = this.#guarded(its);
-      tell();
+    const onAnswer = (its: Answer): void => {
+      answer = this.#reportRefusal(its);
+      forward();
     };
-    // What is sent again is read again: the latest reading is the one behind it.
-    ask(answered, () => {
+    // A claim that is sent again is read again: the latest reading is the one behind it.
+    ask(onAnswer, () => {
       readings += 1;
       const number = readings;
       reading = undefined;
       this.#readTime(clock, purpose, (its) => {
         if (number !== readings) return;
         reading = its;
-        if (answer?.vote !== "none") tell();
+        if (answer?.vote !== "none") forward();
       });
     });
   }
 
-  /** Of a vote that was refused the guard is told. */
-  #guarded(answer: Answer): Answer {
+  /** Reports a refused vote to the guard. */
+  #reportRefusal(answer: Answer): Answer {
     if (answer.vote === "none") this.#guard?.refused(answer.error);
     return answer;
   }
 
-  /** A grant is a vote, given at some moment since it was asked for: the clock is read behind it. */
-  #hearPush(push: Push, hear: OnPush): void {
+  /** A grant is a vote that the master gave at some time since the request: the clock is read behind it. */
+  #onPush(push: Push, onPush: OnPush): void {
     const clock = this.#clock;
-    if (!clock?.judgesVotes || push.kind === "wake") hear(push);
+    if (!clock?.judgesVotes || push.kind === "wake") onPush(push);
     else
       this.#readTime(
         clock,
         "keep",
-        (reading) => void ("vote" in reading || hear({ vote: push, clock, reading })),
+        (reading) => void ("vote" in reading || onPush({ vote: push, clock, reading })),
       );
   }
 
-  /** `purpose`: that of the claim in front of it, which it must not overtake. */
-  #readTime(clock: MasterClock, purpose: Purpose, heard: (reading: Reading | Fault) => void): void {
+  /** `purpose`: that of the claim before it, which it must not overtake. */
+  #readTime(clock: MasterClock, purpose: Purpose, onReading: (reading: Reading | Fault) => void): void {
     this.#isReading = true;
     let sent = clock.now();
     const onSend = (): void => {
       sent = clock.now();
     };
-    const settle = (answer: Time | Fault): void => {
+    const onAnswer = (answer: Time | Fault): void => {
       this.#isReading = false;
-      heard("time" in answer ? clock.observe(sent, answer.time) : answer);
+      onReading("time" in answer ? clock.observe(sent, answer.time) : answer);
     };
     this.#postOperation({
-      ...time,
+      ...timeRead,
       purpose,
       onSend,
-      hear: (_, answer) => settle(answer as Time | Fault),
-      isAlone: !this.#groupCommit,
+      onAnswer: (_, answer) => onAnswer(answer as Time | Fault),
+      isUnbatched: !this.#groupCommit,
     });
   }
 
-  /** Without a queue there is nothing that a script would have to look at as well. */
-  async #look(resource: string): Promise<Holding | Fault> {
+  /** Without a queue, two plain commands read everything. */
+  async #inspectPlain(resource: string): Promise<Holding | Fault> {
     const notReadyReason = this.#connection.isReady ? undefined : await this.#connected();
     if (notReadyReason !== undefined) return unsent(this.name, notReadyReason);
-    // Behind all that was asked for before.
+    // After all earlier operations.
     this.#sendQueue.flush();
     try {
       const replies = [this.#connection.send("GET", [resource]), this.#connection.send("PTTL", [resource])];
       const [owner, left] = await Promise.all(replies);
       return holdingIn([owner, left, 0]) ?? unexpected(this.name, left);
     } catch (error) {
-      return failed(this.name, error, this.#connection.isReply(error), []);
+      return failed(this.name, error, this.#connection.isErrorReply(error), []);
     }
   }
 
   #post<A>(
-    kind: Kind,
+    kind: OperationKind,
     keys: readonly string[],
-    words: readonly string[],
+    values: readonly string[],
     ttl: number,
     claim: Claim | undefined,
-    settle: OnAnswer<A>,
+    onAnswer: OnAnswer<A>,
     guard: Guard | undefined = this.#guard,
   ): void {
-    const isAlone = !this.#groupCommit;
-    // An operation is answered in its own kind.
-    const hear = (_: object, answer: unknown): void => settle(answer as A | Fault);
-    this.#postOperation({ kind, keys, words, ttl, claim, isAlone, guard, hear });
+    const isUnbatched = !this.#groupCommit;
+    // The answer has the type of the operation.
+    const onOwnAnswer = (_: object, answer: unknown): void => onAnswer(answer as A | Fault);
+    this.#postOperation({ kind, keys, values, ttl, claim, isUnbatched, guard, onAnswer: onOwnAnswer });
   }
 
   #postOperation(operation: Operation): void {
     if (!this.#connection.isReady) void this.#postWhenConnected(operation);
-    // Where it leads is known from here on, and whether that server has its vote through another node.
-    else if (this.#refusal && !isRelease(operation)) operation.hear(this.client, this.#refusal);
+    // The connection has been made, so it is known whether its server votes through another node.
+    else if (this.#refusal && !isRelease(operation)) operation.onAnswer(this.client, this.#refusal);
     else this.#sendQueue.post(operation);
   }
 
-  /** Sends when the first connection stands, or not at all. */
+  /** Sends once the first connection is ready, or not at all. */
   async #postWhenConnected(operation: Operation): Promise<void> {
     const notReadyReason = await this.#connected();
-    if (isAbandoned(operation)) operation.hear(this.client, this.#sendQueue.abandoned);
-    else if (notReadyReason !== undefined) operation.hear(this.client, unsent(this.name, notReadyReason));
+    if (isAbandoned(operation)) operation.onAnswer(this.client, this.#sendQueue.abandonedFault);
+    else if (notReadyReason !== undefined) operation.onAnswer(this.client, unsent(this.name, notReadyReason));
     else this.#postOperation(operation);
   }
 
-  /** What is in the way, once the first connection stands or has failed. */
+  /** The reason why the connection is not ready, after the first attempt to connect; `undefined` if it is. */
   async #connected(): Promise<string | undefined> {
     await this.#connection.connectFirst();
     return this.#connection.isReady ? undefined : this.#connection.notReadyReason;
   }
 }
 
-type Kind = Operation["kind"];
+type OperationKind = Operation["kind"];
 type Moves = WeakListeners<[why: string, old: LockNode]>;
 
-/** What is the same whenever the time is asked for. */
-const time = { kind: "time", keys: [], words: [], ttl: 0, claim: undefined, guard: undefined } as const;
+/** The constant part of a time read. */
+const timeRead = { kind: "time", keys: [], values: [], ttl: 0, claim: undefined, guard: undefined } as const;
 
-/** Without a reading a yes is none. */
+/** A yes without a reading does not count. */
 function timed(answer: Answer, clock: MasterClock, reading: Reading | Fault): Answer | Timed<Answer> {
   if (!("vote" in reading)) return { vote: answer, clock, reading };
   return answer.vote === "yes" ? { ...reading, sent: true } : answer;

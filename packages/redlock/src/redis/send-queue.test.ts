@@ -6,7 +6,7 @@ import type { Connection } from "./connection.ts";
 import {
   batchScript,
   claimScript,
-  leaveScript,
+  releaseAndGrantScript,
   releaseBatchScript,
   releaseScript,
   voteBatchScript,
@@ -39,7 +39,7 @@ class SilentConnection implements Connection {
     return new Promise((reply, fail) => this.sent.push({ words: [command, ...args], reply, fail }));
   }
 
-  isReply(error: unknown): error is Error {
+  isErrorReply(error: unknown): error is Error {
     return error instanceof ReplyError;
   }
 
@@ -165,7 +165,7 @@ describe("where more is asked than may be in flight", () => {
     const { connection, sent } = await crowded((node) => [
       ask(node).vote(claimOf("v", "v")),
       ...Array.from({ length: 6 }, (_, index) => ask(node).extend(claimOf(`e${index}`, `e${index}`), true)),
-      ask(node).swap(claimOf("s", "s"), "old"),
+      ask(node).transfer(claimOf("s", "s"), "old"),
     ]);
     expect(sent()[1]!.slice(2, 8)).toEqual([4, "e0", "e1", "e2", "e3", "4p1,1000;"]);
     await reply(connection, 1, oneEach(4));
@@ -296,7 +296,7 @@ describe("while no more than one batch is in flight", () => {
     void ask(node).vote(claimOf("t1", "r1"));
     await settle();
     expect(sent().map((words) => words.slice(0, 3))).toEqual([
-      ["EVALSHA", leaveScript.sha1, 1],
+      ["EVALSHA", releaseAndGrantScript.sha1, 1],
       ["SET", "r1", "t1"],
     ]);
     expect(time.timers).toBe(0);
@@ -318,7 +318,7 @@ describe("while nothing is in flight", () => {
     expect(await voting).toEqual(yes);
     void ask(node).release(["r"], ["t"]);
     await settle();
-    expect(sent()[1]).toEqual(["EVALSHA", leaveScript.sha1, 1, "r", "t"]);
+    expect(sent()[1]).toEqual(["EVALSHA", releaseAndGrantScript.sha1, 1, "r", "t"]);
   });
 
   test("what is asked for in one go goes out together", async () => {
@@ -362,7 +362,7 @@ test("what a claim that is looked at sends at once is behind what was taken befo
   expect(await answer).toMatchObject(givenUp);
   expect(sent().map((words) => words.slice(0, 3))).toEqual([
     ["SET", "r2", "t2"],
-    ["EVALSHA", leaveScript.sha1, 1],
+    ["EVALSHA", releaseAndGrantScript.sha1, 1],
   ]);
 });
 
@@ -374,7 +374,7 @@ describe("while something is in flight", () => {
       ask(node).extend(claimOf("t3", "r3"), true),
       ask(node).extend(claimOf("t4", "r4"), false),
       ask(node).release(["r5", "r6"], ["t5", "t6"]),
-      ask(node).swap(claimOf("t7", "r7"), "old"),
+      ask(node).transfer(claimOf("t7", "r7"), "old"),
       ask(node).enqueue({ ...claimOf("t8.1", "r8"), ttl: 1000.1, ticket: 16.5, entryTtl: 70.2 }),
     ]);
     expect(sent()).toHaveLength(1);
@@ -439,7 +439,7 @@ describe("while something is in flight", () => {
     await settle();
     void ask(node).release(["r"], ["t.4"]);
     await settle();
-    expect(sent()[1]).toEqual(["EVALSHA", leaveScript.sha1, 1, "r", "t.4"]);
+    expect(sent()[1]).toEqual(["EVALSHA", releaseAndGrantScript.sha1, 1, "r", "t.4"]);
   });
 
   test("a single one that waited is sent alone", async () => {
@@ -506,7 +506,7 @@ describe("while something is in flight", () => {
     expect(sent().map((words) => words.slice(0, 2))).toEqual([
       ["SET", "r0"],
       ["SET", "r2"],
-      ["EVALSHA", leaveScript.sha1],
+      ["EVALSHA", releaseAndGrantScript.sha1],
     ]);
   });
 
@@ -645,7 +645,7 @@ describe("in a batch", () => {
     await settle();
     given.abandoned = true;
     await reply(connection, 2, new ReplyError("NOPERM No permissions to access a key"));
-    expect(sent().slice(3)).toEqual([["EVALSHA", leaveScript.sha1, 1, "b4", "t4"]]);
+    expect(sent().slice(3)).toEqual([["EVALSHA", releaseAndGrantScript.sha1, 1, "b4", "t4"]]);
     expect(await more[0]).toMatchObject(givenUp);
   });
 
@@ -699,7 +699,7 @@ describe("in a batch", () => {
     await reply(connection, 0, "OK");
     given.abandoned = true;
     await reply(connection, 1, new ReplyError("NOSCRIPT No matching script."));
-    expect(sent()[2]).toEqual(["EVALSHA", leaveScript.sha1, 1, "r2", "t2"]);
+    expect(sent()[2]).toEqual(["EVALSHA", releaseAndGrantScript.sha1, 1, "r2", "t2"]);
     expect(await answers[0]).toMatchObject(givenUp);
   });
 });
@@ -848,7 +848,7 @@ describe("a master that does not answer", () => {
     void ask(node).release(["other"], ["t"]);
     void ask(node).release(["b"], ["tb"]);
     await settle();
-    expect(sent()[1]).toEqual(["EVALSHA", leaveScript.sha1, 1, "b", "tb"]);
+    expect(sent()[1]).toEqual(["EVALSHA", releaseAndGrantScript.sha1, 1, "b", "tb"]);
     expect(connection.sent).toHaveLength(2);
   });
 

@@ -3,69 +3,86 @@ import type { Fault } from "../protocol/node.ts";
 import type { Runtime, Timer } from "../time/runtime.ts";
 import { isAbandoned, isRelease, type Operation } from "./commands.ts";
 import type { Connection } from "./connection.ts";
-import { largestBatch, largestWindow, Pipeline, type PipelineOrigin } from "./pipeline.ts";
+import { defaultWindow, maxBatchSize, Pipeline, type PipelineOrigin } from "./pipeline.ts";
 
 /**
- * With so many batches in flight the next one waits for an answer. One may be a straggler: of a round that is decided the
- * last answers are still on their way when the next round begins, and no lock waits for those.
+ * The maximum number of batches in flight on one connection. With one, each straggler would delay the next
+ * batch: the last answers of a decided round are often still on their way when the next round begins, and no
+ * lock waits for those.
  */
-const mostBatches = 2;
-/** What waits for an answer waits so long for it, ms: a distant master's takes longer. */
-const longestWait = 1;
+const maxBatchesInFlight = 2;
+/**
+ * The maximum wait for an answer before a further batch is sent anyway, ms. A nearby master answers within 1
+ * ms; for a distant one, waiting longer would add latency and save little.
+ */
+const maxWait = 1;
 
 export type SendQueueRuntime = Pick<Runtime, "monotonic" | "setTimer">;
 
 /**
- * What is to be sent on one connection (PROTOCOL 12). What is asked for in one go goes out at once and
- * together, unless two batches are in flight: then it waits for an answer, but not for long. So many locks at a time cost few
- * commands, and one lock no more than its own. More than a master can answer waits in its {@link Pipeline}.
+ * The operations to send on one connection (PROTOCOL 12, 14.16).
  *
- * In the order of the calls, as long as nothing has to wait for room. A claim that was given up while it waited is taken
- * out; a clean-up never is, and neither a clean-up nor an extension is refused because there are many.
+ * Problem: a process may request thousands of locks at a time. One command per operation costs the master and
+ * both socket ends more than the operation itself. The usual remedies do not fit. A fixed batching interval
+ * delays every single lock by that interval. Pipelining without a limit moves the queue into the master's
+ * socket, where an urgent extension cannot overtake anything. A plain bounded queue refuses extensions and
+ * releases along with new requests, which loses locks that are held.
+ *
+ * Solution:
+ * - Operations requested in one turn of the event loop leave together, in a microtask after that turn. A
+ *   single lock pays nothing for this.
+ * - While {@link maxBatchesInFlight} batches are unanswered, operations collect here until an answer arrives,
+ *   {@link maxWait} passes, or a batch is full. The batch size therefore adapts to the load.
+ * - Operations beyond the send window wait in the {@link Pipeline}, which orders them by purpose.
+ *
+ * The order of the calls is preserved as long as nothing waits for room. A claim that is abandoned while it
+ * waits is removed. A release is never removed, and neither a release nor an extension is refused because of
+ * the load.
  */
 export class SendQueue implements PipelineOrigin {
   readonly connection: Connection;
   readonly window: number;
   readonly runtime: SendQueueRuntime;
-  /** One, but on a Cluster one for each slot with something in flight, or to be sent now. */
+  /** A single pipeline; on a Cluster, one for each slot with operations in flight or to be sent. */
   readonly #pipelines = new Map<number | undefined, Pipeline>();
   #waiting: Operation[] = [];
-  /** Batches without an answer. */
+  /** The number of unanswered batches. */
   #inFlight = 0;
-  #flushes = 0;
-  /** Whether what waits is sent as soon as those who run now have asked. */
-  #isDue = false;
+  #flushCount = 0;
+  /** Whether a flush is scheduled after the current turn. */
+  #isFlushScheduled = false;
   #timer: Timer | undefined;
   #isFlushing = false;
-  /** Whether keys of different slots are in commands of their own. */
-  #isSlotted: boolean;
-  /** Only kept, for as long as there is this send queue. */
-  readonly #follow: (why: string, old: Connection) => void;
+  /** Whether keys of different slots go into separate commands. */
+  #splitsBySlot: boolean;
+  /** Registered by weak reference: this field keeps it alive as long as the send queue. */
+  readonly #onMove: (why: string, old: Connection) => void;
   #drainedAt = Number.NEGATIVE_INFINITY;
-  #abandoned: Fault | undefined;
-  #unsent: { readonly why: string; readonly fault: Fault } | undefined;
+  #abandonedFault: Fault | undefined;
+  #unsentFault: { readonly why: string; readonly fault: Fault } | undefined;
 
   constructor(connection: Connection, runtime: SendQueueRuntime, window: number) {
     this.connection = connection;
     this.window = window;
     this.runtime = runtime;
-    this.#isSlotted = connection.slotOf?.("", false) !== undefined;
-    // What was for one connection is never sent on the next: something else may have been decided since (PROTOCOL 2.2).
+    this.#splitsBySlot = connection.slotOf?.("", false) !== undefined;
+    // Operations for one connection are never sent on the next: the round may have been decided since
+    // (PROTOCOL 2.2).
     connection.onReady(() => this.#giveUpAll());
-    // What takes back what is in the database that is left still goes there (PROTOCOL 2.15).
-    this.#follow = (_, old) => {
+    // Rollbacks of keys in the previous database are still sent there (PROTOCOL 14.18).
+    this.#onMove = (_, old) => {
       const unsent = [...this.#pipelines.values()].flatMap((pipeline) => pipeline.drain());
       for (const operation of unsent.concat(this.#waiting.splice(0))) {
         sendQueueOf(old, runtime, window).post(operation);
       }
     };
-    connection.onMove?.(this.#follow);
+    connection.onMove?.(this.#onMove);
   }
 
-  /** Under load many are given up, and an error takes its time to make: one for all. */
-  get abandoned(): Fault {
-    this.#abandoned ??= abandoned(this.connection.name);
-    return this.#abandoned;
+  /** One shared error: under load many operations are abandoned, and an error is slow to build. */
+  get abandonedFault(): Fault {
+    this.#abandonedFault ??= abandoned(this.connection.name);
+    return this.#abandonedFault;
   }
 
   /** As in {@link LockNode.drainedAt}. */
@@ -73,37 +90,38 @@ export class SendQueue implements PipelineOrigin {
     return this.#drainedAt;
   }
 
-  refusesSlots(): void {
-    this.#isSlotted = true;
+  onCrossSlotRefusal(): void {
+    this.#splitsBySlot = true;
   }
 
-  unsentFor(why: string): Fault {
-    if (this.#unsent?.why !== why) this.#unsent = { why, fault: unsent(this.connection.name, why) };
-    return this.#unsent.fault;
+  unsentFault(why: string): Fault {
+    if (this.#unsentFault?.why !== why) this.#unsentFault = { why, fault: unsent(this.connection.name, why) };
+    return this.#unsentFault.fault;
   }
 
-  /** To be called where the connection stands. */
+  /** Requires a ready connection. */
   post(operation: Operation): void {
     this.#waiting.push(operation);
-    if (operation.isAlone && !this.#isFlushing) this.flush();
-    else if (!this.#isDue) {
-      // As soon as those who run now have asked, and with all that waits before it.
-      const isWhole = this.#waiting.length >= largestBatch;
-      if (this.#inFlight < mostBatches || isWhole || this.#undoesClaimInFlight(operation)) {
-        this.#isDue = true;
-        if (due.length === 0) void resolved.then(flushAll);
-        due.push(this);
-      } else this.#timer ??= this.runtime.setTimer(this.flush, longestWait);
+    if (operation.isUnbatched && !this.#isFlushing) this.flush();
+    else if (!this.#isFlushScheduled) {
+      // In a microtask after the current turn, together with everything that waits.
+      const isFull = this.#waiting.length >= maxBatchSize;
+      if (this.#inFlight < maxBatchesInFlight || isFull || this.#undoesClaimInFlight(operation)) {
+        this.#isFlushScheduled = true;
+        if (scheduled.length === 0) void microtask.then(flushAll);
+        scheduled.push(this);
+      } else this.#timer ??= this.runtime.setTimer(this.flush, maxWait);
     }
   }
 
-  /** Sends what waits, as far as it may be sent now. */
+  /** Sends the waiting operations, as far as the window allows. */
   readonly flush = (): void => {
-    this.#isDue = false;
+    this.#isFlushScheduled = false;
     this.#timer?.cancel();
     this.#timer = undefined;
     if (this.#waiting.length === 0) return;
-    // Taken as a whole first: to look whether a claim is abandoned may end a hold, whose owner may ask for more.
+    // Emptied first: the check whether a claim is abandoned may end a lease, and its owner may post more
+    // operations.
     const waiting = this.#waiting;
     this.#waiting = [];
     if (!this.connection.isReady) {
@@ -111,16 +129,16 @@ export class SendQueue implements PipelineOrigin {
       return;
     }
     this.#isFlushing = true;
-    this.#flushes += 1;
+    this.#flushCount += 1;
     try {
-      const isSent = !this.#isSlotted && this.#pipelineOf(undefined).sendAll(waiting, this.#flushes);
+      const isSent = !this.#splitsBySlot && this.#pipelineOf(undefined).sendAll(waiting, this.#flushCount);
       if (!isSent) this.#sendEach(waiting);
     } finally {
       this.#isFlushing = false;
     }
   };
 
-  /** Sends all that there is: the connection is about to be closed. */
+  /** Sends everything: the connection is about to be closed. */
   finish(): void {
     if (!this.connection.isReady) {
       this.#giveUpAll();
@@ -131,14 +149,14 @@ export class SendQueue implements PipelineOrigin {
     for (const pipeline of this.#pipelines.values()) pipeline.finish();
   }
 
-  sent(): void {
+  onBatchSent(): void {
     this.#inFlight += 1;
   }
 
-  answered(pipeline: Pipeline, wasDraining: boolean): void {
+  onBatchAnswered(pipeline: Pipeline, wasDraining: boolean): void {
     this.#inFlight -= 1;
     if (wasDraining) this.#drainedAt = this.runtime.monotonic();
-    // First what has been asked for since: an extension may be among it.
+    // Operations that were posted since go first: they may include an extension.
     if (this.#waiting.length > 0) this.flush();
     if (pipeline.hasBacklog) this.#refill(pipeline);
     if (pipeline.slot !== undefined && pipeline.isIdle) this.#pipelines.delete(pipeline.slot);
@@ -149,25 +167,28 @@ export class SendQueue implements PipelineOrigin {
     else this.#giveUp(pipeline.drain());
   }
 
-  /** Each in its order, where it belongs: some wait for room, some are for another slot, some were given up. */
+  /**
+   * Sends each operation separately and in order, if they need different pipelines, wait for room or are
+   * abandoned.
+   */
   #sendEach(operations: readonly Operation[]): void {
     const { client } = this.connection;
     const filled: Pipeline[] = [];
     const unsent = new Set<string>();
     for (const operation of operations) {
       if (isAbandoned(operation)) {
-        if (operation.kind === "vote") unsent.add(operation.words[0]!);
-        operation.hear(client, this.abandoned);
+        if (operation.kind === "vote") unsent.add(operation.values[0]!);
+        operation.onAnswer(client, this.abandonedFault);
         continue;
       }
-      // Behind a vote that was never sent there is nothing to take back.
-      if (unsent.size > 0 && isRelease(operation) && operation.words.every((token) => unsent.has(token))) {
-        operation.hear(client, { vote: "no" });
+      // The vote before it was never sent: there is nothing to roll back.
+      if (unsent.size > 0 && isRelease(operation) && operation.values.every((token) => unsent.has(token))) {
+        operation.onAnswer(client, { vote: "no" });
         continue;
       }
       const pipeline = this.#pipelineOf(this.#slotOf(operation));
       const wasEmpty = pipeline.isEmpty;
-      pipeline.take(operation, this.#flushes);
+      pipeline.take(operation, this.#flushCount);
       if (wasEmpty && !pipeline.isEmpty) filled.push(pipeline);
     }
     for (const pipeline of filled) pipeline.send();
@@ -175,12 +196,13 @@ export class SendQueue implements PipelineOrigin {
 
   #undoesClaimInFlight(operation: Operation): boolean {
     return (
-      isRelease(operation) && this.#pipelines.get(this.#slotOf(operation))?.hasClaimFor(operation) === true
+      isRelease(operation) &&
+      this.#pipelines.get(this.#slotOf(operation))?.hasClaimUndoneBy(operation) === true
     );
   }
 
   #slotOf({ keys }: Operation): number | undefined {
-    return this.connection.slotOf?.(keys[0]!, this.#isSlotted);
+    return this.connection.slotOf?.(keys[0]!, this.#splitsBySlot);
   }
 
   #pipelineOf(slot: number | undefined): Pipeline {
@@ -199,35 +221,35 @@ export class SendQueue implements PipelineOrigin {
 
   #giveUp(operations: readonly Operation[]): void {
     const fault = unsent(this.connection.name, this.connection.notReadyReason);
-    for (const operation of operations) operation.hear(this.connection.client, fault);
+    for (const operation of operations) operation.onAnswer(this.connection.client, fault);
   }
 }
 
-const resolved = Promise.resolve();
-/** What is to be sent behind those who run now. */
-let due: SendQueue[] = [];
+const microtask = Promise.resolve();
+/** The send queues to flush after the current turn. */
+let scheduled: SendQueue[] = [];
 
-/** Of all masters in one microtask, since all are asked in one turn. */
+/** Flushes all masters in one microtask, since all of them are asked in one turn. */
 function flushAll(): void {
-  const sendQueues = due;
-  due = [];
+  const sendQueues = scheduled;
+  scheduled = [];
   for (const sendQueue of sendQueues) {
     try {
       sendQueue.flush();
     } catch (error) {
-      // A mistake of ours, met at one master: what is asked of the others goes out before the process hears of it.
+      // A bug at one master must not keep the others from being asked. The process still sees the error.
       void Promise.reject(error);
     }
   }
 }
 
-/** One for each connection, however many nodes share it: they share its batches. */
+/** One per connection: all nodes on a connection share its batches. */
 const sendQueues = new WeakMap<Connection, SendQueue>();
 
 export function sendQueueOf(
   connection: Connection,
   runtime: SendQueueRuntime,
-  window: number = largestWindow,
+  window: number = defaultWindow,
 ): SendQueue {
   let sendQueue = sendQueues.get(connection);
   if (!sendQueue) {

@@ -1,17 +1,18 @@
 import type { Args, Connection } from "./connection.ts";
 
-/** The connection that a command belongs to does not stand any more, or not yet: nothing was sent. */
+/** The connection of the command has been replaced or is not ready: nothing was sent. */
 export class NotSent extends Error {
   override name = "NotSent";
 }
 
 /**
- * The connection as it stands now. What is asked in several steps is asked in one session: each step is sent on the
- * connection of the first, or not at all (PROTOCOL 2.16). The client library may have put another connection in its place
- * between two of them, perhaps to another database, where nothing is watched and no transaction is open.
+ * The connection in its present state. All steps of a multi-step operation use one session: each step is sent
+ * on the connection of the first step, or not at all (PROTOCOL 2.2, 14.18). Between two steps the client
+ * library may replace the connection, perhaps by one to another database, where no key is watched and no
+ * transaction is open.
  */
 export class Session {
-  /** Whether a step may have set or deleted something: to be told by whoever sends the step. */
+  /** Whether a step may have set or deleted a key; set by the sender of the step. */
   hasWritten = false;
   readonly #connection: Connection;
   readonly #number: number;
@@ -21,17 +22,17 @@ export class Session {
     this.#number = connection.session;
   }
 
-  get stands(): boolean {
+  get isCurrent(): boolean {
     return this.#connection.isReady && this.#connection.session === this.#number;
   }
 
-  /** Rejects with {@link NotSent} where it has ended. */
+  /** Rejects with {@link NotSent} if the session has ended. */
   send(command: string, args: Args): Promise<unknown> {
-    if (this.stands) return this.#connection.send(command, args);
+    if (this.isCurrent) return this.#connection.send(command, args);
     return Promise.reject(new NotSent(this.#connection.notReadyReason));
   }
 
-  isReply(error: unknown): error is Error {
-    return this.#connection.isReply(error);
+  isErrorReply(error: unknown): error is Error {
+    return this.#connection.isErrorReply(error);
   }
 }

@@ -1,77 +1,83 @@
 import type { Runtime, Timer } from "../time/runtime.ts";
 
-/** A connection is silent when a command waits for so long, and no reply to any command comes meanwhile, ms. */
-const shortestSilence = 1000;
-/** The period doubles while no reply comes, up to this, ms. */
-const longestSilence = 16_000;
+/**
+ * A connection is silent if a command waits for a whole period and no reply to any command arrives, ms. 1 s
+ * is well above a normal round trip.
+ */
+const minPeriod = 1000;
+/**
+ * The period doubles while no reply arrives, up to this, ms: a dead connection is tested less and less often.
+ */
+const maxPeriod = 16_000;
 
-/** What the connection does about silence. */
-export interface Listening {
-  /** No reply has come for a whole period, and a command waits for one. Called once for each such period. */
-  silent(): void;
-  /** A command has been answered, or rejected, since it was silent. */
-  heard(): void;
-  /** Whether a rejection is the master's own answer. */
-  isReply(error: unknown): boolean;
+/** The connection's reactions to silence. */
+export interface SilenceListener {
+  /** Called once for each period in which a command waited and no reply arrived. */
+  onSilence(): void;
+  /** Called when a command is answered or rejected after a silence. */
+  onAnswer(): void;
+  /** Whether a rejection is an error reply of the master. */
+  isErrorReply(error: unknown): boolean;
 }
 
 /**
- * Tells when a connection is silent. TCP alone does not: a peer that vanished without a word (a half-open connection) looks
- * like one that thinks, until the kernel gives up, many minutes later.
+ * Detects silent connections. TCP alone does not: a half-open connection, whose peer has vanished, looks like
+ * a slow one until the kernel gives up many minutes later.
  *
- * It counts, and looks at the counts once in a period: a command costs no clock and no timer of its own.
+ * Counts commands and replies, and compares the counts once per period, so a command costs no clock reading
+ * and no timer of its own.
  */
 export class SilenceWatch {
   readonly #runtime: Pick<Runtime, "setTimer">;
-  readonly #listening: Listening;
+  readonly #listener: SilenceListener;
   #unanswered = 0;
   #answers = 0;
   #isSilent = false;
-  #period = shortestSilence;
-  /** Runs while a command may wait. */
+  #period = minPeriod;
+  /** Runs while commands may be waiting. */
   #timer: Timer | undefined;
 
-  constructor(runtime: Pick<Runtime, "setTimer">, listening: Listening) {
+  constructor(runtime: Pick<Runtime, "setTimer">, listener: SilenceListener) {
     this.#runtime = runtime;
-    this.#listening = listening;
+    this.#listener = listener;
   }
 
-  /** A command has been sent. */
-  sent(): void {
+  /** Records that a command was sent. */
+  onSent(): void {
     this.#unanswered += 1;
-    if (!this.#timer) this.#lookLater();
+    if (!this.#timer) this.#schedule();
   }
 
-  /** It has been answered, or has failed with `error`. */
-  settled(error: unknown): void {
-    const isAnswer = error === undefined || this.#listening.isReply(error);
+  /** Records that a command was answered, or failed with `error`. */
+  onSettled(error: unknown): void {
+    const isAnswer = error === undefined || this.#listener.isErrorReply(error);
     this.#unanswered -= 1;
     this.#answers += 1;
-    if (isAnswer && this.#period > shortestSilence) this.#begin();
+    if (isAnswer && this.#period > minPeriod) this.#restart();
     if (!this.#isSilent) return;
     this.#isSilent = false;
-    this.#listening.heard();
+    this.#listener.onAnswer();
   }
 
-  /** It answers again: the next silence is noticed as soon as the first was. */
-  #begin(): void {
-    this.#period = shortestSilence;
+  /** The master answers again: the period starts from its minimum. */
+  #restart(): void {
+    this.#period = minPeriod;
     this.#timer?.cancel();
     this.#timer = undefined;
-    if (this.#unanswered > 0) this.#lookLater();
+    if (this.#unanswered > 0) this.#schedule();
   }
 
-  #lookLater(): void {
+  #schedule(): void {
     const answers = this.#answers;
     this.#timer = this.#runtime.setTimer(() => {
       this.#timer = undefined;
       if (this.#unanswered === 0) return;
       const isSilent = this.#answers === answers;
-      if (isSilent) this.#period = Math.min(2 * this.#period, longestSilence);
-      this.#lookLater();
+      if (isSilent) this.#period = Math.min(2 * this.#period, maxPeriod);
+      this.#schedule();
       if (!isSilent) return;
       this.#isSilent = true;
-      this.#listening.silent();
+      this.#listener.onSilence();
     }, this.#period);
     this.#timer.unref();
   }

@@ -3,46 +3,47 @@ import type { Session } from "./session.ts";
 
 export type Command = readonly [name: string, args: readonly (string | number)[]];
 
-/** What a key was found to be. */
-export interface Found {
-  /** `undefined` where it is free. */
+/** The state of a key when it was read. */
+export interface FoundKey {
+  /** `undefined` if the key is free. */
   readonly owner: string | undefined;
-  /** How long it lives, ms: 0 where it is free, `Infinity` where it never expires. */
-  readonly left: number;
+  /** The remaining time, ms: 0 if the key is free, `Infinity` without expiry. */
+  readonly remaining: number;
 }
 
-/** A reply that is no answer to its command. */
+/** A reply that is not a valid answer to its command. */
 export class UnexpectedReply extends Error {
   readonly reply: unknown;
 
   constructor(reply: unknown) {
-    super("a reply that is no answer to its command");
+    super("a reply that is not a valid answer to its command");
     this.reply = reply;
   }
 }
 
 /**
- * Look, then write, and nobody in between: what a script does in one step, by WATCH and EXEC. It takes two round
- * trips: WATCH, the reads and MULTI; then the writes and EXEC, which does nothing where a key was touched meanwhile.
+ * Reads keys and writes them without a change in between, by WATCH and EXEC: the equivalent of a script. It
+ * takes two round trips: WATCH, the reads and MULTI; then the writes and EXEC, which does nothing if a key
+ * was changed meanwhile.
  *
- * MULTI goes with the reads, so that it is known to stand before anything is written. Where it is forbidden or renamed,
- * writes behind it would be executed one by one, on whatever they find.
+ * MULTI is sent with the reads, so that its success is known before any write. Where MULTI is forbidden or
+ * renamed, later writes would be executed one by one, on keys in any state.
  *
- * From `begin` to `commit` or `discard` the connection takes every command for a part of this: nothing else may be sent. And
- * these are sent on that connection or not at all: on the next one the writes would be executed one by one, on whatever
- * they find, perhaps in another database.
+ * From `begin` to `commit` or `discard`, the connection treats every command as part of the transaction:
+ * nothing else may be sent. All commands go on that one connection or not at all: on the next one, the writes
+ * would be executed one by one, perhaps in another database.
  */
 export class Transaction {
-  /** For each key, in their order. */
-  readonly found: readonly Found[];
+  /** One for each key, in order. */
+  readonly found: readonly FoundKey[];
   readonly #session: Session;
 
-  private constructor(session: Session, found: readonly Found[]) {
+  private constructor(session: Session, found: readonly FoundKey[]) {
     this.#session = session;
     this.found = found;
   }
 
-  /** Rejects with what the master or the connection says. */
+  /** Rejects with the error of the master or of the connection. */
   static async begin(session: Session, keys: readonly string[]): Promise<Transaction> {
     const reads = keys.flatMap((key): Command[] => [
       ["GET", [key]],
@@ -50,27 +51,26 @@ export class Transaction {
     ]);
     const replies = await repliesTo(session, [["WATCH", keys], ...reads, ["MULTI", []]]);
     try {
-      const [watch, ...rest] = replies.map((reply) =>
-        isOfAnotherType(reply) ? anotherType : valueIn(reply),
-      );
+      const [watch, ...rest] = replies.map((reply) => (isWrongType(reply) ? otherType : valueIn(reply)));
       const multi = rest.pop();
       for (const reply of [watch, multi]) if (reply !== "OK") throw new UnexpectedReply(reply);
       return new Transaction(
         session,
-        keys.map((_, index) => foundIn(rest[2 * index], rest[2 * index + 1])),
+        keys.map((_, index) => foundKeyIn(rest[2 * index], rest[2 * index + 1])),
       );
     } catch (error) {
-      // (Where MULTI failed as well, the keys stay watched; at worst the next EXEC does nothing, and is made again.)
+      // If MULTI failed as well, the keys stay watched. At worst the next EXEC does nothing, and its
+      // transaction is repeated.
       if (replies.at(-1)?.status === "fulfilled") discard(session);
       throw error;
     }
   }
 
-  /** The reply to each command; `undefined` where nothing was executed, since a key has been touched. */
+  /** The reply to each command; `undefined` if nothing was executed because a key was changed. */
   async commit(commands: readonly Command[]): Promise<readonly unknown[] | undefined> {
     const replies = await repliesTo(this.#session, [...commands, ["EXEC", []]]);
     try {
-      // The first that fails tells why: behind it EXEC only says that the transaction was discarded.
+      // The first failure has the reason; EXEC after it reports only that the transaction was discarded.
       const executed = replies.map(valueIn).pop();
       if (executed === null) return undefined;
       if (!Array.isArray(executed) || executed.length !== commands.length)
@@ -80,34 +80,37 @@ export class Transaction {
       if (failure) throw failure;
       return executed;
     } catch (error) {
-      // An EXEC that is refused itself may leave the transaction open.
+      // If EXEC itself is refused, the transaction may still be open.
       const exec = replies.at(-1);
-      if (exec?.status === "rejected" && this.#session.isReply(exec.reason)) this.discard();
+      if (exec?.status === "rejected" && this.#session.isErrorReply(exec.reason)) this.discard();
       throw error;
     }
   }
 
-  /** Forgets it, and the keys that are watched. Whatever is sent next comes behind. */
+  /** Discards the transaction and unwatches its keys. Later commands come after that. */
   discard(): void {
     discard(this.#session);
   }
 }
 
-/** Forgets whatever transaction is open, and the keys that are watched. */
+/** Discards an open transaction and unwatches its keys. */
 export function discard(session: Session): void {
-  // Where it fails, the next command says so. Where the connection is gone, so is the transaction.
+  // If this fails, the next command fails too. If the connection is gone, so is the transaction.
   session.send("DISCARD", []).catch(() => {});
 }
 
-/** Sends all of them at once, and waits for every reply. */
+/** Sends all commands at once and waits for every reply. */
 function repliesTo(session: Session, commands: readonly Command[]): Promise<PromiseSettledResult<unknown>[]> {
   return Promise.allSettled(commands.map(([name, args]) => session.send(name, args)));
 }
 
-/** The value of a key that is no string, as in the scripts: it is somebody's, and belongs to no token. */
-const anotherType = "(no string)";
+/**
+ * The owner of a key that is not a string, as in the scripts: it belongs to another program and matches no
+ * token.
+ */
+const otherType = "(no string)";
 
-function isOfAnotherType(result: PromiseSettledResult<unknown>): boolean {
+function isWrongType(result: PromiseSettledResult<unknown>): boolean {
   return (
     result.status === "rejected" && /^WRONGTYPE\b/.test((result.reason as Error | undefined)?.message ?? "")
   );
@@ -118,12 +121,12 @@ function valueIn(result: PromiseSettledResult<unknown>): unknown {
   return result.value;
 }
 
-/** The replies to GET and PTTL. */
-export function foundIn(owner: unknown, pttl: unknown): Found {
+/** The state of a key from its GET and PTTL replies. */
+export function foundKeyIn(owner: unknown, pttl: unknown): FoundKey {
   const left = timeLeftIn(pttl);
   if (left === undefined) throw new UnexpectedReply(pttl);
   if (owner !== null && typeof owner !== "string") throw new UnexpectedReply(owner);
-  // It may have come or gone between the two questions. Where that matters, EXEC will do nothing.
-  if (owner === null || pttl === -2) return { owner: undefined, left: 0 };
-  return { owner, left };
+  // The key may have appeared or disappeared between the two commands. If that matters, EXEC does nothing.
+  if (owner === null || pttl === -2) return { owner: undefined, remaining: 0 };
+  return { owner, remaining: left };
 }

@@ -58,7 +58,7 @@ export async function exchange(lease: Lease, next: Caller, settings: Settings): 
   const claim = new RoundClaim(placement, resources, firstToken(runtime), ttl);
   // One more than what is passed on: those who wait on the masters propose more, by when they came (see `Waiter`).
   claim.proposal = lease.fencingToken === undefined ? undefined : lease.fencingToken + 1;
-  const swap = (node: LockNode, settle: OnVote) => node.queue!.swap(claim, lease.token, settle);
+  const swap = (node: LockNode, settle: OnVote) => node.queue!.transfer(claim, lease.token, settle);
   const ended = new Cancellation();
   const { round, lease: successor } = await voteRound(
     context,

@@ -51,7 +51,7 @@ class TestConnection implements Connection {
     await this.answer(...this.#unanswered.map(() => new Error("read ECONNRESET")));
   }
 
-  isReply(error: unknown): error is Error {
+  isErrorReply(error: unknown): error is Error {
     return error instanceof ReplyError;
   }
 

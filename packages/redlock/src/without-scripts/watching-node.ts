@@ -19,8 +19,8 @@ import { Session } from "../redis/session.ts";
 import {
   type Command,
   discard,
-  type Found,
-  foundIn,
+  type FoundKey,
+  foundKeyIn,
   Transaction,
   UnexpectedReply,
 } from "../redis/transaction.ts";
@@ -56,7 +56,7 @@ export class WatchingNode implements LockNode {
     this.client = connection.client;
     this.#follow = (why, old) => {
       const left = lineOfLeft(old);
-      line.handOver(left, why);
+      line.moveReleasesTo(left, why);
       this.#moves.call(why, new WatchingNode(old, left));
     };
     connection.onMove?.(this.#follow);
@@ -82,7 +82,12 @@ export class WatchingNode implements LockNode {
 
   release(resources: readonly string[], tokens: readonly string[], settle: OnAnswer<ReleaseAnswer>): void {
     const run = (session: Session) => deleteIfEqual(session, resources, tokens);
-    const answer = this.#post<ReleaseAnswer | undefined>({ purpose: "release", tokens, isAlone: true, run });
+    const answer = this.#post<ReleaseAnswer | undefined>({
+      purpose: "release",
+      tokens,
+      isExclusive: true,
+      run,
+    });
     void answer.then((released) => settle(released ?? this.#contended()));
   }
 
@@ -90,10 +95,10 @@ export class WatchingNode implements LockNode {
     const run = async (session: Session): Promise<Holding> => {
       const replies = [session.send("GET", [resource]), session.send("PTTL", [resource])];
       const [value, pttl] = await Promise.all(replies);
-      const { owner, left } = foundIn(value, pttl);
+      const { owner, remaining: left } = foundKeyIn(value, pttl);
       return { owner, remaining: left, queueLength: 0 };
     };
-    void this.#post<Holding>({ purpose: "request", tokens: [], isAlone: false, run }).then(settle);
+    void this.#post<Holding>({ purpose: "request", tokens: [], isExclusive: false, run }).then(settle);
   }
 
   async #voteForAll(claim: Claim): Promise<Answer> {
@@ -137,7 +142,7 @@ export class WatchingNode implements LockNode {
       purpose: "request",
       claim,
       tokens: [token],
-      isAlone: false,
+      isExclusive: false,
       run: async (its) => {
         session = its;
         const reply = await its.send("SET", [resource, token, "NX", "PX", ttl]);
@@ -150,7 +155,7 @@ export class WatchingNode implements LockNode {
     // Taken. By whom, and for how long? It may be my own token, where a reply was lost (PROTOCOL 2.7). The question
     // sets nothing, so it may be asked even if the round has been rolled back meanwhile. Where it cannot be asked there, the
     // SET was sent all the same.
-    if (!session?.stands) return failed(this.name, this.#connection.notReadyReason, false, [token]);
+    if (!session?.isCurrent) return failed(this.name, this.#connection.notReadyReason, false, [token]);
     const question = { resources: [resource], token, ttl, abandoned: false };
     return (await this.#claim(question, false, "request", true)) ?? this.#contended();
   }
@@ -179,7 +184,7 @@ export class WatchingNode implements LockNode {
       }
       return undefined;
     };
-    const call = { purpose, claim, tokens: [claim.token], isAlone: true, run };
+    const call = { purpose, claim, tokens: [claim.token], isExclusive: true, run };
     return this.#post<Answer | undefined>(call, first);
   }
 
@@ -241,8 +246,8 @@ async function deleteIfEqual(
 }
 
 /** The first key that refuses. */
-function refusalIn(found: readonly Found[], { resources, token }: Claim, create: boolean): No | undefined {
-  for (const [index, { owner, left }] of found.entries()) {
+function refusalIn(found: readonly FoundKey[], { resources, token }: Claim, create: boolean): No | undefined {
+  for (const [index, { owner, remaining: left }] of found.entries()) {
     if (owner === undefined ? create : isMine(owner, token)) continue;
     return { vote: "no", resource: resources[index]!, owner, remaining: left };
   }
@@ -256,7 +261,12 @@ function refusalIn(found: readonly Found[], { resources, token }: Claim, create:
  * 6.2 on, and before 6.0.9 not even where it is deleted. So only a claim that may create sets it again, and otherwise
  * the reply tells whether there was a key.
  */
-function writeFor(key: string, { owner, left }: Found, { token, ttl }: Claim, create: boolean): Command {
+function writeFor(
+  key: string,
+  { owner, remaining: left }: FoundKey,
+  { token, ttl }: Claim,
+  create: boolean,
+): Command {
   // (A master that is out of memory lets PEXPIRE through: it takes no lock away.)
   if (owner === token) return left >= ttl ? ["PTTL", [key]] : ["PEXPIRE", [key, Math.ceil(ttl)]];
   const expiry = Number.isFinite(left) ? ["PX", Math.ceil(Math.max(left, ttl))] : [];
@@ -275,7 +285,7 @@ function isDone([name]: Command, reply: unknown): boolean {
 }
 
 /** How long the key lives from EXEC on, ms. */
-function remainingOf([name]: Command, reply: unknown, { left }: Found, ttl: number): number {
+function remainingOf([name]: Command, reply: unknown, { remaining: left }: FoundKey, ttl: number): number {
   return name === "PTTL" ? timeLeftIn(reply)! : Math.max(left, ttl);
 }
 

@@ -413,8 +413,8 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: "redis/batch.ts",
-        line: "const its = replies[index];",
-        instead: "const its = replies[operations.length - 1 - index];",
+        line: "const ownReply = replies[index];",
+        instead: "const ownReply = replies[operations.length - 1 - index];",
       },
     ],
   },
@@ -423,8 +423,8 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: "redis/commands.ts",
-        line: "if (!latest || !areSame(latest.operations, operations)) latest = encode(operations);",
-        instead: "if (latest?.operations.length !== operations.length) latest = encode(operations);",
+        line: "!latestEncoded || !areEqual(latestEncoded.operations, operations)",
+        instead: "latestEncoded?.operations.length !== operations.length",
       },
     ],
   },
@@ -539,7 +539,7 @@ function sending(connection: Connection, send: Send): Connection {
     },
     connectFirst: () => connection.connectFirst(),
     send,
-    isReply: (error): error is Error => connection.isReply(error),
+    isErrorReply: (error): error is Error => connection.isErrorReply(error),
     onReady: (listener) => connection.onReady(listener),
     close: () => connection.close(),
     disconnect: () => connection.disconnect(),

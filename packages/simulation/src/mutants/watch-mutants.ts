@@ -55,8 +55,8 @@ export const watchMutants: readonly Mutant[] = [
     edits: [
       {
         file: "redis/redis-node.ts",
-        line: 'if (!clock?.judgesVotes || push.kind === "wake") hear(push);',
-        instead: "if (clock) hear(push);",
+        line: 'if (!clock?.judgesVotes || push.kind === "wake") onPush(push);',
+        instead: "if (clock) onPush(push);",
       },
     ],
   },

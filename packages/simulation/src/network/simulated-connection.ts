@@ -167,7 +167,7 @@ export class SimulatedConnection implements Connection {
     });
   }
 
-  isReply(error: unknown): error is Error {
+  isErrorReply(error: unknown): error is Error {
     return error instanceof ReplyError;
   }
 
@@ -363,8 +363,8 @@ class LeftConnection implements Connection {
     return undefined;
   }
 
-  isReply(error: unknown): error is Error {
-    return this.#current.isReply(error);
+  isErrorReply(error: unknown): error is Error {
+    return this.#current.isErrorReply(error);
   }
 
   onReady(): () => void {

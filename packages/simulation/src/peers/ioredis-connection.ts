@@ -70,7 +70,7 @@ export class IoredisConnection {
 
   #send(command: Command): void {
     this.#connection.send(command.name, command.args).then(command.resolve, (error: Error) => {
-      if (this.#isClosed || this.#connection.isReply(error)) {
+      if (this.#isClosed || this.#connection.isErrorReply(error)) {
         command.reject(error);
         return;
       }

@@ -88,10 +88,10 @@ const watchedMutants: readonly ReadWriteMutant[] = [
     edits: [
       {
         file: "redis/redis-node.ts",
-        line: `this.#watched(call.claim!.ttl, call.purpose, settle, (answered, sent) => {
-      void this.#scriptCalls.run(call, sent).then(answered);
+        line: `this.#withReading(call.claim!.ttl, call.purpose, onVote, (onAnswer, sent) => {
+      void this.#scriptCalls.run(call, sent).then(onAnswer);
     });`,
-        instead: "void this.#scriptCalls.run(call).then(settle);",
+        instead: "void this.#scriptCalls.run(call).then(onVote);",
       },
     ],
   },

@@ -114,9 +114,9 @@ describe.each([
     const connection = new IoredisConnection(opened(new AnyRedis(lazy)));
     const reply = Object.assign(new Error("NOSCRIPT"), { name: "ReplyError" });
     expect([
-      connection.isReply(reply),
-      connection.isReply(new Error("lost")),
-      connection.isReply("text"),
+      connection.isErrorReply(reply),
+      connection.isErrorReply(new Error("lost")),
+      connection.isErrorReply("text"),
     ]).toEqual([true, false, false]);
   });
 });

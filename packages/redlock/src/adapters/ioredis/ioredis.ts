@@ -83,9 +83,9 @@ export class IoredisConnection implements Connection {
     const make = client.isCluster ? undefined : callbackCommandsOf(this.#own.client);
     this.ask = make && this.#askBy(make);
     this.#silence = new SilenceWatch(systemRuntime, {
-      silent: () => this.#tryAnother(),
-      heard: () => this.#endAnother(),
-      isReply: (error) => this.isReply(error),
+      onSilence: () => this.#tryAnother(),
+      onAnswer: () => this.#endAnother(),
+      isErrorReply: (error) => this.isErrorReply(error),
     });
     // It subscribes by itself, when it stands, and not before the master has answered.
     const listening = (): object => ({ ...this.#fixed, autoResubscribe: false });
@@ -140,10 +140,10 @@ export class IoredisConnection implements Connection {
     const reply = this.#own.client.call(command, args);
     // A Cluster has many connections. Which of them is silent, `socketTimeout` finds out.
     if (this.client.isCluster) return reply.catch(redirected);
-    this.#silence.sent();
+    this.#silence.onSent();
     reply.then(
-      () => this.#silence.settled(undefined),
-      (error) => this.#silence.settled(error),
+      () => this.#silence.onSettled(undefined),
+      (error) => this.#silence.onSettled(error),
     );
     return reply;
   }
@@ -153,21 +153,21 @@ export class IoredisConnection implements Connection {
       // (As below; but this is met with every lock.)
       if (this.#own.client.status !== "ready") throw new NotSent(this.#reason);
       const sent = make(command, args, this.#keyPrefix, (reply, error) => {
-        this.#silence.settled(error);
+        this.#silence.onSettled(error);
         done(reply, error);
       });
-      this.#silence.sent();
+      this.#silence.onSent();
       this.#own.client.sendCommand(sent);
       sent.isSent = true;
     };
   }
 
-  complain(error: Error): void {
+  onErrorReply(error: Error): void {
     const isOld = systemRuntime.monotonic() - this.#readyAt >= leastAge;
     if (isOld && (isWrongServer(error) || this.#reconnectsOn(error))) this.#replace(error.message);
   }
 
-  isReply(error: unknown): error is Error {
+  isErrorReply(error: unknown): error is Error {
     return error instanceof Error && error.name === "ReplyError";
   }
 
@@ -418,8 +418,8 @@ class LeftConnection implements Connection {
     return this.#own.client.call(command, args);
   }
 
-  isReply(error: unknown): error is Error {
-    return this.#current.isReply(error);
+  isErrorReply(error: unknown): error is Error {
+    return this.#current.isErrorReply(error);
   }
 
   onReady(): () => void {

@@ -1,9 +1,10 @@
 /**
- * Fencing counters (PROTOCOL 8.5, 8.7): the largest token that was stored for a key. They are forgotten when the key was not
- * wanted for a day. `quorlock:floor` is above all that were ever stored, and never expires: by up to a million, a second's
- * worth of proposals, so that it is seldom written. What it was within the last half a day is `quorlock:floor:past`, and
- * no counter counts for less. So a counter that was forgotten is not missed, and those of other keys, which may be ahead
- * of it by a clock, stay out of its way. Numbers are exact below 2^53.
+ * Fencing counters (PROTOCOL 8): the largest token stored for a key. A counter expires after a day without
+ * use. `quorlock:floor` is above all counters ever stored and never expires. It is raised by a million at a
+ * time, a second's worth of proposals, so it is seldom written. `quorlock:floor:past` is its value within the
+ * last 12 hours, and counts as a lower bound for every counter. So an expired counter does no harm, and the
+ * counters of other keys, which may be ahead because of a clock, do not interfere. All numbers are exact,
+ * below 2^53.
  */
 export const fence = `
 local counterTtl, pastTtl, most = 86400000, 43200000, 2 ^ 53 - 2 ^ 20

@@ -1,17 +1,18 @@
 /**
- * Delayed restarts (PROTOCOL 8.8, 9), for what a script claims behind it.
+ * Delayed restarts (PROTOCOL 9, 14.6 to 14.8, 14.10), for the scripts that claim keys.
  *
- * `quorlock:guard` marks that this very process has been seen in this database: "run id, epoch, end, maxTtl, database,
- * state". Where it is missing, names another process or another database, or is older than what the client has seen at
- * this address, the master may have forgotten votes: from then on, for as long as any of them can live, it is in
- * quarantine, and nothing is voted for. The epoch names one loss of memory, also where the process stays the same
- * (FLUSHALL), and grows from one to the next. State 2: in quarantine, 1: over, but its fencing counters are not brought
- * back, 0: sound.
+ * `quorlock:guard` marks that this process has been seen in this database: "run id, epoch, end, maxTtl,
+ * database, state". If the marker is missing, names another process or database, or is older than the epoch
+ * that the client has seen at this address, the master may have forgotten votes. It is then in quarantine,
+ * and does not vote, for as long as any forgotten vote can live. The epoch identifies one loss of memory,
+ * also within one process (FLUSHALL), and grows with each. State 2: in quarantine. State 1: the quarantine is
+ * over, but the fencing counters are not restored. State 0: ready.
  *
- * The quarantine ends when `quorlock:quarantine` has expired *and* `end` has passed by the wall clock of the client that
- * asks: a master that boots with a slow clock and is set forward expires the key at once.
+ * The quarantine ends when `quorlock:quarantine` has expired *and* `end` has passed by the wall clock of the
+ * asking client: a master that boots with a slow clock and is set forward expires the key at once.
  *
- * The terms of a client are "maxTtl,epoch,durable,right,now,database,after", see `RestartGuard`; "0" for no guard.
+ * The terms of a client are "maxTtl,epoch,durable,right,now,database,after", see `RestartGuard`; "0" for no
+ * guard.
  */
 export const guard = `
 local guarded
@@ -85,7 +86,7 @@ end
 local function inQuarantine() return guarded and (guarded.why or guarded.state == "2") end
 `;
 
-/** What clients do with it: what they compare before they begin, and how counters are brought back. */
+/** The operations of clients on the guard: reading its state, and restoring the counters. */
 export const guardSteps = `
 local function findings()
   call("INFO", "server")

@@ -1,8 +1,9 @@
 import { fence } from "./fencing.ts";
 
 /**
- * Where the queue of a key is: a sorted set of waiters by their tickets. The entry of a waiter stands beside it, in a
- * key that dies with its heartbeat. In the same slot as the key itself, for plain clients of a Cluster's master.
+ * The key of a key's queue: a sorted set of waiters by ticket. The entry of each waiter is in a key beside
+ * it, which expires without heartbeats. All are in the slot of the key itself, for plain clients of a
+ * Cluster's master.
  */
 export const queueOf = `
 local function queueOf(key)
@@ -14,13 +15,14 @@ local function queueOf(key)
 end
 `;
 
-/** Whether a key holds the very `token`; and if so, whether nobody waits for it: then a release deletes it. */
+/** Conditions on a key: it holds exactly `token`; and its queue is empty, so that a release deletes it. */
 const isOwn = (key: string): string => `redis.pcall("GET", ${key}) == token`;
 const isUnwaited = (key: string): string => `call("EXISTS", queueOf(${key})) == 0`;
 
 /**
- * The head of a script that releases all KEYS, of which the last of ARGV is the token: the most frequent case, one key
- * for which nobody waits, before any function but `queueOf` is made. `otherwise`: where somebody waits.
+ * The beginning of a script that releases all KEYS, with the token as the last of ARGV. It handles the most
+ * frequent case, one key without waiters, before any function but `queueOf` is defined. `otherwise`: the case
+ * with waiters.
  */
 export const releaseFirst = (otherwise: string): string => `${queueOf}
 local token = ARGV[#ARGV]
@@ -29,7 +31,7 @@ if not KEYS[2] and ${isOwn("KEYS[1]")} then
 ${otherwise}end
 `;
 
-/** How a key becomes a waiter's. (What there is beside it in `queue` is not needed for that.) */
+/** Grants a key to a waiter. The rest of `queue` is not needed for that. */
 const grant = `${fence}
 -- Before Redis 5 a script may write behind a question to PUBSUB only so.
 local mayAsk = redis.replicate_commands or redis.REDIS_VERSION_NUM
@@ -70,8 +72,9 @@ end
 `;
 
 /**
- * For {@link releaseFirst}: the first waiter wants this key alone, and hears it. Then nothing is deleted first, which a
- * full master wants: what it refuses here is left to `leave`. A token of the releasing waiter's own queue entry as well.
+ * For {@link releaseFirst}: handles a first waiter that wants this key alone and has a subscriber. Nothing is
+ * deleted before the grant, as a full master requires: a write that it refuses here is left to `leave`. A
+ * token of the releasing waiter's own queue entry is left to it as well.
  */
 export const grantFirst: string = `
   local line, own = queueOf(KEYS[1]), string.match(token, "^(.+)%.%d+$") or ""
@@ -85,7 +88,7 @@ ${grant}
   end
 `;
 
-/** Releases KEYS `first` to `last` where nobody waits for any: then nothing is granted. */
+/** Releases KEYS `first` to `last` if none of them has waiters: then nothing is granted. */
 export const letGo: string = `
 local function letGo(first, last, token)
   for index = first, last do
@@ -98,9 +101,9 @@ end
 `;
 
 /**
- * `letGo` of many locks of one key each, with ARGV from `from` on: three commands for all. Where that does not do
- * for one, nothing is done, and nothing returned. Returns how many; or, where a key is there twice, the reply to each:
- * the second finds that the first has deleted it.
+ * `letGo` for many locks of one key each, with ARGV from `from` on: three commands for all. If it does not
+ * apply to one of them, it does nothing and returns nothing. Returns the number of released keys; or, if a
+ * key appears twice, the reply to each: the second finds the key deleted by the first.
  */
 export const letAllGo = `
 local function letAllGo(first, last, from)
@@ -123,17 +126,18 @@ end
 `;
 
 /**
- * The ticket queue (PROTOCOL 7). It only ever withholds votes, or moves a key that its owner has given up.
+ * The ticket queue (PROTOCOL 7). It only withholds votes, or moves a key that its owner has released.
  *
- * An entry is "round ttl inbox proposal how": "-" is no inbox, nothing is no proposal. `how` tells what a release of
- * the key does for this waiter: "g" grants (it waits for this key alone), "w" sets the key aside and wakes it (of all
- * keys that it waits for, this one was in the way), "s" only sets the key aside. A grant is pushed to the inbox as the
- * token, for a fenced one with the counter behind it; "wake" and the token wake.
+ * An entry is "round ttl inbox proposal how": "-" is no inbox, an empty proposal is none. `how` is the effect
+ * of a release on this waiter: "g" grants the key (the waiter wants this key alone), "w" reserves the key and
+ * wakes the waiter (this was the key that blocked it), "s" only reserves the key. A grant is published to the
+ * inbox as the token, followed by the counter for a fenced one; a wake as "wake" and the token.
  *
- * Two rules keep a refused write from making two holders:
- * - A script writes before it publishes. Redis refuses (OOM, MISCONF, NOREPLICAS, READONLY) the first write of a script
- *   or none, so behind a write that was done no other is refused, and a key says what a message says about it.
- * - A script writes to no other lock than those it was asked for. A waiter for several keys asks for them itself.
+ * Two rules keep a refused write from creating two holders:
+ * - A script writes before it publishes. Redis refuses (OOM, MISCONF, NOREPLICAS, READONLY) the first write
+ *   of a script or none, so after one successful write no other is refused, and the keys agree with the
+ *   messages.
+ * - A script writes to no lock except those it was called for. A waiter for several keys claims them itself.
  */
 export const queue: string = `${queueOf}${grant}
 -- Whether the master has its fencing counters: without them it gives nobody a fenced vote (PROTOCOL 8.8).
@@ -206,10 +210,10 @@ end
 `;
 
 /**
- * Votes for `token` where all KEYS `first` to `last` are free or its own already and nobody waits before it. If not,
- * it has an entry in each queue from now on, for `entryTtl` ms, and what it was given before goes to whoever is first:
- * heartbeat, vote and yield in one step (PROTOCOL 7.8, 7.11). What is free and has it as its first is set aside for it. Returns
- * what `claim` returns; a refusal also tells the largest ticket there is.
+ * Votes for `token` if all KEYS `first` to `last` are free or its own and no waiter is ahead of it. Otherwise
+ * it gets an entry in each queue, for `entryTtl` ms, and keys granted to it earlier go to the head of the
+ * queue: heartbeat, vote and yield in one step (PROTOCOL 7). Free keys whose queue it heads are reserved for
+ * it. Returns the result of `claim`; a refusal also contains the largest ticket.
  */
 export const enqueue = `
 local function enqueue(first, last, token, ttl, ticket, entryTtl, proposal, inbox)
@@ -264,8 +268,9 @@ end
 `;
 
 /**
- * As `release`, but what is given up goes to the first in the queue, and the waiters of the tokens leave it: all queues
- * before anything is given, and an entry that a later round has made stays (PROTOCOL 7.10).
+ * Like `release`, but grants released keys to the first waiter and removes the entries of the tokens' own
+ * waiters: from all queues before anything is granted, and without entries that a later round has made
+ * (PROTOCOL 7).
  */
 export const leave = `
 local function forgetAll(key, from, to)

@@ -2,20 +2,20 @@ import { fence } from "./fencing.ts";
 import { guard, guardSteps } from "./guard.ts";
 import { enqueue, grantFirst, leave, letAllGo, letGo, queue, queueOf, releaseFirst } from "./queue.ts";
 
-/** A Lua script and the digest by which a master that knows it can be asked to run it. */
+/** A Lua script and its digest, by which a master that has cached it runs it. */
 export interface Script {
   readonly source: string;
-  /** SHA-1 of `source`. A test on a real server keeps the two together. */
+  /** SHA-1 of `source`. A test on a real server compares the two. */
   readonly sha1: string;
 }
 
-/** Looked up once: a script calls it often. */
+/** A local variable: scripts call it often. */
 const calls = `local call = redis.call
 `;
 
 /**
- * The value of a key, false for none. A key of another type is somebody's as well: other libraries keep a lock in a
- * hash. It belongs to no token.
+ * The value of a key, false for none. A key of another type has an owner as well, since other libraries keep
+ * a lock in a hash; it matches no token.
  */
 const ownerOf = `
 local function ownerOf(key)
@@ -26,8 +26,9 @@ end
 `;
 
 /**
- * Whether a key with this value belongs to `token`: it holds the very token, or that of an earlier round of the same
- * waiter (PROTOCOL 2.13). A command of an old round so never touches the vote of a later one.
+ * Whether a key with this value belongs to `token`: it holds exactly that token, or the token of an earlier
+ * round of the same waiter (PROTOCOL 14.3). So a command of an old round never affects the vote of a later
+ * one.
  */
 const isMine = `${ownerOf}
 local function isMine(owner, token)
@@ -40,19 +41,19 @@ end
 `;
 
 /**
- * Claims KEYS `first` to `last` for `token` and at least `ttl` ms, or none. With `create` free keys are set, else
- * they refuse. One function is the vote (free keys are set), the repairing extension (the same), the plain
- * extension, the question after a refused SET, `verify` (an extension by 1 ms, which changes nothing), and, where a
- * `previous` token is named, the swap by which a hold is passed on within a process.
+ * Claims KEYS `first` to `last` for `token` and at least `ttl` ms: all or none. With `create`, free keys are
+ * set; otherwise they refuse. One function for the vote (free keys are set), the repairing extension (the
+ * same), the plain extension, the read after a refused SET, `verify` (an extension by 1 ms, which changes
+ * nothing) and, with a `previous` token, the token transfer of a local hand-off.
  *
- * - A key that holds the token counts as claimed (PROTOCOL 2.7) and is renewed (PROTOCOL 2.12).
- * - No key is ever shortened (PROTOCOL 2.11).
- * - All keys are looked at before the first is written: all or none.
- * - What a key belongs to already is renewed by PEXPIRE, which a master that is out of memory lets through, and behind
- *   which it lets a SET through: a full master takes no lock away.
+ * - A key that holds the token counts as claimed (PROTOCOL 2.7) and is renewed (14.2).
+ * - No key is ever shortened (14.1).
+ * - All keys are read before the first is written: all or none.
+ * - Keys that belong to the token are renewed by PEXPIRE. A master that is out of memory allows that, and
+ *   allows a SET after it in the same script: a full master does not lose locks.
  *
- * Returns ms that the shortest key lives (-1: for ever), or {index of the first key that refuses, its value or nil,
- * its PTTL}.
+ * Returns the remaining ms of the key that expires first (-1: no expiry), or {index of the first key that
+ * refuses, its value or nil, its PTTL}.
  */
 const claim = `
 local function claim(first, last, token, ttl, create, previous)
@@ -82,8 +83,9 @@ end
 `;
 
 /**
- * Deletes those of KEYS `first` to `last` that belong to one of ARGV `from` to `to`, and returns how many. Comparing
- * and deleting in one step is what keeps a late release from taking somebody else's lock (PROTOCOL 5.1).
+ * Deletes those of KEYS `first` to `last` that belong to one of ARGV `from` to `to`, and returns their
+ * number. Comparing and deleting in one step keeps a late release from deleting the lock of a later holder
+ * (PROTOCOL 5).
  */
 const release = `
 local function release(first, last, from, to)
@@ -99,8 +101,8 @@ end
 `;
 
 /**
- * Votes for free keys with one command each: from KEYS `key` on, `count` of them, for tokens from ARGV `arg` on. Stops
- * at the first that is not granted so, and returns how many were.
+ * Votes for free keys with one command each: `count` KEYS from `key` on, for the tokens from ARGV `arg` on.
+ * Stops at the first that is not granted, and returns the number of grants.
  */
 const voteAll = `
 local function voteAll(key, arg, count, ttl)
@@ -112,14 +114,14 @@ local function voteAll(key, arg, count, ttl)
 end
 `;
 
-/** The reply of an operation that failed, among those of others. */
+/** The reply of one failed operation in a batch. */
 const failure = `
 local function failure(reason) return {0, type(reason) == "table" and reason.err or tostring(reason)} end
 `;
 
 /**
- * `claim` of all KEYS: ARGV is token, ttl, and "1" for `create`; then a proposal, or nothing, and for a swap the previous
- * token.
+ * `claim` for all KEYS. ARGV: token, ttl, "1" for `create`, then a proposal or nothing, and for a token
+ * transfer the previous token.
  */
 export const claimScript: Script = {
   source: `${calls}
@@ -147,7 +149,7 @@ return type(granted) == "number" and fenced(KEYS, granted, proposal) or granted
   sha1: "1bb551ddca4603a4aa1d7c4e29ae94d27c2010ab",
 };
 
-/** `enqueue` for all KEYS: ARGV is token, ttl, ticket, entryTtl, a proposal or nothing, and the inbox. */
+/** `enqueue` for all KEYS. ARGV: token, ttl, ticket, entryTtl, a proposal or nothing, and the inbox. */
 export const enqueueScript: Script = {
   source: `${calls}${isMine}${claim}${queue}${enqueue}
 local token, ttl, ticket, entryTtl, proposal, inbox = unpack(ARGV)
@@ -158,15 +160,15 @@ return proposal ~= "" and type(granted) == "number" and fenced(KEYS, granted, pr
   sha1: "8235cdde7c292e56d70ea3c4ef8333e7b3c61123",
 };
 
-/** `release` of all KEYS: ARGV is the tokens. */
+/** `release` for all KEYS. ARGV: the tokens. */
 export const releaseScript: Script = {
   source: `${calls}${isMine}${release}return release(1, #KEYS, 1, #ARGV)
 `,
   sha1: "57752b4b01b4ccb17c8cdfebbe1ac4fa97b5aadc",
 };
 
-/** `leave` of all KEYS: ARGV is the tokens. */
-export const leaveScript: Script = {
+/** `leave` for all KEYS. ARGV: the tokens. */
+export const releaseAndGrantScript: Script = {
   source: `${calls}${releaseFirst(grantFirst)}${letGo}
 local given = KEYS[2] and letGo(1, #KEYS, token)
 if given then return given end
@@ -176,8 +178,8 @@ ${isMine}${queue}${leave}return leave(1, #KEYS, 1, #ARGV)
 };
 
 /**
- * `claimScript`, watched over by the restart guard: ARGV is the kind as the batch script knows it ("v", "p", "e", "s"),
- * token, ttl, a proposal or nothing, the guard's terms as in a batch, and for a swap the previous token.
+ * `claimScript` with the restart guard. ARGV: the kind as in the batch script ("v", "p", "e", "s"), token,
+ * ttl, a proposal or nothing, the guard's terms as in a batch, and for a token transfer the previous token.
  */
 export const guardedClaimScript: Script = {
   source: `${calls}
@@ -210,8 +212,8 @@ return proposal == "" and granted or fenced(KEYS, granted, proposal)
   sha1: "b30172ec3bcd52cf7ebd53e5a9702d3c5e407313",
 };
 
-/** `leaveScript`, watched over by the restart guard: ARGV is the guard's terms, as in a batch, and the tokens. */
-export const guardedLeaveScript: Script = {
+/** `releaseAndGrantScript` with the restart guard. ARGV: the guard's terms as in a batch, and the tokens. */
+export const guardedReleaseScript: Script = {
   source: `${calls}${releaseFirst("")}${letGo}
 local given = KEYS[2] and letGo(1, #KEYS, token)
 if given then return given end
@@ -226,8 +228,8 @@ return leave(1, #KEYS, 2, #ARGV)
 };
 
 /**
- * Group commit of votes alone, each for one of KEYS: ARGV is their ttl, and a token for each. Replies how many there are
- * where each was granted by one command; else one reply for each, as `batchScript`.
+ * Group commit of votes only, each for one of KEYS. ARGV: their ttl, and a token for each. Replies their
+ * number if one command granted each; otherwise one reply for each, as `batchScript`.
  */
 export const voteBatchScript: Script = {
   source: `${calls}${voteAll}
@@ -252,8 +254,8 @@ return replies
 };
 
 /**
- * Group commit of releases alone, each of one of KEYS by one token: ARGV is the tokens. Replies how many there are where
- * all are deleted at once; else one reply for each, as `batchScript`.
+ * Group commit of releases only, each of one of KEYS by one token. ARGV: the tokens. Replies their number if
+ * all are deleted at once; otherwise one reply for each, as `batchScript`.
  */
 export const releaseBatchScript: Script = {
   source: `${calls}${queueOf}${letAllGo}
@@ -274,37 +276,38 @@ return replies
 };
 
 /**
- * Group commit (PROTOCOL 12.5): many operations, one after the other, each with a reply of its own.
+ * Group commit (PROTOCOL 12, 14.16): many operations in order, each with its own reply.
  *
- * ARGV[1] lists them in short, since what a call costs is mostly the number of its arguments:
+ * ARGV[1] lists them in one string, because the cost of a call is mostly the number of its arguments:
  *
  *     list      = { run }
- *     run       = [ times ] operation ";"              the same, so many times, for other keys and with other words
+ *     run       = [ times ] operation ";"              repeated `times` times, each with its own keys and values
  *     operation = "v" keys "," ttl fence               vote: free keys are set
  *               | "p" keys "," ttl fence               extension that repairs: the same
- *               | "e" keys "," ttl fence               extension that does not; "1" ms changes nothing: verify
+ *               | "e" keys "," ttl fence               extension that does not; 1 ms changes nothing: verify
  *               | "s" keys "," ttl fence               token transfer from the previous token
  *               | "q" keys "," ttl "," ticket "," ttl [ "," proposal ]
  *                                                      vote, else a queue entry; the second ttl is the entry's
- *               | "r" keys "," tokens                  release by so many tokens
- *               | "l" keys "," tokens                  the same, which leaves the queues and grants the keys
- *               | "i1,0"                               a look at the key: value, PTTL, how many wait
+ *               | "r" keys "," tokens                  release by that number of tokens
+ *               | "l" keys "," tokens                  the same, with dequeueing and grants
+ *               | "i1,0"                               reads the key: value, PTTL, queue length
  *               | "c0,0"                               TIME
- *               | "g0,0"                               the restart guard watches what follows; no reply
- *               | "h0,0"                               what the guard has found
- *               | "f0," epoch "," floor                a floor for the fencing counters: 1, or 0 in another epoch
- *     fence     = [ ",0,0," proposal ]                 a fencing token is proposed (PROTOCOL 8.1)
+ *               | "g0,0"                               the restart guard for the following operations; no reply
+ *               | "h0,0"                               the guard state
+ *               | "f0," epoch "," floor                restores the fencing counters: 1, or 0 in another epoch
+ *     fence     = [ ",0,0," proposal ]                 proposes a fencing token (PROTOCOL 8)
  *
- * All else are whole numbers in decimal digits. KEYS are those of each operation in turn, `keys` of them. So are the
- * words behind ARGV[1]: "v", "p" and "e" take a token; "s" a token and the previous one; "q" a token and its inbox ("-" for
- * none); "r" and "l" all their tokens; "g" the guard's terms ("0" for no guard); the others none.
+ * Everything else is an integer in decimal digits. KEYS are those of each operation in turn, `keys` of them. The
+ * values after ARGV[1] follow the same order: "v", "p" and "e" take a token; "s" a token and the previous one; "q" a
+ * token and its inbox ("-" for none); "r" and "l" all their tokens; "g" the guard's terms ("0" for no guard); the
+ * others none.
  *
- * One reply for each operation but "g". A claim replies as `claim`; one that is granted with a proposal {-1, ms that
- * the shortest key lives, the largest counter before}; an extension in quarantine {-2, ms that the shortest key lives}.
- * "h" replies {maxTtl here, 0 for none; how long the quarantine lasts, as PTTL; epoch; state; floor of the counters;
- * 1 where all that is of this very memory}.
+ * One reply for each operation except "g". A claim replies as `claim`; if it is granted with a proposal, {-1, ms until
+ * the first key expires, the largest counter before}; an extension in quarantine, {-2, ms until the first key expires}.
+ * "h" replies {maxTtl of this master, 0 for none; the rest of the quarantine, as PTTL; epoch; state; floor of the
+ * counters; 1 if all of it belongs to the current memory}.
  *
- * Each operation fails for itself: {0, message} is its reply then, and the others are not touched.
+ * Each operation fails separately: its reply is then {0, message}, and the others are unaffected.
  */
 export const batchScript: Script = {
   source: `${calls}${isMine}${claim}${voteAll}${release}${queue}${letGo}${letAllGo}${failure}${enqueue}${leave}${guard}${guardSteps}
