@@ -98,7 +98,7 @@ export class Batch {
     }
   }
 
-  /** Gives each operation the reply at its own position (PROTOCOL 12). */
+  /** Gives each operation the reply at its own position (PROTOCOL 12.3). */
   #read(encodedBatch: EncodedBatch, reply: unknown): void {
     const { operations, script } = encodedBatch;
     const { client, name } = this.#connection;

@@ -41,7 +41,7 @@ const drainingThreshold = 512;
 
 /**
  * The calls to one master, sent in turn. Exclusive calls run one at a time: WATCH and MULTI belong to the
- * whole connection. Among waiting calls, those that keep a lease go first (PROTOCOL 14.16). A waiting call
+ * whole connection. Among waiting calls, those that keep a lease go first (PROTOCOL 12.7). A waiting call
  * belongs to the connection it was posted on and is not sent on the next one (PROTOCOL 2.2).
  */
 export class CommandQueue {

@@ -84,7 +84,7 @@ export function isRelease({ kind }: Operation): boolean {
 
 /**
  * `keep`: for a lease that is held. `release`: gives one back. `request`: requests a new one, or only reads.
- * Operations that cannot all be sent go in this order (PROTOCOL 14.16).
+ * Operations that cannot all be sent go in this order (PROTOCOL 12.7).
  */
 export type Purpose = "keep" | "release" | "request";
 
@@ -105,7 +105,7 @@ export interface EncodedBatch {
 
 /**
  * The command for `operations`. All masters are asked in one turn, mostly with the same batches, so the
- * latest encoding usually fits the next master as well (PROTOCOL 12).
+ * latest encoding usually fits the next master as well (PROTOCOL 12.1).
  */
 export function encoded(operations: readonly Operation[]): EncodedBatch {
   if (!latestEncoded || !areEqual(latestEncoded.operations, operations))

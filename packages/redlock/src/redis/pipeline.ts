@@ -64,7 +64,7 @@ export interface PipelineOrigin {
  * The path to one master. On a Cluster, one connection has several, one for each hash slot.
  *
  * Backpressure: while the window is full, operations wait by purpose. Those that keep a lease go first, then
- * releases, then requests, each group in the order of the calls (PROTOCOL 14.16). Extensions have a window of
+ * releases, then requests, each group in the order of the calls (PROTOCOL 12.7). Extensions have a window of
  * their own, so that no other operations can fill it: a delayed request costs latency, a delayed extension
  * costs a lock. A release may overtake the vote that it undoes: that vote is abandoned and no longer sent. A
  * master that stays silent gets no requests and no extensions, and keeps a bounded number of releases.
@@ -292,7 +292,7 @@ export class Pipeline implements BatchOrigin {
 
   /**
    * A release of a claim in flight is sent immediately, behind it on the same connection. Sent on the next
-   * connection it might overtake the claim (PROTOCOL 2.6).
+   * connection it might overtake the claim (PROTOCOL 2.6, 12.8).
    */
   #takeRelease(operation: Operation): void {
     // An abandoned vote that was never sent stays unsent, so it set no key here.

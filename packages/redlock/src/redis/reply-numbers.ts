@@ -25,7 +25,7 @@ export function timeLeftIn(pttl: unknown): number | undefined {
   return pttl === -1 ? Number.POSITIVE_INFINITY : Math.max(0, pttl);
 }
 
-/** The remaining time of a granted claim, ms: at least its ttl (PROTOCOL 14.2). */
+/** The remaining time of a granted claim, ms: at least its ttl (PROTOCOL 2.12). */
 export function claimedTimeIn(reply: unknown, ttl: number): number | undefined {
   if (reply === -1) return Number.POSITIVE_INFINITY;
   // The parser of ioredis 6 reads the largest ttl as 2^53.

@@ -20,7 +20,7 @@ const maxWait = 1;
 export type SendQueueRuntime = Pick<Runtime, "monotonic" | "setTimer">;
 
 /**
- * The operations to send on one connection (PROTOCOL 12, 14.16).
+ * The operations to send on one connection (PROTOCOL 12).
  *
  * Problem: a process may request thousands of locks at a time. One command per operation costs the master and
  * both socket ends more than the operation itself. The usual remedies do not fit. A fixed batching interval
@@ -69,7 +69,7 @@ export class SendQueue implements PipelineOrigin {
     // Operations for one connection are never sent on the next: the round may have been decided since
     // (PROTOCOL 2.2).
     connection.onReady(() => this.#giveUpAll());
-    // Rollbacks of keys in the previous database are still sent there (PROTOCOL 14.18).
+    // Rollbacks of keys in the previous database are still sent there (PROTOCOL 2.15).
     this.#onMove = (_, old) => {
       const unsent = [...this.#pipelines.values()].flatMap((pipeline) => pipeline.drain());
       for (const operation of unsent.concat(this.#waiting.splice(0))) {

@@ -1,5 +1,5 @@
 /**
- * Delayed restarts (PROTOCOL 9, 14.6 to 14.8, 14.10), for the scripts that claim keys.
+ * Delayed restarts (PROTOCOL 8.8, 9), for the scripts that claim keys.
  *
  * `quorlock:guard` marks that this process has been seen in this database: "run id, epoch, end, maxTtl,
  * database, state". If the marker is missing, names another process or database, or is older than the epoch

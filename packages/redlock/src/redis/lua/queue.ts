@@ -212,7 +212,7 @@ end
 /**
  * Votes for `token` if all KEYS `first` to `last` are free or its own and no waiter is ahead of it. Otherwise
  * it gets an entry in each queue, for `entryTtl` ms, and keys granted to it earlier go to the head of the
- * queue: heartbeat, vote and yield in one step (PROTOCOL 7). Free keys whose queue it heads are reserved for
+ * queue: heartbeat, vote and yield in one step (PROTOCOL 7.8, 7.11). Free keys whose queue it heads are reserved for
  * it. Returns the result of `claim`; a refusal also contains the largest ticket.
  */
 export const enqueue = `
@@ -270,7 +270,7 @@ end
 /**
  * Like `release`, but grants released keys to the first waiter and removes the entries of the tokens' own
  * waiters: from all queues before anything is granted, and without entries that a later round has made
- * (PROTOCOL 7).
+ * (PROTOCOL 7.10).
  */
 export const leave = `
 local function forgetAll(key, from, to)

@@ -27,7 +27,7 @@ end
 
 /**
  * Whether a key with this value belongs to `token`: it holds exactly that token, or the token of an earlier
- * round of the same waiter (PROTOCOL 14.3). So a command of an old round never affects the vote of a later
+ * round of the same waiter (PROTOCOL 2.13). So a command of an old round never affects the vote of a later
  * one.
  */
 const isMine = `${ownerOf}
@@ -46,8 +46,8 @@ end
  * same), the plain extension, the read after a refused SET, `verify` (an extension by 1 ms, which changes
  * nothing) and, with a `previous` token, the token transfer of a local hand-off.
  *
- * - A key that holds the token counts as claimed (PROTOCOL 2.7) and is renewed (14.2).
- * - No key is ever shortened (14.1).
+ * - A key that holds the token counts as claimed (PROTOCOL 2.7) and is renewed (PROTOCOL 2.12).
+ * - No key is ever shortened (PROTOCOL 2.11).
  * - All keys are read before the first is written: all or none.
  * - Keys that belong to the token are renewed by PEXPIRE. A master that is out of memory allows that, and
  *   allows a SET after it in the same script: a full master does not lose locks.
@@ -85,7 +85,7 @@ end
 /**
  * Deletes those of KEYS `first` to `last` that belong to one of ARGV `from` to `to`, and returns their
  * number. Comparing and deleting in one step keeps a late release from deleting the lock of a later holder
- * (PROTOCOL 5).
+ * (PROTOCOL 5.1).
  */
 const release = `
 local function release(first, last, from, to)
@@ -276,7 +276,7 @@ return replies
 };
 
 /**
- * Group commit (PROTOCOL 12, 14.16): many operations in order, each with its own reply.
+ * Group commit (PROTOCOL 12.5): many operations in order, each with its own reply.
  *
  * ARGV[1] lists them in one string, because the cost of a call is mostly the number of its arguments:
  *
@@ -295,7 +295,7 @@ return replies
  *               | "g0,0"                               the restart guard for the following operations; no reply
  *               | "h0,0"                               the guard state
  *               | "f0," epoch "," floor                restores the fencing counters: 1, or 0 in another epoch
- *     fence     = [ ",0,0," proposal ]                 proposes a fencing token (PROTOCOL 8)
+ *     fence     = [ ",0,0," proposal ]                 proposes a fencing token (PROTOCOL 8.1)
  *
  * Everything else is an integer in decimal digits. KEYS are those of each operation in turn, `keys` of them. The
  * values after ARGV[1] follow the same order: "v", "p" and "e" take a token; "s" a token and the previous one; "q" a
