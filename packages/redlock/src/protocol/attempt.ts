@@ -141,7 +141,8 @@ export async function voteRound(
   if (!won || leaseDeadline(deadlines, quorum) - clock.now() <= settings.minimumValidity)
     return { round, won };
   if (claim.proposal === undefined) {
-    claim.lease = new Lease(context, { placement, resources, token, ttl, deadlines });
+    const unasked = unaskedIn(round.answers);
+    claim.lease = new Lease(context, { placement, resources, token, ttl, deadlines, unasked });
     return { round, won, lease: claim.lease };
   }
   // PROTOCOL 8.2: the votes stored the proposed token; if it was too small, another round stores a larger one.
@@ -185,6 +186,16 @@ function mayHold(answer: Answer | undefined): boolean {
   if (answer === undefined || answer.vote === "yes") return true;
   if (answer.vote === "no") return answer.isSet === true;
   return answer.sent;
+}
+
+/** The masters that were not sent the vote. That is known at the send, before any vote arrives. */
+function unaskedIn(answers: Round<Answer>["answers"]): readonly number[] | undefined {
+  let unasked: number[] | undefined;
+  for (let index = 0; index < answers.length; index += 1) {
+    const answer = answers[index];
+    if (answer?.vote === "none" && !answer.sent) (unasked ??= []).push(index);
+  }
+  return unasked;
 }
 
 /**

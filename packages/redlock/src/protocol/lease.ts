@@ -39,6 +39,8 @@ export interface LeaseTerms {
   readonly deadlines: readonly number[];
   readonly fencingToken?: number | undefined;
   readonly resumed?: boolean;
+  /** The masters that no vote was sent to. Default: none is known. */
+  readonly unasked?: readonly number[] | undefined;
 }
 
 /**
@@ -88,6 +90,7 @@ export class Lease implements TimerTask, ActiveLease {
   #isExposed = false;
   /** Other tokens that a master may hold the key under. */
   #otherTokens: readonly string[] = none;
+  #unasked: readonly number[];
   readonly #deadlines: number[];
   /** Kept until the new vote has replaced the old one. */
   #moves: readonly Move[] = none;
@@ -113,6 +116,7 @@ export class Lease implements TimerTask, ActiveLease {
     this.#token = terms.token;
     this.fencingToken = terms.fencingToken;
     this.#longestTtl = terms.ttl;
+    this.#unasked = terms.unasked ?? none;
     this.#deadlines = [...terms.deadlines];
     this.#resumed = terms.resumed === true;
     this.#established = !this.#resumed;
@@ -271,8 +275,14 @@ export class Lease implements TimerTask, ActiveLease {
       : `${timeRanOut}${hintFor(this.#longestTtl)}`;
   }
 
+  /** The masters that were never sent a command with a token of this lease: they have no key to delete (PROTOCOL 2.6). */
+  get unasked(): readonly number[] {
+    return this.#unasked;
+  }
+
   /** Records that the masters are about to be asked to keep the key for `ttl` ms. */
   askedFor(ttl: number): void {
+    this.#unasked = none;
     this.#longestTtl = Math.max(this.#longestTtl, ttl);
   }
 

@@ -50,6 +50,28 @@ describe("a release", () => {
     expect(masters.map((master) => master.owner("r"))).toEqual(["rival", undefined, undefined]);
   });
 
+  test("owes nothing to a master that was never asked for the key", async () => {
+    const { time, nodes, redlock, masters, lock, machine } = await held();
+    await time.run(lock.release());
+    await time.advance(5);
+    nodes[2]!.cut();
+    const second = await time.run(redlock.acquire("r", 1000));
+    await time.run(second.release());
+    await time.advance(60);
+    expect(machine.timers.size).toBe(0);
+    const third = await time.run(redlock.acquire("r", 1000));
+    nodes[2]!.restore();
+    // The extension sets the key there.
+    await time.run(third.extend(1000));
+    await time.advance(5);
+    expect(masters[2]!.owner("r")).toBe(third.value);
+    nodes[2]!.cut();
+    await time.run(third.release());
+    nodes[2]!.restore();
+    await time.advance(5);
+    expect(masters[2]!.owner("r")).toBeUndefined();
+  });
+
   test("leaves no timer behind, and does not keep the process alive for unresponsive masters", async () => {
     const { time, nodes, machine, lock } = await held();
     nodes[2]!.hang();

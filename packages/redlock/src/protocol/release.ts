@@ -18,9 +18,9 @@ export function release(lease: Lease, settings: Settings): Promise<ReleaseResult
 /** Releases every key that the lease may have, under any of its tokens (PROTOCOL 5.4). */
 export async function releaseKeys(lease: Lease, settings: Settings): Promise<ReleaseResult> {
   const { rollbacks } = lease.context;
-  const { placement, resources, tokens, longestTtl: ttl } = lease;
+  const { placement, resources, tokens, longestTtl: ttl, unasked } = lease;
   const { nodes } = placement;
-  const leftover = { placement, resources, tokens, ttl };
+  const leftover = { placement, resources, tokens, ttl, unasked };
   const round = rollbacks.remove(leftover, nodes, nodeTimeoutFor(ttl, settings), isDecided);
   await round.decided;
   return new Released(outcomeOf(round.answers), nodes, round);

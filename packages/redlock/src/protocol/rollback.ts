@@ -12,6 +12,8 @@ export interface Leftover {
   readonly tokens: readonly string[];
   /** The ttl that the keys were last set with, ms: after that they have expired on the master. */
   readonly ttl: number;
+  /** The masters, by their place in `placement`, that no such key was ever asked of. Default: none. */
+  readonly unasked?: readonly number[];
 }
 
 interface PendingDelete {
@@ -95,6 +97,8 @@ export class Rollbacks {
         // After a switch of the database the keys are reachable only for a short time; they expire.
         if (answer.vote === "none" && leftover.placement.whyLeft === undefined) {
           this.#report(answer.error);
+          // A hung master is asked for nothing, and while it hangs thousands of locks come and go.
+          if (leftover.unasked?.includes(index)) return isDecided(round.answers);
           const until = this.#runtime.monotonic() + leftover.ttl;
           this.#keep(nodes[index]!, { leftover, until }, answer);
         }
