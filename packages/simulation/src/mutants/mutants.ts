@@ -446,6 +446,10 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
+    name: "one deadline for two ttls",
+    edits: [{ file: "redis/commands.ts", line: "    next.ttl === other.ttl &&\n", instead: "" }],
+  },
+  {
     name: "a late reply of one round counts in the next",
     edits: [
       {

@@ -18,6 +18,7 @@ export function withWaiting(plan: Plan, random: Random): Plan {
       ...(isPatient ? contended(plan, random) : {}),
       ...drawParallel(random),
       ...drawSeveral(random),
+      ...drawPairs(plan, random.stream("pairs")),
     },
   };
 }
@@ -81,6 +82,11 @@ function contended({ settings, workload }: Plan, random: Random): Partial<Worklo
 /** Mostly two, as many as there may be. */
 function drawSeveral(random: Random): Partial<Workload> {
   return random.chance(0.3) ? { several: Math.round(random.logUniform(2, 50)) } : {};
+}
+
+/** In one of eight. */
+function drawPairs({ workload: { styles } }: Plan, random: Random): Partial<Workload> {
+  return random.chance(1 / 8) ? { styles: { ...styles, pair: 0.2 + random.fraction() } } : {};
 }
 
 function drawParallel(random: Random): Partial<Workload> {

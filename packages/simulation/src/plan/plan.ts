@@ -120,10 +120,21 @@ export interface ScriptedTask extends Task {
  * - `abort`: the waiting is aborted now and then.
  * - `several`: several resources at once.
  * - `detach`: given away while it is held, to be extended and released by another client.
+ * - `pair`: two resources in one turn, each with a lock of its own, the first for half of the ttl.
  */
 export type Style = (typeof styles)[number];
 
-export const styles = ["acquire", "try", "extend", "using", "abandon", "abort", "several", "detach"] as const;
+export const styles = [
+  "acquire",
+  "try",
+  "extend",
+  "using",
+  "abandon",
+  "abort",
+  "several",
+  "detach",
+  "pair",
+] as const;
 
 /** How often a way of using locks is taken. */
 export function weightOf({ styles: weights }: Pick<Workload, "styles">, style: Style): number {
@@ -137,9 +148,12 @@ export function resourcesIn({ resources, several = 2 }: Workload): readonly stri
 
 /** Those that a task locks; where it locks several, the first and those that follow. */
 export function resourcesOf({ do: style, resource }: Task, workload: Workload): readonly string[] {
-  if (style !== "several") return [resourceName(resource)];
+  if (style !== "several" && style !== "pair") return [resourceName(resource)];
   const all = resourcesIn(workload);
-  return Array.from({ length: workload.several ?? 2 }, (_, index) => all[(resource + index) % all.length]!);
+  return Array.from(
+    { length: style === "pair" ? 2 : (workload.several ?? 2) },
+    (_, index) => all[(resource + index) % all.length]!,
+  );
 }
 
 function resourceName(index: number): string {

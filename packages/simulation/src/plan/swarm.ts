@@ -333,8 +333,14 @@ function drawLatencyShape(random: Random, { ttl, nodeTimeout }: LockSettings): L
   }
 }
 
+/** Pairs are drawn with the waiting. */
+const drawnStyles = styles.filter((style) => style !== "pair");
+
 function drawWorkload({ random, ttl }: Scale): Plan["workload"] {
-  const weights = styles.map((style): [Style, number] => [style, random.chance(0.6) ? random.fraction() : 0]);
+  const weights = drawnStyles.map((style): [Style, number] => [
+    style,
+    random.chance(0.6) ? random.fraction() : 0,
+  ]);
   if (weights.every(([, weight]) => weight === 0)) weights[0]![1] = 1;
   return {
     resources: random.integer(1, 3),

@@ -154,6 +154,8 @@ export class Worker implements Receiver {
       }
       case "several":
         return this.#hold(await this.#waitFor(all, redlock.acquire(all, ttl)), task);
+      case "pair":
+        return this.#pair(all, task);
       case "detach":
         if (random.chance(0.3)) return this.#using(resource, task);
         return this.#hold(await this.#waitFor([resource], redlock.acquire(resource, ttl)), task);
@@ -166,6 +168,18 @@ export class Worker implements Receiver {
       default:
         return this.#hold(await this.#waitFor([resource], redlock.acquire(resource, ttl)), task);
     }
+  }
+
+  /** Two locks of different ttls, whose votes travel in one batch. */
+  async #pair([first = "", second = ""]: readonly string[], task: Task): Promise<void> {
+    const { redlock, settings } = this.#options;
+    const acquiring = redlock.acquire(first, Math.ceil(settings.ttl / 2));
+    const waiting = this.#waitFor([second], redlock.acquire(second, settings.ttl));
+    const isShort = this.call("acquire", this.bounds.acquire, acquiring);
+    await Promise.all([
+      isShort.then((lock) => this.#hold(lock, task)),
+      waiting.then((lock) => this.#hold(lock, task)),
+    ]);
   }
 
   async #waitFor(
