@@ -193,7 +193,9 @@ function unaskedIn(answers: Round<Answer>["answers"]): readonly number[] | undef
   let unasked: number[] | undefined;
   for (let index = 0; index < answers.length; index += 1) {
     const answer = answers[index];
-    if (answer?.vote === "none" && !answer.sent) (unasked ??= []).push(index);
+    if (answer?.vote !== "none" || answer.sent) continue;
+    unasked ??= [];
+    unasked.push(index);
   }
   return unasked;
 }
