@@ -29,12 +29,16 @@ export interface CutOff {
 }
 
 export async function strike(misfortune: Misfortune): Promise<CutOff> {
-  const { masters, narrator } = misfortune;
+  const { masters, narrator, staff } = misfortune;
+  const holder = staff.hangPayment(leftAtTheCut);
   if (masters.every(({ controllable }) => controllable)) await killAndHang(misfortune);
   else
     narrator.event("spared", "yellow", "the masters: those of REDLOCK_NODES are not ours to kill or to hang");
-  return cutOff(misfortune);
+  return cutOff(misfortune, await holder);
 }
+
+/** Items left when the holder is cut off: fewer than when the masters fail, and not the last ones. */
+const leftAtTheCut = 40;
 
 const killed = 2;
 const hung = 4;
@@ -66,8 +70,10 @@ async function killAndHang({ narrator, ledger, masters }: Misfortune): Promise<v
 const majority = 3;
 
 /** A holder loses most of its masters, silently: nothing is refused, nothing arrives. */
-async function cutOff({ narrator, staff, ledger, lines, watcher }: Misfortune): Promise<CutOff> {
-  const worker = await staff.slowPayment();
+async function cutOff(
+  { narrator, staff, ledger, lines, watcher }: Misfortune,
+  worker: string,
+): Promise<CutOff> {
   const holding = await watcher.inspect("stock");
   const owner = ownerOf(holding);
   const severed = keepersFirst(holding, owner).slice(0, majority);

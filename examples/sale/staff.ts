@@ -49,7 +49,7 @@ export class Staff {
     await this.#shop.writeStock(stockSize);
     this.#ledger = new Ledger(stockSize);
     this.#count.closed = 0;
-    this.#step = locked ? 10 : 50;
+    this.#step = locked ? 20 : 100;
     this.#crew.tellAll({ kind: "sell", locked });
     return this.#ledger;
   }
@@ -59,12 +59,15 @@ export class Staff {
     return this.#untilAll("closed");
   }
 
-  /** Has the next payment take very long. Settles when it does, with the worker who waits for it, lock in hand. */
-  async slowPayment(): Promise<string> {
-    const begun = once(this.#reports, "slow-payment");
-    this.#crew.tellAll({ kind: "slow-payment", isNext: true });
+  /**
+   * Makes a payment hang when `left` items are left, until the signal of its worker aborts. Resolves to that worker,
+   * which holds the lock: no further item is sold before the worker is cut off, however long the masters take.
+   */
+  async hangPayment(left: number): Promise<string> {
+    const begun = once(this.#reports, "payment-hangs");
+    this.#crew.tellAll({ kind: "hang-payment", at: left });
     const [, worker] = (await begun) as [Report, string];
-    this.#crew.tellAll({ kind: "slow-payment", isNext: false });
+    this.#crew.tellAll({ kind: "hang-payment", at: undefined });
     return worker;
   }
 

@@ -1,4 +1,5 @@
 import { randomInt } from "node:crypto";
+import { once } from "node:events";
 import { rmSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Redlock } from "@quorlock/redlock";
@@ -14,20 +15,18 @@ import { lease } from "./terms.ts";
 export type Order =
   | { readonly kind: "open"; readonly urls: readonly string[] }
   | { readonly kind: "sell"; readonly locked: boolean }
-  | { readonly kind: "slow-payment"; readonly isNext: boolean }
+  | { readonly kind: "hang-payment"; readonly at: number | undefined }
   | { readonly kind: "leave" };
 
 export type Report =
   | { readonly kind: "ready" }
   | { readonly kind: "hold"; readonly hold: Omit<Hold, "worker"> }
-  | { readonly kind: "slow-payment" }
+  | { readonly kind: "payment-hangs" }
   | { readonly kind: "told"; readonly at: number }
   | { readonly kind: "closed" };
 
 /** A write takes less than this, ms: with less left of the lock it is not begun. */
 const timeToWrite = 20;
-/** Longer than any lease: the signal has to end it. */
-const slowPayment = 5 * lease;
 
 /** What stands in for the lock where there is none. */
 const neverAborted = AbortSignal.any([]);
@@ -35,7 +34,8 @@ const endless = (): number => Number.POSITIVE_INFINITY;
 
 const shop = new Shop(process.argv[2]!);
 let redlock: Redlock;
-let nextIsSlow = false;
+/** The payment for an item hangs while this many are left. */
+let hangsAt: number | undefined;
 
 /** Serves one customer after the other, until the stock is empty. */
 async function sell(locked: boolean, member: Member<Report>): Promise<void> {
@@ -65,7 +65,7 @@ async function sellOne(
   let sold = false;
   const stock = await shop.readStock();
   if (stock === 0) left = 0;
-  else if (await isPaid(signal, member)) {
+  else if (await isPaid(stock, signal, member)) {
     // The last look, right before the write.
     if (!signal.aborted && remaining() > timeToWrite) {
       left = stock - 1;
@@ -78,11 +78,11 @@ async function sellOne(
 }
 
 /** The payment service takes its time. False when the signal called it off. */
-async function isPaid(signal: AbortSignal, member: Member<Report>): Promise<boolean> {
-  const duration = nextIsSlow ? slowPayment : randomInt(25, 45);
-  if (nextIsSlow) member.report({ kind: "slow-payment" });
-  nextIsSlow = false;
-  return pause(duration, true, { signal }).catch(() => false);
+async function isPaid(stock: number, signal: AbortSignal, member: Member<Report>): Promise<boolean> {
+  if (stock !== hangsAt) return pause(randomInt(25, 45), true, { signal }).catch(() => false);
+  member.report({ kind: "payment-hangs" });
+  if (!signal.aborted) await once(signal, "abort");
+  return false;
 }
 
 async function obey(order: Order, member: Member<Report>): Promise<void> {
@@ -94,8 +94,8 @@ async function obey(order: Order, member: Member<Report>): Promise<void> {
     member.report({ kind: "ready" });
   } else if (order.kind === "sell") {
     await sell(order.locked, member);
-  } else if (order.kind === "slow-payment") {
-    nextIsSlow = order.isNext;
+  } else if (order.kind === "hang-payment") {
+    hangsAt = order.at;
   } else {
     await redlock.quit();
     member.leave();
