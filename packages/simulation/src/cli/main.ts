@@ -9,11 +9,13 @@ import { replay } from "./replay.ts";
 import { run } from "./run.ts";
 import { scenarios } from "./scenarios.ts";
 import { semaphore } from "./semaphore.ts";
+import { showcase } from "./showcase.ts";
 import { shrink } from "./shrink.ts";
 
 // The entry point of `pnpm sim`: the only module of the simulator that handles the terminal and the exit code.
 
 const commands: Readonly<Record<string, Command>> = {
+  showcase,
   run,
   explore,
   replay,

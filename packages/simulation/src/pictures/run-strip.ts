@@ -7,11 +7,14 @@ import type { Picture } from "./picture.ts";
 const width = 800;
 const left = 96;
 const right = width - 24;
-const top = 92;
+const top = 138;
 const row = 34;
 const bar = 18;
 /** Free space before the first and after the last lease, as a share of the time drawn. */
 const slack = 0.06;
+
+/** Height of a line of the notes. */
+const line = 19;
 
 export interface StripCaption {
   readonly title: string;
@@ -51,32 +54,60 @@ export function runStrip(picture: Picture, { title, command }: StripCaption): st
   const struck = faults.filter(({ from }) => from <= last);
   // Faults that are there from the beginning have no line: they are the setting.
   const moments = struck.filter(({ from }) => from > (holds[0]?.from ?? 0));
-  const lines = moments.map(
-    ({ from }) =>
-      `<line class="fault" x1="${f(x(from))}" x2="${f(x(from))}" y1="${top - 8}" y2="${bottom}"/>`,
-  );
-  const notes = struck.map(
-    ({ from, words }, index) =>
-      `<text class="note" x="${left}" y="${bottom + 54 + index * 19}">${ms(from)} ms: ${escaped(named(words))}</text>`,
-  );
-  const height = bottom + 54 + struck.length * 19 + 26;
+  const lines = moments.map(({ from }) => faultLine(x(from), top - 8, bottom));
+  const notes = struck.flatMap((fault, index) => {
+    const y = bottom + 54 + index * line;
+    const text = `<text class="note" x="${left}" y="${y}">${ms(fault.from)} ms: ${escaped(named(fault.words))}</text>`;
+    return moments.includes(fault) ? [faultLine(left - 10, y - 12, y + 4), text] : [text];
+  });
+  const height = bottom + 54 + struck.length * line + 26;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-labelledby="heading">
 <title id="heading">${escaped(title)}</title>
 <style>${style}</style>
 <rect class="page" width="${width}" height="${height}" rx="10"/>
 <text class="heading" x="24" y="36">${escaped(title)}</text>
+<text class="facts" x="24" y="58">${facts(picture)}</text>
+${legend(clients.length)}
 ${[...rows, ...marks, ...lines, ...leases, ...keys, ...axis(end, bottom, x), ...notes].join("\n")}
 <text class="command" x="24" y="${height - 14}">${escaped(command)}</text>
 </svg>
 `;
 }
 
-function letter(index: number): string {
+function facts({ masters, clients, ttl }: Picture): string {
+  return `Simulated run: one lock, ${masters.length} masters, ${clients.length} clients, ttl ${ttl.toLocaleString("en")} ms`;
+}
+
+/** Above the rows: the meaning of each colour and shape. */
+function legend(clients: number): string {
+  const y = 76;
+  const bars = Array.from({ length: Math.min(clients, 2) }, (_, index) => ({
+    shape: `<rect class="client-${index}" width="26" height="14" rx="3"/>`,
+    text: `client ${index}`,
+  }));
+  const entries = [
+    ...bars,
+    { shape: '<rect class="both" width="26" height="14"/>', text: "two holders at once" },
+    { shape: faultLine(13, -1, 15), text: "fault" },
+  ];
+  return entries
+    .map(({ shape, text }, index) => {
+      const at = 24 + index * 112 + (index > bars.length ? 74 : 0);
+      return `<g transform="translate(${at} ${y})">${shape}<text class="note" x="34" y="12">${text}</text></g>`;
+    })
+    .join("\n");
+}
+
+function faultLine(x: number, from: number, until: number): string {
+  return `<line class="fault" x1="${f(x)}" x2="${f(x)}" y1="${from}" y2="${until}"/>`;
+}
+
+export function letter(index: number): string {
   return String.fromCharCode(65 + index);
 }
 
 /** The words of a fault with the names of the picture: "masters 3, 4" are "masters D, E". */
-function named(words: string): string {
+export function named(words: string): string {
   return words
     .replaceAll(/\bmasters? ?(\d+(?:, \d+)*)/g, (list) =>
       list.replaceAll(/\d+/g, (digits) => letter(Number(digits))),
@@ -107,7 +138,7 @@ function axis(end: number, bottom: number, x: (at: number) => number): readonly 
   return ticks;
 }
 
-function ms(us: number): string {
+export function ms(us: number): string {
   return Math.round(us / 1000).toLocaleString("en");
 }
 
@@ -118,11 +149,11 @@ function f(number: number): string {
 const style = `
 text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Liberation Sans",Arial,sans-serif;font-size:14px;fill:#1b2330}
 .page{fill:#ffffff}.heading{font-size:18px;font-weight:650}.tick{fill:#566171;text-anchor:middle;font-size:13px}
-.note{font-size:13.5px}.command{font-family:ui-monospace,Menlo,Consolas,"Liberation Mono",monospace;font-size:12.5px;fill:#566171}
+.note{font-size:13.5px}.facts{fill:#566171}.command{font-family:ui-monospace,Menlo,Consolas,"Liberation Mono",monospace;font-size:12.5px;fill:#566171}
 .client-0{fill:#0f766e}.client-1{fill:#9a5b00}.on{fill:#ffffff;font-size:13px}
 .axis{stroke:#566171}.fault{stroke:#b3202c;stroke-width:1.5;stroke-dasharray:5 4}
 .both{fill:#b3202c;fill-opacity:.14;stroke:#b3202c;stroke-width:1.5}.alarm{fill:#b3202c;font-weight:650}
 @media (prefers-color-scheme:dark){
-text{fill:#e9ebee}.page{fill:#191d24}.tick,.command{fill:#a4aebb}.on{fill:#11151b}
+text{fill:#e9ebee}.page{fill:#191d24}.tick,.command,.facts{fill:#a4aebb}.on{fill:#11151b}
 .client-0{fill:#2dbdab}.client-1{fill:#e0a54a}.axis{stroke:#a4aebb}.fault,.both{stroke:#ff7b7b}.both{fill:#ff7b7b}.alarm{fill:#ff7b7b}}
 `;

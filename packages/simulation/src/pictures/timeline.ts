@@ -37,9 +37,9 @@ ${viewerStyle}</style>
 ${violationList(picture.violations)}</header>
 <main class="stage">
 ${toolbar(picture.violations.length)}
+${legend}
 <canvas id="overview" aria-hidden="true"></canvas>
 <canvas id="chart" tabindex="0" role="application" aria-label="Timeline of the run" aria-describedby="keys"></canvas>
-${legend}
 <p class="keys" id="keys"><kbd>←</kbd> <kbd>→</kbd> move, <kbd>+</kbd> <kbd>−</kbd> or the wheel zoom, <kbd>0</kbd>
 the whole run, <kbd>n</kbd> <kbd>p</kbd> next and previous violation, <kbd>,</kbd> <kbd>.</kbd> from event to event</p>
 </main>
@@ -53,15 +53,20 @@ ${viewerScript}</script>
 `;
 }
 
-function facts({ masters, clients, settings }: Plan, { until, faults }: Picture): string {
+function facts({ masters, clients, settings }: Plan, { until, activeUntil, faults }: Picture): string {
   return [
     counted(masters.length, "master"),
     counted(clients.length, "client"),
     `ttl ${settings.ttl.toLocaleString("en")} ms`,
     `drift factor ${settings.driftFactor * 100} %`,
     counted(faults.length, "fault"),
-    `${(until / 1_000_000).toFixed(1)} simulated seconds`,
+    `active for ${ms(activeUntil)}, then calm for ${ms(until - activeUntil)}`,
   ].join("  ·  ");
+}
+
+/** In the unit of the axis. */
+function ms(us: number): string {
+  return `${Math.round(us / 1000).toLocaleString("en")} ms`;
 }
 
 function counted(count: number, name: string): string {
@@ -125,8 +130,14 @@ const bar = (style: string): string => `<rect x="1" y="3" width="26" height="12"
 /** The meaning of each shape; the shapes are drawn here as the chart draws them. */
 const legend = `<ul class="legend" aria-label="Legend">
 ${[
-  [bar('fill="var(--holder-0)"'), "client believes it holds"],
-  [bar('fill="none" stroke="var(--holder-0)" stroke-width="1.5"'), "not given up, not believed in"],
+  [
+    `${bar('fill="var(--holder-0)"')}<text x="14" y="13" text-anchor="middle" font-size="11" font-weight="650" fill="var(--on-holder)">7</text>`,
+    "hold 7: a client holds a lock, by its own clock",
+  ],
+  [
+    bar('fill="none" stroke="var(--holder-0)" stroke-width="1.5"'),
+    "expired by its own clock, not yet released",
+  ],
   [bar('fill="var(--holder-0)" fill-opacity=".28"'), "key on a master, in its holder’s colour"],
   [
     `<rect x="1" y="0" width="26" height="18" fill="var(--danger-band)"/><path d="M1 0v18M27 0v18" stroke="var(--danger)"/>`,

@@ -194,7 +194,7 @@ function Jt({holds:o,faults:t,violations:i}){return[...o.map(e=>({at:e.from,thin
 e=>({at:e.from,thing:{kind:"fault",it:e}})),...i.map(e=>({at:e.at,thing:{kind:"violation",it:e}}))].sort((e,r)=>e.
 at-r.at)}var B=class{#t;#e;#n=0;constructor(t,i){this.#t=t,this.#e=i}showAll(){this.#r([0,this.#e.activeUntil])}showStory(t){
 let i=this.#e.violations[t];if(!i)return;let{at:n}=i,e=this.#e.ttl*1e3,r=this.#i(n),s=(r?.holds??[]).map(l=>this.#e.
-holds[l]?.from??n),a=Math.max(Math.min(n-e,...s)-e/5,n-3*e);this.#r([a,Math.max(n,r?.until??n)+e/2])}showViolation(t){
+holds[l]?.from??n),a=Math.max(0,Math.min(n-e,...s)-e/5,n-3*e);this.#r([a,Math.max(n,r?.until??n)+e/2])}showViolation(t){
 let i=this.#e.violations[t];if(!i)return;let n=this.#i(i.at)??{from:i.at,until:i.at},e=this.#e.ttl*1e3,r=Math.
 min(Math.max(5*(n.until-n.from),e/50),2*e);this.#r([n.from-r,n.until+r])}nextViolation(t){let{from:i,until:n}=this.#t.
 window,e=({at:a})=>t*(a-(i+n)/2),r=this.#e.violations.filter(a=>e(a)>(n-i)/50),[s]=r.sort((a,l)=>e(a)-e(l));return s&&
@@ -291,16 +291,15 @@ flex-wrap:wrap;align-items:center;gap:8px;margin-bottom:12px}.toolbar #range{mar
 font-variant-numeric:tabular-nums}.toolbar .square{width:38px;padding:0;font-size:1.15rem;line-height:1}canvas{
 display:block;width:100%;border-radius:6px}#overview{height:46px;margin-bottom:6px;cursor:ew-resize;touch-action:none}
 #chart{touch-action:pan-y;cursor:grab}#chart:active{cursor:grabbing}.legend{display:flex;flex-wrap:wrap;gap:6px
-22px;margin:14px 2px 6px;padding:12px 0 0;border-top:1px solid var(--line);list-style:none;color:var(--muted);
-font-size:.9rem}.legend li{display:flex;align-items:center;gap:9px}.legend svg{flex:none}.keys{margin:10px 2px
-4px;color:var(--muted);font-size:.9rem}kbd{padding:0 6px 1px;border:1px solid var(--line);border-radius:5px;font:inherit;
-color:var(--ink);background:var(--faint)}#tooltip{position:fixed;z-index:10;top:0;left:0;max-width:min(440px,calc(100vw
-- 16px));padding:11px 15px 12px;border:1px solid var(--line);border-radius:10px;font-size:.92rem;line-height:1.42;
-background:var(--panel);box-shadow:var(--shadow);pointer-events:none}#tooltip[hidden]{display:none}#tooltip strong{
-display:block;margin-bottom:5px;font-weight:650}#tooltip.danger strong{color:var(--danger)}#tooltip dl{display:grid;
-grid-template-columns:auto 1fr;gap:2px 14px;margin:0}#tooltip dt{color:var(--muted)}#tooltip dd{margin:0;overflow-wrap:anywhere;
-font-variant-numeric:tabular-nums}.unseen{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);
-white-space:nowrap}@media(max-width:720px){body{padding-top:18px}.stage{margin-inline:-6px;padding:12px 10px 8px}
-.violations button{grid-template-columns:auto 1fr}.violations button span{grid-column:1 / -1}.toolbar #range{width:100%;
-margin-left:0}.keys{display:none}}
+22px;margin:2px 2px 12px;padding:0;list-style:none;color:var(--muted);font-size:.9rem}.legend li{display:flex;
+align-items:center;gap:9px}.legend svg{flex:none}.keys{margin:10px 2px 4px;color:var(--muted);font-size:.9rem}
+kbd{padding:0 6px 1px;border:1px solid var(--line);border-radius:5px;font:inherit;color:var(--ink);background:var(--faint)}
+#tooltip{position:fixed;z-index:10;top:0;left:0;max-width:min(440px,calc(100vw - 16px));padding:11px 15px 12px;
+border:1px solid var(--line);border-radius:10px;font-size:.92rem;line-height:1.42;background:var(--panel);box-shadow:var(--shadow);
+pointer-events:none}#tooltip[hidden]{display:none}#tooltip strong{display:block;margin-bottom:5px;font-weight:650}
+#tooltip.danger strong{color:var(--danger)}#tooltip dl{display:grid;grid-template-columns:auto 1fr;gap:2px 14px;
+margin:0}#tooltip dt{color:var(--muted)}#tooltip dd{margin:0;overflow-wrap:anywhere;font-variant-numeric:tabular-nums}
+.unseen{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}@media(max-width:720px){
+body{padding-top:18px}.stage{margin-inline:-6px;padding:12px 10px 8px}.violations button{grid-template-columns:auto
+1fr}.violations button span{grid-column:1 / -1}.toolbar #range{width:100%;margin-left:0}.keys{display:none}}
 `;

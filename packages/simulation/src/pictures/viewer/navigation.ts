@@ -27,7 +27,7 @@ export class Navigation {
     const ttl = this.#picture.ttl * 1000;
     const overlap = this.#overlapAt(at);
     const begun = (overlap?.holds ?? []).map((hold) => this.#picture.holds[hold]?.from ?? at);
-    const from = Math.max(Math.min(at - ttl, ...begun) - ttl / 5, at - 3 * ttl);
+    const from = Math.max(0, Math.min(at - ttl, ...begun) - ttl / 5, at - 3 * ttl);
     this.#flyTo([from, Math.max(at, overlap?.until ?? at) + ttl / 2]);
   }
 

@@ -1,0 +1,84 @@
+import { parse, text, UsageError } from "../command-line/options.ts";
+import type { Hold, Picture } from "../pictures/picture.ts";
+import { pictureOf } from "../pictures/picture-of.ts";
+import { type Recording, record } from "../pictures/recording.ts";
+import { letter, ms, named, runStrip } from "../pictures/run-strip.ts";
+import { timeline } from "../pictures/timeline.ts";
+import { scenarios } from "../scenarios/scenarios.ts";
+import { type Command, exitCodes } from "./command.ts";
+import { writeText } from "./files.ts";
+
+/** Five masters, one lock, and one fault that violates it: the smallest run that shows how a lock fails. */
+const name = "clock-jump-on-c";
+/** The same fault with the option that prevents the violation. */
+const remedy = "clock-jump-on-c-excluded";
+const seed = 1;
+
+const options = {
+  out: text("FILE", "also draws the run: .svg for a page of text, .html with every message"),
+};
+
+export const showcase: Command = {
+  usage: "showcase [--out FILE.svg|FILE.html]",
+  purpose: "the run to begin with: five masters, two clients, one lock, and the clock of one master jumps",
+  options,
+  async run(args) {
+    const { out } = parse(args, options).values;
+    const draw = out === undefined ? undefined : drawingFor(out);
+    const scenario = scenarios.find((candidate) => candidate.name === name)!;
+    const recording = await record(scenario.plan(seed));
+    const picture = pictureOf(recording);
+    const lines = [`${scenario.title}.`, scenario.story, "", ...eventsOf(picture), "", ...remedyLines()];
+    for (const line of lines) console.log(line);
+    if (out !== undefined && draw !== undefined) {
+      const command = `npx -y pnpm@12 sim showcase --out ${out}`;
+      await writeText(out, draw(recording, picture, { title: scenario.title, command }));
+      console.log(`written to ${out}`);
+    }
+    // The violation is the expected result.
+    return picture.overlaps.length > 0 ? exitCodes.ok : exitCodes.violated;
+  },
+};
+
+type Drawing = (
+  recording: Recording,
+  picture: Picture,
+  caption: { readonly title: string; readonly command: string },
+) => string;
+
+function drawingFor(out: string): Drawing {
+  if (out.endsWith(".svg")) return (_, picture, caption) => runStrip(picture, caption);
+  if (out.endsWith(".html")) return (recording, _, caption) => timeline(recording, caption);
+  throw new UsageError(`--out must end in .svg or .html, but is ${out}`);
+}
+
+/** Faults, grants and ends of the lock, in the order of true time. */
+function eventsOf({ faults, holds, overlaps, masters }: Picture): readonly string[] {
+  const last = Math.max(...holds.map(({ until }) => until));
+  /** The masters that keep the key of this hold when it begins. */
+  const votesOf = ({ token, from }: Hold): string =>
+    masters
+      .flatMap(({ keys }, index) =>
+        keys.some(([, , of, since, until]) => of === token && since <= from && until > from)
+          ? letter(index)
+          : [],
+      )
+      .join(", ");
+  const events: ReadonlyArray<readonly [at: number, text: string]> = [
+    ...faults.filter(({ from }) => from <= last).map(({ from, words }) => [from, named(words)] as const),
+    ...holds.flatMap((hold) => [
+      [hold.from, `client ${hold.client} gets the lock, by the votes of ${votesOf(hold)}`] as const,
+      [hold.until, `client ${hold.client} releases the lock`] as const,
+    ]),
+    ...overlaps.map(({ from, until }) => [from, `two holders at once, for ${ms(until - from)} ms`] as const),
+  ];
+  return events.toSorted(([a], [b]) => a - b).map(([at, text]) => `${ms(at).padStart(7)} ms  ${text}`);
+}
+
+function remedyLines(): readonly string[] {
+  return [
+    "With the option clockWatch: { exclude: true }, client 1 waits until client 0 has released the lock:",
+    `  npx -y pnpm@12 sim scenarios ${remedy}`,
+    "As a picture, with every message and clock: npx -y pnpm@12 sim showcase --out showcase.html",
+  ];
+}
