@@ -21,7 +21,7 @@ const timeAfterwards = 2_000;
 const options = { record: text("FILE", "also writes the output to FILE as an SVG") };
 const usage = [
   "Usage: pnpm demo [--record FILE]",
-  "  five processes sell a stock under one lock while Redis masters fail, then without the lock: some 20 s",
+  "  five processes sell a stock under one lock while Redis masters fail, then without the lock: some 15 s",
   "Options:",
   ...optionLines(options),
   "Exit: 0 with the lock each item is sold once, by one process at a time; 1 not so, 64 bad usage, 130 interrupted.",
