@@ -27,8 +27,8 @@ ${drifts.map((drift, column) => `<text class="label middle" x="${centre(column)}
 ${ttls.map((ttl, row) => `<text class="label" x="24" y="${rowTop(row) + cellHeight / 2 + 5}">${ttl.toLocaleString("en")} ms</text>`).join("\n")}
 ${cells.map((cell) => drawnCell(cell, drifts.indexOf(cell.drift), ttls.indexOf(cell.ttl))).join("\n")}
 ${promise(grid, bottom)}
-<text class="muted" x="24" y="${bottom + 62}">Margin: from the end of a hold, by its own client, until others can win a quorum.</text>
-<text class="muted" x="24" y="${bottom + 82}">Below zero, two can believe that they hold.</text>
+<text class="muted" x="24" y="${bottom + 62}">Margin: time from the end of a lock, by its holder’s clock, until another client can get it.</text>
+<text class="muted" x="24" y="${bottom + 82}">Below zero, two clients can hold the lock at once.</text>
 <text class="command" x="24" y="${bottom + 108}">${escaped(command)}</text>
 </svg>
 `;
