@@ -27,7 +27,7 @@ import { LeaseClock } from "./time/lease-clock.ts";
 import type { Runtime } from "./time/runtime.ts";
 import { systemRuntime } from "./time/system.ts";
 import { Timers } from "./time/timers.ts";
-import { WaitingRoom } from "./waiting/waiting-room.ts";
+import { LocalQueues } from "./waiting/local-queues.ts";
 
 /** An ioredis `Redis` or `Cluster`, or a {@link LockNode} of your own. */
 export type Client = IoredisClient | LockNode;
@@ -99,7 +99,7 @@ export interface RedlockParts {
   /** The time one master has for `inspect`, and for each step of `quit`, ms. */
   readonly nodeTimeout: number;
   /** The local waiters; `undefined` without queues. */
-  readonly room: WaitingRoom | undefined;
+  readonly queues: LocalQueues | undefined;
   readonly guard: RestartGuard | undefined;
   readonly reentrancy: Reentrancy | undefined;
   /**
@@ -173,10 +173,10 @@ export function buildClient(
     watchClocks(context, watched, settings.driftFactor, targets.clock, (index) => guard?.distrust(index));
   }
   const guard = restartGuard && new RestartGuard(context, restartGuard, nodeTimeout);
-  const room = context.isQueued ? new WaitingRoom(context) : undefined;
+  const queues = context.isQueued ? new LocalQueues(context) : undefined;
   const reentrancy = reentrancyOf(context, options.reentrant);
   const includeLeases = (others: ReadonlySet<ActiveLease>): void => distinct.includeLeases(others);
-  return { context, settings, leases, nodeTimeout, room, guard, reentrancy, includeLeases };
+  return { context, settings, leases, nodeTimeout, queues, guard, reentrancy, includeLeases };
 }
 
 /** Refuses an option that some master does not support. */

@@ -328,7 +328,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   /** Resolves when the cancelled acquires have rolled back, and the releases in flight are answered. */
   async #settled(underWay: readonly Promise<unknown>[]): Promise<void> {
     await Promise.allSettled([...underWay, ...this.#atQuit.map((work) => work())]);
-    await this.#parts.room?.passed;
+    await this.#parts.queues?.handedOff;
     await this.#context.rollbacks.answered;
   }
 
@@ -346,12 +346,12 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     if (signal !== undefined) throwIfAborted(signal);
     const cancellation = new Cancellation();
     const forget = signal && onAbort(signal, () => cancellation.cancel(new AbortError(signal.reason)));
-    const { context, reentrancy, guard, room } = this.#parts;
+    const { context, reentrancy, guard, queues } = this.#parts;
     try {
       const entering =
         reentrancy || guard || parent
           ? this.#enterOrAcquire(request, cancellation, parent)
-          : acquire({ context, request, cancellation, room });
+          : acquire({ context, request, cancellation, queues });
       this.#underWay.set(cancellation, entering);
       const result = await entering;
       if (!this.#quit || !result.lease) return result;
@@ -370,14 +370,14 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     cancellation: Cancellation,
     parent: Lock | undefined,
   ): Promise<Entered> {
-    const { context, reentrancy, guard, room } = this.#parts;
+    const { context, reentrancy, guard, queues } = this.#parts;
     if (reentrancy || parent) {
       const outer = outerFor(reentrancy, request.resources, parent);
       const anew = (wanted: LockRequest): Promise<Entered> =>
         this.#enterOrAcquire(wanted, cancellation, parent);
       if (outer) return enter({ owner: this, outer, request, cancellation }, anew);
     }
-    const acquisition = { context, request, cancellation, room };
+    const acquisition = { context, request, cancellation, queues };
     // PROTOCOL 9.8: no vote is requested before the guard knows which masters may have forgotten votes.
     if (guard) return cancellation.race(guard.begin()).then(() => acquire(acquisition));
     return acquire(acquisition);

@@ -593,7 +593,7 @@ describe("errors", () => {
     const { redlock } = fleet.open({ ...soon, reentrant });
     const lock = new ReadWriteLock(redlock, fresh());
     const short = { waitTimeout: 200 };
-    const itself = "this same Redlock (a call from inside of that lock waits for itself: readers and writers";
+    const itself = "this same Redlock (a call nested in that lock waits for itself: readers and writers";
     const write = () => lock.write(ttl, short);
     const read = () => lock.read(ttl, short);
     for (const nested of [
@@ -617,7 +617,7 @@ describe("errors", () => {
     const writing = open(lock.name).write(ttl);
     await until("the writer waits", async () => Math.min(...(await waitingWriters(lock.name))) > 0);
     const error = (await rejection(lock.read(ttl, { waitTimeout: 200 }))) as Error;
-    expect(error.message).toContain("by a writer that waits until this same Redlock has stopped reading");
+    expect(error.message).toContain("by a writer that waits for the readers of this same Redlock");
     await reading.release();
     await (await writing).release();
   });

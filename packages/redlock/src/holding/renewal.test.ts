@@ -430,7 +430,7 @@ describe("more leases than masters can extend", () => {
     expect(leases.size).toBeGreaterThan(250);
     expect(areDecided()).toBe(true);
     expect(setting.client.lost).toEqual([]);
-    const why = /^No new lock: \d+ are held, and their extensions come \d+ ms late, more than \d+ ms/;
+    const why = /^No new lock: \d+ are held, and their extensions are \d+ ms late, above the limit of \d+ ms/;
     expect(refusals.filter((message) => why.test(message)).length).toBeGreaterThan(100);
     // Once they are given back there is room again.
     gate.open();

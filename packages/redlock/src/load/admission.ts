@@ -63,7 +63,7 @@ export interface Waits {
   /** Set if the caller was held back: how late extensions were. */
   lateness: Lateness | undefined;
   /** From now on the remaining retries count as the time that they would take. */
-  waitForTurn(): void;
+  useTimeLimit(): void;
 }
 
 /** A caller that waits for admission. */
@@ -278,5 +278,5 @@ export class Admission {
  */
 function holdBack(waiting: Waiting): void {
   waiting.wasHeld = true;
-  waiting.budget.waitForTurn();
+  waiting.budget.useTimeLimit();
 }

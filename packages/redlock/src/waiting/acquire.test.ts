@@ -6,7 +6,7 @@ import { Redlock } from "../redlock.ts";
 import { Cancellation } from "../time/cancellation.ts";
 import { refusal, settle, VirtualClient, type VirtualSetting, virtualSetting } from "../virtual-time.test.ts";
 import { acquire } from "./acquire.ts";
-import type { WaitingRoom } from "./waiting-room.ts";
+import type { LocalQueues } from "./local-queues.ts";
 
 const still = { retryJitter: 0 };
 
@@ -509,16 +509,16 @@ describe("acquireConcurrency", () => {
       admission: new Admission(runtime, clock, timers, new Set(), 1),
     };
     let isContended = false;
-    const room = {
+    const queues = {
       isContended: () => isContended,
-      refused: () => {
+      onRefused: () => {
         isContended = true;
       },
       wait: async () => ({}),
-    } as unknown as WaitingRoom;
+    } as unknown as LocalQueues;
     const request = { resources: ["r"], ttl: 1000, settings: inside.settingsFor(undefined) };
     const contests = Array.from({ length: 5 }, () =>
-      acquire({ context, request, cancellation: new Cancellation(), room }),
+      acquire({ context, request, cancellation: new Cancellation(), queues }),
     );
     for (const contest of await setting.time.run(Promise.all(contests))) {
       expect(contest).toMatchObject({ contended: true });

@@ -9,92 +9,93 @@ import { hintFor } from "../settings/settings.ts";
 import type { Cancellation } from "../time/cancellation.ts";
 import { randomFraction } from "../time/runtime.ts";
 import { sleep } from "../time/sleep.ts";
-import type { Turn } from "./local-queue.ts";
+import type { WaitResult } from "./local-queue.ts";
+import type { LocalQueues } from "./local-queues.ts";
 import { ownerAmong } from "./own-locks.ts";
 import { mayWait, RetryBudget } from "./retry-budget.ts";
-import type { WaitingRoom } from "./waiting-room.ts";
 
-/** So often is a vote that rivals split taken again at once, before it counts as a failed attempt. */
-const mostRevotes = 8;
+/** The maximum number of immediate retries after a split vote before it counts as a failed attempt. */
+const maxRevotes = 8;
 
 /**
- * A wait for more resources is asking again, without the queue: an enrolment of so many takes a master some 13 ms, in
- * which it does nothing else.
+ * The maximum number of resources in a queue entry. An entry for 1000 takes a master about 13 ms without
+ * interruption; locks of more resources wait by retrying instead.
  */
-const mostQueued = 1000;
+const maxQueuedResources = 1000;
 
-/** What a contest works with. */
+/** The parameters of one acquire. */
 export interface Acquisition {
   readonly context: Context;
   readonly request: LockRequest;
-  /** Ended by the caller's signal or by `quit`. */
+  /** Cancelled by the caller's signal or by `quit`. */
   readonly cancellation: Cancellation;
-  /** Where waiting is done; `undefined` where it is asking again. */
-  readonly room: WaitingRoom | undefined;
+  /** The queues to wait in; `undefined` if waiting means retrying. */
+  readonly queues: LocalQueues | undefined;
 }
 
 /**
- * Makes attempts until one is granted or the settings allow no more. Attempts are all that takes a place:
- * the time between two of them takes no place.
+ * Makes attempts until one is granted or the settings allow no more. Only attempts in flight count against
+ * `acquireConcurrency`; the pauses between them do not.
  *
- * Where the masters keep a queue, a refusal is the last attempt: from then on the turn comes by itself. What is
- * known to be contended is not even voted for before.
+ * Where the masters keep queues, the first refusal ends the attempts: the acquire enters the queues instead.
+ * It enters them without any attempt if the resources are known to be contended.
  */
 export async function acquire(acquisition: Acquisition): Promise<AcquireResult> {
   const { context, request, cancellation } = acquisition;
   const { resources, settings } = request;
-  const begun = context.runtime.monotonic();
+  const startedAt = context.runtime.monotonic();
   const attempts = new Attempts(context.nodes);
-  const room = mayWait(settings) && resources.length <= mostQueued ? acquisition.room : undefined;
-  let first: Attempt | undefined;
-  if (!room?.isContended(resources) && context.admission.enter()) {
-    first = await attempt(context, request, cancellation, attempts);
-    if (first.lease) return { lease: first.lease, attempts };
+  const queues = mayWait(settings) && resources.length <= maxQueuedResources ? acquisition.queues : undefined;
+  let firstAttempt: Attempt | undefined;
+  if (!queues?.isContended(resources) && context.admission.enter()) {
+    firstAttempt = await attempt(context, request, cancellation, attempts);
+    if (firstAttempt.lease) return { lease: firstAttempt.lease, attempts };
   }
-  // All else is for those who have to wait.
-  const budget = new RetryBudget(context.runtime, settings, cancellation, begun);
+  // The uncontended case ends above; the rest is for calls that wait.
+  const budget = new RetryBudget(context.runtime, settings, cancellation, startedAt);
   try {
-    const trying = attemptUntilRefused(acquisition, room, budget, attempts, first);
-    first = undefined;
+    const trying = attemptUntilRefused(acquisition, queues, budget, attempts, firstAttempt);
+    firstAttempt = undefined;
     const tried = await trying;
     if (!("outcome" in tried)) return tried;
-    budget.waitForTurn();
-    const turn = await room!.wait(request, budget.ended, attempts);
-    return await contestOf(turn, acquisition, tried, attempts);
+    budget.useTimeLimit();
+    const result = await queues!.wait(request, budget.ended, attempts);
+    return await resultOf(result, acquisition, tried, attempts);
   } finally {
     budget.end();
   }
 }
 
 /**
- * The attempts after the first and before the queue, or instead of the queue where there is no room to wait in. With a room
- * it comes to the refusal after which the turn is waited for. On its own, so that nothing of it is left while thousands wait.
+ * Makes the attempts after the first, until a refusal sends the call to the queues, or until the end if there
+ * are no queues. A function of its own, so that none of its variables stay in memory while thousands of calls
+ * wait.
  */
 async function attemptUntilRefused(
   acquisition: Acquisition,
-  room: WaitingRoom | undefined,
+  queues: LocalQueues | undefined,
   budget: RetryBudget,
   attempts: Attempts,
   last: Attempt | undefined,
 ): Promise<AcquireResult | Failed> {
   const { context, request, cancellation } = acquisition;
   for (let previous: Failed | undefined; ; last = undefined) {
-    if (!last && room?.isContended(request.resources)) return notTried(request);
-    last ??= await attemptInTurn(acquisition, room, budget, attempts);
-    // Others were refused while it stood in line for a place.
+    if (!last && queues?.isContended(request.resources)) return assumedLocked(request);
+    last ??= await attemptIfAdmitted(acquisition, queues, budget, attempts);
+    // Others were refused while this call waited for admission.
     if (!last && !budget.ended.reason) continue;
-    if (room && (last?.outcome === "locked" || last?.outcome === "split")) {
-      room.refused(request.resources);
+    if (queues && (last?.outcome === "locked" || last?.outcome === "split")) {
+      queues.onRefused(request.resources);
       return failedWith(last.outcome, contentionIn(last.round.answers), request);
     }
     if (last?.outcome === "split") last = await revote(acquisition, budget, attempts, last);
     if (last?.lease) return { lease: last.lease, attempts };
     if (cancellation.reason) {
-      // An aborted acquire leaves nothing behind: it waits for its roll-back, one nodeTimeout at most.
+      // The rollback of an aborted acquire is awaited, for one nodeTimeout at most.
       await last?.rolledBack;
       throw cancellation.reason;
     }
-    // What was asked in a database that a client has left says nothing of the one where it is now.
+    // Answers from a previous database say nothing about the current one.
     if (last?.outcome === "moved" && !budget.ended.reason) continue;
     if (!last)
       return previous && !budget.lateness
@@ -105,7 +106,7 @@ async function attemptUntilRefused(
     if (pause === undefined)
       return failure(failed, attempts, mayWait(request.settings) ? acquisition : undefined);
     previous = failed;
-    // Nothing of the attempt is kept meanwhile: thousands may wait.
+    // The attempt is released before the pause: thousands may wait.
     last = undefined;
     await sleep(context.runtime, pause, cancellation);
     if (cancellation.reason) throw cancellation.reason;
@@ -113,8 +114,8 @@ async function attemptUntilRefused(
 }
 
 /**
- * Votes again after a short random time, as long as live rivals split the votes between them. A rival that asks
- * again has a new token: one that refuses twice is no rival but a lock.
+ * Votes again after a short random time, as long as live rivals split the votes. A rival that retries has a
+ * new token: the same token twice belongs to a held lock.
  */
 async function revote(
   acquisition: Acquisition,
@@ -125,14 +126,15 @@ async function revote(
   const { context, request } = acquisition;
   const { runtime, clock } = context;
   let last = split;
-  for (let count = 1; count <= mostRevotes; count += 1) {
+  for (let count = 1; count <= maxRevotes; count += 1) {
     const rivals = new Set(ownersIn(last.round.answers));
-    // Rivals that ask again within one round trip of each other split the votes again: spread over some.
+    // Rivals that retry within one round trip of each other split the votes again: the retries are spread
+    // over several.
     const roundTrip = Math.max(1, clock.now() - last.round.sentAt);
     const spread = Math.min(roundTrip * 2 ** count, Math.max(request.settings.retryDelay, 50));
     await sleep(runtime, randomFraction(runtime) * spread, budget.ended);
     if (budget.ended.reason) return last;
-    const next = await attemptInTurn(acquisition, undefined, budget, attempts);
+    const next = await attemptIfAdmitted(acquisition, undefined, budget, attempts);
     if (!next) return last;
     last = next;
     if (last.outcome !== "split") return last;
@@ -142,38 +144,38 @@ async function revote(
 }
 
 /**
- * One attempt, as soon as a place is free; none if there is no place in time, or it would very likely be refused, and
- * there is a room to wait in.
+ * Makes one attempt once admitted. `undefined` if admission came too late, or if a refusal is likely and
+ * there are queues to wait in.
  */
-function attemptInTurn(
+function attemptIfAdmitted(
   acquisition: Acquisition,
-  room: WaitingRoom | undefined,
+  queues: LocalQueues | undefined,
   budget: RetryBudget,
   attempts: Attempts,
 ): Promise<Attempt | undefined> {
   const { context, request, cancellation } = acquisition;
   if (context.admission.enter()) return attempt(context, request, cancellation, attempts);
-  return attemptFromLine(acquisition, room, budget, attempts);
+  return attemptWhenAdmitted(acquisition, queues, budget, attempts);
 }
 
-async function attemptFromLine(
+async function attemptWhenAdmitted(
   { context, request, cancellation }: Acquisition,
-  room: WaitingRoom | undefined,
+  queues: LocalQueues | undefined,
   budget: RetryBudget,
   attempts: Attempts,
 ): Promise<Attempt | undefined> {
   const { admission } = context;
   if (!(await admission.wait(budget))) return undefined;
-  // Others were refused while it stood in line.
-  if (!budget.ended.reason && !room?.isContended(request.resources))
+  // Others may have been refused meanwhile.
+  if (!budget.ended.reason && !queues?.isContended(request.resources))
     return attempt(context, request, cancellation, attempts);
   admission.leave();
   return undefined;
 }
 
-/** What came of waiting, when the lock is there or the time to wait is over. */
-async function contestOf(
-  { lease, contention, error }: Turn,
+/** The result of waiting in the queues. */
+async function resultOf(
+  { lease, contention, error }: WaitResult,
   acquisition: Acquisition,
   before: Failed,
   attempts: Attempts,
@@ -181,15 +183,15 @@ async function contestOf(
   const { request, cancellation } = acquisition;
   if (error !== undefined) throw error;
   if (lease && !cancellation.reason) return { lease, attempts };
-  // Granted in the moment of giving up.
+  // Granted at the moment of giving up.
   if (lease) await release(lease, request.settings);
   if (cancellation.reason) throw cancellation.reason;
-  // Where its time was over before it was its turn to ask, others were in the way.
+  // The time ended before the call could ask: others hold the lock.
   const failed = contention ? failedWith(contention.kind, contention, request) : before;
   return failure(failed, attempts, acquisition);
 }
 
-/** Of a tally that was not won, what is told. */
+/** A failed tally, for the error. */
 interface Failed {
   readonly outcome: Attempt["outcome"];
   readonly resource: string;
@@ -205,12 +207,12 @@ function failedWith(
   return { outcome, resource: resource ?? userName(request.resources[0]!), freeIn, ttl: request.ttl };
 }
 
-/** Others are in the way, as far as is known. */
-function notTried({ resources, ttl }: LockRequest): Failed {
+/** Assumes that others hold the lock, without having asked. */
+function assumedLocked({ resources, ttl }: LockRequest): Failed {
   return { outcome: "locked", resource: resources[0]!, freeIn: 0, ttl };
 }
 
-/** `waited`: who has waited in vain. */
+/** `waited`: the acquire, if it waited in vain. */
 function failure(
   { outcome, resource, freeIn, ttl }: Failed,
   attempts: Attempts,
@@ -227,13 +229,13 @@ function failure(
   return { contended, error: new ExecutionError(message, attempts.stats) };
 }
 
-/** No round could begin while it was worth waiting for one. */
+/** No attempt was admitted in time. */
 function crowdedOut({ context }: Acquisition, { lateness }: RetryBudget, attempts: Attempts): AcquireResult {
   const { admission, leases } = context;
   const why = lateness
-    ? `No new lock: ${leases.size} are held, and their extensions come ${Math.ceil(lateness.by)} ms late, ` +
-      `more than ${Math.floor(lateness.allowed)} ms. Hold fewer in one process, or for a longer ttl`
-    : `Timed out while waiting for one of ${admission.limit} rounds at a time (acquireConcurrency, or fewer where ` +
-      "masters are slow)";
+    ? `No new lock: ${leases.size} are held, and their extensions are ${Math.ceil(lateness.by)} ms late, ` +
+      `above the limit of ${Math.floor(lateness.allowed)} ms. Hold fewer locks in one process, or use a longer ttl`
+    : `Timed out waiting for one of ${admission.limit} acquire slots (acquireConcurrency, or fewer while masters ` +
+      "are slow)";
   return { contended: false, error: new ExecutionError(why, attempts.stats) };
 }

@@ -5,60 +5,66 @@ import { newToken, waiterOf } from "../protocol/token.ts";
 import { Cancellation } from "../time/cancellation.ts";
 import { sleep } from "../time/sleep.ts";
 
-/** Somebody who waits, and is told when a master hands a key over. */
-export interface Listener {
-  /** Master number `index` has set the keys to the token of the push, which is a vote where it counts. */
-  handed(index: number, push: Push | Timed<Push>): void;
-  /** Master number `index` has set aside for `token` what was in its way. */
-  woken(index: number, token: string): void;
-  /** It is heard (again): what was handed over meanwhile may have been missed. */
-  listening(): void;
-  /** A client was switched to another database: what was handed over in the one before does not count. */
-  moved(): void;
+/** A waiting acquire, as the receiver of grants. */
+export interface GrantHandler {
+  /** Master `index` has granted the keys to the token of the push: a vote, if it counts. */
+  onGrant(index: number, push: Push | Timed<Push>): void;
+  /** Master `index` has reserved for `token` the key that blocked it. */
+  onWake(index: number, token: string): void;
+  /** The subscription works again: grants may have been missed meanwhile. */
+  onListening(): void;
+  /** A client was switched to another database: grants in the previous one do not count. */
+  onDatabaseChange(): void;
 }
 
-/** A place in the order of arrival. */
+/** A position in the order of arrival. */
 export interface Ticket {
   readonly drawn: number;
-  /** Drawn by this client's clock alone. */
-  readonly isBlind: boolean;
+  /** Drawn by this client's clock alone, before any queue was seen. */
+  readonly isProvisional: boolean;
 }
 
-/** What one who has left wanted. */
+/** The request of an acquire or a lease that has ended. */
 export interface Departed {
   readonly placement: Placement;
   readonly resources: readonly string[];
   readonly ttl: number;
 }
 
-/** So many of them are remembered: what is handed to anyone before them expires. */
-const mostDeparted = 1000;
-/** What a master has to take a key back, ms. */
-const timeout = 500;
+/** The maximum number that is remembered. Grants to older ones are left to expire. */
+const maxDeparted = 1000;
+/** The time a master has to answer a rollback, ms. */
+const rollbackTimeout = 500;
 
-/** What the masters hand over to those who wait in this process: a channel on each master, from the first wait on. */
+/**
+ * Receives the grants for all waiting acquires of a client: one channel on each master, from the first wait
+ * on.
+ */
 export class GrantListener {
   readonly #context: Context;
   readonly #channel: string;
-  readonly #listeners = new Map<string, Listener>();
+  readonly #handlers = new Map<string, GrantHandler>();
   readonly #departed = new Map<string, Departed>();
   #opened: Promise<void> | undefined;
-  /** The largest ticket that was drawn, or seen anywhere. */
-  #latest = 0;
-  /** Whether the queue of any resource was seen. */
-  #hasSeen = false;
-  /** Added to the tickets that were drawn before. */
-  #shift = 0;
+  /** The largest ticket drawn or seen so far. */
+  #latestTicket = 0;
+  /** Whether the queue of any resource has been seen. */
+  #hasSeenQueue = false;
+  /** Added to provisional tickets. */
+  #provisionalOffset = 0;
 
   constructor(context: Context) {
     this.#context = context;
     context.placements.onLeft(() => {
-      for (const listener of [...this.#listeners.values()]) listener.moved();
+      for (const listener of [...this.#handlers.values()]) listener.onDatabaseChange();
     });
     this.#channel = `quorlock:inbox:${newToken(context.runtime)}`;
   }
 
-  /** Settles when each master is heard, or it is known that it cannot be; `timeout` ms after the first call at the latest. */
+  /**
+   * Resolves when it is known for each master whether the subscription works, at the latest `timeout` ms
+   * after the first call.
+   */
   open(timeout: number): Promise<void> {
     if (!this.#opened) {
       const known = new Cancellation();
@@ -68,86 +74,88 @@ export class GrantListener {
     return this.#opened;
   }
 
-  /** Whether a hand-over by any master is heard at once. */
+  /** Whether the subscriptions to all masters work. */
   get isListening(): boolean {
     return this.#context.nodes.every((node) => node.queue?.isListening);
   }
 
   /**
-   * `waiter`: what its tokens begin with, before the dot. It is heard until {@link giveBack} or {@link forget}: for as
-   * long as it waits, and then for as long as any hold of this process has its token.
+   * `waiter`: the part of its tokens before the dot. Its grants are delivered until {@link rollBackGrants} or
+   * {@link forget}: while it waits, and then as long as a lease of this process has its token.
    */
-  add(waiter: string, listener: Listener): void {
-    this.#listeners.set(waiter, listener);
+  add(waiter: string, handler: GrantHandler): void {
+    this.#handlers.set(waiter, handler);
   }
 
-  /** It has left, or its hold has ended: what it is handed from now on is given up again (PROTOCOL 7.10). */
-  giveBack(waiter: string, departed: Departed): void {
-    // (The tokens of most holds were never in a queue, and nothing can be handed to them.)
-    if (!this.#listeners.delete(waiter)) return;
+  /** The acquire or its lease has ended: later grants are rolled back (PROTOCOL 7.10). */
+  rollBackGrants(waiter: string, departed: Departed): void {
+    // Most tokens were never in a queue, so nothing can be granted to them.
+    if (!this.#handlers.delete(waiter)) return;
     this.#departed.set(waiter, departed);
-    if (this.#departed.size > mostDeparted) this.#departed.delete(this.#departed.keys().next().value!);
+    if (this.#departed.size > maxDeparted) this.#departed.delete(this.#departed.keys().next().value!);
   }
 
-  /** Its hold goes on elsewhere: what it is handed is that one's, and nothing is given up here (PROTOCOL 5.6). */
+  /** The lease continues elsewhere: grants belong to it, so nothing is rolled back here (PROTOCOL 5.6). */
   forget(waiter: string): void {
-    this.#listeners.delete(waiter);
+    this.#handlers.delete(waiter);
   }
 
   /**
-   * The masters' queues were seen from the place of `ticket`: `latest` is the largest ticket there, 0 for none. Returns
-   * whether the ticket counts as a larger one from now on.
+   * Records the largest ticket in the queues as seen by the owner of `ticket`, 0 for none. Returns whether
+   * `ticket` counts as a larger one from now on.
    */
-  saw(ticket: Ticket, latest: number): boolean {
-    const isAhead = ticket.isBlind && !this.#hasSeen && latest > this.valueOf(ticket);
-    if (isAhead) this.#shift = latest + 1 - ticket.drawn;
-    this.#hasSeen = true;
-    this.#latest = Math.max(this.#latest, latest);
+  observe(ticket: Ticket, latest: number): boolean {
+    const isAhead = ticket.isProvisional && !this.#hasSeenQueue && latest > this.valueOf(ticket);
+    if (isAhead) this.#provisionalOffset = latest + 1 - ticket.drawn;
+    this.#hasSeenQueue = true;
+    this.#latestTicket = Math.max(this.#latestTicket, latest);
     return isAhead;
   }
 
   /**
-   * The ticket of one that arrives now: behind all that were seen, or slow clocks would go first (PROTOCOL 7.2). Before
-   * any was seen, a clock is all there is: what the first look at a queue shows it to lack is added to all of these.
+   * The ticket of an acquire that starts now: above all tickets seen, or clients with slow clocks would go
+   * first (PROTOCOL 7.2). Before any queue was seen, it comes from the clock alone; the first look at a queue
+   * corrects all such tickets.
    */
   nextTicket(wall: number): Ticket {
-    const drawn = Math.max(Math.floor(wall), this.#latest + 1);
-    this.#latest = drawn;
-    return { drawn, isBlind: !this.#hasSeen };
+    const drawn = Math.max(Math.floor(wall), this.#latestTicket + 1);
+    this.#latestTicket = drawn;
+    return { drawn, isProvisional: !this.#hasSeenQueue };
   }
 
-  /** What a ticket counts as in the queues. */
-  valueOf({ drawn, isBlind }: Ticket): number {
-    return isBlind ? drawn + this.#shift : drawn;
+  /** The value of a ticket in the queues. */
+  valueOf({ drawn, isProvisional }: Ticket): number {
+    return isProvisional ? drawn + this.#provisionalOffset : drawn;
   }
 
   async #listen(): Promise<void> {
-    const listening = () => {
-      for (const listener of this.#listeners.values()) listener.listening();
+    const onChange = () => {
+      for (const listener of this.#handlers.values()) listener.onListening();
     };
     await Promise.all(
       this.#context.nodes.map(async (node, index) => {
-        const hear = (push: Push | Timed<Push>) => this.#hear(index, push);
-        // Of its own for each master: where two are one server, what it grants through one is no vote of the other (PROTOCOL 2.8).
-        await node.queue?.listen(`${this.#channel}.${index}`, hear, listening);
+        const onPush = (push: Push | Timed<Push>) => this.#onPush(index, push);
+        // Each master has a channel of its own: if two of them are one server, its grant through one is not a
+        // vote of the other (PROTOCOL 2.8).
+        await node.queue?.listen(`${this.#channel}.${index}`, onPush, onChange);
       }),
     );
   }
 
-  #hear(index: number, push: Push | Timed<Push>): void {
+  #onPush(index: number, push: Push | Timed<Push>): void {
     const { kind, token } = pushIn(push);
     const waiter = waiterOf(token);
     const departed = this.#departed.get(waiter);
     const { rollbacks } = this.#context;
-    const listener = this.#listeners.get(waiter);
-    if (kind === "wake") listener?.woken(index, token);
-    else listener?.handed(index, push);
+    const handler = this.#handlers.get(waiter);
+    if (kind === "wake") handler?.onWake(index, token);
+    else handler?.onGrant(index, push);
     if (!departed) return;
-    rollbacks.remove({ ...departed, tokens: [token] }, [departed.placement.nodes[index]!], timeout);
+    rollbacks.remove({ ...departed, tokens: [token] }, [departed.placement.nodes[index]!], rollbackTimeout);
   }
 }
 
-/** What it says, whether it counts or not. */
+/** The message of a push, whether it counts or not. */
 export function pushIn(push: Push | Timed<Push>): Push {
   return "reading" in push ? push.vote : push;
 }

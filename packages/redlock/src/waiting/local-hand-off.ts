@@ -10,30 +10,31 @@ import type { Settings } from "../settings/settings.ts";
 import { Cancellation } from "../time/cancellation.ts";
 import { leaseDeadline } from "../time/validity.ts";
 
-/** One call of `acquire`, and what came of it. */
-export interface Caller {
+/** One call of `acquire` with its attempts. */
+export interface AcquireCall {
   readonly request: LockRequest;
   readonly attempts: Attempts;
 }
 
 export interface HandedOff {
-  /** The hold of the next one; none where no quorum took part. */
+  /** The lease of the next call; `undefined` without a quorum. */
   readonly successor?: Lease;
-  /** For the one who gave up. */
+  /** The result for the call that released. */
   readonly result: ReleaseResult;
 }
 
-/** A hold that has this part of the ttl left is as good as a new one. */
-const freshFraction = 0.9;
+/** A lease with at least this part of the ttl left is as good as a new one. */
+const minFreshFraction = 0.9;
 
-// A hold is passed on within this process (PROTOCOL 7.16, 7.17) in one of two ways. The old hold has ended before (PROTOCOL 5.3).
+// A local hand-off (PROTOCOL 7.16, 7.17) passes a released lock to the next call in this process, in one of
+// two ways. The old lease has ended before (PROTOCOL 5.3).
 
 /**
- * Where hardly any of its time has passed the next one takes it over as it is: the same key under the same token until
- * the same deadlines, and nothing is sent. Not where somebody else may use the token, nor where the next one needs a
- * fencing token of its own: then nothing is returned.
+ * Reuses a lease of which hardly any time has passed: the next call gets the same key under the same token
+ * until the same deadlines, and nothing is sent. Returns `undefined` if others may use the token, or if the
+ * next call needs a fencing token of its own.
  */
-export function takeOver(lease: Lease, predecessor: Caller, next: Caller): HandedOff | undefined {
+export function reuseLease(lease: Lease, predecessor: AcquireCall, next: AcquireCall): HandedOff | undefined {
   if (!isFresh(lease, predecessor.request, next.request)) return undefined;
   const { context, placement, token, deadlines } = lease;
   const { nodes, runtime } = context;
@@ -47,25 +48,26 @@ export function takeOver(lease: Lease, predecessor: Caller, next: Caller): Hande
 }
 
 /**
- * Release and vote in one round, which exchanges the tokens. Of the votes of the old hold none counts: the new one is
- * made of this round's alone, each from the send on, as if it had been voted for. Where the exchange fails, both tokens
- * are given up.
+ * Releases and votes in one round, by a token transfer. No vote of the old lease counts: the new one consists
+ * of this round's votes alone, each from the send on, like any other. If the transfer fails, both tokens are
+ * released.
  */
-export async function exchange(lease: Lease, next: Caller, settings: Settings): Promise<HandedOff> {
+export async function transferToken(lease: Lease, next: AcquireCall, settings: Settings): Promise<HandedOff> {
   const { context, placement } = lease;
   const { nodes, runtime } = context;
   const { resources, ttl } = next.request;
   const claim = new RoundClaim(placement, resources, firstToken(runtime), ttl);
-  // One more than what is passed on: those who wait on the masters propose more, by when they came (see `Waiter`).
+  // One more than the previous token. Waiters on the masters propose larger ones, from their time of arrival
+  // (see `QueuedAcquire`).
   claim.proposal = lease.fencingToken === undefined ? undefined : lease.fencingToken + 1;
-  const swap = (node: LockNode, settle: OnVote) => node.queue!.transfer(claim, lease.token, settle);
-  const ended = new Cancellation();
+  const transfer = (node: LockNode, settle: OnVote) => node.queue!.transfer(claim, lease.token, settle);
+  const cancellation = new Cancellation();
   const { round, lease: successor } = await voteRound(
     context,
     next.request,
     claim,
-    swap,
-    ended,
+    transfer,
+    cancellation,
     next.attempts,
   );
   if (successor) {
@@ -77,13 +79,13 @@ export async function exchange(lease: Lease, next: Caller, settings: Settings): 
   return { result: await releaseKeys(lease, settings) };
 }
 
-/** Whether the hold, which was given up a moment ago, would do for `request`: never longer than what it asks for. */
+/** Whether the lease just released fits `request`: it must not last longer than requested. */
 function isFresh(lease: Lease, before: LockRequest, request: LockRequest): boolean {
   if (!lease.mayBeTakenOver || lease.fencingToken !== undefined || lease.longestTtl > request.ttl)
     return false;
-  // Its deadlines allow for as much drift as was asked for then.
+  // Its deadlines allow for the drift that the previous request named.
   if (request.settings.driftFactor > before.settings.driftFactor) return false;
   const { clock, quorum } = lease.context;
   const left = leaseDeadline(lease.deadlines, quorum) - clock.now();
-  return left >= request.ttl * freshFraction && left > request.settings.minimumValidity;
+  return left >= request.ttl * minFreshFraction && left > request.settings.minimumValidity;
 }

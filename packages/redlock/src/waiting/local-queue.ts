@@ -6,180 +6,196 @@ import { waiterOf } from "../protocol/token.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Cancellation } from "../time/cancellation.ts";
 import type { GrantListener, Ticket } from "./grant-listener.ts";
-import { type Caller, exchange, takeOver } from "./local-hand-off.ts";
-import { type OnOver, Waiter } from "./queue-entry.ts";
+import { type AcquireCall, reuseLease, transferToken } from "./local-hand-off.ts";
+import { type OnFinished, QueuedAcquire } from "./queue-entry.ts";
 
-/** What came of waiting. Without a lease: what the masters said last, if anything, or the error of the user's backoff. */
-export interface Turn {
+/**
+ * The result of waiting. Without a lease: the masters' latest answers, if any, or the error of the user's
+ * backoff.
+ */
+export interface WaitResult {
   readonly lease?: Lease | undefined;
   readonly contention?: Contention | undefined;
   readonly error?: unknown;
 }
 
-/** One who waits. */
-export interface Place extends Caller {
+/** A call that waits in this process. */
+export interface LocalWaiter extends AcquireCall {
   readonly ticket: Ticket;
-  readonly resolve: (turn: Turn) => void;
+  readonly resolve: (result: WaitResult) => void;
 }
 
-export interface LineEvents {
-  /** Somebody else has one of them. */
-  refused(resources: readonly string[]): void;
-  /** Nobody stands in the line of this key any more. */
-  emptied(key: string): void;
+export interface LocalQueueEvents {
+  /** Others hold one of the resources. */
+  onRefused(resources: readonly string[]): void;
+  /** The queue of this key is empty. */
+  onEmpty(key: string): void;
 }
-
-/** The most that are served in one turn: a waiter is overtaken by 15 of each other process at most. */
-const longestTurn = 16;
 
 /**
- * Those of one process who wait for the same resources. One of them, the first, stands in the masters' queues for
- * all. When the lock comes, all who stand here at that moment have their turn: it is passed on from one to the next
- * without being given up (`pass-on.ts`), and then released to whoever is first on the masters. So other processes wait
- * for one turn of this one, and no longer.
+ * The maximum number of calls served by one grant: a waiter in another process is overtaken by at most 15 of
+ * each process.
+ */
+const maxLocalGrants = 16;
+
+/**
+ * The calls of one process that wait for the same resources. The first one is in the masters' queues on
+ * behalf of all. When the lock is granted, all calls that wait here at that moment are served one after the
+ * other by local hand-offs (`local-hand-off.ts`), and then the lock is released to the next process in the
+ * masters' queues. So other processes wait for one batch of this one and no longer.
  */
 export class LocalQueue {
   readonly #context: Context;
   readonly #grantListener: GrantListener;
   readonly #key: string;
-  readonly #events: LineEvents;
-  #places: Place[] = [];
-  /** Who stands in the masters' queues. */
-  #waiter: Waiter | undefined;
-  /** The lock, while it is here. */
+  readonly #events: LocalQueueEvents;
+  #waiters: LocalWaiter[] = [];
+  /** The acquire in the masters' queues. */
+  #queued: QueuedAcquire | undefined;
+  /** The lease, while it is in this process. */
   #lease: Lease | undefined;
-  /** Who has it, or had it last. */
-  #holder: Caller | undefined;
-  /** How many can still have it without the masters' queues. */
-  #turnsLeft = 0;
-  /** Settles when the lock has been passed on, while it is. */
-  #passing: Promise<ReleaseResult> | undefined;
-  /** What the masters said last to one who stood in their queues. */
+  /** The current holder, or the latest. */
+  #holder: AcquireCall | undefined;
+  /** The remaining local hand-offs of the current grant. */
+  #localGrantsLeft = 0;
+  /** Set during a hand-off; resolves when it is done. */
+  #handingOff: Promise<ReleaseResult> | undefined;
+  /** The masters' latest answers to the acquire in their queues. */
   #contention: Contention | undefined;
 
-  constructor(context: Context, grantListener: GrantListener, key: string, events: LineEvents) {
+  constructor(context: Context, grantListener: GrantListener, key: string, events: LocalQueueEvents) {
     this.#context = context;
     this.#grantListener = grantListener;
     this.#key = key;
     this.#events = events;
   }
 
-  /** Until `ended` is cancelled. */
-  join(place: Place, ended: Cancellation): void {
-    // Most are alone in their line, and a list that has grown has room for many.
-    if (this.#places.length === 0) this.#places = [place];
-    else this.#places.push(place);
-    ended.onCancel(() => this.#giveUp(place));
-    this.#goOn();
+  /** Waits until `ended` is cancelled. */
+  join(waiter: LocalWaiter, ended: Cancellation): void {
+    // Mostly there is only one call, and an array that has grown keeps its capacity.
+    if (this.#waiters.length === 0) this.#waiters = [waiter];
+    else this.#waiters.push(waiter);
+    ended.onCancel(() => this.#giveUp(waiter));
+    this.#enqueueFirst();
   }
 
-  /** Settles when the lock is not on its way from one to the next, for `quit`. */
-  get passed(): Promise<unknown> {
-    return Promise.resolve(this.#passing);
+  /** Resolves when no hand-off is running, for `quit`. */
+  get handedOff(): Promise<unknown> {
+    return Promise.resolve(this.#handingOff);
   }
 
-  #giveUp(place: Place): void {
-    if (this.#places[0] === place && this.#waiter) {
-      // It is the first: its waiter has to leave the masters' queues before.
-      this.#waiter.giveUp();
-    } else if (this.#remove(place)) {
-      place.resolve({ contention: this.#waiter ? this.#waiter.contention : this.#contention });
-      this.#goOn();
+  #giveUp(waiter: LocalWaiter): void {
+    if (this.#waiters[0] === waiter && this.#queued) {
+      // The first one leaves the masters' queues before it resolves.
+      this.#queued.giveUp();
+    } else if (this.#remove(waiter)) {
+      waiter.resolve({ contention: this.#queued ? this.#queued.contention : this.#contention });
+      this.#enqueueFirst();
     }
   }
 
-  #remove(place: Place): boolean {
-    const index = this.#places.indexOf(place);
-    if (index >= 0) this.#places.splice(index, 1);
+  #remove(waiter: LocalWaiter): boolean {
+    const index = this.#waiters.indexOf(waiter);
+    if (index >= 0) this.#waiters.splice(index, 1);
     return index >= 0;
   }
 
-  /** Somebody has to stand in the masters' queues, unless the lock is here and will be passed on. */
-  #goOn(): void {
-    if (this.#waiter || this.#passing || (this.#lease && this.#turnsLeft > 0)) return;
-    const first = this.#places[0];
-    if (first) this.#stand(first);
-    else if (!this.#lease) this.#events.emptied(this.#key);
+  /** Puts the first waiting call into the masters' queues, unless the lock is here and will be handed off. */
+  #enqueueFirst(): void {
+    if (this.#queued || this.#handingOff || (this.#lease && this.#localGrantsLeft > 0)) return;
+    const first = this.#waiters[0];
+    if (first) this.#enqueue(first);
+    else if (!this.#lease) this.#events.onEmpty(this.#key);
   }
 
-  #stand(place: Place): void {
-    const { request, ticket, attempts } = place;
-    const onOver: OnOver = (lease, error) => this.#stood(place, lease, error);
-    this.#waiter = new Waiter(this.#context, this.#grantListener, request, ticket, attempts, onOver);
-    this.#waiter.stand();
+  #enqueue(waiter: LocalWaiter): void {
+    const { request, ticket, attempts } = waiter;
+    const onFinished: OnFinished = (lease, error) => this.#onFinished(waiter, lease, error);
+    this.#queued = new QueuedAcquire(
+      this.#context,
+      this.#grantListener,
+      request,
+      ticket,
+      attempts,
+      onFinished,
+    );
+    this.#queued.start();
   }
 
-  #stood(place: Place, lease: Lease | undefined, error: unknown): void {
-    const { contention, wasRefused } = this.#waiter!;
-    this.#waiter = undefined;
-    // (A tally that was won says nothing to those who still wait.)
+  #onFinished(waiter: LocalWaiter, lease: Lease | undefined, error: unknown): void {
+    const { contention, wasRefused } = this.#queued!;
+    this.#queued = undefined;
+    // A won round says nothing to the calls that still wait.
     this.#contention = lease ? undefined : contention;
-    if (wasRefused) this.#events.refused(place.request.resources);
-    this.#remove(place);
+    if (wasRefused) this.#events.onRefused(waiter.request.resources);
+    this.#remove(waiter);
     if (lease) {
-      this.#turnsLeft = Math.min(this.#places.length, longestTurn - 1);
-      this.#hold(lease, place);
+      this.#localGrantsLeft = Math.min(this.#waiters.length, maxLocalGrants - 1);
+      this.#setLease(lease, waiter);
     }
-    place.resolve({ lease, contention, error });
-    this.#goOn();
+    waiter.resolve({ lease, contention, error });
+    this.#enqueueFirst();
   }
 
-  #hold(lease: Lease, { request, attempts }: Caller): void {
+  #setLease(lease: Lease, { request, attempts }: AcquireCall): void {
     this.#lease = lease;
-    // Not the whole place: the promise that it waited for would be kept with it.
+    // Not the whole waiter, which would keep its promise in memory.
     this.#holder = { request, attempts };
-    lease.handOff = (settings) => this.#released(lease, settings);
-    lease.onEnd(() => this.#ended(lease));
+    lease.handOff = (settings) => this.#onRelease(lease, settings);
+    lease.onEnd(() => this.#onLeaseEnd(lease));
   }
 
-  #ended(lease: Lease): void {
-    // A release knows more: whether it stays in this process (see `#released`).
+  #onLeaseEnd(lease: Lease): void {
+    // `#onRelease` handles a release: the lock may stay in this process.
     if (lease.state === "released") return;
-    // The receiver of a detached hold may count what a master still hands over to it, by an extension that found it.
+    // The receiver of a detached lease may count later grants, through an extension that finds them.
     if (lease.isDetached) this.#grantListener.forget(waiterOf(lease.token));
-    else this.#giveBack(lease);
-    this.#gone(lease);
+    else this.#rollBackGrants(lease);
+    this.#clearLease(lease);
   }
 
-  /** What a master still hands over to it is nobody's. */
-  #giveBack({ placement, token, resources, longestTtl }: Lease): void {
-    this.#grantListener.giveBack(waiterOf(token), { placement, resources, ttl: longestTtl });
+  /** Grants that still arrive for this lease are rolled back. */
+  #rollBackGrants({ placement, token, resources, longestTtl }: Lease): void {
+    this.#grantListener.rollBackGrants(waiterOf(token), { placement, resources, ttl: longestTtl });
   }
 
-  #gone(lease: Lease): void {
+  #clearLease(lease: Lease): void {
     if (this.#lease !== lease) return;
     this.#lease = undefined;
-    this.#goOn();
+    this.#enqueueFirst();
   }
 
-  /** The holder gives up: what becomes of it, where it stays in this process. */
-  #released(lease: Lease, settings: Settings): Promise<ReleaseResult> | undefined {
+  /**
+   * The holder releases: hands the lock off within this process, or returns `undefined` to release it on the
+   * masters.
+   */
+  #onRelease(lease: Lease, settings: Settings): Promise<ReleaseResult> | undefined {
     const isHere = this.#lease === lease;
-    const next = isHere && this.#turnsLeft > 0 ? this.#places[0] : undefined;
+    const next = isHere && this.#localGrantsLeft > 0 ? this.#waiters[0] : undefined;
     if (next) {
-      this.#passing = this.#handOff(lease, next, settings);
-      return this.#passing;
+      this.#handingOff = this.#handOff(lease, next, settings);
+      return this.#handingOff;
     }
-    this.#giveBack(lease);
-    // Behind the release: on the masters this process comes after those who stand there.
-    if (isHere) void Promise.resolve().then(() => this.#gone(lease));
+    this.#rollBackGrants(lease);
+    // After the release, so that waiters on the masters come before this process.
+    if (isHere) void Promise.resolve().then(() => this.#clearLease(lease));
     return undefined;
   }
 
-  async #handOff(lease: Lease, next: Place, settings: Settings): Promise<ReleaseResult> {
-    this.#turnsLeft -= 1;
-    const takenOver = takeOver(lease, this.#holder!, next);
-    // A token that was taken over lives on: what is handed to it may be counted by an extension that found it.
-    if (!takenOver) this.#giveBack(lease);
-    const { successor, result } = await (takenOver ?? exchange(lease, next, settings));
-    this.#passing = undefined;
+  async #handOff(lease: Lease, next: LocalWaiter, settings: Settings): Promise<ReleaseResult> {
+    this.#localGrantsLeft -= 1;
+    const reused = reuseLease(lease, this.#holder!, next);
+    // A reused token stays in use: an extension may find and count its grants.
+    if (!reused) this.#rollBackGrants(lease);
+    const { successor, result } = await (reused ?? transferToken(lease, next, settings));
+    this.#handingOff = undefined;
     if (successor) {
-      this.#hold(successor, next);
+      this.#setLease(successor, next);
       if (this.#remove(next)) next.resolve({ lease: successor });
-      // It has given up meanwhile: on to whoever is next.
+      // The next call has given up meanwhile: the lock goes to the one after it.
       else void release(successor, settings);
     } else this.#lease = undefined;
-    this.#goOn();
+    this.#enqueueFirst();
     return result;
   }
 }

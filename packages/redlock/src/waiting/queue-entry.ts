@@ -22,74 +22,90 @@ import { Cancellation } from "../time/cancellation.ts";
 import { maxTimerDelay, type Timer } from "../time/runtime.ts";
 import { sleep } from "../time/sleep.ts";
 import { leaseDeadline, never, nodeDeadline } from "../time/validity.ts";
-import { type GrantListener, type Listener, pushIn, type Ticket } from "./grant-listener.ts";
+import { type GrantHandler, type GrantListener, pushIn, type Ticket } from "./grant-listener.ts";
 
-/** The time from one enrolment to the next: this part of the ttl, within these bounds, ms. */
+/**
+ * The interval between two rounds of a queue entry: this part of the ttl, within the bounds below, ms. A
+ * quarter leaves time for a lost round before the granted keys expire; 250 ms bounds the load of short locks,
+ * 1 s the delay after a crashed queue head.
+ */
 const heartbeatFraction = 1 / 4;
-const shortestHeartbeat = 250;
-const longestHeartbeat = 1000;
-/** A place lasts for so many of them: two may be lost. */
-const patienceInHeartbeats = 3;
-/** Granted with less than this part of the ttl left, the votes are renewed before they are used. */
-const leastFraction = 1 / 2;
+const minHeartbeat = 250;
+const maxHeartbeat = 1000;
+/** The number of heartbeats that an entry lives without renewal: two may be lost. */
+const entryTtlInHeartbeats = 3;
+/** A late grant with less than this part of the ttl left is renewed by another round before it is used. */
+const minRemainingFraction = 1 / 2;
 
 /**
- * Told once how a stay has ended: with the lease, or without one when it has left all queues; then with the error, where
- * the user's backoff has failed.
+ * Called once at the end: with the lease, or without one after all queues are left; with the error if the
+ * user's backoff threw.
  */
-export type OnOver = (lease: Lease | undefined, error?: unknown) => void;
+export type OnFinished = (lease: Lease | undefined, error?: unknown) => void;
 
 /**
- * One stay in the queues of the resources: PROTOCOL 7. It enrols with all masters, which is a vote as well, and from
- * then on waits to be handed their keys. Enrolling again is its heartbeat, and finds what a lost message has hidden.
+ * One acquire that waits in the masters' queues (PROTOCOL 7).
  *
- * Each enrolment is a round of its own, with a fresh token (PROTOCOL 2.13). A vote counts only in the round that asked for it,
- * from that round's send on (PROTOCOL 2.14), whether it comes as the reply or later, as a push.
+ * Problem: N independent masters each keep a FIFO queue, and a lock needs grants from a quorum of them. Polling
+ * instead wastes commands and is unfair: the fastest poller wins, and a released lock stays unused until the next
+ * poll. A queue on one master fails with that master. Queues on all masters without a common order deadlock: two
+ * waiters each head some of the queues, and neither reaches a quorum.
  *
- * It goes from one event to the next, instead of awaiting them: thousands may stand at a time, and suspended functions
- * would be most of what each of them takes.
+ * Solution:
+ * - One ticket, drawn at the start, orders the entry in the same way on every master (7.2).
+ * - A refused vote enqueues in the same step (7.1), so no release is missed between the two.
+ * - A release grants the key to the first waiter and pushes the token to its channel (7.4). Grants and yes answers of
+ *   one round count together: a quorum of them is the lock (7.7).
+ * - An entry expires unless a further round renews it. This heartbeat also finds grants whose push was lost (7.11).
+ * - Votes without a quorum go back to the first in each queue, so split votes resolve (7.8).
+ *
+ * Each round has a fresh token (2.13). A vote counts only in the round that requested it, from the send of that round
+ * on (2.14), whether it arrives as a reply or as a push.
+ *
+ * Written as callbacks instead of an async function: thousands may wait at a time, and suspended functions would be
+ * most of their memory.
  */
-export class Waiter implements Listener {
+export class QueuedAcquire implements GrantHandler {
   readonly #context: Context;
   readonly #grantListener: GrantListener;
   readonly #request: LockRequest;
   readonly #ticket: Ticket;
   readonly #attempts: Attempts;
-  /** Until it has been told. */
-  #onOver: OnOver | undefined;
+  /** `undefined` after it was called. */
+  #onFinished: OnFinished | undefined;
   readonly #id: string;
-  /** In whose queues it stands. */
+  /** The databases of its queues. */
   #placement: Placement;
-  /** The fencing token that it proposes. */
+  /** The proposed fencing token. */
   #proposal: number | undefined;
-  /** Granted, or no longer wanted. */
-  #isOver = false;
-  #count = 0;
-  /** The votes of this round; `undefined` while none may count. */
+  /** Granted, or given up. */
+  #isFinished = false;
+  #roundCount = 0;
+  /** The claim of the current round; `undefined` while no vote may count. */
   #claim: QueueEntryClaim | undefined;
-  /** When the round was begun. */
+  /** The time of the round's first send, in lease time. */
   #sentAt = never;
-  /** The round, until it is closed. */
+  /** The current round, until it is closed. */
   #round: Round<Answer> | undefined;
-  /** What judges the grants of the latest round that is closed, where the masters' clocks are watched. */
+  /** Judges grants that arrive after the latest round was closed, if the masters' clocks are watched. */
   #clocks: RoundClocks | undefined;
-  /** What the masters said in the last round that is closed. */
+  /** The result of the latest closed round. */
   #contention: Contention | undefined;
   #deadlines: number[] = [];
   #counters: (number | undefined)[] = [];
-  /** The masters that have set aside, in this round, what was in the way. */
+  /** The masters that have reserved, in this round, the key that blocked the entry. */
   readonly #wokenBy = new Set<number>();
-  /** While the fencing token is stored, how to end that: then no other round may begin. */
+  /** Cancels the storing of the fencing token; set while that runs and no other round may begin. */
   #fencing: Cancellation | undefined;
   #lease: Lease | undefined;
-  /** Runs while the next round is waited for. */
-  #nap: Timer | undefined;
-  /** Runs from the first vote of a round on. */
-  #impatience: Timer | undefined;
+  /** Runs until the next round is due. */
+  #nextRoundTimer: Timer | undefined;
+  /** Runs from the first vote of a round: starts another round if the votes are split. */
+  #splitVoteTimer: Timer | undefined;
   #hasYielded = false;
-  /** Whether the votes of this round came too late. */
+  /** Whether the votes of this round arrived too late. */
   #isTooLate = false;
-  #isWoken = false;
+  #isNextRoundDue = false;
   #wasRefused = false;
 
   constructor(
@@ -98,95 +114,99 @@ export class Waiter implements Listener {
     request: LockRequest,
     ticket: Ticket,
     attempts: Attempts,
-    onOver: OnOver,
+    onFinished: OnFinished,
   ) {
     this.#context = context;
     this.#grantListener = grantListener;
     this.#request = request;
     this.#ticket = ticket;
     this.#attempts = attempts;
-    this.#onOver = onOver;
+    this.#onFinished = onFinished;
     this.#id = newToken(context.runtime);
     this.#placement = context.placements.current;
     this.#propose();
   }
 
-  /** What the masters said last, if anything. */
+  /** The result of the latest round that has any answers. */
   get contention(): Contention | undefined {
-    const heard = this.#round?.answers.some(Boolean) ? contentionIn(this.#round.answers) : undefined;
-    return this.#contention ?? heard;
+    const ofOpenRound = this.#round?.answers.some(Boolean) ? contentionIn(this.#round.answers) : undefined;
+    return this.#contention ?? ofOpenRound;
   }
 
-  /** Whether somebody else was in the way, on any master. */
+  /** Whether any master refused because of another owner. */
   get wasRefused(): boolean {
     return this.#wasRefused;
   }
 
-  /** Stands in the queues from now on, until the lock is granted or it gives up. */
-  stand(): void {
+  /** Enters the queues and stays until the lock is granted or the acquire is given up. */
+  start(): void {
     this.#grantListener.add(this.#id, this);
     this.#enqueue();
   }
 
-  /** An acquire that was given up leaves nothing behind: it waits for that, one nodeTimeout at most. */
+  /** Leaves all queues. The callback waits for the dequeueing, for one nodeTimeout at most. */
   giveUp(error?: unknown): void {
-    if (this.#isOver) return;
-    this.#end();
+    if (this.#isFinished) return;
+    this.#stop();
     const { resources, ttl } = this.#request;
-    this.#grantListener.giveBack(this.#id, { placement: this.#placement, resources, ttl });
-    this.#leave(() => this.#tell(undefined, error));
+    this.#grantListener.rollBackGrants(this.#id, { placement: this.#placement, resources, ttl });
+    this.#dequeue(() => this.#finish(undefined, error));
   }
 
-  /** Not kept: a hold remembers its waiter, and would remember who waited for it as well. */
-  #tell(lease: Lease | undefined, error?: unknown): void {
-    const tell = this.#onOver;
-    this.#onOver = undefined;
-    tell?.(lease, error);
+  /**
+   * Drops the callback: a lease keeps a reference to this object, and through it would keep the caller's
+   * promise.
+   */
+  #finish(lease: Lease | undefined, error?: unknown): void {
+    const onFinished = this.#onFinished;
+    this.#onFinished = undefined;
+    onFinished?.(lease, error);
   }
 
-  handed(index: number, push: Push | Timed<Push>): void {
+  onGrant(index: number, push: Push | Timed<Push>): void {
     const claim = this.#claim;
     const { token, counter } = pushIn(push);
-    // Of this round? A key that was handed to an earlier one is found, and counted, by the next enrolment (PROTOCOL 2.14).
+    // A grant to an earlier round is found and counted by the next one (PROTOCOL 2.14).
     if (token !== claim?.token) return;
-    if (!("reading" in push)) this.#hearYes(index, counter);
+    if (!("reading" in push)) this.#onVote(index, counter);
     else {
       const clocks = this.#round ? this.#round.clocks : this.#clocks;
       clocks?.judge(index, push, (judged) => {
-        if (!("vote" in judged) && claim === this.#claim) this.#hearYes(index, counter);
+        if (!("vote" in judged) && claim === this.#claim) this.#onVote(index, counter);
       });
     }
   }
 
-  woken(index: number, token: string): void {
+  onWake(index: number, token: string): void {
     if (token !== this.#claim?.token) return;
     this.#wokenBy.add(index);
-    // With a quorum of them, and of votes, the next round may well be granted. With less it is not worth its commands.
+    // If the votes and the reserved keys make a quorum, the next round is likely to be granted. Otherwise it
+    // is not worth its commands yet.
     const votes = this.#deadlines.filter((deadline) => deadline !== never).length;
-    if (this.#wokenBy.size + votes >= this.#context.quorum) this.#wake();
-    else this.#wakeSoon();
+    if (this.#wokenBy.size + votes >= this.#context.quorum) this.#startNextRound();
+    else this.#startNextRoundSoon();
   }
 
-  listening(): void {
-    this.#wake();
+  onListening(): void {
+    this.#startNextRound();
   }
 
-  /** PROTOCOL 2.15: it leaves the queues in the database that was left, and stands in those of the other one. */
-  moved(): void {
-    if (this.#isOver) return;
+  /** PROTOCOL 2.15: leaves the queues in the previous database and enters those in the new one. */
+  onDatabaseChange(): void {
+    if (this.#isFinished) return;
     this.#fencing?.cancel(new Error("a client was switched to another database"));
-    this.#leave(() => {});
-    this.#wake();
+    this.#dequeue(() => {});
+    this.#startNextRound();
   }
 
-  /** All masters have answered the round, or had their time to: how long until the next one. */
-  #roundClosed(answers: Tally): void {
-    // While its fencing token is stored nothing else is done.
-    if (this.#isOver || this.#fencing) return;
+  /** Every master has answered or timed out: decides when the next round begins. */
+  #onRoundClosed(answers: Tally): void {
+    // No other round runs while the fencing token is stored.
+    if (this.#isFinished || this.#fencing) return;
     try {
       this.#prepareNext(answers);
     } catch (error) {
-      // The user's backoff has failed.
+      // The user's backoff threw.
       this.giveUp(error);
     }
   }
@@ -198,17 +218,17 @@ export class Waiter implements Listener {
       return;
     }
     const faults = answers.filter((answer) => answer?.vote === "none").length;
-    // PROTOCOL 7.12: half cut off it would be the first at a few masters, and keep everybody waiting. It keeps its ticket
-    // only.
+    // PROTOCOL 7.12: without a reachable quorum, an entry at the head of a few queues would block everybody.
+    // It leaves them and keeps its ticket.
     if (this.#isTooLate || faults > toleratedFailures(nodes.length)) this.#backOff();
     else if (this.#hasVotes && !this.#hasYielded) {
-      // Some votes, but no quorum: what rivals hold of each other must come to one of them. The next round gives
-      // these votes up, before it is sent, and to whoever is first, which may be this waiter again.
+      // Some votes, but no quorum: rivals hold the others. The next round releases these votes before it is
+      // sent; they go to the head of each queue, which may be this entry again.
       this.#hasYielded = true;
       this.#enqueue();
     } else {
       this.#hasYielded = false;
-      this.#sleep(this.#untilNext(answers));
+      this.#scheduleNextRound(this.#pauseBeforeNextRound(answers));
     }
   }
 
@@ -219,11 +239,11 @@ export class Waiter implements Listener {
     this.#placement = placement;
     if (this.#hasVotes) this.#propose();
     this.#forgetVotes();
-    this.#isWoken = false;
+    this.#isNextRoundDue = false;
     this.#isTooLate = false;
-    this.#count += 1;
-    const entryTtl = this.#heartbeat * patienceInHeartbeats + nodeTimeoutFor(ttl, settings);
-    const token = `${this.#id}.${this.#count}`;
+    this.#roundCount += 1;
+    const entryTtl = this.#heartbeat * entryTtlInHeartbeats + nodeTimeoutFor(ttl, settings);
+    const token = `${this.#id}.${this.#roundCount}`;
     const claim = new QueueEntryClaim(
       placement,
       resources,
@@ -241,84 +261,88 @@ export class Waiter implements Listener {
       timeout: nodeTimeoutFor(ttl, settings),
       ask: (node, settle) => node.queue!.enqueue(claim, settle),
       onAnswer: (index, answer) => {
-        if (answer.vote === "yes" && claim === this.#claim) this.#hearYes(index, answer.counter);
+        if (answer.vote === "yes" && claim === this.#claim) this.#onVote(index, answer.counter);
         else if (answer.vote === "no") {
           this.#wasRefused = true;
-          this.#sawTickets(round.answers);
+          this.#observeTickets(round.answers);
         } else if (answer.vote === "none") report(answer.error);
         return false;
       },
     });
     this.#sentAt = round.sentAt;
     this.#round = round;
-    this.#attempts.add(round, this.#count > 1);
+    this.#attempts.add(round, this.#roundCount > 1);
     round.onClosed(() => {
       claim.giveUp();
-      // What it came to is kept, and not the round: whoever waits, waits for long.
+      // Only the result is kept: a wait may be long, and a round is large.
       this.#round = undefined;
       this.#clocks = round.clocks;
-      if (!this.#isOver) this.#contention = contentionIn(round.answers);
-      this.#roundClosed(round.answers);
+      if (!this.#isFinished) this.#contention = contentionIn(round.answers);
+      this.#onRoundClosed(round.answers);
     });
   }
 
-  /** A ticket that fewer masters than a quorum tell of may be nobody's, and would be drawn above for good. */
-  #sawTickets(answers: Tally): void {
+  /**
+   * Observes a ticket only if a quorum of masters reports it. A ticket that fewer report may belong to no
+   * waiter, and all later tickets would be drawn above it.
+   */
+  #observeTickets(answers: Tally): void {
     const tickets = answers.flatMap((answer) => (answer?.vote === "no" ? [answer.latestTicket ?? 0] : []));
     const latest = tickets.sort((a, b) => b - a)[this.#context.quorum - 1];
-    if (latest !== undefined && this.#grantListener.saw(this.#ticket, latest)) this.#wake();
+    if (latest !== undefined && this.#grantListener.observe(this.#ticket, latest)) this.#startNextRound();
   }
 
-  /** A vote of this round: from its send on the master keeps the key for the ttl, or longer. */
-  #hearYes(index: number, counter: number | undefined): void {
+  /** Counts a vote of this round: the master keeps the key for at least the ttl from the send. */
+  #onVote(index: number, counter: number | undefined): void {
     const { quorum, clock } = this.#context;
     const { ttl, settings } = this.#request;
     const claim = this.#claim!;
     const deadline = nodeDeadline(this.#sentAt, ttl, settings.driftFactor);
     this.#deadlines[index] = deadline;
     this.#counters[index] = counter;
-    // A vote behind the quorum's still prolongs the hold.
+    // A vote after the quorum still extends the lease.
     if (this.#lease) this.#lease.renew(index, deadline);
-    if (this.#isOver || this.#fencing) return;
+    if (this.#isFinished || this.#fencing) return;
     const left = leaseDeadline(this.#deadlines, quorum) - clock.now();
-    // Long after the round the masters have set the keys anew, but only another round tells for how long.
-    const isFresh = left >= ttl * leastFraction || this.#round !== undefined;
+    // Long after the round, the masters may have renewed the keys; only another round shows for how long.
+    const isFresh = left >= ttl * minRemainingFraction || this.#round !== undefined;
     if (left > settings.minimumValidity && isFresh) {
       if (claim.proposal === undefined) this.#grant(claim);
       else void this.#fence(claim);
-    } else if (left > never && isFresh) this.#cameTooLate();
-    else if (left > never) this.#wake();
-    // Where the others went is found out soon, and what rivals hold of each other comes to one of them.
-    else this.#wakeSoon();
+    } else if (left > never && isFresh) this.#onTooLate();
+    else if (left > never) this.#startNextRound();
+    // No quorum yet: another round soon finds where the other votes went.
+    else this.#startNextRoundSoon();
   }
 
   /**
-   * PROTOCOL 2.5: votes with less left than `minimumValidity` are a failed attempt: it leaves the queues for a backoff, and keeps its
-   * ticket only. At their head it would be granted the same again and again, and keep everybody else waiting.
+   * PROTOCOL 2.5: votes with less than `minimumValidity` left are a failed attempt. The entry leaves the
+   * queues for a backoff and keeps its ticket: at the head of the queues it would get the same late votes
+   * again and block everybody else.
    */
-  #cameTooLate(): void {
+  #onTooLate(): void {
     this.#isTooLate = true;
-    // (Else when the round is closed.)
+    // Otherwise this happens when the round is closed.
     if (!this.#round) this.#backOff();
   }
 
   #backOff(): void {
     this.#isTooLate = false;
-    this.#endNap();
-    const pause = pauseBetween(this.#request.settings, this.#context.runtime, this.#count);
-    this.#leave(() => this.#sleep(pause));
+    this.#cancelNextRound();
+    const pause = pauseBetween(this.#request.settings, this.#context.runtime, this.#roundCount);
+    this.#dequeue(() => this.#scheduleNextRound(pause));
   }
 
-  #wakeSoon(): void {
+  #startNextRoundSoon(): void {
     const { ttl, settings } = this.#request;
     const timeout = nodeTimeoutFor(ttl, settings);
-    this.#impatience ??= this.#context.runtime.setTimer(() => this.#wake(), timeout);
+    this.#splitVoteTimer ??= this.#context.runtime.setTimer(() => this.#startNextRound(), timeout);
   }
 
   #grant(claim: QueueEntryClaim, fencingToken?: number): void {
     const { placement, resources, token, ttl } = claim;
     const terms = { placement, resources, token, ttl, deadlines: this.#deadlines, fencingToken };
-    // What was handed over is no answer of the round.
+    // Grants arrive outside the replies of the round.
     const { latestVotes } = this.#attempts;
     const votes = this.#deadlines.map((deadline, index) =>
       deadline === never ? latestVotes[index] : ({ vote: "yes", remaining: ttl } as const),
@@ -327,43 +351,44 @@ export class Waiter implements Listener {
     const lease = new Lease(this.#context, terms);
     this.#lease = lease;
     claim.lease = lease;
-    this.#end();
-    this.#tell(lease);
+    this.#stop();
+    this.#finish(lease);
   }
 
-  /** With all votes that it needs, it is granted as soon as its fencing token is stored. */
+  /** Stores the fencing token with a quorum of votes, then grants the lock. */
   async #fence(claim: QueueEntryClaim): Promise<void> {
     const { quorum, clock, runtime } = this.#context;
     const { settings, ttl } = this.#request;
     const deadlines = this.#deadlines;
-    const ended = new Cancellation();
-    this.#fencing = ended;
-    this.#endNap();
-    const told = {
+    const cancellation = new Cancellation();
+    this.#fencing = cancellation;
+    this.#cancelNextRound();
+    const progress = {
       counters: () => this.#counters,
-      // What is granted later is told by pushes.
-      all: () => this.#round?.closed ?? sleep(runtime, nodeTimeoutFor(ttl, settings), ended),
+      // Later votes arrive as grants.
+      all: () => this.#round?.closed ?? sleep(runtime, nodeTimeoutFor(ttl, settings), cancellation),
     };
-    const token = await fence(this.#context, claim, settings, told, deadlines, ended);
+    const token = await fence(this.#context, claim, settings, progress, deadlines, cancellation);
     this.#fencing = undefined;
-    // (It may have left meanwhile.)
-    if (this.#isOver) return;
+    // The acquire may have been given up meanwhile.
+    if (this.#isFinished) return;
     const left = leaseDeadline(deadlines, quorum) - clock.now();
     const isWanted = claim.placement.whyLeft === undefined && left > settings.minimumValidity;
     if (token !== undefined && isWanted) {
       this.#grant(claim, token);
       return;
     }
-    // Else another round, as soon as this one is over.
+    // Otherwise another round, as soon as this one is closed.
     const isTooLate = left > never && left <= settings.minimumValidity;
-    if (token !== undefined && isTooLate) this.#cameTooLate();
-    else if (this.#round) this.#wake();
+    if (token !== undefined && isTooLate) this.#onTooLate();
+    else if (this.#round) this.#startNextRound();
     else this.#enqueue();
   }
 
   /**
-   * Like its ticket by when it came, and where two came in the same millisecond, by their names: in the order in which
-   * the masters serve them. So nearly always it is above the token of the one before, and no second round is needed.
+   * Proposes a token in the order of arrival: by the ticket, and within one millisecond by the id of the
+   * entry, as the masters order them. Nearly always it is above the previous holder's token, so no second
+   * round is needed.
    */
   #propose(): void {
     const order = Number.parseInt(this.#id.slice(0, 2), 16) / 1000;
@@ -375,66 +400,74 @@ export class Waiter implements Listener {
   }
 
   get #heartbeat(): number {
-    return Math.min(longestHeartbeat, Math.max(shortestHeartbeat, this.#request.ttl * heartbeatFraction));
+    return Math.min(maxHeartbeat, Math.max(minHeartbeat, this.#request.ttl * heartbeatFraction));
   }
 
-  /** Hand-overs come by themselves where all take part. Foreign holders, and masters that are not heard, are asked. */
-  #untilNext(answers: Tally): number {
+  /**
+   * The pause before the next round. Grants are pushed if all masters have a subscription and all owners use
+   * the queue; otherwise the masters are asked again.
+   */
+  #pauseBeforeNextRound(answers: Tally): number {
     const { runtime } = this.#context;
-    if (this.#isWoken) return 0;
-    const isTold = this.#grantListener.isListening && ownersIn(answers).every(isOfWaiter);
-    const asked = isTold ? this.#heartbeat : pauseBetween(this.#request.settings, runtime, this.#count);
+    if (this.#isNextRoundDue) return 0;
+    const isNotified = this.#grantListener.isListening && ownersIn(answers).every(isOfWaiter);
+    const interval = isNotified
+      ? this.#heartbeat
+      : pauseBetween(this.#request.settings, runtime, this.#roundCount);
     const { freeIn } = this.#contention!;
-    return Math.min(this.#heartbeat, asked, pauseUntilGone(freeIn, runtime));
+    return Math.min(this.#heartbeat, interval, pauseUntilGone(freeIn, runtime));
   }
 
-  #sleep(delay: number): void {
-    if (this.#isOver) return;
-    this.#nap = this.#context.runtime.setTimer(() => this.#wake(), Math.min(Math.ceil(delay), maxTimerDelay));
+  #scheduleNextRound(delay: number): void {
+    if (this.#isFinished) return;
+    this.#nextRoundTimer = this.#context.runtime.setTimer(
+      () => this.#startNextRound(),
+      Math.min(Math.ceil(delay), maxTimerDelay),
+    );
   }
 
-  /** There is news, or it is time: the next round begins, as soon as this one is over. */
-  #wake(): void {
-    this.#isWoken = true;
-    if (!this.#nap) return;
-    this.#endNap();
+  /** Starts the next round now, or as soon as the current one is closed. */
+  #startNextRound(): void {
+    this.#isNextRoundDue = true;
+    if (!this.#nextRoundTimer) return;
+    this.#cancelNextRound();
     this.#enqueue();
   }
 
-  #endNap(): void {
-    this.#nap?.cancel();
-    this.#nap = undefined;
+  #cancelNextRound(): void {
+    this.#nextRoundTimer?.cancel();
+    this.#nextRoundTimer = undefined;
   }
 
-  #endImpatience(): void {
-    this.#impatience?.cancel();
-    this.#impatience = undefined;
+  #cancelSplitVoteTimer(): void {
+    this.#splitVoteTimer?.cancel();
+    this.#splitVoteTimer = undefined;
   }
 
-  #end(): void {
-    this.#isOver = true;
-    this.#endNap();
-    this.#endImpatience();
+  #stop(): void {
+    this.#isFinished = true;
+    this.#cancelNextRound();
+    this.#cancelSplitVoteTimer();
     this.#fencing?.cancel(new Error("it is over"));
   }
 
-  /** From here on no vote of the round counts, whatever comes in (PROTOCOL 2.14). */
+  /** From here on no vote of the round counts (PROTOCOL 2.14). */
   #forgetVotes(): void {
     this.#wokenBy.clear();
     this.#claim?.giveUp();
     this.#claim = undefined;
-    this.#endImpatience();
+    this.#cancelSplitVoteTimer();
     this.#deadlines = this.#context.nodes.map(() => never);
     this.#counters = [];
   }
 
-  /** Removes the place from every queue, and passes on what it was handed, behind all that was sent before. */
-  #leave(onLeft: () => void): void {
+  /** Removes the entry from every queue and releases what was granted to it, behind all earlier commands. */
+  #dequeue(onDequeued: () => void): void {
     const { rollbacks } = this.#context;
     const placement = this.#placement;
     const { resources, ttl, settings } = this.#request;
     this.#forgetVotes();
-    const leftover = { placement, resources, tokens: [`${this.#id}.${this.#count}`], ttl };
-    rollbacks.remove(leftover, placement.nodes, nodeTimeoutFor(ttl, settings)).onClosed(onLeft);
+    const leftover = { placement, resources, tokens: [`${this.#id}.${this.#roundCount}`], ttl };
+    rollbacks.remove(leftover, placement.nodes, nodeTimeoutFor(ttl, settings)).onClosed(onDequeued);
   }
 }

@@ -6,49 +6,54 @@ import type { Settings } from "../settings/settings.ts";
 import { Cancellation } from "../time/cancellation.ts";
 import { maxTimerDelay, type Runtime, type Timer } from "../time/runtime.ts";
 
-/** A pause cut short counts for at least this part of a retry, or short locks would be asked for without end. */
-const leastRetry = 0.1;
-/** Of so many retries the pauses are asked for one by one. */
-const mostAsked = 100;
+/**
+ * The minimum part of a retry that a shortened pause counts for. Without it, short locks would be requested
+ * without end.
+ */
+const minRetryCost = 0.1;
+/** The maximum number of retries for which the backoff function is called in advance. */
+const maxBackoffCalls = 100;
 
-/** Whether a call that is refused waits at all. */
+/** Whether a refused call waits at all. */
 export function mayWait({ retryCount, waitTimeout }: Settings): boolean {
   return waitTimeout === undefined ? retryCount !== 0 : waitTimeout > 0;
 }
 
-/** How much longer to acquire: by a count of retries, or by the time that `waitTimeout` allows. */
+/** The remaining retries of an acquire, or its remaining time if `waitTimeout` is set. */
 export class RetryBudget {
-  /** Cancelled when the time is over, or the caller has cancelled. */
+  /** Cancelled when the time is over or the caller cancels. */
   readonly ended: Cancellation = new Cancellation();
-  /** Where it ended while nothing new was asked for: how late extensions were. */
+  /** The lateness of extensions, if the call ended while new locks were held back. */
   lateness: Lateness | undefined;
   readonly #runtime: Runtime;
   readonly #settings: Settings;
-  readonly #begun: number;
+  readonly #startedAt: number;
   #timer: Timer | undefined;
   #attempts = 0;
   #retries = 0;
 
-  /** `begun`: when the call was made, by the monotonic clock. */
-  constructor(runtime: Runtime, settings: Settings, cancellation: Cancellation, begun: number) {
+  /** `startedAt`: the time of the call, by the monotonic clock. */
+  constructor(runtime: Runtime, settings: Settings, cancellation: Cancellation, startedAt: number) {
     this.#runtime = runtime;
     this.#settings = settings;
-    this.#begun = begun;
+    this.#startedAt = startedAt;
     cancellation.onCancel(() => this.ended.cancel(cancellation.reason!));
     const { waitTimeout } = settings;
     if (waitTimeout === undefined) return;
-    const left = begun + waitTimeout - runtime.monotonic();
+    const left = startedAt + waitTimeout - runtime.monotonic();
     if (left > 0) this.#endAfter(left);
     else this.ended.cancel(timeIsOver());
   }
 
-  /** From here on the turn comes by itself: the retries that are left count as the time that they would take. */
-  waitForTurn(): void {
+  /**
+   * From here on the call waits without retrying: the remaining retries count as the time they would take.
+   */
+  useTimeLimit(): void {
     const { retryCount, waitTimeout } = this.#settings;
     if (this.#timer || waitTimeout !== undefined || retryCount === -1) return;
     const retries = Math.max(0, retryCount - this.#retries);
-    // A backoff may grow: it is asked for the first ones, and the others count like the last of these.
-    const asked = this.#settings.backoff ? Math.min(Math.ceil(retries), mostAsked) : 0;
+    // A backoff may grow: it is called for the first retries, and the others count like the last of these.
+    const asked = this.#settings.backoff ? Math.min(Math.ceil(retries), maxBackoffCalls) : 0;
     let left = 0;
     let pause = this.#settings.retryDelay;
     for (let retry = 0; retry < asked; retry += 1) {
@@ -59,17 +64,17 @@ export class RetryBudget {
     this.#endAfter(left + (retries - asked) * pause);
   }
 
-  /** How long to wait before the next attempt, ms; `undefined` when there is to be none. */
+  /** The pause before the next attempt, ms; `undefined` if there are no further attempts. */
   pauseAfter(last: Attempt): number | undefined {
     const { retryCount, waitTimeout } = this.#settings;
     const timed = waitTimeout !== undefined;
-    const left = timed ? this.#begun + waitTimeout - this.#runtime.monotonic() : Number.POSITIVE_INFINITY;
+    const left = timed ? this.#startedAt + waitTimeout - this.#runtime.monotonic() : Number.POSITIVE_INFINITY;
     if (left <= 0 || (!timed && retryCount !== -1 && this.#retries >= retryCount)) return undefined;
     this.#attempts += 1;
     const pause = pauseBetween(this.#settings, this.#runtime, this.#attempts);
-    // The last attempt begins when the time is over, not before: the lock may be freed until then.
+    // The last attempt begins when the time is over, not earlier: the lock may be released until then.
     const shortened = Math.min(pause, this.#freeAfter(last), left);
-    this.#retries += pause > 0 ? Math.max(shortened / pause, leastRetry) : 1;
+    this.#retries += pause > 0 ? Math.max(shortened / pause, minRetryCost) : 1;
     return shortened;
   }
 
@@ -78,12 +83,12 @@ export class RetryBudget {
   }
 
   #endAfter(delay: number): void {
-    // (A longer one lasts for ever, as far as a timer can tell.)
+    // Longer than the maximum timer delay: in practice, no limit.
     if (delay > maxTimerDelay) return;
     this.#timer = this.#runtime.setTimer(() => this.ended.cancel(timeIsOver()), Math.ceil(delay));
   }
 
-  /** No wait is longer than the lock that is in the way can live. */
+  /** No pause is longer than the remaining time of the lock that is in the way. */
   #freeAfter(last: Attempt): number {
     const { freeIn, kind } = contentionIn(last.round.answers);
     if (kind === "unavailable") return Number.POSITIVE_INFINITY;

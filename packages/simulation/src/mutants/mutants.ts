@@ -35,8 +35,8 @@ const queueMutants: readonly Mutant[] = [
     edits: [
       {
         file: "waiting/queue-entry.ts",
-        line: "this.#count += 1;",
-        instead: "this.#count = 1;",
+        line: "this.#roundCount += 1;",
+        instead: "this.#roundCount = 1;",
       },
     ],
   },
