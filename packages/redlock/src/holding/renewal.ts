@@ -22,7 +22,7 @@ const earliestFraction = 1 / 100;
 const longestStep = 16;
 
 /**
- * When the next renewal is due, ms from now. Never later than the threshold demands or when the deadline is
+ * When the next renewal is due, ms from now (PROTOCOL 4.4). Never later than the threshold demands or when the deadline is
  * near, and never in a hot loop, whatever ttl and threshold are.
  */
 export function renewalDelay(ttl: number, remaining: number, threshold: number, random: number): number {

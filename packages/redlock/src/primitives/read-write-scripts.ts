@@ -56,7 +56,7 @@ return expiry - now
  *
  * A client is one member, which nobody else changes: a writer that gives up, or is granted, takes no other's place. Only
  * a refusal by readers adds it or makes it last longer, a refusal by another writer does not. So while no reader is let
- * in the set only shrinks, and readers have their turn when it is empty.
+ * in the set only shrinks, and readers have their turn when it is empty (PROTOCOL 10.4).
  */
 const writeScript: Script = {
   source: `${start}

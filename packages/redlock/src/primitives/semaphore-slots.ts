@@ -1,6 +1,6 @@
 import { type Runtime, randomFraction } from "../time/runtime.ts";
 
-/** The slots of a semaphore, in the order in which they are worth a try. */
+/** The slots of a semaphore (PROTOCOL 10.1), in the order in which they are worth a try. */
 export class Slots {
   /** In the order of their numbers. */
   readonly all: readonly string[];

@@ -45,7 +45,7 @@ interface LockRequest {
  * of one of them: whatever is true of a lock is true of a permit.
  *
  * Who finds no free slot waits, first come first served: one at a time goes through a turnstile, an ordinary lock as
- * well, and waits for all slots at once. Only the order rests on the turnstile, never the limit.
+ * well, and waits for all slots at once. Only the order rests on the turnstile, never the limit (PROTOCOL 10.2).
  */
 export class Semaphore {
   readonly name: string;

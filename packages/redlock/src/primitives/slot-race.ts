@@ -18,7 +18,7 @@ export interface SlotRaceTerms {
 
 /**
  * Waits for every slot at once, until `count` of them are held together: those that come first. Until then the ones
- * that have come are kept extended. Nothing is left of the others.
+ * that have come are kept extended. Nothing is left of the others (PROTOCOL 10.2).
  */
 export class SlotRace {
   readonly #terms: SlotRaceTerms;

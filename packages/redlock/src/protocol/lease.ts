@@ -45,8 +45,8 @@ export interface LeaseTerms {
 
 /**
  * The signal aborts this much before the deadline, ms: timers were seen 7 ms late at the 99th percentile on a busy
- * machine, and the holder must be notified before anybody else can hold the lock. A twentieth of the ttl if that is
- * less.
+ * machine, and the holder must be notified before anybody else can hold the lock (PROTOCOL 1.11). A twentieth of the
+ * ttl if that is less.
  */
 const maxNotice = 10;
 
@@ -126,6 +126,7 @@ export class Lease implements TimerTask, ActiveLease {
     }
   }
 
+  /** PROTOCOL 4.3. */
   get state(): LockState {
     this.remaining();
     return this.#end ?? (this.#unconfirmed || !this.#established ? "unknown" : "held");
@@ -232,7 +233,7 @@ export class Lease implements TimerTask, ActiveLease {
     return this.#resumed;
   }
 
-  /** The time that certainly remains, ms; 0 if none. Reads the clocks: no timer needs to have fired. */
+  /** The time that certainly remains, ms; 0 if none. Reads the clocks: no timer needs to have fired (PROTOCOL 3.6). */
   remaining(): number {
     // An established lease was lost when the placement was left; this covers a resumed one.
     if (this.placement.whyLeft !== undefined) this.lose(this.placement.whyLeft);

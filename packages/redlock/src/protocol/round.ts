@@ -40,10 +40,10 @@ export const lateTimerThreshold = 5;
 const stalledFraction = 1 / 10;
 
 /**
- * Asks all masters the same at the same time, and gives each the same short time to answer.
+ * Asks all masters the same at the same time, and gives each the same short time to answer (PROTOCOL 2.2).
  *
  * `decided` resolves as soon as the answers can decide, at the latest when the time is up: no caller waits longer,
- * whatever the masters do. `closed` resolves when every master has answered or has been given up. After that only the
+ * whatever the masters do (PROTOCOL 1.10). `closed` resolves when every master has answered or has been given up. After that only the
  * answers are kept: a lock keeps its rounds for as long as it is held.
  */
 export class Round<Reply extends object> {

@@ -196,6 +196,6 @@ function isTimeRead({ kind }: Operation): boolean {
 /**
  * Errors by which a master refuses a whole batch before executing any part of it: some keys have moved with
  * their slot and others have not, or the list does not match its arguments. Each operation may be sent again
- * by itself.
+ * by itself (PROTOCOL 12.6).
  */
 const isRefusedUnexecuted = /^(NOPERM|CROSSSLOT|TRYAGAIN|BATCH)\b/;

@@ -136,7 +136,7 @@ function encodeAnew(operations: readonly Operation[]): EncodedBatch {
     !guard &&
     claim?.proposal === undefined
   ) {
-    // A plain SET for one resource, so that a single lock costs no script call.
+    // A plain SET for one resource, so that a single lock costs no script call (PROTOCOL 13.1).
     const args = [keys[0]!, values[0]!, "NX", "PX", Math.ceil(ttl)];
     return { operations, command: "SET", args, script: undefined };
   }
@@ -197,7 +197,7 @@ export function batchCommand(operations: readonly Operation[]): { script: Script
 
 /**
  * The reply to each operation of a batch, in order. With too few or too many replies they cannot be assigned:
- * then none.
+ * then none (PROTOCOL 12.3).
  */
 export function repliesIn({ operations, script }: EncodedBatch, reply: unknown): readonly unknown[] {
   if (operations.length === 1 && script !== batchScript) return [reply];
@@ -248,7 +248,7 @@ export function batchArgs(operations: readonly Operation[]): Args {
   return args;
 }
 
-/** The operation at `index`, if the batch list describes it in the same way as `other`. */
+/** The operation at `index`, if the batch list describes it in the same way as `other` (PROTOCOL 12.4). */
 function sameShapeAt(
   operations: readonly Operation[],
   index: number,

@@ -295,7 +295,7 @@ export class Pipeline implements BatchOrigin {
    * connection it might overtake the claim (PROTOCOL 2.6, 12.8).
    */
   #takeRelease(operation: Operation): void {
-    // An abandoned vote that was never sent stays unsent, so it set no key here.
+    // An abandoned vote that was never sent stays unsent, so it set no key here (PROTOCOL 12.2).
     const vote = operation.values.length === 1 ? this.#unsentVotes.get(operation.values[0]!) : undefined;
     if (vote && isAbandoned(vote)) {
       this.#answer(operation, { vote: "no" });

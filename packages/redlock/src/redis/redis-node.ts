@@ -243,7 +243,7 @@ export class RedisNode implements LockNode {
   }
 
   /**
-   * Sends a claim; every vote passes here if the clock is watched. If the clock judges votes, its reading is
+   * Sends a claim; every vote passes here if the clock is watched (PROTOCOL 11.4). If the clock judges votes, its reading is
    * requested behind each vote on the same connection (`onSent`), and in a batch both execute in one step.
    * The reading then shows every step of the clock before the vote, unless the clock was set right in the
    * short time between.
@@ -261,7 +261,7 @@ export class RedisNode implements LockNode {
     }
     clock.askedFor(ttl);
     if (!clock.judgesVotes) {
-      // One time read at a time is enough.
+      // One time read at a time is enough (PROTOCOL 11.1).
       ask(
         (answer) => onVote(this.#reportRefusal(answer)),
         () => void (this.#isReading || this.#readTime(clock, purpose, () => {})),
@@ -310,7 +310,7 @@ export class RedisNode implements LockNode {
       );
   }
 
-  /** `purpose`: that of the claim before it, which it must not overtake. */
+  /** `purpose`: that of the claim before it, which it must not overtake (PROTOCOL 12.8). */
   #readTime(clock: MasterClock, purpose: Purpose, onReading: (reading: Reading | Fault) => void): void {
     this.#isReading = true;
     let sent = clock.now();

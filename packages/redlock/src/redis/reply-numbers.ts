@@ -1,6 +1,6 @@
 // Checks every number in a reply. Redlock assumes that masters fail. A reply with an impossible number (from
 // a proxy in between, a key that another program wrote, a different kind of server) is not a vote, and
-// nothing in it is stored.
+// nothing in it is stored (PROTOCOL 1.7, 13.3).
 
 /** Redis integers have 64 bits. */
 const maxInteger = 2 ** 63;

@@ -31,7 +31,7 @@ export class UnexpectedReply extends Error {
  *
  * From `begin` to `commit` or `discard`, the connection treats every command as part of the transaction:
  * nothing else may be sent. All commands go on that one connection or not at all: on the next one, the writes
- * would be executed one by one, perhaps in another database.
+ * would be executed one by one, perhaps in another database (PROTOCOL 2.16).
  */
 export class Transaction {
   /** One for each key, in order. */

@@ -127,7 +127,7 @@ export class DistinctMasters {
     this.#nodes[index]!.server!.refuseVotes(undefined);
   }
 
-  /** What the server has voted for through `before` is not to count a second time, through `index`. */
+  /** What the server has voted for through `before` is not to count a second time, through `index` (PROTOCOL 2.10). */
   #moveVotes(before: number, index: number): void {
     for (const leases of this.#leases) for (const lease of leases) lease.voteMoves(before, index);
   }

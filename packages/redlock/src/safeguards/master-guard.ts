@@ -105,7 +105,7 @@ export class MasterGuard implements Guard {
   }
 
   /**
-   * Its keys may have expired early: its clock has stepped. It is put into quarantine, for all clients. Once for each half
+   * Its keys may have expired early: its clock has stepped. It is put into quarantine, for all clients (PROTOCOL 9.11). Once for each half
    * of `maxTtl` is enough: until it is over the master votes for nobody.
    */
   distrust(): void {

@@ -39,7 +39,10 @@ function checkWellFormed(what: string, name: string): void {
   );
 }
 
-/** Returns why users cannot lock these resources: one is a key of the library's own, with the client's prefix. */
+/**
+ * Returns why users cannot lock these resources: one is a key of the library's own, with the client's prefix
+ * (PROTOCOL 1.8, 13.2).
+ */
 export function whyReserved(resources: readonly string[], keyPrefix = ""): string | undefined {
   for (const resource of resources) {
     if (resource.startsWith(ownPrefix)) return `${mustNot}, but one is ${listed([resource])}`;

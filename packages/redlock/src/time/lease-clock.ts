@@ -11,7 +11,7 @@ const wallGrain = 1;
  * wakes up would believe in a lease that expired long ago. The wall clock can be stepped back, with the same effect.
  * So each reading adds the larger of the times that the two clocks show *since the previous reading* (PROTOCOL 3.4,
  * 3.5). Taking the larger once, over the whole lease, is not enough: a suspension followed by a step back would
- * cancel out. (Without a reading between the two they still do: no process can see that.) A step forward ends leases
+ * cancel out. (Without a reading between the two they still do: no process can see that, PROTOCOL 1.4.) A step forward ends leases
  * early, which costs a lock but never safety.
  *
  * If the two agree to within the resolution of the wall clock, the monotonic one is right, to a fraction of a

@@ -18,7 +18,7 @@ export interface TimerHandle {
   readonly task: TimerTask | undefined;
 }
 
-/** The number of deferrable tasks that are called in one turn: some milliseconds of work. */
+/** The number of deferrable tasks that are called in one turn: some milliseconds of work (PROTOCOL 12.11). */
 const maxPerTurn = 128;
 
 /**

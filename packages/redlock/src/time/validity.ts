@@ -9,7 +9,7 @@ const readingGrain = 1;
 /**
  * The time, in the holder's lease time, until which a master certainly keeps a key that it set or extended for `ttl`
  * after a command sent at `sentAt` (PROTOCOL 3.1). The master counts from the arrival of the command, which is later;
- * its clock may run faster than ours by `driftFactor`.
+ * its clock may run faster than ours by `driftFactor` (PROTOCOL 1.1).
  */
 export function nodeDeadline(sentAt: number, ttl: number, driftFactor: number): number {
   return sentAt + (ttl - expiryGrain) * (1 - driftFactor) - readingGrain;

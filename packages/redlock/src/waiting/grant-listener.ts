@@ -81,7 +81,8 @@ export class GrantListener {
 
   /**
    * `waiter`: the part of its tokens before the dot. Its grants are delivered until {@link rollBackGrants} or
-   * {@link forget}: while it waits, and then as long as a lease of this process has its token.
+   * {@link forget}: while it waits, and then as long as a lease of this process has its token
+   * (PROTOCOL 7.18).
    */
   add(waiter: string, handler: GrantHandler): void {
     this.#handlers.set(waiter, handler);

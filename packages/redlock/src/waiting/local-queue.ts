@@ -34,7 +34,7 @@ export interface LocalQueueEvents {
 
 /**
  * The maximum number of calls served by one grant: a waiter in another process is overtaken by at most 15 of
- * each process.
+ * each process (PROTOCOL 7.15).
  */
 const maxLocalGrants = 16;
 
@@ -148,7 +148,7 @@ export class LocalQueue {
   #onLeaseEnd(lease: Lease): void {
     // `#onRelease` handles a release: the lock may stay in this process.
     if (lease.state === "released") return;
-    // The receiver of a detached lease may count later grants, through an extension that finds them.
+    // The receiver of a detached lease may count later grants, through an extension that finds them (PROTOCOL 5.6).
     if (lease.isDetached) this.#grantListener.forget(waiterOf(lease.token));
     else this.#rollBackGrants(lease);
     this.#clearLease(lease);
@@ -185,7 +185,7 @@ export class LocalQueue {
   async #handOff(lease: Lease, next: LocalWaiter, settings: Settings): Promise<ReleaseResult> {
     this.#localGrantsLeft -= 1;
     const reused = reuseLease(lease, this.#holder!, next);
-    // A reused token stays in use: an extension may find and count its grants.
+    // A reused token stays in use: an extension may find and count its grants (PROTOCOL 7.18).
     if (!reused) this.#rollBackGrants(lease);
     const { successor, result } = await (reused ?? transferToken(lease, next, settings));
     this.#handingOff = undefined;

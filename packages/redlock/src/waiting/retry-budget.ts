@@ -19,7 +19,7 @@ export function mayWait({ retryCount, waitTimeout }: Settings): boolean {
   return waitTimeout === undefined ? retryCount !== 0 : waitTimeout > 0;
 }
 
-/** The remaining retries of an acquire, or its remaining time if `waitTimeout` is set. */
+/** The remaining retries of an acquire, or its remaining time if `waitTimeout` is set (PROTOCOL 1.10). */
 export class RetryBudget {
   /** Cancelled when the time is over or the caller cancels. */
   readonly ended: Cancellation = new Cancellation();

@@ -1,5 +1,5 @@
 /**
- * Fencing counters (PROTOCOL 8.5, 8.7): the largest token stored for a key. A counter expires after a day without
+ * Fencing counters (PROTOCOL 8): the largest token stored for a key. A counter expires after a day without
  * use. `quorlock:floor` is above all counters ever stored and never expires. It is raised by a million at a
  * time, a second's worth of proposals, so it is seldom written. `quorlock:floor:past` is its value within the
  * last 12 hours, and counts as a lower bound for every counter. So an expired counter does no harm, and the

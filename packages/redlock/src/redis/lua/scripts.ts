@@ -50,7 +50,7 @@ end
  * - No key is ever shortened (PROTOCOL 2.11).
  * - All keys are read before the first is written: all or none.
  * - Keys that belong to the token are renewed by PEXPIRE. A master that is out of memory allows that, and
- *   allows a SET after it in the same script: a full master does not lose locks.
+ *   allows a SET after it in the same script: a full master does not lose locks (PROTOCOL 7.5).
  *
  * Returns the remaining ms of the key that expires first (-1: no expiry), or {index of the first key that
  * refuses, its value or nil, its PTTL}.
