@@ -24,6 +24,8 @@ export interface CutOff {
   readonly worker: string;
   readonly at: number;
   readonly told: number;
+  /** Since when its process had not run, if it stood still when its signal was due. Then the signal aborts late. */
+  readonly standstill: number | undefined;
   /** Who had the lock next. */
   readonly next: Hold;
 }
@@ -89,23 +91,31 @@ async function cutOff(
     at,
   );
 
-  const toldAt = await told;
+  const { at: toldAt, standstill } = await told;
   const asked = now();
   const left = keptFor(await watcher.inspect("stock"), owner, severed);
   const { sold } = await ledger.holdAt(at, worker);
   const after = `${milliseconds(toldAt - at)} after the cut`;
   const end = sold ? "SELLS ALL THE SAME" : "sells nothing";
+  if (standstill !== undefined)
+    narrator.event(
+      "stalled",
+      "yellow",
+      `${worker}'s process, for ${milliseconds(toldAt - standstill)}`,
+      standstill,
+    );
   narrator.event("aborted", "green", `${worker}'s signal, ${after}: ${worker} ${end}`, toldAt);
   // They were asked a little later than that, and had the more left before.
   const kept = left > 0 ? `for ${milliseconds(left + asked - toldAt)} more` : "no more";
   narrator.event("", "dim", `masters ${which} keep the lock ${kept}`, toldAt);
 
   const next = await ledger.nextHold(at, worker);
-  const later = `${milliseconds(next.granted - toldAt)} after ${worker}'s signal`;
+  const order = next.granted > toldAt ? "after" : "BEFORE";
+  const later = `${milliseconds(Math.abs(next.granted - toldAt))} ${order} ${worker}'s signal`;
   narrator.event("granted", "green", `${next.worker} gets the lock, ${later}`, next.granted);
   await lines.heal(worker);
   narrator.event("healed", "cyan", `${worker} reaches all masters again`);
-  return { worker, at, told: toldAt, next };
+  return { worker, at, told: toldAt, standstill, next };
 }
 
 /** Whoever most masters name. */

@@ -29,6 +29,11 @@ export class Staff {
     this.#crew = new Crew(stage, script, workers, hear, [shop.directory]);
   }
 
+  /** Calls `listener` whenever a worker reports anything. */
+  onReport(listener: () => void): void {
+    this.#reports.on("report", listener);
+  }
+
   /** Rejects when a worker process ends that should not. */
   get broken(): Promise<never> {
     return this.#crew.broken;
@@ -72,9 +77,9 @@ export class Staff {
   }
 
   /** When a worker's signal aborts next: nobody's does but that of the one who holds the lock. */
-  async told(): Promise<number> {
-    const [report] = (await once(this.#reports, "told")) as [{ at: number }];
-    return report.at;
+  async told(): Promise<{ readonly at: number; readonly standstill: number | undefined }> {
+    const [report] = (await once(this.#reports, "told")) as [{ at: number; standstill: number | undefined }];
+    return report;
   }
 
   /** Everybody goes home. */
@@ -94,5 +99,6 @@ export class Staff {
       follow(narrator, this.#ledger, hold, this.#step);
     } else if (report.kind === "ready" || report.kind === "closed") this.#count[report.kind] += 1;
     this.#reports.emit(report.kind, report, worker);
+    this.#reports.emit("report");
   }
 }

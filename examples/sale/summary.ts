@@ -19,7 +19,14 @@ export function summarise(
 ): boolean {
   const cutOff = withLock.happened;
   const soldOut = withLock.ledger.sold === stockSize && withLock.ledger.oversold === 0;
-  const exclusive = withLock.ledger.mostAtOnce === 1 && cutOff.told < cutOff.next.granted;
+  // A process that does not run hears no signal; selling nothing is all that it can do right.
+  const {
+    told: toldAt,
+    standstill = toldAt,
+    next: { granted },
+  } = cutOff;
+  const isNotified = Math.min(toldAt, standstill) < granted;
+  const exclusive = withLock.ledger.mostAtOnce === 1 && isNotified;
   const shares = workers.map((worker) => `${worker} ${withLock.ledger.soldBy(worker)}`);
   const told = milliseconds(cutOff.told - cutOff.at);
   const margin = milliseconds(Math.abs(cutOff.next.granted - cutOff.told));

@@ -6,6 +6,7 @@ import type { Redlock } from "@quorlock/redlock";
 import { now } from "../stage/clock.ts";
 import { connect } from "../stage/connect.ts";
 import { type Member, takeOrders } from "../stage/member.ts";
+import { Pulse } from "../stage/pulse.ts";
 import type { Hold } from "./ledger.ts";
 import { Shop } from "./shop.ts";
 import { lease } from "./terms.ts";
@@ -22,7 +23,7 @@ export type Report =
   | { readonly kind: "ready" }
   | { readonly kind: "hold"; readonly hold: Omit<Hold, "worker"> }
   | { readonly kind: "payment-hangs" }
-  | { readonly kind: "told"; readonly at: number }
+  | { readonly kind: "told"; readonly at: number; readonly standstill: number | undefined }
   | { readonly kind: "closed" };
 
 /** A write takes less than this, ms: with less left of the lock it is not begun. */
@@ -33,6 +34,8 @@ const neverAborted = AbortSignal.any([]);
 const endless = (): number => Number.POSITIVE_INFINITY;
 
 const shop = new Shop(process.argv[2]!);
+const pulse = new Pulse(now());
+setInterval(() => pulse.beat(now()), Pulse.interval).unref();
 let redlock: Redlock;
 /** The payment for an item hangs while this many are left. */
 let hangsAt: number | undefined;
@@ -49,7 +52,10 @@ async function sell(locked: boolean, member: Member<Report>): Promise<void> {
 
 function sellWithLock(member: Member<Report>): Promise<number | undefined> {
   return redlock.using("stock", lease, async (signal, lock) => {
-    signal.addEventListener("abort", () => member.report({ kind: "told", at: now() }));
+    signal.addEventListener("abort", () => {
+      const at = now();
+      member.report({ kind: "told", at, standstill: pulse.standstill(at) });
+    });
     return sellOne(member, signal, () => lock.remaining());
   });
 }
@@ -73,7 +79,10 @@ async function sellOne(
       sold = true;
     }
   }
-  member.report({ kind: "hold", hold: { granted, ended: now(), sold, left } });
+  const end = now();
+  // A process that stood still until its lock had expired, and then sold nothing, has left the stock alone since.
+  const ended = sold ? end : Math.max(granted, pulse.standstill(end) ?? end);
+  member.report({ kind: "hold", hold: { granted, ended, sold, left } });
   return left;
 }
 
@@ -87,8 +96,8 @@ async function isPaid(stock: number, signal: AbortSignal, member: Member<Report>
 
 async function obey(order: Order, member: Member<Report>): Promise<void> {
   if (order.kind === "open") {
-    // Patient enough to outlast the lease of a holder that is cut off.
-    redlock = connect(order.urls, { waitTimeout: 10_000, retryDelay: 30, retryJitter: 20 });
+    // The sale ends before this, if nothing is sold any more.
+    redlock = connect(order.urls, { waitTimeout: 60_000, retryDelay: 30, retryJitter: 20 });
     // Nobody holds it yet: this only makes sure that all connections stand.
     await redlock.inspect("stock");
     member.report({ kind: "ready" });

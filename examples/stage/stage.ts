@@ -70,14 +70,37 @@ async function interrupted(stage: Stage, why: string, exitCode: number): Promise
 }
 
 /** Settles as `promise` does, but rejects after `limit` ms. */
-export async function within<T>(limit: number, what: string, promise: Promise<T>): Promise<T> {
+export function within<T>(limit: number, what: string, promise: Promise<T>): Promise<T> {
+  return unlessLate(limit, `${what} took longer than ${limit / 1000} s`, promise, () => {});
+}
+
+/** Settles as `promise` does, but rejects `limit` ms after the last sign of life. A slow machine takes its time. */
+export function whileAlive<T>(
+  limit: number,
+  what: string,
+  promise: Promise<T>,
+  onSign: (listener: () => void) => void,
+): Promise<T> {
+  return unlessLate(limit, `${what} stood still for ${limit / 1000} s`, promise, onSign);
+}
+
+async function unlessLate<T>(
+  limit: number,
+  message: string,
+  promise: Promise<T>,
+  onSign: (listener: () => void) => void,
+): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const tooLate = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`${what} took longer than ${limit / 1000} s`)), limit);
+    timer = setTimeout(() => reject(new Error(message)), limit);
   });
+  let isOver = false;
+  // `refresh` would start a timer that is cleared.
+  onSign(() => void (isOver || timer?.refresh()));
   try {
     return await Promise.race([promise, tooLate]);
   } finally {
+    isOver = true;
     clearTimeout(timer);
   }
 }
