@@ -16,9 +16,9 @@ import {
 import { Events } from "./events.ts";
 import { detach } from "./holding/detach.ts";
 import { type DetachedLock, Lock, type LockOwner } from "./holding/lock.ts";
-import { type Entered, enter, outerFor } from "./holding/reentrancy.ts";
+import { type EnterResult, enter, outerFor } from "./holding/reentrancy.ts";
 import { ReentrantLock } from "./holding/reentrant-lock.ts";
-import { hold, type Routine } from "./holding/using.ts";
+import { type Routine, runWithLock } from "./holding/using.ts";
 import type { LockRequest } from "./protocol/attempt.ts";
 import type { ActiveLease, Context } from "./protocol/context.ts";
 import { Attempts } from "./protocol/execution-stats.ts";
@@ -103,7 +103,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   /** The work of other primitives when this Redlock quits. */
   readonly #atQuit: Array<() => Promise<unknown>> = [];
   /** Converts the result of `acquire`: one function for all waiting calls. */
-  readonly #lockFrom = (result: Entered): Lock => {
+  readonly #lockFrom = (result: EnterResult): Lock => {
     if (!result.lease) throw result.error;
     return result.lock ?? this.#lockOf(result.lease, result.attempts);
   };
@@ -181,8 +181,8 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     const settings = this.#settingsFor(options);
     checkHolding(ttl, settings, options?.automaticExtensionThreshold);
     const lock = await this.acquire(resources, ttl, options);
-    const inside = this.#parts.reentrancy?.inside(routine) ?? routine;
-    return hold(lock, ttl, settings, options?.signal, inside);
+    const inside = this.#parts.reentrancy?.nest(routine) ?? routine;
+    return runWithLock(lock, ttl, settings, options?.signal, inside);
   }
 
   /**
@@ -337,7 +337,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     ttl: number,
     options: AcquireOptions | undefined,
     settings: Settings = this.#settingsFor(options),
-  ): Promise<Entered> {
+  ): Promise<EnterResult> {
     const { signal, parent } = options ?? {};
     const request = { resources: resourceList(resources), ttl, settings };
     checkTtl(ttl, settings);
@@ -369,11 +369,11 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     request: LockRequest,
     cancellation: Cancellation,
     parent: Lock | undefined,
-  ): Promise<Entered> {
+  ): Promise<EnterResult> {
     const { context, reentrancy, guard, queues } = this.#parts;
     if (reentrancy || parent) {
       const outer = outerFor(reentrancy, request.resources, parent);
-      const anew = (wanted: LockRequest): Promise<Entered> =>
+      const anew = (wanted: LockRequest): Promise<EnterResult> =>
         this.#enterOrAcquire(wanted, cancellation, parent);
       if (outer) return enter({ owner: this, outer, request, cancellation }, anew);
     }

@@ -6,12 +6,12 @@ import { nodeTimeoutFor, type Settings } from "../settings/settings.ts";
 import type { DetachedLock } from "./lock.ts";
 
 /**
- * Gives a hold away: PROTOCOL 5.5 to 5.9. The lease has ended before, so nothing that is not sent yet will be.
+ * Detaches a lease: PROTOCOL 5.5 to 5.9. The lease has ended before, so no unsent command of it will be sent.
  *
- * What was sent may still be on its way: a vote, an extension that repairs, an entry in a queue. It must not be executed
- * after the receiver has been told of the lock: the receiver's release would come first, and a key would stand that
- * nobody owns. Connections are FIFO, so a question behind all of it is answered after all of it. The question is an
- * extension by 1 ms without repair, which changes nothing.
+ * Earlier commands may still be on their way: a vote, a repairing extension, a queue entry. None of them may
+ * execute after the receiver has the lock: the receiver's release would come first, and a key without an
+ * owner would remain. Connections are FIFO, so a final question is answered after all of them. The question
+ * is an extension by 1 ms without repair, which changes nothing.
  */
 export async function detach(lease: Lease, settings: Settings): Promise<DetachedLock> {
   const { runtime, clock, rollbacks, report } = lease.context;
@@ -19,8 +19,8 @@ export async function detach(lease: Lease, settings: Settings): Promise<Detached
   const { nodes } = placement;
   const { resources, token: value, longestTtl: ttl, fencingToken } = lease;
   const timeout = nodeTimeoutFor(ttl, settings);
-  // A master that was late when the hold was passed on still has the key, or a queue entry, under the predecessor's
-  // token. No vote of this hold is among them (PROTOCOL 7.17), and the receiver does not know these tokens.
+  // A master that missed the local hand-off still has the key, or a queue entry, under the previous token. No
+  // vote of this lease is among them (PROTOCOL 7.17), and the receiver does not know these tokens.
   const inherited = lease.tokens.filter((token) => token !== value);
   if (inherited.length > 0)
     rollbacks.remove({ placement, resources, tokens: inherited, ttl }, nodes, timeout);

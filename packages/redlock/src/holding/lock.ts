@@ -4,7 +4,7 @@ import type { Lease, LockState, ReleaseResult } from "../protocol/lease.ts";
 import type { LeaseLimit } from "../settings/lease-limit.ts";
 import type { Settings } from "../settings/settings.ts";
 
-/** What a lock asks of the Redlock that granted it. */
+/** The operations of the Redlock that granted the lock. */
 export interface LockOwner {
   extend(lock: Lock, ttl: number, settings?: Partial<Settings>): Promise<Lock>;
   verify(lock: Lock): Promise<boolean>;
@@ -13,23 +13,23 @@ export interface LockOwner {
 }
 
 /**
- * A lock that was given away, as plain data that can travel as JSON: enough for {@link Redlock.resume} in another
- * process to go on with it, and to release it. Keep it secret.
+ * A detached lock as plain data, which can be sent as JSON: all that {@link Redlock.resume} needs to continue
+ * and release it in another process. Keep it secret.
  */
 export interface DetachedLock {
   readonly resources: readonly string[];
   readonly value: string;
-  /** The longest ttl it was given, ms. No clock is in it: clocks do not travel. */
+  /** The longest ttl that was requested, ms. Contains no time stamp: clocks differ between machines. */
   readonly ttl: number;
   readonly fencingToken?: number;
 }
 
-/** As `node:util` exports it; an import would keep the core out of browsers. */
+/** As in `node:util`. An import would exclude browsers. */
 type Inspect = (value: unknown, options: object) => string;
 
 /**
- * A lock that was granted. It says at any moment what is certain: {@link remaining} and {@link state} read the
- * clocks when they are asked, {@link signal} tells those who wait.
+ * A granted lock. Its state is certain at any moment: {@link remaining} and {@link state} read the clocks on
+ * each call, and {@link signal} notifies of a loss.
  */
 export class Lock implements AsyncDisposable {
   readonly #owner: LockOwner;
@@ -48,23 +48,25 @@ export class Lock implements AsyncDisposable {
   }
 
   /**
-   * The token in the masters' keys. Whoever knows it can release the lock: not for logs. Once asked for it stays this
-   * hold's own; else it may have been another's before, which has ended.
+   * The token in the masters' keys. It allows anybody to release the lock: keep it out of logs. After the
+   * first read it belongs to this lease alone; before, it may be a reused token of an earlier lease that has
+   * ended.
    */
   get value(): string {
     return this.#lease.exposeToken();
   }
 
   /**
-   * With `fencing`: a number that is larger than that of every lock before on any of its resources, below 2^53. A lock
-   * of several has one for all. Pass it with each write, and let the resource refuse what comes with a smaller one
-   * than it has seen: then a holder that was paused beyond its lock harms nothing. It stays the same when extended.
+   * With `fencing`: a number larger than that of every earlier lock on any of its resources, below 2^53. A
+   * lock of several resources has one for all. Pass it with each write, and let the storage refuse writes
+   * with a smaller number than it has seen: then a holder that was paused beyond its lock does no harm. It
+   * stays the same when the lock is extended.
    */
   get fencingToken(): number | undefined {
     return this.#lease.fencingToken;
   }
 
-  /** When the lock runs out by this machine's wall clock, ms since the epoch; 0 once it has ended. */
+  /** The end of the lock by this machine's wall clock, ms since the epoch; 0 once it has ended. */
   get expiration(): number {
     const left = this.remaining();
     return left > 0 ? Math.floor(this.#lease.context.runtime.wall() + left) : 0;
@@ -80,24 +82,27 @@ export class Lock implements AsyncDisposable {
   }
 
   /**
-   * Aborts when the lock is lost, with a {@link LockLostError} as its reason: at the latest a little (10 ms, or
-   * a twentieth of a shorter ttl) before the deadline, even if no master answers any more. Neither on release nor
-   * when it is detached. Reading `aborted` looks at the clocks, so it is right where timers are late, too: after the
-   * event loop was blocked or the machine suspended. What follows the signal (`AbortSignal.any`) hears by the timer.
+   * Aborts when the lock is lost, with a {@link LockLostError} as its reason: at the latest 10 ms (or a
+   * twentieth of a shorter ttl) before the deadline, even if no master answers. Not on release, nor when the
+   * lock is detached. Reading `aborted` checks the clocks, so it is correct even if timers are late after a
+   * blocked event loop or a suspension. Signals that follow it (`AbortSignal.any`) are notified by the timer.
    */
   get signal(): AbortSignal {
     return this.#lease.signal;
   }
 
-  /** What is certainly left, ms; 0 once it has ended. Look before each act that needs the lock. */
+  /**
+   * The time that certainly remains, ms; 0 once the lock has ended. Check it before each action that needs
+   * the lock.
+   */
   remaining(): number {
     return this.#lease.remaining();
   }
 
   /**
-   * Extends this lock to at least `ttl` ms from now, in place, and resolves to it; inside of a `using` with `maxHoldTime`
-   * to no more than that has left.
-   * @throws LockLostError when it is lost, or was released or detached; ExecutionError when no quorum answered.
+   * Extends this lock in place to at least `ttl` ms from now, and resolves to it. Within a `using` with
+   * `maxHoldTime`, at most to the end of that time.
+   * @throws LockLostError if it is lost, released or detached; ExecutionError if no quorum answered.
    */
   async extend(ttl: number): Promise<this> {
     await this.#owner.extend(this, ttl);
@@ -105,14 +110,17 @@ export class Lock implements AsyncDisposable {
   }
 
   /**
-   * Asks a majority of masters, now: true when they hold the lock for us, false when they do not.
-   * @throws ExecutionError when too few answer to tell.
+   * Asks the masters whether a majority still holds the lock for this token.
+   * @throws ExecutionError if too few answered to decide.
    */
   verify(): Promise<boolean> {
     return this.#owner.verify(this);
   }
 
-  /** Gives the lock up. Idempotent; a lock that is gone already is a result, never an error. */
+  /**
+   * Releases the lock. Idempotent. Releasing an expired lock resolves with `outcome: "expired"`; it does not
+   * throw.
+   */
   release(): Promise<ReleaseResult> {
     return this.#owner.release(this);
   }
@@ -122,26 +130,29 @@ export class Lock implements AsyncDisposable {
   }
 
   /**
-   * Gives the lock away: what this resolves to is for {@link Redlock.resume}, in this process or another one. From the
-   * call on the lock has ended here, as by a release, but its keys stay: `state` is `detached`, nothing remains,
-   * `using` neither extends nor releases it, and `quit` leaves it alone. The keys live for what is left of them, so
-   * resume and extend it soon. Resolves when all that was sent for this lock has been answered, after one `nodeTimeout`
-   * at the latest: this process changes none of its keys after that.
-   * @throws LockLostError when it is lost, or was released or detached; InvalidArgumentError for a re-entrant handle
-   * that shares its hold with others.
+   * Detaches the lock for {@link Redlock.resume}, in this process or another one. The lock ends here with the
+   * call, but its keys stay: `state` is `detached`, `remaining()` is 0, `using` neither extends nor releases
+   * it, and `quit` ignores it. The keys expire at the same time as before, so resume and extend it soon.
+   * Resolves when all earlier commands for this lock are answered, after one `nodeTimeout` at the latest;
+   * this process changes none of its keys after that.
+   * @throws LockLostError if it is lost, released or detached; InvalidArgumentError for a reentrant handle
+   * that shares its lease with others.
    */
   detach(): Promise<DetachedLock> {
     return this.#owner.detach(this);
   }
 
-  /** For logs: without the token, and without any effect. To give a lock away there is {@link Lock.detach}. */
+  /**
+   * For logs: without the token, and without side effects. To pass a lock to another process, use {@link
+   * Lock.detach}.
+   */
   toJSON(): Readonly<Pick<Lock, "resources" | "state" | "expiration"> & { remaining: number }> {
     const { resources, state, expiration } = this;
     return { resources, state, remaining: this.remaining(), expiration };
   }
 
   static {
-    // Node, Bun and Deno ask for this when a console shows a lock: it is what `toJSON` shows.
+    // Node, Bun and Deno call this to print a lock: it shows the same as `toJSON`.
     Object.defineProperty(Lock.prototype, Symbol.for("nodejs.util.inspect.custom"), {
       value(this: Lock, _depth: number, options: object, inspect?: Inspect): unknown {
         const shown = this.toJSON();
@@ -150,12 +161,12 @@ export class Lock implements AsyncDisposable {
     });
   }
 
-  /** @internal Why it stands no longer, for an error; `undefined` while it stands. The clocks are read now. */
+  /** @internal The reason why it has ended, for an error; `undefined` if it has not. Reads the clocks. */
   get whyEnded(): string | undefined {
     return this.#lease.whyEnded;
   }
 
-  /** @internal It ends by then, at the latest. */
+  /** @internal Ends the lock at this limit, at the latest. */
   limitTo(limit: LeaseLimit): void {
     this.#lease.limitTo(limit);
   }
@@ -165,7 +176,7 @@ export class Lock implements AsyncDisposable {
     return this.#lease.limit;
   }
 
-  /** @internal The hold is lost: all handles that are lost with it, and were not before. */
+  /** @internal The lease is lost: returns all handles that are lost with it and were not lost before. */
   lostWith(_lost: LockLostError): readonly Lock[] {
     return [this];
   }
@@ -173,7 +184,7 @@ export class Lock implements AsyncDisposable {
   /** @internal */
   static leaseOf(lock: Lock): Lease {
     if (typeof lock === "object" && lock !== null && #lease in lock) return lock.#lease;
-    throw new InvalidArgumentError("lock must be one that acquire, tryAcquire, using or resume has given");
+    throw new InvalidArgumentError("lock must come from acquire, tryAcquire, using or resume");
   }
 
   /** @internal */

@@ -284,7 +284,7 @@ describe("siblings", () => {
         const begun = time.now();
         const refused = redlock.acquire("r", 1000, { waitTimeout: 300 });
         await expect(refused).rejects.toThrow(ResourceLockedError);
-        await expect(refused).rejects.toThrow("another call inside of the same hold");
+        await expect(refused).rejects.toThrow("another call nested in the same lock");
         expect(time.now() - begun).toBe(300);
         await first.release();
         const second = await redlock.tryAcquire("r", 1000);
@@ -653,7 +653,7 @@ describe("without asking for it", () => {
       const { time, redlock } = setting({ reentrant });
       await time.run(redlock.acquire("r", 5000));
       const waiting = redlock.acquire("r", 1000, { waitTimeout: 300 });
-      await expect(time.run(waiting)).rejects.toThrow(/this same Redlock \(.* name it: parent\)/);
+      await expect(time.run(waiting)).rejects.toThrow(/this same Redlock \(.* lock as parent\)/);
       await expect(waiting).rejects.not.toThrow("reentrant");
     },
   );

@@ -21,51 +21,51 @@ import { ReentrantLock } from "./reentrant-lock.ts";
 import type { Turn } from "./turns.ts";
 import type { Routine } from "./using.ts";
 
-// Reentrancy (PROTOCOL 10.6) is counted here, in the client: masters that counted on their own would come to different
-// counts as soon as one of them missed a command.
+// Reentrancy (PROTOCOL 10.6) is counted in the client: counts on the masters would differ as soon as one of
+// them missed a command.
 //
-// Handles form a tree. The first one has the hold of the masters, which is a lease. A call from inside of it, for the
-// same resources, is given a further handle on that lease, and no master is asked; the lease is released when its
-// last handle is. Who may enter is decided by the handle that a call is inside of, never by the lease alone:
+// Handles form a tree. The outermost one owns the lease. A call nested in it, for the same resources, gets a
+// further handle on the same lease without asking any master; the lease is released with its last handle.
+// Whether a call may enter depends on the handle it is nested in, never on the lease alone:
 //
-// - Calls inside of the same handle are siblings. They exclude each other as anybody else would, so they take turns.
-//   A call inside of the one whose turn it is enters at once.
-// - A handle that was released or lost lets nobody in, even if others keep its lease: a promise that outlives the
-//   handle it was started under has to ask the masters like everybody else.
+// - Calls nested in the same handle are siblings. They exclude each other like any two callers, so they take
+//   turns. A call nested in the sibling whose turn it is enters immediately.
+// - A handle that was released or lost admits no call, even if others keep its lease. A promise that outlives
+//   its handle has to ask the masters.
 //
-// What a call is inside of follows the async context of a routine of `using`, or is named: `{ parent: lock }`. A
-// handle that `acquire` returns is in no context. It would have to be put into that of its caller, whose other
-// branches would then enter a hold that is not theirs.
+// The nesting follows the async context of a routine of `using`, or is given by `{ parent: lock }`. A handle
+// returned by `acquire` is in no async context. It would have to be put into its caller's context, and the
+// caller's other branches could then enter a lease that is not theirs.
 
-/** What came of asking: as of a contest, and the handle, where a hold was entered. */
-export type Entered = AcquireResult & { readonly lock?: ReentrantLock };
+/** The result of an acquire, with the handle if the call entered a lease. */
+export type EnterResult = AcquireResult & { readonly lock?: ReentrantLock };
 
-/** A hold that has less than this part of the wanted ttl left is extended before it is entered. */
-const leastLeft = 1 / 2;
+/** A lease with less than this part of the requested ttl left is extended before it is entered. */
+const minRemainingFraction = 1 / 2;
 
-/** Whom the calls of one Redlock are inside of. */
+/** Finds the handles that the calls of one Redlock are nested in. */
 export class Reentrancy {
   readonly #context: Context;
   readonly #asyncContext: AsyncContext<Frame | undefined> | undefined;
 
-  /** @param asyncContext `undefined`: only handles that are named count. */
+  /** @param asyncContext `undefined`: only handles given as `parent` count. */
   constructor(context: Context, asyncContext: AsyncContext<Frame | undefined> | undefined) {
     this.#context = context;
     this.#asyncContext = asyncContext;
   }
 
-  /** `routine`, with all that it calls inside of its lock. */
-  inside<T>(routine: Routine<T>): Routine<T> {
+  /** Wraps `routine` so that all its calls are nested in its lock. */
+  nest<T>(routine: Routine<T>): Routine<T> {
     const asyncContext = this.#asyncContext;
     if (!asyncContext) return routine;
     return (signal, lock) => {
       const frame = { context: this.#context, lock, outer: asyncContext.getStore() };
-      // Settled inside as well: a thenable may begin its work only when it is awaited.
+      // Awaited inside as well: a thenable may start its work only when it is awaited.
       return asyncContext.run(frame, async () => routine(signal, lock));
     };
   }
 
-  /** The innermost handle of the context that holds `resources`. */
+  /** The innermost handle in the async context that holds `resources`. */
   inContext(resources: readonly string[]): ReentrantLock | undefined {
     for (let frame = this.#asyncContext?.getStore(); frame; frame = frame.outer) {
       if (frame.context !== this.#context) continue;
@@ -83,11 +83,11 @@ export class Reentrancy {
       throw new InvalidArgumentError(`parent does not hold ${listed(resources)}`);
     }
     if (parent.isOpen) return parent;
-    throw new LockLostError(parent.resources, `parent is ${parent.state}, nothing of it remains`);
+    throw new LockLostError(parent.resources, `parent is ${parent.state}, so no call can be nested in it`);
   }
 }
 
-/** @throws InvalidArgumentError where async contexts are wanted, and there are none. */
+/** @throws InvalidArgumentError if async contexts are required and the runtime has none. */
 export function reentrancyOf(
   context: Context,
   reentrant: boolean | "handle" | undefined,
@@ -96,11 +96,11 @@ export function reentrancyOf(
   const asyncContext = reentrant === "handle" ? undefined : frames();
   if (asyncContext || reentrant === "handle") return new Reentrancy(context, asyncContext);
   throw new InvalidArgumentError(
-    'reentrant: true needs AsyncLocalStorage, and there is none; use reentrant: "handle" and name the lock: { parent }',
+    'reentrant: true needs AsyncLocalStorage, which this runtime lacks; use reentrant: "handle" and pass the lock: { parent }',
   );
 }
 
-/** The handle to enter for `resources`; `undefined` where the masters are to be asked. */
+/** The handle to enter for `resources`; `undefined` if the masters must be asked. */
 export function outerFor(
   reentrancy: Reentrancy | undefined,
   resources: readonly string[],
@@ -112,49 +112,55 @@ export function outerFor(
 }
 
 /**
- * Whether `lock` holds all of `resources`, or none.
- * @throws InvalidArgumentError for some of them: to wait for all would be to wait for oneself.
+ * Whether `lock` holds all of `resources`, or none of them.
+ * @throws InvalidArgumentError if it holds only some: waiting for the others would mean waiting for itself.
  */
 function covers(lock: ReentrantLock, resources: readonly string[]): boolean {
   const missing = resources.filter((resource) => !lock.resources.includes(resource));
   if (missing.length === 0 || missing.length === resources.length) return missing.length === 0;
   const held = resources.filter((resource) => lock.resources.includes(resource));
   throw new InvalidArgumentError(
-    `${listed(held)} is held already and ${listed(missing)} is not: ask for what is missing alone, or for all at first`,
+    `${listed(held)} is held already and ${listed(missing)} is not: lock only the missing ones here, or all of them in the outer call`,
   );
 }
 
-/** Who asks, for what, and from inside of which handle. */
-export interface Caller {
+/** A call nested in the handle `outer`. */
+export interface NestedCall {
   readonly owner: LockOwner;
   readonly outer: ReentrantLock;
   readonly request: LockRequest;
   readonly cancellation: Cancellation;
 }
 
-/** Enters the outer handle when the caller's turn has come, and begins `anew` where that handle has ended by then. */
+/**
+ * Enters the outer handle when it is the call's turn. If that handle has ended by then, calls
+ * `acquireInstead`.
+ */
 export async function enter(
-  caller: Caller,
-  anew: (request: LockRequest) => Promise<Entered>,
-): Promise<Entered> {
-  const { outer, request, cancellation } = caller;
+  call: NestedCall,
+  acquireInstead: (request: LockRequest) => Promise<EnterResult>,
+): Promise<EnterResult> {
+  const { outer, request, cancellation } = call;
   const { runtime } = Lock.leaseOf(outer).context;
-  const begun = runtime.monotonic();
-  const turn = outer.inside.take(request.resources);
-  let entered = false;
+  const startedAt = runtime.monotonic();
+  const turn = outer.nestedTurns.take(request.resources);
+  let hasEntered = false;
   try {
-    if (!turn.begun) await waitFor(turn, runtime, request.settings, cancellation);
+    if (!turn.hasBegun) await waitFor(turn, runtime, request.settings, cancellation);
     if (cancellation.reason) throw cancellation.reason;
-    if (!turn.begun) return lockedBySibling(outer, request);
-    entered = outer.isOpen;
-    if (entered) return await enterNow(caller, turn);
+    if (!turn.hasBegun) return lockedBySibling(outer, request);
+    hasEntered = outer.isOpen;
+    if (hasEntered) return await enterNow(call, turn);
   } finally {
-    if (!entered) outer.inside.end(turn);
+    if (!hasEntered) outer.nestedTurns.end(turn);
   }
-  return anew(lessWaited(request, runtime.monotonic() - begun));
+  return acquireInstead(lessWaited(request, runtime.monotonic() - startedAt));
 }
 
-async function enterNow({ owner, outer, request, cancellation }: Caller, turn: Turn): Promise<Entered> {
+async function enterNow(
+  { owner, outer, request, cancellation }: NestedCall,
+  turn: Turn,
+): Promise<EnterResult> {
   const lease = Lock.leaseOf(outer);
   const attempts = new Attempts(lease.context.nodes);
   const lock = new ReentrantLock(owner, lease, attempts, { outer, turn });
@@ -162,7 +168,7 @@ async function enterNow({ owner, outer, request, cancellation }: Caller, turn: T
   const { limit } = lock;
   const ttl = ttlWithin(limit, request.ttl, lease.context.clock.now());
   try {
-    if (lease.remaining() < ttl * leastLeft || lock.remaining() <= minimumValidity) {
+    if (lease.remaining() < ttl * minRemainingFraction || lock.remaining() <= minimumValidity) {
       await cancellation.race(extend(lease, request.ttl, { ...request.settings, limit }));
       if (cancellation.reason) throw cancellation.reason;
       checkValidity(lock, minimumValidity);
@@ -177,11 +183,11 @@ async function enterNow({ owner, outer, request, cancellation }: Caller, turn: T
 function checkValidity(lock: Lock, minimumValidity: number): void {
   const left = lock.remaining();
   if (left > minimumValidity) return;
-  const why = `The hold on ${listed(lock.resources)} has ${Math.floor(left)} ms left, and minimumValidity is ${minimumValidity} ms`;
-  throw new ExecutionError(`${why}: ask for a longer ttl, or raise maxHoldTime of the outer call`, []);
+  const why = `The lock on ${listed(lock.resources)} has ${Math.floor(left)} ms left, and minimumValidity is ${minimumValidity} ms`;
+  throw new ExecutionError(`${why}: request a longer ttl, or raise maxHoldTime of the outer call`, []);
 }
 
-/** Waits until the turn begins, at most for as long as the settings let a call wait for others. */
+/** Waits until the turn begins, at most for the time that the settings allow. */
 async function waitFor(
   turn: Turn,
   runtime: Runtime,
@@ -189,19 +195,19 @@ async function waitFor(
   cancellation: Cancellation,
 ): Promise<void> {
   const { waitTimeout, retryCount, retryDelay } = settings;
-  const patience = waitTimeout ?? (retryCount === -1 ? maxTimerDelay : retryCount * retryDelay);
-  const over = new Cancellation();
-  const wake = () => over.cancel(new Error("the wait is over"));
-  turn.onBegin = wake;
-  const forget = cancellation.onCancel(wake);
-  await sleep(runtime, patience, over);
+  const timeLimit = waitTimeout ?? (retryCount === -1 ? maxTimerDelay : retryCount * retryDelay);
+  const waitEnd = new Cancellation();
+  const endWait = () => waitEnd.cancel(new Error("the wait is over"));
+  turn.onBegin = endWait;
+  const forget = cancellation.onCancel(endWait);
+  await sleep(runtime, timeLimit, waitEnd);
   forget();
 }
 
-function lockedBySibling(outer: ReentrantLock, { resources }: LockRequest): Entered {
-  const who =
-    "another call inside of the same hold (to be inside of that one, use its routine or name it: parent)";
-  return { contended: true, error: new ResourceLockedError(resources[0]!, outer.remaining(), [], who) };
+function lockedBySibling(outer: ReentrantLock, { resources }: LockRequest): EnterResult {
+  const owner =
+    "another call nested in the same lock (to nest the call in that one, make it in its routine or pass its lock as parent)";
+  return { contended: true, error: new ResourceLockedError(resources[0]!, outer.remaining(), [], owner) };
 }
 
 function lessWaited(request: LockRequest, waited: number): LockRequest {

@@ -8,40 +8,40 @@ import type { TimerHandle, TimerTask } from "../time/timers.ts";
 import { Lock, type LockOwner } from "./lock.ts";
 import { type Turn, Turns } from "./turns.ts";
 
-/** How an inner handle came to be. */
-export interface Entry {
+/** The position of a nested handle. */
+export interface Nesting {
   readonly outer: ReentrantLock;
   readonly turn: Turn;
 }
 
-/** A handle on a hold that it may share with others, with an end of its own. */
+/** A handle on a lease that it may share with other handles. It ends separately. */
 export class ReentrantLock extends Lock implements TimerTask {
-  /** @internal Those inside of this handle, one after the other. */
-  readonly inside: Turns = new Turns();
+  /** @internal The calls nested in this handle, one after the other. */
+  readonly nestedTurns: Turns = new Turns();
   readonly #resources: readonly string[];
-  readonly #entry: Entry | undefined;
-  /** All on the same lease that have not left. */
+  readonly #nesting: Nesting | undefined;
+  /** All handles on the same lease that have not been released. */
   readonly #handles: Set<ReentrantLock>;
-  /** How it has left. */
+  /** The way in which it was ended. */
   #endedAs: "lost" | "released" | "detached" | undefined;
-  /** Lost, with the hold or by a limit. */
+  /** Set if it was lost, with the lease or by a limit. */
   #lost: LockLostError | undefined;
   #limit: LeaseLimit | undefined;
-  /** To look whether the limit has come. */
+  /** Checks whether the limit is reached. */
   #timerHandle: TimerHandle | undefined;
   #leaving: Promise<ReleaseResult> | undefined;
   #controller: AbortController | undefined;
 
   /** @internal */
-  constructor(owner: LockOwner, lease: Lease, attempts: Attempts, entry?: Entry) {
+  constructor(owner: LockOwner, lease: Lease, attempts: Attempts, nesting?: Nesting) {
     super(owner, lease, attempts);
-    this.#entry = entry;
-    this.#resources = entry?.turn.resources ?? lease.resources;
-    this.#handles = entry ? entry.outer.#handles : new Set();
+    this.#nesting = nesting;
+    this.#resources = nesting?.turn.resources ?? lease.resources;
+    this.#handles = nesting ? nesting.outer.#handles : new Set();
     this.#handles.add(this);
   }
 
-  /** What was asked for: of an inner handle, maybe only a part of what is held. */
+  /** The requested resources: for a nested handle, possibly only a part of those of the lease. */
   override get resources(): readonly string[] {
     return this.#resources;
   }
@@ -76,17 +76,20 @@ export class ReentrantLock extends Lock implements TimerTask {
     return this.#lost?.why ?? (this.#endedAs ? `it was ${this.#endedAs}` : super.whyEnded);
   }
 
-  /** @internal It ends by then, and those inside of it: not the hold, which others may be on. */
+  /**
+   * @internal Ends this handle and those nested in it at the limit, but not the lease, which others may
+   * share.
+   */
   override limitTo(limit: LeaseLimit): void {
     this.#limit = limit;
     const lease = Lock.leaseOf(this);
     this.#timerHandle = lease.context.timers.add(lease.noticeOf(limit.until), this);
   }
 
-  /** @internal Its own, or that of a handle that it is inside of. A limit is over when its handle has left. */
+  /** @internal Its own limit, or that of a handle it is nested in. A limit ends with its handle. */
   override get limit(): LeaseLimit | undefined {
     const own = this.#endedAs ? undefined : this.#limit;
-    const outer = this.#entry?.outer.limit;
+    const outer = this.#nesting?.outer.limit;
     return own && outer && outer.until < own.until ? outer : (own ?? outer);
   }
 
@@ -99,7 +102,7 @@ export class ReentrantLock extends Lock implements TimerTask {
     const lease = Lock.leaseOf(this);
     const bounded = [...this.#handles].filter((handle) => !handle.#lost && handle.limit === limit);
     for (const handle of bounded) handle.#lose(new LockLostError(handle.resources, limit.why));
-    // Where nobody is left who has the hold, it is lost as well.
+    // With its last handle, the lease is lost as well.
     if ([...this.#handles].every((handle) => handle.#lost)) lease.lose(limit.why);
     lease.context.lost(bounded);
   }
@@ -114,12 +117,12 @@ export class ReentrantLock extends Lock implements TimerTask {
     return handles;
   }
 
-  /** @internal Whether a call inside of it is inside of the hold. */
+  /** @internal Whether a call nested in this handle may enter the lease. */
   get isOpen(): boolean {
     return this.remaining() > 0;
   }
 
-  /** @internal Gives this handle up. The last one calls `release`, which gives the hold up. */
+  /** @internal Releases this handle. The last one calls `release`, which releases the lease. */
   leave(release: () => Promise<ReleaseResult>): Promise<ReleaseResult> {
     this.#leaving ??= this.#leave(release);
     return this.#leaving;
@@ -134,15 +137,16 @@ export class ReentrantLock extends Lock implements TimerTask {
   }
 
   /**
-   * @internal Detaches the hold, and with it this handle.
-   * @throws LockLostError where it has ended; InvalidArgumentError where others would lose the hold unawares.
+   * @internal Detaches the lease, and with it this handle.
+   * @throws LockLostError if it has ended; InvalidArgumentError if other handles would lose the lease
+   * unawares.
    */
   detachLease(): void {
     const lease = Lock.leaseOf(this);
     const others = this.#handles.size - 1;
     if (others > 0 && !lease.hasEnded) {
       throw new InvalidArgumentError(
-        `the lock on ${listed(this.resources)} cannot be detached: it shares its hold with ${others} more handle(s), by re-entry; release those first`,
+        `the lock on ${listed(this.resources)} cannot be detached: it shares its lease with ${others} more handle(s) by re-entry; release those first`,
       );
     }
     lease.detach();
@@ -156,11 +160,11 @@ export class ReentrantLock extends Lock implements TimerTask {
     Lock.leaseOf(this).context.timers.cancel(this.#timerHandle);
   }
 
-  /** Its turn lasts until those inside of it have left as well. */
+  /** Its turn lasts until all handles nested in it are released as well. */
   #endTurn(): void {
-    if (!this.#entry || !this.#endedAs || !this.inside.isEmpty) return;
-    const { outer, turn } = this.#entry;
-    outer.inside.end(turn);
+    if (!this.#nesting || !this.#endedAs || !this.nestedTurns.isEmpty) return;
+    const { outer, turn } = this.#nesting;
+    outer.nestedTurns.end(turn);
     outer.#endTurn();
   }
 

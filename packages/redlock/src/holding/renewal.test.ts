@@ -6,7 +6,7 @@ import { type AcquireOptions, Redlock } from "../redlock.ts";
 import { maxTimerDelay } from "../time/runtime.ts";
 import { Gate, type VirtualSetting, virtualSetting } from "../virtual-time.test.ts";
 import type { Lock } from "./lock.ts";
-import { renewalDelay, together } from "./renewal.ts";
+import { aligned, renewalDelay } from "./renewal.ts";
 
 describe("when the next renewal is due", () => {
   const ttl = fc.integer({ min: 4, max: 2 ** 40 });
@@ -83,10 +83,10 @@ describe("renewals that are due at nearly the same time", () => {
   test("come to the same moment: never later, and hardly earlier", () => {
     fc.assert(
       fc.property(due, ttl, (due, ttl) => {
-        const moment = together(due, ttl);
+        const moment = aligned(due, ttl);
         expect(moment).toBeLessThanOrEqual(due);
         expect(due - moment).toBeLessThan(Math.min(16, ttl / 100));
-        expect(together(moment, ttl)).toBe(moment);
+        expect(aligned(moment, ttl)).toBe(moment);
       }),
       { numRuns: 300 },
     );
@@ -95,8 +95,8 @@ describe("renewals that are due at nearly the same time", () => {
   test("of locks with different ttls too: the moments of one ttl are moments of every shorter one", () => {
     fc.assert(
       fc.property(due, ttl, ttl, (due, ttl, other) => {
-        const moment = together(due, Math.max(ttl, other));
-        expect(together(moment, Math.min(ttl, other))).toBe(moment);
+        const moment = aligned(due, Math.max(ttl, other));
+        expect(aligned(moment, Math.min(ttl, other))).toBe(moment);
       }),
       { numRuns: 300 },
     );

@@ -7,119 +7,125 @@ import { maxTimerDelay, randomFraction } from "../time/runtime.ts";
 import type { TimerHandle, TimerTask } from "../time/timers.ts";
 import { Lock } from "./lock.ts";
 
-/** A renewal is due when this part of the ttl has passed: two more can fail before the lock is in danger. */
+/** A renewal is due after this part of the ttl: two more attempts fit in before the lock is at risk. */
 const renewalFraction = 1 / 3;
-/** However short the time left: not more often than after this part of the ttl. */
-const leastFraction = 1 / 10;
-/** Not later than when this part of what is left has passed. */
-const latestFraction = 1 / 2;
-/** Many locks that were taken together are renewed a little apart: up to this part earlier. */
+/** The minimum delay between renewals, as a part of the ttl, however little time remains. */
+const minDelayFraction = 1 / 10;
+/** The maximum delay of a renewal, as a part of the remaining time. */
+const maxDelayFraction = 1 / 2;
+/**
+ * Renewals are spread by up to this part of the delay, so that locks acquired together are not all renewed
+ * together.
+ */
 const jitterFraction = 1 / 10;
 
-/** To go out with others a renewal comes earlier by less than this part of the ttl. */
-const earliestFraction = 1 / 100;
-/** And by less than this, ms: thousands of locks should not all be renewed in one turn. */
-const longestStep = 16;
+/** The maximum part of the ttl by which a renewal is advanced to coincide with others. */
+const alignmentFraction = 1 / 100;
+/** The maximum time by which it is advanced, ms: thousands of locks should not all be renewed in one turn. */
+const maxAlignment = 16;
 
 /**
- * When the next renewal is due, ms from now (PROTOCOL 4.4). Never later than the threshold demands or when the deadline is
- * near, and never in a hot loop, whatever ttl and threshold are.
+ * The delay until the next renewal, ms. Never after the threshold or close to the deadline, and never so
+ * short that renewals form a busy loop, for any ttl and threshold.
  */
 export function renewalDelay(ttl: number, remaining: number, threshold: number, random: number): number {
-  // A threshold that leaves no time before it would mean to extend without end.
+  // A threshold above the remaining time would mean extending without pause.
   const bounded = Math.min(threshold, ttl * (1 - renewalFraction));
-  const wished = Math.min(ttl * renewalFraction, remaining - bounded) * (1 - random * jitterFraction);
-  const delay = Math.max(wished, ttl * leastFraction);
-  return Math.min(delay, remaining * latestFraction, maxTimerDelay);
+  const wanted = Math.min(ttl * renewalFraction, remaining - bounded) * (1 - random * jitterFraction);
+  const delay = Math.max(wanted, ttl * minDelayFraction);
+  return Math.min(delay, remaining * maxDelayFraction, maxTimerDelay);
 }
 
 /**
- * The same moment for what is due at nearly the same time, a little earlier: extensions that begin together go out
- * together. Powers of two, so that what locks of different ttls have come to is the same as well.
+ * Rounds a due time down, so that renewals due at nearly the same time start, and are sent, together. The
+ * steps are powers of two, so locks with different ttls coincide as well.
  */
-export function together(due: number, ttl: number): number {
-  const step = Math.min(2 ** Math.floor(Math.log2(ttl * earliestFraction)), longestStep);
+export function aligned(due: number, ttl: number): number {
+  const step = Math.min(2 ** Math.floor(Math.log2(ttl * alignmentFraction)), maxAlignment);
   return Math.floor(due / step) * step;
 }
 
-/** Keeps a lock extended until it is stopped, has ended, or was held for as long as it may. */
+/** Keeps a lock extended until it is stopped, has ended, or reaches its limit. */
 export class Renewal implements TimerTask {
   readonly mayWait = true;
   readonly #lock: Lock;
   readonly #ttl: number;
   readonly #settings: Settings;
-  #next: TimerHandle | undefined;
+  #timerHandle: TimerHandle | undefined;
   #stopped = false;
-  /** Renewals in a row that no quorum confirmed. */
+  /** The number of renewals in a row without a quorum. */
   #failures = 0;
 
   constructor(lock: Lock, ttl: number, settings: Settings) {
     this.#lock = lock;
     this.#ttl = ttl;
     this.#settings = settings;
-    this.#timers();
+    this.#schedule();
   }
 
   get #lease(): Lease {
     return Lock.leaseOf(this.#lock);
   }
 
-  /** No further renewal begins. */
+  /** Starts no further renewal. */
   stop(): void {
     this.#stopped = true;
-    this.#lease.context.timers.cancel(this.#next);
+    this.#lease.context.timers.cancel(this.#timerHandle);
   }
 
-  #timers(): void {
+  #schedule(): void {
     if (this.#stopped || this.#lock.remaining() === 0) return;
     const remaining = this.#lease.remaining();
     const { runtime, clock, timers } = this.#lease.context;
     const { automaticExtensionThreshold } = this.#settings;
     const delay = renewalDelay(this.#ttl, remaining, automaticExtensionThreshold, randomFraction(runtime));
     const now = clock.now();
-    // (After now in any case: where the time to hold it is nearly over nothing is sent that would take time.)
-    const due = Math.max(together(now + delay, this.#ttl), now + 1);
-    this.#next = timers.add(due, this);
+    // At least 1 ms from now: near the limit, extensions are skipped and would take no time.
+    const due = Math.max(aligned(now + delay, this.#ttl), now + 1);
+    this.#timerHandle = timers.add(due, this);
   }
 
-  /** Until the deadline decides: `retryCount` is for those who wait for the outcome. */
+  /** Retries until the deadline: `retryCount` only applies to callers that wait for the outcome. */
   #scheduleRetry(): void {
     if (this.#stopped || this.#lock.remaining() === 0) return;
     const remaining = this.#lease.remaining();
     this.#failures += 1;
     const { clock, timers } = this.#lease.context;
-    this.#next = timers.add(clock.now() + Math.min(this.#pause(), remaining * retryFraction), this);
+    this.#timerHandle = timers.add(
+      clock.now() + Math.min(this.#retryPause(), remaining * retryFraction),
+      this,
+    );
   }
 
-  #pause(): number {
+  #retryPause(): number {
     try {
       return pauseBetween(this.#settings, this.#lease.context.runtime, this.#failures);
     } catch {
-      // The user's backoff has failed, and nobody waits who could be told.
+      // The user's backoff threw, and no caller waits for the error.
       return Number.POSITIVE_INFINITY;
     }
   }
 
   /** @internal */
   onDue(): void {
-    void this.#renew(this.#next!.due);
+    void this.#renew(this.#timerHandle!.due);
   }
 
   async #renew(due: number): Promise<void> {
     const lease = this.#lease;
     if (this.#lock.remaining() === 0) return;
     const { limit } = this.#lock;
-    // It has more where the routine has extended it further itself, or where the time to hold it is nearly over.
+    // The lease lasts longer already if the routine has extended it, or if the limit is near.
     if (ttlWithin(limit, this.#ttl, lease.context.clock.now()) > lease.remaining()) {
       try {
         await extend(lease, this.#ttl, { ...this.#settings, retryCount: 0, limit }, due);
       } catch {
-        // Where it has ended the lease has told whoever needs to know.
+        // If the lease has ended, it has notified its holder.
         this.#scheduleRetry();
         return;
       }
     }
     this.#failures = 0;
-    this.#timers();
+    this.#schedule();
   }
 }

@@ -10,9 +10,9 @@ describe("turns", () => {
       turn.onBegin = () => begun.push(name);
       return turn;
     });
-    expect([a!.begun, b!.begun, c!.begun]).toEqual([true, false, false]);
+    expect([a!.hasBegun, b!.hasBegun, c!.hasBegun]).toEqual([true, false, false]);
     turns.end(a!);
-    expect([begun, b!.begun, c!.begun]).toEqual([["b"], true, false]);
+    expect([begun, b!.hasBegun, c!.hasBegun]).toEqual([["b"], true, false]);
     turns.end(b!);
     turns.end(c!);
     expect([begun, turns.isEmpty]).toEqual([["b", "c"], true]);
@@ -20,9 +20,9 @@ describe("turns", () => {
 
   test("of different resources come together", () => {
     const turns = new Turns();
-    expect(turns.take(["a"]).begun).toBe(true);
-    expect(turns.take(["b"]).begun).toBe(true);
-    expect(turns.take(["c", "b"]).begun).toBe(false);
+    expect(turns.take(["a"]).hasBegun).toBe(true);
+    expect(turns.take(["b"]).hasBegun).toBe(true);
+    expect(turns.take(["c", "b"]).hasBegun).toBe(false);
   });
 
   test("are not overtaken by those who want less", () => {
@@ -30,11 +30,11 @@ describe("turns", () => {
     const first = turns.take(["a"]);
     const both = turns.take(["a", "b"]);
     const last = turns.take(["b"]);
-    expect(last.begun).toBe(false);
+    expect(last.hasBegun).toBe(false);
     turns.end(first);
-    expect([both.begun, last.begun]).toEqual([true, false]);
+    expect([both.hasBegun, last.hasBegun]).toEqual([true, false]);
     turns.end(both);
-    expect(last.begun).toBe(true);
+    expect(last.hasBegun).toBe(true);
   });
 
   test("that are given up let nobody in before those who were there earlier", () => {
@@ -43,9 +43,9 @@ describe("turns", () => {
     const givenUp = turns.take(["r"]);
     const last = turns.take(["r"]);
     turns.end(givenUp);
-    expect(last.begun).toBe(false);
+    expect(last.hasBegun).toBe(false);
     turns.end(first);
-    expect(last.begun).toBe(true);
+    expect(last.hasBegun).toBe(true);
   });
 
   test("may end more than once", () => {
@@ -55,6 +55,6 @@ describe("turns", () => {
     const third = turns.take(["r"]);
     turns.end(first);
     turns.end(first);
-    expect([second.begun, third.begun]).toEqual([true, false]);
+    expect([second.hasBegun, third.hasBegun]).toEqual([true, false]);
   });
 });

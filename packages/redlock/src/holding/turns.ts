@@ -1,40 +1,40 @@
-/** One caller's place among those who want resources of the same hold. */
+/** One call's position among those that want resources of the same lease. */
 export interface Turn {
   readonly resources: readonly string[];
-  begun: boolean;
-  /** Called when the turn begins, where it had to be waited for. */
+  hasBegun: boolean;
+  /** Called when the turn begins, if it did not begin at once. */
   onBegin: () => void;
 }
 
-/** Lets those who want the same resource in one after the other, in the order of their asking. */
+/** Admits calls that want the same resource one after the other, in FIFO order. */
 export class Turns {
-  readonly #line: Turn[] = [];
+  readonly #turns: Turn[] = [];
 
   get isEmpty(): boolean {
-    return this.#line.length === 0;
+    return this.#turns.length === 0;
   }
 
-  /** A place at the end; the turn has begun already where nobody before it wants any of the same. */
+  /** Adds a turn at the end. It has begun already if no earlier one wants any of the same resources. */
   take(resources: readonly string[]): Turn {
-    const turn: Turn = { resources, begun: false, onBegin: () => {} };
-    this.#line.push(turn);
-    turn.begun = this.#isNext(turn);
+    const turn: Turn = { resources, hasBegun: false, onBegin: () => {} };
+    this.#turns.push(turn);
+    turn.hasBegun = this.#isNext(turn);
     return turn;
   }
 
-  /** The turn is over, or given up before it came. */
+  /** Ends a turn, or removes it before it began. */
   end(turn: Turn): void {
-    const place = this.#line.indexOf(turn);
-    if (place !== -1) this.#line.splice(place, 1);
-    for (const next of [...this.#line]) {
-      if (next.begun || !this.#isNext(next)) continue;
-      next.begun = true;
+    const place = this.#turns.indexOf(turn);
+    if (place !== -1) this.#turns.splice(place, 1);
+    for (const next of [...this.#turns]) {
+      if (next.hasBegun || !this.#isNext(next)) continue;
+      next.hasBegun = true;
       next.onBegin();
     }
   }
 
   #isNext(turn: Turn): boolean {
-    for (const before of this.#line) {
+    for (const before of this.#turns) {
       if (before === turn) return true;
       if (before.resources.some((resource) => turn.resources.includes(resource))) return false;
     }

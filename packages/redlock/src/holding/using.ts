@@ -4,16 +4,16 @@ import { abortWith, onAbort, selfCheckingController } from "../time/abort.ts";
 import { Lock } from "./lock.ts";
 import { Renewal } from "./renewal.ts";
 
-/** What a routine is given: aborts when the lock is lost; the reason is at `error` too, as in redlock 5. */
+/** The signal of a routine: aborts when the lock is lost. The reason is also at `error`, as in redlock 5. */
 export type RedlockAbortSignal = AbortSignal & { readonly error?: Error };
 
 export type Routine<T> = (signal: RedlockAbortSignal, lock: Lock) => T | Promise<T>;
 
 /**
- * Runs `routine` while `lock` is kept extended, then releases it. What the routine returns or throws is what
- * comes out, whatever has become of the lock: only the routine knows what its work was worth.
+ * Runs `routine` while `lock` is kept extended, then releases it. Returns or throws the outcome of the
+ * routine, even if the lock was lost: only the routine knows whether its work is valid.
  */
-export async function hold<T>(
+export async function runWithLock<T>(
   lock: Lock,
   ttl: number,
   settings: Settings,
@@ -23,24 +23,27 @@ export async function hold<T>(
   const limit = leaseLimit(Lock.leaseOf(lock).context.clock.now(), settings.maxHoldTime);
   if (limit) lock.limitTo(limit);
   const renewal = new Renewal(lock, ttl, settings);
-  const link = callersSignal && linked(lock, callersSignal);
+  const link = callersSignal && linkSignals(lock, callersSignal);
   try {
     return await routine(link?.signal ?? lock.signal, lock);
   } finally {
     link?.unlink();
     renewal.stop();
-    // (Of a lock that the routine has detached this sends nothing.)
+    // For a lock that the routine has detached, this sends nothing.
     await lock.release();
   }
 }
 
-interface Linked {
+interface LinkedSignal {
   readonly signal: AbortSignal;
   readonly unlink: () => void;
 }
 
-/** Aborts with whichever is first. Not `AbortSignal.any`: that stays tied to a long-lived signal. */
-function linked(lock: Lock, callersSignal: AbortSignal): Linked {
+/**
+ * Aborts with the first of the two signals. Not `AbortSignal.any`, which stays attached to a long-lived
+ * signal.
+ */
+function linkSignals(lock: Lock, callersSignal: AbortSignal): LinkedSignal {
   const signals = [lock.signal, callersSignal];
   const controller = selfCheckingController(() => void lock.remaining());
   const follow = () => {

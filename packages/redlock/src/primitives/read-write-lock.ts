@@ -1,7 +1,7 @@
 import { InvalidArgumentError, LockLostError } from "../errors.ts";
 import { type DetachedLock, Lock } from "../holding/lock.ts";
 import { Renewal } from "../holding/renewal.ts";
-import { hold, type RedlockAbortSignal, type Routine } from "../holding/using.ts";
+import { type RedlockAbortSignal, type Routine, runWithLock } from "../holding/using.ts";
 import { Attempts } from "../protocol/execution-stats.ts";
 import { Lease } from "../protocol/lease.ts";
 import { Released } from "../protocol/release.ts";
@@ -143,7 +143,7 @@ export class ReadWriteLock {
       reading = { lock: read, renewal: new Renewal(read, ttl, settings) };
     });
     try {
-      return await hold(lock, ttl, settings, options.signal, (signal) => routine(signal, writing));
+      return await runWithLock(lock, ttl, settings, options.signal, (signal) => routine(signal, writing));
     } finally {
       reading?.renewal.stop();
       await reading?.lock.release();

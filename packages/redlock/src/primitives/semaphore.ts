@@ -6,7 +6,7 @@ import {
   ResourceLockedError,
 } from "../errors.ts";
 import { Lock } from "../holding/lock.ts";
-import { hold, type Routine } from "../holding/using.ts";
+import { type Routine, runWithLock } from "../holding/using.ts";
 import { type AcquireOptions, Redlock, type RedlockInternals } from "../redlock.ts";
 import { routineAmong } from "../settings/options.ts";
 import { shown } from "../settings/ranges.ts";
@@ -127,7 +127,7 @@ export class Semaphore {
     );
     const settings = this.#inside.settingsFor(options, place);
     checkHolding(ttl, settings, options.automaticExtensionThreshold);
-    return hold(await this.acquire(ttl, options), ttl, settings, options.signal, routine);
+    return runWithLock(await this.acquire(ttl, options), ttl, settings, options.signal, routine);
   }
 
   #wishOf(ttl: number, given: SemaphoreOptions): LockRequest {
