@@ -9,41 +9,49 @@ import { randomFraction } from "../time/runtime.ts";
 import { sleep } from "../time/sleep.ts";
 
 export interface LeadOptions extends Omit<AcquireOptions, "retryCount" | "waitTimeout"> {
-  /** Ends the candidature: the routine's signal aborts if it leads, and `lead` resolves. */
+  /** Ends the candidacy: aborts the routine's signal if it leads, and `lead` resolves. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * We lead from now on; called before the routine. Of this and the other two: a promise is waited for, and what is
-   * thrown, or rejected with, counts as thrown by the routine: `lead` rejects with it once the routine has ended and the
-   * lock is released.
+   * Called before the routine, when this process becomes the leader. For this and the other two callbacks: a
+   * returned promise is awaited. An error or a rejection counts as an error of the routine: `lead` rejects
+   * with it once the routine has ended and the lock is released.
    */
   readonly onStart?: ((lock: Lock) => unknown) | undefined;
   /**
-   * We do not lead any more: at once when the lock is lost, whatever the routine still does (`lock.signal.reason`
-   * tells why), otherwise when the routine has ended and before the lock is released.
+   * Called when this process stops being the leader: immediately when the lock is lost, even if the routine
+   * still runs (`lock.signal.reason` has the cause); otherwise after the routine has ended and before the
+   * lock is released.
    */
   readonly onStop?: ((lock: Lock) => unknown) | undefined;
-  /** No quorum of masters answered for a whole ttl, so nobody can be elected; the next campaign follows. */
+  /**
+   * Called when no quorum answered for a whole ttl, so that no leader can be elected. The candidacy
+   * continues.
+   */
   readonly onError?: ((error: ExecutionError) => unknown) | undefined;
 }
 
-/** A routine that returns at once is not to keep masters and rivals busy: so much of the ttl is between two terms. */
-const pauseFraction = 1 / 10;
+/**
+ * The minimum pause between two terms, as a part of the ttl: a routine that returns immediately must not keep
+ * the masters and the other candidates busy.
+ */
+const minPauseFraction = 1 / 10;
 
-/** What a term came to: nothing, or what the routine has thrown of itself. */
-type Term = { readonly error: unknown } | undefined;
+/** `undefined`, or the error that the routine threw. */
+type TermOutcome = { readonly error: unknown } | undefined;
 
 /**
- * Leader election: of all processes that call this for the same resource, one at a time runs `routine`. It leads
- * for as long as the routine runs, and its lock of `ttl` ms is extended meanwhile; a leader that dies is followed
- * by another within that time. The routine's signal aborts when it leads no more: it has to stop then, and another
- * leader may be at work already if it does not.
+ * Leader election: of all processes that call this for the same resource, one at a time runs `routine`. It
+ * leads while the routine runs, and its lock of `ttl` ms is kept extended. A crashed leader is replaced
+ * within that time. The routine's signal aborts when it no longer leads: it must stop then, because another
+ * leader may already be running.
  *
- * Campaigns for ever: while somebody else leads, through times without a quorum, after the lock was lost, and also
- * when the routine has returned, which steps down and lets others come first. (To do something once under a lock,
- * there is {@link Redlock.using}.) Resolves when `options.signal` aborts or `redlock.quit()` is called, and the
- * routine has ended; `quit` has by then released the lock, so that another leads at once.
- * @throws what the routine throws, or `onStart`, `onStop` or `onError`, once its lock is released; not, though, what the
- * routine throws because its signal has aborted. InvalidArgumentError, before anything is sent.
+ * Stays a candidate: while others lead, while no quorum answers, after the lock was lost, and after the
+ * routine has returned, which lets other candidates come first. (To run something once under a lock, use
+ * {@link Redlock.using}.) Resolves when `options.signal` aborts or `redlock.quit()` is called, and the
+ * routine has ended. `quit` has released the lock by then, so the next leader starts at once.
+ * @throws the error of the routine, or of `onStart`, `onStop` or `onError`, once its lock is released; but
+ * not an error that the routine throws because its signal aborted. InvalidArgumentError before anything is
+ * sent.
  */
 export async function lead(
   redlock: Redlock,
@@ -58,19 +66,20 @@ export async function lead(
   const { onStart, onStop, onError, ...settings } = options;
   checkCallbacks({ onStart, onStop, onError });
   const { signal } = settings;
-  // One campaign is so long that a quorum that is missing is told of, and no master is asked more often for it.
+  // Each try waits for one ttl: long enough to report a missing quorum, and no reason to ask the masters more
+  // often.
   const campaign = { ...settings, waitTimeout: ttl };
-  const isOver = () => signal?.aborted === true || closed.reason !== undefined;
-  while (!isOver()) {
-    let term: Term;
+  const hasEnded = () => signal?.aborted === true || closed.reason !== undefined;
+  while (!hasEnded()) {
+    let term: TermOutcome;
     try {
       term = await redlock.using(resources, ttl, campaign, (termSignal, lock) =>
-        serve(routine, options, termSignal, lock),
+        runTerm(routine, options, termSignal, lock),
       );
     } catch (error) {
-      if (isOver()) return;
+      if (hasEnded()) return;
       if (!(error instanceof ExecutionError)) throw error;
-      // Somebody else leads: nothing to tell.
+      // Another process leads: no error.
       if (error instanceof ResourceLockedError) continue;
       await onError?.(error);
     }
@@ -79,38 +88,40 @@ export async function lead(
   }
 }
 
-/** One term as leader. */
-async function serve(
+/** Runs one term as leader. */
+async function runTerm(
   routine: Routine<unknown>,
   { onStart, onStop }: LeadOptions,
   signal: RedlockAbortSignal,
   lock: Lock,
-): Promise<Term> {
-  // The first error counts.
-  let term: Term;
+): Promise<TermOutcome> {
+  // The first error is reported.
+  let outcome: TermOutcome;
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
     try {
       await onStop?.(lock);
     } catch (error) {
-      term ??= { error };
+      outcome ??= { error };
     }
   };
-  const forget = onAbort(lock.signal, () => {
+  const unsubscribe = onAbort(lock.signal, () => {
     stopped ??= stop();
   });
   try {
     await onStart?.(lock);
     await routine(signal, lock);
   } catch (error) {
-    if (!isInterruption(error, signal)) term ??= { error };
+    if (!isInterruption(error, signal)) outcome ??= { error };
   }
-  forget();
+  unsubscribe();
   await (stopped ?? stop());
-  return term;
+  return outcome;
 }
 
-/** Whether `error` only tells that the signal has aborted: what it rejects with, or what follows from a lock that is gone. */
+/**
+ * Whether `error` only follows from the abort of the signal: it is its reason, or an error of the lost lock.
+ */
 function isInterruption(error: unknown, signal: AbortSignal): boolean {
   if (!signal.aborted) return false;
   if (error === signal.reason || error instanceof LockLostError || error instanceof ClosedError) return true;
@@ -125,11 +136,11 @@ async function pauseBetweenTerms(
   const { context, closed } = Redlock.internalsOf(redlock);
   const ended = new Cancellation();
   const end = () => ended.cancel(new ClosedError());
-  const forgetSignal = signal && onAbort(signal, end);
-  const forgetClosed = closed.onCancel(end);
+  const unsubscribeSignal = signal && onAbort(signal, end);
+  const unsubscribeClosed = closed.onCancel(end);
   if (signal?.aborted) end();
-  const half = (ttl * pauseFraction) / 2;
+  const half = (ttl * minPauseFraction) / 2;
   await sleep(context.runtime, half + half * randomFraction(context.runtime), ended);
-  forgetSignal?.();
-  forgetClosed();
+  unsubscribeSignal?.();
+  unsubscribeClosed();
 }

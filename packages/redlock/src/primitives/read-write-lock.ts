@@ -18,41 +18,43 @@ export type ReadOptions = Omit<AcquireOptions, "parent">;
 
 export interface WriteOptions extends ReadOptions {
   /**
-   * A read lock that the caller holds: as long as it does, writing is refused (InvalidArgumentError). Of two readers
-   * that wait for each other to stop reading neither would ever write: release it first, and read again what it read.
+   * A read lock of the caller. While it is held, writing is refused (InvalidArgumentError): two readers that
+   * wait for each other to stop reading would both wait for ever. Release it first, and read again after the
+   * write lock is granted.
    */
   readonly from?: Lock | undefined;
 }
 
-/** A lock to write under, alone. */
+/** An exclusive lock for writing. */
 export type WriteLock = Lock & {
   /**
-   * Goes on as a reader: nobody else writes in between. Resolves to the read lock; this lock counts as released from
-   * the call on, so whoever looks at it writes no more. The read lock lives for at least `ttl` ms, by default the ttl of
-   * this one. Where no quorum of masters confirms that, it is a read lock all the same for the time that was left, and
-   * its `state` is "unknown": other readers come in where the masters know of it.
-   * @throws LockLostError when this one is lost, or was released or detached.
+   * Continues as a reader, without another writer in between. Resolves to the read lock; this lock counts as
+   * released from the call on. The read lock lasts for at least `ttl` ms, by default the ttl of this one. If
+   * no quorum confirms it, it is still a read lock for the time that was left, with `state` "unknown"; other
+   * readers are admitted on the masters that have confirmed it.
+   * @throws LockLostError if this lock is lost, released or detached.
    */
   downgrade(ttl?: number): Promise<Lock>;
 };
 
-/** As {@link Routine}, under a lock to write. */
+/** Like {@link Routine}, with a write lock. */
 export type WriteRoutine<T> = (signal: RedlockAbortSignal, lock: WriteLock) => T | Promise<T>;
 
 const readers = "the readers of a ReadWriteLock";
 const writers = "the writers of a ReadWriteLock";
 
-/** Where a `backoff` decides when a writer asks again, it is taken to do so within this time, ms. */
-const usualBackoff = 1000;
+/** The assumed maximum delay of a user's `backoff` function, ms. */
+const defaultBackoff = 1000;
 
 /**
- * Many read, or one writes, over the same masters as the locks of `redlock`: everybody needs a majority of them, and
- * each master lets in readers or a writer (PROTOCOL 10.3). What is granted is a `Lock`: whatever is true of one is true of
- * these, but they have no fencing token.
+ * Many readers or one writer, on the same masters as the locks of `redlock`: each of them needs a majority,
+ * and each master admits readers or a writer (PROTOCOL 10.3). The result is a `Lock` with all its guarantees,
+ * but without a fencing token.
  *
- * Waiting is asking again, by `retryDelay`. Where readers refuse a writer, the masters let no further reader in until it
- * has asked again, so readers who come and go do not keep it out. That holds for each waiting writer by name, and only
- * readers cause it: while none is let in there are fewer and fewer, so writers do not keep readers out.
+ * Waiting means retrying, with `retryDelay`. While a writer waits that was refused because of readers, the
+ * masters admit no further reader until it has asked again, so a stream of readers cannot starve it. This is
+ * recorded for each client by name, and only caused by readers: while none is admitted their number only
+ * decreases, so writers do not starve readers either.
  */
 export class ReadWriteLock {
   readonly name: string;
@@ -61,8 +63,8 @@ export class ReadWriteLock {
   readonly #resources: ReturnType<typeof resourcesOf>;
 
   /**
-   * @param name what is read and written. The keys are `quorlock:rw:{name}:readers`, `:write` and `:intent`.
-   * @throws InvalidArgumentError for masters that are asked without scripts, or a redlock with `restartGuard`.
+   * @param name the name of the lock. The keys are `quorlock:rw:{name}:readers`, `:write` and `:intent`.
+   * @throws InvalidArgumentError for nodes without scripts, or a redlock with `restartGuard`.
    */
   constructor(redlock: Redlock, name: string) {
     this.#masters = ReadWriteMasters.of(redlock);
@@ -73,36 +75,39 @@ export class ReadWriteLock {
   }
 
   /**
-   * Waits until nobody writes, and keeps writers out for `ttl` ms.
-   * @throws ResourceLockedError when there was a writer all the time; otherwise as {@link Redlock.acquire}.
+   * Waits until no writer holds the lock, and excludes writers for `ttl` ms.
+   * @throws ResourceLockedError if there was a writer all the time; otherwise like {@link Redlock.acquire}.
    */
   async read(ttl: number, options?: ReadOptions): Promise<Lock> {
     checkOptions(options, readers);
     return this.#redlock.acquire(this.#resources.read, ttl, options);
   }
 
-  /** The same without waiting: `null` when somebody writes, or waits to. */
+  /** The same without waiting: `null` if a writer holds the lock or waits for it. */
   async tryRead(ttl: number, options?: ReadOptions): Promise<Lock | null> {
     checkOptions(options, readers);
     return this.#redlock.tryAcquire(this.#resources.read, ttl, options);
   }
 
   /**
-   * Waits until nobody else writes or reads, and keeps everybody out for `ttl` ms. Readers that come while it waits come
-   * behind it; those that are there may stay for as long as they extend.
-   * @throws ResourceLockedError when others had it all the time; otherwise as {@link Redlock.acquire}.
+   * Waits until there is no other reader or writer, and excludes all others for `ttl` ms. Readers that arrive
+   * while it waits come after it; present readers may stay as long as they extend.
+   * @throws ResourceLockedError if others held the lock all the time; otherwise like {@link Redlock.acquire}.
    */
   async write(ttl: number, options: WriteOptions = {}): Promise<WriteLock> {
     return this.#writeLockOf(await this.#acquire(ttl, options));
   }
 
-  /** The same without waiting: `null` when somebody else writes or reads. */
+  /** The same without waiting: `null` if others read or write. */
   async tryWrite(ttl: number, options: WriteOptions = {}): Promise<WriteLock | null> {
     const lock = await this.#redlock.tryAcquire(this.#resources.write, ttl, this.#optionsOf(options));
     return lock && this.#writeLockOf(lock);
   }
 
-  /** Reads, runs `routine` while the lock is kept extended, and releases it; as {@link Redlock.using}. */
+  /**
+   * Acquires a read lock, runs `routine` while it is kept extended, and releases it, like {@link
+   * Redlock.using}.
+   */
   usingRead<T>(ttl: number, routine: Routine<T>): Promise<T>;
   usingRead<T>(ttl: number, options: ReadOptions | undefined, routine: Routine<T>): Promise<T>;
   async usingRead<T>(
@@ -120,8 +125,9 @@ export class ReadWriteLock {
   }
 
   /**
-   * Writes, runs `routine` while the lock is kept extended, and releases it; as {@link Redlock.using}. Where the routine
-   * downgrades, its read lock is kept extended and released in the same way, and has the signal that tells of its loss.
+   * Acquires the write lock, runs `routine` while it is kept extended, and releases it, like {@link
+   * Redlock.using}. After a downgrade in the routine, the read lock is kept extended and released in the same
+   * way, and has its own signal.
    */
   usingWrite<T>(ttl: number, routine: WriteRoutine<T>): Promise<T>;
   usingWrite<T>(ttl: number, options: WriteOptions | undefined, routine: WriteRoutine<T>): Promise<T>;
@@ -150,7 +156,7 @@ export class ReadWriteLock {
     }
   }
 
-  /** A handle on a read or write lock that another process has detached; see {@link Redlock.resume}. */
+  /** A handle on a read or write lock that another process has detached, see {@link Redlock.resume}. */
   resume(detached: DetachedLock): Lock {
     const [resource, ...more] = detached?.resources ?? [];
     const { read, write } = this.#resources;
@@ -166,7 +172,7 @@ export class ReadWriteLock {
     const settings = this.#masters.settingsFor(given, writers);
     const { write } = this.#resources;
     if (!isWaiting(settings)) return this.#redlock.acquire(write, ttl, options);
-    const stopWaiting = this.#masters.startWaiting(write, pauseAtMost(ttl, settings));
+    const stopWaiting = this.#masters.startWaiting(write, maxTimeToRetry(ttl, settings));
     try {
       return await this.#redlock.acquire(write, ttl, options);
     } finally {
@@ -174,7 +180,7 @@ export class ReadWriteLock {
     }
   }
 
-  /** Those of `acquire`. */
+  /** The options for `acquire`. */
   #optionsOf(given: WriteOptions | null): AcquireOptions {
     checkOptions(given, writers);
     const { from, ...options } = given ?? {};
@@ -186,7 +192,7 @@ export class ReadWriteLock {
     );
   }
 
-  /** The very handle that the `lost` event will name, and what only writers can do. */
+  /** The same object that the `lost` event passes, with the methods of a write lock. */
   #writeLockOf(lock: Lock, onDowngrade: (reading: Lock) => void = () => {}): WriteLock {
     return Object.assign(lock, {
       downgrade: (ttl?: number): Promise<Lock> => this.#downgrade(lock, ttl, onDowngrade),
@@ -194,9 +200,10 @@ export class ReadWriteLock {
   }
 
   /**
-   * PROTOCOL 10.5. The write claim ends before the first swap is sent. The read claim begins with what each master has
-   * promised to the writer: it has the key of one kind or the other until then, and lets no writer in. The swap is an
-   * extension of the read claim, which finds the writer's token on the master: so any later one makes up for a lost one.
+   * PROTOCOL 10.5. The write claim ends before the first token transfer is sent. The read claim starts with
+   * the deadlines of the write claim: until then each master has one kind of key or the other, and admits no
+   * writer. The transfer is an extension of the read claim that finds the writer's token on the master, so
+   * any later extension repairs a lost one.
    */
   async #downgrade(lock: Lock, ttl: number | undefined, onDowngrade: (reading: Lock) => void): Promise<Lock> {
     const writing = Lock.leaseOf(lock);
@@ -211,15 +218,15 @@ export class ReadWriteLock {
     let confirmed!: Promise<unknown>;
     void writing.releaseOnce(() => {
       reading = this.#masters.lockOf(new Lease(context, terms), attempts);
-      // One `maxHoldTime` for both, from the beginning.
+      // The same `maxHoldTime` for both, from the start of the write lock.
       if (lock.limit) reading.limitTo(lock.limit);
-      // Once: where that is not enough, the next extension goes on with it.
+      // Without retries: the next extension continues it if necessary.
       confirmed = this.#redlock.extend(reading, ttl ?? longestTtl, { retryCount: 0 });
       return Promise.resolve(new Released("released", context.nodes));
     });
     onDowngrade(reading);
     await confirmed.catch((error: unknown) => {
-      // Too few have answered: it stands for as long as it did.
+      // Too few masters answered: the lock keeps its earlier deadline.
       if (reading.remaining() > 0) return;
       void reading.release();
       throw error;
@@ -232,8 +239,8 @@ function isWaiting({ waitTimeout, retryCount }: Settings): boolean {
   return waitTimeout === undefined ? retryCount !== 0 : waitTimeout > 0;
 }
 
-/** So long after one attempt the masters have heard of the next, ms, with as much again to spare. */
-function pauseAtMost(ttl: number, settings: Settings): number {
+/** The maximum time from one attempt to the arrival of the next, ms, with a safety factor of 2. */
+function maxTimeToRetry(ttl: number, settings: Settings): number {
   const { backoff, retryDelay, retryJitter } = settings;
-  return 2 * (backoff ? usualBackoff : retryDelay + retryJitter) + nodeTimeoutFor(ttl, settings);
+  return 2 * (backoff ? defaultBackoff : retryDelay + retryJitter) + nodeTimeoutFor(ttl, settings);
 }

@@ -5,24 +5,26 @@ import { Redlock, type RedlockInternals } from "../redlock.ts";
 import type { Settings } from "../settings/settings.ts";
 import { ReadWriteNode, type WaitingWriters } from "./read-write-node.ts";
 
-const known = new WeakMap<Redlock, ReadWriteMasters>();
+const mastersOf = new WeakMap<Redlock, ReadWriteMasters>();
 
-/** The masters of a Redlock, as they are to readers and writers: one for all readers-writer locks of it. */
+/** The masters of a Redlock for readers-writer locks, shared by all such locks of it. */
 export class ReadWriteMasters implements WaitingWriters {
-  /** Asks the same masters over the same connections, with the same settings, and tells what the other one tells. */
+  /**
+   * A Redlock over the same connections with the same settings. It forwards its events to the original one.
+   */
   readonly redlock: Redlock;
   readonly name: string;
-  readonly #inside: RedlockInternals;
+  readonly #internals: RedlockInternals;
   readonly #nodes: readonly ReadWriteNode[];
-  /** By resource, for each writer that waits. */
+  /** By resource: the retry times of the waiting writers. */
   readonly #waiting = new Map<string, readonly number[]>();
 
   /** @throws InvalidArgumentError */
   static of(redlock: Redlock): ReadWriteMasters {
-    let masters = known.get(redlock);
+    let masters = mastersOf.get(redlock);
     if (!masters) {
       masters = new ReadWriteMasters(redlock);
-      known.set(redlock, masters);
+      mastersOf.set(redlock, masters);
     }
     return masters;
   }
@@ -31,27 +33,27 @@ export class ReadWriteMasters implements WaitingWriters {
     const inside = Redlock.internalsOf(redlock);
     const settings = inside.settingsFor(undefined);
     if (settings.maxTtl !== undefined) {
-      throw new InvalidArgumentError("restartGuard does not watch over readers and writers");
+      throw new InvalidArgumentError("readers-writer locks cannot be used with restartGuard");
     }
     const { context } = inside;
     const { runtime, nodes } = context;
     this.name = newToken(runtime);
     this.#nodes = nodes.map((node) => {
       if (node instanceof RedisNode) return new ReadWriteNode(node, this);
-      throw new InvalidArgumentError("readers and writers need masters that run scripts");
+      throw new InvalidArgumentError("readers-writer locks need masters that run scripts");
     });
     this.redlock = new Redlock(this.#nodes, { ...settings, runtime });
     this.redlock.on("error", (error) => context.report(error));
     this.redlock.on("lost", (lock) => void redlock.emit("lost", lock));
-    this.#inside = Redlock.internalsOf(this.redlock);
-    inside.includeLeases(this.#inside.context.leases);
+    this.#internals = Redlock.internalsOf(this.redlock);
+    inside.includeLeases(this.#internals.context.leases);
     inside.atQuit(() => this.#quit());
   }
 
-  /** A writer that is not answered any more would keep readers away for the time that it was to ask again in. */
+  /** Waiting writers are withdrawn: their precedence would otherwise exclude readers until it expires. */
   async #quit(): Promise<void> {
     const quitting = this.redlock.quit();
-    // Behind all that the writers have sent.
+    // After all commands of the writers.
     const withdrawn = [...this.#waiting.keys()].flatMap((resource) =>
       this.#nodes.map((node) => node.withdraw(resource)),
     );
@@ -59,27 +61,29 @@ export class ReadWriteMasters implements WaitingWriters {
   }
 
   settingsFor(...given: Parameters<RedlockInternals["settingsFor"]>): Settings {
-    return this.#inside.settingsFor(...given);
+    return this.#internals.settingsFor(...given);
   }
 
   lockOf(...hold: Parameters<RedlockInternals["lockOf"]>): ReturnType<RedlockInternals["lockOf"]> {
-    return this.#inside.lockOf(...hold);
+    return this.#internals.lockOf(...hold);
   }
 
-  patienceFor(resource: string): number {
+  retryWithin(resource: string): number {
     return Math.max(0, ...(this.#waiting.get(resource) ?? []));
   }
 
-  /** A writer waits from now on, and asks again within `patience` ms, until it calls what this returns. */
-  startWaiting(resource: string, patience: number): () => void {
-    this.#waiting.set(resource, [...(this.#waiting.get(resource) ?? []), patience]);
+  /**
+   * Registers a waiting writer that asks again within `retryWithin` ms. Returns a function that removes it.
+   */
+  startWaiting(resource: string, retryWithin: number): () => void {
+    this.#waiting.set(resource, [...(this.#waiting.get(resource) ?? []), retryWithin]);
     return () => {
       const all = this.#waiting.get(resource)!;
-      const others = all.toSpliced(all.indexOf(patience), 1);
+      const others = all.toSpliced(all.indexOf(retryWithin), 1);
       if (others.length > 0) this.#waiting.set(resource, others);
       else {
         this.#waiting.delete(resource);
-        for (const node of this.#nodes) void node.withdrawWhereAwaited(resource);
+        for (const node of this.#nodes) void node.withdrawIfRecorded(resource);
       }
     };
   }

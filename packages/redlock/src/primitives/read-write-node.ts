@@ -5,12 +5,12 @@ import { UnexpectedReply } from "../redis/transaction.ts";
 import { readWritePrefix, userName } from "../resource-names.ts";
 import { readWriteScripts } from "./read-write-scripts.ts";
 
-/** What is locked for reading or writing, as a resource each: the key that holds the claim. */
+/** The resources of readers and of writers: the keys that hold their claims. */
 export function resourcesOf(name: string): { readonly read: string; readonly write: string } {
   return { read: `${readWritePrefix}{${name}}:readers`, write: `${readWritePrefix}{${name}}:write` };
 }
 
-/** All keys of the name that `resource` is of, in one hash slot. */
+/** All keys of the lock that `resource` belongs to, in one hash slot. */
 function keysOf(resource: string): readonly [writer: string, readers: string, intent: string] {
   const { read, write } = resourcesOf(userName(resource));
   return [write, read, `${readWritePrefix}{${userName(resource)}}:intent`];
@@ -20,29 +20,32 @@ function isForWriting(resource: string): boolean {
   return resource.endsWith(":write");
 }
 
-/** The writers of one client that wait: for how long they keep new readers away wherever readers refuse them. */
+/**
+ * The waiting writers of one client. They keep new readers away from a master that refuses them because of
+ * readers.
+ */
 export interface WaitingWriters {
-  /** The same for all of them. */
+  /** The name of the client, the same for all its writers. */
   readonly name: string;
-  /** ms; 0 where nobody waits for `resource`. */
-  patienceFor(resource: string): number;
+  /** The maximum time until a writer of `resource` asks again, ms; 0 if none waits. */
+  retryWithin(resource: string): number;
 }
 
 /**
- * A master that lets many read or one write: a resource is one of {@link resourcesOf}, and to the steps of the
- * protocol the claim of a reader is a vote like any other. One resource at a time.
+ * A master with readers-writer locks: a resource is one of {@link resourcesOf}, and a reader's claim is a
+ * vote like any other for the protocol. One resource at a time.
  *
- * Over the connection of the other locks, so in the order of the calls, but each call is a command of its own.
+ * Uses the connection of the other locks, so the calls stay in order, but each call is a command of its own.
  */
 export class ReadWriteNode implements LockNode {
   readonly name: string;
   readonly client: object;
   readonly #node: RedisNode;
   readonly #waiting: WaitingWriters;
-  /** What this master keeps new readers away from, as far as it has answered. */
-  readonly #awaited = new Set<string>();
-  /** Only kept, for as long as there is this node. */
-  #follow: ((why: string, old: LockNode) => void) | undefined;
+  /** The resources for which this master is known to keep new readers away. */
+  readonly #recordedIntents = new Set<string>();
+  /** Registered by weak reference: this field keeps it alive as long as the node. */
+  #onDatabaseLeft: ((why: string, old: LockNode) => void) | undefined;
 
   constructor(node: RedisNode, waiting: WaitingWriters) {
     this.name = node.name;
@@ -51,7 +54,7 @@ export class ReadWriteNode implements LockNode {
     this.#waiting = waiting;
   }
 
-  /** Nobody else names its keys: they are made of the lock's name. */
+  /** The keys are made from the lock's name, so users cannot name reserved ones. */
   refuses(): undefined {
     return undefined;
   }
@@ -60,15 +63,15 @@ export class ReadWriteNode implements LockNode {
     return this.#node.drainedAt;
   }
 
-  vote(claim: Claim, settle: OnVote): void {
-    this.#claim(claim, "vote", settle);
+  vote(claim: Claim, onVote: OnVote): void {
+    this.#claim(claim, "vote", onVote);
   }
 
-  extend(claim: Claim, repair: boolean, settle: OnVote): void {
-    this.#claim(claim, repair ? "repair" : "renew", settle);
+  extend(claim: Claim, repair: boolean, onVote: OnVote): void {
+    this.#claim(claim, repair ? "repair" : "renew", onVote);
   }
 
-  release(resources: readonly string[], tokens: readonly string[], settle: OnAnswer<ReleaseAnswer>): void {
+  release(resources: readonly string[], tokens: readonly string[], onAnswer: OnAnswer<ReleaseAnswer>): void {
     const keys = keysOf(resources[0]!);
     const call = {
       purpose: "release" as const,
@@ -78,17 +81,17 @@ export class ReadWriteNode implements LockNode {
       tokens,
       read: releasedIn,
     };
-    void this.#node.runScript<ReleaseAnswer>(call).then(settle);
+    void this.#node.runScript<ReleaseAnswer>(call).then(onAnswer);
   }
 
-  /** As `withdraw`, but only where the master is known to keep readers away. */
-  async withdrawWhereAwaited(resource: string): Promise<void> {
-    if (this.#awaited.has(resource)) await this.withdraw(resource);
+  /** Like `withdraw`, but only if the master is known to keep readers away. */
+  async withdrawIfRecorded(resource: string): Promise<void> {
+    if (this.#recordedIntents.has(resource)) await this.withdraw(resource);
   }
 
-  /** No reader is kept away any more for those who waited to write. */
+  /** Ends the precedence of waiting writers: new readers are admitted again. */
   async withdraw(resource: string): Promise<void> {
-    this.#awaited.delete(resource);
+    this.#recordedIntents.delete(resource);
     const keys = keysOf(resource);
     const args = [this.#waiting.name];
     const call = {
@@ -102,27 +105,27 @@ export class ReadWriteNode implements LockNode {
     await this.#node.runScript<number>(call);
   }
 
-  inspect(resource: string, settle: OnAnswer<Holding>): void {
-    this.#node.inspect(resource, settle);
+  inspect(resource: string, onAnswer: OnAnswer<Holding>): void {
+    this.#node.inspect(resource, onAnswer);
   }
 
   onMove(listener: (why: string, old: LockNode) => void): void {
-    this.#follow = (why, old) => listener(why, new ReadWriteNode(old as RedisNode, this.#waiting));
-    this.#node.onMove(this.#follow);
+    this.#onDatabaseLeft = (why, old) => listener(why, new ReadWriteNode(old as RedisNode, this.#waiting));
+    this.#node.onMove(this.#onDatabaseLeft);
   }
 
   onReady(listener: () => void): () => void {
     return this.#node.onReady(listener);
   }
 
-  /** The connection is ended by the Redlock that it was made for. */
+  /** The connection is closed by the Redlock that owns it. */
   close(): Promise<void> {
     return Promise.resolve();
   }
 
   disconnect(): void {}
 
-  #claim(claim: Claim, how: "vote" | "repair" | "renew", settle: OnVote): void {
+  #claim(claim: Claim, how: "vote" | "repair" | "renew", onVote: OnVote): void {
     const { resources, token } = claim;
     const resource = resources[0]!;
     const ttl = Math.ceil(claim.ttl);
@@ -135,24 +138,24 @@ export class ReadWriteNode implements LockNode {
       read: (reply: unknown): Answer => answerIn(reply, resource, ttl),
     };
     if (!isForWriting(resource)) {
-      this.#node.claimWith({ ...call, script: readWriteScripts.read, args }, settle);
+      this.#node.claimWith({ ...call, script: readWriteScripts.read, args }, onVote);
       return;
     }
-    const patience = Math.ceil(this.#waiting.patienceFor(resource));
+    const retryTime = Math.ceil(this.#waiting.retryWithin(resource));
     const read = (reply: unknown): Answer => {
       const answer = call.read(reply);
-      if (patience > 0 && answer.vote === "no") this.#await(resource);
+      if (retryTime > 0 && answer.vote === "no") this.#recordIntent(resource);
       return answer;
     };
-    const all = [...args, patience, this.#waiting.name];
-    this.#node.claimWith({ ...call, read, script: readWriteScripts.write, args: all }, settle);
+    const writerArgs = [...args, retryTime, this.#waiting.name];
+    this.#node.claimWith({ ...call, read, script: readWriteScripts.write, args: writerArgs }, onVote);
   }
 
-  /** The master keeps new readers away. */
-  #await(resource: string): void {
-    this.#awaited.add(resource);
-    // Nobody waits any more who would withdraw it.
-    if (this.#waiting.patienceFor(resource) === 0) void this.withdraw(resource);
+  /** Records that the master keeps new readers away. */
+  #recordIntent(resource: string): void {
+    this.#recordedIntents.add(resource);
+    // No writer waits any more that would withdraw it later.
+    if (this.#waiting.retryWithin(resource) === 0) void this.withdraw(resource);
   }
 }
 
@@ -163,9 +166,9 @@ function withdrawnIn(reply: unknown): number {
 }
 
 function releasedIn(reply: unknown): ReleaseAnswer {
-  const given = countIn(reply);
-  if (given === undefined) throw new UnexpectedReply(reply);
-  return { vote: given > 0 ? "yes" : "no" };
+  const released = countIn(reply);
+  if (released === undefined) throw new UnexpectedReply(reply);
+  return { vote: released > 0 ? "yes" : "no" };
 }
 
 function answerIn(reply: unknown, resource: string, ttl: number): Answer {
@@ -175,7 +178,7 @@ function answerIn(reply: unknown, resource: string, ttl: number): Answer {
   const [owner, pttl] = reply as unknown[];
   const remaining = timeLeftIn(pttl);
   if (remaining === undefined) throw new UnexpectedReply(reply);
-  // Told to the caller: as it was named.
+  // The name that the caller knows.
   return {
     vote: "no",
     resource: userName(resource),

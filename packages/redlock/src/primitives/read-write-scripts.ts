@@ -1,10 +1,11 @@
 import type { Script } from "../redis/lua/scripts.ts";
 
 /**
- * KEYS are the writer's, the readers' and that of the writers that wait. The writer's key holds its token, as that of any
- * lock. The others are sorted sets, of tokens and of the names of clients that have a writer waiting: each member has an
- * expiry of its own by this master's clock, and the key outlives the last of them. Comparing and writing is one step, so
- * a writer and a reader never both have the vote of one master (PROTOCOL 10.3).
+ * KEYS: the writer's key, the readers' key, and the key of waiting writers. The writer's key holds its token,
+ * like any lock. The others are sorted sets, of tokens and of the names of clients with a waiting writer.
+ * Each member has an expiry of its own by this master's clock, and the key outlives the last of them.
+ * Comparing and writing is one step, so a writer and a reader never both have the vote of one master
+ * (PROTOCOL 10.3).
  */
 const start = `
 -- Before Redis 5 a script that asks for the time may write only so.
@@ -17,11 +18,13 @@ redis.call("ZREMRANGEBYSCORE", readersKey, "-inf", "(" .. now)
 `;
 
 /**
- * A reader's claim: ARGV is token, ttl, and how: "vote", "repair" (what has expired is set again, whoever waits) or
- * "renew". A writer's key that holds the very token becomes the reader's: that is the downgrade, and whatever extends
- * the read lock makes up for it where it was lost. Nothing is shortened (PROTOCOL 2.11), the set's expiry neither (PROTOCOL 10.3).
+ * A reader's claim. ARGV: token, ttl, and how: "vote", "repair" (sets an expired claim again, even if writers
+ * wait) or "renew". A writer's key with exactly this token becomes the reader's: that is the downgrade, and
+ * every later extension of the read lock repeats it if it was lost. Nothing is shortened (PROTOCOL 2.11),
+ * nor is the expiry of the set (PROTOCOL 10.3).
  *
- * Returns how long the claim lives, ms; or {who refuses, or nil; how long it still lives, as PTTL}.
+ * Returns the remaining time of the claim, ms; or {the owner that refuses, or nil; its remaining time, as
+ * PTTL}.
  */
 const readScript: Script = {
   source: `${start}
@@ -51,12 +54,13 @@ return expiry - now
 };
 
 /**
- * A writer's claim: ARGV is token, ttl, how, for how many ms no further reader is let in where readers refuse this one
- * (0: it does not wait), and the name of its client.
+ * A writer's claim. ARGV: token, ttl, how, the time in ms for which no further reader is admitted if readers
+ * refuse this claim (0: it does not wait), and the name of its client.
  *
- * A client is one member, which nobody else changes: a writer that gives up, or is granted, takes no other's place. Only
- * a refusal by readers adds it or makes it last longer, a refusal by another writer does not. So while no reader is let
- * in the set only shrinks, and readers have their turn when it is empty (PROTOCOL 10.4).
+ * Each client is one member, which only that client changes: a writer that gives up or is granted does not
+ * affect others. Only a refusal by readers adds or prolongs it, not a refusal by another writer. So while no
+ * reader is admitted the set only shrinks, and readers are admitted again when it is empty
+ * (PROTOCOL 10.4).
  */
 const writeScript: Script = {
   source: `${start}
@@ -84,7 +88,10 @@ return left
   sha1: "88792440e22d27b14fd9c4075ce8b697272fd2cd",
 };
 
-/** Gives up what ARGV, tokens, have, as a reader or as the writer. Returns how many had anything. */
+/**
+ * Releases the claims of the tokens in ARGV, as a reader or as the writer. Returns the number of claims
+ * found.
+ */
 const releaseScript: Script = {
   source: `${start}
 local given = 0
@@ -98,7 +105,7 @@ return given
   sha1: "02b8ca17ce57309bc3626a7b83b54b727ae10841",
 };
 
-/** No writer of the client ARGV[1] waits any more. */
+/** Withdraws the waiting writers of the client ARGV[1]. */
 const withdrawScript: Script = {
   source: `
 return redis.call("ZREM", KEYS[3], ARGV[1])

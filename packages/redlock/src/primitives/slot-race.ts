@@ -4,71 +4,73 @@ import { Renewal } from "../holding/renewal.ts";
 import type { Settings } from "../settings/settings.ts";
 import { abortWith, onAbort } from "../time/abort.ts";
 
-export interface SlotRaceTerms {
+export interface SlotRaceOptions {
   readonly slots: readonly string[];
-  /** How many slots are wanted. */
+  /** The number of slots to acquire. */
   readonly count: number;
   readonly ttl: number;
   readonly settings: Settings;
-  /** Ends the race: everything is given up. */
+  /** Ends the race: all slots are released. */
   readonly signal: AbortSignal;
-  /** Waits for one slot until it is granted, or until the signal aborts; comes to the reason where it is not. */
+  /**
+   * Waits for one slot until it is granted or the signal aborts. Resolves to the error if it is not granted.
+   */
   acquire(slot: string, signal: AbortSignal): Promise<Lock | RedlockError>;
 }
 
 /**
- * Waits for every slot at once, until `count` of them are held together: those that come first. Until then the ones
- * that have come are kept extended. Nothing is left of the others (PROTOCOL 10.2).
+ * Waits for every slot at once until `count` are held together. The slots held so far are kept extended until
+ * then. The acquires of all others are aborted (PROTOCOL 10.2).
  */
 export class SlotRace {
-  readonly #terms: SlotRaceTerms;
+  readonly #options: SlotRaceOptions;
   readonly #held = new Set<Lock>();
-  readonly #over = new AbortController();
+  readonly #end = new AbortController();
   readonly #failures: unknown[] = [];
   #resolve!: (held: readonly Lock[]) => void;
   #reject!: (error: unknown) => void;
 
-  constructor(terms: SlotRaceTerms) {
-    this.#terms = terms;
+  constructor(options: SlotRaceOptions) {
+    this.#options = options;
   }
 
-  /** Rejects when so many slots have failed that the others cannot be enough, with the reason that tells most. */
+  /** Rejects when too few slots remain that have not failed, with the most informative error. */
   async run(): Promise<readonly Lock[]> {
-    const { slots, signal } = this.#terms;
+    const { slots, signal } = this.#options;
     const decided = new Promise<readonly Lock[]>((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    const end = () => abortWith(this.#over, signal.reason);
-    const forget = onAbort(signal, end);
+    const end = () => abortWith(this.#end, signal.reason);
+    const unsubscribe = onAbort(signal, end);
     if (signal.aborted) end();
-    const contests = slots.map((slot) => this.#contest(slot).catch((error) => this.#fail(error)));
+    const acquires = slots.map((slot) => this.#acquireSlot(slot).catch((error) => this.#fail(error)));
     try {
       return await decided;
     } catch (error) {
-      abortWith(this.#over);
-      await Promise.all([...contests, ...[...this.#held].map((lock) => lock.release())]);
+      abortWith(this.#end);
+      await Promise.all([...acquires, ...[...this.#held].map((lock) => lock.release())]);
       throw error;
     } finally {
-      forget();
+      unsubscribe();
     }
   }
 
-  async #contest(slot: string): Promise<void> {
-    const { count, ttl, settings } = this.#terms;
-    const over = this.#over.signal;
+  async #acquireSlot(slot: string): Promise<void> {
+    const { count, ttl, settings } = this.#options;
+    const over = this.#end.signal;
     for (;;) {
-      const lock = await this.#terms.acquire(slot, over);
+      const lock = await this.#options.acquire(slot, over);
       if (!(lock instanceof Lock)) throw lock;
       if (over.aborted) {
-        // Granted in the moment in which others were enough.
+        // Granted at the moment when the others were enough.
         await lock.release();
         return;
       }
       this.#held.add(lock);
       if (this.#held.size === count) {
         this.#resolve([...this.#held]);
-        abortWith(this.#over);
+        abortWith(this.#end);
         return;
       }
       const renewal = new Renewal(lock, ttl, settings);
@@ -80,14 +82,14 @@ export class SlotRace {
   }
 
   #fail(error: unknown): void {
-    const { slots, count } = this.#terms;
+    const { slots, count } = this.#options;
     this.#failures.push(error);
-    if (this.#failures.length > slots.length - count) this.#reject(tellingMost(this.#failures));
+    if (this.#failures.length > slots.length - count) this.#reject(mostInformative(this.#failures));
   }
 }
 
-/** Of refusals the one that is over soonest. */
-function tellingMost(failures: readonly unknown[]): unknown {
+/** The refusal that ends first, if there is one. */
+function mostInformative(failures: readonly unknown[]): unknown {
   const refusals = failures.filter((failure) => failure instanceof ResourceLockedError);
   return refusals.sort((a, b) => a.remaining - b.remaining)[0] ?? failures[0];
 }
