@@ -139,8 +139,8 @@ export function buildClient(
   const report = (error: NodeError): void => {
     // Abandoned by this client: not the master's fault.
     if (error.reason === "ABANDONED") return;
-    if (error.reason === "SAME_SERVER" && !distinct.isNews(error)) return;
-    if (error.reason !== "QUARANTINE" || !guard?.hasTold(error)) targets.error(error);
+    if (error.reason === "SAME_SERVER" && !distinct.isNew(error)) return;
+    if (error.reason !== "QUARANTINE" || !guard?.wasReported(error)) targets.error(error);
   };
   const scripted = { groupCommit, queue, onFault: report, runtime };
   const nodes = nodesOf(clients, (client) => new RedisNode(connectionOf(client), scripted));

@@ -379,7 +379,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     }
     const acquisition = { context, request, cancellation, queues };
     // PROTOCOL 9.8: no vote is requested before the guard knows which masters may have forgotten votes.
-    if (guard) return cancellation.race(guard.begin()).then(() => acquire(acquisition));
+    if (guard) return cancellation.race(guard.ensureAgreed()).then(() => acquire(acquisition));
     return acquire(acquisition);
   }
 

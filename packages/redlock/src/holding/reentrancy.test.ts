@@ -20,7 +20,7 @@ function claims({ nodes }: VirtualSetting): number {
   return nodes[0]!.kinds.filter((kind) => kind === "vote").length;
 }
 
-/** What the masters hold. */
+/** The keys on the masters. */
 function owners({ masters }: VirtualSetting, resource = "r"): ReadonlyArray<string | undefined> {
   return masters.map((master) => master.owner(resource));
 }
@@ -143,7 +143,7 @@ describe("inside of the routine of using", () => {
         const refused = redlock.acquire("r", 600, { minimumValidity: 400 });
         await expect(refused).rejects.toMatchObject({ code: "NO_QUORUM" });
         await expect(refused).rejects.toThrow(/minimumValidity is 400 ms/);
-        // What was refused is not in the way.
+        // A refused call does not block the next one.
         await (await redlock.acquire("r", 200)).release();
       }),
     );

@@ -209,7 +209,7 @@ describe("a lock that is kept extended", () => {
   test.each([4, 10, 100, 1250])("with a ttl of %d ms, is not extended in a hot loop", async (ttl) => {
     const setting = await holding(ttl, { automaticExtensionThreshold: 500 });
     await setting.time.advance(2000);
-    // What is left decides, so an extension comes after at least a tenth of the ttl; and 1 ms at any rate.
+    // The remaining time decides: an extension follows after at least a tenth of the ttl, and after at least 1 ms.
     expect(extensionsAt(setting).length).toBeLessThanOrEqual(2000 / Math.max(1, ttl / 10));
     setting.finish();
     await setting.time.measure(setting.using);

@@ -155,7 +155,7 @@ export class Admission {
   /** Records the duration of a round that masters have decided, ms. */
   recordRound(elapsed: number, nodeTimeout: number): void {
     if (elapsed < this.#roundTrip) this.#roundTrip = elapsed;
-    // So few rounds do not delay each other: the network has become slower.
+    // A few rounds do not delay each other: the network has become slower.
     else if (this.#limit <= minRounds) this.#roundTrip += (elapsed - this.#roundTrip) / minRounds;
     const spare = Math.max(0, nodeTimeout - this.#roundTrip);
     if (elapsed > this.#roundTrip + spare / 2) this.#cut(elapsed);

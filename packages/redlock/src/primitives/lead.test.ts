@@ -20,7 +20,7 @@ async function failingToStop(signal: AbortSignal): Promise<never> {
   throw new TypeError("while stopping");
 }
 
-/** What a candidate tells of itself, with the time. */
+/** The events of a candidate, with their times. */
 function chronicle({ time }: VirtualSetting): { told: Array<[string, number]>; listeners: LeadOptions } {
   const told: Array<[string, number]> = [];
   const tell = (what: string) => () => void told.push([what, time.now()]);

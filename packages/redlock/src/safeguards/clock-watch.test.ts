@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ClockWatchOptions } from "../settings/settings.ts";
-import { type ClockEvent, ClockWatch, readingOf, stepBetween, strayOf } from "./clock-watch.ts";
+import { type ClockEvent, ClockWatch, readingOf, skewOf, stepBetween } from "./clock-watch.ts";
 
 const driftFactor = 0.01;
 const start = 1_700_000_000_000;
@@ -84,12 +84,12 @@ describe("a step", () => {
 const at = (ahead: number) => reading(0, ahead, ahead);
 
 test("the median of all is what a master strays from, and none of two does", () => {
-  expect(strayOf(at(500), [at(0), at(10)])).toBe(490);
-  expect(strayOf(at(0), [at(500), at(10)])).toBe(-10);
-  expect(strayOf(at(10), [at(500), at(0)])).toBe(0);
-  expect(strayOf(at(500), [at(0), at(10), at(20)])).toBe(480);
-  expect(strayOf(at(500), [at(0)])).toBe(0);
-  expect(strayOf(at(500), [])).toBe(0);
+  expect(skewOf(at(500), [at(0), at(10)])).toBe(490);
+  expect(skewOf(at(0), [at(500), at(10)])).toBe(-10);
+  expect(skewOf(at(10), [at(500), at(0)])).toBe(0);
+  expect(skewOf(at(500), [at(0), at(10), at(20)])).toBe(480);
+  expect(skewOf(at(500), [at(0)])).toBe(0);
+  expect(skewOf(at(500), [])).toBe(0);
 });
 
 describe("the watch", () => {

@@ -3,28 +3,28 @@ import type { ClockWatchOptions } from "../settings/settings.ts";
 import type { Runtime } from "../time/runtime.ts";
 
 /**
- * Something about a master's clock has changed: it has `stepped` against its own history, is `skewed` from the median of
- * all, or is `synced` with it again.
+ * A change of a master's clock: it has `stepped` compared with its own earlier readings, is `skewed` from the
+ * median of all masters, or is `synced` with it again.
  */
 export interface ClockEvent {
   readonly kind: "stepped" | "skewed" | "synced";
   /** The master, as `host:port`. */
   readonly node: string;
-  /** ms: how far it has stepped; else how far it is ahead of the median. */
+  /** The size of the step, or the distance ahead of the median, ms. */
   readonly offset: number;
-  /** What `offset` may be wrong by, ms: half of the time that the answers took. */
+  /** The maximum error of `offset`, ms: half of the round-trip times. */
   readonly uncertainty: number;
 }
 
-/** What our wall clock hides: it is read in whole milliseconds. */
-const wallGrain = 1;
+/** The resolution of the local wall clock, ms. */
+const wallResolution = 1;
 
-/** How much time has passed, ms: by the clock that tells of more, as the other one was set back or has slept. */
-function passed(from: Moment, to: Moment): number {
+/** The elapsed time, ms, by the clock that shows more: the other was set back or was suspended. */
+function elapsed(from: Moment, to: Moment): number {
   return Math.max(to.monotonic - from.monotonic, to.wall - from.wall);
 }
 
-/** `time`: what the master's clock showed at some moment between the two, ms. */
+/** `time`: the master's clock at some moment between the two, ms. */
 export function readingOf(sent: Moment, heard: Moment, time: number): Reading {
   const half = (heard.monotonic - sent.monotonic) / 2;
   return {
@@ -32,44 +32,44 @@ export function readingOf(sent: Moment, heard: Moment, time: number): Reading {
     heard,
     ofMonotonic: time - (sent.monotonic + half),
     ofWall: time - (sent.wall + heard.wall) / 2,
-    uncertainty: passed(sent, heard) / 2 + wallGrain,
+    uncertainty: elapsed(sent, heard) / 2 + wallResolution,
   };
 }
 
 /**
- * By how much a clock differs, where it is measured by each of ours. Where only one of them tells of it, it was that one:
- * the wall clock steps, the monotonic one sleeps.
+ * The difference of a clock, measured by both local clocks. If only one of them shows it, that one is the
+ * cause: the wall clock steps, the monotonic clock stops during a suspension.
  */
-function agreed(byMonotonic: number, byWall: number): number {
+function agreedDifference(byMonotonic: number, byWall: number): number {
   if (Math.sign(byMonotonic) !== Math.sign(byWall)) return 0;
   return Math.abs(byMonotonic) < Math.abs(byWall) ? byMonotonic : byWall;
 }
 
-/**
- * How far it has stepped between two readings, ms: 0 where its rate and the uncertainty may explain what they differ by.
- */
+/** The step between two readings, ms: 0 if drift and uncertainty can explain the difference. */
 export function stepBetween(before: Reading, after: Reading, driftFactor: number): number {
-  const step = agreed(after.ofMonotonic - before.ofMonotonic, after.ofWall - before.ofWall);
-  // A master so fast, or a client so slow, that the factor is just used up: (1 - factor) of a ttl here, a whole one there.
-  const drift = (driftFactor / (1 - driftFactor)) * passed(before.sent, after.heard);
+  const step = agreedDifference(after.ofMonotonic - before.ofMonotonic, after.ofWall - before.ofWall);
+  // The fastest master or slowest client that the drift factor allows: a whole ttl there takes (1 - factor)
+  // of it here.
+  const drift = (driftFactor / (1 - driftFactor)) * elapsed(before.sent, after.heard);
   return Math.abs(step) > before.uncertainty + after.uncertainty + drift ? step : 0;
 }
 
 /**
- * How far it is ahead of the median of all, ms. (Of the others' alone it would be no measure: of two, one that is skewed
- * moves it half the way.) Of two masters nobody can tell which one it is: 0.
+ * The distance ahead of the median of all masters, ms. The median includes the master itself: without it, a
+ * skewed one of two would shift the other's reference halfway. With two masters it is unknown which one is
+ * skewed: 0.
  */
-export function strayOf(own: Reading, others: readonly Reading[]): number {
+export function skewOf(own: Reading, others: readonly Reading[]): number {
   const all = [own, ...others];
   const ahead = (by: "ofMonotonic" | "ofWall"): number =>
     aheadOf(
       own[by],
       all.map((reading) => reading[by]),
     );
-  return agreed(ahead("ofMonotonic"), ahead("ofWall"));
+  return agreedDifference(ahead("ofMonotonic"), ahead("ofWall"));
 }
 
-/** How far `own` is ahead of the median of `all`. */
+/** The distance of `own` ahead of the median of `all`. */
 function aheadOf(own: number, all: readonly number[]): number {
   const offsets = [...all].sort((a, b) => a - b);
   const low = offsets[Math.floor((offsets.length - 1) / 2)]!;
@@ -85,7 +85,7 @@ export class WatchedClock implements MasterClock {
   #latest: Reading | undefined;
   #isSkewed = false;
   #steppedAt = Number.NEGATIVE_INFINITY;
-  #longestTtl = 0;
+  #maxTtl = 0;
 
   constructor(watch: ClockWatch, node: string, onDistrust: () => void) {
     this.#watch = watch;
@@ -97,7 +97,7 @@ export class WatchedClock implements MasterClock {
     return this.#latest;
   }
 
-  /** Whether a vote has to wait for a reading of its own. */
+  /** Whether a vote counts only after its own reading was judged. */
   get judgesVotes(): boolean {
     return this.#watch.options.exclude === true;
   }
@@ -111,79 +111,81 @@ export class WatchedClock implements MasterClock {
     return { monotonic: runtime.monotonic(), wall: runtime.wall() };
   }
 
-  /** Somebody asks for a lock of this ttl, ms. */
+  /** Records that a lock of this ttl is requested, ms. */
   askedFor(ttl: number): void {
-    this.#longestTtl = Math.max(this.#longestTtl, ttl);
+    this.#maxTtl = Math.max(this.#maxTtl, ttl);
   }
 
   /**
-   * Whether a key may have expired early since its clock stepped, and its holder still counts on it: within the
-   * longest ttl that is known (PROTOCOL 11.3).
+   * Whether a key may have expired early since the clock stepped, while its holder still counts on it: within
+   * the longest known ttl (PROTOCOL 11.3).
    */
   get hasSteppedLately(): boolean {
-    const memory = Math.max(this.#longestTtl, this.#watch.options.maxTtl ?? 0);
-    return this.#watch.runtime.monotonic() - this.#steppedAt < memory;
+    const period = Math.max(this.#maxTtl, this.#watch.options.maxTtl ?? 0);
+    return this.#watch.runtime.monotonic() - this.#steppedAt < period;
   }
 
-  /** It has shown `time`, ms, at some moment since `sent`. */
+  /** Records that the clock showed `time`, ms, at some moment since `sent`. */
   observe(sent: Moment, time: number): Reading {
     const reading = readingOf(sent, this.now(), time);
     const before = this.#latest;
-    // Each is sent after the one before was heard: of two that overlap the longer one would hide a step.
+    // A reading counts only if it was sent after the previous one had arrived: the longer of two overlapping
+    // ones would hide a step.
     if (before && sent.monotonic < before.heard.monotonic) return reading;
     this.#latest = reading;
     const { uncertainty } = reading;
     const step = before ? stepBetween(before, reading, this.#watch.driftFactor) : 0;
     if (step !== 0) {
       this.#steppedAt = reading.heard.monotonic;
-      this.#tell("stepped", step, uncertainty + before!.uncertainty);
+      this.#emit("stepped", step, uncertainty + before!.uncertainty);
     }
-    const offset = strayOf(reading, this.#watch.othersThan(this));
+    const offset = skewOf(reading, this.#watch.othersThan(this));
     const isSkewed = Math.abs(offset) - uncertainty > this.maxOffset;
-    if (isSkewed !== this.#isSkewed) this.#tell(isSkewed ? "skewed" : "synced", offset, uncertainty);
+    if (isSkewed !== this.#isSkewed) this.#emit(isSkewed ? "skewed" : "synced", offset, uncertainty);
     this.#isSkewed = isSkewed;
     if (step !== 0) this.distrust();
     return reading;
   }
 
-  /** Its keys may have expired early: whoever can is to make the master itself remember that. */
+  /** Keys may have expired early: `onDistrust` makes the master itself remember that. */
   distrust(): void {
     if (this.judgesVotes) this.#onDistrust();
   }
 
-  #tell(kind: ClockEvent["kind"], offset: number, uncertainty: number): void {
-    this.#watch.tell({ kind, node: this.node, offset, uncertainty });
+  #emit(kind: ClockEvent["kind"], offset: number, uncertainty: number): void {
+    this.#watch.emit({ kind, node: this.node, offset, uncertainty });
   }
 }
 
 /**
- * Watches the clocks of the masters: keys expire by them, and the promise is that they do not step (PROTOCOL 1.3, 11).
- * They are read with the votes. Which votes count is decided for each round by its own readings; see `RoundClocks`.
+ * Watches the clocks of the masters. Keys expire by these clocks, and the protocol requires that they do not step
+ * (PROTOCOL 1.3, 11). They are read with the votes. The readings of each round decide which of its votes count, see
+ * `RoundClocks`.
  */
 export class ClockWatch {
   readonly options: ClockWatchOptions;
   readonly driftFactor: number;
   readonly runtime: Pick<Runtime, "monotonic" | "wall">;
-  readonly tell: (event: ClockEvent) => void;
+  readonly emit: (event: ClockEvent) => void;
   readonly #clocks: WatchedClock[] = [];
 
   constructor(
     options: ClockWatchOptions,
     driftFactor: number,
     runtime: Pick<Runtime, "monotonic" | "wall">,
-    tell: (event: ClockEvent) => void,
+    emit: (event: ClockEvent) => void,
   ) {
     this.options = options;
     this.driftFactor = driftFactor;
     this.runtime = runtime;
-    this.tell = tell;
+    this.emit = emit;
   }
 
   get maxOffset(): number {
     return this.options.maxOffset ?? 1000;
   }
 
-  /** `onDistrust`: called where votes are judged, whenever this clock is found to have stepped, or to be skewed. */
+  /** `onDistrust`: called if votes are judged, whenever this clock has stepped or is skewed. */
   clockOf(node: string, onDistrust: () => void = () => {}): WatchedClock {
     const clock = new WatchedClock(this, node, onDistrust);
     this.#clocks.push(clock);

@@ -33,7 +33,7 @@ function leading(...servers: readonly (string | undefined)[]) {
   const lease = { voteMoves: (before: number, index: number) => moves.push(`${before}>${index}`) };
   const leases = new Set([lease]) as unknown as ReadonlySet<ActiveLease>;
   const distinct = new DistinctMasters(nodes as unknown as LockNode[], leases, (error) => {
-    if (distinct.isNews(error)) errors.push(error);
+    if (distinct.isNew(error)) errors.push(error);
   });
   return {
     distinct,
@@ -54,7 +54,7 @@ const told = (errors: readonly NodeError[]) =>
   errors.map(({ message }) =>
     /(master \d).+ and (master \d).+ one server, (\w+)/.exec(message)?.slice(1).join(),
   );
-/** What is told is told in a later turn. */
+/** Reports are made in a later turn. */
 const later = () => Promise.resolve();
 
 describe("masters that are one server", () => {

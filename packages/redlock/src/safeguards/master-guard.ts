@@ -1,85 +1,93 @@
 import type { NodeError } from "../errors.ts";
 import type { Fault, Guard, GuardState, LockNode } from "../protocol/node.ts";
 import { type Runtime, randomFraction } from "../time/runtime.ts";
-import { QuarantineNews } from "./quarantine-news.ts";
+import { QuarantineReports } from "./quarantine-news.ts";
 
 /**
- * What a client may do to a master whose marker is missing, or is not of its present memory:
+ * The permission of a client on a master whose marker is missing or belongs to an earlier memory:
  *
- * - `nothing`, as long as it has not compared `maxTtl` with the others;
- * - begin the `quarantine`;
- * - `declare new` what it has asked before whether it is (`ask whether new`);
- * - `distrust` it, whatever the marker says: begin the quarantine.
+ * - `nothing`, until `maxTtl` has been compared with the other masters;
+ * - `quarantine`: start the quarantine;
+ * - `declare new`: declare it new, after `ask whether new`;
+ * - `distrust`: start the quarantine, whatever the marker says.
  */
-export type Right = "nothing" | "quarantine" | "declare new" | "ask whether new" | "distrust";
-const rights: readonly Right[] = ["nothing", "quarantine", "declare new", "ask whether new", "distrust"];
+export type Permission = "nothing" | "quarantine" | "declare new" | "ask whether new" | "distrust";
+const permissions: readonly Permission[] = [
+  "nothing",
+  "quarantine",
+  "declare new",
+  "ask whether new",
+  "distrust",
+];
 
-/** What the guards of all masters of one client share. */
-export interface Guarded {
+/** Shared by the guards of all masters of one client. */
+export interface GuardCoordinator {
   readonly runtime: Runtime;
   readonly maxTtl: number;
-  /** Whether `maxTtl` has been compared. */
+  /** Whether `maxTtl` has been compared with the other masters. */
   isAgreed(): boolean;
-  /** The master has refused for want of that. */
+  /** Called when the master refused because `maxTtl` was not compared. */
   compare(): void;
-  /** The master of `guard` waits for its fencing counters, in this epoch. Resolves to whether it has got them. */
-  seed(guard: MasterGuard, epoch: string, since: number): Promise<boolean>;
+  /**
+   * Restores the fencing counters of the guard's master in this epoch. Resolves to whether that succeeded.
+   */
+  restoreCounters(guard: MasterGuard, epoch: string, since: number): Promise<boolean>;
 }
 
-/** Epochs of one millisecond. */
+/** The number of epochs in one millisecond. */
 const epochsPerMillisecond = 1000;
 
 /**
- * The restart guard of one client at one master: what it says there, and what it remembers of it. No master is found by
- * its name: groups of a Sentinel may all have the same.
+ * The restart guard of one client at one master: its terms, and its knowledge of the master. Masters are not
+ * identified by name: groups of a Sentinel may all have the same.
  */
 export class MasterGuard implements Guard {
   readonly node: LockNode;
-  readonly #guarded: Guarded;
+  readonly #coordinator: GuardCoordinator;
   readonly #isDurable: boolean;
-  readonly #news: QuarantineNews;
-  /** Faults that tell of a quarantine that has been told. */
-  readonly #old = new WeakSet<NodeError>();
-  /** The largest epoch that was seen here: an older one is the memory of another process (PROTOCOL 9.5). */
-  #seen = 0;
+  readonly #reports: QuarantineReports;
+  /** Faults of a quarantine that was reported before. */
+  readonly #alreadyReported = new WeakSet<NodeError>();
+  /** The largest epoch seen on this master: an older one belongs to another process (PROTOCOL 9.5). */
+  #maxSeenEpoch = 0;
   #latestEpoch = 0;
-  /** Of a millisecond; drawn at random, so that two clients do not come to the same epoch. */
-  #part: number | undefined;
-  /** Since when it is known to wait for its fencing counters, by the monotonic clock. */
+  /** Random within a millisecond, so that two clients do not draw the same epoch. */
+  #epochOffset: number | undefined;
+  /** The time since which it is known to lack its fencing counters, by the monotonic clock. */
   #unseededSince: number | undefined;
-  #isSeeding = false;
+  #isRestoring = false;
   #distrustedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(node: LockNode, guarded: Guarded, isDurable: boolean) {
+  constructor(node: LockNode, coordinator: GuardCoordinator, isDurable: boolean) {
     this.node = node;
-    this.#guarded = guarded;
+    this.#coordinator = coordinator;
     this.#isDurable = isDurable;
-    this.#news = new QuarantineNews(guarded.runtime, guarded.maxTtl);
+    this.#reports = new QuarantineReports(coordinator.runtime, coordinator.maxTtl);
   }
 
   get terms(): string {
-    return this.#termsFor(this.#guarded.isAgreed() ? "quarantine" : "nothing", this.#newEpoch());
+    return this.#termsFor(this.#coordinator.isAgreed() ? "quarantine" : "nothing", this.#newEpoch());
   }
 
   refused(error: NodeError): void {
-    if (error.reason === "UNGUARDED") this.#guarded.compare();
-    else if (error.reason === "UNSEEDED") void this.#seed(error);
-    else if (error.reason === "QUARANTINE" && !this.#news.isNews(error)) this.#old.add(error);
+    if (error.reason === "UNGUARDED") this.#coordinator.compare();
+    else if (error.reason === "UNSEEDED") void this.#restoreCounters(error);
+    else if (error.reason === "QUARANTINE" && !this.#reports.isNew(error)) this.#alreadyReported.add(error);
   }
 
-  /** Whether the user has been told of this quarantine. */
-  hasTold(error: NodeError): boolean {
-    return this.#old.has(error);
+  /** Whether this quarantine was reported before. */
+  wasReported(error: NodeError): boolean {
+    return this.#alreadyReported.has(error);
   }
 
-  /** To ask whether the master is new, and to declare it so: both in one epoch. */
-  renewing(): { readonly ask: Guard; readonly declare: Guard } {
+  /** The guards that ask whether the master is new and declare it so, both in one epoch. */
+  initializing(): { readonly ask: Guard; readonly declare: Guard } {
     const epoch = this.#newEpoch();
-    return { ask: this.#with("ask whether new", epoch), declare: this.#with("declare new", epoch) };
+    return { ask: this.#guardWith("ask whether new", epoch), declare: this.#guardWith("declare new", epoch) };
   }
 
-  #with(right: Right, epoch: number): Guard {
-    const termsFor = (): string => this.#termsFor(right, epoch);
+  #guardWith(permission: Permission, epoch: number): Guard {
+    const termsFor = (): string => this.#termsFor(permission, epoch);
     return {
       get terms() {
         return termsFor();
@@ -88,67 +96,70 @@ export class MasterGuard implements Guard {
     };
   }
 
-  /** It is about another database from now on. */
+  /** Forgets everything: the node leads to another database. */
   forget(): void {
-    this.#seen = 0;
+    this.#maxSeenEpoch = 0;
     this.#unseededSince = undefined;
   }
 
-  /** Asks what the master knows; what it says of its memory is kept in mind. */
-  ask(guard: Guard, settle: (answer: GuardState | Fault) => void): void {
+  /** Reads the guard state and records the epoch. */
+  ask(guard: Guard, onAnswer: (answer: GuardState | Fault) => void): void {
     const database = this.node.database;
     this.node.guarded!.state(guard, (answer) => {
       const isOfHere = database === this.node.database;
-      if (isOfHere && isFindings(answer) && answer.isCurrent) this.#seen = Math.max(this.#seen, answer.epoch);
-      settle(answer);
+      if (isOfHere && isGuardState(answer) && answer.isCurrent)
+        this.#maxSeenEpoch = Math.max(this.#maxSeenEpoch, answer.epoch);
+      onAnswer(answer);
     });
   }
 
   /**
-   * Its keys may have expired early: its clock has stepped. It is put into quarantine, for all clients (PROTOCOL 9.11). Once for each half
-   * of `maxTtl` is enough: until it is over the master votes for nobody.
+   * Puts the master into quarantine for all clients, because its clock has stepped and keys may have expired
+   * early (PROTOCOL 9.11). Once per half of `maxTtl` is enough: the master does not vote until it is over.
    */
   distrust(): void {
-    const { runtime, maxTtl } = this.#guarded;
+    const { runtime, maxTtl } = this.#coordinator;
     const now = runtime.monotonic();
-    if (!this.#guarded.isAgreed() || now - this.#distrustedAt < maxTtl / 2) return;
+    if (!this.#coordinator.isAgreed() || now - this.#distrustedAt < maxTtl / 2) return;
     this.#distrustedAt = now;
-    this.ask(this.#with("distrust", this.#newEpoch()), (answer) => {
-      if (!isFindings(answer)) this.#distrustedAt = Number.NEGATIVE_INFINITY;
+    this.ask(this.#guardWith("distrust", this.#newEpoch()), (answer) => {
+      if (!isGuardState(answer)) this.#distrustedAt = Number.NEGATIVE_INFINITY;
     });
   }
 
-  async #seed({ message }: NodeError): Promise<void> {
-    // The floors are asked for after the quarantine of this epoch: while it lasts they may still rise unseen.
+  async #restoreCounters({ message }: NodeError): Promise<void> {
+    // The floors are read after the quarantine of this epoch: during the quarantine they may still grow
+    // unnoticed.
     const epoch = /UNSEEDED:? (\d+)/.exec(message)?.[1];
-    if (this.#isSeeding || epoch === undefined) return;
-    this.#isSeeding = true;
-    this.#unseededSince ??= this.#guarded.runtime.monotonic();
-    if (await this.#guarded.seed(this, epoch, this.#unseededSince)) this.#unseededSince = undefined;
-    this.#isSeeding = false;
+    if (this.#isRestoring || epoch === undefined) return;
+    this.#isRestoring = true;
+    this.#unseededSince ??= this.#coordinator.runtime.monotonic();
+    if (await this.#coordinator.restoreCounters(this, epoch, this.#unseededSince))
+      this.#unseededSince = undefined;
+    this.#isRestoring = false;
   }
 
-  #termsFor(right: Right, epoch: number): string {
-    const { maxTtl, runtime } = this.#guarded;
+  #termsFor(permission: Permission, epoch: number): string {
+    const { maxTtl, runtime } = this.#coordinator;
     const now = Math.floor(runtime.wall());
     const durable = this.#isDurable ? 1 : 0;
     const database = this.node.database ?? 0;
-    return `${maxTtl},${epoch},${durable},${rights.indexOf(right)},${now},${database},${this.#seen}`;
+    return `${maxTtl},${epoch},${durable},${permissions.indexOf(permission)},${now},${database},${this.#maxSeenEpoch}`;
   }
 
   /**
-   * Never the same again: it names one loss of memory, and must not be taken for the name of another one. By the wall
-   * clock, and above what was seen here, so that it also tells which of two memories of one address is the older.
+   * A new epoch, never repeated: it identifies one loss of memory. Taken from the wall clock and above all
+   * epochs seen here, so it also orders two memories at one address.
    */
   #newEpoch(): number {
-    const { runtime } = this.#guarded;
-    this.#part ??= Math.floor(randomFraction(runtime) * epochsPerMillisecond);
-    const byWall = Math.floor(runtime.wall()) * epochsPerMillisecond + this.#part;
-    this.#latestEpoch = Math.max(byWall, this.#latestEpoch + 1, this.#seen + 1);
+    const { runtime } = this.#coordinator;
+    this.#epochOffset ??= Math.floor(randomFraction(runtime) * epochsPerMillisecond);
+    const byWall = Math.floor(runtime.wall()) * epochsPerMillisecond + this.#epochOffset;
+    this.#latestEpoch = Math.max(byWall, this.#latestEpoch + 1, this.#maxSeenEpoch + 1);
     return this.#latestEpoch;
   }
 }
 
-export function isFindings(answer: GuardState | Fault | undefined): answer is GuardState {
+export function isGuardState(answer: GuardState | Fault | undefined): answer is GuardState {
   return answer !== undefined && "maxTtl" in answer;
 }

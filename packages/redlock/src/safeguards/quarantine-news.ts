@@ -1,33 +1,37 @@
 import type { NodeError } from "../errors.ts";
 import type { Runtime } from "../time/runtime.ts";
 
-/** Two quarantines that end within this time of each other are taken for one, ms: what a busy network may add. */
+/**
+ * Two quarantines that end within this time of each other count as one, ms: a busy network may add that much
+ * to a reading.
+ */
 const tolerance = 500;
 
 /**
- * Which `QUARANTINE` faults of one master the user is told about: the first of each quarantine. Every vote meets it until it
- * is over, and the attempts tell that; the event tells the change.
+ * Selects the `QUARANTINE` faults of one master to report: the first of each quarantine. Every vote gets that
+ * fault until the end of the quarantine; the attempts contain them all, and the event reports only the
+ * change.
  */
-export class QuarantineNews {
+export class QuarantineReports {
   readonly #runtime: Pick<Runtime, "monotonic">;
   readonly #maxTtl: number;
-  /** When the quarantine that was told last ends, by the monotonic clock. */
-  #end = Number.NEGATIVE_INFINITY;
+  /** The end of the quarantine reported last, by the monotonic clock. */
+  #reportedEnd = Number.NEGATIVE_INFINITY;
 
   constructor(runtime: Pick<Runtime, "monotonic">, maxTtl: number) {
     this.#runtime = runtime;
     this.#maxTtl = maxTtl;
   }
 
-  isNews({ message }: NodeError): boolean {
+  isNew({ message }: NodeError): boolean {
     const now = this.#runtime.monotonic();
-    const told = this.#end;
-    // A vote that does not count, since it is a repaired key there, does not say for how long.
+    const told = this.#reportedEnd;
+    // The fault of a repaired key does not contain the time.
     const left = /for (\d+) ms more/.exec(message)?.[1];
     const end = now + (left === undefined ? this.#maxTtl : Number(left));
-    // Masters' clocks may run at another rate, and an old one is told until it is over.
-    const isNew = left === undefined ? now >= told : end > told + tolerance + this.#maxTtl / 100;
-    if (isNew) this.#end = end;
-    return isNew;
+    // The masters' clocks may run at another rate, and a quarantine is reported once until it is over.
+    const isFresh = left === undefined ? now >= told : end > told + tolerance + this.#maxTtl / 100;
+    if (isFresh) this.#reportedEnd = end;
+    return isFresh;
   }
 }

@@ -30,7 +30,7 @@ class TestConnection implements Connection {
     return new Promise((resolve, reject) => this.#unanswered.push({ resolve, reject }));
   }
 
-  /** What was sent since this was last asked. */
+  /** The commands sent since the last call. */
   get sent(): string[] {
     return this.#sent.splice(0);
   }

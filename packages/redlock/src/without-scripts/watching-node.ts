@@ -26,61 +26,65 @@ import {
 } from "../redis/transaction.ts";
 import { whyReserved } from "../settings/resources.ts";
 
-/** So often is a transaction made in which a key was touched meanwhile. Each takes two round trips. */
-const mostTransactions = 5;
+/**
+ * The maximum number of transactions for one call, if keys change during each of them. Each takes two round
+ * trips.
+ */
+const maxTransactions = 5;
 
 /**
- * A master that is asked without scripts, for servers and users to whom they are forbidden. What a script does in one
- * step here takes a {@link Transaction}, that is two round trips, and one has to wait for the other: on one connection
- * there can be no two of them. A vote for one resource is the plain SET in both modes.
+ * A master used without scripts, for servers and users that may not run them. The equivalent of a script is a
+ * {@link Transaction} of two round trips, one at a time on each connection. A vote for one resource is the
+ * plain SET in both modes.
  *
- * The same keys and tokens as with scripts, so both exclude each other. There is no queue: waiting is asking again.
+ * The keys and tokens are the same as with scripts, so both kinds of clients exclude each other. There is no
+ * queue: waiting means retrying.
  */
 export class WatchingNode implements LockNode {
   readonly name: string;
   readonly client: object;
   readonly #connection: Connection;
-  readonly #line: CommandQueue;
+  readonly #queue: CommandQueue;
   readonly #moves: WeakListeners<[why: string, old: LockNode]> = new WeakListeners();
-  /** Only kept, for as long as there is this node. */
-  readonly #follow: (why: string, old: Connection) => void;
+  /** Registered by weak reference: this field keeps it alive as long as the node. */
+  readonly #onDatabaseLeft: (why: string, old: Connection) => void;
 
-  /** While the server votes through another node. */
+  /** Set while the server votes through another node. */
   #refusal: Fault | undefined;
 
-  /** Nothing else may use the connection but by `line`, also where several nodes do. */
-  constructor(connection: Connection, line: CommandQueue) {
+  /** All commands on the connection must go through `queue`, also those of other nodes. */
+  constructor(connection: Connection, queue: CommandQueue) {
     this.#connection = connection;
-    this.#line = line;
+    this.#queue = queue;
     this.name = connection.name;
     this.client = connection.client;
-    this.#follow = (why, old) => {
-      const left = lineOfLeft(old);
-      line.moveReleasesTo(left, why);
+    this.#onDatabaseLeft = (why, old) => {
+      const left = queueOfPrevious(old);
+      queue.moveReleasesTo(left, why);
       this.#moves.call(why, new WatchingNode(old, left));
     };
-    connection.onMove?.(this.#follow);
+    connection.onMove?.(this.#onDatabaseLeft);
   }
 
   get drainedAt(): number {
-    return this.#line.drainedAt;
+    return this.#queue.drainedAt;
   }
 
   refuses(resources: readonly string[]): string | undefined {
     return this.#connection.refuses?.(resources) ?? whyReserved(resources);
   }
 
-  vote(claim: Claim, settle: OnAnswer<Answer>): void {
+  vote(claim: Claim, onAnswer: OnAnswer<Answer>): void {
     const [resource, ...more] = claim.resources;
     const answer = more.length === 0 ? this.#voteForOne(claim, resource!) : this.#voteForAll(claim);
-    void answer.then(settle);
+    void answer.then(onAnswer);
   }
 
-  extend(claim: Claim, repair: boolean, settle: OnAnswer<Answer>): void {
-    void this.#claim(claim, repair, "keep").then((answer) => settle(answer ?? this.#contended()));
+  extend(claim: Claim, repair: boolean, onAnswer: OnAnswer<Answer>): void {
+    void this.#claim(claim, repair, "keep").then((answer) => onAnswer(answer ?? this.#contended()));
   }
 
-  release(resources: readonly string[], tokens: readonly string[], settle: OnAnswer<ReleaseAnswer>): void {
+  release(resources: readonly string[], tokens: readonly string[], onAnswer: OnAnswer<ReleaseAnswer>): void {
     const run = (session: Session) => deleteIfEqual(session, resources, tokens);
     const answer = this.#post<ReleaseAnswer | undefined>({
       purpose: "release",
@@ -88,22 +92,22 @@ export class WatchingNode implements LockNode {
       isExclusive: true,
       run,
     });
-    void answer.then((released) => settle(released ?? this.#contended()));
+    void answer.then((released) => onAnswer(released ?? this.#contended()));
   }
 
-  inspect(resource: string, settle: OnAnswer<Holding>): void {
+  inspect(resource: string, onAnswer: OnAnswer<Holding>): void {
     const run = async (session: Session): Promise<Holding> => {
       const replies = [session.send("GET", [resource]), session.send("PTTL", [resource])];
       const [value, pttl] = await Promise.all(replies);
       const { owner, remaining: left } = foundKeyIn(value, pttl);
       return { owner, remaining: left, queueLength: 0 };
     };
-    void this.#post<Holding>({ purpose: "request", tokens: [], isExclusive: false, run }).then(settle);
+    void this.#post<Holding>({ purpose: "request", tokens: [], isExclusive: false, run }).then(onAnswer);
   }
 
   async #voteForAll(claim: Claim): Promise<Answer> {
     const answer = await this.#claim(claim, true, "request");
-    // Rivals came and went so fast that none of them can be named.
+    // The owner changed too often to be named.
     return answer ?? { vote: "no", resource: claim.resources[0]!, owner: undefined, remaining: 0 };
   }
 
@@ -125,8 +129,8 @@ export class WatchingNode implements LockNode {
   }
 
   async close(): Promise<void> {
-    // A release that was called takes two round trips, and perhaps its turn.
-    await this.#line.answered;
+    // A pending release takes two round trips, and possibly waits for its turn.
+    await this.#queue.answered;
     await this.#connection.close();
   }
 
@@ -152,21 +156,21 @@ export class WatchingNode implements LockNode {
       },
     });
     if (answer) return answer;
-    // Taken. By whom, and for how long? It may be my own token, where a reply was lost (PROTOCOL 2.7). The question
-    // sets nothing, so it may be asked even if the round has been rolled back meanwhile. Where it cannot be asked there, the
-    // SET was sent all the same.
+    // The SET was refused: asks for the owner and the remaining time. The owner may be this very token, if an
+    // earlier reply was lost (PROTOCOL 2.7). The question sets no key, so it may be asked even after the
+    // round was rolled back. If it cannot be asked on the same connection, the key may hold the token.
     if (!session?.isCurrent) return failed(this.name, this.#connection.notReadyReason, false, [token]);
     const question = { resources: [resource], token, ttl, abandoned: false };
     return (await this.#claim(question, false, "request", true)) ?? this.#contended();
   }
 
-  /** As the claim script: all of the keys, or none; `undefined` where they were touched each time. */
+  /** Like the claim script: all keys or none; `undefined` if they changed during each transaction. */
   #claim(claim: Claim, create: boolean, purpose: Purpose, first = false): Promise<Answer | undefined> {
     const run = async (session: Session): Promise<Answer | undefined> => {
-      for (let count = 0; count < mostTransactions; count += 1) {
+      for (let count = 0; count < maxTransactions; count += 1) {
         const transaction = await Transaction.begin(session, claim.resources);
         const refusal = refusalIn(transaction.found, claim, create);
-        // Its roll-back waits behind this already, and perhaps has for long: the master may have hung.
+        // The rollback is already waiting behind this call, perhaps for long: the master may have hung.
         if (refusal || claim.abandoned) {
           transaction.discard();
           return refusal ?? abandoned(this.name);
@@ -176,10 +180,10 @@ export class WatchingNode implements LockNode {
         );
         const replies = await transaction.commit(writes);
         if (replies?.every((reply, index) => isDone(writes[index]!, reply))) {
-          const lives = transaction.found.map((found, index) =>
+          const remaining = transaction.found.map((found, index) =>
             remainingOf(writes[index]!, replies[index], found, claim.ttl),
           );
-          return { vote: "yes", remaining: Math.min(...lives) };
+          return { vote: "yes", remaining: Math.min(...remaining) };
         }
       }
       return undefined;
@@ -190,44 +194,45 @@ export class WatchingNode implements LockNode {
 
   #post<A>(call: Call<A>, first?: boolean): Promise<A | Fault> {
     const refusal = call.claim && (() => this.#refusal);
-    return this.#line.post({ ...call, refusal }, first);
+    return this.#queue.post({ ...call, refusal }, first);
   }
 
-  /** Nothing was set or deleted. */
+  /** No key was set or deleted. */
   #contended(): Fault {
-    const detail = `others changed the keys during each of ${mostTransactions} transactions`;
+    const detail = `others changed the keys during each of ${maxTransactions} transactions`;
     return fault(this.name, "CONTENDED", detail, false);
   }
 }
 
-/** One for each connection to a database that was left, however many nodes were moved away from it. */
-const linesOfLeft = new WeakMap<Connection, CommandQueue>();
+/** One queue for each connection to a previous database, shared by all nodes that used it. */
+const previousQueues = new WeakMap<Connection, CommandQueue>();
 
-function lineOfLeft(old: Connection): CommandQueue {
-  let line = linesOfLeft.get(old);
-  if (!line) {
-    // What was in the middle of a transaction there does not go on. Before anything else is sent, and once: a second one
-    // would open the transaction of whoever has begun one there meanwhile.
+function queueOfPrevious(old: Connection): CommandQueue {
+  let queue = previousQueues.get(old);
+  if (!queue) {
+    // Discards an unfinished transaction. Before any other command, and only once: a second DISCARD would
+    // abort a later transaction.
     discard(new Session(old));
-    line = new CommandQueue(old);
-    linesOfLeft.set(old, line);
+    queue = new CommandQueue(old);
+    previousQueues.set(old, queue);
   }
-  return line;
+  return queue;
 }
 
 /**
- * Deletes the keys that hold one of the tokens; `undefined` where they were touched each time.
+ * Deletes the keys that hold one of the tokens; `undefined` if they changed during each transaction.
  *
- * The place for masters that compare and delete in one command: `DELEX key IFEQ token` (Redis 8.4 and later), `DELIFEQ
- * key token` (Valkey 9 and later). One of them for each key and token would be one round trip, without WATCH and so
- * without waiting for others. (Neither finds the tokens of earlier rounds; those come from waiters, with scripts.)
+ * Newer masters can compare and delete in one command: `DELEX key IFEQ token` (Redis 8.4 and later), `DELIFEQ
+ * key token` (Valkey 9 and later). One such command for each key and token would take one round trip, without
+ * WATCH and its waiting. (Neither matches the tokens of earlier rounds; those come from queue entries, with
+ * scripts.)
  */
 async function deleteIfEqual(
   session: Session,
   keys: readonly string[],
   tokens: readonly string[],
 ): Promise<ReleaseAnswer | undefined> {
-  for (let count = 0; count < mostTransactions; count += 1) {
+  for (let count = 0; count < maxTransactions; count += 1) {
     const transaction = await Transaction.begin(session, keys);
     const mine = keys.filter((_, index) => {
       const { owner } = transaction.found[index]!;
@@ -238,7 +243,7 @@ async function deleteIfEqual(
       return { vote: "no" };
     }
     const replies = await transaction.commit(mine.map((key) => ["DEL", [key]]));
-    // One that expired meanwhile is deleted by nobody: before Redis 6.0.9 that is not to be touched.
+    // A key that expired meanwhile is not deleted: before Redis 6.0.9, expiry does not abort EXEC.
     const gone = replies?.filter((reply, index) => isDone(["DEL", [mine[index]!]], reply));
     if (gone) return { vote: gone.length === keys.length ? "yes" : "no" };
   }
@@ -255,11 +260,12 @@ function refusalIn(found: readonly FoundKey[], { resources, token }: Claim, crea
 }
 
 /**
- * What makes a key that does not refuse hold the token for `ttl` ms, or longer: it is never shortened (PROTOCOL 2.11).
+ * The command that makes a key hold the token for at least `ttl` ms, without ever shortening it
+ * (PROTOCOL 2.11).
  *
- * Nobody else can have set it when this is executed. It can have expired, which makes EXEC do nothing only from Redis
- * 6.2 on, and before 6.0.9 not even where it is deleted. So only a claim that may create sets it again, and otherwise
- * the reply tells whether there was a key.
+ * No other client can have set the key when this executes. It can have expired: that aborts EXEC only from
+ * Redis 6.2 on, and before 6.0.9 not even if the key is deleted. So only a claim that may create sets it
+ * again; otherwise the reply shows whether the key existed.
  */
 function writeFor(
   key: string,
@@ -267,31 +273,31 @@ function writeFor(
   { token, ttl }: Claim,
   create: boolean,
 ): Command {
-  // (A master that is out of memory lets PEXPIRE through: it takes no lock away.)
+  // A master that is out of memory allows PEXPIRE, so it does not lose locks.
   if (owner === token) return left >= ttl ? ["PTTL", [key]] : ["PEXPIRE", [key, Math.ceil(ttl)]];
   const expiry = Number.isFinite(left) ? ["PX", Math.ceil(Math.max(left, ttl))] : [];
   return ["SET", [key, token, ...(create ? [] : ["XX"]), ...expiry]];
 }
 
-/** Whether there was a key to write to. Throws what is no reply to the command. */
+/** Whether the key existed. Throws if the reply is not a valid answer to the command. */
 function isDone([name]: Command, reply: unknown): boolean {
   if (name === "SET") {
     if (reply !== "OK" && reply !== null) throw new UnexpectedReply(reply);
     return reply === "OK";
   }
-  const told = name === "PTTL" ? timeLeftIn(reply) : countIn(reply, 1);
-  if (told === undefined) throw new UnexpectedReply(reply);
-  return name === "PTTL" ? reply !== -2 : told === 1;
+  const value = name === "PTTL" ? timeLeftIn(reply) : countIn(reply, 1);
+  if (value === undefined) throw new UnexpectedReply(reply);
+  return name === "PTTL" ? reply !== -2 : value === 1;
 }
 
-/** How long the key lives from EXEC on, ms. */
+/** The remaining time of the key from EXEC on, ms. */
 function remainingOf([name]: Command, reply: unknown, { remaining: left }: FoundKey, ttl: number): number {
   return name === "PTTL" ? timeLeftIn(reply)! : Math.max(left, ttl);
 }
 
 const tokenOfRound = /^(.+)\.(\d+)$/s;
 
-/** As in the scripts: the very token, or that of an earlier round of the same waiter (PROTOCOL 2.13). */
+/** As in the scripts: exactly the token, or that of an earlier round of the same waiter (PROTOCOL 2.13). */
 function isMine(owner: string, token: string): boolean {
   if (owner === token) return true;
   const [, waiter, round] = tokenOfRound.exec(token) ?? [];

@@ -5,34 +5,34 @@ import { CommandQueue } from "../redis/command-queue.ts";
 import { WatchingNode } from "./watching-node.ts";
 
 /**
- * One for each client, however many Redlocks share it, on a connection that nothing else uses: what WATCH and MULTI
- * begin is a matter of the whole connection.
+ * One for each client, shared by all Redlocks, on a connection of its own: WATCH and MULTI apply to a whole
+ * connection.
  */
-const lines = new WeakMap<
+const queues = new WeakMap<
   IoredisClient,
   { readonly connection: IoredisConnection; readonly line: CommandQueue }
 >();
 
 /**
- * The masters behind these clients, to be asked without Lua scripts: for servers and users to whom they are forbidden.
- * `new Redlock(withoutScripts(clients))` then locks with WATCH, MULTI and EXEC: extensions, releases and locks of
- * several resources take two round trips instead of one, one after the other. What takes scripts is refused: the
- * queue (waiting is asking again), group commit, fencing tokens, the restart guard.
- * @throws InvalidArgumentError for a Cluster: WATCH is for one connection.
+ * Nodes that use these clients without Lua scripts, for servers and users that may not run them. `new
+ * Redlock(withoutScripts(clients))` locks with WATCH, MULTI and EXEC: extensions, releases and locks of
+ * several resources take two round trips instead of one, one after the other. Features that need scripts are
+ * missing: the queue (waiting means retrying), group commit, fencing tokens, the restart guard.
+ * @throws InvalidArgumentError for a Cluster: WATCH works on a single connection only.
  */
 export function withoutScripts(clients: Iterable<IoredisClient>): readonly LockNode[] {
   return [...clients].map((client) => {
     if (client.isCluster) {
       throw new InvalidArgumentError(
-        "a Cluster cannot be asked without scripts: WATCH is for one connection",
+        "a Cluster cannot be used without scripts: WATCH works on a single connection only",
       );
     }
-    let way = lines.get(client);
-    if (!way) {
+    let entry = queues.get(client);
+    if (!entry) {
       const connection = new IoredisConnection(client);
-      way = { connection, line: new CommandQueue(connection) };
-      lines.set(client, way);
+      entry = { connection, line: new CommandQueue(connection) };
+      queues.set(client, entry);
     }
-    return new WatchingNode(way.connection, way.line);
+    return new WatchingNode(entry.connection, entry.line);
   });
 }

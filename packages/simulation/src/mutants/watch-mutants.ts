@@ -21,8 +21,8 @@ export const watchMutants: readonly Mutant[] = [
     edits: [
       {
         file: "safeguards/clock-watch.ts",
-        line: "uncertainty: passed(sent, heard) / 2 + wallGrain",
-        instead: "uncertainty: half + wallGrain",
+        line: "uncertainty: elapsed(sent, heard) / 2 + wallResolution",
+        instead: "uncertainty: half + wallResolution",
       },
     ],
   },
@@ -31,7 +31,7 @@ export const watchMutants: readonly Mutant[] = [
     edits: [
       {
         file: "safeguards/clock-watch.ts",
-        line: "* passed(before.sent, after.heard);",
+        line: "* elapsed(before.sent, after.heard);",
         instead: "* (after.heard.monotonic - before.sent.monotonic);",
       },
     ],

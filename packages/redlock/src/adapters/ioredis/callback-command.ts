@@ -1,14 +1,14 @@
 import type { Args, Done } from "../../redis/connection.ts";
 
-/** Makes a command for `sendCommand` whose outcome goes to `done`, never before `sendCommand` has returned. */
+/** Makes a command for `sendCommand`. Its outcome goes to `done`, never before `sendCommand` has returned. */
 export type MakeCommand = (name: string, args: Args, keyPrefix: string, done: Done) => SentCommand;
 
 export interface SentCommand {
-  /** `sendCommand` has returned. */
+  /** Whether `sendCommand` has returned. */
   isSent: boolean;
 }
 
-/** A command of ioredis, as far as it is used here. */
+/** The used part of an ioredis command. */
 interface Command {
   transformed?: boolean;
   isTraced?: boolean;
@@ -21,9 +21,9 @@ interface Command {
   transformReply(reply: unknown): unknown;
 }
 
-/** Arguments as ioredis sends them, and the text of the command. */
-interface Ready {
-  /** What was given. */
+/** Arguments as ioredis encodes them, with the encoded command. */
+interface Encoded {
+  /** The arguments before encoding. */
   readonly of: Args;
   readonly name: string;
   readonly keyPrefix: string;
@@ -37,21 +37,25 @@ type CommandClass = new (
   options: { readonly replyEncoding: "utf8"; readonly keyPrefix: string },
 ) => Command;
 
-const made = new WeakMap<object, MakeCommand | undefined>();
+const makers = new WeakMap<object, MakeCommand | undefined>();
 
 /**
- * A command of ioredis makes a promise, and a lock sends ten of them: promises are most of what it costs. A command is told
- * by its own `resolve` and `reject`, and `sendCommand` is public. So one of ours does without the promise. `undefined`
- * where this version of ioredis makes commands in another way: then `call` sends them.
+ * Makes commands without promises. A command of ioredis creates a promise, and a lock sends ten commands:
+ * promises would be most of its cost. ioredis settles a command through its own `resolve` and `reject`, and
+ * `sendCommand` is public, so a subclass can replace them. `undefined` if this version of ioredis makes
+ * commands in another way: then `call` sends them.
  */
 export function callbackCommandsOf(client: object): MakeCommand | undefined {
   const Command = commandClassOf(client);
   if (!Command) return undefined;
-  if (!made.has(Command)) made.set(Command, tried(makerOf(Command)));
-  return made.get(Command);
+  if (!makers.has(Command)) makers.set(Command, checked(makerOf(Command)));
+  return makers.get(Command);
 }
 
-/** `call` hands a command over, which is not sent: its class has no name that can be reached from a client. */
+/**
+ * Finds the command class: it is not exported to clients, but `call` passes a command to `sendCommand`, which
+ * is intercepted here.
+ */
 function commandClassOf(client: object): CommandClass | undefined {
   let taken: object | undefined;
   const sendCommand = (command: object): void => {
@@ -71,79 +75,81 @@ interface CallingClient {
 }
 
 function makerOf(Base: CommandClass): MakeCommand {
-  // Masters that are asked the same are asked in one turn, with the same arguments: those are made ready for the wire once,
-  // and forgotten with the first answer.
-  let latest: Ready | undefined;
+  // All masters are asked in one turn with the same arguments. Those are encoded once, and dropped at the
+  // first answer.
+  let latest: Encoded | undefined;
 
   class CallbackCommand extends Base implements SentCommand {
     declare isSent: boolean;
     declare done: Done | undefined;
-    readonly #ready: Ready;
+    readonly #encoded: Encoded;
 
     constructor(name: string, args: Args, keyPrefix: string, done: Done) {
-      // (A tool that changes the arguments of a command changes them for all masters, as it would by itself.)
-      const isReady = latest?.of === args && latest.name === name && latest.keyPrefix === keyPrefix;
-      super(name, isReady ? [] : args, { replyEncoding: "utf8", keyPrefix: isReady ? "" : keyPrefix });
+      // A tool that changes the arguments of a command changes them for all masters, as it would without
+      // sharing.
+      const isEncoded = latest?.of === args && latest.name === name && latest.keyPrefix === keyPrefix;
+      super(name, isEncoded ? [] : args, { replyEncoding: "utf8", keyPrefix: isEncoded ? "" : keyPrefix });
       this.isSent = false;
       this.done = done;
-      if (isReady) this.args = latest!.args;
+      if (isEncoded) this.args = latest!.args;
       else latest = { of: args, name, keyPrefix, args: this.args, text: undefined };
-      this.#ready = latest!;
+      this.#encoded = latest!;
     }
 
     override toWritable(stream: unknown): unknown {
-      this.#ready.text ??= super.toWritable(stream);
-      return this.#ready.text;
+      this.#encoded.text ??= super.toWritable(stream);
+      return this.#encoded.text;
     }
 
-    /** In place of the one that the constructor of ioredis calls. */
+    /** Replaces the method that the constructor of ioredis calls. */
     initPromise(): void {
       this.transformed = true;
       this.stringifyArguments();
-      // There is no promise that could be traced.
+      // Disables tracing: there is no promise to trace.
       this.isTraced = true;
       this.promise = undefined;
-      // No methods: tools that trace commands take them off, and call them without the command.
+      // Properties instead of methods: tracing tools detach these functions and call them without the
+      // command.
       this.resolve = (reply) => this.#answered(reply);
-      this.reject = (error) => this.#tell(undefined, error);
+      this.reject = (error) => this.#settle(undefined, error);
     }
 
     #answered(reply: unknown): void {
-      // Told before: a late reply.
+      // A late reply: the command was settled before.
       if (!this.done) return;
       let read: unknown;
       try {
         read = this.transformReply(reply);
       } catch (error) {
-        // A transformer that the application has set for replies: the command has to be told all the same.
-        this.#tell(undefined, error);
+        // A reply transformer of the application threw: the command is still settled.
+        this.#settle(undefined, error);
         return;
       }
-      this.#tell(read);
+      this.#settle(read);
     }
 
-    #tell(reply: unknown, error?: unknown): void {
+    #settle(reply: unknown, error?: unknown): void {
       const { done } = this;
       if (!done) return;
       this.done = undefined;
-      if (latest === this.#ready) latest = undefined;
+      if (latest === this.#encoded) latest = undefined;
       if (this.isSent) done(reply, error);
-      // A client that refuses the command does so before it has returned.
+      // A client that refuses the command does so before `sendCommand` returns.
       else void Promise.resolve().then(() => done(reply, error));
     }
   }
   return (name, args, keyPrefix, done) => new CallbackCommand(name, args, keyPrefix, done);
 }
 
-/** `make`, if what it makes is written and told as it has to be. */
-function tried(make: MakeCommand): MakeCommand | undefined {
+/** `make`, if its commands are encoded and settled correctly. */
+function checked(make: MakeCommand): MakeCommand | undefined {
   const outcomes: unknown[] = [];
   const done: Done = (reply, error) => outcomes.push(reply ?? error);
   const args = ["digest", 1, "key"];
   const command = (): SentCommand & Command =>
     Object.assign(make("EVALSHA", args, "prefix:", done) as SentCommand & Command, { isSent: true });
   try {
-    // The second one shares what the first has made ready.
+    // The second command shares the encoding of the first.
     const [answered, failed] = [command(), command()];
     const texts = [answered.toWritable(null), failed.toWritable(null)];
     const { resolve } = answered;

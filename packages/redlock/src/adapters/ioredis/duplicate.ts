@@ -3,8 +3,8 @@ import type { Timer } from "../../time/runtime.ts";
 import { systemRuntime } from "../../time/system.ts";
 
 /**
- * What is used of an ioredis `Redis` or `Cluster`, versions 5 and 6 alike. A description and not an import: the
- * core never loads ioredis.
+ * The used part of an ioredis `Redis` or `Cluster`, versions 5 and 6. A type and not an import: the core
+ * never loads ioredis.
  */
 export interface IoredisClient {
   readonly status: string;
@@ -17,7 +17,7 @@ export interface IoredisClient {
   on(event: string, listener: (...args: any[]) => void): unknown;
 }
 
-/** A client that we have made. */
+/** A client made by this adapter. */
 export interface OwnClient {
   readonly status: string;
   readonly options: object;
@@ -44,20 +44,21 @@ export interface IoredisOptions {
   readonly reconnectOnError?: ((error: Error) => unknown) | null;
 }
 
-/** What makes a connection send now or not at all; ioredis documents each of these. */
+/** The options for a connection that sends immediately or not at all; ioredis documents each of them. */
 const sendNowOrNever = {
   lazyConnect: true,
   enableOfflineQueue: false,
   autoResendUnfulfilledCommands: false,
-  // Rejects what is unanswered when the connection is lost. (Only switching the resending off would leave it
-  // unsettled.)
+  // Rejects unanswered commands when the connection is lost. (Without resending alone, they would never
+  // settle.)
   maxRetriesPerRequest: 0,
-  // It may ask for a command to be sent again. What else it asks for is done (see `IoredisConnection.complain`).
+  // It may request that a command is resent. Its other requests are followed, see
+  // `IoredisConnection.onErrorReply`.
   reconnectOnError: null,
   enableAutoPipelining: false,
-  // A server that loads its data says how long that takes, and ioredis waits for that, up to 10 s: mostly far too long.
+  // A loading server reports how long that takes, and ioredis waits up to 10 s for it: mostly far too long.
   maxLoadingRetryTime: 100,
-  // Our own time-out decides; a late answer still counts for something.
+  // The round has its own timeout, and late answers are still processed.
   commandTimeout: undefined,
   stringNumbers: false,
   replyMapping: "legacy",
@@ -65,8 +66,11 @@ const sendNowOrNever = {
   readOnly: false,
 };
 
-/** The time that a server has for its greeting, ms, where the user's client sets none. ioredis limits TCP alone. */
-const usualConnectTimeout = 10_000;
+/**
+ * The time that a server has to greet a new connection, ms, if the user's client sets none. The timeout of
+ * ioredis covers only TCP.
+ */
+const defaultConnectTimeout = 10_000;
 
 /** As of `node:net`. */
 interface Stream {
@@ -81,49 +85,52 @@ function streamOf(client: object): Stream | undefined {
   return (client as { stream?: Stream | null }).stream ?? undefined;
 }
 
-/** The server that a client is connected to; `undefined` where it is not, or not over TCP. */
+/** The server that a client is connected to; `undefined` if it is not connected or not over TCP. */
 export function serverOf(client: object): string | undefined {
   const { remoteAddress, remotePort } = streamOf(client) ?? {};
   return remoteAddress === undefined ? undefined : `${remoteAddress} ${remotePort}`;
 }
 
 /**
- * A `Redis` like the user's, on a connection that sends now or not at all. Before each connect it takes the user's
- * options anew: a password that is rotated, and a master that moves, are changed there. It connects again for as long as
- * the user's client lives.
+ * A `Redis` like the user's, on a connection that sends immediately or not at all. Before each connect it
+ * copies the user's options again, because passwords are rotated and masters move there. It reconnects for as
+ * long as the user's client lives.
  */
 export class Duplicate<Client extends OwnClient> {
   readonly client: Client;
   readonly isOutdated: boolean = false;
-  readonly #users: IoredisClient;
+  readonly #userClient: IoredisClient;
   readonly #fixed: object;
   readonly #sentinels: string;
-  /** Runs while the server has been reached, and has not greeted. */
-  #greeting: Timer | undefined;
+  /** Runs between the TCP connect and the greeting of the server. */
+  #greetingTimer: Timer | undefined;
 
-  /** `fixed`: what stays as it was, whatever the user's options are by then. */
-  constructor(users: IoredisClient, fixed: object) {
-    this.#users = users;
-    this.#sentinels = sentinelsIn(users.options);
-    this.#fixed = { ...sendNowOrNever, ...fixed, retryStrategy: (times: number) => this.#retryIn(times) };
-    this.client = duplicateOf(users)(this.#fixed) as Client;
+  /** `fixed`: the options that override the user's at any time. */
+  constructor(userClient: IoredisClient, fixed: object) {
+    this.#userClient = userClient;
+    this.#sentinels = sentinelsIn(userClient.options);
+    this.#fixed = { ...sendNowOrNever, ...fixed, retryStrategy: (times: number) => this.#retryDelay(times) };
+    this.client = duplicateOf(userClient)(this.#fixed) as Client;
     this.client.on("connect", () => this.#awaitGreeting());
-    this.client.on("ready", () => this.#greeting?.cancel());
-    this.client.on("close", () => this.#greeting?.cancel());
+    this.client.on("ready", () => this.#greetingTimer?.cancel());
+    this.client.on("close", () => this.#greetingTimer?.cancel());
   }
 
   connect(): Promise<unknown> {
-    this.#follow();
+    this.#copyUserOptions();
     return outside(() => this.client.connect());
   }
 
-  /** Ends its connection at once; it makes another. Nothing that was sent is delivered later, as far as that is known. */
+  /**
+   * Closes the connection immediately; ioredis makes another. Sent commands are not delivered later, as far
+   * as the network allows.
+   */
   cut(): void {
     const stream = streamOf(this.client);
     if (stream) outside(() => cut(stream));
   }
 
-  /** As {@link cut}, but it makes no other. */
+  /** Like {@link cut}, without reconnecting. */
   drop(): void {
     this.cut();
     this.end();
@@ -133,36 +140,36 @@ export class Duplicate<Client extends OwnClient> {
     end(this.client);
   }
 
-  #follow(): void {
-    const wanted: Record<string, unknown> = { ...this.#users.options, ...this.#fixed };
+  #copyUserOptions(): void {
+    const wanted: Record<string, unknown> = { ...this.#userClient.options, ...this.#fixed };
     const options = this.client.options as Record<string, unknown>;
     for (const name of Object.keys(options)) if (!(name in wanted)) delete options[name];
     Object.assign(options, wanted);
   }
 
-  #retryIn(times: number): unknown {
-    // Connecting again is over with the user's client. (One that is disconnected between two attempts to connect
-    // has no "end" to tell, in ioredis 5 and 6: it only keeps in mind that it was closed by hand.)
-    const { status, options } = this.#users;
-    if (status === "end" || (this.#users as { manuallyClosing?: boolean }).manuallyClosing) return null;
-    // Those that it has are kept elsewhere. Whoever needs it makes another.
+  #retryDelay(times: number): unknown {
+    // Reconnecting ends with the user's client. (In ioredis 5 and 6, a client that is disconnected between
+    // two attempts emits no "end"; it only records that it was closed by hand.)
+    const { status, options } = this.#userClient;
+    if (status === "end" || (this.#userClient as { manuallyClosing?: boolean }).manuallyClosing) return null;
+    // The sentinels of a client cannot be changed: the next call makes a new connection.
     if (sentinelsIn(options) !== this.#sentinels) return null;
-    this.#follow();
+    this.#copyUserOptions();
     return outside(() => (options as IoredisOptions).retryStrategy?.(times));
   }
 
-  /** A server that accepts connections may hang all the same, or the way to it may be cut by now. */
+  /** A server may accept connections and still hang, or the network may be cut by now. */
   #awaitGreeting(): void {
-    const { connectTimeout } = this.#users.options as IoredisOptions;
-    this.#greeting?.cancel();
-    this.#greeting = systemRuntime.setTimer(() => this.cut(), connectTimeout || usualConnectTimeout);
-    this.#greeting.unref();
+    const { connectTimeout } = this.#userClient.options as IoredisOptions;
+    this.#greetingTimer?.cancel();
+    this.#greetingTimer = systemRuntime.setTimer(() => this.cut(), connectTimeout || defaultConnectTimeout);
+    this.#greetingTimer.unref();
   }
 }
 
-/** With what was not delivered yet, where that can be: by TCP alone, without TLS. */
+/** Drops undelivered data as well, where possible: only for TCP without TLS. */
 function cut(stream: Stream): void {
-  // A reset while the stream is being shut down fails, and would leave it open for ever.
+  // A reset fails while the stream is being shut down, and would leave it open for ever.
   if (stream.writableEnded) {
     stream.destroy();
     return;
@@ -174,31 +181,31 @@ function cut(stream: Stream): void {
   }
 }
 
-/** One that has ended is left alone: ioredis would begin to wait for a close that has been, 2 s long. */
+/** Leaves an ended client alone: ioredis would wait 2 s for a close that has already happened. */
 export function end(client: OwnClient | IoredisClient): void {
   if (client.status !== "end") outside(() => client.disconnect());
 }
 
-/** There are no more on the way to a slot that moves. */
+/** The maximum number of redirections: a moving slot needs no more. */
 const maxRedirections = 3;
 
 /**
- * A Cluster connects to its masters one by one, when the first command for a slot comes. Commands wait for that
- * in the order in which they were given, so its queue stays on: a roll-back is behind its SET there as well.
- * What ioredis would send again after a failure is switched off. A TRYAGAIN, while a slot with several of the keys moves,
- * it sends again all the same, to any of the masters: that is over at once, since it says nothing until then, and each key
- * by itself can be locked meanwhile.
+ * A Cluster client connects to each master at the first command for one of its slots. Commands wait for that
+ * in the order of the calls, so its offline queue stays on: a rollback is behind its SET here as well.
+ * Resending after failures is disabled. ioredis still resends after TRYAGAIN (a slot with several of the keys
+ * is moving), to any master; with these options it gives up at once, and each key alone can be locked
+ * meanwhile.
  */
 export class ClusterDuplicate<Client extends OwnClient> {
   readonly client: Client;
-  readonly #users: IoredisClient;
+  readonly #userClient: IoredisClient;
   readonly #credentials: string;
 
-  constructor(users: IoredisClient) {
-    const { redisOptions } = users.options as IoredisOptions;
-    this.#users = users;
-    this.#credentials = credentialsIn(users.options);
-    this.client = duplicateOf(users)([], {
+  constructor(userClient: IoredisClient) {
+    const { redisOptions } = userClient.options as IoredisOptions;
+    this.#userClient = userClient;
+    this.#credentials = credentialsIn(userClient.options);
+    this.client = duplicateOf(userClient)([], {
       lazyConnect: true,
       enableOfflineQueue: true,
       enableAutoPipelining: false,
@@ -212,16 +219,16 @@ export class ClusterDuplicate<Client extends OwnClient> {
     }) as Client;
   }
 
-  /** The user's options have other credentials by now. Those that it has it keeps. */
+  /** Whether the user's options have new credentials: those of a Cluster client cannot be changed. */
   get isOutdated(): boolean {
-    return credentialsIn(this.#users.options) !== this.#credentials;
+    return credentialsIn(this.#userClient.options) !== this.#credentials;
   }
 
   connect(): Promise<unknown> {
     return outside(() => this.client.connect());
   }
 
-  /** It has many connections, and replaces them itself. */
+  /** A Cluster has many connections and replaces them itself. */
   cut(): void {}
 
   drop(): void {

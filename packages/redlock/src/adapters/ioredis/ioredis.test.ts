@@ -7,7 +7,7 @@ import { NotSent } from "../../redis/session.ts";
 import { Redlock } from "../../redlock.ts";
 import { connectionOf, IoredisConnection } from "./ioredis.ts";
 
-// What can be told without a server. What the connection does on one is tested on real masters.
+// The parts that need no server; the rest is tested on real masters.
 
 const open: Array<{ disconnect(): void }> = [];
 

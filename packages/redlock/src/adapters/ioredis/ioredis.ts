@@ -21,30 +21,33 @@ import { IoredisSubscriber, type SubscribingClient } from "./subscriber.ts";
 
 export type { IoredisClient } from "./duplicate.ts";
 
-/** A client that carries commands. */
+/** A client for commands. */
 interface CommandClient extends OwnClient {
   call(command: string, args: Args): Promise<unknown>;
   sendCommand(command: object): unknown;
   nodes?(role: "all"): ReadonlyArray<{ readonly options: IoredisOptions }>;
 }
 
-type Own = Duplicate<CommandClient> | ClusterDuplicate<CommandClient>;
-
-/** A connection younger than this is not replaced because of an error reply, ms: a replica stays one for a while. */
-const leastAge = 1000;
+type OwnDuplicate = Duplicate<CommandClient> | ClusterDuplicate<CommandClient>;
 
 /**
- * A connection of our own, with the address, credentials and options of the client that the user passed.
+ * A connection younger than this is not replaced because of an error reply, ms: the server remains a replica
+ * for a while, and reconnecting at once would only repeat the error.
+ */
+const minAge = 1000;
+
+/**
+ * A connection of its own, with the address, credentials and options of the user's client.
  *
- * Why not the user's: by default ioredis keeps commands while it is offline and *sends unanswered ones again*
- * after a reconnect, so a SET whose round was rolled back seconds ago could still be executed (PROTOCOL 2.2).
- * Both can only be turned off for a whole connection, and the user's other commands may count on them. Nor may
- * a lock wait behind a BLPOP.
+ * The user's client itself is unsuitable: by default ioredis keeps commands while it is offline and *resends
+ * unanswered ones* after a reconnect, so a SET whose round was rolled back seconds ago could still execute
+ * (PROTOCOL 2.2). Both can only be disabled for a whole connection, and the user's other commands may rely on
+ * them. Also, a lock must not wait behind a BLPOP.
  *
- * It lives as long as the user's client: it ends when that ends and comes back when that comes back. It follows where
- * that goes: to another database, to another server, with other credentials. It is replaced where the server says that it
- * is a replica, and where it is silent and a connection beside it is not. What was sent on the old one is rejected then,
- * and never sent again (PROTOCOL 2.2).
+ * It lives as long as the user's client: it ends and comes back with it, and follows it to another database,
+ * another server or other credentials. It is replaced if the server reports that it is a replica, and if it
+ * is silent while a second connection is not. Commands sent on the old connection are then rejected and never
+ * resent (PROTOCOL 2.2).
  */
 export class IoredisConnection implements Connection {
   readonly name: string;
@@ -53,25 +56,33 @@ export class IoredisConnection implements Connection {
   readonly #listeners = new Set<() => void>();
   readonly #subscriber: IoredisSubscriber;
   readonly #moves: WeakListeners<[why: string, old: Connection]> = new WeakListeners();
-  /** Those to databases that were left a moment ago. */
-  readonly #left = new Set<LeftConnection>();
+  /** The connections to databases that were left a moment ago. */
+  readonly #previous = new Set<PreviousConnection>();
   serverIds: readonly string[] = [];
   session = 0;
   #database: number | undefined;
   readonly #silence: SilenceWatch;
-  /** Without promises, where this version of ioredis allows it. A Cluster sends a command again where a slot has moved. */
+  /**
+   * Without promises, if this version of ioredis allows it. Not on a Cluster, where ioredis resends a command
+   * after a slot has moved.
+   */
   readonly ask: Connection["ask"];
-  #own: Own;
-  /** It is made beside a silent one: only where the server greets it, the silent one is known to lead nowhere. */
-  #another: Own | undefined;
-  /** When it was ready, by the monotonic clock, and when the one before was lost. */
+  #own: OwnDuplicate;
+  /**
+   * A second connection, made while the current one is silent. Once the server greets it, the current one is
+   * known to be dead.
+   */
+  #candidate: OwnDuplicate | undefined;
+  /**
+   * The times when the connection became ready and when the previous one was lost, by the monotonic clock.
+   */
   #readyAt = 0;
   #lostAt = Number.NEGATIVE_INFINITY;
-  /** Whether it has told that it is ready: ioredis has the status a moment before. */
-  #stands = false;
-  /** Stands while a first connection is being made. */
+  /** Whether `onReady` was called: the status of ioredis changes a moment earlier. */
+  #isEstablished = false;
+  /** Set while the first connection is being made. */
   #first: Promise<void> | undefined;
-  #firstIsOver: () => void = () => {};
+  #resolveFirst: () => void = () => {};
   #reason = "the connection is closed";
 
   constructor(client: IoredisClient) {
@@ -81,13 +92,13 @@ export class IoredisConnection implements Connection {
     this.#database = currentDatabase(client);
     this.#own = this.#open();
     const make = client.isCluster ? undefined : callbackCommandsOf(this.#own.client);
-    this.ask = make && this.#askBy(make);
+    this.ask = make && this.#askWith(make);
     this.#silence = new SilenceWatch(systemRuntime, {
-      onSilence: () => this.#tryAnother(),
-      onAnswer: () => this.#endAnother(),
+      onSilence: () => this.#openCandidate(),
+      onAnswer: () => this.#dropCandidate(),
       isErrorReply: (error) => this.isErrorReply(error),
     });
-    // It subscribes by itself, when it stands, and not before the master has answered.
+    // `IoredisSubscriber` subscribes after each reconnect, once the master has answered.
     const listening = (): object => ({ ...this.#fixed, autoResubscribe: false });
     this.#subscriber = new IoredisSubscriber(
       () => (client.status === "end" ? undefined : new Duplicate<SubscribingClient>(client, listening())),
@@ -96,11 +107,11 @@ export class IoredisConnection implements Connection {
     client.on("end", () => {
       this.#replaceOwn();
       this.#subscriber.end();
-      this.#endLeft();
+      this.#endPrevious();
     });
     client.on("select", (database: number) => this.#moveTo(database));
     client.on("ready", () => this.#followServer());
-    // A client that waits for its first command says that connections are to be made late; else make it now.
+    // A client with `lazyConnect` waits for its first command; otherwise the connection is made now.
     if (client.status !== "wait") void this.connectFirst();
   }
 
@@ -109,7 +120,7 @@ export class IoredisConnection implements Connection {
   }
 
   get isReady(): boolean {
-    return this.#stands && this.#own.client.status === "ready";
+    return this.#isEstablished && this.#own.client.status === "ready";
   }
 
   get notReadyReason(): string {
@@ -119,27 +130,27 @@ export class IoredisConnection implements Connection {
   connectFirst(): Promise<void> | undefined {
     if (this.#first) return this.#first;
     const { status } = this.#own.client;
-    // "end": whoever decides about reconnecting has given up. As long as the user's client lives, so does ours.
+    // "end": the user's retry strategy has given up. This connection lives as long as the user's client.
     const unused = (status === "wait" || status === "end") && this.client.status !== "end";
     if (!unused) return undefined;
     if (status === "end") this.#own = this.#open();
     this.#first = new Promise<void>((resolve) => {
-      this.#firstIsOver = () => {
+      this.#resolveFirst = () => {
         this.#first = undefined;
         resolve();
       };
     });
     const connecting = this.#first;
     const own = this.#own;
-    own.connect().catch((error: unknown) => this.#failed(own, error));
+    own.connect().catch((error: unknown) => this.#onConnectFailed(own, error));
     return connecting;
   }
 
   send(command: string, args: Args): Promise<unknown> {
     if (!canSend(this.#own)) return Promise.reject(new NotSent(this.#reason));
     const reply = this.#own.client.call(command, args);
-    // A Cluster has many connections. Which of them is silent, `socketTimeout` finds out.
-    if (this.client.isCluster) return reply.catch(redirected);
+    // A Cluster has many connections; `socketTimeout` detects silent ones.
+    if (this.client.isCluster) return reply.catch(redirectionError);
     this.#silence.onSent();
     reply.then(
       () => this.#silence.onSettled(undefined),
@@ -148,9 +159,9 @@ export class IoredisConnection implements Connection {
     return reply;
   }
 
-  #askBy(make: MakeCommand): Connection["ask"] {
+  #askWith(make: MakeCommand): Connection["ask"] {
     return (command, args, done) => {
-      // (As below; but this is met with every lock.)
+      // As in `canSend`, but inlined: every lock passes here.
       if (this.#own.client.status !== "ready") throw new NotSent(this.#reason);
       const sent = make(command, args, this.#keyPrefix, (reply, error) => {
         this.#silence.onSettled(error);
@@ -163,8 +174,8 @@ export class IoredisConnection implements Connection {
   }
 
   onErrorReply(error: Error): void {
-    const isOld = systemRuntime.monotonic() - this.#readyAt >= leastAge;
-    if (isOld && (isWrongServer(error) || this.#reconnectsOn(error))) this.#replace(error.message);
+    const isOld = systemRuntime.monotonic() - this.#readyAt >= minAge;
+    if (isOld && (isWrongServer(error) || this.#reconnectsOnError(error))) this.#replace(error.message);
   }
 
   isErrorReply(error: unknown): error is Error {
@@ -186,12 +197,12 @@ export class IoredisConnection implements Connection {
 
   subscribe(
     channel: string,
-    hear: (message: string) => void,
-    changed: (isListening: boolean, error?: unknown) => void,
+    onMessage: (message: string) => void,
+    onChange: (isListening: boolean, error?: unknown) => void,
   ): unknown {
-    const subscription = { hear, changed };
-    // Of how many have heard it, the PUBLISH of a Cluster counts those of one master alone.
-    if (this.client.isCluster) changed(false);
+    const subscription = { onMessage, onChange };
+    // On a Cluster, PUBLISH counts the subscribers of one master only, so its result means nothing.
+    if (this.client.isCluster) onChange(false);
     else this.#subscriber.subscribe(channel, subscription);
     return subscription;
   }
@@ -207,7 +218,7 @@ export class IoredisConnection implements Connection {
 
   async close(): Promise<void> {
     this.#end();
-    // A client that is not connected would keep its QUIT until it is.
+    // A client that is not connected would keep QUIT in its queue.
     if (this.client.status === "ready") await this.client.quit();
     else this.disconnect();
   }
@@ -218,148 +229,151 @@ export class IoredisConnection implements Connection {
   }
 
   #end(): void {
-    // (To ioredis it is ready until it is closed.)
-    this.#over(this.#own);
+    // ioredis reports it as ready until it is closed.
+    this.#onClosed(this.#own);
     this.#own.end();
-    this.#endAnother();
+    this.#dropCandidate();
     this.#subscriber.end();
-    this.#endLeft();
+    this.#endPrevious();
   }
 
-  #endLeft(): void {
-    for (const left of this.#left) this.#forget(left);
+  #endPrevious(): void {
+    for (const left of this.#previous) this.#forget(left);
   }
 
-  #forget(left: LeftConnection): void {
-    this.#left.delete(left);
+  #forget(left: PreviousConnection): void {
+    this.#previous.delete(left);
     left.disconnect();
   }
 
   /**
-   * New locks are in the client's own database; what was begun in the one before is only taken back there. (A switched
-   * client says so again after each reconnect.)
+   * New locks use the client's new database; in the previous one, keys are only rolled back. (A switched
+   * client emits this again after each reconnect.)
    */
   #moveTo(database: number): void {
     if (database === this.#database) return;
     const why = `the client of ${this.name} was switched from database ${this.#database} to ${database}`;
     this.#database = database;
     const old = this.#own;
-    this.#endAnother();
+    this.#dropCandidate();
     this.#own = this.#open();
-    this.#stands = false;
-    this.#firstIsOver();
-    const left = new LeftConnection(this, old, why);
-    this.#left.add(left);
-    // Another one would have nothing to take back behind.
+    this.#isEstablished = false;
+    this.#resolveFirst();
+    const left = new PreviousConnection(this, old, why);
+    this.#previous.add(left);
+    // After a reconnect there would be nothing to roll back in order.
     old.client.on("close", () => this.#forget(left));
-    systemRuntime.setTimer(() => this.#forget(left), takingBack).unref();
+    systemRuntime.setTimer(() => this.#forget(left), rollbackPeriod).unref();
     this.#moves.call(why, left);
   }
 
-  /** What was sent on the old connection is answered with a fault; the next call makes a new one. */
+  /** Commands sent on the old connection are answered with a fault; the next call makes a new connection. */
   #replaceOwn(): void {
     const old = this.#own;
-    this.#endAnother();
+    this.#dropCandidate();
     this.#own = this.#open();
-    this.#over(this.#own);
+    this.#onClosed(this.#own);
     old.end();
   }
 
-  /** Ends the connection, which leads to the wrong server; ioredis makes another. */
+  /** Closes a connection to the wrong server; ioredis makes another. */
   #replace(why: string): void {
     if (!this.isReady || this.client.isCluster) return;
-    this.#over(this.#own);
+    this.#onClosed(this.#own);
     this.#reason = why;
     this.#own.cut();
   }
 
   /**
-   * The connection is silent: the server is slow, or the way to it is cut. A server that is slow greets no sooner than it
-   * answers what was sent before, so the new connection shows which it is; no time-out tells them apart.
+   * The connection is silent: the server is slow, or the network is cut. No timeout can distinguish the two,
+   * but a new connection can: a slow server greets it no earlier than it answers earlier commands.
    */
-  #tryAnother(): void {
-    if (this.#own.client.status !== "ready" || this.#another) return;
-    this.#another = this.#open();
-    this.#another.connect().catch(() => {});
+  #openCandidate(): void {
+    if (this.#own.client.status !== "ready" || this.#candidate) return;
+    this.#candidate = this.#open();
+    this.#candidate.connect().catch(() => {});
   }
 
-  #endAnother(): void {
-    this.#another?.drop();
-    this.#another = undefined;
+  #dropCandidate(): void {
+    this.#candidate?.drop();
+    this.#candidate = undefined;
   }
 
-  /** What was sent on the silent connection is rejected before anything is sent on the other one. */
-  #changeTo(another: Own): void {
+  /** Commands on the silent connection are rejected before anything is sent on the new one. */
+  #switchTo(candidate: OwnDuplicate): void {
     const silent = this.#own;
-    this.#over(silent);
-    this.#reason = "the connection was silent, and is replaced";
-    this.#own = another;
-    this.#another = undefined;
+    this.#onClosed(silent);
+    this.#reason = "the connection was silent and is being replaced";
+    this.#own = candidate;
+    this.#candidate = undefined;
     silent.client.on("end", () => {
-      if (another.client.status === "ready") void this.#begin(another);
+      if (candidate.client.status === "ready") void this.#onConnected(candidate);
     });
     silent.drop();
   }
 
-  /** What does not change with the user's options. */
+  /** The options that stay fixed. */
   get #fixed(): object {
     return { db: this.#database, keyPrefix: this.#keyPrefix };
   }
 
-  #open(): Own {
+  #open(): OwnDuplicate {
     const own = this.client.isCluster
       ? new ClusterDuplicate<CommandClient>(this.client)
       : new Duplicate<CommandClient>(this.client, this.#fixed);
     const { client } = own;
     client.on("ready", () => {
-      if (own === this.#another) this.#changeTo(own);
-      else void this.#begin(own);
+      if (own === this.#candidate) this.#switchTo(own);
+      else void this.#onConnected(own);
     });
-    client.on("close", () => this.#over(own));
+    client.on("close", () => this.#onClosed(own));
     client.on("end", () => {
-      if (own === this.#another) this.#another = undefined;
-      this.#over(own);
+      if (own === this.#candidate) this.#candidate = undefined;
+      this.#onClosed(own);
     });
     client.on("error", (error: unknown) => {
       if (own === this.#own)
         this.#reason = error instanceof Error ? error.message || error.name : String(error);
     });
-    // Of one node of a Cluster.
+    // Emitted for one node of a Cluster.
     client.on("node error", () => {
       if (own === this.#own && own.isOutdated) this.#replaceOwn();
     });
     return own;
   }
 
-  /** Before anything else is sent it is known which server this is. */
-  async #begin(own: Own): Promise<void> {
+  /** Identifies the server before anything else is sent. */
+  async #onConnected(own: OwnDuplicate): Promise<void> {
     if (own !== this.#own) return;
     const { enableReadyCheck = true } = this.client.options as IoredisOptions;
     const ask = enableReadyCheck ? () => this.send("INFO", ["server"]) : undefined;
     const serverIds = await outside(() => serverIdsOf(own.client, ask));
     if (own !== this.#own || own.client.status !== "ready") return;
     this.serverIds = serverIds;
-    this.#stands = true;
+    this.#isEstablished = true;
     this.session += 1;
     this.#readyAt = systemRuntime.monotonic();
-    this.#firstIsOver();
+    this.#resolveFirst();
     this.#subscriber.reopen(this.#lostAt);
     for (const listener of this.#listeners) listener();
   }
 
-  /** The user's client was led to another server: so is ours, which may be at one that serves on, for others. */
+  /**
+   * The user's client has connected to another server, so this connection follows. It may still be connected
+   * to the previous one, which continues to serve others.
+   */
   #followServer(): void {
     const [theirs, ours] = [this.client, this.#own.client].map(serverOf);
     if (theirs && ours && theirs !== ours) this.#replace(`its client is connected to ${theirs} now`);
   }
 
-  /** What the user's client does on this error, except that nothing is sent again. */
-  #reconnectsOn(error: Error): boolean {
+  /** Does the same as the user's client on this error, without resending anything. */
+  #reconnectsOnError(error: Error): boolean {
     const { reconnectOnError } = this.client.options as IoredisOptions;
     try {
       return Boolean(outside(() => reconnectOnError?.(error)));
     } catch (mistake) {
-      // The user's own, and told as such: nothing here is to stop half-way.
+      // An error of the user's function, thrown as such: nothing here is interrupted.
       systemRuntime.setTimer(() => {
         throw mistake;
       }, 0);
@@ -367,37 +381,39 @@ export class IoredisConnection implements Connection {
     }
   }
 
-  #failed(own: Own, error: unknown): void {
+  #onConnectFailed(own: OwnDuplicate, error: unknown): void {
     const message = error instanceof Error ? error.message : "";
-    // That it is closed says nothing: why, an "error" event has told before.
-    const tells = message !== "" && message !== "Connection is closed.";
-    if (own === this.#own && tells) this.#reason = message;
-    this.#over(own);
+    // This message has no information: an "error" event has reported the reason.
+    const isInformative = message !== "" && message !== "Connection is closed.";
+    if (own === this.#own && isInformative) this.#reason = message;
+    this.#onClosed(own);
   }
 
-  /** A connection that was replaced has no say any more. */
-  #over(own: Own): void {
+  /** Events of a replaced connection are ignored. */
+  #onClosed(own: OwnDuplicate): void {
     if (own !== this.#own) return;
-    if (this.#stands) this.#lostAt = systemRuntime.monotonic();
-    this.#stands = false;
-    this.#firstIsOver();
+    if (this.#isEstablished) this.#lostAt = systemRuntime.monotonic();
+    this.#isEstablished = false;
+    this.#resolveFirst();
   }
 }
 
-/** So long after a switch the connection to the database before still stands, to take back what is there, ms. */
-const takingBack = 2000;
+/**
+ * The time for which the connection to the previous database stays open after a switch, for rollbacks, ms.
+ */
+const rollbackPeriod = 2000;
 
-/** A connection to a database that the client has left. */
-class LeftConnection implements Connection {
+/** The connection to a database that the client has left. */
+class PreviousConnection implements Connection {
   readonly name: string;
   readonly client: object;
   readonly notReadyReason: string;
-  /** It is the only one: where it is lost, no other one is made. */
+  /** Constant: if it is lost, it is not replaced. */
   readonly session = 0;
   readonly #current: IoredisConnection;
-  readonly #own: Own;
+  readonly #own: OwnDuplicate;
 
-  constructor(current: IoredisConnection, own: Own, why: string) {
+  constructor(current: IoredisConnection, own: OwnDuplicate, why: string) {
     this.name = current.name;
     this.client = current.client;
     this.notReadyReason = why;
@@ -436,25 +452,28 @@ class LeftConnection implements Connection {
   }
 }
 
-/** A client that was not connected yet would connect for a command, and nobody would end it. */
-function canSend({ client }: Own): boolean {
+/** A client that was never connected would connect for a command and never be closed. */
+function canSend({ client }: OwnDuplicate): boolean {
   return client.status === "ready";
 }
 
-/** ioredis gives up in words of its own where masters only redirect. That is a reply of each: they are reached, a slot moves. */
-function redirected(error: unknown): never {
+/**
+ * ioredis replaces the masters' replies by its own error after too many redirections. They were reached: the
+ * slot is moving.
+ */
+function redirectionError(error: unknown): never {
   if (!(error instanceof Error && error.message.startsWith("Too many Cluster redirections"))) throw error;
   const reply = new Error(`TRYAGAIN the hash slot moves (${error.message})`);
   reply.name = "ReplyError";
   throw reply;
 }
 
-/** It is a replica by now, or no longer knows who we are. A script quotes the error. */
+/** The server is a replica, or no longer knows the user. A script quotes the error within its own. */
 function isWrongServer({ message }: Error): boolean {
   return /\b(READONLY|NOAUTH)\b/.test(message);
 }
 
-/** One connection for each client of the user's, however many Redlocks share it. */
+/** One connection for each client of the user, shared by all Redlocks. */
 const connections = new WeakMap<IoredisClient, IoredisConnection>();
 
 export function connectionOf(client: IoredisClient): IoredisConnection {
@@ -466,7 +485,7 @@ export function connectionOf(client: IoredisClient): IoredisConnection {
   return connection;
 }
 
-/** The database that the client was last switched to, or is configured for. A Cluster has only one. */
+/** The database that the client was last switched to or is configured for. A Cluster has one only. */
 function currentDatabase(client: IoredisClient): number | undefined {
   if (client.isCluster) return undefined;
   const { condition } = client as { condition?: { select?: number } | null };
@@ -479,7 +498,7 @@ function nameOf(client: IoredisClient): string {
     const [first] =
       (client as { startupNodes?: ReadonlyArray<IoredisOptions | string | number> }).startupNodes ?? [];
     if (typeof first === "object") return `cluster at ${first.host}:${first.port}`;
-    // A port, or a URL, which may have a password in front of the address.
+    // A port, or a URL that may contain a password before the address.
     return `cluster at ${/[^/@]+(?=\/\d*$|$)/.exec(`${first}`)?.[0]}`;
   }
   return options.path ?? (options.sentinels ? options.name! : `${options.host}:${options.port}`);

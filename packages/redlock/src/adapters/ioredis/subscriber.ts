@@ -1,7 +1,7 @@
 import type { Runtime, Timer } from "../../time/runtime.ts";
 import type { Duplicate, OwnClient } from "./duplicate.ts";
 
-/** A client that listens, made for that alone. */
+/** A client for a subscription only. */
 export interface SubscribingClient extends OwnClient {
   ping(message: string): Promise<unknown>;
   subscribe(channel: string): Promise<unknown>;
@@ -12,35 +12,35 @@ type SubscriberRuntime = Pick<Runtime, "setTimer" | "monotonic">;
 type Subscriber = Pick<Duplicate<SubscribingClient>, "client" | "connect" | "cut" | "end">;
 
 interface Subscription {
-  readonly hear: (message: string) => void;
-  readonly changed: (isListening: boolean, error?: unknown) => void;
+  readonly onMessage: (message: string) => void;
+  readonly onChange: (isListening: boolean, error?: unknown) => void;
 }
 
 /**
- * A subscriber hears nothing for as long as nobody publishes, and cannot tell that from a connection that leads nowhere.
- * So it asks after so long, ms. Where the answer does not come within the same time, the connection is replaced.
+ * The interval between pings, ms. A subscriber without messages cannot distinguish a quiet channel from a
+ * dead connection. Without an answer within the same time, the connection is replaced.
  */
-const askedEvery = 10_000;
+const pingInterval = 10_000;
 
 /**
- * The connection on which one hears what is published, since one that listens can do little else. Made when first
- * needed. After each reconnect it subscribes anew, and says so only when the master has answered that.
+ * The connection for subscriptions, since a subscribed connection can do little else. Made on first use.
+ * After each reconnect it subscribes again, and reports that only after the master has answered.
  *
- * It lives as long as the user's client, and whoever makes a Redlock for each request never says that it was the last:
- * so subscriptions are kept by those who made them, and end when they are gone.
+ * It lives as long as the user's client. An application that makes a Redlock for each request never closes
+ * it, so each subscription is kept by its owner and ends when the owner is garbage-collected.
  */
 export class IoredisSubscriber {
   readonly #make: () => Subscriber | undefined;
   readonly #runtime: SubscriberRuntime;
   readonly #subscriptions = new Map<string, WeakRef<Subscription>>();
-  readonly #gone = new FinalizationRegistry<string>((channel) => this.#unsubscribe(channel));
+  readonly #registry = new FinalizationRegistry<string>((channel) => this.#unsubscribe(channel));
   #current: Subscriber | undefined;
-  /** When it was ready, by the monotonic clock. */
+  /** The time when it became ready, by the monotonic clock. */
   #readyAt = 0;
-  /** To ask whether the master is still there. */
+  /** For the next ping, or the timeout of its answer. */
   #timer: Timer | undefined;
 
-  /** `make`: none where the user's client has ended; see {@link reopen}. */
+  /** `make`: returns `undefined` if the user's client has ended, see {@link reopen}. */
   constructor(make: () => Subscriber | undefined, runtime: SubscriberRuntime) {
     this.#make = make;
     this.#runtime = runtime;
@@ -48,15 +48,15 @@ export class IoredisSubscriber {
 
   subscribe(channel: string, subscription: Subscription): void {
     this.#subscriptions.set(channel, new WeakRef(subscription));
-    this.#gone.register(subscription, channel);
+    this.#registry.register(subscription, channel);
     const { client } = this.#current ?? {};
-    if (client?.status === "ready") void this.#ask(client, channel, subscription);
+    if (client?.status === "ready") void this.#subscribe(client, channel, subscription);
     else this.reopen();
   }
 
   /**
-   * The connection that carries commands is back: so is this one, where it was used. One that stands since before that
-   * one was lost, at `lostAt`, may lead to the server before, or nowhere: it is replaced.
+   * The command connection is back, so this one is reopened if it was used. A connection that was made before
+   * the other was lost, at `lostAt`, may lead to the previous server or nowhere: it is replaced.
    */
   reopen(lostAt: number = Number.NEGATIVE_INFINITY): void {
     const { client } = this.#current ?? {};
@@ -65,27 +65,27 @@ export class IoredisSubscriber {
     else if (client?.status === "ready" && this.#readyAt <= lostAt) this.#current?.cut();
   }
 
-  /** For as long as it is not opened again. */
+  /** Ends the connection until it is reopened. */
   end(): void {
     const current = this.#current;
     this.#current = undefined;
     this.#timer?.cancel();
     current?.end();
-    this.#tell(false);
+    this.#notifyAll(false);
   }
 
   #open(): void {
     const current = this.#make();
     this.#current = current;
     if (!current) {
-      this.#tell(false);
+      this.#notifyAll(false);
       return;
     }
     const { client } = current;
     client.on("ready", () => {
       for (const [channel, kept] of this.#subscriptions) {
         const subscription = kept.deref();
-        if (subscription) void this.#ask(client, channel, subscription);
+        if (subscription) void this.#subscribe(client, channel, subscription);
       }
       if (current !== this.#current) return;
       this.#readyAt = this.#runtime.monotonic();
@@ -94,17 +94,17 @@ export class IoredisSubscriber {
     client.on("close", () => {
       if (current !== this.#current) return;
       this.#timer?.cancel();
-      this.#tell(false);
+      this.#notifyAll(false);
     });
     client.on("message", (channel: string, message: string) =>
-      this.#subscriptions.get(channel)?.deref()?.hear(message),
+      this.#subscriptions.get(channel)?.deref()?.onMessage(message),
     );
-    // Without a listener ioredis prints it. The first connection, which does the work, tells what is wrong.
+    // Without a listener ioredis prints the error. The command connection reports the reason.
     client.on("error", () => {});
     current.connect().catch(() => {});
   }
 
-  /** Whatever it answers, it is there. */
+  /** Any answer shows that the server is there. */
   #watch(current: Subscriber): void {
     this.#timer?.cancel();
     this.#timer = this.#runtime.setTimer(() => {
@@ -116,23 +116,23 @@ export class IoredisSubscriber {
       this.#timer = this.#runtime.setTimer(() => {
         if (isAnswered) this.#watch(current);
         else current.cut();
-      }, askedEvery);
+      }, pingInterval);
       this.#timer.unref();
-    }, askedEvery);
+    }, pingInterval);
     this.#timer.unref();
   }
 
-  async #ask(client: SubscribingClient, channel: string, { changed }: Subscription): Promise<void> {
+  async #subscribe(client: SubscribingClient, channel: string, { onChange }: Subscription): Promise<void> {
     const isCurrent = (): boolean => client === this.#current?.client;
     try {
-      const isHeard = await isOfSense(client, channel);
+      const isHeard = await answersPing(client, channel);
       if (isHeard) await client.subscribe(channel);
-      if (isCurrent() && client.status === "ready") changed(isHeard);
+      if (isCurrent() && client.status === "ready") onChange(isHeard);
     } catch (error) {
       if (!isCurrent()) return;
-      // Only the master's own word is a reason; that the connection was lost has been told.
+      // Only an error reply of the master is a reason; the loss of the connection was reported.
       const isReply = error instanceof Error && error.name === "ReplyError";
-      changed(false, isReply ? error : undefined);
+      onChange(false, isReply ? error : undefined);
     }
   }
 
@@ -142,22 +142,23 @@ export class IoredisSubscriber {
     if (client?.status === "ready") client.unsubscribe(channel).catch(() => {});
   }
 
-  #tell(isListening: boolean): void {
-    for (const kept of this.#subscriptions.values()) kept.deref()?.changed(isListening);
+  #notifyAll(isListening: boolean): void {
+    for (const kept of this.#subscriptions.values()) kept.deref()?.onChange(isListening);
   }
 }
 
-/** What a Redis answers to a PING that it does not take just now, or from this user. */
+/** The errors with which a Redis refuses a PING at the moment or for this user. */
 const refusedPing = /^(NOPERM|MISCONF|LOADING|ERR unknown command)\b/;
 
 /**
- * Whether the master says back what it is told, or why not as a Redis would. In ioredis 5 and 6 an answer to SUBSCRIBE
- * that is none throws where nobody can catch it, and so would end the process: who answers anything at all is not asked.
+ * Whether the master echoes a PING, or refuses it as a Redis would. In ioredis 5 and 6, an invalid reply to
+ * SUBSCRIBE throws an error that cannot be caught and ends the process, so a server with invalid replies is
+ * never subscribed to.
  */
-async function isOfSense(client: SubscribingClient, word: string): Promise<boolean> {
+async function answersPing(client: SubscribingClient, word: string): Promise<boolean> {
   try {
     const said = await client.ping(word);
-    // (By RESP2, where it is subscribed to something else already, it is a list.)
+    // In RESP2, on a connection with another subscription, the reply is an array.
     return said === word || (Array.isArray(said) && said[1] === word);
   } catch (error) {
     if (error instanceof Error && refusedPing.test(error.message)) return true;
