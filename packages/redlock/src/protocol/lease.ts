@@ -69,7 +69,16 @@ const none: readonly never[] = [];
 
 /**
  * A lease held by a quorum: a deadline for each master, and from these the one deadline after which nothing is
- * promised (PROTOCOL 3.2). A lease is lost without any reply.
+ * promised (PROTOCOL 3.2).
+ *
+ * Problem: N masters let the key expire at N different times, extensions reach some of them only, and the holder must
+ * stop before a quorum has expired, even if no master answers any more. A single deadline for all masters is either
+ * too early, so that one lost reply costs the lock, or too late, so that a second holder can exist.
+ *
+ * Solution: each master's deadline counts from the send of the command that it confirmed, net of drift (3.1). The lease
+ * ends at the latest time that still has a quorum of deadlines after it: the q-th largest. It only moves forward while
+ * the lease lasts (3.3) and never revives (4.1). A timer and every read of the state compare it with the lease clock,
+ * so a loss needs no reply.
  */
 export class Lease implements TimerTask, ActiveLease {
   /**

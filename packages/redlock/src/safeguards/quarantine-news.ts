@@ -25,12 +25,13 @@ export class QuarantineReports {
 
   isNew({ message }: NodeError): boolean {
     const now = this.#runtime.monotonic();
-    const told = this.#reportedEnd;
+    const reportedEnd = this.#reportedEnd;
     // The fault of a repaired key does not contain the time.
     const left = /for (\d+) ms more/.exec(message)?.[1];
     const end = now + (left === undefined ? this.#maxTtl : Number(left));
     // The masters' clocks may run at another rate, and a quarantine is reported once until it is over.
-    const isFresh = left === undefined ? now >= told : end > told + tolerance + this.#maxTtl / 100;
+    const isFresh =
+      left === undefined ? now >= reportedEnd : end > reportedEnd + tolerance + this.#maxTtl / 100;
     if (isFresh) this.#reportedEnd = end;
     return isFresh;
   }

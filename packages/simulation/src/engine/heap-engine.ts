@@ -2,8 +2,17 @@ import { checkDelay, type Engine, type EventId } from "./engine.ts";
 import { EventSlots } from "./event-slots.ts";
 
 /**
- * The event queue as a binary heap of numbers, for bulk runs. A cancelled event leaves at once: most timers of a
- * client are time-outs that never come.
+ * The event queue as a binary heap of numbers, for bulk runs.
+ *
+ * Problem: a run schedules millions of events, and most of them never happen, because nearly every timer of a client
+ * is a timeout that is cancelled. A sorted array costs O(n) for each event. A heap that only marks events as cancelled
+ * fills with dead ones, and each of them is still sorted to the top. A heap of objects spends most of its time in
+ * comparisons through pointers, and on garbage collection.
+ *
+ * Solution: the heap consists of two arrays of numbers, the time of each event and its slot. `EventSlots` keeps the
+ * callbacks by slot and reuses free ones. `#places` maps a slot to its position in the heap, so a cancelled event is
+ * removed at once in O(log n): the last event takes its position and moves up or down. Events at the same time happen
+ * in the order of scheduling, so a run depends on its seed alone.
  */
 export class HeapEngine implements Engine {
   now = 0;

@@ -15,8 +15,17 @@ const turnsInOneBreath = 20_000;
 
 /**
  * Runs a simulation: one event, one process, then every promise continuation that follows from it, then the next
- * event. So it is always known which process is running, and nothing depends on how promises interleave across
- * processes.
+ * event.
+ *
+ * Problem: the real client runs unchanged in simulated processes, all of them in one JavaScript thread. Promise
+ * continuations run in one shared queue: without a barrier, the continuations of several processes interleave in an
+ * order that depends on the number of `await`s, and a clock reading cannot tell which process asks. Mocked timers
+ * alone solve neither.
+ *
+ * Solution: the kernel owns the clock, and time moves only from event to event. Each event gives one process a turn.
+ * If that process is asynchronous, the kernel waits until the promise queue is empty (`Drain`), and only then ends the
+ * turn and takes the next event. So the running process is always known, its own drifting clock can be used, and the
+ * same seed gives the same run.
  */
 export class Kernel {
   readonly engine: Engine;
