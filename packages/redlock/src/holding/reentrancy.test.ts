@@ -106,7 +106,7 @@ describe("inside of the routine of using", () => {
     expect(claims(at)).toBe(2);
   });
 
-  test("a hold with less than half of the wanted ttl left is extended before it is entered", async () => {
+  test("a lease with less than half of the requested ttl left is extended before it is entered", async () => {
     const { time, redlock, nodes } = setting();
     await time.run(
       redlock.using("r", 1000, async (_, outer) => {
@@ -119,7 +119,7 @@ describe("inside of the routine of using", () => {
     expect(nodes[0]!.kinds).toEqual(["vote", "extend", "release"]);
   });
 
-  test("a hold with no more than minimumValidity left is extended before it is entered", async () => {
+  test("a lease with no more than minimumValidity left is extended before it is entered", async () => {
     const { time, redlock, nodes } = setting();
     const outer = await time.run(redlock.acquire("r", 1000));
     await time.advance(600);
@@ -134,7 +134,7 @@ describe("inside of the routine of using", () => {
     expect(nodes[0]!.kinds).toEqual(["vote", "extend", "extend"]);
   });
 
-  test("a hold that cannot be given minimumValidity is not entered", async () => {
+  test("a lease that cannot be extended to minimumValidity is not entered", async () => {
     const at = setting();
     const { time, redlock } = at;
     await time.run(
@@ -186,7 +186,7 @@ describe("the last handle releases", () => {
     expect(owners(at)).toEqual(free);
   });
 
-  test("an inner one that is released later keeps the hold until then", async () => {
+  test("a nested one that is released later keeps the lease until then", async () => {
     const at = setting();
     const { time, redlock } = at;
     const inner = await time.run(redlock.using("r", 1000, () => redlock.acquire("r", 1000)));
@@ -275,7 +275,7 @@ describe("siblings", () => {
     );
   });
 
-  test("are refused when their patience is over, and told by whom", async () => {
+  test("are refused when their time to wait is over, and the error names the owner", async () => {
     const { time, redlock } = setting();
     await time.run(
       redlock.using("r", 1000, async () => {
@@ -358,7 +358,7 @@ describe("a promise that outlives its hold", () => {
     expect(lock.value).not.toBe(held.value);
   });
 
-  test("finds it dead even when another handle keeps the hold", async () => {
+  test("finds it ended even when another handle keeps the lease", async () => {
     const at = setting();
     const { time, redlock } = at;
     const over = new Gate();
@@ -400,7 +400,7 @@ describe("a promise that outlives its hold", () => {
     expect(time.now() - begun).toBeLessThan(560);
   });
 
-  test("of a hold that was lost asks the masters", async () => {
+  test("of a lost lease asks the masters", async () => {
     const at = setting();
     const { time, redlock, nodes } = at;
     await time.run(
@@ -467,7 +467,7 @@ describe("by handle", () => {
     expect(claims(at)).toBe(1);
   });
 
-  test("nothing but a lock of the same Redlock that holds the resources can be named", async () => {
+  test("only a lock of the same Redlock that holds the resources can be the parent", async () => {
     const at = setting();
     const { time, redlock, masters } = at;
     const lock = await time.run(redlock.acquire("r", 1000));
@@ -632,7 +632,7 @@ describe("maxHoldTime of a nested using", () => {
 
 describe("without asking for it", () => {
   test.each([{ waitTimeout: 300 }, { retryCount: 3, retryDelay: 50 }])(
-    "a nested call that has waited for itself is told so",
+    "a nested call that has waited for itself gets an error that says so",
     async (options) => {
       const { time, redlock, masters } = virtualSetting(3);
       const nested = redlock.using(["q", "r"], 1000, () => redlock.acquire("r", 1000, options));
@@ -648,7 +648,7 @@ describe("without asking for it", () => {
   );
 
   test.each([true, "handle"] as const)(
-    "with reentrant: %s a call from elsewhere is not told to switch it on",
+    "with reentrant: %s the error of a call from elsewhere does not suggest to switch it on",
     async (reentrant) => {
       const { time, redlock } = setting({ reentrant });
       await time.run(redlock.acquire("r", 5000));

@@ -273,7 +273,7 @@ describe("a lock that is kept extended", () => {
     expect(setting.lock().state).toBe("held");
   });
 
-  test("is told when it is lost, and not extended again", async () => {
+  test("is notified when it is lost, and not extended again", async () => {
     const setting = await holding(1000);
     for (const node of setting.nodes) node.cut();
     await setting.time.advance(1000);
@@ -327,7 +327,7 @@ async function heldFor(setting: Holding): Promise<number> {
 }
 
 describe("maxHoldTime", () => {
-  test("ends the hold after that time in all, and says so", async () => {
+  test("ends the lock after that time in all, with that reason", async () => {
     const setting = await holding(1000, {}, { maxHoldTime: 3500 });
     const until = await heldFor(setting);
     expect(until).toBeLessThanOrEqual(3502);

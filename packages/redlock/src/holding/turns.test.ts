@@ -37,7 +37,7 @@ describe("turns", () => {
     expect(last.hasBegun).toBe(true);
   });
 
-  test("that are given up let nobody in before those who were there earlier", () => {
+  test("that are removed admit no call before those that came earlier", () => {
     const turns = new Turns();
     const first = turns.take(["r"]);
     const givenUp = turns.take(["r"]);

@@ -101,7 +101,7 @@ describe("the routine's outcome wins", () => {
 });
 
 describe("a lock that the routine detaches", () => {
-  test("is neither extended nor released any more, nor told of", async () => {
+  test("is neither extended nor released any more, and emits no event", async () => {
     const { time, nodes, masters, redlock, client } = virtualSetting(3);
     let json = "";
     const using = redlock.using("r", 1000, async (_, lock) => {
@@ -192,7 +192,7 @@ describe("the routine's signal", () => {
     expect(nodes[0]!.sent).toEqual([]);
   });
 
-  test("aborts when quit gives the lock up: somebody else may hold it from then on", async () => {
+  test("aborts when quit releases the lock: another may hold it from then on", async () => {
     const { time, redlock } = virtualSetting(3);
     let seen: AbortSignal | undefined;
     const gate = new Gate();

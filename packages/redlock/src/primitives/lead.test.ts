@@ -44,7 +44,7 @@ describe("a leader", () => {
     expect(masters.map((master) => master.owner("r"))).toEqual([undefined, undefined, undefined]);
   });
 
-  test("that returns steps down, and stands again when others have had their turn", async () => {
+  test("that returns steps down, and is a candidate again after others had their turn", async () => {
     const setting = virtualSetting(3);
     const { time, masters, redlock } = setting;
     const terms = new Map<string, number>();
@@ -153,7 +153,7 @@ describe("a leader", () => {
     expect(masters[0]!.owner("r")).toBeUndefined();
   });
 
-  test("that lost the lock is told at once, and stands again when its routine has ended", async () => {
+  test("that lost the lock is notified at once, and is a candidate again when its routine has ended", async () => {
     const setting = virtualSetting(3);
     const { time, nodes, redlock } = setting;
     const { told, listeners } = chronicle(setting);
@@ -238,7 +238,7 @@ describe("a leader", () => {
 });
 
 describe("a candidate", () => {
-  test("waits for ever while somebody else leads, tells nothing, and ends with the caller's signal", async () => {
+  test("waits for ever while another leads, reports nothing, and ends with the caller's signal", async () => {
     const setting = virtualSetting(3, { waitTimeout: 10 });
     const { time, masters, redlock, machine } = setting;
     const { told, listeners } = chronicle(setting);
@@ -263,7 +263,7 @@ describe("a candidate", () => {
     expect(told[0]![1]).toBeLessThan(5100);
   });
 
-  test("goes on through a time without a quorum, tells of it about once a ttl, and then leads", async () => {
+  test("goes on through a time without a quorum, reports it about once a ttl, and then leads", async () => {
     const setting = virtualSetting(3);
     const { time, nodes, redlock } = setting;
     const { told, listeners } = chronicle(setting);

@@ -84,7 +84,7 @@ describe("tryAcquire", () => {
     expect(next!.resources).toEqual(locks[1]!.resources);
   });
 
-  test("asks nobody but the slot that it has just given back", async () => {
+  test("tries only the slot that it has just released", async () => {
     const { time, redlock, nodes } = virtualSetting(3);
     const semaphore = new Semaphore(redlock, "api", 5);
     const first = (await time.run(semaphore.tryAcquire(1000)))!;
@@ -116,7 +116,7 @@ describe("tryAcquire", () => {
     expect([...both!.resources].sort()).toEqual(["{api}:slot:1", "{api}:slot:4"]);
   });
 
-  test("a slot that each half of the masters has given to somebody else is taken", async () => {
+  test("a slot that each half of the masters has granted to another client is taken", async () => {
     const { time, redlock, masters } = virtualSetting(3);
     for (const [index, master] of masters.entries()) master.put("{api}:slot:0", `rival ${index}`);
     const semaphore = new Semaphore(redlock, "api", 1);
@@ -134,7 +134,7 @@ describe("tryAcquire", () => {
 });
 
 describe("acquire", () => {
-  test("takes a free slot at once, without the turnstile", async () => {
+  test("takes a free slot at once, without the admission lock", async () => {
     const { time, redlock, nodes } = virtualSetting(3, patient);
     const semaphore = new Semaphore(redlock, "api", 5);
     await time.run(semaphore.acquire(1000));
@@ -157,7 +157,7 @@ describe("acquire", () => {
     expect(setting.masters[0]!.owner("{api}:turnstile")).toBeUndefined();
   });
 
-  test("two slots freed at once: the second grant is given back, and the next in line has it", async () => {
+  test("two slots released at once: the second grant is released, and the next waiter has it", async () => {
     const setting = virtualSetting(3, patient);
     const { time, redlock, masters } = setting;
     for (const index of [0, 1]) for (const master of masters) master.put(`{api}:slot:${index}`, "rival", 300);
@@ -233,7 +233,7 @@ describe("acquire", () => {
     expect(setting.masters[0]!.owner("{api}:turnstile")).toBeUndefined();
   });
 
-  test("in line behind somebody else, it tells of the permits and not of the turnstile", async () => {
+  test("behind another waiter, the error is about the permits and not about the admission lock", async () => {
     const { time, redlock } = virtualSetting(3, patient);
     const semaphore = new Semaphore(redlock, "api", 1);
     await time.run(semaphore.acquire(60_000));
@@ -272,7 +272,7 @@ describe("acquire", () => {
     await time.run(first);
   });
 
-  test("behind others, a permit that was granted meanwhile is told of", async () => {
+  test("behind others, a permit granted meanwhile counts in the error", async () => {
     const { time, redlock } = virtualSetting(3, patient);
     const semaphore = new Semaphore(redlock, "api", 1);
     const holder = await time.run(semaphore.acquire(10_000));
@@ -301,22 +301,25 @@ describe("acquire", () => {
     await time.run(first);
   });
 
-  test.each([0, 300])("a call that waits for itself for %i ms is told so", async (waitTimeout) => {
-    const { time, redlock, masters } = virtualSetting(3, { ...patient, reentrant: true });
-    const semaphore = new Semaphore(redlock, "api", 2);
-    const options = { permits: 2, waitTimeout };
-    const nested = semaphore.using(5000, () => semaphore.acquire(5000, options));
-    await expect(time.run(nested)).rejects.toThrow(
-      /^"api" is locked by this same Redlock, which has 1 of 2 permits \(.*waits for itself/,
-    );
-    // Not where others have them.
-    await time.advance(100);
-    for (const index of [0, 1])
-      for (const master of masters) master.put(`{api}:slot:${index}`, "rival", 9000);
-    await expect(time.run(semaphore.acquire(5000, options))).rejects.toThrow(
-      '"api" is locked by someone else, for at most',
-    );
-  });
+  test.each([0, 300])(
+    "a call that waits for itself for %i ms gets an error that says so",
+    async (waitTimeout) => {
+      const { time, redlock, masters } = virtualSetting(3, { ...patient, reentrant: true });
+      const semaphore = new Semaphore(redlock, "api", 2);
+      const options = { permits: 2, waitTimeout };
+      const nested = semaphore.using(5000, () => semaphore.acquire(5000, options));
+      await expect(time.run(nested)).rejects.toThrow(
+        /^"api" is locked by this same Redlock, which has 1 of 2 permits \(.*waits for itself/,
+      );
+      // Not where others have them.
+      await time.advance(100);
+      for (const index of [0, 1])
+        for (const master of masters) master.put(`{api}:slot:${index}`, "rival", 9000);
+      await expect(time.run(semaphore.acquire(5000, options))).rejects.toThrow(
+        '"api" is locked by someone else, for at most',
+      );
+    },
+  );
 
   test("retryCount and retryDelay bound the waiting, where no waitTimeout does", async () => {
     const { time, redlock } = virtualSetting(3, { retryCount: 0 });
@@ -386,7 +389,7 @@ describe("acquire", () => {
     },
   );
 
-  test("a turnstile that was lost is stood in line for again", async () => {
+  test("a lost admission lock is waited for again", async () => {
     const { time, redlock, machine } = virtualSetting(3, patient);
     const semaphore = new Semaphore(redlock, "api", 1);
     const holder = await time.run(semaphore.acquire(60_000));
@@ -399,7 +402,7 @@ describe("acquire", () => {
     expect(await time.run(waiting)).toBeInstanceOf(Lock);
   });
 
-  test("masters that are far away have as long to answer at the turnstile as for the permits", async () => {
+  test("distant masters have as long to answer for the admission lock as for the permits", async () => {
     const { time, redlock, nodes } = virtualSetting(3, patient);
     // 400 ms of round trip: within the nodeTimeout of this ttl, 500 ms, and not of one of 3 s.
     for (const node of nodes) Object.assign(node, { toMaster: 200, fromMaster: 200 });
@@ -411,7 +414,7 @@ describe("acquire", () => {
     expect(await time.run(waiting, 10_000)).toBeInstanceOf(Lock);
   });
 
-  test("whoever dies at the head of the line holds up the others for no longer than the turnstile lives", async () => {
+  test("a crash of the first waiter delays the others at most by the ttl of the admission lock", async () => {
     const { time, redlock, masters } = virtualSetting(3, { ...patient, nodeTimeout: 50 });
     const semaphore = new Semaphore(redlock, "api", 1);
     const holder = await time.run(semaphore.acquire(60_000));

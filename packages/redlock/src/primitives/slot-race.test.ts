@@ -49,7 +49,7 @@ describe("a race for slots", () => {
     for (const lock of held) expect(lock.remaining()).toBeGreaterThan(0);
   });
 
-  test("stands again for a slot that it has lost", async () => {
+  test("acquires a slot again that it has lost", async () => {
     const { time, machine, granted, terms, acquire } = setting(2);
     const once = async (slot: string): Promise<Lock> => {
       if (slot !== "a") await new Promise<void>((resolve) => void machine.setTimer(resolve, 3 * ttl));

@@ -28,7 +28,7 @@ function release(key: string, ...tokens: readonly string[]): Operation {
   return operation("release", [key], tokens);
 }
 
-/** The list, and what stands before and behind it. */
+/** The list, and the arguments before and after it. */
 function listOf(...operations: readonly Operation[]): unknown {
   const [count, ...args] = batchArgs(operations);
   return args[Number(count)];
@@ -81,7 +81,7 @@ describe("what is alike", () => {
 });
 
 describe("the list of a batch", () => {
-  test("tells of those that are alike but for their keys and tokens how many there are", () => {
+  test("counts operations that differ only in their keys and tokens", () => {
     const votes = Array.from({ length: 64 }, (_, index) => vote(`r${index}`, `t${index}`));
     const args = batchArgs(votes);
     expect(args).toEqual([
@@ -92,7 +92,7 @@ describe("the list of a batch", () => {
     ]);
   });
 
-  test("counts only what stands in a row", () => {
+  test("counts only equal operations in a row", () => {
     const list = listOf(
       release("a", "t"),
       release("b", "t"),
@@ -114,7 +114,7 @@ describe("the list of a batch", () => {
     expect(listOf(one, other)).toBe(list);
   });
 
-  test("what another guard watches over is not alike: it stands behind that", () => {
+  test("an operation with another guard is not equal: it follows that guard", () => {
     const other = { ...guard, terms: "60000,12,0,1,1,0,0" };
     const operations = [
       vote("a", "t"),

@@ -109,7 +109,7 @@ describe("a vote", () => {
     expect(connection.sent).toEqual([["SET", "r", "t", "NX", "PX", 1000]]);
   });
 
-  test("refused, asks who holds it and for how long, and sets nothing by that", async () => {
+  test("refused, reads the owner and the remaining time, and sets nothing by that", async () => {
     const { node, connection } = nodeWith(null, [1, "rival", 700]);
     expect(await ask(node).vote(claim)).toEqual({
       vote: "no",
@@ -221,17 +221,17 @@ describe("an inspection", () => {
 });
 
 describe("a queue", () => {
-  const enrolment = { ...claim, token: "w.1", ticket: 17, entryTtl: 300 };
+  const entry = { ...claim, token: "w.1", ticket: 17, entryTtl: 300 };
 
   test("there is none where it is not wanted", () => {
     expect(new RedisNode(new ScriptedConnection(), { queue: false }).queue).toBeUndefined();
   });
 
-  test("enrols, and hears by whom it was refused and who came last", async () => {
+  test("enqueues, and returns the owner that refused it and the latest ticket", async () => {
     const { node, connection } = nodeWith([1, "rival", 70, "99"], 1000);
     const refusal = { vote: "no", resource: "r", owner: "rival", remaining: 70, latestTicket: 99 };
-    expect(await ask(node).enqueue(enrolment)).toEqual(refusal);
-    expect(await ask(node).enqueue(enrolment)).toEqual({ vote: "yes", remaining: 1000 });
+    expect(await ask(node).enqueue(entry)).toEqual(refusal);
+    expect(await ask(node).enqueue(entry)).toEqual({ vote: "yes", remaining: 1000 });
     const words = ["EVALSHA", enqueueScript.sha1, 1, "r", "w.1", 1000, 17, 300, "", "-"];
     expect(connection.sent).toEqual([words, words]);
   });
@@ -247,7 +247,7 @@ describe("a queue", () => {
   test("takes what both propose", async () => {
     const { node, connection } = nodeWith([-1, 1000, "5"], [-1, 1000, "6"]);
     const granted = { vote: "yes", remaining: 1000 };
-    expect(await ask(node).enqueue({ ...enrolment, proposal: 7 })).toEqual({ ...granted, counter: 5 });
+    expect(await ask(node).enqueue({ ...entry, proposal: 7 })).toEqual({ ...granted, counter: 5 });
     expect(await ask(node).transfer({ ...claim, proposal: 8 }, "before")).toEqual({ ...granted, counter: 6 });
     expect(connection.sent.map((words) => words.slice(4))).toEqual([
       ["w.1", 1000, 17, 300, 7, "-"],
@@ -255,10 +255,10 @@ describe("a queue", () => {
     ]);
   });
 
-  test("a restart guard watches over both, over an enrolment in a batch", async () => {
+  test("a restart guard applies to both, and to a queue entry in a batch", async () => {
     const { node, connection } = nodeWith([1000], [1, "rival", 70]);
     node.guarded.watchWith(guard);
-    expect(await ask(node).enqueue(enrolment)).toEqual({ vote: "yes", remaining: 1000 });
+    expect(await ask(node).enqueue(entry)).toEqual({ vote: "yes", remaining: 1000 });
     expect(await ask(node).transfer(claim, "before")).toMatchObject({ vote: "no", owner: "rival" });
     expect(connection.sent).toEqual([
       ["EVALSHA", batchScript.sha1, 1, "r", "g0,0;q1,1000,17,300;", guard.terms, "w.1", "-"],
@@ -298,7 +298,7 @@ describe("a queue", () => {
     const fault = { vote: "none", sent: true, error: { reason: "WRONGTYPE" } };
     expect(await ask(node).transfer(claim, "before")).toMatchObject(fault);
     node.guarded.watchWith(guard);
-    expect(await ask(node).enqueue(enrolment)).toMatchObject(fault);
+    expect(await ask(node).enqueue(entry)).toMatchObject(fault);
   });
 });
 
@@ -327,7 +327,7 @@ describe("listening", () => {
     return { listener, known, told, faults, inboxes, enqueue, change, publish };
   }
 
-  test("a channel is told as long as it is listened to", async () => {
+  test("a channel is named only while the subscription works", async () => {
     const { listener, known, told, inboxes, enqueue, change, publish } = listening();
     expect(listener.queue!.isListening).toBe(false);
     await enqueue();
@@ -345,7 +345,7 @@ describe("listening", () => {
     expect(told).toEqual(["listening", "w.1", "wake w.1", "listening", "listening"]);
   });
 
-  test("that is forbidden is told once, and settles", async () => {
+  test("that is forbidden is reported once, and settles", async () => {
     const { listener, known, faults, change } = listening();
     for (const _ of [1, 2]) change(false, new ReplyError("NOPERM no channel"));
     await known;
@@ -373,7 +373,7 @@ describe("a script that the master does not know", () => {
     expect(connection.sent[1]).toEqual(["EVAL", claimScript.source, 1, "r", "t", 1000, 1]);
   });
 
-  test("not for a claim that was given up meanwhile: it would go out behind its roll-back", async () => {
+  test("not for a claim abandoned meanwhile: it would go out behind its rollback", async () => {
     const { node, connection } = nodeWith(noScript(), 1000);
     const given = { ...both, abandoned: false };
     const voting = ask(node).vote(given);
@@ -426,7 +426,7 @@ describe("a first connection", () => {
     expect(await voting).toMatchObject({ vote: "yes" });
   });
 
-  test("that comes when the claim was given up carries nothing, and so it is told", async () => {
+  test("that becomes ready after the claim was abandoned sends nothing, and answers so", async () => {
     const { node, connection } = nodeWith("OK", 1000);
     const connected = connection.connecting();
     const asked = Promise.all([ask(node).vote(abandoned), ask(node).extend(abandoned, true)]);
@@ -575,7 +575,7 @@ describe("faults", () => {
     );
   });
 
-  test("what is unexpected is told without quoting a token", async () => {
+  test("an unexpected reply is reported without quoting a token", async () => {
     const { node } = nodeWith(["secret"], ["secret"]);
     const answer = await ask(node).vote(claim);
     expect(answer).toMatchObject({ error: { reason: "UNEXPECTED_REPLY" } });

@@ -201,7 +201,7 @@ describe("where more is asked than may be in flight", () => {
     expect(sent()[2]!.slice(0, 3)).toEqual(["SET", "v2", "v2"]);
   });
 
-  test("a vote that was given up while it waited is not sent, and nor is its release", async () => {
+  test("an abandoned vote that still waits is not sent, and neither is its release", async () => {
     const given = { ...claimOf("v", "v"), abandoned: false };
     const { connection, answers, sent } = await crowded((node) => {
       const vote = ask(node).vote(given);
@@ -425,7 +425,7 @@ describe("while something is in flight", () => {
     expect(sent()[4]!.slice(0, 3)).toEqual(["SET", "late", "late"]);
   });
 
-  test("a clean-up does not wait behind its own vote: on the next connection it might overtake it", async () => {
+  test("a release does not wait behind its own vote: on the next connection it might overtake it", async () => {
     const { sent } = await gathered((node) => [
       ask(node).vote(claimOf("t1", "r1")),
       ask(node).release(["r0"], ["t0"]),
@@ -448,14 +448,14 @@ describe("while something is in flight", () => {
     expect(sent()[1]![0]).toBe("SET");
   });
 
-  test("a batch holds 128, and a whole one does not wait", async () => {
+  test("a batch has at most 128 operations, and a full one does not wait", async () => {
     const { sent } = await gathered((node) =>
       Array.from({ length: 130 }, (_, index) => ask(node).release([`r${index}`], ["t"])),
     );
     expect(sent().map((words) => words[2])).toEqual(["t0", 128, 2]);
   });
 
-  test("a batch holds 512 keys, unless one operation has more", async () => {
+  test("a batch has at most 512 keys, unless one operation has more", async () => {
     const { connection, sent } = await gathered((node) => [
       ask(node).vote(claimOf("a", ...keysOf(300))),
       ask(node).vote(claimOf("b", ...keysOf(212))),
@@ -466,7 +466,7 @@ describe("while something is in flight", () => {
     expect(sent().map((words) => words[2])).toEqual(["t0", 512, "c", 600]);
   });
 
-  test("votes and extensions that were given up are taken out, releases only behind such a vote", async () => {
+  test("abandoned votes and extensions are removed, releases only behind such a vote", async () => {
     const voted = { ...claimOf("t1", "r1"), abandoned: false };
     const extended = { ...claimOf("t2", "r2"), abandoned: false };
     const { connection, answers, sent } = await gathered((node) => [
@@ -483,7 +483,7 @@ describe("while something is in flight", () => {
     expect(await answers[2]).toEqual({ vote: "no" });
   });
 
-  test("who is found to have given up may ask for more: that waits its turn", async () => {
+  test("the owner of an abandoned claim may post more operations: those wait for their turn", async () => {
     let hasAsked = false;
     const { connection, answers, sent } = await gathered((node) => [
       ask(node).extend(
@@ -519,7 +519,7 @@ describe("while something is in flight", () => {
     expect(await inspecting).toEqual({ owner: "t1", remaining: 1000, queueLength: 3 });
   });
 
-  test("the question after a refusal is asked even if the claim was given up meanwhile: it sets nothing", async () => {
+  test("the owner is asked for after a refusal even if the claim was abandoned meanwhile: it sets nothing", async () => {
     const given = { ...claimOf("t0", "r0"), abandoned: false };
     const { connection, node, sent } = start();
     const voting = ask(node).vote(given);
@@ -637,7 +637,7 @@ describe("in a batch", () => {
     expect(await answers[1]).toEqual(yes);
   });
 
-  test("what was given up before it could go out alone does not", async () => {
+  test("an operation abandoned before it can be sent alone is not sent", async () => {
     const { connection, node, answers, sent } = await answeredWith([1000, 1000]);
     const given = { ...claimOf("t3", "a3"), abandoned: false };
     await Promise.all(answers);
@@ -690,7 +690,7 @@ describe("in a batch", () => {
     expect(sent()[2]!.slice(0, 3)).toEqual(["EVAL", voteBatchScript.source, 2]);
   });
 
-  test("an unknown script: what was given up meanwhile is left out", async () => {
+  test("an unknown script: operations abandoned meanwhile are left out", async () => {
     const given = { ...claimOf("t1", "r1"), abandoned: false };
     const { connection, answers, sent } = await gathered((node) => [
       ask(node).vote(given),
@@ -719,7 +719,7 @@ describe("a connection that is lost", () => {
     expect(sent()).toHaveLength(1);
   });
 
-  test("also where the next one stands before the loss is noticed", async () => {
+  test("also if the next connection is ready before the loss is noticed", async () => {
     const { connection, first, answers, sent } = await gathered((node) => [
       ask(node).release(["r2"], ["t2"]),
     ]);
@@ -774,7 +774,7 @@ describe("a send that throws", () => {
   });
 });
 
-/** For 2501 ms, a vote that was given up, and behind it its release. */
+/** For 2501 ms: an abandoned vote, and its release behind it. */
 async function silent() {
   const started = start();
   const claim = { ...claimOf("t0", "r0"), abandoned: false };
@@ -788,7 +788,7 @@ async function silent() {
 }
 
 describe("a master that does not answer", () => {
-  test("has 4096 requests waiting at most, those that were given up not among them: no fault of its own", async () => {
+  test("has at most 4096 waiting requests, without abandoned ones: no fault of its own", async () => {
     const { node } = start();
     const given = { ...claimOf("t0", "r0"), abandoned: false };
     const votes = Array.from({ length: 512 + 4096 }, () => ask(node).vote(given));
@@ -804,7 +804,7 @@ describe("a master that does not answer", () => {
     expect(await Promise.race([wanted[0], Promise.resolve("waits")])).toBe("waits");
   });
 
-  test("is sent no vote that was given up, however many there are", async () => {
+  test("is sent no abandoned vote, however many there are", async () => {
     const { sent, node, time } = await gathered(() => []);
     const given = { ...claimOf("t1", "r1"), abandoned: true };
     const votes = Array.from({ length: 4000 }, () => ask(node).vote(given));
@@ -813,7 +813,7 @@ describe("a master that does not answer", () => {
     expect(sent()).toHaveLength(1);
   });
 
-  test("is asked for no vote: what is in flight tells when it is back", async () => {
+  test("is asked for no vote: the answer to an operation in flight shows that it is back", async () => {
     const { node, sent, time } = await silent();
     const [voting, extending, inspecting] = [
       ask(node).vote(claimOf("t1", "r1")),
@@ -838,7 +838,7 @@ describe("a master that does not answer", () => {
     expect(await Promise.all(releases)).toEqual([{ vote: "yes" }, { vote: "no" }]);
   });
 
-  test("is sent the clean-up of a vote that is in flight all the same, at once", async () => {
+  test("is still sent the release of a vote in flight, immediately", async () => {
     const { connection, node, sent, time } = start();
     const claims = ["a", "b"].map((name) => ({ ...claimOf(`t${name}`, name), abandoned: false }));
     for (const claim of claims) void ask(node).vote(claim);
@@ -852,7 +852,7 @@ describe("a master that does not answer", () => {
     expect(connection.sent).toHaveLength(2);
   });
 
-  test("is fed as long as somebody waits for it: the time-out may be a longer one", async () => {
+  test("is sent operations as long as a caller waits for it: the timeout may be longer", async () => {
     const { node, sent, time } = await gathered(() => []);
     time.pass(2501);
     void ask(node).vote(claimOf("t1", "r1"));
@@ -926,7 +926,7 @@ describe("nodes over one connection", () => {
   });
 });
 
-describe("who is found to have given up", () => {
+describe("an acquire that is found to be abandoned", () => {
   test("and asks at once and alone is not sent before what was asked for earlier", async () => {
     const { connection, node, time, sent } = start();
     const hasty = new RedisNode(connection, { runtime: time, groupCommit: false });

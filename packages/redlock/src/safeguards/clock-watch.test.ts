@@ -67,7 +67,7 @@ const reading = (at: number, ofMonotonic: number, ofWall: number) => ({
 });
 
 describe("a step", () => {
-  test("is what both of our clocks tell, and no rate explains", () => {
+  test("is shown by both local clocks, and explained by no rate", () => {
     expect(stepBetween(reading(0, 0, 0), reading(1000, 50, 49), driftFactor)).toBe(49);
     expect(stepBetween(reading(0, 0, 0), reading(1000, -50, -60), driftFactor)).toBe(-50);
     expect(stepBetween(reading(0, 0, 0), reading(1000, 13, 13), driftFactor)).toBe(0);
@@ -93,7 +93,7 @@ test("the median of all is what a master strays from, and none of two does", () 
 });
 
 describe("the watch", () => {
-  test("tells nothing of clocks that run, wherever they are within the bound", () => {
+  test("reports nothing about running clocks within the bound", () => {
     const { ahead, events, pass, read } = setting();
     ahead.splice(0, 3, -400, 0, 450);
     for (let round = 0; round < 50; round += 1) {
@@ -105,7 +105,7 @@ describe("the watch", () => {
     expect(events).toEqual([]);
   });
 
-  test("tells of a step once, with its size", () => {
+  test("reports a step once, with its size", () => {
     const { ahead, events, pass, read } = setting();
     read();
     ahead[2] = 300;
@@ -119,7 +119,7 @@ describe("the watch", () => {
     expect(Math.abs(offset - 300)).toBeLessThanOrEqual(uncertainty);
   });
 
-  test("tells who is skewed, and when it is synced again", () => {
+  test("reports the skewed master, and when it is synced again", () => {
     const { ahead, events, read } = setting({ maxOffset: 100 });
     ahead[1] = -5000;
     // (Of the first two that are heard each may be the one.)
@@ -169,7 +169,7 @@ describe("the watch", () => {
     }
   });
 
-  test("remembers a step for the longest ttl that is known, and tells whoever can make the master remember", () => {
+  test("remembers a step for the longest known ttl, and calls the function that makes the master remember", () => {
     for (const exclude of [false, true]) {
       for (const maxTtl of [undefined, 20_000]) {
         const { ahead, clocks, distrusted, pass, read } = setting({ exclude, maxTtl });

@@ -58,7 +58,7 @@ const told = (errors: readonly NodeError[]) =>
 const later = () => Promise.resolve();
 
 describe("masters that are one server", () => {
-  test("from the beginning: the first of them votes, and it is told once", async () => {
+  test("from the beginning: the first of them votes, and it is reported once", async () => {
     const masters = leading("a", "b", "a");
     expect(masters.errors).toEqual([]);
     await later();
@@ -119,7 +119,7 @@ describe("masters that are one server", () => {
     expect(masters.moves.toSorted()).toEqual(["0>1", "1>0"]);
   });
 
-  test("where it cannot be told they vote", async () => {
+  test("vote if they cannot be identified", async () => {
     const masters = leading(undefined, undefined, "c");
     masters.connect(0, undefined);
     await later();

@@ -184,7 +184,7 @@ describe("waitTimeout", () => {
     setting.nodes[1]!.hang();
     const { took } = await setting.time.measure(setting.redlock.acquire("r", 1000));
     for (const at of votesAt(setting)) expect(at).toBeLessThanOrEqual(100);
-    // The last round may take its time, and so may the roll-back behind it.
+    // The last round may take its time, and so may the rollback behind it.
     expect(took).toBeLessThanOrEqual(100 + 2 * 60);
   });
 
@@ -195,7 +195,7 @@ describe("waitTimeout", () => {
     for (const at of votesAt(setting)) expect(at).toBeLessThanOrEqual(100);
   });
 
-  test("a lock that was refused before is what is told, though no place is free at the limit", async () => {
+  test("an earlier refusal is reported, even if no slot is free at the limit", async () => {
     const setting = lockedByRival(3, {
       waitTimeout: 100,
       retryDelay: 50,
@@ -265,7 +265,7 @@ describe("votes that rivals split", () => {
     expect(more).toEqual([]);
   });
 
-  test("three rivals at once: somebody wins within a few round trips", async () => {
+  test("three rivals at once: one wins within a few round trips", async () => {
     for (let seed = 1; seed <= 15; seed += 1) {
       const { time, masters } = virtualSetting(3);
       const rivals = [0, 1, 2].map((place) => {
@@ -281,13 +281,13 @@ describe("votes that rivals split", () => {
     }
   });
 
-  test("a lock that somebody holds is not asked for again quickly", async () => {
+  test("a held lock is not requested again quickly", async () => {
     const setting = lockedByRival(3, { retryCount: 1, retryDelay: 500 });
     await setting.time.measure(setting.redlock.acquire("r", 1000));
     expect(votesAt(setting)).toEqual([0, 502]);
   });
 
-  test("whether they were split is waited for, where the last answer tells", async () => {
+  test("waits for the last answer if that shows whether the votes were split", async () => {
     const setting = withLiveRivals(40, { retryCount: 0 });
     setting.nodes[2]!.fromMaster = 40;
     const acquiring = setting.redlock.acquire("r", 1000);
@@ -306,7 +306,7 @@ test("a backoff that gives no number ends the waiting, by name", async () => {
 });
 
 describe("what a failure says", () => {
-  test("somebody holds it: which resource, how long at most, and who said so", async () => {
+  test("held by another: the error has the resource, the maximum remaining time and the votes", async () => {
     const setting = lockedByRival(3, {}, 800);
     const { error } = await setting.time.measure(setting.redlock.acquire("r", 1000));
     expect(error).toBeInstanceOf(ResourceLockedError);
@@ -330,7 +330,7 @@ describe("what a failure says", () => {
     );
   });
 
-  test("a yes that came too late to count is not told as one", async () => {
+  test("a yes that arrived too late to count is not reported as one", async () => {
     const setting = virtualSetting(3, { nodeTimeout: 50 });
     setting.nodes[0]!.fromMaster = 70;
     setting.nodes[1]!.fromMaster = 70;
@@ -339,7 +339,7 @@ describe("what a failure says", () => {
     expect((error as Error).message).not.toMatch(/\byes\b/);
   });
 
-  test("the stats are there once every master has answered or was given up", async () => {
+  test("the stats are there once every master has answered or timed out", async () => {
     const { time, nodes, redlock } = virtualSetting(3, { nodeTimeout: 50 });
     nodes[1]!.fromMaster = 20;
     nodes[2]!.hang();
@@ -523,7 +523,7 @@ describe("acquireConcurrency", () => {
     for (const contest of await setting.time.run(Promise.all(contests))) {
       expect(contest).toMatchObject({ contended: true });
     }
-    // The second one begins in the moment in which the first is told.
+    // The second one begins when the first is notified.
     expect(votesAt(setting)).toHaveLength(2);
   });
 

@@ -181,7 +181,7 @@ describe("a claim", () => {
     expect(connection.sent.filter((command) => command === "EXEC")).toHaveLength(10);
   });
 
-  test("that is given up while it waits is not sent, a release is", async () => {
+  test("that is abandoned while it waits is not sent, a release is", async () => {
     const { node, connection } = opened();
     void ask(node).release(["x"], ["t"]);
     const given = { ...both, abandoned: false };
@@ -196,7 +196,7 @@ describe("a claim", () => {
     expect(await release).toEqual({ vote: "no" });
   });
 
-  test("that is given up between reading and writing writes nothing", async () => {
+  test("that is abandoned between reading and writing writes nothing", async () => {
     const { node, connection } = opened();
     const given = { ...claim, abandoned: false };
     const repair = ask(node).extend(given, true);
@@ -206,7 +206,7 @@ describe("a claim", () => {
     expect(connection.sent).toEqual([...reads("r"), "DISCARD"]);
   });
 
-  test("tells the reason of the command that was refused, not that of EXEC", async () => {
+  test("reports the reason of the refused command, not that of EXEC", async () => {
     const { node, connection } = opened();
     const repair = ask(node).extend(claim, true);
     await connection.answer(...free);
@@ -216,7 +216,7 @@ describe("a claim", () => {
     expect(connection.sent.at(-1)).toBe("DISCARD");
   });
 
-  test("does not tell its token when the master quotes it", async () => {
+  test("does not report its token when the master quotes it", async () => {
     const { node, connection } = opened();
     const token = "0123456789abcdef";
     const repair = ask(node).extend({ ...claim, token }, true);
@@ -268,7 +268,7 @@ describe("an extension of a key", () => {
     expect(await answer).toEqual({ vote: "no", resource: "r", owner: undefined, remaining: 0 });
   });
 
-  test("tells what there is when it is executed", async () => {
+  test("reads the state at the time of its execution", async () => {
     const { connection, answer } = await extension("t", 4000);
     await connection.answer("QUEUED", [3990]);
     expect(await answer).toEqual({ vote: "yes", remaining: 3990 });
@@ -276,7 +276,7 @@ describe("an extension of a key", () => {
 });
 
 describe("a release", () => {
-  test("deletes what holds one of the tokens, or that of an earlier round", async () => {
+  test("deletes keys that hold one of the tokens, or that of an earlier round", async () => {
     const { node, connection } = opened();
     const release = ask(node).release(["a", "b"], ["t", "w.3"]);
     await connection.answer("OK", "w.2", 1, "t", 1, "OK");
@@ -388,7 +388,7 @@ describe("a connection that another one takes the place of", () => {
 });
 
 describe("a first connection", () => {
-  test("is waited for, in the order of the calls, whoever calls when it stands", async () => {
+  test("is awaited, in the order of the calls, also of those made when it is ready", async () => {
     const { node, connection, over } = connecting();
     void ask(node).vote(claim);
     const given = { ...claim, abandoned: false };
@@ -421,7 +421,7 @@ describe("a first connection", () => {
 });
 
 describe("a master that does not answer", () => {
-  test("has 4096 requests at most, those that were given up not among them: no fault of its own", async () => {
+  test("has at most 4096 requests, without abandoned ones: no fault of its own", async () => {
     const { node } = opened();
     void ask(node).release(["r"], ["t"]);
     const given = { ...claim, abandoned: false };

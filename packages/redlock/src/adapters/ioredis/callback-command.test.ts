@@ -25,7 +25,7 @@ describe.each(versions)("ioredis %s", (_, open) => {
     return callbackCommandsOf(open())!("SET", ["key", "value", "PX", 10], keyPrefix, done) as Command;
   }
 
-  test("makes commands that are told without a promise", () => {
+  test("makes commands that settle without a promise", () => {
     const outcomes: unknown[] = [];
     const command = made((reply, error) => outcomes.push([reply, error]));
     command.isSent = true;
@@ -34,7 +34,7 @@ describe.each(versions)("ioredis %s", (_, open) => {
     expect((command as unknown as { promise: unknown }).promise).toBeUndefined();
   });
 
-  test("each is told once", () => {
+  test("each settles once", () => {
     const outcomes: unknown[] = [];
     const command = made((reply, error) => outcomes.push(reply ?? error));
     command.isSent = true;
@@ -44,7 +44,7 @@ describe.each(versions)("ioredis %s", (_, open) => {
     expect(outcomes).toEqual(["lost"]);
   });
 
-  test("none is told before it has been sent", async () => {
+  test("none settles before it has been sent", async () => {
     const outcomes: unknown[] = [];
     const command = made((reply, error) => outcomes.push(reply ?? error));
     command.reject("closed");
@@ -53,7 +53,7 @@ describe.each(versions)("ioredis %s", (_, open) => {
     expect(outcomes).toEqual(["closed"]);
   });
 
-  test("are told by functions of their own, which tools that trace commands take off and call without them", () => {
+  test("settle by functions of their own, which tracing tools detach and call without them", () => {
     const outcomes: unknown[] = [];
     const told = (reply: unknown, error?: unknown): void => void outcomes.push([reply, error]);
     const [one, other] = [made(told), made(told)];
@@ -94,7 +94,7 @@ describe.each(versions)("ioredis %s", (_, open) => {
     expect(String(other.toWritable(null))).toContain("GETSET");
   });
 
-  test("a reply is told to the command that it is for, also among several that were made of the same arguments", () => {
+  test("a reply settles its own command, also among several made of the same arguments", () => {
     const outcomes: unknown[] = [];
     const make = callbackCommandsOf(open())!;
     const args = ["key", "value"];
