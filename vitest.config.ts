@@ -3,6 +3,7 @@ import { defineConfig } from "vitest/config";
 // Tests and workers run the sources: no build stands between an edit and its test.
 const source = { conditions: ["quorlock-source", "node", "import", "default"] };
 const shared = { resolve: source, ssr: { resolve: source } };
+const deep = "**/*.deep.test.ts";
 
 export default defineConfig({
   test: {
@@ -13,28 +14,22 @@ export default defineConfig({
     projects: [
       {
         ...shared,
-        // Some start processes of their own, which takes its time on a busy machine.
+        // `pnpm test`. Some tests start processes of their own, which takes its time on a busy machine.
         test: {
-          name: "unit",
-          include: ["packages/*/src/**/*.test.ts", "examples/*.test.ts"],
-          testTimeout: 30_000,
-        },
-      },
-      {
-        ...shared,
-        test: {
-          name: "integration",
-          include: ["test/**/*.test.ts"],
-          exclude: ["test/conformance/**", "**/node_modules/**"],
+          name: "test",
+          include: ["packages/*/src/**/*.test.ts", "examples/*.test.ts", "test/**/*.test.ts"],
+          exclude: [deep, "**/node_modules/**"],
           testTimeout: 30_000,
           hookTimeout: 180_000,
         },
       },
       {
         ...shared,
+        // `pnpm test:deep`: what searches, and what takes long by its nature.
         test: {
-          name: "conformance",
-          include: ["test/conformance/**/*.test.ts"],
+          name: "deep",
+          include: [deep],
+          exclude: ["**/node_modules/**"],
           testTimeout: 60_000,
           hookTimeout: 180_000,
         },

@@ -4,7 +4,7 @@ import type { Outcome } from "../run/run-plan.ts";
 import { explore, plansOf } from "./explore.ts";
 import { inOrder, type Runner } from "./runner.ts";
 
-/** The expected outcome of this seed; `run-plan.test.ts` checks that it is the same in each thread. */
+/** The expected outcome of this seed; `run-plan.deep.test.ts` checks that it is the same in each thread. */
 function outcomeOf(seed: number): Outcome {
   return {
     verdict: seed % 5 === 0 ? "violated" : "ok",

@@ -1,6 +1,6 @@
 import { type Masters, startMasters } from "@quorlock/testbed";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Case, nameOf, rows } from "./case.ts";
+import { type Case, nameOf } from "./case.ts";
 import { cases } from "./cases.ts";
 import { quorlock } from "./libraries/quorlock.ts";
 import { Stage } from "./stage.ts";
@@ -23,15 +23,4 @@ describe.concurrent("beside each other", () => {
 
 describe("one after the other", () => {
   for (const one of cases) if (!one.mostlyWaits) test(nameOf(one), () => play(one));
-});
-
-describe("the table", () => {
-  test("every row has a case", () => {
-    const covered = new Set(cases.map(({ row }) => row));
-    expect(rows.filter((row) => !covered.has(row))).toEqual([]);
-  });
-
-  test("no two cases have the same name", () => {
-    expect(new Set(cases.map(nameOf)).size).toBe(cases.length);
-  });
 });

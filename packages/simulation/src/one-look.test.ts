@@ -1,0 +1,58 @@
+import { afterAll, describe, expect, test } from "vitest";
+import { Pool } from "./cli/pool.ts";
+import { findOut } from "./mutants/find-out.ts";
+import type { Plan } from "./plan/plan.ts";
+import { guardedPlan, promisedPlan, sharedServerPlan, watchedPlan } from "./plan/swarm.ts";
+import { theReadWriteLock } from "./read-write/read-write-client.ts";
+import { runPlan } from "./run/run-plan.ts";
+import type { Subject } from "./run/subject.ts";
+import { explore, plansOf } from "./search/explore.ts";
+import { inOrder } from "./search/runner.ts";
+import { roundsPlan } from "./semaphore/rounds-plan.ts";
+import { theSemaphore } from "./semaphore/semaphore-client.ts";
+
+// One look at each kind of search, in virtual time. `pnpm test:deep` searches for all mutants, and through more seeds.
+
+const pool = new Pool();
+afterAll(() => pool.close());
+
+type Look = readonly [string, (seed: number) => Plan, first: number, seeds: number, subject?: Subject];
+
+const looks: readonly Look[] = [
+  ["the client, as promised", promisedPlan, 39, 20],
+  ["the client with the restart guard", guardedPlan, 39, 4],
+  ["two masters that are one server", sharedServerPlan, 39, 4],
+  ["the semaphore", promisedPlan, 39, 4, theSemaphore],
+  ["the readers-writer lock", promisedPlan, 39, 4, theReadWriteLock],
+];
+
+test.each(looks)("%s: nothing is violated", async (_, planOf, first, seeds, subject) => {
+  const { violated, marks, runs } = await explore(
+    inOrder(pool.runner(subject?.name), plansOf(planOf, first, seeds)),
+  );
+  expect(violated.flatMap(({ plan, outcome }) => [plan.seed, outcome.violations])).toEqual([]);
+  expect(runs).toBe(seeds);
+  expect(marks.get("granted")).toBeGreaterThan(0);
+});
+
+describe("mutants are found", () => {
+  test.concurrent.each([
+    ["a minority is a quorum", promisedPlan, 8],
+    ["the fencing token is the proposal, whatever the masters had", promisedPlan, 9],
+    ["a master votes in quarantine", guardedPlan, 17],
+    ["a step is never told", watchedPlan, 8],
+    ["a server votes once for each of its addresses", sharedServerPlan, 1],
+    ["a slot more than the limit", roundsPlan, 1],
+    ["a reader does not look for the writer", promisedPlan, 1],
+  ] as const)("%s", async (name, planOf, first) => {
+    expect(await findOut(pool, name, plansOf(planOf, first, 8))).toContain(name);
+  });
+});
+
+test("one plan comes to one hash, twice and on both engines", async () => {
+  const plan = promisedPlan(8);
+  const first = await runPlan(plan, { engine: "fake-timers" });
+  const second = await runPlan(plan, { engine: "fake-timers" });
+  const heap = await runPlan(plan, { engine: "heap" });
+  expect([second.hash, heap.hash]).toEqual([first.hash, first.hash]);
+});

@@ -1,0 +1,30 @@
+import { type Masters, startMasters } from "@quorlock/testbed";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { nameOf, rows } from "./case.ts";
+import { cases } from "./cases.ts";
+import { quorlock } from "./libraries/quorlock.ts";
+import { Stage } from "./stage.ts";
+
+// The shape of the table, and its first case. `pnpm test:deep` runs all of them.
+
+const first = cases.find(({ row }) => row === 1)!;
+let masters: Masters;
+beforeAll(async () => {
+  masters = await startMasters(first.masters, { say: () => {} });
+});
+afterAll(() => masters?.stop());
+
+test(nameOf(first), async () => {
+  await using stage = await Stage.set(quorlock, masters.list);
+  const { conforms, observed } = await first.run(stage);
+  expect(conforms, `${observed}\ndemanded: ${first.bound}`).toBe(true);
+});
+
+test("every row has a case", () => {
+  const covered = new Set(cases.map(({ row }) => row));
+  expect(rows.filter((row) => !covered.has(row))).toEqual([]);
+});
+
+test("no two cases have the same name", () => {
+  expect(new Set(cases.map(nameOf)).size).toBe(cases.length);
+});
