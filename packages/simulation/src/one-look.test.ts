@@ -16,17 +16,16 @@ import { theSemaphore } from "./semaphore/semaphore-client.ts";
 const pool = new Pool();
 afterAll(() => pool.close());
 
-type Look = readonly [string, (seed: number) => Plan, first: number, seeds: number, subject?: Subject];
+/** Runs of these are short. */
+const first = 39;
 
-const looks: readonly Look[] = [
-  ["the client, as promised", promisedPlan, 39, 20],
-  ["the client with the restart guard", guardedPlan, 39, 4],
-  ["two masters that are one server", sharedServerPlan, 39, 4],
-  ["the semaphore", promisedPlan, 39, 4, theSemaphore],
-  ["the readers-writer lock", promisedPlan, 39, 4, theReadWriteLock],
-];
-
-test.each(looks)("%s: nothing is violated", async (_, planOf, first, seeds, subject) => {
+test.each<{ what: string; planOf: (seed: number) => Plan; seeds: number; subject?: Subject }>([
+  { what: "the client, as promised", planOf: promisedPlan, seeds: 20 },
+  { what: "the client with the restart guard", planOf: guardedPlan, seeds: 4 },
+  { what: "two masters that are one server", planOf: sharedServerPlan, seeds: 4 },
+  { what: "the semaphore", planOf: promisedPlan, seeds: 4, subject: theSemaphore },
+  { what: "the readers-writer lock", planOf: promisedPlan, seeds: 4, subject: theReadWriteLock },
+])("$what: nothing is violated", async ({ planOf, seeds, subject }) => {
   const { violated, marks, runs } = await explore(
     inOrder(pool.runner(subject?.name), plansOf(planOf, first, seeds)),
   );
