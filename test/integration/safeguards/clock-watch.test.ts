@@ -4,6 +4,7 @@ import {
   type ClockWatchOptions,
   InvalidArgumentError,
   type Lock,
+  type Lock,
   Redlock,
 } from "@quorlock/redlock";
 import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
@@ -197,8 +198,10 @@ describe("a master's clock is set", () => {
     await setTimeout(1.2 * short);
     expect(await acquire(rival.redlock).catch(() => null)).toBeNull();
     expect(lock.state).toBe("held");
-    // That is why it has to be told.
-    expect(await acquire(forgetting.redlock).catch(() => null)).not.toBeNull();
+    // That is why it has to be told. A slow machine may need several attempts; it has them until the lock ends.
+    let second: Lock | null = null;
+    while (second === null && lock.state === "held") second = await acquire(forgetting.redlock).catch(() => null);
+    expect(second).not.toBeNull();
   });
 
   it("without watching, nothing is told, and no TIME is asked for", async () => {
