@@ -4,7 +4,6 @@ import {
   type ClockWatchOptions,
   InvalidArgumentError,
   type Lock,
-  type Lock,
   Redlock,
 } from "@quorlock/redlock";
 import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
@@ -200,7 +199,8 @@ describe("a master's clock is set", () => {
     expect(lock.state).toBe("held");
     // That is why it has to be told. A slow machine may need several attempts; it has them until the lock ends.
     let second: Lock | null = null;
-    while (second === null && lock.state === "held") second = await acquire(forgetting.redlock).catch(() => null);
+    while (second === null && lock.state === "held")
+      second = await acquire(forgetting.redlock).catch(() => null);
     expect(second).not.toBeNull();
   });
 

@@ -25,7 +25,7 @@ const alignmentFraction = 1 / 100;
 const maxAlignment = 16;
 
 /**
- * The delay until the next renewal, ms. Never after the threshold or close to the deadline, and never so
+ * The delay until the next renewal, ms (PROTOCOL 4.4). Never after the threshold or close to the deadline, and never so
  * short that renewals form a busy loop, for any ttl and threshold.
  */
 export function renewalDelay(ttl: number, remaining: number, threshold: number, random: number): number {
