@@ -88,8 +88,8 @@ const watchedMutants: readonly ReadWriteMutant[] = [
     edits: [
       {
         file: "redis/redis-node.ts",
-        line: `this.#withReading(call.claim!.ttl, call.purpose, onVote, (onAnswer, sent) => {
-      void this.#scriptCalls.run(call, sent).then(onAnswer);
+        line: `this.#withReading(call.claim!.ttl, call.purpose, onVote, (onAnswer, onSent) => {
+      void this.#scriptCalls.run(call, onSent).then(onAnswer);
     });`,
         instead: "void this.#scriptCalls.run(call).then(onVote);",
       },
