@@ -8,6 +8,8 @@ const shared = globalThis as { [key: symbol]: unknown };
 const name = Symbol.for("quorlock.frames");
 
 test("storage is created with the first reentrant Redlock, and shared by all", () => {
+  // Another test file of this process may have created one.
+  delete shared[name];
   const { nodes, machine } = virtualSetting(3);
   const make = (reentrant: boolean | "handle") => new Redlock(nodes, { runtime: machine, reentrant });
   make(false);
