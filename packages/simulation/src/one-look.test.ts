@@ -39,7 +39,7 @@ describe("mutants are found", () => {
     ["a minority is a quorum", promisedPlan, 8],
     ["the fencing token is the proposal, whatever the masters had", promisedPlan, 9],
     ["a master votes in quarantine", guardedPlan, 17],
-    ["a step is never told", watchedPlan, 8],
+    ["a clock step is never reported", watchedPlan, 8],
     ["a server votes once for each of its addresses", sharedServerPlan, 1],
     ["a slot more than the limit", roundsPlan, 1],
     ["a reader does not look for the writer", promisedPlan, 1],

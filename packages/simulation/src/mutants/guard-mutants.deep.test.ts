@@ -33,7 +33,7 @@ function crowdedPlan(seed: number): Plan {
 const cases = guardMutants.map(({ name }) => ({
   name,
   planOf:
-    name === "who is refused in quarantine stands in the queue, and is handed the key"
+    name === "a client that is refused in quarantine gets a queue entry, and is granted the key"
       ? crowdedPlan
       : guardedPlan,
 }));

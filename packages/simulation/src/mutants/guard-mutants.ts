@@ -76,7 +76,7 @@ export const guardMutants: readonly Mutant[] = [
     ],
   },
   {
-    name: "who is refused in quarantine stands in the queue, and is handed the key",
+    name: "a client that is refused in quarantine gets a queue entry, and is granted the key",
     edits: handsOver,
     rules: { handsOverInQuarantine: true },
   },

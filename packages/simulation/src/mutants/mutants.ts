@@ -21,7 +21,7 @@ const noEnd: Edit = {
 /** Faults in the queue: PROTOCOL 2.13, 2.14, 7. */
 const queueMutants: readonly Mutant[] = [
   {
-    name: "a hold that is passed on as it is counts from then on",
+    name: "a lease that is handed off as it is counts from the hand-off",
     edits: [
       {
         file: "waiting/local-hand-off.ts",
@@ -41,7 +41,7 @@ const queueMutants: readonly Mutant[] = [
     ],
   },
   {
-    name: "a hand-over counts in whichever round it is heard",
+    name: "a grant counts in whichever round it is heard",
     edits: [
       {
         file: "waiting/queue-entry.ts",
@@ -61,7 +61,7 @@ const queueMutants: readonly Mutant[] = [
     ],
   },
   {
-    name: "whatever a waiter sends touches the votes of all its rounds",
+    name: "the commands of a waiter touch the votes of all its rounds",
     edits: [
       {
         file: "redis/lua/scripts.ts",
@@ -72,7 +72,7 @@ const queueMutants: readonly Mutant[] = [
     rules: { isMine: isOfOneWaiter },
   },
   {
-    name: "a key is handed over without looking whether anybody listens",
+    name: "a key is granted to a waiter that does not listen",
     edits: [
       { file: "redis/lua/queue.ts", line: "isTold and isHeard(inbox) == false", instead: "false" },
       { file: "redis/lua/queue.ts", line: "if told ~= 0 then return end", instead: "do return end" },
@@ -99,7 +99,7 @@ const queueMutants: readonly Mutant[] = [
     rules: { pushesFirst: true },
   },
   {
-    name: "the deadline of a hand-over counts from when it is heard",
+    name: "the deadline of a grant counts from its receipt",
     edits: [
       {
         file: "waiting/queue-entry.ts",
@@ -119,7 +119,7 @@ const queueMutants: readonly Mutant[] = [
     ],
   },
   {
-    name: "who is granted what it waited for stays in the queue",
+    name: "a waiter stays in the queue after its grant",
     edits: [
       {
         file: "redis/lua/queue.ts",
@@ -176,7 +176,7 @@ const holdMutants: readonly Mutant[] = [
     ],
   },
   {
-    name: "a predecessor takes back what it is handed under the token that it gave away",
+    name: "a predecessor takes back a grant to the token that it gave away",
     edits: [{ file: "waiting/local-queue.ts", line: "if (lease.isDetached)", instead: "if (false)" }],
   },
   {
@@ -254,7 +254,7 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
-    name: "the hold lasts as long as its longest master",
+    name: "a lease lasts as long as its longest master",
     edits: [
       {
         file: "time/validity.ts",
@@ -296,7 +296,7 @@ export const mutants: readonly Mutant[] = [
   { name: "only the wall clock counts", runtime: (runtime) => withClocks(runtime, { monotonic: () => 0 }) },
   { name: "only the monotonic clock counts", runtime: (runtime) => withClocks(runtime, { wall: () => 0 }) },
   {
-    name: "a vote overwrites whoever is there",
+    name: "a vote overwrites the token that is there",
     connections: each(
       (send) => (command, args) =>
         send(command, command === "SET" ? args.filter((arg) => arg !== "NX") : args),
@@ -352,7 +352,7 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
-    name: "votes that came too late are a lock all the same",
+    name: "late votes make a lock all the same",
     edits: [
       {
         file: "protocol/attempt.ts",
@@ -362,11 +362,11 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
-    name: "an extension that is answered after the deadline revives the hold",
+    name: "an extension that is answered after the deadline revives the lease",
     edits: [revival, noEnd],
   },
   {
-    name: "a hold that has run out is repaired",
+    name: "an expired lease is repaired",
     edits: [
       revival,
       noEnd,
@@ -397,7 +397,7 @@ export const mutants: readonly Mutant[] = [
     rules: { isSet: false },
   },
   {
-    name: "a hold ends when its release is answered, not before it is sent",
+    name: "a lease ends when its release is answered, not before it is sent",
     edits: [
       {
         file: "protocol/lease.ts",
@@ -429,7 +429,7 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
-    name: "what was given up is sent, and its rollback before it",
+    name: "an abandoned vote is sent behind its rollback",
     edits: [
       {
         file: "redis/commands.ts",
@@ -474,7 +474,7 @@ export const rareMutants: readonly Mutant[] = [
     ],
   },
   {
-    name: "a queue entry that comes late gives away what a detached hold has",
+    name: "a late queue entry grants the key of a detached lease",
     edits: [
       {
         file: "redis/lua/queue.ts",

@@ -9,15 +9,15 @@ const agreement =
  */
 export const watchMutants: readonly Mutant[] = [
   {
-    name: "that this machine has slept is taken for a step of every master",
+    name: "a suspension of the client counts as a step of every master",
     edits: [{ file: "safeguards/clock-watch.ts", line: agreement, instead: "return byMonotonic;" }],
   },
   {
-    name: "that our own clock was set is taken for a step of every master",
+    name: "a step of the client's clock counts as a step of every master",
     edits: [{ file: "safeguards/clock-watch.ts", line: agreement, instead: "return byWall;" }],
   },
   {
-    name: "a machine that sleeps while an answer is on its way takes it for as sharp as ever",
+    name: "a clock reading is as precise across a suspension of the client as without one",
     edits: [
       {
         file: "safeguards/clock-watch.ts",
@@ -27,7 +27,7 @@ export const watchMutants: readonly Mutant[] = [
     ],
   },
   {
-    name: "the masters' clocks are thought to stand still while this machine sleeps",
+    name: "the masters' clocks stand still during a suspension of the client",
     edits: [
       {
         file: "safeguards/clock-watch.ts",
@@ -37,11 +37,11 @@ export const watchMutants: readonly Mutant[] = [
     ],
   },
   {
-    name: "a step is never told",
+    name: "a clock step is never reported",
     edits: [{ file: "safeguards/clock-watch.ts", line: "if (step !== 0) {", instead: "if (false) {" }],
   },
   {
-    name: "the votes of a master that is left out count",
+    name: "the votes of an excluded master count",
     edits: [
       {
         file: "protocol/round-clocks.ts",
@@ -51,7 +51,7 @@ export const watchMutants: readonly Mutant[] = [
     ],
   },
   {
-    name: "what a master that is left out hands over counts",
+    name: "the grants of an excluded master count",
     edits: [
       {
         file: "redis/redis-node.ts",
@@ -68,7 +68,7 @@ export const watchMutants: readonly Mutant[] = [
  */
 export const outlierMutants: readonly Mutant[] = [
   {
-    name: "a yes counts where nobody's clock tells against it yet",
+    name: "a yes counts as long as no clock contradicts it",
     edits: [
       {
         file: "protocol/round-clocks.ts",

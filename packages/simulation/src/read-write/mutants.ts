@@ -69,7 +69,7 @@ const readWriteMutants: readonly ReadWriteMutant[] = [
     readWriteRules: { swapMakesReader: false },
   },
   {
-    name: "a writer that gives up takes the places of all",
+    name: "a writer that gives up removes the queue entries of all",
     edits: [
       {
         file: scripts,

@@ -24,7 +24,7 @@ const sourceMutants: readonly SourceMutant[] = [
     ],
   },
   {
-    name: "what was gathered is kept beside the lock that it became",
+    name: "slots are kept beside the lock that they became",
     edits: [{ file: "primitives/semaphore.ts", line: "void lock.release();", instead: "void lock;" }],
   },
 ];
