@@ -4,6 +4,7 @@ import type { Plan } from "@quorlock/simulation";
 import { findExecutable, installPackage, usablePackageManager } from "@quorlock/testbed";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { viewer } from "../../packages/simulation/src/cli/viewer.ts";
 // The package has no name for its pictures: the command line writes them.
 import { record } from "../../packages/simulation/src/pictures/recording.ts";
 import { timeline } from "../../packages/simulation/src/pictures/timeline.ts";
@@ -63,7 +64,10 @@ describe.skipIf(isMissing)("the picture of a run, in Chromium", () => {
   ): Promise<Page> {
     const recording = await record(plan, { engine: "heap" });
     const file = `${shots}seed-${plan.seed}-${plan.faults.length}-faults.html`;
-    await writeFile(file, timeline(recording, { command: `pnpm sim run --seed ${plan.seed}` }));
+    await writeFile(
+      file,
+      timeline(recording, { command: `pnpm sim run --seed ${plan.seed}` }, await viewer()),
+    );
     const context = await browser.newContext({
       viewport: { width, height },
       colorScheme,

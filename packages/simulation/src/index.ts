@@ -22,7 +22,7 @@ export { scenarios } from "./scenarios/scenarios.ts";
 // To see it.
 
 export { type Recording, record } from "./pictures/recording.ts";
-export { timeline } from "./pictures/timeline.ts";
+export { timeline, type Viewer } from "./pictures/timeline.ts";
 
 // The data types of plans and runs.
 

@@ -7,6 +7,7 @@ import { timeline } from "../pictures/timeline.ts";
 import { scenarios } from "../scenarios/scenarios.ts";
 import { type Command, exitCodes } from "./command.ts";
 import { writeText } from "./files.ts";
+import { viewer } from "./viewer.ts";
 
 /** Five masters, one lock, and one fault that violates it: the smallest run that shows how a lock fails. */
 const name = "clock-jump-on-c";
@@ -32,7 +33,7 @@ export const showcase: Command = {
     for (const line of lines) console.log(line);
     if (out !== undefined && draw !== undefined) {
       const command = `npx -y pnpm@12 sim showcase --out ${out}`;
-      await writeText(out, draw(recording, picture, { title: scenario.title, command }));
+      await writeText(out, await draw(recording, picture, { title: scenario.title, command }));
       console.log(`written to ${out}`);
     }
     // The violation is the expected result.
@@ -44,11 +45,12 @@ type Drawing = (
   recording: Recording,
   picture: Picture,
   caption: { readonly title: string; readonly command: string },
-) => string;
+) => string | Promise<string>;
 
 function drawingFor(out: string): Drawing {
   if (out.endsWith(".svg")) return (_, picture, caption) => runStrip(picture, caption);
-  if (out.endsWith(".html")) return (recording, _, caption) => timeline(recording, caption);
+  if (out.endsWith(".html"))
+    return async (recording, _, caption) => timeline(recording, caption, await viewer());
   throw new UsageError(`--out must end in .svg or .html, but is ${out}`);
 }
 

@@ -3,6 +3,7 @@ import { type Caption, timeline } from "../pictures/timeline.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { RunOptions } from "../run/run-plan.ts";
 import { writeText } from "./files.ts";
+import { viewer } from "./viewer.ts";
 
 /** Runs a plan once more, with everything kept, and writes its picture. @throws UsageError where it cannot. */
 export async function writeTimeline(
@@ -12,5 +13,5 @@ export async function writeTimeline(
 ): Promise<void> {
   const recording = await record(plan, options);
   const caption = title === undefined ? { command } : { title, command };
-  await writeText(file, timeline(recording, caption));
+  await writeText(file, timeline(recording, caption, await viewer()));
 }

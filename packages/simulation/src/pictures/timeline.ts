@@ -3,7 +3,6 @@ import { embeddedJson, escaped } from "./markup.ts";
 import type { DrawnViolation, Picture } from "./picture.ts";
 import { pictureOf } from "./picture-of.ts";
 import type { Recording } from "./recording.ts";
-import { viewerScript, viewerStyle } from "./viewer-bundle.ts";
 
 export interface Caption {
   /** Default: "Seed N". */
@@ -12,8 +11,14 @@ export interface Caption {
   readonly command: string;
 }
 
+/** What the page shows the picture with: `viewer()` in cli/ bundles it. */
+export interface Viewer {
+  readonly script: string;
+  readonly style: string;
+}
+
 /** A run as one HTML page that needs nothing else: it opens from a file, without a network. */
-export function timeline(recording: Recording, { title, command }: Caption): string {
+export function timeline(recording: Recording, { title, command }: Caption, viewer: Viewer): string {
   const { plan, outcome } = recording;
   const picture = pictureOf(recording);
   const heading = title ?? `Seed ${plan.seed}`;
@@ -25,7 +30,7 @@ export function timeline(recording: Recording, { title, command }: Caption): str
 <link rel="icon" href="data:,">
 <title>${escaped(heading)}: ${outcome.verdict}</title>
 <style>
-${viewerStyle}</style>
+${viewer.style}</style>
 </head>
 <body>
 <header>
@@ -47,7 +52,7 @@ the whole run, <kbd>n</kbd> <kbd>p</kbd> next and previous violation, <kbd>,</kb
 <p id="spoken" class="unseen" aria-live="polite"></p>
 <script type="application/json" id="picture">${embeddedJson(picture)}</script>
 <script>
-${viewerScript}</script>
+${viewer.script}</script>
 </body>
 </html>
 `;
