@@ -1,11 +1,11 @@
 import { simulate } from "@quorlock/simulation";
 import { expect, test } from "vitest";
 
-// Is your code under a lock right? A lock tells a holder when its time is over, but it cannot reach into a process
-// that was stopped between its last look at the lock and what it does next. Here is how to see that in a test, and
-// what helps: a resource that refuses what comes too late.
+// Tests whether a critical section is safe. A lock aborts the holder's signal when the lease ends, but it cannot stop a
+// process that was suspended between its last check of the lock and the next write. The first test finds that fault; the
+// second shows the remedy: a resource that rejects stale writes.
 
-/** The account that everybody books from, on a server of its own. */
+/** The account that all clients book from, on a server of its own. */
 class Account {
   balance = 1000;
   booked = 0;
@@ -15,14 +15,14 @@ class Account {
     return { balance: this.balance, version: this.version };
   }
 
-  /** Believes whoever writes. */
+  /** Accepts every write. */
   write(balance: number): void {
     this.balance = balance;
     this.booked += 1;
     this.version += 1;
   }
 
-  /** Refuses whoever has not seen the latest write: `UPDATE ... WHERE version = $1`. */
+  /** Rejects a writer that has not read the latest version: `UPDATE ... WHERE version = $1`. */
   writeIfUnchanged(version: number, balance: number): boolean {
     if (version !== this.version) return false;
     this.write(balance);
@@ -32,7 +32,7 @@ class Account {
 
 const bank = {
   resource: () => new Account(),
-  /** Each booking takes 1. One that is lost takes nothing. */
+  /** Each booking takes 1; a lost booking takes nothing. */
   invariant: ({ balance, booked }: Account) =>
     balance === 1000 - booked ? "" : `${booked} bookings took ${1000 - balance}`,
 };
@@ -50,7 +50,7 @@ test("check, then write: a booking is lost when the holder is stopped in between
   console.log([`seed ${result.seed}: ${result.violation}`, ...result.story].join("\n  "));
 });
 
-test("the resource checks what the holder has seen: nothing is lost, whatever happens", async () => {
+test("the resource checks the version that the holder has read: no booking is lost", async () => {
   const result = await simulate({
     ...bank,
     async client({ redlock, resource }) {

@@ -7,9 +7,9 @@ import {
 import { Redis } from "ioredis";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-// Code that takes a lock, tested without Redis and without Docker: five masters in the process of the test.
+// Tests code that takes a lock, without Redis and without Docker: five masters run in the process of the test.
 
-/** The code to be tested. Each order is shipped once, whichever server is asked. */
+/** The code under test: it ships each order once, even if several servers receive it. */
 class Shipping {
   readonly #redlock: Redlock;
   readonly #shipped: string[];
@@ -37,7 +37,7 @@ let shipped: string[];
 function server(): Shipping {
   const clients = masters.urls.map((url) => {
     const client = new Redis(url);
-    // Masters will be killed. ioredis connects again by itself, and prints the error where nobody listens.
+    // Tests kill masters. ioredis reconnects by itself; without a listener it prints each error.
     client.on("error", () => {});
     return client;
   });
@@ -57,7 +57,7 @@ afterEach(async () => {
   await masters.stop();
 });
 
-test("an order that two servers get at the same moment is shipped once", async () => {
+test("an order that two servers receive at the same time is shipped once", async () => {
   const [one, other] = [server(), server()];
   await Promise.all([one.ship("42"), other.ship("42")]);
   expect(shipped).toEqual(["42"]);
@@ -71,13 +71,13 @@ test("two of five masters may fail", async () => {
   expect(shipped).toEqual(["42"]);
 });
 
-test("without a majority nothing is shipped, and the caller hears of it", async () => {
+test("without a majority nothing is shipped, and the call rejects", async () => {
   await Promise.all(masters.list.slice(0, 3).map((master) => master.kill()));
   await expect(server().ship("42")).rejects.toThrow(ExecutionError);
   expect(shipped).toEqual([]);
 });
 
-/** All masters hang, and the packing takes until the lock is lost. */
+/** Makes all masters hang and takes until the lock is lost. */
 async function packTooLong(signal: AbortSignal): Promise<void> {
   await Promise.all(masters.list.map((master) => master.hang()));
   await new Promise((resolve) => {

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
-import { Pulse } from "./stage/pulse.ts";
+import { Pulse } from "./fixture/pulse.ts";
 
-test("a process that beats in time has not stood still", () => {
+test("a process with regular beats has no standstill", () => {
   const pulse = new Pulse(100);
   for (let at = 105; at <= 200; at += 5) pulse.beat(at);
   expect(pulse.standstill(212)).toBeUndefined();
 });
 
-test("a standstill is known before the first beat after it, and for a moment after that beat", () => {
+test("a standstill is reported before the first beat after it, and shortly after that beat", () => {
   const pulse = new Pulse(100);
   expect(pulse.standstill(700)).toBe(100);
   pulse.beat(705);

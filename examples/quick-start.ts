@@ -12,7 +12,7 @@ const redlock = new Redlock(REDLOCK_NODES.split(",").map((url) => new Redis(url)
 }
 
 const total = await redlock.using(["invoice:42", "invoice:43"], 5_000, async (signal, lock) => {
-  // Extended for as long as this runs. Should the lock be lost all the same, the signal tells.
+  // The lock is extended while this runs; the signal aborts if the lock is lost.
   signal.throwIfAborted();
   return lock.resources.length;
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { terminalPicture } from "./stage/terminal-picture.ts";
+import { terminalPicture } from "./fixture/terminal-picture.ts";
 
-test("text stays text, in its column, in the class of its colour", () => {
+test("each span is text in its column, with the class of its colour", () => {
   const picture = terminalPicture("A & B", ["", "\u001b[2m1 s\u001b[0m  a <b>"]);
   expect(picture).toContain('<title id="heading">A &amp; B</title>');
   expect(picture).toContain(
@@ -10,7 +10,7 @@ test("text stays text, in its column, in the class of its colour", () => {
   expect(picture).not.toContain("\u001b");
 });
 
-test("it is as wide as a page, or as its longest line", () => {
+test("the picture is as wide as its longest line, with a minimum width", () => {
   expect(terminalPicture("", ["short"])).toContain('viewBox="0 0 800 58"');
   expect(terminalPicture("", ["x".repeat(200)])).toContain('viewBox="0 0 1600 58"');
 });

@@ -1,6 +1,6 @@
 import { PGlite } from "@electric-sql/pglite";
 
-/** An account in a PostgreSQL database, which keeps the largest fencing token that it was written with. */
+/** An account in a PostgreSQL database that stores the largest fencing token of any write. */
 export class Account {
   readonly #database: PGlite;
 
@@ -21,8 +21,8 @@ export class Account {
   }
 
   /**
-   * False, and nothing is written, where somebody with a larger token has written before. (A holder that writes more
-   * than once under one lock needs `token <= $2`.)
+   * Writes nothing and returns false if a holder with the same or a larger token has already written. (A holder that
+   * writes more than once under one lock needs `token <= $2`.)
    */
   async write(balance: number, token: number): Promise<boolean> {
     const update = "UPDATE account SET balance = $1, token = $2 WHERE token < $2";

@@ -1,16 +1,16 @@
-import { mastersUp } from "../stage/masters-up.ts";
-import { play, within } from "../stage/stage.ts";
+import { runExample, within } from "../fixture/fixture.ts";
+import { mastersUp } from "../fixture/masters-up.ts";
 import { Bank } from "./bank.ts";
 
-/** The whole day must not take longer than this, ms. */
+/** Time limit for the whole scenario, ms. */
 const timeLimit = 20_000;
-await play(async (stage) => {
-  const { narrator } = stage;
+await runExample(async (fixture) => {
+  const { narrator } = fixture;
   narrator.heading("An account, two processes that book payments, and a holder that is stopped for too long");
-  const bank = await Bank.open(stage, 100);
-  const masters = await mastersUp(stage, 3);
+  const bank = await Bank.open(fixture, 100);
+  const masters = await mastersUp(fixture, 3);
   const isSafe = await within(timeLimit, "the day", Promise.race([bank.day(masters.urls), bank.broken]));
-  await stage.end();
+  await fixture.end();
   narrator.heading("Summary");
   const outcome = isSafe ? "the stale write was turned away" : "the stale write went through";
   narrator.line(`  ${narrator.paint(isSafe ? "green" : "red", outcome)}`);

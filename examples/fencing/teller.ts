@@ -1,8 +1,8 @@
 import type { Redlock } from "@quorlock/redlock";
-import { connect } from "../stage/connect.ts";
-import { type Member, takeOrders } from "../stage/member.ts";
+import { connect } from "../fixture/connect.ts";
+import { type Member, takeOrders } from "../fixture/member.ts";
 
-// A process that books a payment: it reads the balance under the lock, and writes it back with the lock's token.
+// A process that books a payment: it gets the balance under the lock, and writes it back with the lock's fencing token.
 
 export const ttl = 1_000;
 
@@ -27,9 +27,9 @@ async function acquire(member: Member<Report>): Promise<void> {
 }
 
 function book({ balance, amount, isPaused }: Order & { kind: "book" }, member: Member<Report>): void {
-  // As careful as one can be ...
+  // The lock is checked right before the write,
   if (lock.remaining() === 0) return;
-  // ... and then the whole process stands still, as in a garbage collection or on a machine that moves house.
+  // but then the whole process is suspended, as by a garbage collection or the migration of a virtual machine.
   if (isPaused) process.kill(process.pid, "SIGSTOP");
   member.report({ kind: "writes", balance: balance - amount, token: lock.fencingToken! });
   member.report({ kind: "looks again", state: lock.state });

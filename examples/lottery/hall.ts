@@ -1,43 +1,43 @@
 import { EventEmitter, once } from "node:events";
-import { now } from "../stage/clock.ts";
-import { Crew } from "../stage/crew.ts";
-import { listed, milliseconds } from "../stage/narrator.ts";
-import type { Stage } from "../stage/stage.ts";
+import { now } from "../fixture/clock.ts";
+import type { Fixture } from "../fixture/fixture.ts";
+import { listed, milliseconds } from "../fixture/narrator.ts";
+import { WorkerGroup } from "../fixture/worker-group.ts";
 import type { Order, Report } from "./server.ts";
 
-/** Who would draw: a process each. */
+/** The competing servers, each in its own process. */
 export const servers = ["Anna", "Ben", "Cleo", "Dora", "Emil", "Fay"];
 
-/** Between the order and the draw, ms: all servers have the order by then, and begin at the same moment. */
+/** From the order to the draw, ms: every server has received the order by then, so all start at the same time. */
 const notice = 200;
 
-/** The server processes, as their parent sees them. */
+/** The server processes, controlled by the parent. */
 export class Hall {
-  readonly #stage: Stage;
-  readonly #crew: Crew<Order, Report>;
+  readonly #fixture: Fixture;
+  readonly #workers: WorkerGroup<Order, Report>;
   readonly #reports = new EventEmitter();
   readonly #count = { ready: 0, drew: 0, "gave up": 0 };
 
-  constructor(stage: Stage) {
-    this.#stage = stage;
+  constructor(fixture: Fixture) {
+    this.#fixture = fixture;
     const script = new URL("server.ts", import.meta.url);
-    this.#crew = new Crew(stage, script, servers, (name, report) => this.#hear(name, report));
+    this.#workers = new WorkerGroup(fixture, script, servers, (name, report) => this.#handle(name, report));
   }
 
   get broken(): Promise<never> {
-    return this.#crew.broken;
+    return this.#workers.broken;
   }
 
-  /** How often the lottery was drawn. */
+  /** Returns the number of times that the lottery was drawn. */
   async draw(urls: readonly string[]): Promise<number> {
-    const { narrator } = this.#stage;
-    this.#crew.tellAll({ kind: "open", urls });
+    const { narrator } = this.#fixture;
+    this.#workers.sendAll({ kind: "open", urls });
     await this.#until(() => this.#count.ready === servers.length);
     narrator.heading("The draw");
-    narrator.event("ready", "cyan", `${listed(servers)}: processes ${listed(this.#crew.pids)}`);
-    this.#crew.tellAll({ kind: "draw", at: now() + notice });
+    narrator.event("ready", "cyan", `${listed(servers)}: processes ${listed(this.#workers.pids)}`);
+    this.#workers.sendAll({ kind: "draw", at: now() + notice });
     await this.#until(() => this.#count.drew + this.#count["gave up"] === servers.length);
-    await this.#crew.leave({ kind: "leave" });
+    await this.#workers.leave({ kind: "leave" });
     return this.#count.drew;
   }
 
@@ -45,8 +45,8 @@ export class Hall {
     while (!condition()) await once(this.#reports, "report");
   }
 
-  #hear(name: string, report: Report): void {
-    const { narrator } = this.#stage;
+  #handle(name: string, report: Report): void {
+    const { narrator } = this.#fixture;
     this.#count[report.kind] += 1;
     if (report.kind === "drew") {
       const ticket = `${report.ticket}`.padStart(6, "0");
@@ -55,7 +55,7 @@ export class Hall {
       narrator.event(
         "null",
         "dim",
-        `${name} leaves it to whoever has the lock (after ${milliseconds(report.after)})`,
+        `${name} leaves it to the holder of the lock (after ${milliseconds(report.after)})`,
       );
     }
     this.#reports.emit("report");

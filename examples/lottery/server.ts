@@ -1,11 +1,11 @@
 import { randomInt } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Redlock } from "@quorlock/redlock";
-import { now } from "../stage/clock.ts";
-import { connect } from "../stage/connect.ts";
-import { type Member, takeOrders } from "../stage/member.ts";
+import { now } from "../fixture/clock.ts";
+import { connect } from "../fixture/connect.ts";
+import { type Member, takeOrders } from "../fixture/member.ts";
 
-// One of several servers that are all to do the same thing at the same moment, once.
+// One of several servers that try to do the same job at the same time; it must be done once.
 
 export type Order =
   | { readonly kind: "open"; readonly urls: readonly string[] }
@@ -14,15 +14,15 @@ export type Order =
 
 export type Report =
   | { readonly kind: "ready" }
-  /** `after`: how long it took to know, ms. */
+  /** `after`: the duration of `tryAcquire`, ms. */
   | { readonly kind: "drew"; readonly ticket: number; readonly after: number }
   | { readonly kind: "gave up"; readonly after: number };
 
 let redlock: Redlock;
 
 /**
- * The lock is kept until the server leaves. Released right after the draw, it would be free again for a server
- * that is a moment late, and that one would draw once more.
+ * The server holds the lock until it quits. If it released the lock right after the draw, a server that is a moment late
+ * would acquire it and draw again.
  */
 async function draw(moment: number, member: Member<Report>): Promise<void> {
   await pause(moment - now());
@@ -41,7 +41,7 @@ async function obey(order: Order, member: Member<Report>): Promise<void> {
   } else if (order.kind === "draw") {
     await draw(order.at, member);
   } else {
-    // Releases what is held.
+    // Releases the lock if it is held.
     await redlock.quit();
     member.leave();
   }

@@ -1,52 +1,52 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Inspection, Redlock } from "@quorlock/redlock";
 import type { Master } from "@quorlock/testbed";
-import { now } from "../stage/clock.ts";
-import { listed, milliseconds, type Narrator } from "../stage/narrator.ts";
+import { now } from "../fixture/clock.ts";
+import { listed, milliseconds, type Narrator } from "../fixture/narrator.ts";
 import type { Hold, Ledger } from "./ledger.ts";
-import type { Lines } from "./lines.ts";
+import type { Links } from "./links.ts";
 import type { Staff } from "./staff.ts";
 import { lease } from "./terms.ts";
 
-/** What goes wrong while the stock is sold, and when. */
-export interface Misfortune {
+/** The objects that the faults act on while the stock is sold. */
+export interface FaultContext {
   readonly narrator: Narrator;
   readonly staff: Staff;
   readonly ledger: Ledger;
   readonly masters: readonly Master[];
-  readonly lines: Lines;
-  /** Sees all masters, whoever is cut off. */
+  readonly links: Links;
+  /** Has its own connections to all masters, which are never cut. */
   readonly watcher: Redlock;
 }
 
-/** How the holder that was cut off learnt of it; moments on the machine's monotonic clock, ms. */
+/** When the signal of the cut-off holder aborted; times are on the machine's monotonic clock, ms. */
 export interface CutOff {
   readonly worker: string;
   readonly at: number;
-  readonly told: number;
-  /** Since when its process had not run, if it stood still when its signal was due. Then the signal aborts late. */
+  readonly abortedAt: number;
+  /** The start of the standstill, if the holder's process stood still when its signal was due: it then aborts late. */
   readonly standstill: number | undefined;
-  /** Who had the lock next. */
+  /** The next hold of another worker. */
   readonly next: Hold;
 }
 
-export async function strike(misfortune: Misfortune): Promise<CutOff> {
-  const { masters, narrator, staff } = misfortune;
+export async function injectFaults(context: FaultContext): Promise<CutOff> {
+  const { masters, narrator, staff } = context;
   const holder = staff.hangPayment(leftAtTheCut);
-  if (masters.every(({ controllable }) => controllable)) await killAndHang(misfortune);
+  if (masters.every(({ controllable }) => controllable)) await killAndHang(context);
   else
     narrator.event("spared", "yellow", "the masters: those of REDLOCK_NODES are not ours to kill or to hang");
-  return cutOff(misfortune, await holder);
+  return cutOff(context, await holder);
 }
 
-/** Items left when the holder is cut off: fewer than when the masters fail, and not the last ones. */
+/** Items left when the holder is cut off: after the masters have failed, and before the stock is sold out. */
 const leftAtTheCut = 40;
 
 const killed = 2;
 const hung = 4;
 
-/** One master dies and another one hangs, so that just a majority is left; then both come back. */
-async function killAndHang({ narrator, ledger, masters }: Misfortune): Promise<void> {
+/** Kills one master and hangs another, so that just a majority is left; then brings both back. */
+async function killAndHang({ narrator, ledger, masters }: FaultContext): Promise<void> {
   await ledger.untilSold(10);
   await masters[killed - 1]!.kill();
   const killedAt = now();
@@ -56,7 +56,7 @@ async function killAndHang({ narrator, ledger, masters }: Misfortune): Promise<v
   await masters[hung - 1]!.hang();
   narrator.event("hung", "red", `master ${hung}: it accepts commands and answers none. 3 of 5 are left`);
 
-  // It has forgotten its votes. None of them may still be in force when it votes again.
+  // The killed master has lost its votes. They must have expired before it votes again.
   await pause(Math.max(0, killedAt + lease - now()));
   await masters[killed - 1]!.restart();
   const down = milliseconds(now() - killedAt);
@@ -71,16 +71,16 @@ async function killAndHang({ narrator, ledger, masters }: Misfortune): Promise<v
 
 const majority = 3;
 
-/** A holder loses most of its masters, silently: nothing is refused, nothing arrives. */
+/** Cuts the holder off from a majority of its masters: connections stay open, but no data passes. */
 async function cutOff(
-  { narrator, staff, ledger, lines, watcher }: Misfortune,
+  { narrator, staff, ledger, links, watcher }: FaultContext,
   worker: string,
 ): Promise<CutOff> {
   const holding = await watcher.inspect("stock");
   const owner = ownerOf(holding);
   const severed = keepersFirst(holding, owner).slice(0, majority);
-  const told = staff.told();
-  lines.cut(worker, severed);
+  const aborted = staff.nextAbort();
+  links.cut(worker, severed);
   const at = now();
   const which = listed(severed);
   narrator.event("cut", "red", `${worker} holds the lock and is cut off from masters ${which}`, at);
@@ -91,41 +91,41 @@ async function cutOff(
     at,
   );
 
-  const { at: toldAt, standstill } = await told;
+  const { at: abortedAt, standstill } = await aborted;
   const asked = now();
   const left = keptFor(await watcher.inspect("stock"), owner, severed);
   const { sold } = await ledger.holdAt(at, worker);
-  const after = `${milliseconds(toldAt - at)} after the cut`;
+  const after = `${milliseconds(abortedAt - at)} after the cut`;
   const end = sold ? "SELLS ALL THE SAME" : "sells nothing";
   if (standstill !== undefined)
     narrator.event(
       "stalled",
       "yellow",
-      `${worker}'s process, for ${milliseconds(toldAt - standstill)}`,
+      `${worker}'s process, for ${milliseconds(abortedAt - standstill)}`,
       standstill,
     );
-  narrator.event("aborted", "green", `${worker}'s signal, ${after}: ${worker} ${end}`, toldAt);
-  // They were asked a little later than that, and had the more left before.
-  const kept = left > 0 ? `for ${milliseconds(left + asked - toldAt)} more` : "no more";
-  narrator.event("", "dim", `masters ${which} keep the lock ${kept}`, toldAt);
+  narrator.event("aborted", "green", `${worker}'s signal, ${after}: ${worker} ${end}`, abortedAt);
+  // The masters were inspected a little after the abort; that delay is added.
+  const kept = left > 0 ? `for ${milliseconds(left + asked - abortedAt)} more` : "no more";
+  narrator.event("", "dim", `masters ${which} keep the lock ${kept}`, abortedAt);
 
   const next = await ledger.nextHold(at, worker);
-  const order = next.granted > toldAt ? "after" : "BEFORE";
-  const later = `${milliseconds(Math.abs(next.granted - toldAt))} ${order} ${worker}'s signal`;
+  const order = next.granted > abortedAt ? "after" : "BEFORE";
+  const later = `${milliseconds(Math.abs(next.granted - abortedAt))} ${order} ${worker}'s signal`;
   narrator.event("granted", "green", `${next.worker} gets the lock, ${later}`, next.granted);
-  await lines.heal(worker);
+  await links.heal(worker);
   narrator.event("healed", "cyan", `${worker} reaches all masters again`);
-  return { worker, at, told: toldAt, standstill, next };
+  return { worker, at, abortedAt, standstill, next };
 }
 
-/** Whoever most masters name. */
+/** The owner that most masters report. */
 function ownerOf(inspections: readonly Inspection[]): string | undefined {
   const votes = new Map<string, number>();
   for (const { owner } of inspections) if (owner) votes.set(owner, (votes.get(owner) ?? 0) + 1);
   return [...votes].sort(([, a], [, b]) => b - a)[0]?.[0];
 }
 
-/** The numbers of the masters: those that keep the owner's lock, those that may, and those that do not. */
+/** The numbers of the masters, sorted: first those with the owner's lock, then unreachable ones, then the others. */
 function keepersFirst(inspections: readonly Inspection[], owner: string | undefined): number[] {
   const rank = (number: number): number => {
     const master = inspections[number - 1]!;
@@ -136,8 +136,8 @@ function keepersFirst(inspections: readonly Inspection[], owner: string | undefi
 }
 
 /**
- * For how long the severed masters certainly keep the owner's lock, ms. The others may let go of it at any time:
- * the owner can still release it there. So the first of the severed ones makes a majority free.
+ * The time for which the severed masters certainly keep the owner's lock, ms. The owner can still release the lock on the
+ * other masters at any time, so the lock is free as soon as it expires on the first of the severed ones.
  */
 function keptFor(
   inspections: readonly Inspection[],

@@ -1,4 +1,4 @@
-/** One stay of a worker with the stock, from the grant of the lock (where there is one) to its end. */
+/** One access of a worker to the stock: from the grant of the lock, if there is one, to its end. */
 export interface Hold {
   readonly worker: string;
   /** On the machine's monotonic clock, ms. */
@@ -6,11 +6,11 @@ export interface Hold {
   readonly ended: number;
   /** Whether a sale was confirmed to a customer. */
   readonly sold: boolean;
-  /** What the worker believed to be left; undefined where it did not get that far. */
+  /** The items left by the worker's own count; undefined if it stopped before. */
   readonly left: number | undefined;
 }
 
-/** Every stay with the stock, in the order in which they were reported. Entries are only ever added. */
+/** Every access to the stock, in the order of the reports. Entries are never removed. */
 export class Ledger {
   readonly holds: Hold[] = [];
   readonly #stock: number;
@@ -20,12 +20,12 @@ export class Ledger {
     this.#stock = stock;
   }
 
-  /** Confirmed sales: as many customers wait for their parcel. */
+  /** The number of sales that were confirmed to customers. */
   get sold(): number {
     return this.holds.filter(({ sold }) => sold).length;
   }
 
-  /** Of these, how many there is no item for. */
+  /** The confirmed sales beyond the stock. */
   get oversold(): number {
     return Math.max(0, this.sold - this.#stock);
   }
@@ -34,7 +34,7 @@ export class Ledger {
     return this.holds.filter((hold) => hold.worker === worker && hold.sold).length;
   }
 
-  /** How many were with the stock at the same time, at most. */
+  /** The maximum number of workers in the critical section at the same time. */
   get mostAtOnce(): number {
     const steps = this.holds.flatMap(({ granted, ended }) => [
       { at: granted, by: 1 },
@@ -60,12 +60,12 @@ export class Ledger {
     return this.#until(() => (this.sold >= count ? true : undefined));
   }
 
-  /** The first hold of anybody else that was granted after `moment`, once it is over. */
+  /** Resolves with the first hold of another worker granted after `moment`, when it is over. */
   nextHold(moment: number, except: string): Promise<Hold> {
     return this.#until(() => this.holds.find((hold) => hold.granted > moment && hold.worker !== except));
   }
 
-  /** The stay of `worker` that `moment` falls into, once it is over. */
+  /** Resolves with the hold of `worker` that includes `moment`, when it is over. */
   holdAt(moment: number, worker: string): Promise<Hold> {
     return this.#until(() =>
       this.holds.find((hold) => hold.worker === worker && hold.granted <= moment && hold.ended >= moment),

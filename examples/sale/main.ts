@@ -1,21 +1,21 @@
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { asksForHelp, optionLines, parse, text, UsageError } from "@quorlock/simulation/command-line";
-import { now } from "../stage/clock.ts";
-import { connect } from "../stage/connect.ts";
-import { mastersUp } from "../stage/masters-up.ts";
-import { play, whileAlive, within } from "../stage/stage.ts";
-import { terminalPicture } from "../stage/terminal-picture.ts";
-import { strike } from "./faults.ts";
+import { now } from "../fixture/clock.ts";
+import { connect } from "../fixture/connect.ts";
+import { runExample, whileAlive, within } from "../fixture/fixture.ts";
+import { mastersUp } from "../fixture/masters-up.ts";
+import { terminalPicture } from "../fixture/terminal-picture.ts";
+import { injectFaults } from "./faults.ts";
 import type { Ledger } from "./ledger.ts";
-import { Lines } from "./lines.ts";
+import { Links } from "./links.ts";
 import { Shop } from "./shop.ts";
 import { Staff } from "./staff.ts";
 import { type Outcome, summarise } from "./summary.ts";
 
-/** A sale has failed if no worker reports anything for this long, ms: the cut and a restart leave gaps of some 4 s. */
+/** A sale fails if no worker reports for this long, ms; the cut and a restart cause gaps of some 4 s. */
 const longestSilence = 10_000;
-/** Time for the faults to end after the stock is sold out, ms. */
+/** Time limit for the faults after the stock is sold out, ms. */
 const timeAfterwards = 2_000;
 
 const options = { record: text("FILE", "also writes the output to FILE as an SVG") };
@@ -29,22 +29,22 @@ const usage = [
 
 const file = recordingFile();
 
-await play(async (stage) => {
-  const { narrator } = stage;
+await runExample(async (fixture) => {
+  const { narrator } = fixture;
   narrator.heading("A stock of 100 items, five processes that sell it, and five Redis masters for the lock");
   const shop = await Shop.build();
-  stage.onEnd(() => shop.remove());
-  const staff = new Staff(stage, shop);
-  const masters = await mastersUp(stage, 5);
-  const lines = await Lines.lay(stage, masters.list);
+  fixture.onEnd(() => shop.remove());
+  const staff = new Staff(fixture, shop);
+  const masters = await mastersUp(fixture, 5);
+  const links = await Links.lay(fixture, masters.list);
   const watcher = connect(masters.urls);
-  stage.onEnd(() => watcher.quit());
+  fixture.onEnd(() => watcher.quit());
 
   const show = async () => {
     narrator.heading("With the lock, while masters fail");
-    await staff.open(lines);
-    const struck = { narrator, staff, masters: masters.list, lines, watcher };
-    const withLock = await sell(staff, true, async (ledger) => strike({ ...struck, ledger }));
+    await staff.open(links);
+    const faults = { narrator, staff, masters: masters.list, links, watcher };
+    const withLock = await sell(staff, true, async (ledger) => injectFaults({ ...faults, ledger }));
     narrator.heading("Without the lock, while nothing fails");
     const withoutLock = await sell(staff, false, async () => undefined);
     await staff.leave();
@@ -56,7 +56,7 @@ await play(async (stage) => {
     Promise.race([show(), staff.broken]),
     (listener) => staff.onReport(listener),
   );
-  await stage.end();
+  await fixture.end();
   const isGood = summarise(narrator, withLock, withoutLock);
   if (file !== undefined) {
     const lines = ["$ npx -y pnpm@12 demo", ...narrator.lines];
@@ -86,7 +86,7 @@ function recordingFile(): string | undefined {
   process.exit();
 }
 
-/** Sells the whole stock, while something else happens. */
+/** Sells the whole stock while `meanwhile` runs. */
 async function sell<T>(
   staff: Staff,
   locked: boolean,
@@ -95,7 +95,7 @@ async function sell<T>(
   const began = now();
   const ledger = await staff.sell(locked);
   const happening = meanwhile(ledger);
-  // Whichever fails first is the news; the other one is heard as well.
+  // The first failure rejects the sale; `happening` is awaited below as well.
   await Promise.race([staff.untilClosed(), happening.then(() => staff.untilClosed())]);
   const duration = now() - began;
   const happened = await within(

@@ -1,4 +1,4 @@
-import type { Narrator } from "../stage/narrator.ts";
+import type { Narrator } from "../fixture/narrator.ts";
 import type { Hold, Ledger } from "./ledger.ts";
 import { stockSize } from "./terms.ts";
 
@@ -11,7 +11,7 @@ export function follow(narrator: Narrator, ledger: Ledger, hold: Hold, step: num
   const filled = Math.min(barLength, Math.round((sold / stockSize) * barLength));
   const bar = "█".repeat(filled) + "░".repeat(barLength - filled);
   const colour = sold > stockSize ? "red" : "green";
-  // If the two do not add up, one sale has overwritten another.
+  // A difference means that one sale has overwritten another.
   const left = stockSize - sold === hold.left ? "" : `; the stock file says ${hold.left} are left`;
   narrator.event(
     "sold",

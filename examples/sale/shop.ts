@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /**
- * The stock: a number in a file, nowhere near the lock's masters. Selling is reading it, taking payment, and
- * writing it back one less. Nothing here keeps two from doing that at the same time.
+ * The stock: a number in a file, independent of the lock's masters. A sale reads the number, takes payment, and writes it
+ * back less one. The shop itself does not prevent two concurrent sales.
  */
 export class Shop {
   readonly directory: string;
@@ -24,7 +24,7 @@ export class Shop {
     return Number(await readFile(this.#file, "utf8"));
   }
 
-  /** Readers see the old number or the new one, never half of it: what goes wrong is not the file's fault. */
+  /** Writes atomically: readers see the old number or the new one, so wrong numbers come from concurrent sales alone. */
   async writeStock(items: number): Promise<void> {
     const draft = `${this.#file}.${process.pid}`;
     await writeFile(draft, `${items}`);

@@ -1,17 +1,17 @@
-import { listed, milliseconds, type Narrator } from "../stage/narrator.ts";
+import { listed, milliseconds, type Narrator } from "../fixture/narrator.ts";
 import type { CutOff } from "./faults.ts";
 import type { Ledger } from "./ledger.ts";
 import { stockSize, workers } from "./terms.ts";
 
-/** One sale, when it is over. */
+/** The result of one sale. */
 export interface Outcome<T> {
   readonly ledger: Ledger;
   readonly duration: number;
-  /** What came of that which happened meanwhile. */
+  /** The result of the faults injected meanwhile. */
   readonly happened: T;
 }
 
-/** The last lines. True where the lock did all it promises. */
+/** Prints the summary. Returns true if the lock kept all its promises. */
 export function summarise(
   narrator: Narrator,
   withLock: Outcome<CutOff>,
@@ -19,24 +19,24 @@ export function summarise(
 ): boolean {
   const cutOff = withLock.happened;
   const soldOut = withLock.ledger.sold === stockSize && withLock.ledger.oversold === 0;
-  // A process that does not run hears no signal; selling nothing is all that it can do right.
+  // A suspended process cannot receive its signal; then it counts as notified from the start of the standstill.
   const {
-    told: toldAt,
-    standstill = toldAt,
+    abortedAt,
+    standstill = abortedAt,
     next: { granted },
   } = cutOff;
-  const isNotified = Math.min(toldAt, standstill) < granted;
+  const isNotified = Math.min(abortedAt, standstill) < granted;
   const exclusive = withLock.ledger.mostAtOnce === 1 && isNotified;
   const shares = workers.map((worker) => `${worker} ${withLock.ledger.soldBy(worker)}`);
-  const told = milliseconds(cutOff.told - cutOff.at);
-  const margin = milliseconds(Math.abs(cutOff.next.granted - cutOff.told));
-  const order = cutOff.told < cutOff.next.granted ? "before" : "AFTER";
+  const delay = milliseconds(cutOff.abortedAt - cutOff.at);
+  const margin = milliseconds(Math.abs(cutOff.next.granted - cutOff.abortedAt));
+  const order = cutOff.abortedAt < cutOff.next.granted ? "before" : "AFTER";
   narrator.heading("Summary");
   narrator.line(row(narrator, "with the lock", withLock, soldOut && exclusive));
   narrator.line(row(narrator, "without the lock", withoutLock, false));
   narrator.line("");
   narrator.line(
-    `  ${cutOff.worker}'s signal aborted ${told} after the cut, ${margin} ${order} ${cutOff.next.worker} got the lock.`,
+    `  ${cutOff.worker}'s signal aborted ${delay} after the cut, ${margin} ${order} ${cutOff.next.worker} got the lock.`,
   );
   narrator.line(`  Sold with the lock: ${listed(shares)}.`);
   narrator.line("  All processes have ended.");

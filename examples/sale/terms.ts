@@ -1,8 +1,8 @@
-/** What is for sale: one item more is one too many. */
+/** The number of items for sale. */
 export const stockSize = 100;
 
-/** How long a lock lives without renewal, ms. The masters may keep it no longer once its holder is cut off. */
+/** The ttl of the lock, ms: the masters keep it at most this long after its holder is cut off. */
 export const lease = 2_000;
 
-/** Who sells: a process each. */
+/** The sellers, each in its own process. */
 export const workers = ["Anna", "Ben", "Cleo", "Dora", "Emil"] as const;

@@ -3,15 +3,15 @@ import { once } from "node:events";
 import { rmSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Redlock } from "@quorlock/redlock";
-import { now } from "../stage/clock.ts";
-import { connect } from "../stage/connect.ts";
-import { type Member, takeOrders } from "../stage/member.ts";
-import { Pulse } from "../stage/pulse.ts";
+import { now } from "../fixture/clock.ts";
+import { connect } from "../fixture/connect.ts";
+import { type Member, takeOrders } from "../fixture/member.ts";
+import { Pulse } from "../fixture/pulse.ts";
 import type { Hold } from "./ledger.ts";
 import { Shop } from "./shop.ts";
 import { lease } from "./terms.ts";
 
-// One process that sells. Everything that matters for the lock is in `sell` and `sellOne`.
+// One selling process. The use of the lock is in `sellWithLock` and `sellOne`.
 
 export type Order =
   | { readonly kind: "open"; readonly urls: readonly string[] }
@@ -23,13 +23,13 @@ export type Report =
   | { readonly kind: "ready" }
   | { readonly kind: "hold"; readonly hold: Omit<Hold, "worker"> }
   | { readonly kind: "payment-hangs" }
-  | { readonly kind: "told"; readonly at: number; readonly standstill: number | undefined }
+  | { readonly kind: "aborted"; readonly at: number; readonly standstill: number | undefined }
   | { readonly kind: "closed" };
 
-/** A write takes less than this, ms: with less left of the lock it is not begun. */
+/** Upper bound for a write, ms: if the lease has less time left, the write is not started. */
 const timeToWrite = 20;
 
-/** What stands in for the lock where there is none. */
+/** Signal and remaining time for sales without a lock. */
 const neverAborted = AbortSignal.any([]);
 const endless = (): number => Number.POSITIVE_INFINITY;
 
@@ -37,14 +37,14 @@ const shop = new Shop(process.argv[2]!);
 const pulse = new Pulse(now());
 setInterval(() => pulse.beat(now()), Pulse.interval).unref();
 let redlock: Redlock;
-/** The payment for an item hangs while this many are left. */
+/** The payment hangs when this many items are left. */
 let hangsAt: number | undefined;
 
-/** Serves one customer after the other, until the stock is empty. */
+/** Serves one customer after another until the stock is empty. */
 async function sell(locked: boolean, member: Member<Report>): Promise<void> {
   for (let left: number | undefined; left !== 0; ) {
     left = locked ? await sellWithLock(member) : await sellOne(member, neverAborted, endless);
-    // The next customer comes in.
+    // Time until the next customer.
     await pause(randomInt(5, 50));
   }
   member.report({ kind: "closed" });
@@ -54,13 +54,13 @@ function sellWithLock(member: Member<Report>): Promise<number | undefined> {
   return redlock.using("stock", lease, async (signal, lock) => {
     signal.addEventListener("abort", () => {
       const at = now();
-      member.report({ kind: "told", at, standstill: pulse.standstill(at) });
+      member.report({ kind: "aborted", at, standstill: pulse.standstill(at) });
     });
     return sellOne(member, signal, () => lock.remaining());
   });
 }
 
-/** Read, wait, write: what two must never do at the same time. Returns what is left of the stock. */
+/** The critical section: read, wait, write. Returns the number of items left. */
 async function sellOne(
   member: Member<Report>,
   signal: AbortSignal,
@@ -72,7 +72,7 @@ async function sellOne(
   const stock = await shop.readStock();
   if (stock === 0) left = 0;
   else if (await isPaid(stock, signal, member)) {
-    // The last look, right before the write.
+    // The lock is checked right before the write.
     if (!signal.aborted && remaining() > timeToWrite) {
       left = stock - 1;
       await shop.writeStock(left);
@@ -80,13 +80,13 @@ async function sellOne(
     }
   }
   const end = now();
-  // A process that stood still until its lock had expired, and then sold nothing, has left the stock alone since.
+  // A process that was suspended until its lock had expired, and then sold nothing, did not touch the stock since.
   const ended = sold ? end : Math.max(granted, pulse.standstill(end) ?? end);
   member.report({ kind: "hold", hold: { granted, ended, sold, left } });
   return left;
 }
 
-/** The payment service takes its time. False when the signal called it off. */
+/** Waits for the payment service. Returns false if the signal aborts it. */
 async function isPaid(stock: number, signal: AbortSignal, member: Member<Report>): Promise<boolean> {
   if (stock !== hangsAt) return pause(randomInt(25, 45), true, { signal }).catch(() => false);
   member.report({ kind: "payment-hangs" });
@@ -96,9 +96,9 @@ async function isPaid(stock: number, signal: AbortSignal, member: Member<Report>
 
 async function obey(order: Order, member: Member<Report>): Promise<void> {
   if (order.kind === "open") {
-    // The sale ends before this, if nothing is sold any more.
+    // Longer than a sale: a sale that stalls is stopped earlier.
     redlock = connect(order.urls, { waitTimeout: 60_000, retryDelay: 30, retryJitter: 20 });
-    // Nobody holds it yet: this only makes sure that all connections stand.
+    // The lock is free; the call only waits until all connections are up.
     await redlock.inspect("stock");
     member.report({ kind: "ready" });
   } else if (order.kind === "sell") {

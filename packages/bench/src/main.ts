@@ -53,16 +53,16 @@ async function runAll(options: Options): Promise<void> {
 
 function conclude(goals: readonly Goal[], { isJudging }: Options): void {
   const note = isJudging
-    ? "The exit code says whether a ratio is not even half of what it should be."
-    : "Reported, never judged: the exit code says only whether something broke.";
+    ? "Exit code 1: a judged goal is missed by a factor of two or more."
+    : "The goals are reported only: missing one does not change the exit code.";
   console.log(`\n${textOf(goalsTable(goals, note))}`);
   const failed = goals.filter((goal) => isJudging && goal.isJudged && isFarOff(goal));
-  for (const { name, unit } of failed) console.log(`FAILED, by a factor of two or more: ${name} ${unit}`);
+  for (const { name, unit } of failed) console.log(`FAILED by a factor of two or more: ${name} ${unit}`);
   if (failed.length > 0) process.exitCode = 1;
 }
 
 try {
-  // A script that is run through pnpm is given the "--" that ended pnpm's own options.
+  // pnpm passes the "--" after its own options on to the script.
   await runAll(
     optionsFrom(
       process.argv.slice(2).filter((argument) => argument !== "--"),

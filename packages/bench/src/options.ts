@@ -4,15 +4,15 @@ import type { Scale, Workload } from "./workload.ts";
 
 export interface Options extends Scale {
   readonly workloads: readonly Workload[];
-  /** Judged goals decide about the exit code. */
+  /** A judged goal that is far off sets the exit code. */
   readonly isJudging: boolean;
-  /** Everything, as it is to be published. */
+  /** All workloads and contenders in full, as published in the docs. */
   readonly isWhole: boolean;
-  /** Where the numbers go as JSON, besides the docs. */
+  /** File for the numbers as JSON, in addition to the docs. */
   readonly json: string | undefined;
 }
 
-/** A command line that cannot be followed; the message is for the user. */
+/** An invalid command line; the message is for the user. */
 export class UsageError extends Error {
   override name = "UsageError";
 }
@@ -21,16 +21,16 @@ export function usageOf(workloads: readonly Workload[]): string {
   return `pnpm bench [options]
   --only NAME[,NAME]        these workloads: ${workloads.map(({ name }) => name).join(", ")}
   --contenders NAME[,NAME]  these contenders: ${contenderNames.join(", ")}
-  --quick                   few of everything
-  --short                   for every change: ${inShort(workloads)
+  --quick                   fewer rounds and contenders, for a quick look
+  --short                   quick check of a change: ${inShort(workloads)
     .map(({ name }) => name)
-    .join(", ")}, few of everything;
-                            fails when a goal is missed by a factor of two
-  --json FILE               writes the numbers there; a run of everything writes docs/benchmark.md and .svg
-  --cycles N                operations, where a workload counts them
-  --load                    the same as --only load: the table of docs/load.md, which is not in a run of everything
+    .join(", ")};
+                            fails if a judged goal is missed by a factor of two
+  --json FILE               writes the numbers to FILE; a full run also writes docs/benchmark.md and .svg
+  --cycles N                number of operations, for workloads that count them
+  --load                    the same as --only load: the table of docs/load.md, which a full run leaves out
 QUORLOCK_BEFORE=DIR         another checkout of this repository, after "pnpm build" there: its client takes part as
-                            ours-before where one lock or many are timed, and in load`;
+                            ours-before in workloads that time one lock or many, and in load`;
 }
 
 export function optionsFrom(args: readonly string[], workloads: readonly Workload[]): Options {
@@ -56,7 +56,7 @@ function inShort(workloads: readonly Workload[]): readonly Workload[] {
   return workloads.filter((workload) => workload.inShort);
 }
 
-/** A name also stands for all that begin with it: "hot-key" for every hot key. */
+/** A name also selects all workloads that it is a prefix of: "hot-key" selects every hot key. */
 function chosenWorkloads(list: string | undefined, all: readonly Workload[]): readonly Workload[] {
   if (list === undefined) return all.filter(({ isApart }) => !isApart);
   const names = list.split(",");

@@ -3,30 +3,30 @@ import type { Measurement } from "./measure/rounds.ts";
 import type { Goal } from "./report/goal.ts";
 import type { Table } from "./report/table.ts";
 
-/** How much to measure. */
+/** The extent of the measurement. */
 export interface Scale {
-  /** Few of everything, to see that it works; the numbers are rough. */
+  /** Fewer rounds and contenders; the numbers are rough. */
   readonly quick: boolean;
-  /** Operations, where a workload counts them; `undefined` leaves it to the workload. */
+  /** Number of operations, for workloads that count them; `undefined`: the workload's default. */
   readonly cycles: number | undefined;
-  /** The names of those who take part. */
+  /** The names of the contenders that take part. */
   readonly contenders: readonly string[];
 }
 
 export interface Findings {
   readonly tables: readonly Table[];
   readonly goals: readonly Goal[];
-  /** The numbers behind the tables, for what is stored and drawn. */
+  /** The numbers behind the tables, for the JSON file and the chart. */
   readonly measurements?: readonly Measurement[];
 }
 
-/** One question to the contenders. A workload leaves the masters as it found them: running, and empty of locks. */
+/** One benchmark of the contenders. It leaves the masters as they were: running, and without locks. */
 export interface Workload {
-  /** For `--only`. */
+  /** The name for `--only`. */
   readonly name: string;
-  /** Part of `--short`: its judged goals decide about a change. */
+  /** Part of `--short`. */
   readonly inShort?: boolean;
-  /** Runs only where it is named: it has a document of its own. */
+  /** Runs only if named by `--only`: its results have a separate document. */
   readonly isApart?: boolean;
   run(masters: Masters, scale: Scale): Promise<Findings>;
 }

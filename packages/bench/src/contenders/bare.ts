@@ -8,7 +8,7 @@ import {
   untilAnswered,
 } from "./contender.ts";
 
-/** What our own connections differ in from ioredis's defaults, as far as it can matter for the time taken. */
+/** The settings in which our own connections differ from ioredis's defaults and that may affect timing. */
 const sameAsOurs: ClientOptions = {
   enableOfflineQueue: false,
   autoResendUnfulfilledCommands: false,
@@ -16,14 +16,14 @@ const sameAsOurs: ClientOptions = {
   enableAutoPipelining: false,
 };
 
-/** As Redis's own page on distributed locks has it. */
+/** The release script of Redis's page on distributed locks. */
 const releaseScript = `
 if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) else return 0 end`;
 const releaseSha = createHash("sha1").update(releaseScript).digest("hex");
 
 /**
- * The floor: the very commands that a lock costs, to all masters at once, done when a quorum has answered yes.
- * No clock, no timer, no time-out, no rollback, and a token that anybody could guess.
+ * The lower bound: only the commands of a lock, sent to all masters at once; resolves when a quorum has answered yes.
+ * It has no clock, no timer, no time-out and no rollback, and its token is predictable.
  */
 export function bareOn(clientOptions?: ClientOptions): OpenContender {
   return async (name, { urls, ttl }) => {

@@ -2,36 +2,36 @@ import { once } from "node:events";
 import { Redis } from "ioredis";
 import { within } from "../programs/child.ts";
 
-/** Gives back what was acquired. */
+/** Releases the lock. */
 export type Release = () => Promise<unknown>;
 
 /** One way to lock, with connections of its own to every master. */
 export interface Contender {
   readonly name: string;
-  /** Locks a resource the way a user of this library does; rejects when that fails. */
+  /** Locks a resource as a user of this library does; rejects on failure. */
   acquire(resource: string): Promise<Release>;
-  /** Runs `routine` under a lock that the library keeps extended; missing where there is no such thing. */
+  /** Runs `routine` under a lock that the library extends; undefined if the library has no such function. */
   readonly using?: (resource: string, routine: () => Promise<void>) => Promise<void>;
-  /** Resolves when every master answers it, after failures too; rejects when one does not within 10 s. */
+  /** Resolves when every master answers, also after failures; rejects if one does not answer within 10 s. */
   ready(): Promise<void>;
-  /** Ends its connections at once, whatever the masters do. */
+  /** Closes its connections at once, without waiting for the masters. */
   quit(): Promise<void>;
 }
 
 export interface ContenderTerms {
   readonly urls: readonly string[];
-  /** How long a lock lives, ms. */
+  /** The ttl of a lock, ms. */
   readonly ttl: number;
   /**
-   * How long `acquire` goes on where somebody else holds the lock, ms, with the pause between two attempts that is
-   * best for this library. Default: everything as shipped.
+   * How long `acquire` retries while a rival holds the lock, ms; the pause between attempts is then the one that is
+   * best for this library. Default: the library's own settings.
    */
   readonly waitTimeout?: number;
 }
 
 export type OpenContender = (name: string, terms: ContenderTerms) => Promise<Contender>;
 
-/** Where a contender wants its connections to differ from ioredis's defaults. */
+/** The settings in which a contender's connections differ from ioredis's defaults. */
 export interface ClientOptions {
   readonly enableOfflineQueue?: boolean;
   readonly autoResendUnfulfilledCommands?: boolean;
@@ -55,10 +55,10 @@ export async function openClients(urls: readonly string[], options: ClientOption
   return clients;
 }
 
-/** What a contender may take to reach its masters again, ms. */
+/** Time limit for a contender to reach its masters again, ms. */
 export const readyTimeout = 10_000;
 
-/** Resolves when every master has answered; a connection that was lost is waited for. */
+/** Resolves when every master has answered; waits for lost connections to come back. */
 export async function untilAnswered(
   clients: readonly Redis[],
   ask: (client: Redis) => Promise<unknown> = (client) => client.ping(),

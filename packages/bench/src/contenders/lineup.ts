@@ -3,16 +3,16 @@ import type { ClientOptions, Contender, ContenderTerms, OpenContender } from "./
 import { built, builtBefore, oursOf } from "./ours.ts";
 import { peersOn } from "./peers.ts";
 
-/** What all ratios are taken against. */
+/** The contender that all ratios are relative to. */
 export const baseline = "bare";
 export const ours = "ours";
-/** The client of another checkout, where one is named. */
+/** The client of the checkout that QUORLOCK_BEFORE names, if any. */
 export const before = "ours-before";
-/** The baseline a second time: its ratio shows what the machine and the method are good for. */
+/** The baseline a second time: its ratio to the first shows the measurement error. */
 export const control = "bare-again";
 export const pipelinedBaseline = "bare-pipelined";
 
-/** ioredis gathers the commands of one turn of the event loop into one write, which few users turn on. */
+/** ioredis then sends the commands of one turn of the event loop in one write; the option is off by default. */
 const pipelined: ClientOptions = { enableAutoPipelining: true };
 const asShipped = peersOn("");
 const onPipelined = peersOn("-pipelined", pipelined);
@@ -27,9 +27,9 @@ const openers: Readonly<Record<string, OpenContender>> = {
   ...onPipelined,
 };
 
-/** Everyone who can take part, by name. */
+/** The names of all contenders. */
 export const contenderNames: readonly string[] = Object.keys(openers);
-/** The other libraries as they are shipped, and the same on clients whose auto-pipelining was turned on. */
+/** The other libraries with default clients, and below the same ones on clients with auto-pipelining. */
 export const peers: readonly string[] = Object.keys(asShipped);
 export const pipelinedPeers: readonly string[] = Object.keys(onPipelined);
 
@@ -39,7 +39,7 @@ export function openContender(name: string, terms: ContenderTerms): Promise<Cont
   return open(name, terms);
 }
 
-/** Contenders that measure side by side; `await using` ends them all. */
+/** Contenders that are measured side by side; `await using` closes them all. */
 export class Lineup implements AsyncDisposable {
   readonly contenders: readonly Contender[];
 

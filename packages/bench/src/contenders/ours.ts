@@ -5,25 +5,24 @@ import { closeClients, type OpenContender, openClients, readyTimeout } from "./c
 
 type Package = typeof import("@quorlock/redlock");
 
-/** The entry file of `@quorlock/redlock`: the built one, except for tests, which run sources. */
+/** The entry file of `@quorlock/redlock`: the built one, except in tests, which run the sources. */
 export const builtEntry: string = import.meta.resolve("@quorlock/redlock");
 
 /**
- * What is measured is what users get: the built package, not its sources. The loader that runs TypeScript
- * sources gives every closure its name (`__name`), which costs time whenever one is made, and bare commands
- * make none.
+ * The benchmark measures the built package, as users run it, not its sources. The loader of TypeScript sources adds a
+ * call to every closure (`__name`), which would slow our client but not the bare commands, which create none.
  */
 export const built: Package = (await import(builtEntry)) as Package;
 
 /**
- * The built package of another checkout, named by `QUORLOCK_BEFORE`: what this one is compared with, in one process. Nothing
- * where none is named.
+ * The built package of the checkout that `QUORLOCK_BEFORE` names, to be compared with this one in the same process;
+ * undefined if the variable is not set.
  */
 export async function builtBefore(): Promise<Package | undefined> {
   const folder = process.env["QUORLOCK_BEFORE"];
   if (!folder) return undefined;
   const manifest = new URL("packages/redlock/package.json", pathToFileURL(`${folder}/`));
-  // Where a build lies has changed, so it is asked for.
+  // The path of the build differs between versions, so it is read from the manifest.
   const { exports } = JSON.parse(await readFile(manifest, "utf8")) as {
     exports: { ".": { default: string } };
   };
@@ -38,7 +37,7 @@ export function oursOf(load: () => Promise<Package | undefined>): OpenContender 
     const redlock = new client.Redlock(clients, waitTimeout === undefined ? {} : { waitTimeout });
     const ready = async (): Promise<void> => {
       const deadline = performance.now() + readyTimeout;
-      // It has connections of its own, behind the clients: only it can tell whether they stand.
+      // The client opens connections of its own beside those of `clients`: only `inspect` shows whether they are up.
       while (true) {
         const unreachable = (await redlock.inspect("ready")).find((inspection) => inspection.unreachable);
         if (!unreachable) return;

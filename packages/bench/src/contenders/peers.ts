@@ -13,16 +13,16 @@ import {
   untilAnswered,
 } from "./contender.ts";
 
-/** How users of another library lock. */
+/** The part of a contender that differs between the other libraries. */
 type Locking = Pick<Contender, "acquire">;
 type Peer = (clients: readonly Redis[], terms: ContenderTerms) => Locking;
 
 /**
- * Pauses between two attempts, ms, as shipped (and 100 more or less at random). Of 1 to 200 ms this is best for redlock 5 under
- * contention: an attempt leaves its votes behind, so the sooner the next one comes the more get in each other's way.
+ * Pause between two attempts, ms: the default of redlock 5 (with a jitter of 100). Of 1 to 200 ms it performs best under
+ * contention: a failed attempt leaves its votes behind, so shorter pauses make attempts block each other more.
  */
 const redlockDelay = 200;
-/** 200 as shipped. Under contention 5 to 20 are best for it, and hardly differ. */
+/** Its default is 200 ms. Under contention 5 to 20 ms perform best, with little difference between them. */
 const universalDelay = 10;
 
 const retriesOf = (waitTimeout: number | undefined): Readonly<Record<string, number>> =>
@@ -54,7 +54,7 @@ const sesamecare: Peer = (clients, { ttl, waitTimeout }) => {
 const redisSemaphore: Peer = (clients, { ttl, waitTimeout }) => {
   const options = {
     lockTimeout: ttl,
-    // By default it throws where nobody can catch it when a lock is lost, and the benchmark would end there.
+    // By default a lost lock throws an error that cannot be caught, which would end the benchmark.
     onLockLost: () => {},
     // Its pause between two attempts is 10 ms by default.
     ...(waitTimeout !== undefined && { acquireTimeout: waitTimeout }),
@@ -79,7 +79,7 @@ const redlockUniversal: Peer = (clients, { ttl, waitTimeout }) => {
   };
   return {
     async acquire(resource) {
-      // An object for each key is how it is made to be used.
+      // The library is designed for one object per key.
       const redlock = createRedlock({ ...options, key: resource });
       const handle = await redlock.acquire();
       return () => redlock.release(handle);
@@ -87,7 +87,7 @@ const redlockUniversal: Peer = (clients, { ttl, waitTimeout }) => {
   };
 };
 
-/** The other libraries, by the names they have in every table, and by those of their packages. */
+/** The other libraries by their names in the tables, each with the name of its package. */
 const libraries: Readonly<Record<string, { readonly packageName: string; readonly peer: Peer }>> = {
   redlock: { packageName: "redlock", peer: redlock5 },
   "redis-semaphore": { packageName: "redis-semaphore", peer: redisSemaphore },
@@ -97,7 +97,7 @@ const libraries: Readonly<Record<string, { readonly packageName: string; readonl
 
 export const peerPackages: readonly string[] = Object.values(libraries).map(({ packageName }) => packageName);
 
-/** Each of them, on clients with these options, by its name and `suffix`. */
+/** Opens each library on clients with these options; the keys are the names with `suffix` appended. */
 export function peersOn(suffix: string, options?: ClientOptions): Readonly<Record<string, OpenContender>> {
   const opened = Object.entries(libraries).map(([name, { peer }]): [string, OpenContender] => [
     `${name}${suffix}`,

@@ -1,4 +1,4 @@
-// redlock 5 has types that its package.json does not lead to. Here is what is used of them.
+// redlock 5 ships types, but its package.json does not export them. This file declares the part in use.
 declare module "redlock" {
   import type { Redis } from "ioredis";
 

@@ -15,10 +15,10 @@ function contest(reports: readonly WorkerReport[], workers = 1): Contest {
   return { from: 1000, until: 2000, workers, reports };
 }
 
-test("grants, waits and CPU count in the time that counts", () => {
+test("figures count the grants within the window, with their waits and the CPU", () => {
   const figures = figuresOf(
     contest([
-      // Before, at its beginning, and after.
+      // Granted before the window, at its start, and at its end.
       report([grant(900, 999, 999.5), grant(990, 1000, 1010), grant(1900, 2000, undefined)]),
       report([grant(980, 1020, 1030)]),
     ]),
@@ -31,26 +31,26 @@ test("grants, waits and CPU count in the time that counts", () => {
   expect(figures.hold).toBe(10);
 });
 
-test("who waits to the end counts with what it has waited", () => {
+test("a worker that still waits at the end counts with its wait so far", () => {
   const figures = figuresOf(contest([report([grant(1000, 1001, 1002)]), report([], [500])]));
   expect(figures.p99).toBeGreaterThan(1400);
 });
 
-test("the index of fairness knows workers that had nothing", () => {
+test("the fairness index includes workers without any grant", () => {
   const figures = figuresOf(
     contest([report([grant(1000, 1001, 1002, 1), grant(1003, 1004, 1005, 1)]), report([])], 2),
   );
   expect(figures.jain).toBe(0.25);
 });
 
-test("a gap is from a release to a grant in another process that waited already", () => {
+test("a gap lasts from a release to the next grant in another process that was already waiting", () => {
   const first = [grant(1000, 1001, 1010), grant(1100, 1101, 1110)];
   const second = [
-    // Waited when the first was released: 2 ms.
+    // Already waiting when the first lock was released: 2 ms.
     grant(1005, 1012, 1020),
-    // Came later than the release before it.
+    // Called after the release before it.
     grant(1120, 1121, 1130),
-    // Waited for one of its own process.
+    // Waited for a holder in its own process.
     grant(1125, 1135, 1140, 1),
   ];
   const figures = figuresOf(contest([report(first), report(second)], 2));
@@ -58,7 +58,7 @@ test("a gap is from a release to a grant in another process that waited already"
   expect(figures.gapP99).toBe(2);
 });
 
-test("a grant while another one holds is an overlap, also when that one never released", () => {
+test("a grant while another worker holds the lock is an overlap, also if the holder never releases", () => {
   const clean = [report([grant(1000, 1001, 1010)]), report([grant(1000, 1010, 1020)])];
   expect(figuresOf(contest(clean)).overlaps).toBe(0);
   const overlapping = [
@@ -70,14 +70,14 @@ test("a grant while another one holds is an overlap, also when that one never re
   expect(figuresOf(contest(standing)).overlaps).toBe(1);
 });
 
-test("nobody was granted anything: no rate, and waits as long as the contest", () => {
+test("without any grant the rate is 0 and the waits are those that are still open", () => {
   const figures = figuresOf(contest([report([], [500]), report([], [600])]));
   expect(figures.rate).toBe(0);
   expect(figures.p50).toBe(1450);
   expect(figures.jain).toBeNaN();
 });
 
-test("processes contend, one holds at a time, and what was watched comes back", async () => {
+test("processes contend for the lock, one holds it at a time, and the result of `watch` is returned", async () => {
   await using masters = await startMasters(3, { say: () => {} });
   const setting = { processes: 2, workers: 2, hold: 2 };
   const schedule = { warmUp: 200, window: 1000 };

@@ -4,7 +4,7 @@ import { Child, sharedNow, untilShared } from "../programs/child.ts";
 import type { Grant, WorkerMessage, WorkerReport, WorkerStart, WorkerTask } from "../programs/worker.ts";
 import { jainIndex, quantile } from "./statistics.ts";
 
-/** Who wants the lock, and for how long. */
+/** The competing processes and workers, and how long each holds the lock. */
 export interface Setting {
   readonly processes: number;
   /** In each process. */
@@ -14,25 +14,26 @@ export interface Setting {
 }
 
 export interface Schedule {
-  /** Everybody contends for so long before it counts, ms, */
+  /** Duration of contention before the measurement starts, ms. */
   readonly warmUp: number;
-  /** and so long while it counts. */
+  /** Duration of the measurement, ms. */
   readonly window: number;
 }
 
-/** What processes may take to start, all together, and to report, ms. */
+/** Time limits for all processes to start, and for each to report, ms. */
 const startLimit = 120_000;
 const reportLimit = 30_000;
-/** From the order to start until everybody starts, ms: all must have heard it. */
+/** From sending the start message until the workers start, ms: every process has received it by then. */
 const notice = 200;
-/** How long `acquire` goes on, ms: longer than any contest. */
+/** How long `acquire` retries, ms: longer than any contest. */
 const waitTimeout = 60_000;
 
-/** Does something while the time that counts passes, and says what it came to. */
+/** Takes a measurement of its own during the window, and resolves with its value. */
 export type Watch = (window: () => Promise<void>) => Promise<number>;
 
 /**
- * Lets fresh processes contend for one lock. Each contest has processes of its own, so that none inherits a stall.
+ * Lets new processes contend for one lock. Each contest starts its own processes, so a stall in one does not affect the
+ * next.
  */
 export async function runContest(
   contender: string,
@@ -61,13 +62,13 @@ export async function runContest(
   }
 }
 
-/** What was seen of a contest for one lock, from `from` to `until`. */
+/** The reports of a contest for one lock; the measurement lasts from `from` to `until`. */
 export interface Contest {
   readonly from: number;
   readonly until: number;
   /** Workers in each process. */
   readonly workers: number;
-  /** Of each process. */
+  /** One for each process. */
   readonly reports: readonly WorkerReport[];
 }
 
@@ -121,8 +122,8 @@ export function figuresOf(contest: Contest): ContestFigures {
 }
 
 /**
- * Whoever still waits at the end counts with what it has waited: otherwise the longest waits of all, those that never
- * came to an end, would be missing.
+ * The waits of all grants, and those still open at the end with their duration so far: without these the longest waits
+ * would be missing.
  */
 function waitsOf({ until, reports }: Contest, counted: readonly PlacedGrant[]): readonly number[] {
   const over = counted.map(({ called, granted }) => granted - called);
@@ -130,14 +131,14 @@ function waitsOf({ until, reports }: Contest, counted: readonly PlacedGrant[]): 
   return [...over, ...standing].sort((a, b) => a - b);
 }
 
-/** How many grants each worker of each process had. */
+/** The number of grants of each worker of each process. */
 function sharesOf(processes: number, workers: number, counted: readonly PlacedGrant[]): readonly number[] {
   const shares = Array.from({ length: processes * workers }, () => 0);
   for (const { process, worker } of counted) shares[process * workers + worker]! += 1;
   return shares;
 }
 
-/** From each call of `release` to the next holder's `acquire` that resolves, in another process that waited already. */
+/** From each call of `release` to the next grant, if that is in another process and was already waiting. */
 function gapsOf(grants: readonly PlacedGrant[]): readonly number[] {
   return grants.slice(1).flatMap((next, index) => {
     const { process, releasing } = grants[index]!;
@@ -146,7 +147,7 @@ function gapsOf(grants: readonly PlacedGrant[]): readonly number[] {
   });
 }
 
-/** Grants that came while the holder before believed to hold. */
+/** Counts the grants made while the previous holder had not called `release` yet. */
 function overlapsIn(grants: readonly PlacedGrant[]): number {
   let heldUntil = Number.NEGATIVE_INFINITY;
   let overlaps = 0;

@@ -6,14 +6,14 @@ import { Meter } from "./meter.ts";
 import type { Column, Rounds } from "./rounds.ts";
 import { alternate, quantile } from "./statistics.ts";
 
-/** Callers in this process, each with a lock of its own: nobody contends. */
+/** Callers in this process, each with its own resource, so without contention. */
 export interface Load {
   readonly callers: number;
-  /** How long new locks are begun, ms. */
+  /** Callers start new locks for this long, ms, */
   readonly milliseconds: number;
-  /** And for as long as they are not so many; default 0. */
+  /** and until they have done this many; default 0. */
   readonly atLeast?: number;
-  /** What the names of the resources begin with. */
+  /** Prefix of the resource names. */
   readonly prefix: string;
 }
 
@@ -22,14 +22,14 @@ export interface LoadResult {
   readonly cycles: number;
   /** Acquires and releases that were rejected. */
   readonly failures: number;
-  /** Until the last one was done. */
+  /** Until the last lock is released. */
   readonly seconds: number;
   /** From each call of `acquire` to its lock, ms. */
   readonly waits: readonly number[];
 }
 
-/** What begun locks may take to come to an end after the time is up, ms. */
-const patience = 30_000;
+/** Time limit for the locks in flight when the time is up, ms. */
+const settleLimit = 30_000;
 
 /** Lets each caller acquire and release, over and over. */
 export async function runLoad(contender: Contender, load: Load): Promise<LoadResult> {
@@ -55,16 +55,16 @@ export async function runLoad(contender: Contender, load: Load): Promise<LoadRes
   const callers = Array.from({ length: load.callers }, (_, caller) =>
     call(`${load.prefix}:${contender.name}:${caller}`),
   );
-  await within(Promise.all(callers), load.milliseconds + patience, `${contender.name} did not settle`);
+  await within(Promise.all(callers), load.milliseconds + settleLimit, `${contender.name} did not settle`);
   return { cycles, failures, seconds: (performance.now() - begun) / 1000, waits };
 }
 
-/** The compiler is done with every contender after so many locks; the rule is the same for all. */
+/** Locks after which the compiler has optimised every contender; the number is the same for all. */
 const warmUpCycles = { all: 4000, quick: 1600 } as const;
 
 /**
- * Before anything counts, each contender carries the load that it will be measured under, for so many locks, in turns
- * of a fourth: what was seen to run often in several goes is compiled better.
+ * Before the measurement each contender runs the load that it is measured under. Contenders alternate, with a quarter of
+ * the locks per turn: code that runs hot in several turns is compiled better.
  */
 export async function warmUp(
   contenders: readonly Contender[],
@@ -77,7 +77,7 @@ export async function warmUp(
   );
 }
 
-/** How long so many, one after the other, took, ms. */
+/** The duration of `count` locks, one after the other, ms. */
 export async function timeOf(contender: Contender, resource: string, count: number): Promise<number> {
   const begun = performance.now();
   for (let index = 0; index < count; index += 1) await acquireAndRelease(contender, resource);
@@ -95,15 +95,15 @@ export const loadColumns: readonly Column<LoadQuantity>[] = [
   { quantity: "failures", title: "failed" },
 ];
 
-/** What a reader of these columns must know. */
+/** Explains the columns. */
 export const loadNote = "CPU is per acquire and release, of all masters together; failed: of a round.";
 
-/** At least five, so that a median is one. */
+/** Seven rounds are enough for a median with a confidence interval; three are for a quick look. */
 export function roundsOf(scale: Scale): number {
   return scale.quick ? 3 : 7;
 }
 
-/** Puts the same load on each contender, in turn, round after round. */
+/** Runs the same load on each contender in turn, round after round. */
 export async function compareLoads(
   lineup: Lineup,
   urls: readonly string[],

@@ -7,7 +7,7 @@ import { closeClients, openClients } from "../contenders/contender.ts";
 import { builtEntry } from "../contenders/ours.ts";
 import { peerPackages } from "../contenders/peers.ts";
 
-/** Where and with what the numbers were taken: without it they say nothing. */
+/** The machine, the server and the versions that the numbers belong to. */
 export async function machineLines(masters: Masters): Promise<readonly string[]> {
   const processors = cpus();
   const memory = Math.round(totalmem() / 2 ** 30);
@@ -24,7 +24,7 @@ export async function machineLines(masters: Masters): Promise<readonly string[]>
   ];
 }
 
-/** From the package.json above the module; not every package exports it. */
+/** Reads the package.json above the module from disk, since not every package exports it. */
 function versionOf(module: string, name: string): string {
   let folder = dirname(fileURLToPath(module));
   while (folder !== dirname(folder)) {

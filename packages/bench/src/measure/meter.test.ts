@@ -5,12 +5,12 @@ import { expect, test } from "vitest";
 import { closeClients, openClients } from "../contenders/contender.ts";
 import { countSent, cpuIn } from "./meter.ts";
 
-test("CPU is read from what INFO says", () => {
+test("cpuIn adds up system and user CPU of an INFO reply", () => {
   const info = "# CPU\r\nused_cpu_sys:1.500000\r\nused_cpu_user:0.250001\r\nused_cpu_sys_children:9.0\r\n";
   expect(cpuIn(info)).toBe(1_750_001);
 });
 
-test("commands and bytes are what this process sends, not what scripts call, as the master counts them", async () => {
+test("countSent counts the commands and bytes that this process sends, without those that scripts call", async () => {
   await using masters = await startMasters(1, { say: () => {} });
   const [client] = await openClients(masters.urls);
   const received = async (): Promise<number> =>
@@ -21,7 +21,7 @@ test("commands and bytes are what this process sends, not what scripts call, as 
     const sent = countSent();
     await client!.eval("redis.call('SET', KEYS[1], 'a') return redis.call('DEL', KEYS[1])", 1, "ké\r\n*1");
     await client!.set("key:7", Buffer.from([0xff, 13, 10]));
-    // Several in one write, with what looks like a command in an argument.
+    // Several commands in one write, one with an argument that looks like a command.
     const { host, port } = masters.list[0]!;
     const raw = connect(port, host);
     raw.write("*2\r\n$4\r\nECHO\r\n$14\r\n*1\r\n$4\r\nPING\r\n\r\n*1\r\n$4\r\nPING\r\n");
@@ -31,7 +31,7 @@ test("commands and bytes are what this process sends, not what scripts call, as 
     const after = await received();
     expect(Reflect.get(Socket.prototype, "write")).toBe(unwatched);
     expect(commands).toBe(4);
-    // The second question is one of them, and its own.
+    // The second INFO counts its own bytes as well.
     expect(after - before).toBe(bytes + "*2\r\n$4\r\ninfo\r\n$5\r\nstats\r\n".length);
   } finally {
     closeClients([client!]);

@@ -5,7 +5,7 @@ import { runInNewContext } from "node:vm";
 import type { Redis } from "ioredis";
 import { closeClients, openClients } from "../contenders/contender.ts";
 
-/** What something cost. CPU in microseconds. */
+/** The result of a run with its cost; CPU in microseconds. */
 export interface Cost<T> {
   readonly result: T;
   /** Of this process. */
@@ -14,7 +14,7 @@ export interface Cost<T> {
   readonly serverCpu: number;
 }
 
-/** Reads from the masters, on connections of its own, what was asked of them and what it cost them. */
+/** Reads the masters' CPU time and deletes keys, on connections of its own. */
 export class Meter implements AsyncDisposable {
   readonly #clients: readonly Redis[];
 
@@ -30,27 +30,27 @@ export class Meter implements AsyncDisposable {
     const serverBefore = await this.serverCpu();
     const clientBefore = process.cpuUsage();
     const result = await run();
-    // In this order: each master answers behind what it still had to answer the contender, and reading that belongs
-    // to the contender's cost.
+    // The servers are read first: each master answers INFO after its last replies to the contender, and reading these
+    // is part of the contender's client CPU.
     const serverCpu = (await this.serverCpu()) - serverBefore;
     const { user, system } = process.cpuUsage(clientBefore);
     return { result, clientCpu: user + system, serverCpu };
   }
 
-  /** What all masters have spent up to now, microseconds. */
+  /** The CPU time of all masters so far, microseconds. */
   async serverCpu(): Promise<number> {
     const infos = await Promise.all(this.#clients.map((client) => client.info("cpu")));
     return infos.reduce((sum, info) => sum + cpuIn(info), 0);
   }
 
-  /** The same while `run` runs. */
+  /** The CPU time of all masters during `run`, microseconds. */
   async serverCpuOf(run: () => Promise<unknown>): Promise<number> {
     const before = await this.serverCpu();
     await run();
     return (await this.serverCpu()) - before;
   }
 
-  /** How many keys with this prefix all masters have together; and there are none any more. */
+  /** Deletes the keys with this prefix from all masters and returns how many there were. */
   async takeAway(prefix: string): Promise<number> {
     const taken = this.#clients.map(async (client) => {
       const keys = await client.keys(`${prefix}*`);
@@ -66,7 +66,7 @@ export class Meter implements AsyncDisposable {
   }
 }
 
-/** Microseconds of CPU in what INFO says. */
+/** The CPU time in the reply of INFO, microseconds. */
 export function cpuIn(info: string): number {
   const secondsOf = (field: string): number => Number(new RegExp(`^${field}:(\\S+)`, "m").exec(info)?.[1]);
   return (secondsOf("used_cpu_sys") + secondsOf("used_cpu_user")) * 1_000_000;
@@ -74,7 +74,7 @@ export function cpuIn(info: string): number {
 
 let collect: (() => void) | undefined;
 
-/** Only where the heap is measured: everything else is timed as users run it, without a flag of V8. */
+/** Set only where the heap is measured: timings are taken without V8 flags, as users run the client. */
 function garbageCollector(): () => void {
   if (!collect) {
     setFlagsFromString("--expose-gc");
@@ -83,9 +83,9 @@ function garbageCollector(): () => void {
   return collect;
 }
 
-/** Bytes of the heap that are in use once the garbage is gone. */
+/** Bytes of heap in use after garbage collection. */
 export async function heapInUse(): Promise<number> {
-  // What finalisers let go of is garbage of the next collection.
+  // Objects released by finalisers are collected by the next round.
   for (let round = 0; round < 5; round += 1) {
     garbageCollector()();
     await pause(20);
@@ -93,13 +93,13 @@ export async function heapInUse(): Promise<number> {
   return process.memoryUsage().heapUsed;
 }
 
-/** What this process has sent to masters. */
+/** Commands and bytes that this process has sent to masters. */
 export interface Sent {
   readonly commands: number;
   readonly bytes: number;
 }
 
-/** Counts it from now on, in front of the sockets: no master is slowed by it, and what scripts call is sent by nobody. */
+/** Counts writes to sockets until `stop`: this does not slow a master, and leaves out the commands that scripts call. */
 export function countSent(): { stop(): Sent } {
   let commands = 0;
   let bytes = 0;
@@ -123,7 +123,7 @@ export function countSent(): { stop(): Sent } {
   };
 }
 
-/** Whole commands, as RESP has them: a list of strings, each behind its length. */
+/** Counts the complete RESP commands: each is an array of strings with their lengths. */
 function commandsIn(data: Buffer): number {
   let count = 0;
   let at = 0;

@@ -9,26 +9,26 @@ function roundsOf(rates: Readonly<Record<string, readonly number[]>>): Rounds<Qu
   );
 }
 
-test("a ratio is the median of the ratios of rounds side by side, not the ratio of the medians", () => {
+test("a ratio is the median of the ratios per round, not the ratio of the medians", () => {
   const rounds = roundsOf({ a: [10, 40, 30], b: [1, 8, 10] });
   expect(ratioOf(rounds, "a", "b", "rate")).toEqual({ median: 5, low: 3, high: 10 });
 });
 
-test("who did not take part has no ratio", () => {
+test("a contender that did not take part has no ratio", () => {
   const rounds = roundsOf({ a: [1] });
   expect(ratioOf(rounds, "a", "b", "rate")).toBeUndefined();
   expect(ratioOf(rounds, "b", "a", "rate")).toBeUndefined();
   expect(ratioOf(rounds, "a", undefined, "rate")).toBeUndefined();
 });
 
-test("the best is the one with the best median, by what is better", () => {
+test("the best contender has the largest median if more is better, the smallest if less is", () => {
   const rounds = roundsOf({ steady: [5, 5, 5], lucky: [1, 1, 100], slow: [2, 2, 2] });
   expect(bestOf(rounds, ["steady", "lucky", "slow"], "rate", "more")).toBe("steady");
   expect(bestOf(rounds, ["steady", "slow"], "cpu", "less")).toBe("steady");
   expect(bestOf(rounds, ["absent"], "rate", "more")).toBeUndefined();
 });
 
-test("who had nothing at all is not the best at spending little", () => {
+test("a contender that completed nothing is not the best at low cost", () => {
   const stalled = [{ rate: 0, cpu: Number.NaN }];
   const endless = [{ rate: 0, cpu: Number.POSITIVE_INFINITY }];
   const rounds: Rounds<Quantity> = new Map([
@@ -39,7 +39,7 @@ test("who had nothing at all is not the best at spending little", () => {
   expect(bestOf(rounds, ["stalled", "endless", "working"], "cpu", "less")).toBe("working");
 });
 
-test("a table has a row for each contender, a measurement for each of its cells", () => {
+test("a table has a row for each contender, and a measurement for each cell", () => {
   const rounds = roundsOf({ a: [10, 20, 30], b: [5, 10, 15] });
   const columns = [
     { quantity: "rate", title: "a second" },

@@ -1,7 +1,7 @@
 import { figure, type Table } from "../report/table.ts";
 import { median, pairwiseRatios, type Spread, spreadOf } from "./statistics.ts";
 
-/** What each contender came to, by its name, round by round: equal indices were taken side by side. */
+/** The figures of each contender by name, one entry per round; entries with the same index were taken side by side. */
 export type Rounds<Q extends string> = ReadonlyMap<string, readonly Readonly<Record<Q, number>>[]>;
 
 /** One quantity of one contender, as it is stored and drawn. */
@@ -10,13 +10,13 @@ export interface Measurement extends Spread {
   readonly title: string;
   readonly contender: string;
   readonly quantity: string;
-  /** Round by round; what failed is infinite. */
+  /** One value per round; a failure is infinite. */
   readonly rounds: readonly number[];
 }
 
 export interface Column<Q extends string> {
   readonly quantity: Q;
-  /** With its unit. */
+  /** Includes the unit. */
   readonly title: string;
 }
 
@@ -24,7 +24,7 @@ export function valuesOf<Q extends string>(rounds: Rounds<Q>, name: string, quan
   return (rounds.get(name) ?? []).map((round) => round[quantity]);
 }
 
-/** `name` over `base`, each round over the one beside it; `undefined` where one of them did not take part. */
+/** The ratio of `name` to `base`, round by round; `undefined` if one of them did not take part. */
 export function ratioOf<Q extends string>(
   rounds: Rounds<Q>,
   name: string,
@@ -35,7 +35,7 @@ export function ratioOf<Q extends string>(
   return spreadOf(pairwiseRatios(valuesOf(rounds, name, quantity), valuesOf(rounds, base, quantity)));
 }
 
-/** Who of `names` has the best median, of those who took part. */
+/** The contender of `names` with the best median, among those that took part. */
 export function bestOf<Q extends string>(
   rounds: Rounds<Q>,
   names: readonly string[],
@@ -48,7 +48,7 @@ export function bestOf<Q extends string>(
   return better === "more" ? sorted.at(-1) : sorted[0];
 }
 
-/** A row for each contender: medians, and the first quantity with its spread and in multiples of the base's. */
+/** A row for each contender: medians, and for the first quantity also the spread and the ratio to `base`. */
 export function tableOf<Q extends string>(
   title: string,
   rounds: Rounds<Q>,

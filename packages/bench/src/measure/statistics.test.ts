@@ -15,11 +15,11 @@ test("a quantile lies between the two nearest values", () => {
   expect(quantile([], 0.5)).toBeNaN();
 });
 
-test("the median does not depend on the order, nor on a few values far off", () => {
+test("the median does not depend on the order or on a few outliers", () => {
   expect(median([3, 1, 1e9, 2, 0])).toBe(2);
 });
 
-test("a majority of failures, infinitely long each, has an infinite median", () => {
+test("the median is infinite if a majority of the values are infinite", () => {
   expect(median([1, 2, Infinity, Infinity, Infinity])).toBe(Infinity);
   expect(median([1, 2, 3, Infinity, Infinity])).toBe(3);
 });
@@ -40,7 +40,7 @@ test("ratios are taken pair by pair", () => {
   expect(() => pairwiseRatios([1], [])).toThrow(RangeError);
 });
 
-test("Jain's index: equal shares are 1, one who has everything among n is 1/n", () => {
+test("Jain's index is 1 for equal shares and 1/n if one of n has everything", () => {
   expect(jainIndex([7, 7, 7, 7])).toBe(1);
   expect(jainIndex([9, 0, 0])).toBeCloseTo(1 / 3);
   // The textbook's example of two classes: 2 of 4 have everything, evenly.
@@ -49,7 +49,7 @@ test("Jain's index: equal shares are 1, one who has everything among n is 1/n", 
 });
 
 test.each([1, 2, 3, 4, 5, 6, 7])(
-  "%i contenders: each is equally often at each place and after each other one",
+  "%i contenders: each takes each position, and follows each other contender, equally often",
   (count) => {
     const orders = turnOrders(count);
     const places = new Map<string, number>();
@@ -71,7 +71,7 @@ test.each([1, 2, 3, 4, 5, 6, 7])(
   },
 );
 
-test("samples of one pass stand at the same index", async () => {
+test("samples of one pass have the same index", async () => {
   const samples = await alternate(["a", "b", "c"], 7, async (contender, pass) => `${contender}${pass}`);
   expect(samples.get("a")).toEqual(["a0", "a1", "a2", "a3", "a4", "a5", "a6"]);
   expect(samples.get("c")?.at(-1)).toBe("c6");

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** The median of some values of a noisy quantity, and how far it can be off: see {@link spreadOf}. */
+/** The median of a noisy quantity with its confidence interval: see {@link spreadOf}. */
 export interface Spread {
   readonly median: number;
   readonly low: number;
@@ -13,7 +13,7 @@ export function quantile(sorted: readonly number[], p: number): number {
   const place = (sorted.length - 1) * p;
   const below = sorted[Math.floor(place)]!;
   const above = sorted[Math.ceil(place)]!;
-  // An operation that failed counts as infinitely long: infinity less infinity is no number.
+  // A failed operation counts as infinite, and infinity minus infinity is NaN.
   return below === above ? below : below + (above - below) * (place - Math.floor(place));
 }
 
@@ -22,20 +22,20 @@ export function median(values: readonly number[]): number {
 }
 
 /**
- * The median, and between which values the true one lies with 95 % confidence, whatever the distribution. For seven
- * values and less those are the least and the most.
+ * The median with its 95 % confidence interval, for any distribution. For seven values or fewer the interval is the
+ * minimum and the maximum.
  */
 export function spreadOf(values: readonly number[]): Spread {
   const sorted = ascending(values);
   const { length } = sorted;
-  // How many of n values lie below the true median is binomial: n/2 give or take 1.96 * sqrt(n)/2.
+  // The number of values below the true median is binomial: n/2 +- 1.96 * sqrt(n)/2 in 95 % of cases.
   const reach = 0.98 * Math.sqrt(length);
   const low = sorted[Math.max(0, Math.floor(length / 2 - reach))] ?? Number.NaN;
   const high = sorted[Math.min(length - 1, Math.ceil(length / 2 + reach))] ?? Number.NaN;
   return { median: quantile(sorted, 0.5), low, high };
 }
 
-/** Each value over the one measured beside it: what made both slow alike falls out. */
+/** The ratio of each value to the one measured beside it: slowness that affects both cancels out. */
 export function pairwiseRatios(values: readonly number[], baseline: readonly number[]): number[] {
   if (values.length !== baseline.length) {
     throw new RangeError(`pairs need as many values as baselines: ${values.length} and ${baseline.length}`);
@@ -43,7 +43,7 @@ export function pairwiseRatios(values: readonly number[], baseline: readonly num
   return values.map((value, index) => value / baseline[index]!);
 }
 
-/** Jain's index of fairness: 1 when all have the same, 1/n when one has everything; NaN when nobody has anything. */
+/** Jain's fairness index: 1 for equal shares, 1/n if one has everything, NaN if all shares are 0. */
 export function jainIndex(shares: readonly number[]): number {
   const sum = shares.reduce((total, share) => total + share, 0);
   const squares = shares.reduce((total, share) => total + share * share, 0);
@@ -55,10 +55,9 @@ function ascending(values: readonly number[]): number[] {
 }
 
 /**
- * In which order `count` contenders take their turns, pass by pass, then from the start again. Each contender
- * comes equally often at each place *and after each other one* (a Williams square): what one leaves behind, the
- * last replies to read or garbage to collect, is charged to all others alike. A plain rotation would charge it
- * to the same neighbour always.
+ * The order of turns of `count` contenders for each pass; it repeats after the last. Each contender takes each position,
+ * and follows each other contender, equally often (a Williams square). The work that a contender leaves behind, such as
+ * late replies and garbage, is thus charged to all others alike; a plain rotation would always charge the same one.
  */
 export function turnOrders(count: number): readonly (readonly number[])[] {
   const first: number[] = [];
@@ -69,13 +68,13 @@ export function turnOrders(count: number): readonly (readonly number[])[] {
     if (first.length < count) first.push(high);
   }
   const square = first.map((_, shift) => first.map((place) => (place + shift) % count));
-  // With an odd count one square does not balance the neighbours; it and its mirror image do.
+  // For an odd count one square does not balance the neighbours; the square with its mirror image does.
   return count % 2 === 0 ? square : [...square, ...square.map((order) => order.toReversed())];
 }
 
 /**
- * Lets the contenders take turns, each once a pass. Returns the samples of each, pass by pass, so that equal
- * indices were taken side by side.
+ * Runs one turn of each contender per pass. Returns the samples of each contender; samples with the same index are from
+ * the same pass.
  */
 export async function alternate<C, Sample>(
   contenders: readonly C[],
@@ -88,7 +87,7 @@ export async function alternate<C, Sample>(
     for (const place of orders[pass % orders.length]!) {
       const contender = contenders[place]!;
       samples.get(contender)!.push(await turn(contender, pass));
-      // Replies that have come in meanwhile are read before the next turn begins.
+      // Replies that have already arrived are read before the next turn starts.
       await nextTurn();
     }
   }

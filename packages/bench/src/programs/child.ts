@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { extname, join } from "node:path";
 
-/** What a child tells, by its kind. */
+/** A message between a child and its parent. */
 export interface Message {
   readonly kind: string;
 }
@@ -11,7 +11,7 @@ export class TimeUpError extends Error {
   override name = "TimeUpError";
 }
 
-/** What `promise` comes to, or a {@link TimeUpError} after `limit` ms; what it comes to later is dropped. */
+/** Settles as `promise` does, or rejects with a {@link TimeUpError} after `limit` ms; a later result is dropped. */
 export async function within<T>(promise: Promise<T>, limit: number, what: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const timeUp = new Promise<never>((_, reject) => {
@@ -24,31 +24,31 @@ export async function within<T>(promise: Promise<T>, limit: number, what: string
   }
 }
 
-/** How much of what a child printed is kept, for when it fails. */
+/** Characters of a child's output that are kept for the error message if it fails. */
 const outputKept = 2000;
 
 /**
- * A process of its own for what must not share ours: a heap that is measured, a caller among many. It gets its task
- * as its argument and answers in messages. `await using` ends it, whatever it does.
+ * A program in a separate process: one whose heap is measured, or one of several contending clients. It gets its task as
+ * an argument and answers in messages. `await using` kills it.
  */
-export class Child<Told extends Message> implements AsyncDisposable {
+export class Child<Incoming extends Message> implements AsyncDisposable {
   readonly #process: ChildProcess;
   readonly #closed: Promise<void>;
-  readonly #messages: Told[] = [];
+  readonly #messages: Incoming[] = [];
   readonly #listeners = new Set<() => void>();
   #output = "";
   #isClosed = false;
 
   /** `program`: a module beside this one, without extension. */
-  static start<Told extends Message>(program: string, task: unknown): Child<Told> {
-    // Built or as sources, whatever this module is. Nobody's memory settings: a user's process has none either.
+  static start<Incoming extends Message>(program: string, task: unknown): Child<Incoming> {
+    // The child runs built code or sources, as this module does, without memory flags, like a user's process.
     const extension = extname(import.meta.filename);
     const loader = extension === ".ts" ? ["--import", "tsx", "--conditions=quorlock-source"] : [];
     const child = fork(join(import.meta.dirname, `${program}${extension}`), [JSON.stringify(task)], {
       execArgv: loader,
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });
-    return new Child<Told>(child);
+    return new Child<Incoming>(child);
   }
 
   private constructor(child: ChildProcess) {
@@ -59,7 +59,7 @@ export class Child<Told extends Message> implements AsyncDisposable {
       });
     }
     child.on("message", (message) => {
-      this.#messages.push(message as Told);
+      this.#messages.push(message as Incoming);
       this.#changed();
     });
     child.on("error", () => {});
@@ -77,19 +77,19 @@ export class Child<Told extends Message> implements AsyncDisposable {
   }
 
   /** The first message of this kind; rejects when the process ends without it, or after `limit` ms. */
-  message<K extends Told["kind"]>(kind: K, limit: number): Promise<Extract<Told, { kind: K }>> {
-    const told = new Promise<Extract<Told, { kind: K }>>((resolve, reject) => {
+  message<K extends Incoming["kind"]>(kind: K, limit: number): Promise<Extract<Incoming, { kind: K }>> {
+    const received = new Promise<Extract<Incoming, { kind: K }>>((resolve, reject) => {
       const look = (): void => {
         const found = this.#messages.find((message) => message.kind === kind);
         if (!found && !this.#isClosed) return;
         this.#listeners.delete(look);
-        if (found) resolve(found as Extract<Told, { kind: K }>);
+        if (found) resolve(found as Extract<Incoming, { kind: K }>);
         else reject(new Error(`a process ended before it was "${kind}": ${this.#output}`));
       };
       this.#listeners.add(look);
       look();
     });
-    return within(told, limit, `a process was not "${kind}"`);
+    return within(received, limit, `a process was not "${kind}"`);
   }
 
   #changed(): void {
@@ -102,36 +102,36 @@ export class Child<Told extends Message> implements AsyncDisposable {
   }
 }
 
-// The other end: what a program says and hears.
+// The child's side.
 
-/** What this program was started with. */
+/** The task that the parent gave to this program. */
 export function task(): unknown {
-  // Its parent may be killed: nobody would end it then.
+  // The program ends with its parent, also if that is killed.
   process.once("disconnect", () => process.exit());
   return JSON.parse(process.argv[2] ?? "");
 }
 
-/** Resolves when the parent has received it. */
-export async function tell(message: Message): Promise<void> {
+/** Sends a message to the parent; resolves when it is sent. */
+export async function sendToParent(message: Message): Promise<void> {
   await new Promise<void>((resolve) => {
     if (process.send) process.send(message, () => resolve());
     else resolve();
   });
 }
 
-/** The next message of the parent. */
-export async function heard(): Promise<unknown> {
+/** The next message from the parent. */
+export async function nextMessage(): Promise<unknown> {
   const [message] = await once(process, "message");
   return message;
 }
 
-/** ms on a clock that all processes of this machine share, and that never steps. */
+/** ms on a monotonic clock that all processes of this machine share. */
 export function sharedNow(): number {
   const [seconds, nanoseconds] = process.hrtime();
   return seconds * 1000 + nanoseconds / 1_000_000;
 }
 
-/** How long it is until `moment`, ms; never below 0. */
+/** The time until `moment`, ms; at least 0. */
 export function untilShared(moment: number): number {
   return Math.max(0, moment - sharedNow());
 }

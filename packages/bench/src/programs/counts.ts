@@ -11,20 +11,20 @@ import { builtEntry } from "../contenders/ours.ts";
 import { warmUp } from "../measure/load.ts";
 import { countSent } from "../measure/meter.ts";
 import { median } from "../measure/statistics.ts";
-import { task, tell } from "./child.ts";
+import { sendToParent, task } from "./child.ts";
 
-// What one acquire and release makes and sends, whatever the machine: in a process of its own, since what counts also
-// slows.
+// Counts what one acquire and release allocates and sends; the result hardly depends on the machine. It runs in a process of
+// its own, since counting slows the client.
 
 export interface CountsTask {
   readonly contender: string;
   readonly terms: ContenderTerms;
-  /** How many at once. */
+  /** Concurrent callers. */
   readonly callers: number;
   readonly quick: boolean;
 }
 
-/** All for one acquire and release. */
+/** All figures are per acquire and release. */
 export interface Counts {
   readonly kind: "counts";
   readonly promises: number;
@@ -32,15 +32,15 @@ export interface Counts {
   readonly kilobytes: number;
   readonly commands: number;
   readonly bytes: number;
-  /** Functions of the client that are entered; only of ours, one at a time. */
+  /** Functions of the client that are entered; counted only for ours, with one caller. */
   readonly acquire: number | undefined;
   readonly release: number | undefined;
 }
 
-/** Locks between two looks. */
+/** Locks per sample. */
 const locks = 32;
 const tries = 9;
-/** Turns of the event loop in which nothing is asked: the last answers have come by then. */
+/** Idle turns of the event loop after which the last replies have arrived. */
 const quietTurns = 300;
 
 const { contender: name, terms, callers, quick } = task() as CountsTask;
@@ -68,10 +68,10 @@ async function play(subject: Contender): Promise<void> {
   await quiet();
 }
 
-/** Locks nothing: what the calls themselves make is nobody's. */
+/** Locks nothing: the cost of the calls themselves, which is subtracted. */
 const done = Promise.resolve();
-const nobody: Contender = {
-  name: "nobody",
+const noop: Contender = {
+  name: "noop",
   async acquire() {
     await done;
     return () => done;
@@ -80,7 +80,7 @@ const nobody: Contender = {
   quit: () => done,
 };
 
-/** The median of some tries: where a master answers late, or garbage is collected, it is another number. */
+/** The median of some samples: a late reply or a garbage collection changes single ones. */
 async function each(count: (subject: Contender) => Promise<number>): Promise<number> {
   const cycles = Math.ceil(locks / callers) * callers;
   const triesOf = async (subject: Contender): Promise<number> => {
@@ -88,7 +88,7 @@ async function each(count: (subject: Contender) => Promise<number>): Promise<num
     while (counted.length < tries) counted.push(await count(subject));
     return median(counted);
   };
-  return ((await triesOf(contender)) - (await triesOf(nobody))) / cycles;
+  return ((await triesOf(contender)) - (await triesOf(noop))) / cycles;
 }
 
 function made(type: string): (subject: Contender) => Promise<number> {
@@ -120,7 +120,7 @@ function sent(what: "commands" | "bytes"): (subject: Contender) => Promise<numbe
   };
 }
 
-/** Of the built package, by precise coverage: the least of some tries, since a late answer enters more. */
+/** Functions of the built package entered, by precise coverage: the minimum of some samples, since a late reply enters more. */
 async function entered(): Promise<Pick<Counts, "acquire" | "release">> {
   const session = new Session();
   session.connect();
@@ -151,7 +151,7 @@ async function entered(): Promise<Pick<Counts, "acquire" | "release">> {
   return { acquire: Math.min(...acquires), release: Math.min(...releases) };
 }
 
-await warmUp([contender, nobody], callers, { quick });
+await warmUp([contender, noop], callers, { quick });
 const counts: Counts = {
   kind: "counts",
   kilobytes: (await each(allocated)) / 1000,
@@ -161,5 +161,5 @@ const counts: Counts = {
   timers: await each(made("Timeout")),
   ...(name === ours && callers === 1 ? await entered() : { acquire: undefined, release: undefined }),
 };
-await tell(counts);
+await sendToParent(counts);
 process.exit();

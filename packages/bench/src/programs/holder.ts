@@ -3,42 +3,43 @@ import type { Redlock } from "@quorlock/redlock";
 import { openClients } from "../contenders/contender.ts";
 import { built } from "../contenders/ours.ts";
 import { heapInUse } from "../measure/meter.ts";
-import { task, tell } from "./child.ts";
+import { sendToParent, task } from "./child.ts";
 
-// What very many locks take of the heap, in a process in which there is nothing else.
+// Measures the heap that many locks take, in a process that does nothing else.
 
 export interface HolderTask {
   readonly urls: readonly string[];
-  /** Longer than all of it takes, ms. */
+  /** Longer than the whole measurement takes, ms. */
   readonly ttl: number;
   readonly prefix: string;
   readonly count: number;
   /**
-   * `held`: by `acquire`, each object kept. `using`: each in its routine. `waits`: calls of `acquire` for one resource that
-   * somebody else holds. `waits-alone`: the same, each for a resource of its own. `cycles`: acquired and released.
+   * `held`: leases from `acquire`, whose objects are kept. `using`: routines of `using` that are running. `waits`: calls of
+   * `acquire` for one resource that a rival holds. `waits-alone`: the same, each for its own resource. `cycles`: acquired
+   * and released.
    */
   readonly what: "held" | "using" | "waits" | "waits-alone" | "cycles";
 }
 
 export interface Weighed {
   readonly kind: "weighed";
-  /** Bytes of heap in use for each. */
+  /** Bytes of heap in use per lock. */
   readonly bytes: number;
-  /** Of `using`: what its caller's routine takes of it, by the same calls of what locks nothing. The abort signal is ours. */
+  /** The part that the caller's routine of `using` takes, measured without locking; it excludes the abort signal. */
   readonly callers: number;
 }
 
-/** So many are acquired at a time. */
+/** Acquires in flight at a time. */
 const chains = 100;
 const warmUps = 500;
-/** What is asked of the masters for a new waiter has been answered by then, ms. */
+/** Time after which the masters have answered all commands of new waiters, ms. */
 const settlingTime = 3000;
 
 const { urls, ttl, prefix, count, what } = task() as HolderTask;
 
-/** What whoever holds waits for. Exported, so that it is kept, and with it all that waits for it. */
+/** Every holder's routine awaits this promise. The export keeps it alive, and with it the routines. */
 export const never: Promise<void> = new Promise(() => {});
-/** What a caller has in its hands. Its slots are there before anything is weighed, and so are the names. */
+/** The objects that callers keep. The array and the names are allocated before the first measurement. */
 export const kept: unknown[] = Array.from({ length: count }, () => undefined);
 const names = Array.from({ length: count }, (_, index) => `${prefix}:${index}`);
 
@@ -46,7 +47,7 @@ async function redlockOf(): Promise<Redlock> {
   return new built.Redlock(await openClients(urls), { waitTimeout: ttl });
 }
 
-/** Calls `one` for each of `list`, so many at a time. */
+/** Calls `one` for each of `list`, {@link chains} at a time. */
 async function each(
   list: readonly string[],
   one: (name: string, index: number) => Promise<void>,
@@ -68,7 +69,7 @@ async function cycle(name: string): Promise<void> {
   await lock.release();
 }
 
-/** Resolves when the routine runs, which never ends. */
+/** Resolves when the routine starts; the routine never ends. */
 function held(using: (routine: () => Promise<void>) => Promise<unknown>): Promise<void> {
   return new Promise((isHeld, failed) => {
     using(() => {
@@ -97,7 +98,7 @@ async function waitFor(resources: readonly string[]): Promise<number> {
   return await weigh(async () => {
     for (const [index, name] of resources.entries()) {
       const waiting = redlock.acquire(name, ttl);
-      // Each rejects when this process ends, at the latest.
+      // It may reject while this process ends.
       waiting.catch(() => {});
       kept[index] = waiting;
     }
@@ -124,5 +125,5 @@ await each(
 );
 const callers = what === "using" ? await weigh(() => each(names, () => held(usingNothing))) : 0;
 const weighed: Weighed = { kind: "weighed", bytes: await bytesOf(), callers };
-await tell(weighed);
+await sendToParent(weighed);
 process.exit();

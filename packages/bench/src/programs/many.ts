@@ -3,40 +3,40 @@ import type { Lock } from "@quorlock/redlock";
 import { type ContenderTerms, closeClients, openClients } from "../contenders/contender.ts";
 import { before } from "../contenders/lineup.ts";
 import { built, builtBefore } from "../contenders/ours.ts";
-import { task, tell, within } from "./child.ts";
+import { sendToParent, task, within } from "./child.ts";
 
-// Asks for very many leases in one turn, as a service does that comes back: each in `using`, for as long as the program
-// says. What becomes of them is counted from outside: by what `remaining()` says, by signals, rejections and events.
+// Requests many leases in one turn of the event loop, as a service does after a restart. Each is held in `using` until the
+// program stops. The results are counted from outside: by `remaining()`, signals, rejections and events.
 
 export interface ManyTask {
   readonly contender: string;
   readonly terms: ContenderTerms;
-  /** What the names of the resources begin with. */
+  /** Prefix of the resource names. */
   readonly prefix: string;
   readonly count: number;
 }
 
-/** What became of leases that were asked for in one turn. */
+/** The results of leases that were requested in one turn. */
 export interface Counted {
   readonly kind: "counted";
-  /** Until each was held or refused, ms. */
+  /** Until every request was granted or refused, ms. */
   readonly milliseconds: number;
-  /** At the end. */
+  /** Leases held at the end. */
   readonly held: number;
   readonly lost: number;
   readonly refused: number;
-  /** What had passed of a ttl at most when an extension was confirmed, ms. */
+  /** The latest extension: the longest part of a ttl that had passed when it was confirmed, ms. */
   readonly latest: number;
-  /** Events while they were asked for and held, and while `quit` gave them back. */
+  /** Error events during the requests and while holding, and during `quit`. */
   readonly errors: number;
   readonly quitErrors: number;
-  /** Of both, those that tell of a master that could not be reached. */
+  /** Events of both with reason `UNREACHABLE`. */
   readonly unreachable: number;
-  /** How long that took, ms. */
+  /** Duration of `quit`, ms. */
   readonly quit: number;
 }
 
-/** What is not held or refused by then is left as it is, ms: a client that comes to no end is measured as well. */
+/** Time limit for the requests, ms; the run continues without those still open, so a client that stalls is measured too. */
 const decideLimit = 15_000;
 const quitLimit = 60_000;
 const warmUps = 200;
@@ -50,7 +50,7 @@ const client = contender === before ? await builtBefore() : built;
 const clients = await openClients(urls);
 const redlock = new client!.Redlock(clients);
 
-/** Nothing of what is measured is the first of its kind. */
+/** The measurement does not include the first calls. */
 async function warmUp(): Promise<void> {
   const names = Array.from({ length: warmUps }, (_, index) => `${prefix}:warm-up:${index}`);
   await Promise.all(names.map((name) => redlock.using(name, 10_000, () => pause(50))));
@@ -62,7 +62,7 @@ let unreachable = 0;
 let lost = 0;
 let refused = 0;
 let decided = 0;
-/** The least that was ever left of a lease. */
+/** The minimum remaining time of any lease so far, ms. */
 let leastLeft = ttl;
 let stop = (): void => {};
 const stopped = new Promise<void>((resolve) => {
@@ -104,7 +104,7 @@ clearInterval(looking);
 const figures = { held: held.size, lost, refused, errors, latest: ttl - leastLeft };
 stop();
 const quitting = performance.now();
-// (Its signals abort as well: those are not lost.)
+// (The signals of released leases abort as well; those do not count as lost, so the figures are taken before.)
 await within(redlock.quit(), quitLimit, "quit did not settle");
 const counted: Counted = {
   kind: "counted",
@@ -115,5 +115,5 @@ const counted: Counted = {
   quit: performance.now() - quitting,
 };
 closeClients(clients);
-await tell(counted);
+await sendToParent(counted);
 process.exit();

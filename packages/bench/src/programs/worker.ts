@@ -2,10 +2,10 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Contender, ContenderTerms } from "../contenders/contender.ts";
 import { openContender } from "../contenders/lineup.ts";
 import { countSent } from "../measure/meter.ts";
-import { heard, sharedNow, task, tell, untilShared } from "./child.ts";
+import { nextMessage, sendToParent, sharedNow, task, untilShared } from "./child.ts";
 
-// One process of a contest for a hot key: some workers, each of which wants the lock, holds it for a moment, gives it
-// back and wants it again. It reports when the time is up, and ends, whoever still waits.
+// One process of a contest for a hot key. Its workers acquire the lock, hold it for a moment, release it and start again.
+// It reports when the time is up and ends, also if workers still wait.
 
 export interface WorkerTask {
   readonly contender: string;
@@ -20,9 +20,9 @@ export interface WorkerTask {
 /** All moments are on the clock that processes share. */
 export interface WorkerStart {
   readonly kind: "start";
-  /** When everybody begins. */
+  /** When the workers start. */
   readonly begin: number;
-  /** What counts happens from here, */
+  /** The measurement lasts from here */
   readonly from: number;
   /** to here. */
   readonly until: number;
@@ -30,22 +30,22 @@ export interface WorkerStart {
 
 export interface Grant {
   readonly worker: number;
-  /** When `acquire` was called, */
+  /** When `acquire` was called. */
   readonly called: number;
-  /** when it resolved, */
+  /** When it resolved. */
   readonly granted: number;
-  /** and when `release` was called; `undefined` if the time was up before. */
+  /** When `release` was called; `undefined` if the time was up before. */
   releasing: number | undefined;
 }
 
 export interface WorkerReport {
   readonly kind: "report";
-  /** In the time that counts, microseconds. */
+  /** During the measurement, microseconds. */
   readonly clientCpu: number;
-  /** Commands that it sent to masters in that time. */
+  /** Commands sent to masters during the measurement. */
   readonly requests: number;
   readonly grants: readonly Grant[];
-  /** Since when those who wait at the end have waited. */
+  /** When each of the calls still waiting at the end was made. */
   readonly waiting: readonly number[];
   /** Acquires and releases that were rejected. */
   readonly failures: number;
@@ -54,7 +54,7 @@ export interface WorkerReport {
 export type WorkerMessage = WorkerReport | { readonly kind: "ready" };
 
 const { contender: name, terms, resource, workers, hold } = task() as WorkerTask;
-/** One after the other; contention itself is warmed up by the second that does not count. */
+/** Locks one after the other; contention is warmed up by the time before the measurement. */
 const warmUps = 50;
 
 const contender = await openContender(name, terms);
@@ -62,11 +62,11 @@ for (let index = 0; index < warmUps; index += 1) {
   const release = await contender.acquire(`${resource}:warm-up:${process.pid}`);
   await release();
 }
-await tell({ kind: "ready" });
-const { begin, from, until } = (await heard()) as WorkerStart;
+await sendToParent({ kind: "ready" });
+const { begin, from, until } = (await nextMessage()) as WorkerStart;
 
 const grants: Grant[] = [];
-/** When each worker that waits now began to. */
+/** When each waiting worker called `acquire`. */
 const waitingSince = new Map<number, number>();
 let failures = 0;
 
@@ -110,5 +110,5 @@ const report: WorkerReport = {
   waiting: [...waitingSince.values()],
   failures,
 };
-await tell(report);
+await sendToParent(report);
 process.exit();

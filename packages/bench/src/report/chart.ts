@@ -13,7 +13,7 @@ const panels: readonly Panel[] = [
   { heading: "64 at once", title: /^64 at once, distinct keys/ },
 ];
 
-/** Who is drawn, in this order, and under which name. */
+/** The contenders in the chart, in this order, with their labels. */
 const drawn: ReadonlyMap<string, string> = new Map([
   ["ours", "Quorlock"],
   ["redlock", "redlock 5"],
@@ -24,7 +24,7 @@ const drawn: ReadonlyMap<string, string> = new Map([
   ["bare-pipelined", "bare, auto-pipelined"],
 ]);
 
-// It is shown as wide as this, so nothing is smaller than 14 px.
+// The docs show the chart at this width, so text is at least 14 px high.
 const width = 800;
 const margin = 20;
 const nameWidth = 150;
@@ -34,7 +34,7 @@ const barHeight = 20;
 const pitch = 30;
 const top = 112;
 
-/** What this is for, in one picture: an SVG that needs nothing else and follows the reader's colour scheme. */
+/** A bar chart of the main figures: a self-contained SVG that follows the reader's colour scheme. */
 export function chartOf(about: string, measurements: readonly Measurement[]): string {
   const taken = panels.map(({ heading, title }) => ({
     heading,

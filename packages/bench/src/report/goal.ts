@@ -1,17 +1,17 @@
 import type { Spread } from "../measure/statistics.ts";
 import { figure, type Table } from "./table.ts";
 
-/** What was measured beside what it should be at most, or at least. */
+/** A measured value with its limit, an upper or a lower one. */
 export interface Goal {
   readonly name: string;
   readonly measured: number;
   readonly limit: number;
-  /** More is better: it should be the limit at least. */
+  /** The limit is a minimum: more is better. */
   readonly isFloor?: boolean;
   readonly unit: string;
-  /** The rounds that `measured` is the median of. */
+  /** The spread of the rounds; `measured` is their median. */
   readonly spread?: Spread;
-  /** Steady enough from machine to machine that missing it by a factor of two is a mistake: `--short` then fails. */
+  /** Stable across machines: missing it by a factor of two is a regression, and `--short` fails. */
   readonly isJudged?: boolean;
 }
 
@@ -20,12 +20,12 @@ export function isMet(goal: Goal): boolean {
   return goal.isFloor ? goal.measured >= goal.limit : goal.measured <= goal.limit;
 }
 
-/** Not even half of what it should be. */
+/** Missed by a factor of two or more. */
 export function isFarOff(goal: Goal): boolean {
   return !isMet({ ...goal, limit: goal.isFloor ? goal.limit / 2 : goal.limit * 2 });
 }
 
-/** A goal for a ratio of rounds; none where one of the two did not take part. */
+/** A goal for a ratio of rounds; none if one of the two contenders did not take part. */
 export function ratioGoal(
   name: string,
   spread: Spread | undefined,

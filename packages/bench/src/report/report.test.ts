@@ -5,7 +5,7 @@ import { jsonOf, markdownOf, pictureOf, type Report } from "./report.ts";
 const floor: Goal = { name: "rate", measured: 6, limit: 6, isFloor: true, unit: "x" };
 const ceiling: Goal = { name: "requests", measured: 12, limit: 12, unit: "" };
 
-test("a goal is met up to its limit, and far off beyond half or twice of it", () => {
+test("a goal is met up to its limit, and far off beyond half or twice the limit", () => {
   expect([floor, { ...floor, measured: 5.9 }].map(isMet)).toEqual([true, false]);
   expect(
     [
@@ -22,12 +22,12 @@ test("a goal is met up to its limit, and far off beyond half or twice of it", ()
   ).toEqual([false, true]);
 });
 
-test("what could not be measured is not met, and far off", () => {
+test("a goal without a measured value is not met, and far off", () => {
   expect(isMet({ ...floor, measured: Number.NaN })).toBe(false);
   expect(isFarOff({ ...floor, measured: Number.NaN })).toBe(true);
 });
 
-test("the table says what is met and what is short", () => {
+test("the table marks each goal as met or short", () => {
   const spread = { median: 5.9, low: 5, high: 7 };
   const { rows } = goalsTable([floor, { ...floor, measured: 5.9, spread }], "");
   expect(rows).toEqual([
@@ -63,13 +63,13 @@ const report: Report = {
   ],
 };
 
-test("JSON: four figures, and null for what is no number", () => {
+test("JSON: four significant digits, and null for values that are not finite", () => {
   const [redlock, , stalled] = (JSON.parse(jsonOf(report)) as Report).sections[0]!.measurements;
   expect(redlock).toMatchObject({ median: 75_010, low: 100, rounds: [100, 150, 200] });
   expect(stalled!.median).toBeNull();
 });
 
-test("chart: bars in proportion, ours first, numbers of three figures, markup escaped", () => {
+test("chart: bars in proportion, ours first, numbers with three significant digits, markup escaped", () => {
   const svg = pictureOf(report);
   const widthOf = (contender: string): number =>
     Number(new RegExp(`class="bar ${contender}"[^>]* width="([\\d.]+)"`).exec(svg)?.[1]);
@@ -81,7 +81,7 @@ test("chart: bars in proportion, ours first, numbers of three figures, markup es
   expect(svg).toContain("prefers-color-scheme:dark");
 });
 
-test("chart: what has no number has none, and who is not to be drawn is not", () => {
+test("chart: a value that is not finite has no number, and contenders outside the list are not drawn", () => {
   const svg = pictureOf(report);
   expect(svg).toMatch(/class="bar sesamecare"[^>]* width="1"/);
   expect(svg).not.toContain("bar bare");

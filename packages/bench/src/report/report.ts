@@ -5,17 +5,17 @@ import { chartOf } from "./chart.ts";
 import { type Goal, goalsTable, isMet } from "./goal.ts";
 import type { Table } from "./table.ts";
 
-/** What a run found: everything that is written or drawn of it comes from here. */
+/** The results of a run: the source of all printed tables, docs and charts. */
 export interface Report {
-  /** ISO 8601, the day. */
+  /** ISO 8601 date, without time. */
   readonly date: string;
-  /** The machine, and all versions. */
+  /** The machine and all versions. */
   readonly machine: readonly string[];
   readonly sections: readonly Section[];
   readonly goals: readonly Goal[];
 }
 
-/** What one workload found. */
+/** The results of one workload. */
 export interface Section {
   readonly workload: string;
   readonly seconds: number;
@@ -23,7 +23,7 @@ export interface Section {
   readonly measurements: readonly Measurement[];
 }
 
-/** A report for people. */
+/** The report as Markdown. */
 export function markdownOf(report: Report): string {
   const met = report.goals.filter(isMet).length;
   const goals = goalsTable(report.goals, `${met} of ${report.goals.length} met.`);
@@ -67,7 +67,7 @@ function escaped(text: string): string {
 
 const docs = new URL("../../../../docs/", import.meta.url);
 
-/** Writes the report into the docs, for people; and its numbers, which are made anew each time, beside what is built. */
+/** Writes the report to the docs, and its numbers to the build folder, outside of version control. */
 export function writeDocs(report: Report): void {
   for (const [name, text] of [
     ["benchmark.md", markdownOf(report)],
@@ -80,7 +80,7 @@ export function writeDocs(report: Report): void {
   }
 }
 
-/** The main figures, and where they were taken. */
+/** The main figures as an SVG, with the machine and the date. */
 export function pictureOf({ machine, date, sections }: Report): string {
   const about = [machine[0]?.split(",")[0], date].join(", ");
   return chartOf(
@@ -89,7 +89,7 @@ export function pictureOf({ machine, date, sections }: Report): string {
   );
 }
 
-/** Numbers to four figures; what is no number, since it failed or was not there, as null. */
+/** The report as JSON: numbers with four significant digits, null for failed or missing ones. */
 export function jsonOf(report: Report): string {
   return `${JSON.stringify(report, (_, value: unknown) => shortened(value), 2)}\n`;
 }

@@ -1,13 +1,13 @@
-/** What a workload has to show. Values, not text: whoever prints or stores it decides how. */
+/** A table of a workload, independent of its output format. */
 export interface Table {
   readonly title: string;
   readonly columns: readonly string[];
   readonly rows: ReadonlyArray<readonly string[]>;
-  /** What a reader must know to read it right. */
+  /** Explanations below the table. */
   readonly notes?: readonly string[];
 }
 
-/** Aligned text: the first column to the left, the others to the right. */
+/** The table as text: the first column is aligned to the left, the others to the right. */
 export function textOf(table: Table): string {
   const lines = [table.columns, ...table.rows];
   const widths = table.columns.map((_, column) =>
@@ -24,7 +24,7 @@ export function textOf(table: Table): string {
   return [table.title, aligned[0]!, rule, ...aligned.slice(1), ...notes].join("\n");
 }
 
-/** Three figures that count; what is not finite in words. */
+/** A number with three significant digits; NaN is "-", infinity is "fails". */
 export function figure(value: number, digits = 3): string {
   if (Number.isNaN(value)) return "-";
   if (!Number.isFinite(value)) return "fails";

@@ -37,12 +37,14 @@ import type { Workload } from "../workload.ts";
 const ttl = 10_000;
 const everyone = [ours, before, baseline, pipelinedBaseline, ...peers, ...pipelinedPeers];
 
-/** Callers at once, and what is asked there: in multiples of the best peer as shipped, of auto-pipelined bare commands, */
+/** Concurrent callers, and the goals for our client. */
 interface Crowd {
   readonly callers: number;
+  /** Minimum rate, relative to the best peer with default clients. */
   readonly timesPeer: number;
+  /** Minimum rate, relative to bare commands with auto-pipelining. */
   readonly timesPipelined?: number;
-  /** and of the most frugal peer's client CPU. */
+  /** Maximum client CPU, relative to the peer that uses least. */
   readonly clientCpu?: number;
 }
 
@@ -52,7 +54,7 @@ const crowds: readonly Crowd[] = [
   { callers: 1024, timesPeer: 6 },
 ];
 
-/** Many callers of one process at once, each with a lock of its own: what gathering their commands is worth. */
+/** Many concurrent callers in one process, each with its own resource: shows the gain from batching their commands. */
 export const atOnce: readonly Workload[] = crowds.map((crowd) => ({
   name: `${crowd.callers}-at-once`,
   inShort: crowd.callers === 64,
@@ -110,8 +112,8 @@ const hungColumns: readonly Column<HungQuantity>[] = [
 ];
 
 /**
- * One of five masters hangs: its connection stands, and nothing answers. Blocks with and without it alternate, so that the
- * machine's drift hits both alike. What is kept for the master that may answer again must have a bound.
+ * One of five masters hangs: its connection is open, but it does not answer. Blocks with and without the fault alternate, so
+ * that drift of the machine affects both alike. The memory kept for the hung master must be bounded.
  */
 export const oneHung: Workload = {
   name: "one-hung",
@@ -119,7 +121,7 @@ export const oneHung: Workload = {
     const title = `One of ${urls.length} masters hung, ${hungCallers} at once`;
     const [victim] = list;
     if (!victim?.controllable) {
-      const notes = ["not run: the masters are not ours to stop"];
+      const notes = ["not run: these masters cannot be stopped by the benchmark"];
       return { tables: [{ title, columns: [], rows: [], notes }], goals: [] };
     }
     await using lineup = await Lineup.open([ours, before, baseline], scale.contenders, { urls, ttl });
@@ -156,7 +158,7 @@ export const oneHung: Workload = {
   },
 };
 
-/** MB in use under load: of healthy masters, and after each third of so many seconds in which one hangs. */
+/** MB of heap in use under load: with healthy masters, and after each third of `seconds` with one hung. */
 async function heapWhile(
   victim: Master,
   contender: Contender,
@@ -165,7 +167,7 @@ async function heapWhile(
 ): Promise<{ readonly healthy: number; readonly hung: readonly number[] }> {
   const third = (seconds * 1000) / 3;
   const heapsDuring = async (count: number): Promise<readonly number[]> => {
-    // (Longer than it is watched: what is looked at is a heap under load.)
+    // The load lasts longer than the measurement, so that the heap is always measured under load.
     const done = runLoad(contender, { ...load, milliseconds: count * third + 1000 });
     const heaps: number[] = [];
     while (heaps.length < count) {

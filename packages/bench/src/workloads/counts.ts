@@ -9,7 +9,7 @@ const ttl = 10_000;
 const limit = 60_000;
 const columns = ["", "promises", "timers", "kB allocated", "commands", "bytes sent"];
 
-/** What one acquire and release makes and sends: numbers that travel from machine to machine, where times do not. */
+/** Counts what one acquire and release allocates and sends. Unlike times, counts compare across machines. */
 export const counts: Workload = {
   name: "counts",
   inShort: true,

@@ -12,10 +12,10 @@ import { alternate, type Spread, spreadOf } from "../measure/statistics.ts";
 import { type Goal, ratioGoal } from "../report/goal.ts";
 import type { Scale, Workload } from "../workload.ts";
 
-/** Of what redlock 5 leaves behind on a minority each lasts so long. */
+/** Also the lifetime of the votes that redlock 5 leaves behind on a minority, ms. */
 const ttl = 2000;
 const contenders = [ours, ...peers];
-/** In a second or so a stall that lasts a ttl shows nothing else. */
+/** Contenders that stall for a whole ttl: a quick run is too short for them. */
 const stalling = ["redlock", "sesamecare"];
 
 type Quantity = Exclude<ContestQuantity, "grants"> | "serverCpu";
@@ -44,19 +44,20 @@ const notes = [
   `Locks live ${ttl} ms: where nobody is granted anything for a while, that is how long it lasts.`,
 ];
 
-/** Grants in multiples of the best peer's. */
+/** The goals for our client. */
 interface Aims {
+  /** Minimum grants a second, relative to the best peer. */
   readonly rate: number;
   readonly inShort?: boolean;
 }
 
-/** Processes times workers, and how long each holds, ms. */
+/** Number of processes, workers in each, and how long each holds the lock, ms. */
 const settings: readonly (Setting & Aims)[] = [
   { processes: 8, workers: 1, hold: 5, rate: 1.1 },
   { processes: 4, workers: 4, hold: 2, rate: 1.35, inShort: true },
 ];
 
-/** Callers in several processes that all want the same lock: order, fairness, and what it takes. */
+/** Callers in several processes contend for one lock: throughput, fairness and cost. */
 export const hotKeys: readonly Workload[] = settings.map(({ rate, inShort = false, ...setting }) => ({
   name: `hot-key-${setting.processes}x${setting.workers}-hold-${setting.hold}`,
   inShort,
@@ -115,7 +116,7 @@ function goalsOf(where: string, rounds: Rounds<Quantity>, waiters: number, rate:
   return [
     ...againstBest(`${where}: grants a second`, rounds, "rate", rate),
     ...againstBest(`${where}: server CPU a grant`, rounds, "serverCpu", 0.8),
-    // (In a second on a busy machine the 99th percentile is one late process.)
+    // Not judged: in a short run on a busy machine a single late process makes up the 99th percentile.
     goal("p99 wait", spreadOf(perfect), 1.2, "x a perfect queue"),
     goal("Jain index", of("jain"), 0.99, "", { isJudged, isFloor: true }),
     goal("overlaps", of("overlaps"), 0, "", { isJudged }),
@@ -123,7 +124,7 @@ function goalsOf(where: string, rounds: Rounds<Quantity>, waiters: number, rate:
   ];
 }
 
-/** Ours over the peer that is best at this. */
+/** The ratio of our client to the peer with the best value of this quantity. */
 function againstBest(
   name: string,
   rounds: Rounds<Quantity>,

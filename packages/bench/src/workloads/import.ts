@@ -9,14 +9,14 @@ import type { Workload } from "../workload.ts";
 
 const run = promisify(execFile);
 
-/** What the built package weighs, and what it takes to load. */
+/** The size of the built package and the time to import it. */
 export const importTime: Workload = {
   name: "import",
   async run(_masters, scale) {
     const times: number[] = [];
     const empty: number[] = [];
     while (times.length < (scale.quick ? 5 : 21)) {
-      // One takes its turn beside the other: what loading anything at all costs is not ours.
+      // The two alternate; the time to import an empty module is subtracted.
       empty.push(await timeToImport("data:text/javascript,"));
       times.push(await timeToImport(builtEntry));
     }
@@ -52,14 +52,14 @@ async function sizeOf(folder: URL): Promise<{ files: number; bytes: number; gzip
   return { files: names.length, bytes: all.length, gzipped: gzipSync(all, { level: 9 }).length };
 }
 
-/** How long `import` takes in a process that has loaded nothing yet, ms, by that process's own clock. */
+/** The duration of `import` in a new process, ms, by that process's own clock. */
 async function timeToImport(url: string): Promise<number> {
   const program = `
     const begun = performance.now();
     await import(${JSON.stringify(url)});
     console.log(performance.now() - begun);
   `;
-  // None of our own flags, which load a compiler: what is timed is a plain node.
+  // The process runs without our own flags, which load a compiler.
   const { NODE_OPTIONS: _, ...env } = process.env;
   const { stdout } = await run(process.execPath, ["--input-type=module", "--eval", program], { env });
   return Number(stdout);

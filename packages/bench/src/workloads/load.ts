@@ -6,10 +6,10 @@ import type { Goal } from "../report/goal.ts";
 import { figure, type Table } from "../report/table.ts";
 import type { Scale, Workload } from "../workload.ts";
 
-/** What one case may take at most, ms. */
+/** Time limit for one case, ms. */
 const caseLimit = 150_000;
 
-/** Seconds. */
+/** In seconds. */
 const ttls = { all: [1, 5, 30], quick: [1, 5] } as const;
 const counts = { all: [1000, 3000, 10_000, 30_000], quick: [1000, 10_000] } as const;
 
@@ -21,7 +21,7 @@ interface Case {
 
 interface Played extends Case {
   readonly counted: Counted;
-  /** Keys, on all masters together. */
+  /** Keys left, on all masters together. */
   readonly left: number;
 }
 
@@ -45,7 +45,7 @@ const notes = [
   "Refused: `using` was rejected. Error events: of masters that all are healthy; where processors are short some do not answer within nodeTimeout. Keys left: on all masters, right after `quit`.",
 ];
 
-/** As many leases as one process can hold, and more. */
+/** Leases up to and beyond the number that one process can hold. */
 export const load: Workload = {
   name: "load",
   isApart: true,

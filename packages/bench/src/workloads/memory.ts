@@ -5,36 +5,36 @@ import type { Goal } from "../report/goal.ts";
 import { figure } from "../report/table.ts";
 import type { Workload } from "../workload.ts";
 
-/** Longer than all of it takes, ms. */
+/** Longer than a case takes, ms. */
 const ttl = 300_000;
 const limit = 240_000;
 
 interface Kind {
   readonly what: HolderTask["what"];
   readonly name: string;
-  readonly usual: number;
-  /** What one may take, bytes. */
-  readonly most: number;
+  readonly defaultCount: number;
+  /** The goal: bytes for each. */
+  readonly max: number;
 }
 
-/** Those who wait alone ask again every second: of many more, most would be on their way at any moment. */
+/** Waiters with a resource each poll every second: with more of them, most would have commands in flight at any time. */
 const kinds: readonly Kind[] = [
-  { what: "held", name: "held by acquire", usual: 10_000, most: 800 },
-  { what: "using", name: "held in using", usual: 10_000, most: 1500 },
-  { what: "waits", name: "waiting for one resource", usual: 10_000, most: 2000 },
-  { what: "waits-alone", name: "waiting, each for its own", usual: 2000, most: 2000 },
-  // Nothing may be left of them.
-  { what: "cycles", name: "acquired and released", usual: 50_000, most: 100 },
+  { what: "held", name: "held by acquire", defaultCount: 10_000, max: 800 },
+  { what: "using", name: "held in using", defaultCount: 10_000, max: 1500 },
+  { what: "waits", name: "waiting for one resource", defaultCount: 10_000, max: 2000 },
+  { what: "waits-alone", name: "waiting, each for its own", defaultCount: 2000, max: 2000 },
+  // Released locks leave nothing behind.
+  { what: "cycles", name: "acquired and released", defaultCount: 50_000, max: 100 },
 ];
 
-/** What a lock takes in memory while it is held or waited for, and after it was released. */
+/** The memory of a lock while it is held, while it is waited for, and after its release. */
 export const memory: Workload = {
   name: "memory",
   async run({ urls }, scale) {
     const rows: string[][] = [];
     const goals: Goal[] = [];
-    for (const { what, name, usual, most } of kinds) {
-      const count = scale.cycles ?? (scale.quick ? usual / 5 : usual);
+    for (const { what, name, defaultCount, max } of kinds) {
+      const count = scale.cycles ?? (scale.quick ? defaultCount / 5 : defaultCount);
       const weighed: Weighed[] = [];
       while (weighed.length < (scale.quick ? 1 : 3)) {
         const prefix = `memory:${what}:${weighed.length}`;
@@ -46,7 +46,7 @@ export const memory: Workload = {
       const all = spreadOf(weighed.map(({ bytes }) => bytes));
       const range = `${figure(own.low)}..${figure(own.high)}`;
       rows.push([`${count.toLocaleString("en")} ${name}`, figure(own.median), range, figure(all.median)]);
-      goals.push({ name: `memory, ${name}`, measured: own.median, spread: own, limit: most, unit: "bytes" });
+      goals.push({ name: `memory, ${name}`, measured: own.median, spread: own, limit: max, unit: "bytes" });
     }
     const notes = [
       "Heap in use after a collection, in a process of its own, for each; in it the Lock, or the promise, that the caller keeps.",

@@ -17,10 +17,10 @@ import { type Goal, ratioGoal } from "../report/goal.ts";
 import type { Findings, Scale, Workload } from "../workload.ts";
 
 const ttl = 10_000;
-/** Operations of one contender in a row, where they are taken in a row: of few, the first, with cold caches, would tell. */
+/** Operations of one contender in a row: with fewer, the first one, with cold caches, would dominate. */
 const batch = 100;
 const startLimit = 30_000;
-/** The more take their turn between two of one contender, the colder are its caches: then whoever has more code pays. */
+/** Few contenders: the more run between two turns of one, the colder its caches, which slows contenders with more code. */
 const paired = [ours, before, baseline, control, "redlock"];
 const everyone = [ours, before, baseline, control, pipelinedBaseline, ...peers, ...pipelinedPeers];
 
@@ -33,26 +33,25 @@ const rowColumns: readonly Column<Quantity>[] = [
   { quantity: "cpu", title: "client CPU us" },
 ];
 
-/** A way to take the figures, and what they should come to. */
+/** One way to measure, with its goal. */
 interface Setting {
   readonly title: string;
-  /** The masters, */
+  /** The masters. */
   readonly urls: readonly string[];
-  /** who takes part, */
+  /** The contenders. */
   readonly names: readonly string[];
-  /** locks of one contender before the next has its turn, */
+  /** Locks per turn of a contender. */
   readonly inARow: number;
-  /** and how many turns each has. */
+  /** Turns of each contender. */
   readonly turns: number;
+  /** Maximum time, relative to the baseline. */
   readonly limit: number;
 }
 
 /**
- * One lock at a time, acquired and released, nobody contending: what a lone lock costs.
- *
- * Taken in two ways. *Operation by operation*, of a few who alternate, is the time a caller waits; what is left over for
- * later, the last two of five replies for one, is not in it. *In a row* is the time and the CPU of 100 without a pause
- * between them, where nothing can be put off to anybody else's turn.
+ * The cost of one lock, acquired and released without contention, measured in two ways. *Operation by operation* is the
+ * time that a caller waits, with few contenders that alternate; it leaves out deferred work, such as the last two of five
+ * replies. *In a row* is the time and CPU of 100 operations without a pause, which includes the deferred work.
  */
 export const oneAtATime: Workload = {
   name: "one-at-a-time",
@@ -83,7 +82,7 @@ export const oneAtATime: Workload = {
   },
 };
 
-/** The same through masters that are no longer on loopback: what the client itself takes hardly shows. */
+/** The same with masters at a distance, where the client's own time hardly matters. */
 export const distantMasters: Workload = {
   name: "distant-masters",
   async run(masters, scale) {
@@ -98,7 +97,7 @@ export const distantMasters: Workload = {
   },
 };
 
-/** `near`: the same masters without any way there, which is enough to have all code compiled. */
+/** `near`: the same masters without the added latency, for the warm-up. */
 async function measured(
   setting: Setting,
   near: readonly string[],
@@ -131,7 +130,7 @@ function goalsOf({ title, limit }: Setting, rounds: Rounds<Quantity>): readonly 
   const off = `${title}: ${baseline} against itself is off by`;
   return [
     ...ratio(baseline, limit),
-    // (Where the way there takes most of the time, nobody can be faster.)
+    // No goal where the round trip takes most of the time: no client can be faster.
     ...(limit > 1.01 ? ratio("redlock", 1) : []),
     ...ratio(before, 1),
     ...(again ? [{ name: off, measured: Math.abs(again.median - 1), limit: 0.03, unit: "" }] : []),

@@ -7,32 +7,33 @@ import type { Goal } from "../report/goal.ts";
 import { figure } from "../report/table.ts";
 import type { Workload } from "../workload.ts";
 
-/** Longer than a case takes, ms; what a case leaves behind is gone after it. */
+/** Longer than a case takes, ms; keys that a case leaves behind expire after it. */
 const ttl = 60_000;
-/** A waiter has its place in the queue by then, ms. */
+/** Long enough for a waiter to get its queue entry, ms. */
 const waitTimeout = 500;
-/** What a master may be kept busy by one script, ms. */
+/** The goal: the longest time that one script blocks its master, ms. */
 const limit = 20;
-const inbox = "quorlock:bench:inbox";
+/** The channel on which waiters receive grants. */
+const grantChannel = "quorlock:bench:grant";
 
-/** One client of one master, and the master itself. */
-interface Stage {
+/** A client with a single master, and a connection to that master. */
+interface Fixture {
   readonly redlock: Redlock;
   readonly redis: Redis;
 }
 
 interface Case {
   readonly name: string;
-  /** What is there before; the locks that it needs. */
-  readonly prepare: (stage: Stage, prefix: string) => Promise<readonly Lock[]>;
-  /** What is timed. */
-  readonly run: (stage: Stage, prefix: string, locks: readonly Lock[]) => Promise<unknown>;
+  /** Sets up the keys, and returns the locks that `run` needs. */
+  readonly prepare: (fixture: Fixture, prefix: string) => Promise<readonly Lock[]>;
+  /** The calls whose scripts are timed. */
+  readonly run: (fixture: Fixture, prefix: string, locks: readonly Lock[]) => Promise<unknown>;
 }
 
-/** In which state the waiters of a queue are: `heard` and `unheard` live, and somebody listens to their inbox or nobody does. */
+/** The state of the waiters in a queue. `heard`: alive, and their grant channel has a subscriber; `unheard`: it has none. */
 type Waiters = "dead" | "heard" | "unheard";
 
-/** Fills the queue of a key with waiters of other processes, as section 7 of docs/protocol.md has them. */
+/** Fills the queue of a key with waiters of other processes, in the format of docs/protocol.md, section 7. */
 async function fill(redis: Redis, key: string, count: number, state: Waiters): Promise<void> {
   const queue = `quorlock:queue:{${key}}`;
   const commands = redis.pipeline();
@@ -40,7 +41,7 @@ async function fill(redis: Redis, key: string, count: number, state: Waiters): P
     const some = Array.from({ length: Math.min(1000, count - first) }, (_, index) => first + index);
     commands.zadd(queue, ...some.flatMap((waiter) => [waiter + 1, `waiter-${waiter}`]));
     if (state === "dead") continue;
-    const listens = state === "heard" ? inbox : "quorlock:bench:nobody";
+    const listens = state === "heard" ? grantChannel : "quorlock:bench:absent";
     for (const waiter of some) commands.set(`${queue}:waiter-${waiter}`, `1 ${ttl} ${listens}  g`, "PX", ttl);
   }
   commands.pexpire(queue, ttl);
@@ -52,9 +53,9 @@ function keysOf(prefix: string, count: number): readonly string[] {
 }
 
 const nothing = async (): Promise<readonly Lock[]> => [];
-const releaseAll = (_: Stage, __: string, locks: readonly Lock[]): Promise<unknown> =>
+const releaseAll = (_: Fixture, __: string, locks: readonly Lock[]): Promise<unknown> =>
   Promise.all(locks.map((lock) => lock.release()));
-/** Waits for as long as it takes to have an entry in each queue, in vain or not. */
+/** Acquires, or waits for `waitTimeout`, long enough to have an entry in each queue. */
 const enqueue =
   (count: number): Case["run"] =>
   ({ redlock }, prefix) =>
@@ -78,7 +79,7 @@ const cases: readonly Case[] = [
   {
     name: "queue entry for 1,000 keys, the last is taken",
     async prepare({ redis }, prefix) {
-      await redis.set(`${prefix}:999`, "somebody", "PX", ttl);
+      await redis.set(`${prefix}:999`, "rival", "PX", ttl);
       return [];
     },
     run: enqueue(1000),
@@ -86,7 +87,7 @@ const cases: readonly Case[] = [
   {
     name: "queue entry behind 5,000 waiters",
     async prepare({ redis }, prefix) {
-      await redis.set(`${prefix}:0`, "somebody", "PX", ttl);
+      await redis.set(`${prefix}:0`, "rival", "PX", ttl);
       await fill(redis, `${prefix}:0`, 5000, "heard");
       return [];
     },
@@ -134,14 +135,14 @@ const cases: readonly Case[] = [
   },
 ];
 
-/** How long one master is kept busy by the largest calls there can be: the scripts' worst cases, by its own slow log. */
+/** How long the largest possible calls block one master: the scripts' worst cases, by the master's slow log. */
 export const scripts: Workload = {
   name: "scripts",
   async run({ urls }, scale) {
     const clients = await openClients([urls[0]!, urls[0]!, urls[0]!]);
     const [client, redis, listener] = clients;
     const redlock = new built.Redlock([client!], { waitTimeout });
-    await listener!.subscribe(inbox);
+    await listener!.subscribe(grantChannel);
     const settings = ["slowlog-log-slower-than", "slowlog-max-len"] as const;
     const before = await Promise.all(settings.map((name) => redis!.config("GET", name)));
     await redis!.config("SET", settings[0], "0");
@@ -164,21 +165,21 @@ export const scripts: Workload = {
 
 interface Found {
   readonly name: string;
-  /** Of each try the longest script, ms. */
+  /** The longest script of each try, ms. */
   readonly longest: Spread;
-  /** How many scripts it took. */
+  /** Scripts executed per try. */
   readonly calls: number;
 }
 
-async function measure({ name, prepare, run }: Case, stage: Stage, tries: number): Promise<Found> {
+async function measure({ name, prepare, run }: Case, fixture: Fixture, tries: number): Promise<Found> {
   const longest: number[] = [];
   let calls = 0;
   while (longest.length < tries) {
     const prefix = `scripts:${process.pid}:${name.replaceAll(/\W+/g, "-")}:${longest.length}`;
-    const locks = await prepare(stage, prefix);
-    await stage.redis.slowlog("RESET");
-    const result = await run(stage, prefix, locks);
-    const times = scriptTimesIn(await stage.redis.slowlog("GET", "-1"));
+    const locks = await prepare(fixture, prefix);
+    await fixture.redis.slowlog("RESET");
+    const result = await run(fixture, prefix, locks);
+    const times = scriptTimesIn(await fixture.redis.slowlog("GET", "-1"));
     calls = times.length;
     longest.push(Math.max(...times) / 1000);
     if (isLock(result)) await result.release();
@@ -190,7 +191,7 @@ function isLock(result: unknown): result is Lock {
   return result instanceof built.Lock;
 }
 
-/** Microseconds of each script in what SLOWLOG says: id, time, microseconds, the command. */
+/** The duration of each script in the reply of SLOWLOG, microseconds. An entry is id, time, duration, command. */
 function scriptTimesIn(log: unknown): readonly number[] {
   const entries = log as ReadonlyArray<readonly [number, number, number, readonly string[]]>;
   return entries.filter(([, , , [command]]) => /^eval/i.test(command ?? "")).map(([, , time]) => time);
