@@ -36,7 +36,7 @@ export default defineConfig({
       },
       {
         ...shared,
-        // `pnpm test:deep`: what searches, and what takes long by its nature.
+        // `pnpm test:deep`: searches, and what takes long by its nature. Seeds bound a search; its time-out is for a hang.
         test: {
           name: "deep",
           include: [deep],

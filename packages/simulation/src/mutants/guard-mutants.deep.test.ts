@@ -47,7 +47,7 @@ describe("the harness finds every mutant of the restart guard", () => {
     async ({ name, planOf }) => {
       console.log(await findOut(pool, name, plansOf(planOf, 1, seeds)));
     },
-    600_000,
+    1_200_000,
   );
 
   test.each(slowBootMutants)(
@@ -56,6 +56,6 @@ describe("the harness finds every mutant of the restart guard", () => {
       const { plan } = scenarios.find((scenario) => scenario.name === "slow-boot-guarded")!;
       console.log(await findOut(pool, name, plansOf(plan, 1, 10)));
     },
-    120_000,
+    1_200_000,
   );
 });

@@ -19,6 +19,6 @@ describe("the harness finds every mutant", () => {
     async ({ name }) => {
       console.log(await findOut(pool, name, plansOf(promisedPlan, first, seeds)));
     },
-    300_000,
+    1_200_000,
   );
 });

@@ -17,13 +17,13 @@ describe("two masters that are one server", () => {
     const { violated, runs } = await explore(inOrder(pool.runner(), plansOf(sharedServerPlan, 1, seeds)));
     expect(violated.map(({ plan: { seed }, outcome }) => [seed, outcome.violations])).toEqual([]);
     expect(runs).toBe(seeds);
-  }, 300_000);
+  }, 1_200_000);
 
   test.each(sharedServerMutants)(
     "$name",
     async ({ name }) => {
       console.log(await findOut(pool, name, plansOf(sharedServerPlan, 1, seeds)));
     },
-    300_000,
+    1_200_000,
   );
 });

@@ -21,7 +21,7 @@ describe("the harness finds every mutant of the clock watch", () => {
     async ({ name, first }) => {
       console.log(await findOut(pool, name, plansOf(watchedPlan, first, seeds)));
     },
-    300_000,
+    1_200_000,
   );
 
   const newcomers = scenarios.find(({ name }) => name === "clock-jump-on-c-excluded")!;
@@ -32,6 +32,6 @@ describe("the harness finds every mutant of the clock watch", () => {
     async ({ name, planOf }) => {
       console.log(await findOut(pool, name, plansOf(planOf, 1, seeds)));
     },
-    300_000,
+    1_200_000,
   );
 });

@@ -33,7 +33,7 @@ describe("readers and writers", () => {
     const { violated, marks } = await explore(trials);
     expect(violated.flatMap(({ outcome }) => outcome.violations)).toEqual([]);
     expect(marks.get("granted")).toBeGreaterThan(100);
-  }, 240_000);
+  }, 1_200_000);
 
   test("never have a writer beside a reader within the promised model", async () => {
     // (`.ci/run` goes on to 300.)
@@ -42,7 +42,7 @@ describe("readers and writers", () => {
     expect(violated.flatMap(({ outcome }) => outcome.violations)).toEqual([]);
     expect(marks.get("granted")).toBeGreaterThan(1000);
     expect(marks.get("extended")).toBeGreaterThan(500);
-  }, 240_000);
+  }, 1_200_000);
 
   test("produce the same hash twice", async () => {
     const [first, second] = [
@@ -74,7 +74,7 @@ describe("the harness finds every mutant of them", () => {
     async (name) => {
       console.log(await findOut(pool, name, plansOf(promisedPlan, 1, 200)));
     },
-    240_000,
+    1_200_000,
   );
 
   test.concurrent.each(watchedReadWriteMutantNames)(
@@ -82,6 +82,6 @@ describe("the harness finds every mutant of them", () => {
     async (name) => {
       console.log(await findOut(pool, name, plansOf(outlierPlan, 68, 132)));
     },
-    240_000,
+    1_200_000,
   );
 });

@@ -25,7 +25,7 @@ test("the margin guides to more violations than chance finds in as many runs, an
   expect(led.violated.length).toBeGreaterThan(2 * random.violated.length);
   const again = await explore(guided(pool.runner(), first), (_, soFar) => soFar.runs === 40);
   expect(hashes(again)).toEqual(hashes(led).slice(0, again.violated.length));
-}, 300_000);
+}, 1_200_000);
 
 function hashes({ violated }: Exploration): readonly string[] {
   return violated.map(({ outcome }) => outcome.hash);

@@ -20,14 +20,14 @@ describe("a semaphore", () => {
     // The rounds are what they are meant to be: votes are split, and some go away empty-handed.
     expect(marks.get("split vote")).toBeGreaterThan(100);
     expect(marks.get("granted")).toBeGreaterThan(3000);
-  }, 120_000);
+  }, 1_200_000);
 
   test("keeps it within the promised model", async () => {
     // (`.ci/run` goes on to 300.)
     const trials = inOrder(pool.runner(theSemaphore.name), plansOf(promisedPlan, 1, 50));
     const { violated } = await explore(trials);
     expect(violated.flatMap(({ outcome }) => outcome.violations)).toEqual([]);
-  }, 240_000);
+  }, 1_200_000);
 
   test("produces the same hash twice", async () => {
     const [first, second] = [
@@ -45,6 +45,6 @@ describe("the harness finds every mutant of it", () => {
     async (name) => {
       console.log(await findOut(pool, name, plansOf(roundsPlan, 1, 20)));
     },
-    120_000,
+    1_200_000,
   );
 });
