@@ -11,7 +11,7 @@ function read(file: string): string {
   return readFileSync(join(root, file), "utf8");
 }
 
-/** What stands between backticks and looks like a file or a folder. */
+/** Text between backticks that looks like a file or a folder. */
 function pathsIn(text: string): readonly string[] {
   const quoted = [...text.matchAll(/`([^`\n]+)`/g)].map(([, path = ""]) => path);
   return quoted.filter((path) => /^[\w.-]+\/[\w./-]*$|^[\w-]+\.ts$/.test(path));

@@ -4,7 +4,7 @@ import type { Stage } from "./stage.ts";
 export interface Case {
   readonly row: number;
   readonly situation: string;
-  /** What is demanded, in numbers, and why these. */
+  /** The demand, in numbers, and the reason for them. */
   readonly bound: string;
   readonly masters: number;
   /** Waits far more than it works, so it may run beside others without disturbing their clocks. */
@@ -14,7 +14,7 @@ export interface Case {
 
 export interface Verdict {
   readonly conforms: boolean;
-  /** What happened, with the numbers, and which demand was not met. */
+  /** The outcome, with the numbers, and the demand that was not met. */
   readonly observed: string;
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 
-/** What became of a call, and when, ms after it was made. `pending`: nothing, within the limit. */
+/** The outcome of a call, and its time, ms after the call. `pending`: none within the limit. */
 export type Outcome<T> =
   | { readonly kind: "resolved"; readonly after: number; readonly value: T }
   | { readonly kind: "rejected"; readonly after: number; readonly error: unknown }

@@ -80,7 +80,7 @@ export class Stage implements AsyncDisposable {
     return subject;
   }
 
-  /** What the masters have executed for the resource. */
+  /** The commands that the masters have executed for the resource. */
   async monitor(index: number, resource: string = this.resource): Promise<Monitor> {
     const monitor = await Monitor.start(this.#lookers[index]!, resource);
     this.onDispose(() => monitor.stop());

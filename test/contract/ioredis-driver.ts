@@ -18,7 +18,7 @@ export interface IoredisDriverOptions {
   client(port: number, master: Master): IoredisClient;
   /** redis-server arguments. */
   config?: readonly string[];
-  /** What the client puts before every key. */
+  /** The prefix that the client puts before every key. */
   keyPrefix?: string;
   password?: string;
   /** Whether it is asked as one of several masters, by questions that they share, as a round does. Default false. */

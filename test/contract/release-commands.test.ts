@@ -12,7 +12,7 @@ const queue = "quorlock:queue:{r}";
 let masters: Masters;
 let redis: Redis;
 let listener: Redis;
-/** What waiters were told, until now. */
+/** The notifications that waiters have received until now. */
 const heard: string[] = [];
 
 beforeAll(async () => {

@@ -14,7 +14,7 @@ const inbox = "heard";
 let masters: Masters;
 let redis: Redis;
 let listener: Redis;
-/** What waiters were told, until now. */
+/** The notifications that waiters have received until now. */
 const heard: string[] = [];
 
 beforeAll(async () => {

@@ -15,7 +15,7 @@ const ttl = 20_000;
 const nodeTimeout = 1000;
 /** Where all of them say something: on a busy machine that may take a while, and nobody waits for longer. */
 const patience = 8000;
-/** What a busy machine may add to a time-out, ms. */
+/** The time a busy machine may add to a time-out, ms. */
 const slack = 2000;
 
 /** By the reason that is told: understood, but no answer to what was asked. */

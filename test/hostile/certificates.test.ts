@@ -8,7 +8,7 @@ import { type Certificate, type Certificates, makeCertificates } from "./certifi
 
 const ttl = 20_000;
 const nodeTimeout = 1000;
-/** What a busy machine may add, ms. */
+/** The time a busy machine may add, ms. */
 const slack = 1500;
 
 const made = makeCertificates();

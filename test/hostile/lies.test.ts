@@ -15,7 +15,7 @@ afterAll(() => fleet?.stop());
 
 const ttl = 20_000;
 const nodeTimeout = 2000;
-/** What a busy machine may add, ms. */
+/** The time a busy machine may add, ms. */
 const slack = 4000;
 
 /** SET is answered with OK, scripts with this. */

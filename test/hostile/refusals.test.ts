@@ -38,7 +38,7 @@ afterAll(() => fleet?.stop());
 
 const ttl = 20_000;
 const nodeTimeout = 1000;
-/** What a busy machine may add, ms. */
+/** The time a busy machine may add, ms. */
 const slack = 1500;
 
 /** Connected everywhere, and the masters know the scripts. */

@@ -1,7 +1,7 @@
 import { Redlock } from "@quorlock/redlock";
 import { Redis } from "ioredis";
 
-/** What a worker tells when it is done. */
+/** The message of a worker when it is done. */
 export interface Counted {
   /** Rounds in which somebody else was inside as well. */
   readonly intrusions: number;

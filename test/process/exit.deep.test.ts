@@ -14,7 +14,7 @@ const slack = 1500;
 /** ioredis's `disconnectTimeout`: so long it waits for a connection to close that its master does not close, ms. */
 const disconnectTimeout = 2000;
 
-/** What a process may need to exit after its last act, ms. */
+/** The time a process may need to exit after its last act, ms. */
 function boundOf(name: string): number {
   if (!/hung|dead|died/.test(name)) return slack;
   // Our connections follow the user's client: they begin to close when that one is closed.
@@ -61,7 +61,7 @@ const acts: Record<string, (world: World) => Promise<unknown>> = {
   },
 };
 
-/** What the child left behind: keys that are not the rival's. */
+/** The keys that the child left behind: those that are not the rival's. */
 async function keysLeft({ masters, rival }: World): Promise<readonly string[]> {
   const left: string[] = [];
   for (const url of masters.urls) {

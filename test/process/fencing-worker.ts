@@ -1,7 +1,7 @@
 import { Redlock, systemRuntime } from "@quorlock/redlock";
 import { Redis } from "ioredis";
 
-/** What a worker is told. */
+/** The settings that a worker is given. */
 export interface FencingTask {
   readonly urls: readonly string[];
   /** The server that keeps what the lock protects. */

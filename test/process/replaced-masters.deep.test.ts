@@ -10,7 +10,7 @@ const fleet = Fleet.forTests(5);
 const ttl = 60_000;
 const nodeTimeout = 500;
 const reconnectDelay = 50;
-/** What a busy machine may add, ms. */
+/** The time a busy machine may add, ms. */
 const slack = 1500;
 
 function openReady(): Promise<Opened> {

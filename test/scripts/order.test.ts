@@ -31,7 +31,7 @@ const removals = ["DEL", "ZREM"];
 const otherWrites = ["PEXPIRE", "ZREMRANGEBYSCORE"];
 const writes = [...sets, ...removals, ...otherWrites];
 
-/** What `track` makes of each script, on every path. */
+/** The result of `track` for each script, on every path. */
 function walk<State>(
   source: string,
   start: State,

@@ -11,7 +11,7 @@ interface Loss {
   readonly told: number | undefined;
   /** When a majority of masters no longer kept the key. */
   readonly free: number | undefined;
-  /** What a plain timer of this process was late by at most, ms. */
+  /** The maximum lateness of a plain timer of this process, ms. */
   readonly late: number;
 }
 

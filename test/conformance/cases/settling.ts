@@ -4,7 +4,7 @@ import { inWords, isRefused, outcomeOf } from "../outcome.ts";
 /** This client gives a master a twentieth of the ttl to answer: 250 ms of these 5000. */
 const ttl = 5000;
 const nodeTimeout = 250;
-/** What a busy machine of two cores may add to a timer or a round trip. */
+/** The time a busy machine of two cores may add to a timer or a round trip. */
 const slack = 100;
 /** Nobody waited for the silent master: far below its time-out, far above two round trips. */
 const atOnce = 100;

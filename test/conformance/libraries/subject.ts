@@ -29,7 +29,7 @@ export interface Subject {
   write?(resource: string, ttl: number): Promise<Held>;
   /** Switches the database of the clients that the library was given, at run time. */
   select(database: number): Promise<void>;
-  /** What the library reports as a fault. */
+  /** The faults that the library reports. */
   onFault(listener: (error: unknown) => void): void;
   /** The library's own way to end. */
   quit(): Promise<void>;
@@ -43,7 +43,7 @@ export interface Held {
   readonly token: string;
   /** Whether the library takes it for held, asked now. */
   isValid(): boolean;
-  /** What the library says is left, ms, asked now. */
+  /** The time left as the library states it, ms, asked now. */
   remaining(): number;
   /** The library's own object. */
   readonly lock: unknown;
@@ -73,9 +73,9 @@ export interface SubjectOptions {
 
 export interface Library {
   readonly name: string;
-  /** What is imported or required. */
+  /** The name of the package that is imported or required. */
   readonly packageName: string;
-  /** What it puts before the name of a resource to make the key of it. Default: nothing. */
+  /** The prefix that the library puts before the name of a resource to make its key. Default: none. */
   readonly keyPrefix?: string;
   /** Why `using` is none of its own, where it only seems to have one. */
   readonly usingIsMadeUp?: string;

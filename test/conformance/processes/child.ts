@@ -104,7 +104,7 @@ export class Child {
   }
 }
 
-/** What a process that is not done yet is given, ms. */
+/** The time a process gets to finish, ms. */
 const endLimit = 10_000;
 
 /** How it ended; `undefined` if it did not in time. */

@@ -14,7 +14,7 @@ export interface HolderTask {
   readonly ttl: number;
 }
 
-/** What it says to its parent. */
+/** The messages of the process to its parent. */
 export type HolderMessage =
   | { readonly kind: "asking" }
   | { readonly kind: "held" }

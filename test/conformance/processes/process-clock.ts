@@ -1,4 +1,4 @@
-/** What a library reads that asks the process for the time. */
+/** The clocks that a library reads to get the time from the process. */
 export interface WallClock {
   restore(): void;
 }

@@ -35,7 +35,7 @@ async function comeBack(masters: readonly Master[]): Promise<void> {
 const ttl = 30_000;
 /** Far above what a round takes on a busy machine, far below {@link ttl}. */
 const nodeTimeout = 300;
-/** What may be added to a time-out by a busy machine, ms. */
+/** The time a busy machine may add to a time-out, ms. */
 const slack = 600;
 
 /** Connected everywhere, and the masters know the scripts. */

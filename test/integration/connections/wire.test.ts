@@ -15,7 +15,7 @@ afterEach(async () => {
 });
 afterAll(() => fleet?.stop());
 
-/** What one master executes from here on; the clients are connected by then. */
+/** The commands that one master executes from here on; the clients are connected by then. */
 async function tapped(options: Parameters<Fleet["open"]>[0] = {}): Promise<ReturnType<Fleet["open"]>> {
   const opened = await fleet.openWarm(options);
   tap = await WireTap.on(fleet.admins[0]!);

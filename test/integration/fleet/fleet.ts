@@ -21,7 +21,7 @@ export interface Opened {
   readonly redlock: Redlock;
   /** The user's clients, with ioredis's defaults: offline queue and resending are on. */
   readonly clients: readonly Redis[];
-  /** What `error` told so far. */
+  /** The events of `error` so far. */
   readonly errors: readonly NodeError[];
 }
 
@@ -127,7 +127,7 @@ export class Fleet {
     return Promise.all(masters.map((master) => this.admin(master).get(resource)));
   }
 
-  /** What a key has left on each of the masters, ms; -2 for none. */
+  /** The time a key has left on each of the masters, ms; -2 for none. */
   lifetimes(resource: string, masters: readonly Master[] = this.masters): Promise<number[]> {
     return Promise.all(masters.map((master) => this.admin(master).pttl(resource)));
   }

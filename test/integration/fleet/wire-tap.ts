@@ -12,7 +12,7 @@ export interface TappedCommand {
   readonly database: string;
 }
 
-/** What ioredis sends to set up and to check a connection. */
+/** The commands that ioredis sends to set up and to check a connection. */
 const ofConnections = new Set(["HELLO", "INFO", "CLIENT", "SELECT", "AUTH", "CLUSTER", "COMMAND", "PING"]);
 
 /**

@@ -26,7 +26,7 @@ class Intruder {
   /** Routines inside at a time. */
   #inside = 0;
   most = 0;
-  /** What came of each call. */
+  /** The outcome of each call. */
   readonly calls: ("entered" | "refused")[] = [];
 
   constructor(redlock: Redlock, resource: string) {
@@ -34,7 +34,7 @@ class Intruder {
     this.#resource = resource;
   }
 
-  /** What is given to the library to be called back. */
+  /** The callbacks that are given to the library. */
   readonly callback = (): void => void this.#ask();
 
   async #ask(): Promise<void> {

@@ -46,7 +46,7 @@ async function settled(lock: Lock): Promise<void> {
   await Promise.all(lock.attempts);
 }
 
-/** What each master was sent for `work`. */
+/** The commands that each master was sent for `work`. */
 async function commandsFor(work: () => Promise<unknown>): Promise<string[][]> {
   const taps = await Promise.all(fleet.admins.map((admin) => WireTap.on(admin)));
   try {
