@@ -1,30 +1,10 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { type Ended, runProgram } from "@quorlock/simulation/command-line";
 import { describe, expect, test } from "vitest";
 
-interface Ended {
-  readonly status: number | null;
-  readonly output: string;
-  readonly errors: string;
-}
-
-/** Runs a command of this folder in a process of its own, and interrupts it once its output matches `interruptAt`. */
-async function command(file: string, args: readonly string[], interruptAt?: RegExp): Promise<Ended> {
-  const main = fileURLToPath(new URL(file, import.meta.url));
-  const child = spawn(process.execPath, ["--import", "tsx", "--conditions=quorlock-source", main, ...args]);
-  let output = "";
-  let errors = "";
-  let isInterrupted = false;
-  child.stderr.on("data", (bytes: Buffer) => {
-    errors += bytes.toString();
-  });
-  child.stdout.on("data", (bytes: Buffer) => {
-    output += bytes.toString();
-    if (!isInterrupted && interruptAt?.test(output)) isInterrupted = child.kill("SIGINT");
-  });
-  const [status] = (await once(child, "close")) as [number | null];
-  return { status, output, errors };
+/** Runs a command of this folder. */
+function command(file: string, args: readonly string[], interruptAt?: RegExp): Promise<Ended> {
+  return runProgram(fileURLToPath(new URL(file, import.meta.url)), args, { interruptAt });
 }
 
 const semaphore = "semaphore/main.ts";

@@ -1,9 +1,9 @@
 import {
-  asksForHelp,
   flag,
   interruptedCode,
   optionLines,
   parse,
+  runCommand,
   suggestion,
   text,
   UsageError,
@@ -63,19 +63,9 @@ async function run(args: readonly string[]): Promise<number> {
   });
 }
 
-async function main(args: readonly string[]): Promise<number> {
-  if (asksForHelp(args)) {
-    console.log(usage);
-    return 0;
-  }
-  try {
-    return await run(args);
-  } catch (error) {
-    if (error instanceof UsageError) console.error(`${error.message}\n${usage}`);
-    else if (error instanceof NoMastersError) console.error(error.message);
-    else throw error;
-    return error instanceof UsageError ? 64 : 2;
-  }
-}
-
-process.exitCode = await main(process.argv.slice(2));
+process.exitCode = await runCommand(
+  process.argv.slice(2),
+  usage,
+  run,
+  (error) => error instanceof NoMastersError,
+);

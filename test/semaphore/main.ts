@@ -1,8 +1,8 @@
 import {
-  asksForHelp,
   interruptedCode,
   optionLines,
   parse,
+  runCommand,
   text,
   UsageError,
 } from "@quorlock/simulation/command-line";
@@ -51,23 +51,17 @@ async function run(seconds: number): Promise<number> {
   return report.most > limit || report.grants === 0 ? 1 : 0;
 }
 
-async function main(args: readonly string[]): Promise<number> {
-  if (asksForHelp(args)) {
-    console.log(usage);
-    return 0;
-  }
-  try {
-    const { seconds: given = "60" } = parse(args, options).values;
-    const seconds = Number(given);
-    if (!(seconds > 0 && Number.isFinite(seconds)))
-      throw new UsageError(`--seconds must be a number above 0, but is ${given}`);
-    return await run(seconds);
-  } catch (error) {
-    if (error instanceof UsageError) console.error(`${error.message}\n${usage}`);
-    else if (error instanceof NoMastersError) console.error(error.message);
-    else throw error;
-    return error instanceof UsageError ? 64 : 2;
-  }
+async function runFor(args: readonly string[]): Promise<number> {
+  const { seconds: given = "60" } = parse(args, options).values;
+  const seconds = Number(given);
+  if (!(seconds > 0 && Number.isFinite(seconds)))
+    throw new UsageError(`--seconds must be a number above 0, but is ${given}`);
+  return await run(seconds);
 }
 
-process.exitCode = await main(process.argv.slice(2));
+process.exitCode = await runCommand(
+  process.argv.slice(2),
+  usage,
+  runFor,
+  (error) => error instanceof NoMastersError,
+);

@@ -1,28 +1,11 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { type Ended, runProgram } from "@quorlock/simulation/command-line";
 import { expect, test } from "vitest";
 
 const main = fileURLToPath(new URL("main.ts", import.meta.url));
 
-/** Runs the command in a process of its own, and interrupts it once its output matches `interruptAt`. */
-async function models(
-  args: readonly string[],
-  interruptAt?: RegExp,
-): Promise<{ status: number | null; output: string; errors: string }> {
-  const child = spawn(process.execPath, ["--import", "tsx", "--conditions=quorlock-source", main, ...args]);
-  let output = "";
-  let errors = "";
-  child.stderr.on("data", (bytes: Buffer) => {
-    errors += bytes.toString();
-  });
-  child.stdout.on("data", (bytes: Buffer) => {
-    output += bytes.toString();
-    if (interruptAt?.test(output)) child.kill("SIGINT");
-    if (interruptAt?.test(output)) interruptAt = undefined;
-  });
-  const [status] = (await once(child, "close")) as [number | null];
-  return { status, output, errors };
+function models(args: readonly string[], interruptAt?: RegExp): Promise<Ended> {
+  return runProgram(main, args, { interruptAt });
 }
 
 test("--help explains each option", async () => {

@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import {
-  asksForHelp,
   flag,
   interruptedCode,
   interruption,
   optionLines,
   parse,
+  runCommand,
   suggestion,
   text,
   UsageError,
@@ -35,10 +35,6 @@ interface Tally {
 }
 
 async function main(args: readonly string[]): Promise<number> {
-  if (asksForHelp(args)) {
-    console.log(usage);
-    return 0;
-  }
   const { only = "", deep = false, stories = false } = parse(args, options).values;
   const checks = chosen(only, deep);
   const total = checks.reduce((sum, { mutants }) => sum + 1 + mutants.length, 0);
@@ -88,10 +84,4 @@ function chosen(only: string, deep: boolean): readonly Check[] {
   return checks;
 }
 
-try {
-  process.exitCode = await main(process.argv.slice(2));
-} catch (error) {
-  if (!(error instanceof UsageError)) throw error;
-  console.error(`${error.message}\n${usage}`);
-  process.exitCode = 64;
-}
+process.exitCode = await runCommand(process.argv.slice(2), usage, main);

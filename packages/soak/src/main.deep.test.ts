@@ -1,29 +1,14 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { type Ended, runProgram } from "@quorlock/simulation/command-line";
 import { expect, test } from "vitest";
 
 const main = fileURLToPath(new URL("main.ts", import.meta.url));
 
-/** Runs the command in a process of its own, and interrupts it once its output matches `interruptAt`. */
-async function soak(
+function soak(
   args: readonly string[],
-  { env = {}, interruptAt }: { env?: Record<string, string>; interruptAt?: RegExp } = {},
-): Promise<{ status: number | null; output: string; errors: string }> {
-  const node = ["--import", "tsx", "--conditions=quorlock-source", main, ...args];
-  const child = spawn(process.execPath, node, { env: { ...process.env, ...env } });
-  let output = "";
-  let errors = "";
-  let isInterrupted = false;
-  child.stderr.on("data", (bytes: Buffer) => {
-    errors += bytes.toString();
-  });
-  child.stdout.on("data", (bytes: Buffer) => {
-    output += bytes.toString();
-    if (!isInterrupted && interruptAt?.test(output)) isInterrupted = child.kill("SIGINT");
-  });
-  const [status] = (await once(child, "close")) as [number | null];
-  return { status, output, errors };
+  options: { env?: Record<string, string>; interruptAt?: RegExp } = {},
+): Promise<Ended> {
+  return runProgram(main, args, options);
 }
 
 test("--help explains each option", async () => {

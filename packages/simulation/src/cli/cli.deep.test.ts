@@ -1,11 +1,11 @@
-import { spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
+import { spawnSync } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { UsageError } from "../command-line/options.ts";
+import { runProgram } from "../command-line/run-program.ts";
 import { promisedPlan } from "../plan/swarm.ts";
 import { localRunner } from "../search/runner.ts";
 import { shrink as shrinkPlan } from "../search/shrink.ts";
@@ -35,18 +35,7 @@ async function interrupt(
   ready: RegExp,
   ...args: readonly string[]
 ): Promise<{ status: number | null; lines: readonly string[]; errors: string }> {
-  const child = spawn(process.execPath, [...nodeOptions, main, ...args]);
-  let output = "";
-  let errors = "";
-  let isSent = false;
-  child.stderr.on("data", (bytes: Buffer) => {
-    errors += bytes.toString();
-  });
-  child.stdout.on("data", (bytes: Buffer) => {
-    output += bytes.toString();
-    if (!isSent && ready.test(output)) isSent = child.kill("SIGINT");
-  });
-  const [status] = (await once(child, "close")) as [number | null];
+  const { status, output, errors } = await runProgram(main, args, { interruptAt: ready });
   return { status, lines: output.trim().split("\n"), errors };
 }
 
