@@ -31,11 +31,11 @@ const features: ReadonlyArray<readonly string[]> = [
 const situations: ReadonlyArray<readonly [situation: string, rows: readonly number[]]> = [
   ["each call settles in time", [1, 2, 3, 14]],
   ["no lock is returned expired", [4, 5]],
-  ["one of three simultaneous clients gets the lock", [6]],
+  ["three clients ask at once: one of them gets the lock", [6]],
   ["the holder is notified before others can hold", [7, 8, 9, 17, 20]],
   ["failed attempts leave no keys", [12, 16]],
   ["a semaphore keeps its limit", [18]],
-  ["one holder, although a master loses data or its clock jumps", [27, 31]],
+  ["one holder, although a master loses data or its clock jumps (ours by options)", [27, 31]],
   ["reconnects after failover and password changes", [32]],
   ["other", [10, 11, 13, 15, 19, 21, 22, 23, 24, 25, 26, 28, 29, 30, 33]],
 ];

@@ -15,7 +15,7 @@ local function queueOf(key)
 end
 `;
 
-/** Conditions on a key: it holds exactly `token`; and its queue is empty, so that a release deletes it. */
+/** Conditions on a key: it holds exactly `token` (PROTOCOL 5.1); and its queue is empty, so that a release deletes it. */
 const isOwn = (key: string): string => `redis.pcall("GET", ${key}) == token`;
 const isUnwaited = (key: string): string => `call("EXISTS", queueOf(${key})) == 0`;
 
