@@ -84,7 +84,7 @@ function numbersIn(list: string): readonly string[] {
 
 const list = String.raw`\d+(?:\.\d+)?(?:(?:,| and| to)[\s*/]+\d+(?:\.\d+)?)*`;
 
-/** What a file cites: "PROTOCOL 2.6" anywhere, and "(2.6)" in a comment. */
+/** The citations in a file: "PROTOCOL 2.6" anywhere, and "(2.6)" in a comment. */
 function citedIn(text: string): readonly string[] {
   const byName = new RegExp(`PROTOCOL (${list})`, "g");
   const inComments = /^\s*(?:\/\/|\/?\*+) .*?\((\d+\.\d+(?:(?:,| and| to) \d+\.\d+)*)\)/gm;

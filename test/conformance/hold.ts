@@ -34,7 +34,7 @@ export class Hold {
       runs();
       await routineEnds;
     });
-    // What becomes of `using` is asked in `end`; a case that is not about it must not fail for it.
+    // `end` looks at the outcome of `using`; a case about something else must not fail because of it.
     this.#using.catch(() => {});
     this.held = Promise.race([running, this.#using.then(() => {})]);
   }

@@ -20,7 +20,7 @@ export class Monitor {
     this.#redis = redis;
     this.#stream = stream;
     stream.on("monitor", (_time: string, args: readonly string[], source: string) => {
-      // What a script does is part of the script.
+      // Commands inside a script are part of the script.
       if (source === "lua") return;
       if (lockCommands.has(args[0]?.toLowerCase() ?? "") && args.includes(resource)) this.#count += 1;
       for (const listener of this.#listeners) listener(args);

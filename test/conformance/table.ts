@@ -45,7 +45,7 @@ function detail(libraries: readonly string[], { one, results }: Line): string {
   return `### Row ${one.row}: ${one.situation}\n\nDemanded: ${one.bound}.\n\n${observed.join("\n")}\n`;
 }
 
-/** What libraries say must not end a cell, or a line, or be taken for markup. */
+/** Text from libraries must not end a cell or a line, or be read as markup. */
 function escaped(text: string): string {
   return text.replaceAll(/\s+/g, " ").replaceAll("|", "\\|").replaceAll("<", "&lt;");
 }

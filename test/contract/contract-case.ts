@@ -5,7 +5,7 @@ import type { MasterView, Path } from "./driver.ts";
 
 /** Long enough that nothing expires during a case. */
 export const long = 60_000;
-/** What a case may take until it looks at a key again, ms: far above what it takes, far below {@link long}. */
+/** The ttl of a key that a case looks at again, ms: far above the duration of the case, far below {@link long}. */
 export const slack = 15_000;
 
 export interface TestClaim {

@@ -1,6 +1,6 @@
 import type { LockNode } from "@quorlock/redlock";
 
-/** What a master really has, seen around the node under test. Keys go by the names that the node is given. */
+/** The real content of a master, read past the node under test. Keys go by the names that the node is given. */
 export interface MasterView {
   get(resource: string): Promise<string | null>;
   /** Milliseconds; -1 for a key without expiry, -2 for none. */

@@ -17,7 +17,7 @@ function yes(counter: number) {
   return { vote: "yes", remaining: long, counter };
 }
 
-/** What is stored for the resources: gives up what `claim` holds, and asks. */
+/** The counters stored for the resources: releases the locks of `claim`, and asks. */
 async function storedAfter(node: LockNode, claim: Claim): Promise<number> {
   await ask(node).release(claim.resources, [claim.token]);
   const next = fenced(claim.resources, 1);

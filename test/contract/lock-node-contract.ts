@@ -8,7 +8,7 @@ import { queueCases } from "./queue-cases.ts";
 import { turn, until } from "./until.ts";
 
 /**
- * What every `LockNode` keeps to, whatever is behind it. One suite for all: a driver says how its nodes connect,
+ * The contract of every `LockNode`. One suite for all: a driver says how its nodes connect,
  * how to look at the master around them, and how to disturb the way between.
  */
 export function lockNodeContract(name: string, makeDriver: DriverMaker): void {
@@ -515,7 +515,7 @@ function firstConnectionCases(context: Context): void {
     for (const claim of claims) claim.abandoned = true;
     context.path.deliver();
     for (const answer of answers) expect(await answer).toMatchObject({ vote: "none", sent: false });
-    // What was sent is in front of this.
+    // Earlier commands are in front of this one.
     await ask(node).inspect("anything");
     for (const { resources } of claims) expect(await context.master.get(resources[0]!)).toBeNull();
   });

@@ -52,7 +52,7 @@ async function release(...tokens: readonly string[]): Promise<Readonly<Record<st
   await redis.config("RESETSTAT");
   expect(await redis.eval(leaveScript.source, 1, "r", ...tokens)).toBe(1);
   const stats = await redis.info("commandstats");
-  // What was published before is on its way before the answer.
+  // Earlier messages are on their way before the answer.
   await listener.ping();
   const all = [...stats.matchAll(/cmdstat_(\S+):calls=(\d+)/g)].map(([, name, calls]) => [
     name!,

@@ -95,7 +95,7 @@ async function outcomeOf(
   await prepare();
   heard.length = 0;
   const replies = await run();
-  // What was published before is on its way before the answer.
+  // Earlier messages are on their way before the answer.
   await listener.ping();
   const left: Array<readonly [string, unknown, number]> = [];
   for (const key of (await redis.keys("*")).toSorted()) {

@@ -1,7 +1,7 @@
 import type { Proxy as Line, Master } from "@quorlock/testbed";
 import { nodeTimeout } from "./terms.ts";
 
-/** What a client's requests to one master go through. */
+/** The path of a client's requests to one master. */
 export interface Target {
   readonly line: Line;
   readonly master: Master;
@@ -56,7 +56,7 @@ export const lineCables: readonly Cable[] = [
   },
 ];
 
-/** What happens to a master itself, when a request is on its way to it. */
+/** Faults of a master itself, while a request is on its way to it. */
 export const masterCables: readonly Cable[] = [
   {
     name: "hung when the request is there",

@@ -39,7 +39,7 @@ export function eachCable(moment: string, play: (scene: Case) => Promise<void>):
     const isBearable = isMinority || cable.isHarmless === true;
     let pulled: Array<Promise<void>> | undefined;
     const heal = async (): Promise<void> => {
-      // What is only about to happen must not happen to a master that was healed.
+      // A fault that is still due must not hit a master that was healed.
       await Promise.all(pulled ?? []);
       await Promise.all(targets.map((target) => cable.heal(target)));
       pulled = undefined;

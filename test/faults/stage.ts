@@ -16,7 +16,7 @@ export class Stage implements AsyncDisposable {
   readonly targets: readonly Target[];
   readonly redlock: Redlock;
   readonly resource: string = fresh("fault");
-  /** What this process is late by itself counts against nobody: it measures, and it is the client. */
+  /** The lateness of this process itself is subtracted: it is both the observer and the client. */
   readonly #lateness: Lateness = new Lateness();
   readonly #fleet: Fleet;
   readonly #opened: Opened;

@@ -47,7 +47,7 @@ const unexpected: Record<string, Answer> = {
   "a RESP3 verbatim string": "=10\r\ntxt:nobody\r\n",
 };
 
-/** What cannot be read ends the connection, if the server does not. */
+/** An unreadable reply ends the connection, if the server does not. */
 const broken: Record<string, Answer> = {
   "no protocol at all": "HTTP/1.1 400 Bad Request\r\n\r\n",
   "binary noise": Buffer.from(Array.from({ length: 256 }, (_, byte) => (byte * 7919) % 256)),

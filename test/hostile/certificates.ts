@@ -8,7 +8,7 @@ export interface Certificate {
   readonly cert: string;
 }
 
-/** What a master can present, all for 127.0.0.1 and signed by `authority` but for what their names say. */
+/** The certificates of a master, all for 127.0.0.1 and signed by `authority`, unless their names say otherwise. */
 export interface Certificates {
   /** The only one that the clients trust. */
   readonly authority: string;

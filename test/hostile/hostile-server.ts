@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer, type Socket } from "node:net";
 
-/** What the server sends when a command of a lock comes: bytes, or whatever is done to the connection. */
+/** The server's answer to a command of a lock: bytes, or an action on the connection. */
 export type Answer = string | Buffer | ((socket: Socket, command: string, words: readonly string[]) => void);
 
 export interface HostileServerOptions {

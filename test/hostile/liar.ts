@@ -23,10 +23,10 @@ export interface Asked {
   readonly isFenced: boolean;
 }
 
-/** What a reply is made of; text in capitals `RESP:` goes out as it is. */
+/** The parts of a reply; text that begins with `RESP:` goes out as it is. */
 export type Said = number | string | null | readonly Said[] | { readonly raw: string };
 
-/** What a master without locks answers, as far as it is not to lie. */
+/** The true answers of a master without locks. */
 export function honestly({ kind, keys, ttl, isFenced }: Asked): Said {
   if (kind === "r" || kind === "l") return keys.length;
   if (kind === "f") return 1;
@@ -49,7 +49,7 @@ export function liar(lie: (asked: Asked) => Said | undefined): Answer {
   };
 }
 
-/** Who listens on which channel, so that a test can push. */
+/** The subscribers of each channel, so that a test can push. */
 const listeners = new Map<string, Socket>();
 
 function subscribe(socket: Socket, channel: string): void {

@@ -38,7 +38,7 @@ it.concurrent.each(Object.entries(lengths))(
   },
 );
 
-/** What the child tells: locks that it got, and by how many MB its peak has grown meanwhile. */
+/** The child's report: the number of its locks, and the growth of its peak memory, MB. */
 async function run(urls: readonly string[]): Promise<{ acquired: number; grownBy: number }> {
   const source = ["--import", "tsx", "--conditions=quorlock-source"];
   const running = spawn(process.execPath, [...source, child, ...urls], {

@@ -28,7 +28,7 @@ const ttl = 20_000;
 /** Of the pattern in the README. */
 const keyPrefix = "lock:";
 
-/** What was said of permission while everything that the client can do was done; the console's lines included. */
+/** The messages about permissions during every operation of the client, with the lines of the console. */
 async function complaintsUnder(
   rule: readonly string[],
   { db = 0, scripts = true } = {},
@@ -64,14 +64,14 @@ async function complaintsUnder(
   return complaints.filter((line) => /NOPERM|permission|inside (MULTI|a transaction)/.test(line));
 }
 
-/** What a script was refused, though it may have found another way. */
+/** The commands that a script was refused, even if it found another way. */
 async function complaintsOfScripts(): Promise<readonly string[]> {
   const entries = (await admin.acl("LOG")) as readonly unknown[];
   const texts = entries.map((entry) => Object.values(entry as object).join(" "));
   return texts.filter((text) => /\blua\b/.test(text)).map((text) => `no permission: ${text}`);
 }
 
-/** What is said while somebody waits in the queue, and is handed the key. */
+/** The messages while a client waits in the queue and is granted the key. */
 async function complaintsOfWaiting(client: Redis): Promise<readonly string[]> {
   const complaints: string[] = [];
   const node = new RedisNode(connectionOf(client), { onFault: (error) => complaints.push(error.message) });
@@ -97,7 +97,7 @@ async function complaintsOfWaiting(client: Redis): Promise<readonly string[]> {
   return complaints;
 }
 
-/** What takes rights away is needed only to name fewer. */
+/** The denying rules only shorten the list. */
 const isRight = (word: string): boolean => word !== "resetchannels";
 
 describe("the rule in the README", () => {

@@ -127,7 +127,7 @@ function untilSaid(client: Redis, word: string): Promise<void> {
   });
 }
 
-/** So many keys that a reload takes many seconds. */
+/** The number of keys with which a reload takes many seconds. */
 async function slowToLoad(admin: Redis): Promise<void> {
   const count = 20_000;
   await admin.eval(

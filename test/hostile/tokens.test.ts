@@ -168,7 +168,7 @@ async function openOn(faulty: Masters): Promise<Redlock> {
   return redlock;
 }
 
-/** What a master says when it refuses may repeat what it was sent: Redis itself quotes the arguments. */
+/** A refusal may repeat the command: Redis itself quotes the arguments. */
 describe("an answer of a master that repeats the command", () => {
   it.each([
     ["an error", (text: string) => `-ERR ${text}\r\n`],

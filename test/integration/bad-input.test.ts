@@ -315,7 +315,7 @@ describe("extend and inspect refuse", () => {
   });
 });
 
-/** What a client of ioredis-mock 8 is made of, as far as it tells the two apart. */
+/** The members of an ioredis-mock 8 client that distinguish it from ioredis. */
 class MockClient extends EventEmitter {
   readonly options = { host: "localhost", port: 6379, db: 0, lazyConnect: false };
   readonly data = new Map();
@@ -330,7 +330,7 @@ class MockClient extends EventEmitter {
   }
 }
 
-/** What a client of `redis` 5 and 6 is made of, as far as it tells the two apart. */
+/** The members of a `redis` 5 or 6 client that distinguish it from ioredis. */
 function nodeRedisClient(options: object = {}): object {
   const methods = { duplicate: () => nodeRedisClient(), sendCommand: () => Promise.resolve(), destroy() {} };
   return Object.assign(new EventEmitter(), { isOpen: false, isReady: false, options, ...methods });

@@ -184,7 +184,7 @@ async function acquireAtLast(redlock: SharedRedlock, resources: string[]): Promi
   }
 }
 
-// What the README of redlock 5 shows, run with either.
+// The examples in the README of redlock 5, run with either library.
 describe.each(Object.entries(modules))("the README's examples, with %s:", (_, module) => {
   it("usage: an auto-extending lock on two resources", async () => {
     const redlock = make(module, {

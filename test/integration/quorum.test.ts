@@ -20,7 +20,7 @@ const ttl = 20_000;
 describe.each([1, 2, 3, 5])("%i masters", (count) => {
   const quorum = Math.floor(count / 2) + 1;
   const masters = () => fleet.masters.slice(0, count);
-  /** So many that the others are no quorum. */
+  /** As many as leave no quorum. */
   const majority = () => fleet.masters.slice(0, count - quorum + 1);
   const open = (options: OpenOptions = {}): Opened => fleet.open({ on: masters(), ...options });
 

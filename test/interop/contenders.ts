@@ -13,7 +13,7 @@ export interface Missing {
 }
 
 const run = promisify(execFile);
-/** What one step of a set-up may take, ms: a download, or a compiler on a busy machine. */
+/** The time limit of one step of a set-up, ms: a download, or a compiler on a busy machine. */
 const timeout = 300_000;
 /** Git ignores it; a second run finds it there. */
 const cache = fileURLToPath(new URL("../node_modules/.cache/interop/", import.meta.url));
@@ -109,7 +109,7 @@ async function install(packageName: string): Promise<void> {
   await installPackage(manager, packageName, []);
 }
 
-/** What is said last is what went wrong. */
+/** The last line is the error. */
 function reasonOf(error: unknown): string {
   const { stderr, message } = error as Partial<Record<"stderr" | "message", string>>;
   const lines = (stderr?.trim() || message || String(error)).split("\n");

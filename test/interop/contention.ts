@@ -13,7 +13,7 @@ export interface Contender {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** What each contender is told. It says "ready", waits for a line, contends, and says what came of it. */
+/** The settings of each contender. It says "ready", waits for a line, contends, and says what came of it. */
 export interface Task {
   readonly masters: ReadonlyArray<{ readonly host: string; readonly port: number }>;
   readonly resource: string;
@@ -38,7 +38,7 @@ export interface Outcome {
   readonly lostUpdates: number;
 }
 
-/** What all have to connect, and to be done after the time is over: a client may have to wait its turn to the end, ms. */
+/** The time all have to connect, and to end after the measured time, ms: a client may have to wait for its turn. */
 const slack = 60_000;
 
 /** All contend for one lock at the same time, `duration` ms long. Fails when one of them does. */

@@ -14,7 +14,7 @@ afterAll(() => fleet?.stop());
 const ttl = 60_000;
 const nodeTimeout = 2000;
 const many = 10_000;
-/** What a round of each of the 1000 that are in flight at once may take on a busy machine, ms. */
+/** The time a round may take on a busy machine while 1000 are in flight, ms. */
 const slack = 8000;
 
 setFlagsFromString("--expose_gc");

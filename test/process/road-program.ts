@@ -4,7 +4,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { Redlock } from "@quorlock/redlock";
 import { Redis } from "ioredis";
 
-// What one lock alone enters of the client, and what a cycle makes: counts, which do not depend on the machine. The URLs of
+// Counts of one lock alone, which do not depend on the machine: functions entered, and objects made by a cycle. The URLs of
 // the masters are the arguments; the counts are printed as JSON.
 
 export interface Entered {

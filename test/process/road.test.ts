@@ -9,7 +9,7 @@ const run = promisify(execFile);
 const program = fileURLToPath(new URL("./road-program.ts", import.meta.url));
 
 /**
- * What a lock alone enters and makes today, with room for a straggler's answer: three functions, half a timer. One that
+ * The counts of a lock alone today, with room for a straggler's answer: three functions, half a timer. One that
  * raises a bound is to say why.
  */
 const bounds = {

@@ -7,7 +7,7 @@ export interface Command {
   readonly args: readonly string[];
 }
 
-/** What is known at one point of a script, and one way there: the commands that were executed. */
+/** The state at one point of a script, and one path to it: the commands that were executed. */
 interface Run<State> {
   readonly state: State;
   readonly path: readonly string[];
@@ -21,7 +21,7 @@ interface Exits<State> {
   readonly failed: readonly Run<State>[];
 }
 
-/** What a search keeps track of. A state is small and plain: two that print alike are one. */
+/** The state of a search. It is small and plain: two that print alike are one. */
 export interface Tracker<State> {
   readonly start: State;
   /** `command` is about to run. The state after it was executed; it may be refused instead. */

@@ -7,7 +7,7 @@ import { Redis } from "ioredis";
 const ttl = 1000;
 /** The machine may be busy: a master that is only slow should vote. */
 const nodeTimeout = 240;
-/** What a visitor may come away with instead of a permit. */
+/** The outcomes of a visitor without a permit. */
 const emptyHanded: readonly RedlockErrorCode[] = ["RESOURCE_LOCKED", "NO_QUORUM"];
 /** The longest way from a client to a master and back, ms. */
 const longestWay = 5;
@@ -23,7 +23,7 @@ export interface CrowdOptions {
   readonly onStart?: (reportSoFar: () => CrowdReport) => void;
 }
 
-/** What a crowd has seen. */
+/** The observations of a crowd. */
 export interface CrowdReport {
   readonly grants: number;
   /** Calls that came away without a permit. */

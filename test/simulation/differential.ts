@@ -95,7 +95,7 @@ function sortedSetLine(random: Random): Line {
   ]);
 }
 
-/** What can be compared: of an error's text the part that does not quote the server's own line numbers. */
+/** The comparable part of a reply: of an error, the text without the server's own line numbers. */
 function comparable(reply: unknown, isScript: boolean): string {
   if (reply instanceof Error)
     return isScript ? `error ${reply.message.split(" ")[0]}` : `error ${reply.message}`;
@@ -173,7 +173,7 @@ interface Candidate {
   readonly now: number;
   readonly entries: readonly (readonly [string, Entry])[];
   readonly reply: unknown;
-  /** What those who listen were told. */
+  /** The messages to subscribers. */
   readonly messages: readonly string[];
 }
 
@@ -209,7 +209,7 @@ class Model {
     this.#channels.subscribeToPattern("*", { push: () => {} });
   }
 
-  /** What it makes of `line` at `now`, from these keys; scripts are kept. */
+  /** The result of `line` at `now`, from these keys; scripts are kept. */
   try(entries: Keys, [command, ...args]: Line, now: number): Candidate {
     this.#messages = [];
     this.#model.replaceKeyspace(new Keyspace(entries));
@@ -285,7 +285,7 @@ function heldIn(entries: Keys): ReadonlyArray<readonly [string, string]> {
   });
 }
 
-/** What the model says was told to those who listen; nothing where the sequence was broken off. */
+/** The model's messages to subscribers; nothing if the sequence was broken off. */
 async function runSequence(
   server: Real,
   random: Random,
@@ -360,7 +360,7 @@ export async function compareCommands(redis: Redis, sequences: number): Promise<
   for (let sequence = 0; sequence < sequences; sequence += 1) {
     const label = `sequence ${sequence}`;
     const messages = await runSequence(server, new Random(sequence, "differential"), label, line);
-    // What was published before is on its way before the answer.
+    // Earlier messages are on their way before the answer.
     await listener.ping();
     if (messages) expect([label, ...heard]).toEqual([label, ...messages]);
     else brokenOff += 1;

@@ -4,7 +4,7 @@ import { startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { expect, test } from "vitest";
 
-// What embedded masters are for is that they are there at once. It is measured beside real ones, and printed.
+// Embedded masters start at once. The time is measured beside that of real ones, and printed.
 
 const count = 5;
 const starts = 3;

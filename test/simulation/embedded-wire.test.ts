@@ -7,7 +7,7 @@ import { Redis } from "ioredis";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { RefusingMaster, refusingConfig } from "./refusing-master.ts";
 
-// What embedded masters write on a connection against what a real server writes, byte by byte.
+// The bytes that embedded masters write on a connection, compared with those of a real server.
 
 const claim = [claimScript.sha1, "1", "lock"] as const;
 const commands: readonly (readonly string[])[] = [
@@ -229,7 +229,7 @@ test.each(["OOM", "MISCONF", "NOREPLICAS", "READONLY"] as const)(
   },
 );
 
-/** What somebody who listens is told, up to the end of its own: commands in between and messages of somebody else. */
+/** The messages of a subscriber, up to the end of its own: commands in between and messages of other clients. */
 async function listened(name: "real" | "embedded", protocol: string): Promise<string> {
   using listener = new Wire(name);
   using other = new Wire(name);

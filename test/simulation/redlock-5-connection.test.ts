@@ -3,7 +3,7 @@ import { startMasters, startProxy } from "@quorlock/testbed";
 import { Redis } from "ioredis-5";
 import { expect, test } from "vitest";
 
-// What the simulation's stand-in for ioredis rests on (packages/simulation/src/peers/ioredis-connection.ts), seen on
+// The facts that the simulation's stand-in for ioredis rests on (packages/simulation/src/peers/ioredis-connection.ts), seen on
 // the real one with its defaults. Its unit tests hold the stand-in to the same.
 
 test("ioredis sends again what was unanswered, and then what waited for a connection", async () => {

@@ -140,7 +140,7 @@ const argumentsOf: Readonly<
 /** Of the restart guard. */
 const epochs = [11, 12] as const;
 
-/** What it is told of a client; see the guard's script. */
+/** The guard's terms of a client; see the guard's script. */
 function terms(random: Random): string {
   const maxTtl = random.pick([5, 40_000, 60_000, 60_000, 60_000]);
   const now = random.pick([1_700_000_000_000, 1_700_000_000_001, 1_700_000_000_900, 1_699_000_000_000]);

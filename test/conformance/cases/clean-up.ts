@@ -109,7 +109,7 @@ const lateCommands: readonly Case[] = [
 
 const failure = new Error("the routine's own");
 
-/** What the routine came to, told apart from what the library made of it. */
+/** The outcome of the routine, apart from that of the library's call. */
 function gone(what: "returned" | "threw"): Case {
   return {
     row: 13,

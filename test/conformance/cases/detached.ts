@@ -78,7 +78,7 @@ const givenAway: readonly Case[] = [
   },
 ];
 
-/** What others may do with a lock. */
+/** Operations of other processes on a lock. */
 export const detached: readonly Case[] = [
   ...givenAway,
   {

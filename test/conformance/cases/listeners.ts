@@ -2,7 +2,7 @@ import { type Case, verdict } from "../case.ts";
 import { NotOfferedError } from "../libraries/subject.ts";
 import { outcomeOf } from "../outcome.ts";
 
-/** What is called back by a library. */
+/** The callbacks of a library. */
 export const listeners: readonly Case[] = [
   {
     row: 26,
@@ -28,7 +28,7 @@ export const listeners: readonly Case[] = [
       });
       subject.onFault(() => {
         if (isCalled) return;
-        // What it calls meets the same fault.
+        // Its calls meet the same fault.
         isCalled = true;
         called(subject.using(stage.resource, 5000, () => work()).catch(() => {}));
       });

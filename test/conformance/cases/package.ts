@@ -88,7 +88,7 @@ async function buildOf(stage: Stage, packageName: string): Promise<string | unde
   return built.value.code === 0 ? undefined : `npm run build: ${built.value.output.slice(-300)}`;
 }
 
-/** What is published can be used as it is. */
+/** The published package can be used as it is. */
 export const packages: readonly Case[] = [
   loaded("require"),
   loaded("import"),

@@ -141,5 +141,5 @@ const deadWaiter: Case = {
   },
 };
 
-/** What only a process of its own can show. */
+/** The cases that need a process of their own. */
 export const processes: readonly Case[] = [...endings, ...refreshes, deadWaiter];

@@ -3,7 +3,7 @@ import { type Held, NotOfferedError } from "../libraries/subject.ts";
 import { inWords, isRefused, type Outcome, outcomeOf } from "../outcome.ts";
 import type { Stage } from "../stage.ts";
 
-/** What the holder believes to have left against what the masters keep for it, at one moment, ms. */
+/** The time left by the holder's view, and by the masters' keys, at one moment, ms. */
 async function judgedLock(stage: Stage, outcome: Outcome<Held> & { kind: "resolved" }): Promise<Verdict> {
   const held = outcome.value;
   const asked = performance.now();
@@ -35,7 +35,7 @@ function standStill(milliseconds: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
 }
 
-/** What `acquire` returns is a lock, now. */
+/** `acquire` returns a lock that is valid at that moment. */
 export const validity: readonly Case[] = [
   ...[60, 1100].map(
     (delay): Case => ({

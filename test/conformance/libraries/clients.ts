@@ -1,6 +1,6 @@
 import type { SubjectOptions } from "./subject.ts";
 
-/** What the two generations of ioredis have in common, as far as it is used here. */
+/** The part of both generations of ioredis that is used here. */
 interface Connecting {
   readonly status: string;
   once(event: "ready" | "error", listener: () => void): unknown;
@@ -29,7 +29,7 @@ export function cut(clients: readonly Connecting[]): void {
   for (const client of clients) if (client.status !== "end") client.disconnect();
 }
 
-/** What a service connects with; both generations of ioredis take these. */
+/** The connection options of a service; both generations of ioredis take these. */
 export function clientOptions({ database = 0, reconnectOnReadonly = false }: SubjectOptions): {
   readonly db: number;
   reconnectOnError(error: Error): boolean;

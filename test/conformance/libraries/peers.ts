@@ -16,7 +16,7 @@ import { libraryNames } from "./libraries.ts";
 
 /** No case takes longer, ms: what does is ended. The longest waits for 40 s. */
 const caseLimit = 90_000;
-/** So many of those that only wait run at the same time. The others run alone: they look at the clock. */
+/** The maximum number of waiting cases at the same time. The others run alone, because they measure time. */
 const mostAtOnce = 4;
 
 export interface PeersOptions {

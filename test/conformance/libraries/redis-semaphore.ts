@@ -58,7 +58,7 @@ class RedisSemaphoreSubject implements Subject {
     return heldOf(mutex);
   }
 
-  /** What its documentation has its users write. `onLockLost` is ours: by default it throws where nobody can catch. */
+  /** The code of its documentation. `onLockLost` is ours: by default it throws where nobody can catch. */
   async using<T>(resource: string, ttl: number, routine: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const controller = new AbortController();
     const { extensionThreshold } = this.#options;

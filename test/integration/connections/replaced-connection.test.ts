@@ -7,7 +7,7 @@ import { connectionOf } from "../../../packages/redlock/src/adapters/ioredis/ior
 import { ask } from "../../contract/ask.ts";
 import { Fleet, fresh } from "../fleet/fleet.ts";
 
-// What takes two commands takes them on one connection, also where the next one stands before the first is answered.
+// An operation of two commands sends both on one connection, even if the next connection is ready before the first answer.
 
 const fleet = Fleet.forTests(1);
 const ttl = 20_000;

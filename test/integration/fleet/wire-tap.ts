@@ -45,7 +45,7 @@ export class WireTap implements AsyncDisposable {
     return tap;
   }
 
-  /** What was executed before this call, without the set-up of connections and what scripts do inside. */
+  /** The commands executed before this call, without the set-up of connections and the commands inside scripts. */
   async commands(): Promise<readonly TappedCommand[]> {
     this.#marks += 1;
     const mark = `wire tap mark ${this.#marks}`;

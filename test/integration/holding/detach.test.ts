@@ -84,7 +84,7 @@ async function granted(resource: string, callers = 1) {
     },
     hear: async () => {
       for (const hear of third.held.splice(0)) hear();
-      // What is sent for that comes before this question.
+      // The commands for that are sent before this question.
       await giver.inspect(resource);
     },
   };
@@ -325,7 +325,7 @@ describe("a lock that was detached", () => {
       for (const master of hung) await master.resume();
     }
     const receiver = fleet.open().redlock;
-    // What the giver had sent to the two is answered before this.
+    // Both answer the earlier commands of the detaching client before this one.
     await redlock.inspect(resource);
     expect((await receiver.resume(detached).release()).outcome).toBe("released");
     await fleet.untilGone(resource);

@@ -43,7 +43,7 @@ function open(name: string, options: OpenOptions = {}): ReadWriteLock {
   return new ReadWriteLock(fleet.open({ ...soon, ...options }).redlock, name);
 }
 
-/** What is read and written: tells of whoever is there when nobody should be. */
+/** The shared resource: reports a reader or writer that should not be there. */
 class Report {
   readers = 0;
   writers = 0;
@@ -357,7 +357,7 @@ describe("nobody starves", () => {
     // By itself that would end after some seconds.
     const [one, other] = [open(name), open(name, { retryDelay: 3_000 })];
     const reading = await one.read(ttl);
-    // Who does not wait keeps nobody away.
+    // A writer that does not wait keeps no reader away.
     expect(await other.tryWrite(ttl)).toBeNull();
     await (await one.tryRead(ttl))!.release();
     const gaveUp = new AbortController();
@@ -367,7 +367,7 @@ describe("nobody starves", () => {
       await further?.release();
       return further === null;
     });
-    // Who reads already goes on.
+    // A present reader continues.
     await reading.extend(ttl);
     gaveUp.abort();
     expect(await waiting).toMatchObject({ code: "ABORTED" });

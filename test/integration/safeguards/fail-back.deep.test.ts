@@ -7,7 +7,7 @@ import { Endpoint } from "../fleet/endpoint.ts";
 import { Fleet, fresh } from "../fleet/fleet.ts";
 import { GuardedFleet, restartGuard, ttl, untilConnected } from "../fleet/guarded-fleet.ts";
 
-// What the restart guard promises, and does not, where old primaries get their clients back (PROTOCOL 9.5).
+// The promises of the restart guard, and their limits, if old primaries get their clients back (PROTOCOL 9.5).
 
 /** `replica` copies `primary` from now on; resolves when it has all that is there. */
 async function follow(replica: Redis, { host, port }: Master): Promise<void> {

@@ -36,7 +36,7 @@ function named(connection: Connection, name: string): Connection {
   });
 }
 
-/** What a replica has. */
+/** The content of a replica. */
 async function copyAll(from: Redis, to: Redis): Promise<void> {
   for (const key of await from.keys("*")) {
     const [value, left] = [await from.get(key), await from.pttl(key)];

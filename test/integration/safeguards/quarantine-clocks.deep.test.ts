@@ -81,7 +81,7 @@ describe("a master boots with a slow clock, and is set right by NTP", () => {
     });
     expect(await admins[2]!.exists("quorlock:quarantine")).toBe(1);
     masters.clocks[2]!.step(hour);
-    // What it is measured by on its own clock is gone at once.
+    // The key that measures it by its own clock is gone at once.
     expect(await admins[2]!.exists("quorlock:quarantine")).toBe(0);
     expect(await rival.redlock.tryAcquire(resource, ttl)).toBeNull();
     expect(lock.state).toBe("held");

@@ -99,7 +99,7 @@ describe("a master that has lost its fencing counters, and is asked to release a
         asked((settle) => guarded.release([key], [`holder-of-${key}.0`], settle)),
       );
       for (const answer of await Promise.all(released)) expect(answer).toEqual({ vote: "yes" });
-      // What is published behind a grant is heard behind it.
+      // A message published after a grant arrives after it.
       await admin.publish(channel, "the-end");
       await until("all is heard", () => Promise.resolve(heard.includes("the-end")));
       expect(heard).toEqual(["the-end"]);

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh } from "../fleet/fleet.ts";
 
-// What a queue may cost its master: a script is bounded, however many keys one waits for, and however many have died.
+// The cost of a queue for its master is bounded: for any number of keys in one request, and of dead waiters.
 
 const fleet = Fleet.forTests(3);
 

@@ -379,7 +379,7 @@ describe("those who wait in one process", () => {
   });
 });
 
-/** So many in one process who wait for it, the first of whom has just been given it. */
+/** Several waiters in one process, the first of which has just been granted the lock. */
 async function passers(count: number, resource: string, redlock: Redlock): Promise<Promise<Lock>[]> {
   const held = await hold(resource);
   const locks = Array.from({ length: count }, () => redlock.acquire(resource, ttl));
@@ -410,7 +410,7 @@ describe("a hold that is passed on as it is", () => {
     const [extension] = await Promise.all(lock.attempts);
     expect(extension!.votesFor.size).toBe(3);
     for (const hear of third.held) hear();
-    // What is sent for that comes before this question.
+    // The commands for that are sent before this question.
     await redlock.inspect(resource);
     expect(await fleet.values(resource)).toEqual([token, token, token]);
     expect(lock.state).toBe("held");
