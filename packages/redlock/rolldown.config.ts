@@ -5,7 +5,7 @@ import { entries } from "./entries.js";
 // The published modules: one for each subpath, and one that those share, so that all have the same classes. It is
 // the number of files that an import costs.
 
-/** What is bundled is published, and its licence asks to be beside it. */
+/** The licence of a bundled package asks to be published beside it. */
 const licence: Plugin = {
   name: "licence",
   async generateBundle() {

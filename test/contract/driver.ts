@@ -26,7 +26,7 @@ export interface Path {
   held(): Promise<void>;
   /** Passes on what was kept, and all that comes. */
   deliver(): void;
-  /** Keeps what the master answers, until `deliverReplies`. What the nodes send passes. */
+  /** Keeps the master's answers until `deliverReplies`. Commands of the nodes pass. */
   holdReplies(): void;
   heldReplies(): Promise<void>;
   deliverReplies(): void;

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { documentedRule } from "./permissions.ts";
 
 // Votes, and releases, of one key and token each that stand in a row are done in bulk by the batch script, and where there
-// is nothing else by a script of their own. What comes of it has to be the same as of the same one by one.
+// is nothing else by a script of their own. The outcome must be the same as one by one.
 
 const count = 64;
 const minute = 60_000;

@@ -38,7 +38,7 @@ const harmless = new Set([
 
 /**
  * Runs a script on every path that its text allows: each branch both ways, each loop any number of times, each command
- * executed or refused. What a condition says does not count. Fails where it cannot tell what is called.
+ * executed or refused. The result of a condition does not count. Fails if a called command is unknown.
  */
 export class Paths<State> {
   readonly #source: string;

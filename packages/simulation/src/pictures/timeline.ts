@@ -11,7 +11,7 @@ export interface Caption {
   readonly command: string;
 }
 
-/** What the page shows the picture with: `viewer()` in cli/ bundles it. */
+/** The script and the style sheet of the page, bundled by `viewer()` in cli/. */
 export interface Viewer {
   readonly script: string;
   readonly style: string;
