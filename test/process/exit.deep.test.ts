@@ -61,12 +61,12 @@ const acts: Record<string, (world: World) => Promise<unknown>> = {
   },
 };
 
-/** The keys that the child left behind: those that are not the rival's. */
-async function keysLeft({ masters, rival }: World): Promise<readonly string[]> {
+/** The keys that the child left behind. The rival, which took "held" and stood in its queue, has given its own back. */
+async function keysLeft(masters: Masters): Promise<readonly string[]> {
   const left: string[] = [];
   for (const url of masters.urls) {
     const redis = new Redis(url);
-    for (const key of await redis.keys("*")) if ((await redis.get(key)) !== rival?.lock.value) left.push(key);
+    left.push(...(await redis.keys("*")));
     redis.disconnect();
   }
   return left;
@@ -99,9 +99,10 @@ async function run(name: string, masters: Masters): Promise<Ending> {
   });
   const took = performance.now() - over;
   clearTimeout(killer);
-  const left = quits(name) ? await keysLeft(world) : [];
   const rival = await world.rival?.lock.verify();
+  await Promise.all((await world.rival?.lock.release())?.attempts ?? []);
   await world.rival?.redlock.quit();
+  const left = quits(name) ? await keysLeft(masters) : [];
   return { code, signal, took, said, complaints, left, rival };
 }
 
