@@ -308,6 +308,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     };
   }
 
+  /** The order of these steps is PROTOCOL 5.11. */
   async #quitNow(): Promise<void> {
     const { nodes, rollbacks } = this.#context;
     const underWay = [...this.#underWay.values()];
