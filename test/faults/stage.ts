@@ -1,7 +1,6 @@
 import type { Lock, Redlock } from "@quorlock/redlock";
-import { type Proxy as Line, startProxy } from "@quorlock/testbed";
+import { type Proxy as Line, Stalls, startProxy } from "@quorlock/testbed";
 import { expect } from "vitest";
-import { Lateness } from "../conformance/lateness.ts";
 import { until } from "../contract/until.ts";
 import { type Fleet, fresh, type Opened } from "../integration/fleet/fleet.ts";
 import type { Target } from "./cables.ts";
@@ -16,8 +15,8 @@ export class Stage implements AsyncDisposable {
   readonly targets: readonly Target[];
   readonly redlock: Redlock;
   readonly resource: string = fresh("fault");
-  /** The lateness of this process itself is subtracted: it is both the observer and the client. */
-  readonly #lateness: Lateness = new Lateness();
+  /** The longest stall of this process is subtracted: it is both the observer and the client. */
+  readonly #stalls: Stalls = new Stalls();
   readonly #fleet: Fleet;
   readonly #opened: Opened;
   readonly #lines: readonly Line[];
@@ -80,19 +79,19 @@ export class Stage implements AsyncDisposable {
       retryJitter: 5,
     });
     const took = performance.now() - began;
-    expect(took).toBeLessThan(recoveryLimit + this.#lateness.late);
+    expect(took).toBeLessThan(recoveryLimit + this.#stalls.longest);
     recoveries.push(took);
     await lock.release();
   }
 
   /** The holder was told while the masters still kept its lock. */
   wasTold(toldAt: number, keptUntil: number): void {
-    expect(toldAt - this.#lateness.late).toBeLessThan(keptUntil);
+    expect(toldAt - this.#stalls.longest).toBeLessThan(keptUntil);
     notices.push(keptUntil - toldAt);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#lateness[Symbol.dispose]();
+    this.#stalls[Symbol.dispose]();
     for (const client of this.#opened.clients) client.disconnect();
     await Promise.all(this.#lines.map((line) => line.stop()));
   }

@@ -7,7 +7,8 @@ import { Fleet, fresh, rejection, timed, votesOf } from "../integration/fleet/fl
 import { type Certificate, type Certificates, makeCertificates } from "./certificates.ts";
 
 const ttl = 20_000;
-const nodeTimeout = 1000;
+/** First connections do their TLS handshakes within it, in the process that serves them too, ms. */
+const nodeTimeout = ttl / 4;
 /** The time a busy machine may add, ms. */
 const slack = 1500;
 
@@ -88,9 +89,9 @@ function cases({ authority, good, selfSigned, ofAnotherHost, expired }: Certific
 
   it.each(bad)("%s, on a majority: no quorum, in time, by name", async (_, words, certificate) => {
     using stage = await open(2, certificate);
-    const { result: error, took } = await timed(() => rejection(stage.redlock.acquire(fresh(), ttl)));
+    const { result: error, net } = await timed(() => rejection(stage.redlock.acquire(fresh(), ttl)));
     expect(error).toMatchObject({ code: "NO_QUORUM" });
-    expect(took).toBeLessThan(nodeTimeout + slack);
+    expect(net).toBeLessThan(nodeTimeout + slack);
     const [stats] = await Promise.all((error as ExecutionError).attempts);
     for (const [index, { host, port }] of stage.on.entries()) {
       if (index < 2) continue;

@@ -79,8 +79,8 @@ describe("masters that are removed and added again at the same address", () => {
     for (const { port } of gone) expect(error.message).toContain(`127.0.0.1:${port}: UNREACHABLE`);
     for (const master of gone) await master.restart();
     const retries = { waitTimeout: 10_000, retryDelay: 10, retryJitter: 5 };
-    const { result: lock, took } = await timed(() => redlock.acquire(fresh(), ttl, retries));
-    expect(took).toBeLessThan(2 * nodeTimeout + reconnectDelay + slack);
+    const { result: lock, net } = await timed(() => redlock.acquire(fresh(), ttl, retries));
+    expect(net).toBeLessThan(2 * nodeTimeout + reconnectDelay + slack);
     await lock.release();
   });
 

@@ -8,4 +8,5 @@ export { findExecutable } from "./servers/executables.ts";
 export { startMonitoring } from "./servers/monitoring.ts";
 export { installPackage, usablePackageManager } from "./servers/packages.ts";
 export { startMasters } from "./servers/start-masters.ts";
+export { Stalls } from "./stalls.ts";
 export { type Watchdog, watchProcesses } from "./watchdog.ts";

@@ -1,7 +1,6 @@
-import type { Proxy as FaultProxy } from "@quorlock/testbed";
+import { type Proxy as FaultProxy, Stalls } from "@quorlock/testbed";
 import { type Case, type Verdict, verdict } from "../case.ts";
 import { Hold } from "../hold.ts";
-import { Lateness } from "../lateness.ts";
 import type { Subject } from "../libraries/subject.ts";
 import { outcomeOf } from "../outcome.ts";
 import type { Stage } from "../stage.ts";
@@ -11,7 +10,7 @@ interface Loss {
   readonly told: number | undefined;
   /** When a majority of masters no longer kept the key. */
   readonly free: number | undefined;
-  /** The maximum lateness of a plain timer of this process, ms. */
+  /** The longest stall of this process, ms. */
   readonly late: number;
 }
 
@@ -29,10 +28,10 @@ async function begin(stage: Stage, subject: Subject, ttl: number): Promise<Holde
 
 /** Watches a hold until its holder was told, or for `limit` ms, and whether others could hold meanwhile. */
 async function watched(stage: Stage, { hold, token }: Holder, limit: number): Promise<Loss> {
-  using lateness = new Lateness();
+  using stalls = new Stalls();
   const freed = stage.untilFree(token, limit);
   const told = await hold.told(limit);
-  const { late } = lateness;
+  const late = stalls.longest;
   // A majority whose keys live on can only be waited for as long as the keys could live.
   return { begun: hold.begun, told, free: await freed, late };
 }

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { Stalls } from "@quorlock/testbed";
 import { type Case, verdict } from "../case.ts";
 import { Hold } from "../hold.ts";
-import { Lateness } from "../lateness.ts";
 import { errorInWords, outcomeOf } from "../outcome.ts";
 import type { Stage } from "../stage.ts";
 
@@ -63,9 +63,9 @@ function shortTtls(ttls: readonly number[]): Case {
     masters: 3,
     mostlyWaits: true,
     async run(stage) {
-      using lateness = new Lateness();
+      using stalls = new Stalls();
       const renewals = await counted(stage, ttls);
-      const { late } = lateness;
+      const late = stalls.longest;
       const passed = (ttl: number) => measured / ttl;
       const words = `commands in ${measured} ms: ${wordsOf(renewals)}; timers up to ${Math.round(late)} ms late`;
       return verdict(words, {

@@ -196,8 +196,6 @@ describe.each(versions)("with ioredis %s:", (_version, Version) => {
       const holder = guarded(400);
       const rival = guarded(400);
       try {
-        // Nothing of a test before.
-        for (const admin of fleet.admins) await admin.flushall();
         await holder.redlock.initialize();
         await untilAllVote(rival.redlock, rival.clients);
         const resource = fresh();
@@ -225,8 +223,7 @@ describe.each(versions)("with ioredis %s:", (_version, Version) => {
         await lock.release();
         await other?.release();
       } finally {
-        fleet.closeAll();
-        for (const admin of fleet.admins) await admin.flushall();
+        await fleet.empty();
       }
     });
   });

@@ -71,7 +71,7 @@ beforeEach(async () => {
 afterEach(async () => {
   await sentinel.stop();
   for (const admin of fleet.admins) await admin.replicaof("NO", "ONE");
-  for (const admin of fleet.admins) await admin.flushall();
+  await fleet.empty();
 });
 
 async function isReplica(master: Master): Promise<boolean> {

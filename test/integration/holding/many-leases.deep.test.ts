@@ -79,9 +79,9 @@ it(
     await acquireAll(redlock, fresh(), 1000);
     for (const master of fleet.masters) await master.hang();
     try {
-      const { took } = await timed(() => redlock.quit());
+      const { net } = await timed(() => redlock.quit());
       // Many times what it takes: without an end of its own it would wait until they are resumed, which is never.
-      expect(took).toBeLessThan(10 * shortTimeout);
+      expect(net).toBeLessThan(10 * shortTimeout);
     } finally {
       for (const master of fleet.masters) await master.resume();
     }
@@ -116,7 +116,7 @@ it(
   "of 12,000 in `using` none is lost, and whoever is refused is told why",
   async () => {
     // A slower machine is let hold fewer: a lease is lost only where the process stands still for two thirds of the ttl.
-    const shortTtl = 3000;
+    const shortTtl = 9000;
     const { redlock, errors } = await fleet.openWarm();
     const prefix = fresh();
     const end = new AbortController();

@@ -3,7 +3,7 @@ import { type ClockedMasters, startMastersWithClocks } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
-import { fresh } from "../fleet/fleet.ts";
+import { deleteAll, fresh } from "../fleet/fleet.ts";
 import { untilConnected } from "../fleet/guarded-fleet.ts";
 
 const ttl = 6000;
@@ -38,7 +38,7 @@ function open(options: Partial<RedlockOptions> = {}) {
 
 /** All masters are new, and each has answered every client. */
 async function openAll(count: number, options?: Partial<RedlockOptions>) {
-  for (const admin of admins) await admin.flushall();
+  await deleteAll(admins);
   const all = Array.from({ length: count }, () => open(options));
   for (const opened of all) await untilConnected(opened);
   await all[0]!.redlock.initialize();

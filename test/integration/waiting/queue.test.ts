@@ -113,12 +113,12 @@ describe("those who wait for a lock", () => {
     await using tap = await WireTap.on(fleet.admins[0]!);
     const waiting = redlock.acquire(resource, ttl);
     await untilWaiting(resource, 1, fleet.admins.slice(0, 1));
-    const { result: lock, took } = await timed(async () => {
+    const { result: lock, net } = await timed(async () => {
       await held.release();
       return waiting;
     });
     // (No heartbeat is due within the first quarter of a second.)
-    expect(took).toBeLessThan(200);
+    expect(net).toBeLessThan(200);
     const asked = (await tap.commands()).filter(
       ({ words, source }) => source !== "lua" && words.includes(resource) && /^(SET|EVAL)/.test(words[0]!),
     );
@@ -150,12 +150,14 @@ describe("those who wait for a lock", () => {
     const resource = fresh();
     await using held = await hold(resource);
     expect(held.state).toBe("held");
-    const { result: error, took } = await timed(() =>
-      rejection(fleet.open().redlock.acquire(resource, ttl, options)),
-    );
+    const {
+      result: error,
+      took,
+      net,
+    } = await timed(() => rejection(fleet.open().redlock.acquire(resource, ttl, options)));
     expect(error).toBeInstanceOf(ResourceLockedError);
     expect(took).toBeGreaterThan(limit - 10);
-    expect(took).toBeLessThan(limit + 900);
+    expect(net).toBeLessThan(limit + 900);
     await untilWaiting(resource, 0);
   });
 
@@ -174,23 +176,27 @@ describe("those who wait for a lock", () => {
       )) as [string[], number];
       return listening === 1;
     });
-    const { took } = await timed(async () => {
+    const { net } = await timed(async () => {
       await held.release();
       return next;
     });
-    expect(took).toBeLessThan(900);
+    expect(net).toBeLessThan(900);
     await (await next).release();
   });
 
   it("get a lock whose holder died when it expires", async () => {
     const resource = fresh();
     const { redlock } = fleet.open();
-    const { result: lock, took } = await timed(async () => {
+    const {
+      result: lock,
+      took,
+      net,
+    } = await timed(async () => {
       await fleet.occupy(resource, fleet.masters, 600, "0123456789abcdef0123456789abcdef.1");
       return redlock.acquire(resource, ttl, patient);
     });
     expect(took).toBeGreaterThan(590);
-    expect(took).toBeLessThan(1500);
+    expect(net).toBeLessThan(1500);
     await lock.release();
   });
 
@@ -201,8 +207,8 @@ describe("those who wait for a lock", () => {
     const waiting = redlock.acquire(resource, ttl);
     await untilWaiting(resource, 1);
     await fleet.free(resource);
-    const { result: lock, took } = await timed(() => waiting);
-    expect(took).toBeLessThan(900);
+    const { result: lock, net } = await timed(() => waiting);
+    expect(net).toBeLessThan(900);
     await lock.release();
   });
 });
@@ -567,7 +573,7 @@ describe("what waits", () => {
     await using held = await hold(resource);
     expect(held.state).toBe("held");
     const { redlock } = fleet.open({ retryCount: Number.MAX_SAFE_INTEGER, retryDelay: 0, retryJitter: 0 });
-    const { took } = await timed(() => rejection(redlock.acquire(resource, ttl)));
-    expect(took).toBeLessThan(2000);
+    const { net } = await timed(() => rejection(redlock.acquire(resource, ttl)));
+    expect(net).toBeLessThan(2000);
   });
 });

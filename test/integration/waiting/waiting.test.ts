@@ -116,11 +116,11 @@ describe("retryCount and retryDelay", () => {
     });
     const resource = fresh();
     await fleet.occupy(resource);
-    const { result: error, took } = await timed(() => rejection(redlock.acquire(resource, ttl)));
+    const { result: error, took, net } = await timed(() => rejection(redlock.acquire(resource, ttl)));
     expect(attemptsOf(error)).toBe(retryCount + 1);
     // A timer may be early by a part of a millisecond.
     expect(took).toBeGreaterThan(least - retryCount);
-    expect(took).toBeLessThan(most);
+    expect(net).toBeLessThan(most);
     await fleet.free(resource);
   });
 
@@ -145,10 +145,10 @@ describe("waitTimeout", () => {
     const resource = fresh();
     await fleet.occupy(resource);
     const times = await attemptTimes(resource);
-    const { result: error, took } = await timed(() => rejection(redlock.acquire(resource, ttl)));
+    const { result: error, took, net } = await timed(() => rejection(redlock.acquire(resource, ttl)));
     expect(error).toBeInstanceOf(ResourceLockedError);
     expect(took).toBeGreaterThan(298);
-    expect(took).toBeLessThan(300 + 500 + 300);
+    expect(net).toBeLessThan(300 + 500 + 300);
     expect((await times()).length).toBeGreaterThan(3);
     await fleet.free(resource);
   });
@@ -159,8 +159,8 @@ describe("waitTimeout", () => {
     await fleet.occupy(resource);
     const waiting = redlock.acquire(resource, ttl);
     await fleet.free(resource);
-    const { result: lock, took } = await timed(() => waiting);
-    expect(took).toBeLessThan(1500);
+    const { result: lock, net } = await timed(() => waiting);
+    expect(net).toBeLessThan(1500);
     await lock.release();
   });
 
@@ -168,10 +168,10 @@ describe("waitTimeout", () => {
     const { redlock } = open({ waitTimeout: 0, retryDelay: 60_000 });
     const resource = fresh();
     await fleet.occupy(resource);
-    const { result: error, took } = await timed(() => rejection(redlock.acquire(resource, ttl)));
+    const { result: error, net } = await timed(() => rejection(redlock.acquire(resource, ttl)));
     expect(error).toBeInstanceOf(ResourceLockedError);
     expect(attemptsOf(error)).toBeLessThanOrEqual(2);
-    expect(took).toBeLessThan(1000);
+    expect(net).toBeLessThan(1000);
     await fleet.free(resource);
   });
 
@@ -179,9 +179,9 @@ describe("waitTimeout", () => {
     const { redlock } = open({ waitTimeout: 60_000 });
     const resource = fresh();
     await fleet.occupy(resource);
-    const { result, took } = await timed(() => redlock.tryAcquire(resource, ttl));
+    const { result, net } = await timed(() => redlock.tryAcquire(resource, ttl));
     expect(result).toBeNull();
-    expect(took).toBeLessThan(1000);
+    expect(net).toBeLessThan(1000);
     await fleet.free(resource);
   });
 
@@ -204,8 +204,8 @@ describe("backoff", () => {
     const { redlock } = open({ backoff, retryCount: 4, retryDelay: 60_000 });
     const resource = fresh();
     await fleet.occupy(resource);
-    const { took } = await timed(() => rejection(redlock.acquire(resource, ttl)));
-    expect(took).toBeLessThan(2000);
+    const { net } = await timed(() => rejection(redlock.acquire(resource, ttl)));
+    expect(net).toBeLessThan(2000);
     expect(told.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4]);
     for (const { random } of told) {
       expect(random).toBeGreaterThanOrEqual(0);
@@ -222,8 +222,8 @@ describe("backoff", () => {
     const { redlock } = open({ backoff, retryCount: -1 });
     const resource = fresh();
     await fleet.occupy(resource, fleet.masters, 200);
-    const { result: lock, took } = await timed(() => redlock.acquire(resource, ttl));
-    expect(took).toBeLessThan(1200);
+    const { result: lock, net } = await timed(() => redlock.acquire(resource, ttl));
+    expect(net).toBeLessThan(1200);
     await lock.release();
   });
 
@@ -231,10 +231,10 @@ describe("backoff", () => {
     const { redlock } = open({ backoff: () => Number.POSITIVE_INFINITY, waitTimeout: 200 });
     const resource = fresh();
     await fleet.occupy(resource);
-    const { result: error, took } = await timed(() => rejection(redlock.acquire(resource, ttl)));
+    const { result: error, took, net } = await timed(() => rejection(redlock.acquire(resource, ttl)));
     expect(error).toBeInstanceOf(ResourceLockedError);
     expect(took).toBeGreaterThan(190);
-    expect(took).toBeLessThan(200 + 900);
+    expect(net).toBeLessThan(200 + 900);
     expect(attemptsOf(error)).toBe(2);
     await fleet.free(resource);
   });
@@ -273,12 +273,16 @@ describe("a wait", () => {
   it("is no longer than the key lives", async () => {
     const { redlock } = open({ retryDelay: 60_000, retryJitter: 0, retryCount: 1 });
     const resource = fresh();
-    const { result: lock, took } = await timed(async () => {
+    const {
+      result: lock,
+      took,
+      net,
+    } = await timed(async () => {
       await fleet.occupy(resource, fleet.masters, 300);
       return redlock.acquire(resource, ttl);
     });
     expect(took).toBeGreaterThan(295);
-    expect(took).toBeLessThan(1300);
+    expect(net).toBeLessThan(1300);
     await lock.release();
   });
 

@@ -3,6 +3,7 @@ import type { Lock, Redlock } from "@quorlock/redlock";
 import type { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
 import type { Semaphore } from "@quorlock/redlock/semaphore";
 import type { Random } from "@quorlock/simulation";
+import type { Stalls } from "@quorlock/testbed";
 import { wholeKey } from "../history/history.ts";
 import {
   hotShare,
@@ -18,7 +19,6 @@ import { acquireLimit, permitLimit, roundLimit, tryLimit } from "./limits.ts";
 import type { Lingering } from "./lingering.ts";
 import { LockInterval } from "./lock-interval.ts";
 import type { ConductorSide, Detached } from "./protocol.ts";
-import type { Stalls } from "./stalls.ts";
 import type { Stopwatch } from "./stopwatch.ts";
 import { type Counters, visit } from "./visit.ts";
 

@@ -1,7 +1,7 @@
 import type { Lock } from "@quorlock/redlock";
+import type { Stalls } from "@quorlock/testbed";
 import { now } from "../clock.ts";
 import type { Hold } from "../history/history.ts";
-import type { Stalls } from "./stalls.ts";
 
 const driftFactor = 0.01;
 /** The margin that the client subtracts for drift and rounding: the masters keep the key for that much longer. */

@@ -3,6 +3,7 @@ import { Redlock, RedlockError } from "@quorlock/redlock";
 import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
 import { Semaphore } from "@quorlock/redlock/semaphore";
 import { Random } from "@quorlock/simulation";
+import { Stalls } from "@quorlock/testbed";
 import { Cluster, Redis } from "ioredis";
 import { now } from "../clock.ts";
 import { parentOf } from "../processes/remote.ts";
@@ -31,7 +32,6 @@ import { type Desk, Lane, ways, waysInSlot } from "./lane.ts";
 import { quitLimit } from "./limits.ts";
 import { Lingering } from "./lingering.ts";
 import { type Assignment, type ConductorSide, unhandledRejection, type WorkerSide } from "./protocol.ts";
-import { Stalls } from "./stalls.ts";
 import { Stopwatch } from "./stopwatch.ts";
 
 // One worker process: some lanes that take locks, and a Redlock that they share; one more lane has a Redlock of its own

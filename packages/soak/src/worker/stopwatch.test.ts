@@ -1,6 +1,6 @@
+import type { Stalls } from "@quorlock/testbed";
 import { expect, test } from "vitest";
 import type { TimedCall } from "./protocol.ts";
-import type { Stalls } from "./stalls.ts";
 import { Stopwatch } from "./stopwatch.ts";
 
 test("a call counts net of the time in which its process was stopped, and is reported if it is the slowest so far", async () => {

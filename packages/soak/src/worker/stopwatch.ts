@@ -1,6 +1,6 @@
+import type { Stalls } from "@quorlock/testbed";
 import { now } from "../clock.ts";
 import type { TimedCall } from "./protocol.ts";
-import type { Stalls } from "./stalls.ts";
 
 /** Holds calls against the limits that their documentation promises. */
 export class Stopwatch {

@@ -1,0 +1,22 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { Stalls } from "./stalls.ts";
+
+function block(milliseconds: number): void {
+  const end = performance.now() + milliseconds;
+  while (performance.now() < end);
+}
+
+test("counts the time in which this process did not run, while it lasts and afterwards", async () => {
+  using stalls = new Stalls();
+  const begun = performance.now();
+  block(60);
+  expect(stalls.latest).toBeGreaterThanOrEqual(50);
+  await pause(1);
+  block(100);
+  await pause(20);
+  expect(stalls.longest).toBeGreaterThanOrEqual(90);
+  expect(stalls.total).toBeGreaterThanOrEqual(140);
+  // It is a part of the time that has passed, on a busy machine too: limits are compared with the rest.
+  expect(stalls.total).toBeLessThan(performance.now() - begun);
+});
