@@ -1,10 +1,9 @@
-import { fileURLToPath } from "node:url";
-import { type Ended, runProgram } from "@quorlock/simulation/command-line";
+import { type Ending, runProgram } from "@quorlock/simulation/processes";
 import { describe, expect, test } from "vitest";
 
 /** Runs a command of this folder. */
-function command(file: string, args: readonly string[], interruptAt?: RegExp): Promise<Ended> {
-  return runProgram(fileURLToPath(new URL(file, import.meta.url)), args, { interruptAt });
+function command(file: string, args: readonly string[], interruptAt?: RegExp): Promise<Ending> {
+  return runProgram(new URL(file, import.meta.url), args, { interruptAt });
 }
 
 const semaphore = "semaphore/main.ts";
@@ -15,8 +14,8 @@ describe("--help explains each option", () => {
     [semaphore, /--seconds N /],
     [conformance, /--only TEXT .*--peers .*--rows LIST /s],
   ])("%s", async (file, help) => {
-    const { status, output } = await command(file, ["--help"]);
-    expect(status).toBe(0);
+    const { code, output } = await command(file, ["--help"]);
+    expect(code).toBe(0);
     expect(output).toMatch(help);
   });
 });
@@ -31,25 +30,25 @@ describe("bad usage is exit 64, with the correction and no stack trace", () => {
     [conformance, ["redlock-5"], "need --peers"],
     [conformance, ["--only", "no such case at all"], 'no case is named "no such case at all"'],
   ])("%s %j", async (file, args, message) => {
-    const { status, errors } = await command(file, args);
+    const { code, errors } = await command(file, args);
     expect(errors).toContain(message);
     expect(errors).not.toMatch(/^ {4}at /m);
-    expect(status).toBe(64);
+    expect(code).toBe(64);
   });
 });
 
 describe("Ctrl-C prints the results so far, and exits with 130", () => {
   test("semaphore", async () => {
-    const { status, output } = await command(semaphore, ["--seconds", "600"], /^twelve clients/m);
+    const { code, output } = await command(semaphore, ["--seconds", "600"], /^twelve clients/m);
     expect(output).toMatch(
       /^interrupted after \d+ of 600 s\n\d+ grants in .*\nmost permits held at a time: \d of 5$/m,
     );
-    expect(status).toBe(130);
+    expect(code).toBe(130);
   }, 60_000);
 
   test("conformance", async () => {
-    const { status, output } = await command(conformance, [], /✓.*row \d+/);
+    const { code, output } = await command(conformance, [], /✓.*row \d+/);
     expect(output).toMatch(/^interrupted after [1-9]\d* of \d+ cases, 0 of them FAILED$/m);
-    expect(status).toBe(130);
+    expect(code).toBe(130);
   }, 120_000);
 });

@@ -1,10 +1,9 @@
-import { spawn } from "node:child_process";
-import { fileURLToPath } from "node:url";
+import { runProgram } from "@quorlock/simulation/processes";
 import { startMasters } from "@quorlock/testbed";
 import { expect, it } from "vitest";
 import { type Answer, startHostileServer } from "./hostile-server.ts";
 
-const child = fileURLToPath(new URL("memory-process.ts", import.meta.url));
+const program = new URL("memory-process.ts", import.meta.url);
 
 /** A process that locks grows by some 30 MB while its code is compiled; what is claimed here is 30 times that. */
 const bound = 150;
@@ -31,23 +30,11 @@ it.concurrent.each(Object.entries(lengths))(
     await using first = await startHostileServer(answer);
     await using second = await startHostileServer(answer);
     const urls = [...masters.list, first, second].map(({ host, port }) => `redis://${host}:${port}`);
-    const { acquired, grownBy } = await run(urls);
+    const { output, errors } = await runProgram(program, urls);
+    expect(errors).toBe("");
+    const { acquired, grownBy } = JSON.parse(output) as { acquired: number; grownBy: number };
     expect(acquired).toBe(100);
     expect(first.asked).toBeGreaterThan(0);
     expect(grownBy).toBeLessThan(bound);
   },
 );
-
-/** The child's report: the number of its locks, and the growth of its peak memory, MB. */
-async function run(urls: readonly string[]): Promise<{ acquired: number; grownBy: number }> {
-  const source = ["--import", "tsx", "--conditions=quorlock-source"];
-  const running = spawn(process.execPath, [...source, child, ...urls], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  let told = "";
-  running.stdout.setEncoding("utf8").on("data", (text: string) => {
-    told += text;
-  });
-  await new Promise((resolve) => running.once("close", resolve));
-  return JSON.parse(told) as { acquired: number; grownBy: number };
-}

@@ -1,13 +1,11 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { type Lock, Redlock } from "@quorlock/redlock";
+import { Child, type Ending } from "@quorlock/simulation/processes";
 import { type Masters, startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
 import { scenarios } from "./scenarios.ts";
 
-const child = fileURLToPath(new URL("child.ts", import.meta.url));
+const program = new URL("child.ts", import.meta.url);
 
 /** For a busy machine, ms. */
 const slack = 1500;
@@ -26,13 +24,7 @@ function quits(name: string): boolean {
   return /quit|blocked/.test(name) && !/hung|dead|died|the clients/.test(name);
 }
 
-interface Ending {
-  readonly code: number | null;
-  readonly signal: NodeJS.Signals | null;
-  /** From "over" to the exit, ms. */
-  readonly took: number;
-  readonly said: readonly string[];
-  readonly complaints: string;
+interface Outcome extends Ending {
   /** Keys, where it quit and its masters are there: read at once, long before any ttl is over. */
   readonly left: readonly string[];
   /** Whether the rival, if there was one, still holds. */
@@ -41,7 +33,7 @@ interface Ending {
 
 interface World {
   readonly masters: Masters;
-  readonly running: ChildProcess;
+  readonly child: Child;
   /** Has "held" on its own account: whoever lost that before must leave it alone. */
   rival: { readonly redlock: Redlock; readonly lock: Lock } | undefined;
 }
@@ -51,8 +43,8 @@ const acts: Record<string, (world: World) => Promise<unknown>> = {
   "hang all": ({ masters }) => Promise.all(masters.list.map((master) => master.hang())),
   kill: ({ masters }) => Promise.all(masters.list.slice(1).map((master) => master.kill())),
   "kill all": ({ masters }) => Promise.all(masters.list.map((master) => master.kill())),
-  async terminate({ running }) {
-    running.kill("SIGTERM");
+  async terminate({ child }) {
+    child.process.kill("SIGTERM");
   },
   async rival(world) {
     const clients = world.masters.urls.map((url) => new Redis(url));
@@ -72,46 +64,29 @@ async function keysLeft(masters: Masters): Promise<readonly string[]> {
   return left;
 }
 
-async function run(name: string, masters: Masters): Promise<Ending> {
-  const source = ["--import", "tsx", "--conditions=quorlock-source"];
-  const running = spawn(process.execPath, [...source, child, name, ...masters.urls], {
-    stdio: ["pipe", "pipe", "pipe"],
-  });
-  const world: World = { masters, running, rival: undefined };
-  const said: string[] = [];
-  let complaints = "";
-  let over = Number.NaN;
-  let killer: NodeJS.Timeout | undefined;
-  running.stderr.setEncoding("utf8").on("data", (text: string) => {
-    complaints += text;
-  });
-  createInterface({ input: running.stdout }).on("line", (line) => {
-    said.push(line);
-    if (line === "over") {
-      over = performance.now();
-      killer = setTimeout(() => running.kill("SIGKILL"), boundOf(name));
-    } else {
-      void acts[line]!(world).then(() => running.stdin.write("done\n"));
-    }
-  });
-  const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve) => {
-    running.once("exit", (exitCode, exitSignal) => resolve([exitCode, exitSignal]));
-  });
-  const took = performance.now() - over;
+async function run(name: string, masters: Masters): Promise<Outcome> {
+  const child = Child.node(program, [name, ...masters.urls]);
+  const world: World = { masters, child, rival: undefined };
+  for (let line = await child.line(0), next = 1; line !== "over"; next += 1) {
+    void acts[line]!(world).then(() => child.process.stdin!.write("done\n"));
+    line = await child.line(next);
+  }
+  const killer = setTimeout(() => child.process.kill("SIGKILL"), boundOf(name));
+  const ending = await child.ended;
   clearTimeout(killer);
   const rival = await world.rival?.lock.verify();
   await Promise.all((await world.rival?.lock.release())?.attempts ?? []);
   await world.rival?.redlock.quit();
   const left = quits(name) ? await keysLeft(masters) : [];
-  return { code, signal, took, said, complaints, left, rival };
+  return { ...ending, left, rival };
 }
 
 describe.concurrent("a process exits by itself, without an error:", () => {
   it.each(Object.keys(scenarios))("%s", async (name) => {
     await using masters = await startMasters(3, { say: () => {} });
     const ending = await run(name, masters);
-    expect(ending.complaints).toBe("");
-    expect(ending.said.at(-1)).toBe("over");
+    expect(ending.errors).toBe("");
+    expect(ending.output).toMatch(/(^|\n)over\n$/);
     // SIGKILL means that something kept it alive.
     expect({ code: ending.code, signal: ending.signal }).toEqual({ code: 0, signal: null });
     expect(ending.left).toEqual([]);

@@ -1,29 +1,14 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { fileURLToPath } from "node:url";
+import { Child } from "@quorlock/simulation/processes";
 import { startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { expect, it } from "vitest";
 import { until } from "../contract/until.ts";
 import type { FencingTask } from "./fencing-worker.ts";
 
-const program = fileURLToPath(new URL("fencing-worker.ts", import.meta.url));
-const source = ["--import", "tsx", "--conditions=quorlock-source"];
+const program = new URL("fencing-worker.ts", import.meta.url);
 const grants = 1000;
 const record = { holds: "holds", latest: "latest", inversions: "inversions" };
 const minute = 60_000;
-
-/** Runs a worker; resolves to its exit code and what it complained of. */
-function run(task: FencingTask): { child: ChildProcess; ended: Promise<unknown> } {
-  const child = spawn(process.execPath, [...source, program, JSON.stringify(task)], {
-    stdio: ["ignore", "inherit", "pipe"],
-  });
-  let complaints = "";
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    complaints += text;
-  });
-  const ended = new Promise((resolve) => child.once("close", (code) => resolve({ code, complaints })));
-  return { child, ended };
-}
 
 it("tokens grow over a thousand holds of several processes, while masters are restarted one after the other", async () => {
   // Each write is on disk before it is answered: no master forgets one.
@@ -33,7 +18,9 @@ it("tokens grow over a thousand holds of several processes, while masters are re
   const store = new Redis(elsewhere.urls[0]!);
   const task = { urls: masters.urls, store: elsewhere.urls[0]!, resource: "fenced", grants, record };
   // One has a clock that is a minute behind the others', one is a minute ahead.
-  const workers = [0, 0, -minute, minute].map((clockOffset) => run({ ...task, clockOffset }));
+  const workers = [0, 0, -minute, minute].map((clockOffset) =>
+    Child.node(program, [JSON.stringify({ ...task, clockOffset } satisfies FencingTask)]),
+  );
   try {
     for (let restarts = 1; restarts <= 6; restarts += 1) {
       const due = (restarts * grants) / 8;
@@ -46,11 +33,11 @@ it("tokens grow over a thousand holds of several processes, while masters are re
       await masters.list[restarts % 3]!.restart();
     }
     const endings = await Promise.all(workers.map(({ ended }) => ended));
-    expect(endings).toEqual(workers.map(() => ({ code: 0, complaints: "" })));
+    expect(endings).toMatchObject(workers.map(() => ({ code: 0, errors: "" })));
     expect(await store.lrange(record.inversions, 0, -1)).toEqual([]);
     expect(Number(await store.get(record.holds))).toBeGreaterThanOrEqual(grants);
   } finally {
-    for (const { child } of workers) child.kill("SIGKILL");
+    await Promise.all(workers.map((worker) => worker.kill()));
     store.disconnect();
   }
 }, 180_000);

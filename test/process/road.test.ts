@@ -1,12 +1,9 @@
-import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
+import { runProgram } from "@quorlock/simulation/processes";
 import { startMasters } from "@quorlock/testbed";
 import { expect, it } from "vitest";
 import type { Counts } from "./road-program.ts";
 
-const run = promisify(execFile);
-const program = fileURLToPath(new URL("./road-program.ts", import.meta.url));
+const program = new URL("road-program.ts", import.meta.url);
 
 /**
  * The counts of a lock alone today, with room for a straggler's answer: three functions, half a timer. One that
@@ -21,10 +18,10 @@ const bounds = {
 
 it("one lock alone, without contention, enters and makes no more than it did", async () => {
   await using masters = await startMasters(5, { say: () => {} });
-  const source = ["--import", "tsx", "--conditions=quorlock-source"];
-  const { stdout } = await run(process.execPath, [...source, program, ...masters.urls]);
-  const counts = JSON.parse(stdout) as Counts;
-  console.log(`one acquire and release of 5 masters: ${stdout}`);
+  const { code, output, errors } = await runProgram(program, masters.urls);
+  expect(code, errors).toBe(0);
+  const counts = JSON.parse(output) as Counts;
+  console.log(`one acquire and release of 5 masters: ${output}`);
   for (const step of ["acquire", "release"] as const) {
     expect(counts[step].functions).toBeLessThanOrEqual(bounds[step].functions);
     expect(counts[step].files).toBeLessThanOrEqual(bounds[step].files);

@@ -1,31 +1,14 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { type Ending, runProgram } from "@quorlock/simulation/processes";
 import { expect, test } from "vitest";
 
 // The examples where there is no server to be had: they play all the same, and say on what.
 
 const folder = fileURLToPath(new URL("../../examples/", import.meta.url));
 
-async function play(
-  script: string,
-  environment: NodeJS.ProcessEnv,
-): Promise<{ code: unknown; output: string; errors: string }> {
-  const child = spawn(process.execPath, ["--import", "tsx", "--conditions=quorlock-source", script], {
-    cwd: folder,
-    env: { ...process.env, REDLOCK_NODES: "", REDLOCK_SOURCE: "", ...environment },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let output = "";
-  let errors = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    output += text;
-  });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    errors += text;
-  });
-  const [code] = await once(child, "close");
-  return { code, output, errors };
+function play(script: string, environment: NodeJS.ProcessEnv): Promise<Ending> {
+  const env = { REDLOCK_NODES: "", REDLOCK_SOURCE: "", ...environment };
+  return runProgram(script, [], { cwd: folder, env });
 }
 
 test.concurrent("the sale, on embedded masters that are killed and hung", { timeout: 90_000 }, async () => {

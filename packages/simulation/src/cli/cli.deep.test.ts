@@ -1,12 +1,10 @@
-import { spawnSync } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { UsageError } from "../command-line/options.ts";
-import { runProgram } from "../command-line/run-program.ts";
 import { promisedPlan } from "../plan/swarm.ts";
+import { runProgram } from "../processes/run-program.ts";
 import { localRunner } from "../search/runner.ts";
 import { shrink as shrinkPlan } from "../search/shrink.ts";
 import { subjectFrom } from "./arguments.ts";
@@ -16,27 +14,23 @@ import { replay } from "./replay.ts";
 import { run } from "./run.ts";
 import { shrink } from "./shrink.ts";
 
-const nodeOptions = ["--import", "tsx", "--conditions=quorlock-source"];
-const main = fileURLToPath(new URL("main.ts", import.meta.url));
+const main = new URL("main.ts", import.meta.url);
 
-/** As a user calls it, in a process of its own. */
-function sim(...args: readonly string[]): {
-  status: number | null;
-  lines: readonly string[];
-  errors: string;
-} {
-  const node = [...nodeOptions, main, ...args];
-  const { status, stdout, stderr } = spawnSync(process.execPath, node, { encoding: "utf8" });
-  return { status, lines: stdout.trim().split("\n"), errors: stderr };
+interface Said {
+  readonly code: number | null;
+  readonly lines: readonly string[];
+  readonly errors: string;
 }
 
-/** Sends Ctrl-C to a process of its own as soon as it has printed a line that matches `ready`. */
-async function interrupt(
-  ready: RegExp,
-  ...args: readonly string[]
-): Promise<{ status: number | null; lines: readonly string[]; errors: string }> {
-  const { status, output, errors } = await runProgram(main, args, { interruptAt: ready });
-  return { status, lines: output.trim().split("\n"), errors };
+/** As a user calls it, in a process of its own. */
+async function sim(...args: readonly string[]): Promise<Said> {
+  return interrupt(undefined, ...args);
+}
+
+/** Sends Ctrl-C to it as soon as it has printed a line that matches `ready`. */
+async function interrupt(ready: RegExp | undefined, ...args: readonly string[]): Promise<Said> {
+  const { code, output, errors } = await runProgram(main, args, { interruptAt: ready });
+  return { code, lines: output.trim().split("\n"), errors };
 }
 
 /** The same in this process: what it prints, and its exit code. */
@@ -63,53 +57,53 @@ afterAll(() => rm(folder, { recursive: true }));
 
 describe("pnpm sim", () => {
   test("run: the last lines are seed, verdict and hash, the same on both engines", async () => {
-    const first = sim("run", "--seed", "6");
+    const first = await sim("run", "--seed", "6");
     expect(first.lines.slice(-3)).toEqual([
       "seed 6",
       "verdict ok",
       expect.stringMatching(/^hash [0-9a-f]{16}$/) as string,
     ]);
-    expect(first.status).toBe(0);
+    expect(first.code).toBe(0);
     const heap = await said(run, "--seed", "6", "--engine", "heap");
     expect(heap.lines.at(-1)).toBe(first.lines.at(-1));
   }, 60_000);
 
-  test("bad usage is exit 64, with the mistake and the help text", () => {
-    const { status, errors } = sim("run", "--seed", "x");
-    expect(status).toBe(64);
+  test("bad usage is exit 64, with the mistake and the help text", async () => {
+    const { code, errors } = await sim("run", "--seed", "x");
+    expect(code).toBe(64);
     expect(errors).toContain("--seed must be a whole number");
     expect(errors).toContain("Usage: pnpm sim run --seed N");
   }, 60_000);
 
   test.each([[[]], [["fly"]], [["toString"]]])(
     "a missing or unknown command is exit 64: %j",
-    (args) => {
-      const { status, errors } = sim(...args);
-      expect(status).toBe(64);
+    async (args) => {
+      const { code, errors } = await sim(...args);
+      expect(code).toBe(64);
       expect(errors).toMatch(/command.*\nUsage:/);
     },
     60_000,
   );
 
-  test("--help lists every command", () => {
-    const { status, lines } = sim("--help");
-    expect(status).toBe(0);
+  test("--help lists every command", async () => {
+    const { code, lines } = await sim("--help");
+    expect(code).toBe(0);
     expect(lines.join("\n")).toMatch(/sim run .*sim explore .*sim replay .*sim shrink /s);
   }, 60_000);
 
-  test("COMMAND --help explains each of its options", () => {
-    const { status, lines } = sim("shrink", "--seed", "1", "--help");
-    expect(status).toBe(0);
+  test("COMMAND --help explains each of its options", async () => {
+    const { code, lines } = await sim("shrink", "--seed", "1", "--help");
+    expect(code).toBe(0);
     expect(lines[0]).toContain("pnpm sim shrink FILE");
     for (const name of Object.keys(shrink.options)) expect(lines.join("\n")).toContain(`\n  --${name} `);
   }, 60_000);
 
-  test("an unknown command or option is answered with the nearest one, without a stack trace", () => {
-    const command = sim("explroe");
-    expect(command.status).toBe(64);
+  test("an unknown command or option is answered with the nearest one, without a stack trace", async () => {
+    const command = await sim("explroe");
+    expect(command.code).toBe(64);
     expect(command.errors).toMatch(/^unknown command "explroe": did you mean "explore"\?$/m);
-    const option = sim("explore", "--sed", "5");
-    expect(option.status).toBe(64);
+    const option = await sim("explore", "--sed", "5");
+    expect(option.code).toBe(64);
     expect(option.errors).toMatch(/^unknown option --sed; did you mean --seeds\?$/m);
     expect(`${command.errors}${option.errors}`).not.toMatch(/^ {4}at /m);
   }, 60_000);
@@ -117,11 +111,11 @@ describe("pnpm sim", () => {
 
 describe("Ctrl-C", () => {
   test("explore prints the violations and counts so far, and exits with 130", async () => {
-    const { status, lines, errors } = await interrupt(
+    const { code, lines, errors } = await interrupt(
       /^replay: /m,
       ...["explore", "--seeds", "1000000", "--mutant", "a minority is a quorum"],
     );
-    expect(status).toBe(130);
+    expect(code).toBe(130);
     expect(lines).toContainEqual(expect.stringMatching(/^interrupted after \d+ of 1000000 runs$/));
     expect(lines.at(-1)).toBe("verdict violated");
     expect(errors).not.toMatch(/^ {4}at /m);

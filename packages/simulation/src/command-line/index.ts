@@ -2,4 +2,3 @@ export { interruptedCode, interruption } from "./interruption.ts";
 export { suggestion } from "./nearest.ts";
 export { asksForHelp, flag, type Options, optionLines, parse, text, UsageError } from "./options.ts";
 export { runCommand } from "./run-command.ts";
-export { type Ended, runProgram } from "./run-program.ts";
