@@ -4,6 +4,8 @@ import { defineConfig } from "vitest/config";
 const source = { conditions: ["quorlock-source", "node", "import", "default"] };
 const shared = { resolve: source, ssr: { resolve: source } };
 const deep = "**/*.deep.test.ts";
+// Only for a test that does not end, ms: each has time limits of its own for what it promises.
+const hang = 180_000;
 
 export default defineConfig({
   test: {
@@ -20,7 +22,7 @@ export default defineConfig({
           include: ["packages/*/src/**/*.test.ts", "examples/*.test.ts"],
           exclude: [deep, "**/node_modules/**"],
           isolate: false,
-          testTimeout: 30_000,
+          testTimeout: hang,
         },
       },
       {
@@ -30,19 +32,19 @@ export default defineConfig({
           name: "integration",
           include: ["test/**/*.test.ts"],
           exclude: [deep, "**/node_modules/**"],
-          testTimeout: 30_000,
-          hookTimeout: 180_000,
+          testTimeout: hang,
+          hookTimeout: hang,
         },
       },
       {
         ...shared,
-        // `pnpm test:deep`: searches, and what takes long by its nature. Seeds bound a search; its time-out is for a hang.
+        // `pnpm test:deep`: searches, and what takes long by its nature. Seeds bound a search.
         test: {
           name: "deep",
           include: [deep],
           exclude: ["**/node_modules/**"],
-          testTimeout: 60_000,
-          hookTimeout: 180_000,
+          testTimeout: hang,
+          hookTimeout: hang,
         },
       },
     ],

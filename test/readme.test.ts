@@ -35,7 +35,7 @@ function leadTo(masters: readonly { readonly port: number }[]): string {
 }
 
 describe("the lines of the README", () => {
-  test("run as they are printed, and end", { timeout: 60_000 }, async () => {
+  test("run as they are printed, and end", async () => {
     await using masters = await startMasters(5, { say: () => {} });
     const flags = ["--import", leadTo(masters.list), "--import", "tsx", "--conditions=quorlock-source"];
     const { stdout, stderr } = await run(

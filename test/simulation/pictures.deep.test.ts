@@ -58,7 +58,7 @@ describe("the picture of a run, in Chromium", () => {
     await mkdir(shots, { recursive: true });
     // Tests run as root in containers, where Chromium's own sandbox cannot be had.
     browser = await chromium.launch({ executablePath: executable, args: ["--no-sandbox"] });
-  }, 60_000);
+  });
 
   afterAll(() => browser?.close());
 

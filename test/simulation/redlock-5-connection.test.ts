@@ -33,7 +33,7 @@ test("ioredis sends again what was unanswered, and then what waited for a connec
     client.disconnect();
     await masters.stop();
   }
-}, 60_000);
+});
 
 test("ioredis waits at a pace of 50 ms more each time, 2 s at most, for 20 tries", () => {
   const { options } = new Redis({ lazyConnect: true });

@@ -133,7 +133,7 @@ describe("beside a client that uses scripts", () => {
 
   const patient: RedlockOptions = { retryCount: -1, retryDelay: 5, retryJitter: 4 };
 
-  it("neither ever enters while the other is in, under load", { timeout: 60_000 }, async () => {
+  it("neither ever enters while the other is in, under load", async () => {
     const clients = [fleet.open({ scripts, ...patient }), fleet.open({ ...patient })];
     const resources = [fresh(), fresh(), fresh()] as const;
     const wishes = [[0], [0, 1], [1, 2], [2, 0], [1]].map((wish) => wish.map((index) => resources[index]!));

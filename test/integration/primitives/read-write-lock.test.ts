@@ -145,7 +145,7 @@ describe("many read or one writes, on real masters", () => {
     const { result: writing, net } = await timed(() => lock.write(ttl));
     expect(net).toBeLessThan(readerTtl + 1_500);
     await writing.release();
-  }, 60_000);
+  });
 
   it("tells a reader whose lock is over", async () => {
     const { redlock } = fleet.open(soon);
@@ -277,7 +277,7 @@ describe("nobody starves", () => {
     // Those who read may finish, and it asks again within 30 ms; the rest is a busy machine.
     expect(Math.max(...waits)).toBeLessThan(3_000);
     await untilNothingIsLeft(name);
-  }, 60_000);
+  });
 
   it("lets a writer through although others give up beside it, again and again", async () => {
     const name = fresh("report");
@@ -324,7 +324,7 @@ describe("nobody starves", () => {
     // Each reader begins once more at most before it is heard of, and after each impatient writer that comes through.
     expect(Math.max(...begun)).toBeLessThan(60);
     await untilNothingIsLeft(name);
-  }, 60_000);
+  });
 
   it("counts the writers that wait by name: one that gives up takes nobody else's place", async () => {
     const name = fresh("report");
@@ -491,7 +491,7 @@ describe("downgrade", () => {
     expect(downgrades.changed).toBe(0);
     expect(report.reads).toBeGreaterThan(40);
     await untilNothingIsLeft(name);
-  }, 60_000);
+  });
 
   it("keeps the read lock extended for the routine of usingWrite, and releases it", async () => {
     const name = fresh("report");
