@@ -102,6 +102,7 @@ export async function fence(
     await ended.race(received.all());
     token = tokenOf(proposal!, received.counters(), quorum);
   }
+  // The votes have stored the proposal; a larger token takes another round (PROTOCOL 8.2).
   if (token === undefined || token === proposal) return token;
   const madeOf = [...received.counters()];
   const isVouchedFor = madeOf.filter((counter) => counter !== undefined).length > quorum;

@@ -249,6 +249,7 @@ export class Lease implements TimerTask, ActiveLease {
     if (this.#end || !this.#established) return 0;
     const left = this.#deadline - this.context.clock.now();
     if (left > 0) return left;
+    // The end is final (PROTOCOL 3.6).
     this.lose(this.whyItRunsOut);
     return 0;
   }
@@ -298,11 +299,11 @@ export class Lease implements TimerTask, ActiveLease {
 
   /**
    * Records that this master keeps the key until `deadline`, counted from the send of the command that it confirmed.
-   * Never shortens (PROTOCOL 3.3), and never revives: after the old deadline somebody else may hold the lock
-   * (PROTOCOL 4.1).
+   * Never shortens (PROTOCOL 3.3).
    */
   renew(index: number, deadline: number): void {
     if (this.#end || this.placement.whyLeft !== undefined) return;
+    // Never revives: after the old deadline somebody else may hold the lock (PROTOCOL 4.1).
     if (this.#established && this.remaining() === 0) return;
     if (deadline <= this.#deadlines[index]!) return;
     this.#deadlines[index] = deadline;

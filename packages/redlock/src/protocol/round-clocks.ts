@@ -72,6 +72,7 @@ export class RoundClocks {
     const quorum = quorumOf(this.#answers.length);
     const agreeing = this.#agreeingWith(index);
     if (agreeing >= quorum) return "counts";
+    // The clocks that are still to be read may agree (PROTOCOL 11.2).
     if (agreeing + this.#missing >= quorum) return "open";
     if (this.#isSkewed(index, quorum)) clock.distrust();
     return this.#fault(pending, `only ${agreeing} of ${quorum} clocks agree to within ${clock.maxOffset} ms`);

@@ -248,7 +248,7 @@ export function batchArgs(operations: readonly Operation[]): Args {
   return args;
 }
 
-/** The operation at `index`, if the batch list describes it in the same way as `other` (PROTOCOL 12.4). */
+/** The operation at `index`, if the batch list describes it in the same way as `other`. */
 function sameShapeAt(
   operations: readonly Operation[],
   index: number,
@@ -260,6 +260,7 @@ function sameShapeAt(
     next.kind === other.kind &&
     next.keys.length === other.keys.length &&
     next.values.length === other.values.length &&
+    // An operation keeps its own ttl (PROTOCOL 12.4).
     next.ttl === other.ttl &&
     next.guard === other.guard &&
     next.claim?.proposal === other.claim?.proposal;

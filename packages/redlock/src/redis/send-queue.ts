@@ -101,6 +101,7 @@ export class SendQueue implements PipelineOrigin {
 
   /** Requires a ready connection. */
   post(operation: Operation): void {
+    // A rollback goes behind its vote (PROTOCOL 2.6).
     this.#waiting.push(operation);
     if (operation.isUnbatched && !this.#isFlushing) this.flush();
     else if (!this.#isFlushScheduled) {

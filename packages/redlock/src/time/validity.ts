@@ -23,7 +23,7 @@ export function validityLoss(ttl: number, driftFactor: number): number {
 /**
  * The deadline of a lease: the latest moment that a quorum of the masters' deadlines reaches, which is the quorum-th
  * largest of them. Until then a quorum keeps the key, so nobody else can win one; a few masters whose deadline was
- * not renewed do not matter (PROTOCOL 3.2).
+ * not renewed do not matter.
  */
 export function leaseDeadline(deadlines: readonly number[], quorum: number): number {
   let latest = never;
@@ -33,6 +33,7 @@ export function leaseDeadline(deadlines: readonly number[], quorum: number): num
     let reached = 0;
     for (let other = 0; other < deadlines.length; other += 1)
       if (deadlines[other]! >= candidate) reached += 1;
+    // A quorum reaches it (PROTOCOL 3.2).
     if (reached >= quorum && candidate > latest) latest = candidate;
   }
   return latest;

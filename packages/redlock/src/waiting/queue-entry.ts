@@ -241,6 +241,7 @@ export class QueuedAcquire implements GrantHandler {
     this.#forgetVotes();
     this.#isNextRoundDue = false;
     this.#isTooLate = false;
+    // Each round has a token of its own (PROTOCOL 2.13).
     this.#roundCount += 1;
     const entryTtl = this.#heartbeat * entryTtlInHeartbeats + nodeTimeoutFor(ttl, settings);
     const token = `${this.#id}.${this.#roundCount}`;
@@ -261,6 +262,7 @@ export class QueuedAcquire implements GrantHandler {
       timeout: nodeTimeoutFor(ttl, settings),
       ask: (node, settle) => node.queue!.enqueue(claim, settle),
       onAnswer: (index, answer) => {
+        // A late yes is none of a later round (PROTOCOL 2.14).
         if (answer.vote === "yes" && claim === this.#claim) this.#onVote(index, answer.counter);
         else if (answer.vote === "no") {
           this.#wasRefused = true;

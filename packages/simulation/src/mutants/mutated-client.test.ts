@@ -1,14 +1,89 @@
+import { transform } from "esbuild";
 import { describe, expect, test } from "vitest";
-import { edited } from "./mutated-client.ts";
+import { edited } from "./anchor.ts";
+import { everyMutant } from "./every-mutant.ts";
+import { editedFiles } from "./mutated-client.ts";
 
-describe("a mutant", () => {
-  const edit = { file: "f.ts", line: "a", instead: "b" };
+describe("a mutant of the client's source", () => {
+  test.each(everyMutant.filter(({ edits }) => edits))(
+    "finds its place and leaves the syntax whole: $name",
+    async (mutant) => {
+      const texts = await editedFiles(mutant);
+      expect(texts.size).toBe(new Set(mutant.edits!.map(({ file }) => file)).size);
+      for (const text of texts.values()) await transform(text, { loader: "ts" });
+    },
+  );
 
-  test("replaces its line", () => {
-    expect(edited("x a y", edit)).toBe("x b y");
+  test("is named when a place is missing", async () => {
+    const edits = [{ file: "protocol/quorum.ts", at: "quorumOf 99.9", instead: "" }];
+    await expect(editedFiles({ name: "a fault", edits })).rejects.toThrow(
+      'mutant "a fault": protocol/quorum.ts has 0 places for "99.9" of "quorumOf 99.9"',
+    );
   });
+});
 
-  test.each(["x", "a a"])("whose line is not there exactly once is an error: %j", (text) => {
-    expect(() => edited(text, edit)).toThrow("exactly once");
-  });
+const source = `
+/** The first (PROTOCOL 1.1). */
+class First {
+  constructor() { once(); }
+  #count = 0;
+
+  // Adds (PROTOCOL 1.2 and 12.1).
+  add(by: number): number {
+    // Never down
+    // (PROTOCOL 1.3).
+    if (by < 0) return this.#count;
+    this.#count += by;
+    return by > 0 ? this.warn(by, 1) : 0;
+  }
+}
+function pair(all: Map<string, number>) {
+  const both = all.size > 0 &&
+    // Not too many (PROTOCOL 1.4).
+    all.size < 9;
+  if (both) for (const one of all) void pair.remove(one);
+  return { both, last: 1 };
+}
+`;
+
+/** What the anchor means in `source`. */
+function taken(at: string): string {
+  let original = "";
+  const instead = (text: string): string => {
+    original = text;
+    return "";
+  };
+  edited(source, { file: "f.ts", at, instead });
+  return original;
+}
+
+describe("an anchor", () => {
+  test.each([
+    ["1.3", "if (by < 0) return this.#count;"],
+    ["1.2 1.3 condition", "by < 0"],
+    ["1.1 constructor body", "{ once(); }"],
+    ["1.4", "all.size < 9"],
+    ["add #count", "this.#count += by;"],
+    ["add #count value", "by"],
+    ["#count", "#count = 0;"],
+    ["12.1 1.3 value", "this.#count"],
+    ["warn argument", "by"],
+    ["warn callee", "this.warn"],
+    ["warn condition", "by > 0"],
+    ["remove statement", "void pair.remove(one);"],
+    ["remove condition", "both"],
+    ["last", "last: 1"],
+    ["last value", "1"],
+    ["pair value", "{ both, last: 1 }"],
+  ])("%s", (at, text) => expect(taken(at)).toBe(text));
+
+  test.each([
+    ["1", 0],
+    ["1.5", 0],
+    ["add value", 2],
+    ["constructor value", 0],
+    ["pair size", 2],
+  ])("that means no place, or several, is an error: %s", (at, count) =>
+    expect(() => taken(at)).toThrow(`f.ts has ${count} places for "${at.split(" ").at(-1)}" of "${at}"`),
+  );
 });

@@ -1,66 +1,75 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import type { Script } from "@quorlock/redlock/internal";
 import { build, type Plugin } from "esbuild";
 import type { Rules } from "../master/twins/rules.ts";
 import { makeKnown, type ScriptName, twinScripts, twinsWith } from "../master/twins/script-twins.ts";
 import { nameScript, purposeOf } from "../run/moments.ts";
-import { type ClientModule, clientOf, type Subject, theClient } from "../run/subject.ts";
-import type { Edit, Mutant, SourceMutant } from "./mutant.ts";
+import { type ClientModule, clientOf, type Subject } from "../run/subject.ts";
+import type { Edit, Mutant } from "./mutant.ts";
 
 const sources = fileURLToPath(new URL("../../../redlock/src/", import.meta.url));
 
 /** The client with the mutant's fault, as something to simulate. */
 export async function mutatedClient(mutant: Mutant): Promise<Subject> {
-  if ("edits" in mutant) {
-    const client = await importMutated(mutant);
-    if (mutant.rules) knowScripts(client, mutant.rules);
-    return {
-      name: mutant.name,
-      create: (connections, runtime, settings) => clientOf(client, connections, runtime, settings),
-    };
-  }
-  const { name, connections: through = (same) => same, runtime = (same) => same } = mutant;
+  const client = await importMutated(mutant);
+  const { name, rules, connections: through = (same) => same, runtime: seenBy = (same) => same } = mutant;
+  if (rules) knowScripts(client, name, rules);
   return {
     name,
-    create: (connections, itsRuntime, settings) =>
-      theClient.create(through(connections), runtime(itsRuntime), settings),
+    create: (connections, runtime, settings) =>
+      clientOf(client, through(connections), seenBy(runtime), settings),
   };
 }
 
-/** Scripts with another text have another digest, and another twin. */
-function knowScripts(client: ClientModule, rules: Partial<Rules>): void {
+function knowScripts(client: ClientModule, mutant: string, rules: Partial<Rules>): void {
   const twins = twinsWith(rules);
   for (const name of Object.keys(twinScripts) as ScriptName[]) {
-    const original = twinScripts[name].script;
-    const script: { readonly source: string; sha1: string } = client[name];
-    if (script.source === original.source) continue;
-    script.sha1 = createHash("sha1").update(script.source).digest("hex");
-    makeKnown(script, twins[name]);
-    nameScript(script, purposeOf(original)!);
+    renew(client[name], mutant);
+    makeKnown(client[name], twins[name]);
+    nameScript(client[name], purposeOf(twinScripts[name].script)!);
   }
 }
 
-/** `text` with the edit's line in place of the original's. */
-export function edited(text: string, { file, line, instead }: Edit): string {
-  const parts = text.split(line);
-  if (parts.length === 2) return parts.join(instead);
-  throw new Error(`"${line}" must be in ${file} exactly once, but is there ${parts.length - 1} times`);
+/** Gives a copy of a script a digest of its own, by which masters know what the mutant's script decides. */
+export function renew(script: { -readonly [Key in keyof Script]: Script[Key] }, mutant: string): void {
+  script.source += `-- ${mutant}\n`;
+  script.sha1 = createHash("sha1").update(script.source).digest("hex");
+}
+
+/** The files that the mutant changes, by their paths in the client, with their new text. */
+export async function editedFiles({ name, edits = [] }: Mutant): Promise<ReadonlyMap<string, string>> {
+  const texts = new Map<string, string>();
+  for (const edit of edits) {
+    const path = `${sources}${edit.file}`;
+    texts.set(path, await editedBy(edit, texts.get(path) ?? (await readFile(path, "utf8")), name));
+  }
+  return texts;
+}
+
+async function editedBy(edit: Edit, text: string, name: string): Promise<string> {
+  // The compiler takes a while to load, and most runs need none.
+  const { edited } = await import("./anchor.ts");
+  try {
+    return edited(text, edit);
+  } catch (error) {
+    throw new Error(`mutant "${name}": ${(error as Error).message}`, { cause: error });
+  }
 }
 
 /**
  * A bundle of its own, dependencies and all: nothing is shared with the client that others import. It exports
  * what the client does, and what `more` does, a text beside the sources.
  */
-export async function importMutated<Module = ClientModule>(mutant: SourceMutant, more = ""): Promise<Module> {
-  const applied = new Set<Edit>();
+export async function importMutated<Module = ClientModule>(mutant: Mutant, more = ""): Promise<Module> {
+  const texts = await editedFiles(mutant);
   const mutation: Plugin = {
     name: "mutation",
     setup(builder) {
-      builder.onLoad({ filter: /\/redlock\/src\/.*\.ts$/ }, async ({ path }) => {
-        const edits = mutant.edits.filter(({ file }) => path === `${sources}${file}`);
-        for (const edit of edits) applied.add(edit);
-        return { contents: edits.reduce(edited, await readFile(path, "utf8")), loader: "ts" };
+      builder.onLoad({ filter: /\/redlock\/src\/.*\.ts$/ }, ({ path }) => {
+        const contents = texts.get(path);
+        return contents === undefined ? undefined : { contents, loader: "ts" };
       });
     },
   };
@@ -74,8 +83,6 @@ export async function importMutated<Module = ClientModule>(mutant: SourceMutant,
     platform: "node",
     plugins: [mutation],
   });
-  const missing = mutant.edits.find((edit) => !applied.has(edit));
-  if (missing) throw new Error(`mutant "${mutant.name}": there is no file ${missing.file} in the client`);
   const code = Buffer.from(outputFiles[0]!.contents).toString("base64");
   return (await import(/* @vite-ignore */ `data:text/javascript;base64,${code}`)) as Module;
 }

@@ -1,28 +1,28 @@
 import type { Mutant } from "./mutant.ts";
 
-const agreement =
-  "if (Math.sign(byMonotonic) !== Math.sign(byWall)) return 0;\n" +
-  "  return Math.abs(byMonotonic) < Math.abs(byWall) ? byMonotonic : byWall;";
-
 /**
  * Faults in the watch of the masters' clocks: PROTOCOL 11. Each must be found in runs in which the clocks are watched.
  */
 export const watchMutants: readonly Mutant[] = [
   {
     name: "a suspension of the client counts as a step of every master",
-    edits: [{ file: "safeguards/clock-watch.ts", line: agreement, instead: "return byMonotonic;" }],
+    edits: [
+      { file: "safeguards/clock-watch.ts", at: "agreedDifference body", instead: "{ return byMonotonic; }" },
+    ],
   },
   {
     name: "a step of the client's clock counts as a step of every master",
-    edits: [{ file: "safeguards/clock-watch.ts", line: agreement, instead: "return byWall;" }],
+    edits: [
+      { file: "safeguards/clock-watch.ts", at: "agreedDifference body", instead: "{ return byWall; }" },
+    ],
   },
   {
     name: "a clock reading is as precise across a suspension of the client as without one",
     edits: [
       {
         file: "safeguards/clock-watch.ts",
-        line: "uncertainty: elapsed(sent, heard) / 2 + wallResolution",
-        instead: "uncertainty: half + wallResolution",
+        at: "readingOf uncertainty value",
+        instead: "half + wallResolution",
       },
     ],
   },
@@ -31,34 +31,22 @@ export const watchMutants: readonly Mutant[] = [
     edits: [
       {
         file: "safeguards/clock-watch.ts",
-        line: "* elapsed(before.sent, after.heard);",
-        instead: "* (after.heard.monotonic - before.sent.monotonic);",
+        at: "stepBetween elapsed",
+        instead: "after.heard.monotonic - before.sent.monotonic",
       },
     ],
   },
   {
     name: "a clock step is never reported",
-    edits: [{ file: "safeguards/clock-watch.ts", line: "if (step !== 0) {", instead: "if (false) {" }],
+    edits: [{ file: "safeguards/clock-watch.ts", at: "observe #steppedAt condition", instead: "false" }],
   },
   {
     name: "the votes of an excluded master count",
-    edits: [
-      {
-        file: "protocol/round-clocks.ts",
-        line: "if (clock.hasSteppedLately) return",
-        instead: "if (false) return",
-      },
-    ],
+    edits: [{ file: "protocol/round-clocks.ts", at: "#verdictOn hasSteppedLately", instead: "false" }],
   },
   {
     name: "the grants of an excluded master count",
-    edits: [
-      {
-        file: "redis/redis-node.ts",
-        line: 'if (!clock?.judgesVotes || push.kind === "wake") onPush(push);',
-        instead: "if (clock) onPush(push);",
-      },
-    ],
+    edits: [{ file: "redis/redis-node.ts", at: "#onPush condition", instead: "clock" }],
   },
 ];
 
@@ -69,22 +57,10 @@ export const watchMutants: readonly Mutant[] = [
 export const outlierMutants: readonly Mutant[] = [
   {
     name: "a yes counts as long as no clock contradicts it",
-    edits: [
-      {
-        file: "protocol/round-clocks.ts",
-        line: 'if (agreeing + this.#missing >= quorum) return "open";',
-        instead: 'if (agreeing + this.#missing >= quorum) return "counts";',
-      },
-    ],
+    edits: [{ file: "protocol/round-clocks.ts", at: "#verdictOn 11.2 value", instead: '"counts"' }],
   },
   {
     name: "a vote comes without its reading",
-    edits: [
-      {
-        file: "redis/redis-node.ts",
-        line: "if (!clock.judgesVotes) {",
-        instead: "if (clock) {",
-      },
-    ],
+    edits: [{ file: "redis/redis-node.ts", at: "11.4 judgesVotes condition", instead: "clock" }],
   },
 ];

@@ -1,43 +1,41 @@
 import type * as SemaphoreModule from "@quorlock/redlock/semaphore";
-import type { SourceMutant } from "../mutants/mutant.ts";
+import type { Mutant } from "../mutants/mutant.ts";
 import { importMutated } from "../mutants/mutated-client.ts";
 import { type ClientModule, clientOf, type Subject } from "../run/subject.ts";
 import { perNodeLimit } from "./per-node-limit.ts";
 import { semaphoresOf, semaphoreTraits } from "./semaphore-client.ts";
 
 /** Each must be found, as the mutants of the client must. */
-const sourceMutants: readonly SourceMutant[] = [
+export const semaphoreMutants: readonly Mutant[] = [
   {
     name: "a slot more than the limit",
-    edits: [
-      { file: "primitives/semaphore-slots.ts", line: "{ length: limit }", instead: "{ length: limit + 1 }" },
-    ],
+    edits: [{ file: "primitives/semaphore-slots.ts", at: "constructor length value", instead: "limit + 1" }],
   },
   {
     name: "several permits are one slot",
     edits: [
       {
         file: "primitives/semaphore-slots.ts",
-        line: "if (taken.length === count)",
-        instead: "if (taken.length === 1)",
+        at: "take #moveToEnd condition",
+        instead: "taken.length === 1",
       },
     ],
   },
   {
     name: "slots are kept beside the lock that they became",
-    edits: [{ file: "primitives/semaphore.ts", line: "void lock.release();", instead: "void lock;" }],
+    edits: [{ file: "primitives/semaphore.ts", at: "#acquireFreedSlots release", instead: "lock" }],
   },
 ];
 
 export const semaphoreMutantNames: readonly string[] = [
   perNodeLimit.name,
-  ...sourceMutants.map(({ name }) => name),
+  ...semaphoreMutants.map(({ name }) => name),
 ];
 
 /** The mutant of this name, if there is one. */
 export async function semaphoreMutant(name: string): Promise<Subject | undefined> {
   if (name === perNodeLimit.name) return perNodeLimit;
-  const mutant = sourceMutants.find((candidate) => candidate.name === name);
+  const mutant = semaphoreMutants.find((candidate) => candidate.name === name);
   if (!mutant) return undefined;
   const client = await importMutated<ClientModule & typeof SemaphoreModule>(
     mutant,

@@ -129,7 +129,7 @@ export function repliedIn(operations: readonly Operation[]): readonly Operation[
 
 function run(rules: Rules, call: Call, operation: Operation, guarded: Guarded | undefined): Reply {
   const { kind, keys, args, proposal } = operation;
-  if (kind === "h") return findings(rules, call, guarded);
+  if (kind === "h") return findings(call, guarded);
   if (kind === "c") return call("TIME");
   const isQuarantined = inQuarantine(guarded);
   if (kind === "r" || (kind === "l" && isQuarantined && !rules.handsOverInQuarantine))

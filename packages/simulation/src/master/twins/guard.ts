@@ -38,11 +38,11 @@ export function watch(rules: Rules, call: Call, terms: string): Guarded | undefi
   const guarded = { wanted: maxTtl, now };
   const runId = /run_id:(\S+)/.exec(call("INFO", "server") as string)![1]!;
   const before = markIn(call);
-  const isThis =
+  const isKnown =
     before &&
     (before.runId === runId || durable === "1") &&
-    (before.database === database || rules.sharesMarkers);
-  const isKnown = isThis && (Number(before.since) >= Number(after) || rules.trustsOldMarkers);
+    before.database === database &&
+    Number(before.since) >= Number(after);
   if (!isKnown && right === "0")
     return { ...guarded, why: "UNGUARDED maxTtl has not been compared with the other masters" };
   if (!isKnown && right === "3") {
@@ -60,7 +60,7 @@ export function watch(rules: Rules, call: Call, terms: string): Guarded | undefi
     call("SET", quarantine, "", "PX", String(length));
     return { ...guarded, mark: keep(call, { ...fresh, ends: now + length, state: "2" }) };
   }
-  if (call("GET", declared) !== epoch && !rules.declaresUnasked)
+  if (call("GET", declared) !== epoch)
     return { ...guarded, why: "UNGUARDED it was emptied since it was asked whether it is new" };
   return { ...guarded, mark: keep(call, fresh) };
 }
@@ -99,11 +99,11 @@ export function bar(
 }
 
 /** `findings` in the scripts. */
-export function findings(rules: Rules, call: Call, guarded: Guarded | undefined): Reply {
+export function findings(call: Call, guarded: Guarded | undefined): Reply {
   call("INFO", "server");
   const { longest = "0", since = "0", state = "2" } = markIn(call) ?? {};
   const left = call("PTTL", quarantine);
-  const isKnown = (guarded?.mark && guarded.why === undefined) || rules.believesOldFindings ? 1 : 0;
+  const isKnown = guarded?.mark && guarded.why === undefined ? 1 : 0;
   return [Number(longest), left, since, Number(state), call("GET", floor) ?? "0", isKnown];
 }
 

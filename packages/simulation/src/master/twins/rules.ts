@@ -30,14 +30,6 @@ export interface Rules {
   readonly votesInQuarantine: boolean;
   /** Whether the quarantine is over with the key, whatever the clocks of clients say. */
   readonly endsByTheKey: boolean;
-  /** Whether the marker of another database counts. */
-  readonly sharesMarkers: boolean;
-  /** Whether a marker counts that is older than what the client has seen. */
-  readonly trustsOldMarkers: boolean;
-  /** Whether it is declared new though it has not been asked, or was emptied since. */
-  readonly declaresUnasked: boolean;
-  /** Whether an old marker is reported to the client as if it were valid. */
-  readonly believesOldFindings: boolean;
   /** Whether who is refused meanwhile has a place in the queue, and is handed what is given up. */
   readonly handsOverInQuarantine: boolean;
   /** Whether fencing counters are brought back before it is over. */
@@ -62,10 +54,6 @@ export const rules: Rules = {
   quarantine: (maxTtl) => maxTtl,
   votesInQuarantine: false,
   endsByTheKey: false,
-  sharesMarkers: false,
-  trustsOldMarkers: false,
-  declaresUnasked: false,
-  believesOldFindings: false,
   handsOverInQuarantine: false,
   seedsInQuarantine: false,
   votesUnseeded: false,
