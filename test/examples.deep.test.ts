@@ -1,10 +1,10 @@
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { Child } from "@quorlock/simulation/processes";
 import { startMasters } from "@quorlock/testbed";
 import { describe, expect, type TestContext, test } from "vitest";
 
@@ -19,55 +19,37 @@ const grace = 500;
 const mastersAreOurs = REDLOCK_NODES === "";
 
 class Example {
-  output = "";
-  errors = "";
-  /** When it printed something last, by `performance.now()`. */
-  lastPrinted = 0;
   /** Its processes, as far as they were looked for. */
   readonly family = new Set<number>();
   readonly directory: string = mkdtempSync(join(tmpdir(), "examples-test-"));
-  readonly #child: ChildProcess;
-  readonly #exited: Promise<unknown[]>;
+  readonly #child: Child;
 
   constructor(script: string, environment: NodeJS.ProcessEnv = {}) {
-    this.#child = spawn(
-      process.execPath,
-      ["--import", "tsx", "--conditions=quorlock-source", join(folder, script)],
-      {
-        cwd: folder,
-        env: { ...process.env, ...environment, TMPDIR: this.directory },
-        stdio: ["ignore", "pipe", "pipe"],
-      },
-    );
-    this.#exited = once(this.#child, "close");
-    this.#child.stdout!.setEncoding("utf8").on("data", (text: string) => {
-      this.output += text;
-      this.lastPrinted = performance.now();
-    });
-    this.#child.stderr!.setEncoding("utf8").on("data", (text: string) => {
-      this.errors += text;
-    });
+    const env = { ...environment, TMPDIR: this.directory };
+    this.#child = Child.node(join(folder, script), [], { cwd: folder, env });
   }
 
-  /** Settles when the text was printed, and then notes which processes belong to the example. */
-  async printed(text: string): Promise<void> {
-    while (!this.output.includes(text)) {
-      const hasEnded = await Promise.race([
-        once(this.#child.stdout!, "data").then(() => false),
-        this.#exited.then(() => true),
-      ]);
-      if (hasEnded) throw new Error(`it ended before it printed "${text}":\n${this.output}${this.errors}`);
-    }
-    for (const pid of descendantsOf(this.#child.pid!)) this.family.add(pid);
+  get output(): string {
+    return this.#child.output;
+  }
+
+  get errors(): string {
+    return this.#child.errors;
+  }
+
+  /** Settles when its output matches, and then notes which processes belong to the example. */
+  async printed(pattern: RegExp): Promise<void> {
+    await this.#child.printed(pattern);
+    for (const pid of descendantsOf(this.#child.process.pid!)) this.family.add(pid);
   }
 
   signal(name: NodeJS.Signals): void {
-    this.#child.kill(name);
+    this.#child.process.kill(name);
   }
 
   /** The exit code, or the signal that ended it. */
   async exit(): Promise<unknown> {
-    const [code, signal] = await this.#exited;
+    const { code, signal } = await this.#child.ended;
     return code ?? signal;
   }
 
@@ -88,8 +70,7 @@ class Example {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#child.kill("SIGKILL");
-    await this.#exited;
+    await this.#child.kill();
     rmSync(this.directory, { recursive: true, force: true });
   }
 }
@@ -159,7 +140,7 @@ function figures(output: string, sale: string): { sold: number; oversold: number
 describe.concurrent("the sale", { timeout }, () => {
   test("sells 100 with the lock while masters fail, and more without it", async (context) => {
     const demo = start(context, "sale/main.ts");
-    await demo.printed(" cut ");
+    await demo.printed(/ cut /);
     const code = await demo.exit();
     expect(demo.errors).toBe("");
     expect(code, demo.output).toBe(0);
@@ -190,7 +171,7 @@ describe.concurrent("the sale", { timeout }, () => {
 
   test("takes everything down at Ctrl-C, a hung master included", async (context) => {
     const demo = start(context, "sale/main.ts");
-    await demo.printed(mastersAreOurs ? " hung " : " cut ");
+    await demo.printed(mastersAreOurs ? / hung / : / cut /);
     demo.signal("SIGINT");
     expect(await demo.exit()).toBe(130);
     expect(demo.output).toContain("nothing is left running");
@@ -201,7 +182,7 @@ describe.concurrent("the sale", { timeout }, () => {
 
   test("leaves nothing running when it is killed", async (context) => {
     const demo = start(context, "sale/main.ts");
-    await demo.printed(mastersAreOurs ? " hung " : " cut ");
+    await demo.printed(mastersAreOurs ? / hung / : / cut /);
     demo.signal("SIGKILL");
     expect(await demo.exit()).toBe("SIGKILL");
     // Nobody is left who could wait for the workers and the watchdog to notice.
@@ -212,7 +193,7 @@ describe.concurrent("the sale", { timeout }, () => {
   test("plays with masters that are not its own", async (context) => {
     await using masters = await startMasters(5);
     const demo = start(context, "sale/main.ts", { REDLOCK_NODES: masters.urls.join() });
-    await demo.printed(" cut ");
+    await demo.printed(/ cut /);
     expect(await demo.exit(), demo.output + demo.errors).toBe(0);
     expect(demo.output).toContain("not ours to kill");
     expect(demo.output).not.toMatch(/ s {2}(killed|hung) /);
@@ -224,7 +205,7 @@ describe.concurrent("the sale", { timeout }, () => {
 
 test.concurrent("the lottery is drawn once", { timeout }, async (context) => {
   const lottery = start(context, "lottery/main.ts");
-  await lottery.printed(" ready ");
+  await lottery.printed(/ ready /);
   const code = await lottery.exit();
   expect(lottery.errors).toBe("");
   expect(code, lottery.output).toBe(0);
@@ -239,7 +220,7 @@ test.concurrent("a write that comes too late is turned away by its fencing token
   timeout,
 }, async (context) => {
   const fencing = start(context, "fencing/main.ts");
-  await fencing.printed(" paused ");
+  await fencing.printed(/ paused /);
   const code = await fencing.exit();
   expect(fencing.errors).toBe("");
   expect(code, fencing.output).toBe(0);
@@ -269,7 +250,9 @@ test.concurrent("the quick start runs as it is printed", { timeout }, async (con
 test("a process ends by itself once it has quit", { timeout }, async (context) => {
   await using masters = await startMasters(5);
   const quickStart = start(context, "quick-start.ts", { REDLOCK_NODES: masters.urls.join() });
+  await quickStart.printed(/booked together\n/);
+  const printed = performance.now();
   await quickStart.exit();
   // All that comes after its last line is `redlock.quit()`.
-  expect(performance.now() - quickStart.lastPrinted).toBeLessThan(1000);
+  expect(performance.now() - printed).toBeLessThan(1000);
 });

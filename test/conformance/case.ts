@@ -1,4 +1,4 @@
-import type { Stage } from "./stage.ts";
+import type { Fixture } from "./fixture.ts";
 
 /** One row of the table of what users meet, or one form of it. */
 export interface Case {
@@ -9,7 +9,7 @@ export interface Case {
   readonly masters: number;
   /** Waits far more than it works, so it may run beside others without disturbing their clocks. */
   readonly mostlyWaits?: boolean;
-  run(stage: Stage): Promise<Verdict>;
+  run(fixture: Fixture): Promise<Verdict>;
 }
 
 export interface Verdict {

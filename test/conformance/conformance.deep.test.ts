@@ -2,8 +2,8 @@ import { type Masters, startMasters } from "@quorlock/testbed";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Case, nameOf } from "./case.ts";
 import { cases } from "./cases.ts";
+import { Fixture } from "./fixture.ts";
 import { quorlock } from "./libraries/quorlock.ts";
-import { Stage } from "./stage.ts";
 
 let masters: Masters;
 beforeAll(async () => {
@@ -12,8 +12,8 @@ beforeAll(async () => {
 afterAll(() => masters?.stop());
 
 async function play(one: Case): Promise<void> {
-  await using stage = await Stage.set(quorlock, masters.list.slice(0, one.masters));
-  const { conforms, observed } = await one.run(stage);
+  await using fixture = await Fixture.start(quorlock, masters.list.slice(0, one.masters));
+  const { conforms, observed } = await one.run(fixture);
   expect(conforms, `${observed}\ndemanded: ${one.bound}`).toBe(true);
 }
 

@@ -2,8 +2,8 @@ import { type Masters, startMasters } from "@quorlock/testbed";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { nameOf, rows } from "./case.ts";
 import { cases } from "./cases.ts";
+import { Fixture } from "./fixture.ts";
 import { quorlock } from "./libraries/quorlock.ts";
-import { Stage } from "./stage.ts";
 
 // The shape of the table, and one case that no slow machine can break. `pnpm test:deep` runs all of them.
 
@@ -15,8 +15,8 @@ beforeAll(async () => {
 afterAll(() => masters?.stop());
 
 test(nameOf(first), async () => {
-  await using stage = await Stage.set(quorlock, masters.list);
-  const { conforms, observed } = await first.run(stage);
+  await using fixture = await Fixture.start(quorlock, masters.list);
+  const { conforms, observed } = await first.run(fixture);
   expect(conforms, `${observed}\ndemanded: ${first.bound}`).toBe(true);
 });
 

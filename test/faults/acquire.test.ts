@@ -4,9 +4,9 @@ import { rejection, timed } from "../integration/fleet/fleet.ts";
 import { eachCable } from "./each-cable.ts";
 import { nodeTimeout, slack, ttl } from "./terms.ts";
 
-eachCable("acquire", async ({ stage, isBearable, pull, heal }) => {
+eachCable("acquire", async ({ fixture, isBearable, pull, heal }) => {
   pull();
-  const attempt = () => stage.redlock.acquire(stage.resource, ttl, { retryCount: 0 });
+  const attempt = () => fixture.redlock.acquire(fixture.resource, ttl, { retryCount: 0 });
   if (isBearable) {
     const { result: lock, net } = await timed(attempt);
     expect(net).toBeLessThan(nodeTimeout + slack);
@@ -20,6 +20,6 @@ eachCable("acquire", async ({ stage, isBearable, pull, heal }) => {
     expect(error).toMatchObject({ code: "NO_QUORUM" });
     await heal();
   }
-  await stage.recovers();
-  await stage.nothingStays();
+  await fixture.recovers();
+  await fixture.nothingStays();
 });

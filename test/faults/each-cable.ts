@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { Fleet } from "../integration/fleet/fleet.ts";
 import { type Cable, lineCables, masterCables } from "./cables.ts";
-import { Stage, sayWhatWasMeasured } from "./stage.ts";
+import { Fixture, sayWhatWasMeasured } from "./fixture.ts";
 
 const masterCount = 3;
 const extents = [
@@ -11,7 +11,7 @@ const extents = [
 
 /** One cable that is pulled at some of the masters, while one thing is done. */
 export interface Case {
-  readonly stage: Stage;
+  readonly fixture: Fixture;
   readonly cable: Cable;
   /** Whether a majority answers in time all the same. */
   readonly isBearable: boolean;
@@ -33,8 +33,8 @@ export function eachCable(moment: string, play: (scene: Case) => Promise<void>):
   });
 
   const playOne = async ({ cable, count }: { cable: Cable; count: number }): Promise<void> => {
-    await using stage = await Stage.set(fleet);
-    const targets = stage.targets.slice(0, count);
+    await using fixture = await Fixture.start(fleet);
+    const targets = fixture.targets.slice(0, count);
     const isMinority = count <= Math.floor((masterCount - 1) / 2);
     const isBearable = isMinority || cable.isHarmless === true;
     let pulled: Array<Promise<void>> | undefined;
@@ -46,7 +46,7 @@ export function eachCable(moment: string, play: (scene: Case) => Promise<void>):
     };
     try {
       await play({
-        stage,
+        fixture,
         cable,
         isBearable,
         isOutlived: isBearable || cable.isShort === true || cable.isLate === true,

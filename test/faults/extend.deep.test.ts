@@ -3,16 +3,16 @@ import { expect } from "vitest";
 import { until } from "../contract/until.ts";
 import { rejection, timed } from "../integration/fleet/fleet.ts";
 import { eachCable } from "./each-cable.ts";
-import { aborted } from "./stage.ts";
+import { aborted } from "./fixture.ts";
 import { nodeTimeout, slack, ttl } from "./terms.ts";
 
-eachCable("extend", async ({ stage, cable, isBearable, pull, heal }) => {
-  const lock = await stage.acquire();
+eachCable("extend", async ({ fixture, cable, isBearable, pull, heal }) => {
+  const lock = await fixture.acquire();
   const told = aborted(lock.signal);
-  const keptUntil = await stage.keptUntil();
+  const keptUntil = await fixture.keptUntil();
   pull();
   // Longer than what it has, so that a lease that was extended shows.
-  const extend = () => stage.redlock.extend(lock, 2 * ttl, { retryCount: 0 });
+  const extend = () => fixture.redlock.extend(lock, 2 * ttl, { retryCount: 0 });
   if (isBearable) {
     const { net } = await timed(extend);
     expect(net).toBeLessThan(nodeTimeout + slack);
@@ -29,12 +29,12 @@ eachCable("extend", async ({ stage, cable, isBearable, pull, heal }) => {
     if (cable.isLate) {
       await until("the late answers have renewed it", () => lock.remaining() > ttl);
     } else {
-      stage.wasTold(await told, keptUntil);
+      fixture.wasTold(await told, keptUntil);
       expect(lock.signal.reason).toBeInstanceOf(LockLostError);
     }
     await heal();
   }
-  await stage.recovers();
+  await fixture.recovers();
   await lock.release();
-  await stage.nothingStays(2 * ttl);
+  await fixture.nothingStays(2 * ttl);
 });

@@ -3,8 +3,8 @@ import { timed } from "../integration/fleet/fleet.ts";
 import { eachCable } from "./each-cable.ts";
 import { nodeTimeout, slack } from "./terms.ts";
 
-eachCable("release", async ({ stage, isBearable, pull, heal }) => {
-  const lock = await stage.acquire();
+eachCable("release", async ({ fixture, isBearable, pull, heal }) => {
+  const lock = await fixture.acquire();
   pull();
   const { result, net } = await timed(() => lock.release());
   expect(net).toBeLessThan(nodeTimeout + slack);
@@ -12,6 +12,6 @@ eachCable("release", async ({ stage, isBearable, pull, heal }) => {
   expect(lock.state).toBe("released");
   expect(lock.remaining()).toBe(0);
   await heal();
-  await stage.recovers();
-  await stage.nothingStays();
+  await fixture.recovers();
+  await fixture.nothingStays();
 });

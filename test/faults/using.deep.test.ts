@@ -3,16 +3,16 @@ import { Stalls } from "@quorlock/testbed";
 import { expect } from "vitest";
 import { until } from "../contract/until.ts";
 import { eachCable } from "./each-cable.ts";
-import { aborted } from "./stage.ts";
+import { aborted } from "./fixture.ts";
 import { nodeTimeout, slack, ttl } from "./terms.ts";
 
-eachCable("using", async ({ stage, isOutlived, pull, heal }) => {
+eachCable("using", async ({ fixture, isOutlived, pull, heal }) => {
   using stalls = new Stalls();
   let ended = Number.NaN;
-  const outcome = await stage.redlock.using(stage.resource, ttl, async (signal, lock) => {
-    await stage.voted(lock);
+  const outcome = await fixture.redlock.using(fixture.resource, ttl, async (signal, lock) => {
+    await fixture.voted(lock);
     const told = aborted(signal);
-    const keptUntil = await stage.keptUntil();
+    const keptUntil = await fixture.keptUntil();
     // The renewal meets it: the call in the middle of which it happens.
     pull();
     const granted = lock.expiration;
@@ -20,7 +20,7 @@ eachCable("using", async ({ stage, isOutlived, pull, heal }) => {
       await until("a renewal has come through", () => lock.expiration > granted + ttl / 10);
       expect(signal.aborted).toBe(false);
     } else {
-      stage.wasTold(await told, keptUntil);
+      fixture.wasTold(await told, keptUntil);
       expect(signal.reason).toBeInstanceOf(LockLostError);
       expect(lock.remaining()).toBe(0);
     }
@@ -30,6 +30,6 @@ eachCable("using", async ({ stage, isOutlived, pull, heal }) => {
   expect(outcome).toBe("the routine's own");
   expect(performance.now() - ended - stalls.total).toBeLessThan(nodeTimeout + slack);
   await heal();
-  await stage.recovers();
-  await stage.nothingStays();
+  await fixture.recovers();
+  await fixture.nothingStays();
 });

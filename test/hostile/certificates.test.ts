@@ -65,48 +65,48 @@ function cases({ authority, good, selfSigned, ofAnotherHost, expired }: Certific
   }
 
   it("good: all vote", async () => {
-    using stage = await open(5, good);
-    const lock = await stage.redlock.acquire(fresh(), ttl);
+    using fixture = await open(5, good);
+    const lock = await fixture.redlock.acquire(fresh(), ttl);
     const [stats] = await Promise.all(lock.attempts);
-    expect(votesOf(stage.clients, stats!)).toEqual([true, true, true, true, true]);
+    expect(votesOf(fixture.clients, stats!)).toEqual([true, true, true, true, true]);
     await lock.release();
   });
 
   it.each(bad)("%s: told, and the others' quorum works", async (_, words, certificate) => {
-    using stage = await open(3, certificate);
-    const lock = await stage.redlock.acquire([fresh(), fresh()], ttl);
+    using fixture = await open(3, certificate);
+    const lock = await fixture.redlock.acquire([fresh(), fresh()], ttl);
     const [stats] = await Promise.all(lock.attempts);
-    expect(votesOf(stage.clients, stats!)).toEqual([true, true, true, false, false]);
-    for (const client of stage.clients.slice(3)) {
+    expect(votesOf(fixture.clients, stats!)).toEqual([true, true, true, false, false]);
+    for (const client of fixture.clients.slice(3)) {
       const vote = stats!.votesAgainst.get(client) as NodeError;
       expect(vote.reason).toBe("UNREACHABLE");
       expect(vote.message).toContain(words);
-      expect(stage.errors).toContain(vote);
+      expect(fixture.errors).toContain(vote);
     }
     await lock.extend(ttl);
     expect((await lock.release()).outcome).toBe("released");
   });
 
   it.each(bad)("%s, on a majority: no quorum, in time, by name", async (_, words, certificate) => {
-    using stage = await open(2, certificate);
-    const { result: error, net } = await timed(() => rejection(stage.redlock.acquire(fresh(), ttl)));
+    using fixture = await open(2, certificate);
+    const { result: error, net } = await timed(() => rejection(fixture.redlock.acquire(fresh(), ttl)));
     expect(error).toMatchObject({ code: "NO_QUORUM" });
     expect(net).toBeLessThan(nodeTimeout + slack);
     const [stats] = await Promise.all((error as ExecutionError).attempts);
-    for (const [index, { host, port }] of stage.on.entries()) {
+    for (const [index, { host, port }] of fixture.on.entries()) {
       if (index < 2) continue;
       expect((error as Error).message).toContain(`${host}:${port}: UNREACHABLE`);
-      expect((stats!.votesAgainst.get(stage.clients[index]!) as Error).message).toContain(words);
+      expect((stats!.votesAgainst.get(fixture.clients[index]!) as Error).message).toContain(words);
     }
   });
 
   it("bad says so each time, not only the first", async () => {
-    using stage = await open(3, expired);
+    using fixture = await open(3, expired);
     for (let round = 1; round <= 3; round += 1) {
-      const lock = await stage.redlock.acquire(fresh(), ttl);
+      const lock = await fixture.redlock.acquire(fresh(), ttl);
       const [stats] = await Promise.all(lock.attempts);
       await lock.release();
-      for (const client of stage.clients.slice(3)) {
+      for (const client of fixture.clients.slice(3)) {
         const { message } = stats!.votesAgainst.get(client) as Error;
         expect(message, `round ${round}`).toContain("certificate has expired");
       }

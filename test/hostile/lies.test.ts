@@ -66,9 +66,9 @@ async function among(answer: Answer, options: OpenOptions = {}) {
 
 describe.concurrent("two of five masters answer with", () => {
   it.each(Object.entries(lies))("%s: a hold is what the others keep", async (_, answer) => {
-    await using stage = await among(answer);
+    await using fixture = await among(answer);
     for (const resources of [[fresh()], [fresh(), fresh()]]) {
-      const lock = await stage.redlock.acquire(resources, ttl);
+      const lock = await fixture.redlock.acquire(resources, ttl);
       await untilHeldBy(lock);
       expect(lock.remaining()).toBeLessThan(ttl);
       expect(lock.remaining()).toBeGreaterThan(ttl - slack);
@@ -85,12 +85,12 @@ describe.concurrent("two of five masters answer with", () => {
     "%s: who waits gets the lock when the others have it free",
     async (_, answer) => {
       const retryDelay = 300;
-      await using stage = await among(answer, { waitTimeout: 60_000, retryDelay, retryJitter: 0 });
+      await using fixture = await among(answer, { waitTimeout: 60_000, retryDelay, retryJitter: 0 });
       const resource = fresh();
       const foreign = 500;
       // On two: with them it is the liars whose refusals decide, however long they say.
       await fleet.occupy(resource, fleet.masters.slice(0, 2), foreign);
-      const { result: lock, net } = await timed(() => stage.redlock.acquire(resource, ttl));
+      const { result: lock, net } = await timed(() => fixture.redlock.acquire(resource, ttl));
       expect(net).toBeLessThan(foreign + retryDelay + slack);
       await lock.release();
     },
@@ -124,17 +124,17 @@ describe("two of five masters change their answer to the same question", () => {
   it.concurrent.each([1, 2])(
     "and the quorum of the others works throughout, with %i resources",
     async (count) => {
-      await using stage = await among(fickle());
+      await using fixture = await among(fickle());
       for (let round = 0; round < 40; round += 1) {
         const resources = Array.from({ length: count }, () => fresh());
-        const lock = await stage.redlock.acquire(resources, ttl, { retryCount: 0 });
+        const lock = await fixture.redlock.acquire(resources, ttl, { retryCount: 0 });
         await untilHeldBy(lock);
         await lock.extend(ttl);
         expect(await lock.verify()).toBe(true);
         expect(lock.remaining()).toBeGreaterThan(0);
         expect((await lock.release()).outcome).toBe("released");
       }
-      const told = new Set(stage.errors.map(({ reason }) => reason));
+      const told = new Set(fixture.errors.map(({ reason }) => reason));
       expect([...told]).toEqual(expect.arrayContaining(["UNEXPECTED_REPLY", "UNREACHABLE"]));
     },
   );

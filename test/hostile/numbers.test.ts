@@ -16,14 +16,14 @@ const ttl = 20_000;
 /** Tokens are made of the time in microseconds: a day behind now, and no further. */
 const soon = (): number => (Date.now() + 86_400_000) * 1000;
 
-interface Stage extends Opened, AsyncDisposable {}
+interface Fixture extends Opened, AsyncDisposable {}
 
 /** The liar comes first, so that its answer mostly does. */
 async function besides(
   honest: number,
   lie: (asked: Asked) => Said | undefined,
   options: OpenOptions = {},
-): Promise<Stage> {
+): Promise<Fixture> {
   const server = await startHostileServer(liar(lie));
   const on = [server, ...fleet.masters.slice(0, honest)];
   const opened = fleet.open({ on, ...options });
@@ -62,7 +62,7 @@ const implausible = ["9007199254740991", "9007199253692415", "9007199253692414",
 
 describe.each([2, 4])("beside %i honest masters, one tells a fencing counter", (honest) => {
   it.each([...impossible, ...implausible])("%j: nobody's tokens change", async (counter) => {
-    await using stage = await besides(
+    await using fixture = await besides(
       honest,
       (asked) => (isClaim(asked) && asked.isFenced ? [-1, asked.ttl, counter] : undefined),
       { fencing: true },
@@ -71,7 +71,7 @@ describe.each([2, 4])("beside %i honest masters, one tells a fencing counter", (
     let last = 0;
     for (let round = 0; round < 3; round += 1) {
       const resource = fresh();
-      for (const redlock of [stage.redlock, other.redlock, stage.redlock]) {
+      for (const redlock of [fixture.redlock, other.redlock, fixture.redlock]) {
         const lock = await redlock.acquire(resource, ttl);
         expect(lock.fencingToken).toBeLessThan(soon());
         expect(lock.fencingToken).toBeGreaterThan(last);
@@ -80,7 +80,7 @@ describe.each([2, 4])("beside %i honest masters, one tells a fencing counter", (
       }
       // Several at once go out in one command, and each has its own keys.
       const resources = Array.from({ length: 20 }, () => fresh());
-      const locks = await Promise.all(resources.map((one) => stage.redlock.acquire([one, `${one}+`], ttl)));
+      const locks = await Promise.all(resources.map((one) => fixture.redlock.acquire([one, `${one}+`], ttl)));
       for (const [index, lock] of locks.entries()) {
         expect(lock.fencingToken).toBeLessThan(soon());
         for (const name of [resources[index]!, `${resources[index]}+`]) {
@@ -95,8 +95,8 @@ describe.each([2, 4])("beside %i honest masters, one tells a fencing counter", (
     for (const admin of fleet.admins.slice(0, honest)) {
       expect(Number(await admin.get("quorlock:floor"))).toBeLessThan(soon());
     }
-    if (impossible.includes(counter)) expect(reasons(stage)).toEqual(["UNEXPECTED_REPLY"]);
-    else expect(stage.errors).toEqual([]);
+    if (impossible.includes(counter)) expect(reasons(fixture)).toEqual(["UNEXPECTED_REPLY"]);
+    else expect(fixture.errors).toEqual([]);
   });
 });
 
@@ -113,20 +113,20 @@ describe("one of three masters tells a time that a key still has", () => {
   };
 
   it.each(Object.entries(times))("%s, in a refusal: it has no vote", async (_, time) => {
-    await using stage = await besides(2, (asked) =>
+    await using fixture = await besides(2, (asked) =>
       isClaim(asked) ? [1, "abcdefgh", time, ...(asked.kind === "q" ? ["1"] : [])] : undefined,
     );
     const resources = [fresh(), fresh()];
-    const lock = await stage.redlock.acquire(resources, ttl);
-    expect(await stage.redlock.tryAcquire(resources, ttl)).toBeNull();
+    const lock = await fixture.redlock.acquire(resources, ttl);
+    expect(await fixture.redlock.tryAcquire(resources, ttl)).toBeNull();
     await lock.release();
-    await until("it is told", () => stage.errors.length > 0);
-    expect(reasons(stage)).toEqual(["UNEXPECTED_REPLY"]);
+    await until("it is told", () => fixture.errors.length > 0);
+    expect(reasons(fixture)).toEqual(["UNEXPECTED_REPLY"]);
   });
 
   it.each(Object.entries(times))("%s, in a yes: it has no vote", async (_, time) => {
     for (const fenced of [false, true]) {
-      await using stage = await besides(
+      await using fixture = await besides(
         2,
         (asked) => {
           if (!isClaim(asked)) return undefined;
@@ -134,23 +134,27 @@ describe("one of three masters tells a time that a key still has", () => {
         },
         { fencing: fenced },
       );
-      const lock = await stage.redlock.acquire([fresh(), fresh()], ttl);
+      const lock = await fixture.redlock.acquire([fresh(), fresh()], ttl);
       await lock.extend(ttl);
       expect(lock.remaining()).toBeGreaterThan(0);
       expect(lock.remaining()).toBeLessThan(ttl);
       await lock.release();
-      await until("it is told", () => stage.errors.length > 0);
-      expect(reasons(stage)).toEqual(["UNEXPECTED_REPLY"]);
+      await until("it is told", () => fixture.errors.length > 0);
+      expect(reasons(fixture)).toEqual(["UNEXPECTED_REPLY"]);
     }
   });
 
   it.each(Object.entries(times))("%s, when it is looked at: it is told as unreachable", async (_, time) => {
     for (const queue of [true, false]) {
-      await using stage = await besides(2, ({ kind }) => (kind === "i" ? ["abcdefgh", time, 0] : undefined), {
-        queue,
-      });
+      await using fixture = await besides(
+        2,
+        ({ kind }) => (kind === "i" ? ["abcdefgh", time, 0] : undefined),
+        {
+          queue,
+        },
+      );
       // (Without a queue it is asked by plain commands, which this one answers with nothing.)
-      const [first] = await stage.redlock.inspect(fresh());
+      const [first] = await fixture.redlock.inspect(fresh());
       expect(first!.unreachable?.reason).toBe("UNEXPECTED_REPLY");
     }
   });
@@ -158,16 +162,16 @@ describe("one of three masters tells a time that a key still has", () => {
 
 describe("one of three masters tells how many", () => {
   it.each([-1, 3, "1", { raw: ",1.5\r\n" }, { raw: "$-1\r\n" }])("keys it has released: %j", async (said) => {
-    await using stage = await besides(2, ({ kind }) => ("rl".includes(kind) ? said : undefined));
-    const lock = await stage.redlock.acquire([fresh(), fresh()], ttl);
+    await using fixture = await besides(2, ({ kind }) => ("rl".includes(kind) ? said : undefined));
+    const lock = await fixture.redlock.acquire([fresh(), fresh()], ttl);
     expect((await lock.release()).outcome).toBe("released");
-    await until("it is told", () => stage.errors.length > 0);
-    expect(reasons(stage)).toEqual(["UNEXPECTED_REPLY"]);
+    await until("it is told", () => fixture.errors.length > 0);
+    expect(reasons(fixture)).toEqual(["UNEXPECTED_REPLY"]);
   });
 
   it.each([-1, "2", null])("wait: %j", async (count) => {
-    await using stage = await besides(2, ({ kind }) => (kind === "i" ? [null, -2, count] : undefined));
-    const [first] = await stage.redlock.inspect(fresh());
+    await using fixture = await besides(2, ({ kind }) => (kind === "i" ? [null, -2, count] : undefined));
+    const [first] = await fixture.redlock.inspect(fresh());
     expect(first!.unreachable?.reason).toBe("UNEXPECTED_REPLY");
   });
 });
@@ -178,23 +182,23 @@ describe("one of three masters tells the largest ticket of a queue as", () => {
   it.each(tickets)(
     "%j: who waits for something else has a place by its own time",
     async (ticket) => {
-      await using stage = await besides(2, (asked) =>
+      await using fixture = await besides(2, (asked) =>
         asked.kind === "q" || asked.kind === "v" ? [1, "abcdefgh.1", ttl, ticket] : undefined,
       );
       const resource = fresh();
       for (const name of [resource, fresh(), fresh()]) {
         const held = await fleet.open({ on: fleet.masters.slice(0, 2) }).redlock.acquire(name, ttl);
-        const waiting = stage.redlock.acquire(name, ttl, { waitTimeout: 20_000 });
+        const waiting = fixture.redlock.acquire(name, ttl, { waitTimeout: 20_000 });
         const admin = fleet.admins[1]!;
         await until("it waits", async () => (await admin.zcard(`quorlock:queue:{${name}}`)) === 1);
         // Also after it has been asked again.
-        await until("it has been told", () => stage.errors.length > 0 || !impossible.includes(ticket));
+        await until("it has been told", () => fixture.errors.length > 0 || !impossible.includes(ticket));
         const [, score] = await admin.zrange(`quorlock:queue:{${name}}`, "0", "0", "WITHSCORES");
         expect(Number(score)).toBeLessThan(Date.now() + 60_000);
         await held.release();
         await (await waiting).release();
       }
-      if (impossible.includes(ticket)) expect(reasons(stage)).toEqual(["UNEXPECTED_REPLY"]);
+      if (impossible.includes(ticket)) expect(reasons(fixture)).toEqual(["UNEXPECTED_REPLY"]);
     },
     60_000,
   );
@@ -251,11 +255,11 @@ describe("one of three masters tells of the restart guard", () => {
   };
 
   it.each(Object.entries(findings))("%s: it is not heard, and the others are", async (_, said) => {
-    await using stage = await besides(2, ({ kind }) => (kind === "h" ? said : undefined), guard);
+    await using fixture = await besides(2, ({ kind }) => (kind === "h" ? said : undefined), guard);
     for (const admin of fleet.admins.slice(0, 2)) await admin.flushall();
     const other = fleet.open({ ...guard, on: fleet.masters.slice(0, 2) });
     await other.redlock.initialize();
-    const lock = await stage.redlock.acquire(fresh(), 1000);
+    const lock = await fixture.redlock.acquire(fresh(), 1000);
     await lock.release();
     for (const admin of fleet.admins.slice(0, 2)) await admin.flushall();
   });
@@ -272,12 +276,12 @@ describe("one of three masters tells the time as", () => {
     ["one word", ["1764000000"]],
     ["nothing", [null, null]],
   ] as const)("%s: its clock is not read", async (_, time) => {
-    await using stage = await besides(2, ({ kind }) => (kind === "c" ? time : undefined), {
+    await using fixture = await besides(2, ({ kind }) => (kind === "c" ? time : undefined), {
       clockWatch: true,
     });
     const told: unknown[] = [];
-    stage.redlock.on("clock", (event) => told.push(event));
-    for (let round = 0; round < 3; round += 1) await (await stage.redlock.acquire(fresh(), ttl)).release();
+    fixture.redlock.on("clock", (event) => told.push(event));
+    for (let round = 0; round < 3; round += 1) await (await fixture.redlock.acquire(fresh(), ttl)).release();
     expect(told).toEqual([]);
   });
 });

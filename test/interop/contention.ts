@@ -1,8 +1,7 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
+import { Child } from "@quorlock/simulation/processes";
 import type { Masters } from "@quorlock/testbed";
 
 /** A program that contends for the lock; it is given its {@link Task} as one more argument. */
@@ -57,68 +56,23 @@ export async function contend(
     duration,
     folder,
   };
-  const running = contenders.map((contender) => new Running(contender, task));
-  const timer = setTimeout(() => {
-    for (const one of running) one.kill();
-  }, duration + slack);
+  const running = contenders.map(({ name, command, args, env }) => ({
+    name,
+    child: new Child(command, [...args, JSON.stringify(task)], env ? { env } : {}),
+  }));
+  type Running = (typeof running)[number];
+  const line = ({ name, child }: Running, index: number): Promise<string> =>
+    child.until(`line ${index + 1} of ${name}`, () => child.lines[index], duration + slack);
   try {
-    await Promise.all(running.map(({ ready }) => ready));
-    for (const one of running) one.start();
-    const tallies = await Promise.all(running.map(async ({ name, tally }) => [name, await tally] as const));
+    await Promise.all(running.map((one) => line(one, 0)));
+    for (const { child } of running) child.process.stdin!.end("go\n");
+    const tallyOf = async (one: Running) => [one.name, JSON.parse(await line(one, 1)) as Tally] as const;
+    const tallies = await Promise.all(running.map(tallyOf));
     const grants = tallies.reduce((sum, [, tally]) => sum + tally.grants, 0);
     const lostUpdates = grants - Number(readFileSync(count, "utf8"));
     return { tallies: Object.fromEntries(tallies), lostUpdates };
   } finally {
-    clearTimeout(timer);
-    for (const one of running) one.kill();
+    await Promise.all(running.map(({ child }) => child.kill()));
     rmSync(folder, { recursive: true });
-  }
-}
-
-class Running {
-  readonly name: string;
-  readonly ready: Promise<void>;
-  readonly tally: Promise<Tally>;
-  readonly #child: ChildProcess;
-
-  constructor({ name, command, args, env }: Contender, task: Task) {
-    this.name = name;
-    this.#child = spawn(command, [...args, JSON.stringify(task)], {
-      stdio: ["pipe", "pipe", "pipe"],
-      env: { ...process.env, ...env },
-    });
-    let complaints = "";
-    this.#child.stderr!.setEncoding("utf8").on("data", (text: string) => {
-      complaints += text;
-    });
-    const lines: string[] = [];
-    const ended = new Promise<never>((_, reject) => {
-      this.#child.once("error", reject);
-      this.#child.once("close", (code, signal) =>
-        reject(new Error(`${name} ended (${code ?? signal}) after ${lines.length} lines: ${complaints}`)),
-      );
-    });
-    const said = (index: number): Promise<string> => {
-      const line = new Promise<string>((resolve) => {
-        output.on("line", () => lines.length > index && resolve(lines[index]!));
-      });
-      const result = Promise.race([line, ended]);
-      // The first one that fails is what the others are ended for.
-      result.catch(() => {});
-      return result;
-    };
-    const output = createInterface({ input: this.#child.stdout! }).on("line", (line) => lines.push(line));
-    this.ready = said(0).then(() => {});
-    this.ready.catch(() => {});
-    this.tally = said(1).then((line) => JSON.parse(line) as Tally);
-    this.tally.catch(() => {});
-  }
-
-  start(): void {
-    this.#child.stdin!.end("go\n");
-  }
-
-  kill(): void {
-    this.#child.kill("SIGKILL");
   }
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Redlock } from "@quorlock/redlock";
 import type { Redis } from "ioredis";
 
-export interface Stage {
+export interface Fixture {
   readonly redlock: Redlock;
   readonly clients: readonly Redis[];
   /**
@@ -12,12 +12,12 @@ export interface Stage {
   ask(what: string): Promise<void>;
 }
 
-export type Scenario = (stage: Stage) => Promise<unknown>;
+export type Scenario = (fixture: Fixture) => Promise<unknown>;
 
 const ttl = 60_000;
-const quitClients = ({ clients }: Stage): Promise<unknown> =>
+const quitClients = ({ clients }: Fixture): Promise<unknown> =>
   Promise.all(clients.map((client) => client.quit()));
-const disconnectClients = ({ clients }: Stage): void => {
+const disconnectClients = ({ clients }: Fixture): void => {
   for (const client of clients) client.disconnect();
 };
 
@@ -34,8 +34,8 @@ function ignore(call: Promise<unknown>): void {
   call.catch(() => {});
 }
 
-async function busyWith(stage: Stage): Promise<void> {
-  const { redlock } = stage;
+async function busyWith(fixture: Fixture): Promise<void> {
+  const { redlock } = fixture;
   await redlock.acquire("held", ttl);
   ignore(redlock.acquire("held", ttl, { retryCount: -1, retryDelay: 60_000 }));
   ignore(redlock.acquire("held", ttl, { waitTimeout: 60_000 }));
@@ -51,7 +51,7 @@ function untilAborted(signal: AbortSignal): Promise<unknown> {
 }
 
 /** As an app does that ends in order. */
-function quitOnTermination({ redlock }: Stage): Promise<void> {
+function quitOnTermination({ redlock }: Fixture): Promise<void> {
   return new Promise((resolve, reject) => {
     process.once("SIGTERM", () => void redlock.quit().then(resolve, reject));
   });
@@ -74,9 +74,9 @@ export const scenarios: Record<string, Scenario> = {
     await lock.extend(2 * ttl);
     await redlock.quit();
   },
-  async "quit with acquires waiting"(stage) {
-    await busyWith(stage);
-    await stage.redlock.quit();
+  async "quit with acquires waiting"(fixture) {
+    await busyWith(fixture);
+    await fixture.redlock.quit();
   },
   async "quit while using runs"({ redlock }) {
     let quitting: Promise<void> | undefined;
@@ -87,80 +87,80 @@ export const scenarios: Record<string, Scenario> = {
     });
     await quitting;
   },
-  async "quit with some masters hung"(stage) {
-    await busyWith(stage);
-    await stage.ask("hang");
-    ignore(stage.redlock.acquire("another", ttl));
-    await stage.redlock.quit();
+  async "quit with some masters hung"(fixture) {
+    await busyWith(fixture);
+    await fixture.ask("hang");
+    ignore(fixture.redlock.acquire("another", ttl));
+    await fixture.redlock.quit();
   },
-  async "quit with all masters hung"(stage) {
-    await busyWith(stage);
-    await stage.ask("hang all");
-    ignore(stage.redlock.acquire("another", ttl));
-    await stage.redlock.quit();
+  async "quit with all masters hung"(fixture) {
+    await busyWith(fixture);
+    await fixture.ask("hang all");
+    ignore(fixture.redlock.acquire("another", ttl));
+    await fixture.redlock.quit();
   },
-  async "quit with some masters dead"(stage) {
-    await busyWith(stage);
-    await stage.ask("kill");
-    await stage.redlock.acquire("another", ttl).catch(() => {});
-    await stage.redlock.quit();
+  async "quit with some masters dead"(fixture) {
+    await busyWith(fixture);
+    await fixture.ask("kill");
+    await fixture.redlock.acquire("another", ttl).catch(() => {});
+    await fixture.redlock.quit();
   },
-  async "quit with all masters dead"(stage) {
-    await busyWith(stage);
-    await stage.ask("kill all");
-    await stage.redlock.acquire("another", ttl, { retryCount: 1 }).catch(() => {});
-    await stage.redlock.quit();
+  async "quit with all masters dead"(fixture) {
+    await busyWith(fixture);
+    await fixture.ask("kill all");
+    await fixture.redlock.acquire("another", ttl, { retryCount: 1 }).catch(() => {});
+    await fixture.redlock.quit();
   },
-  async "quit right after masters died, before anybody noticed"(stage) {
-    await busyWith(stage);
-    const asked = stage.ask("kill all");
-    ignore(stage.redlock.acquire("another", ttl));
+  async "quit right after masters died, before anybody noticed"(fixture) {
+    await busyWith(fixture);
+    const asked = fixture.ask("kill all");
+    ignore(fixture.redlock.acquire("another", ttl));
     await asked;
-    await stage.redlock.quit();
+    await fixture.redlock.quit();
   },
-  async "the clients quit, a lock is released"(stage) {
-    await (await stage.redlock.acquire("held", ttl)).release();
-    await quitClients(stage);
+  async "the clients quit, a lock is released"(fixture) {
+    await (await fixture.redlock.acquire("held", ttl)).release();
+    await quitClients(fixture);
   },
-  async "the clients quit, a lock is held"(stage) {
-    const lock = await stage.redlock.acquire("held", ttl);
+  async "the clients quit, a lock is held"(fixture) {
+    const lock = await fixture.redlock.acquire("held", ttl);
     lock.signal.addEventListener("abort", () => {});
-    await quitClients(stage);
+    await quitClients(fixture);
   },
-  async "the clients quit, nothing done"(stage) {
-    await quitClients(stage);
+  async "the clients quit, nothing done"(fixture) {
+    await quitClients(fixture);
   },
-  async "the clients quit while using never ends"(stage) {
+  async "the clients quit while using never ends"(fixture) {
     await new Promise<void>((resolve) => {
       ignore(
-        stage.redlock.using("held", 3000, () => {
+        fixture.redlock.using("held", 3000, () => {
           resolve();
           return new Promise(() => {});
         }),
       );
     });
-    await quitClients(stage);
+    await quitClients(fixture);
   },
-  async "the clients disconnect, an acquire has timed out at a hung master"(stage) {
-    await stage.redlock.acquire("held", ttl);
-    await stage.ask("hang all");
-    await stage.redlock.acquire("another", ttl, { retryCount: 0 }).catch(() => {});
-    disconnectClients(stage);
+  async "the clients disconnect, an acquire has timed out at a hung master"(fixture) {
+    await fixture.redlock.acquire("held", ttl);
+    await fixture.ask("hang all");
+    await fixture.redlock.acquire("another", ttl, { retryCount: 0 }).catch(() => {});
+    disconnectClients(fixture);
   },
-  async "the clients disconnect, clean-ups are owed to dead masters"(stage) {
-    const lock = await stage.redlock.acquire("held", ttl);
-    await stage.ask("kill all");
+  async "the clients disconnect, clean-ups are owed to dead masters"(fixture) {
+    const lock = await fixture.redlock.acquire("held", ttl);
+    await fixture.ask("kill all");
     await lock.release();
-    await untilReconnecting(stage.clients);
-    disconnectClients(stage);
+    await untilReconnecting(fixture.clients);
+    disconnectClients(fixture);
   },
-  async "faults of dead masters without an error listener"(stage) {
-    await stage.redlock.acquire("held", ttl);
-    await stage.ask("kill");
+  async "faults of dead masters without an error listener"(fixture) {
+    await fixture.redlock.acquire("held", ttl);
+    await fixture.ask("kill");
     for (let round = 0; round < 5; round += 1) {
-      await stage.redlock.acquire(`r${round}`, ttl, { retryCount: 0 }).catch(() => {});
+      await fixture.redlock.acquire(`r${round}`, ttl, { retryCount: 0 }).catch(() => {});
     }
-    await stage.redlock.quit();
+    await fixture.redlock.quit();
   },
   async "nobody looks at what attempts tell"({ redlock }) {
     const lock = await redlock.acquire("held", ttl);
@@ -170,36 +170,36 @@ export const scenarios: Record<string, Scenario> = {
     for (const attempt of [...lock.attempts, ...error.attempts]) void attempt;
     await redlock.quit();
   },
-  async "terminated in the middle of using: quit, and the routine heeds its signal"(stage) {
-    const quit = quitOnTermination(stage);
-    await stage.redlock.using("held", ttl, async (signal) => {
+  async "terminated in the middle of using: quit, and the routine heeds its signal"(fixture) {
+    const quit = quitOnTermination(fixture);
+    await fixture.redlock.using("held", ttl, async (signal) => {
       const aborted = untilAborted(signal);
-      ignore(stage.ask("terminate"));
+      ignore(fixture.ask("terminate"));
       await aborted;
     });
     await quit;
   },
-  async "terminated in the middle of using: quit, and the routine never ends"(stage) {
-    const quit = quitOnTermination(stage);
+  async "terminated in the middle of using: quit, and the routine never ends"(fixture) {
+    const quit = quitOnTermination(fixture);
     ignore(
-      stage.redlock.using("held", ttl, () => {
-        ignore(stage.ask("terminate"));
+      fixture.redlock.using("held", ttl, () => {
+        ignore(fixture.ask("terminate"));
         return new Promise(() => {});
       }),
     );
     await quit;
   },
-  async "terminated with an extension in flight: quit"(stage) {
-    const quit = quitOnTermination(stage);
-    const lock = await stage.redlock.acquire("held", ttl);
+  async "terminated with an extension in flight: quit"(fixture) {
+    const quit = quitOnTermination(fixture);
+    const lock = await fixture.redlock.acquire("held", ttl);
     ignore(lock.extend(2 * ttl));
     process.kill(process.pid, "SIGTERM");
     await quit;
   },
-  async "blocked for longer than the ttl: the holder finds out on its first look"(stage) {
-    const lock = await stage.redlock.acquire("held", 1000);
+  async "blocked for longer than the ttl: the holder finds out on its first look"(fixture) {
+    const lock = await fixture.redlock.acquire("held", 1000);
     const { signal } = lock;
-    const rival = stage.ask("rival");
+    const rival = fixture.ask("rival");
     block(1500);
     assert.equal(lock.remaining(), 0);
     assert.equal(lock.state, "lost");
@@ -207,15 +207,15 @@ export const scenarios: Record<string, Scenario> = {
     await assert.rejects(lock.extend(1000), { code: "LOCK_LOST" });
     await rival;
     assert.equal((await lock.release()).outcome, "expired");
-    await stage.redlock.quit();
+    await fixture.redlock.quit();
   },
-  async "blocked inside using for longer than the ttl: the routine finds out on its first look"(stage) {
+  async "blocked inside using for longer than the ttl: the routine finds out on its first look"(fixture) {
     let lost = 0;
-    stage.redlock.on("lost", () => {
+    fixture.redlock.on("lost", () => {
       lost += 1;
     });
-    const result = await stage.redlock.using("held", 1000, async (signal, lock) => {
-      const rival = stage.ask("rival");
+    const result = await fixture.redlock.using("held", 1000, async (signal, lock) => {
+      const rival = fixture.ask("rival");
       block(1500);
       assert.equal(lock.remaining(), 0);
       assert.equal(signal.aborted, true);
@@ -225,6 +225,6 @@ export const scenarios: Record<string, Scenario> = {
     });
     assert.equal(result, "the routine's own");
     assert.equal(lost, 1);
-    await stage.redlock.quit();
+    await fixture.redlock.quit();
   },
 };

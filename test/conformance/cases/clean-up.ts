@@ -1,7 +1,7 @@
 import { type Case, verdict } from "../case.ts";
+import type { Fixture } from "../fixture.ts";
 import { NotOfferedError } from "../libraries/subject.ts";
 import { inWords, isRefused, outcomeOf } from "../outcome.ts";
-import type { Stage } from "../stage.ts";
 
 /** A round trip or two on loopback, with time for a busy machine. */
 const atOnce = 100;
@@ -20,19 +20,19 @@ const lateCommands: readonly Case[] = [
       `acquire fails within ${failureLimit} ms (a node time-out of 500 ms), and no key lives 1000 ms after the ` +
       "late vote was executed: the roll-back is right behind it on the same connection",
     masters: 3,
-    async run(stage) {
-      const path = await stage.path();
-      const subject = await stage.open(path, { retryCount: 0 });
+    async run(fixture) {
+      const path = await fixture.path();
+      const subject = await fixture.open(path, { retryCount: 0 });
       const late = path.slice(0, 2);
-      const monitors = await Promise.all(late.map((_, index) => stage.monitor(index)));
+      const monitors = await Promise.all(late.map((_, index) => fixture.monitor(index)));
       for (const proxy of late) proxy.hold("requests");
-      const outcome = await outcomeOf(() => subject.acquire(stage.resource, longTtl), 5000);
+      const outcome = await outcomeOf(() => subject.acquire(fixture.resource, longTtl), 5000);
       const executed = Promise.all(
-        monitors.map((monitor) => monitor.next((args) => args.includes(stage.resource))),
+        monitors.map((monitor) => monitor.next((args) => args.includes(fixture.resource))),
       );
       for (const proxy of late) proxy.release();
       await executed;
-      const gone = await stage.untilNoKeys(1000);
+      const gone = await fixture.untilNoKeys(1000);
       const words = `${inWords(outcome)}; keys ${gone === undefined ? "live on" : `gone ${Math.round(gone)} ms later`}`;
       return verdict(words, {
         failed: isRefused(outcome),
@@ -49,24 +49,24 @@ const lateCommands: readonly Case[] = [
       "no key lives 3000 ms after the connections can be made again: a client reconnects after some 100 ms, tries what " +
       "it owes again every 1000 ms, and the key would live for 30 s",
     masters: 3,
-    async run(stage) {
-      const path = await stage.path();
-      const subject = await stage.open(path, { retryCount: 0 });
+    async run(fixture) {
+      const path = await fixture.path();
+      const subject = await fixture.open(path, { retryCount: 0 });
       const cut = path.slice(0, 2);
-      const monitors = await Promise.all(cut.map((_, index) => stage.monitor(index)));
+      const monitors = await Promise.all(cut.map((_, index) => fixture.monitor(index)));
       const executed = Promise.all(
-        monitors.map((monitor) => monitor.next((args) => args.includes(stage.resource))),
+        monitors.map((monitor) => monitor.next((args) => args.includes(fixture.resource))),
       );
       for (const proxy of cut) proxy.dropReplies();
-      const sent = Promise.all(cut.map((proxy) => proxy.nextRequest(isAbout(stage.resource))));
-      const acquiring = outcomeOf(() => subject.acquire(stage.resource, longTtl), 5000);
+      const sent = Promise.all(cut.map((proxy) => proxy.nextRequest(isAbout(fixture.resource))));
+      const acquiring = outcomeOf(() => subject.acquire(fixture.resource, longTtl), 5000);
       await sent;
       for (const proxy of cut) proxy.dropRequests();
       await executed;
       const outcome = await acquiring;
-      const there = (await stage.tokens()).filter((token) => token !== undefined).length;
+      const there = (await fixture.tokens()).filter((token) => token !== undefined).length;
       await Promise.all(cut.map((proxy) => proxy.heal()));
-      const gone = await stage.untilNoKeys(3000);
+      const gone = await fixture.untilNoKeys(3000);
       const words = `${inWords(outcome)}; ${there} keys, ${gone === undefined ? "live on" : `gone ${Math.round(gone)} ms later`}`;
       return verdict(words, {
         failed: isRefused(outcome),
@@ -82,23 +82,23 @@ const lateCommands: readonly Case[] = [
       "acquired within 1500 ms: a reconnect (some 100 ms) and the default pause before the next attempt (at most 300 ms), " +
       "three times over. Own keys of the lost attempt must not block the next; after the release no key lives",
     masters: 3,
-    async run(stage) {
-      const path = await stage.path();
-      const subject = await stage.open(path);
+    async run(fixture) {
+      const path = await fixture.path();
+      const subject = await fixture.open(path);
       const lost = Promise.all(
-        path.slice(0, 2).map((proxy) => proxy.resetAfterRequest(isAbout(stage.resource))),
+        path.slice(0, 2).map((proxy) => proxy.resetAfterRequest(isAbout(fixture.resource))),
       );
-      const outcome = await outcomeOf(() => subject.acquire(stage.resource, longTtl), 10_000);
+      const outcome = await outcomeOf(() => subject.acquire(fixture.resource, longTtl), 10_000);
       await lost;
       if (outcome.kind !== "resolved") {
-        const gone = await stage.untilNoKeys(1000);
+        const gone = await fixture.untilNoKeys(1000);
         return verdict(`${inWords(outcome)}; keys ${gone === undefined ? "live on" : "gone"}`, {
           acquired: false,
           "no key left": gone !== undefined,
         });
       }
       const released = await outcomeOf(() => subject.release(outcome.value), 3000);
-      const gone = await stage.untilNoKeys(1000);
+      const gone = await fixture.untilNoKeys(1000);
       return verdict(`${inWords(outcome)}; release ${inWords(released)}`, {
         "within 1500 ms": outcome.after < 1500,
         "no key left": gone !== undefined,
@@ -116,14 +116,14 @@ function gone(what: "returned" | "threw"): Case {
     situation: `the routine ${what} and the key was gone at release: the routine's outcome wins`,
     bound: `the caller has it within ${atOnce} ms: there is nothing to release, and no reason to try again`,
     masters: 3,
-    async run(stage) {
-      const { usingIsMadeUp } = stage.library;
+    async run(fixture) {
+      const { usingIsMadeUp } = fixture.library;
       if (usingIsMadeUp !== undefined) throw new NotOfferedError(usingIsMadeUp);
-      const subject = await stage.open();
+      const subject = await fixture.open();
       const outcome = await outcomeOf(
         () =>
-          subject.using(stage.resource, 5000, async () => {
-            await stage.remove();
+          subject.using(fixture.resource, 5000, async () => {
+            await fixture.remove();
             if (what === "threw") throw failure;
             return "result";
           }),
@@ -138,8 +138,8 @@ function gone(what: "returned" | "threw"): Case {
   };
 }
 
-async function expired(stage: Stage): Promise<boolean> {
-  return (await stage.untilNoKeys(3000)) !== undefined;
+async function expired(fixture: Fixture): Promise<boolean> {
+  return (await fixture.untilNoKeys(3000)) !== undefined;
 }
 
 /** Nothing is left behind, and what is gone is no error. */
@@ -152,10 +152,10 @@ export const cleanUp: readonly Case[] = [
     situation: "release of an expired lock with retryCount -1 is a result, at once",
     bound: `resolved within ${atOnce} ms: every master has answered that the key is gone`,
     masters: 3,
-    async run(stage) {
-      const subject = await stage.open(undefined, { retryCount: -1 });
-      const held = await subject.acquire(stage.resource, 200);
-      const isExpired = await expired(stage);
+    async run(fixture) {
+      const subject = await fixture.open(undefined, { retryCount: -1 });
+      const held = await subject.acquire(fixture.resource, 200);
+      const isExpired = await expired(fixture);
       const outcome = await outcomeOf(() => subject.release(held), 3000);
       return verdict(inWords(outcome), {
         expired: isExpired,

@@ -1,7 +1,7 @@
 import { type Case, verdict } from "../case.ts";
+import type { Fixture } from "../fixture.ts";
 import type { Held, Subject } from "../libraries/subject.ts";
 import { inWords, isRefused, type Outcome, outcomeOf } from "../outcome.ts";
-import type { Stage } from "../stage.ts";
 
 const rounds = 20;
 /** See row 6. */
@@ -12,11 +12,11 @@ const ttl = 5000;
  * Three clients, of which each is nearest to another master, so that three who ask at the same time always split
  * the first vote: every master has the first, second and third in another order.
  */
-async function openRivals(stage: Stage): Promise<readonly Subject[]> {
+async function openRivals(fixture: Fixture): Promise<readonly Subject[]> {
   return Promise.all(
     [0, 1, 2].map(async (client) => {
-      const path = await stage.path();
-      const subject = await stage.open(path, { retryCount: 0 });
+      const path = await fixture.path();
+      const subject = await fixture.open(path, { retryCount: 0 });
       for (const [master, proxy] of path.entries()) proxy.delay(2 * ((master - client + 3) % 3), "requests");
       return subject;
     }),
@@ -31,23 +31,23 @@ interface RoundResult {
   readonly clean: boolean;
 }
 
-async function contest(stage: Stage, rivals: readonly Subject[]): Promise<RoundResult> {
+async function contest(fixture: Fixture, rivals: readonly Subject[]): Promise<RoundResult> {
   const outcomes: Array<Outcome<Held>> = await Promise.all(
-    rivals.map((rival) => outcomeOf(() => rival.acquire(stage.resource, ttl), ttl)),
+    rivals.map((rival) => outcomeOf(() => rival.acquire(fixture.resource, ttl), ttl)),
   );
   const granted = outcomes.flatMap((outcome, index) =>
     outcome.kind === "resolved" ? [{ index, after: outcome.after, held: outcome.value }] : [],
   );
   await Promise.all(granted.map(({ index, held }) => rivals[index]!.release(held).catch(() => {})));
-  const clean = (await stage.untilNoKeys(200)) !== undefined;
-  await stage.remove();
+  const clean = (await fixture.untilNoKeys(200)) !== undefined;
+  await fixture.remove();
   const won = granted.length > 0 ? Math.min(...granted.map(({ after }) => after)) : undefined;
   return { won, winners: granted.length, clean };
 }
 
 /** Three at once for two permits; how many had one at the same time. */
-async function holdersOf(stage: Stage, rivals: readonly Subject[], round: number): Promise<number> {
-  const resource = `${stage.resource}:${round}`;
+async function holdersOf(fixture: Fixture, rivals: readonly Subject[], round: number): Promise<number> {
+  const resource = `${fixture.resource}:${round}`;
   const permits = await Promise.all(rivals.map((rival) => rival.permit(resource, 2, ttl)));
   const held = permits.filter((permit) => permit !== undefined);
   for (const giveBack of held) await giveBack();
@@ -62,10 +62,10 @@ export const contention: readonly Case[] = [
       "at most two of three have a permit at the same time in each of 50 rounds, on three healthy masters that are 0, 2 " +
       "and 4 ms away, each from another client: a majority for each is two for all three",
     masters: 3,
-    async run(stage) {
-      const rivals = await openRivals(stage);
+    async run(fixture) {
+      const rivals = await openRivals(fixture);
       const holders: number[] = [];
-      for (let round = 0; round < 50; round += 1) holders.push(await holdersOf(stage, rivals, round));
+      for (let round = 0; round < 50; round += 1) holders.push(await holdersOf(fixture, rivals, round));
       const excessive = holders.filter((count) => count > 2).length;
       return verdict(`three holders in ${excessive} of ${holders.length} rounds`, {
         "never three": excessive === 0,
@@ -82,10 +82,10 @@ export const contention: readonly Case[] = [
       "time of a few of these (measured on two overloaded cores: median 25 ms, the worst of 100 rounds 124 ms); the own " +
       "minority keys of a loser must not block anybody for a ttl",
     masters: 3,
-    async run(stage) {
-      const rivals = await openRivals(stage);
+    async run(fixture) {
+      const rivals = await openRivals(fixture);
       const results: RoundResult[] = [];
-      for (let round = 0; round < rounds; round += 1) results.push(await contest(stage, rivals));
+      for (let round = 0; round < rounds; round += 1) results.push(await contest(fixture, rivals));
       const times = results.flatMap(({ won }) => (won === undefined ? [] : [won])).sort((a, b) => a - b);
       const at = (part: number) => Math.round(times[Math.ceil(times.length * part) - 1] ?? Number.NaN);
       const dirty = results.filter(({ clean }) => !clean).length;
@@ -106,15 +106,15 @@ export const contention: readonly Case[] = [
     bound:
       "no error event at either client while one holds and the other is refused four times: nothing is faulty",
     masters: 3,
-    async run(stage) {
+    async run(fixture) {
       const faults: unknown[] = [];
       const [holder, rival] = await Promise.all([
-        stage.open(),
-        stage.open(undefined, { retryCount: 3, retryDelay: 50 }),
+        fixture.open(),
+        fixture.open(undefined, { retryCount: 3, retryDelay: 50 }),
       ]);
       for (const subject of [holder, rival]) subject.onFault((error) => faults.push(error));
-      const held = await holder.acquire(stage.resource, ttl);
-      const refused = await outcomeOf(() => rival.acquire(stage.resource, ttl), 3000);
+      const held = await holder.acquire(fixture.resource, ttl);
+      const refused = await outcomeOf(() => rival.acquire(fixture.resource, ttl), 3000);
       await holder.release(held);
       return verdict(`${inWords(refused)}; ${faults.length} error events`, {
         refused: isRefused(refused),

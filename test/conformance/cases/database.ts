@@ -16,16 +16,16 @@ const switched: Case = {
     "where it was taken must not run out behind its back (ttl 1000, looked at for 5000 ms)",
   masters: 3,
   mostlyWaits: true,
-  async run(stage) {
+  async run(fixture) {
     const [subject, rival] = await Promise.all([
-      stage.open(),
-      stage.open(undefined, { retryCount: 200, retryDelay: 25 }),
+      fixture.open(),
+      fixture.open(undefined, { retryCount: 200, retryDelay: 25 }),
     ]);
-    const hold = await Hold.begin(subject, stage.resource, 1000);
+    const hold = await Hold.begin(subject, fixture.resource, 1000);
     await subject.select(1);
     let told: number | undefined;
     const granted = await outcomeOf(async () => {
-      await rival.acquire(stage.resource, 1000);
+      await rival.acquire(fixture.resource, 1000);
       told = await hold.told(0);
     }, 5000);
     await subject.select(0);
@@ -43,10 +43,10 @@ export const database: readonly Case[] = [
     situation: "clients configured for database 5: the lock is there",
     bound,
     masters: 3,
-    async run(stage) {
-      const subject = await stage.open(undefined, { database: wanted });
-      const held = await subject.acquire(stage.resource, 5000);
-      const found = await stage.databases([0, wanted]);
+    async run(fixture) {
+      const subject = await fixture.open(undefined, { database: wanted });
+      const held = await subject.acquire(fixture.resource, 5000);
+      const found = await fixture.databases([0, wanted]);
       await subject.release(held);
       return verdict(`databases ${JSON.stringify(found)}`, { "in database 5 only": found.every(isWanted) });
     },
@@ -56,11 +56,11 @@ export const database: readonly Case[] = [
     situation: "clients switched with select(5) at run time: the lock is there",
     bound,
     masters: 3,
-    async run(stage) {
-      const subject = await stage.open();
+    async run(fixture) {
+      const subject = await fixture.open();
       await subject.select(wanted);
-      const held = await subject.acquire(stage.resource, 5000);
-      const found = await stage.databases([0, wanted]);
+      const held = await subject.acquire(fixture.resource, 5000);
+      const found = await fixture.databases([0, wanted]);
       await subject.release(held);
       return verdict(`databases ${JSON.stringify(found)}`, { "in database 5 only": found.every(isWanted) });
     },

@@ -15,30 +15,30 @@ const givenAway: readonly Case[] = [
       "the receiver's token stays on all three masters for a second after the giver, whose own lease is over, has heard " +
       "of a master's late grant",
     masters: 3,
-    async run(stage) {
-      const path = await stage.path();
+    async run(fixture) {
+      const path = await fixture.path();
       const [holder, giver, receiver] = await Promise.all([
-        stage.open(),
-        stage.open(path, patient),
-        stage.open(),
+        fixture.open(),
+        fixture.open(path, patient),
+        fixture.open(),
       ]);
       const detach = offered(giver, "detach");
       const resume = offered(receiver, "resume");
-      const held = await holder.acquire(stage.resource, longTtl);
-      const waiting = giver.acquire(stage.resource, 800);
-      await stage.untilQueued();
+      const held = await holder.acquire(fixture.resource, longTtl);
+      const waiting = giver.acquire(fixture.resource, 800);
+      await fixture.untilQueued();
       path[2]!.hold("replies");
       await holder.release(held);
       const given = await waiting;
       const detached = await detach(given);
       const resumed = await resume(detached, longTtl);
-      await stage.untilAll(resumed.token);
+      await fixture.untilAll(resumed.token);
       // The giver's own lease is over.
       await polled(async () => (given.remaining() <= 0 ? true : undefined), 2000);
       await outcomeOf(() => new Promise(() => {}), 800);
       path[2]!.release("replies");
       const taken = await polled(async () => {
-        const tokens = await stage.tokens();
+        const tokens = await fixture.tokens();
         return tokens.some((token) => token !== resumed.token) ? tokens : undefined;
       }, 1000);
       return verdict(taken ? "a vote was taken back" : "every vote stands", {
@@ -54,18 +54,18 @@ const givenAway: readonly Case[] = [
       "the next one is granted within 1000 ms of the receiver's release: everybody who waits stands in the masters' " +
       "queues, or asks again soon",
     masters: 3,
-    async run(stage) {
+    async run(fixture) {
       const [holder, giver, receiver] = await Promise.all([
-        stage.open(),
-        stage.open(undefined, patient),
-        stage.open(),
+        fixture.open(),
+        fixture.open(undefined, patient),
+        fixture.open(),
       ]);
       const detach = offered(giver, "detach");
       const resume = offered(receiver, "resume");
-      const held = await holder.acquire(stage.resource, longTtl);
-      const acquire = () => giver.acquire(stage.resource, longTtl);
+      const held = await holder.acquire(fixture.resource, longTtl);
+      const acquire = () => giver.acquire(fixture.resource, longTtl);
       const waiting = [acquire(), acquire()] as const;
-      await stage.untilQueued();
+      await fixture.untilQueued();
       await holder.release(held);
       const detached = await detach(await waiting[0]);
       const resumed = await resume(detached, longTtl);
@@ -90,20 +90,20 @@ export const detached: readonly Case[] = [
       "whoever reads a log must not be able to release",
     masters: 3,
     mostlyWaits: true,
-    async run(stage) {
-      const subject = await stage.open();
+    async run(fixture) {
+      const subject = await fixture.open();
       let log = "";
       let isLost = false;
-      const [token] = await subject.using(stage.resource, 1000, async (signal, lock) => {
+      const [token] = await subject.using(fixture.resource, 1000, async (signal, lock) => {
         if (lock === undefined) throw new NotOfferedError("the routine is not given the lock");
         log = `${JSON.stringify({ lock })} ${inspect({ lock }, { depth: 10 })}`;
         // A master whose vote was not waited for may have none yet.
-        const tokens = (await stage.tokens()).filter((one) => one !== undefined);
+        const tokens = (await fixture.tokens()).filter((one) => one !== undefined);
         await outcomeOf(() => new Promise((resolve) => signal.addEventListener("abort", resolve)), 3000);
-        isLost = signal.aborted || (await stage.tokens()).filter((one) => one === tokens[0]).length < 2;
+        isLost = signal.aborted || (await fixture.tokens()).filter((one) => one === tokens[0]).length < 2;
         return tokens;
       });
-      const gone = await stage.untilNoKeys(500);
+      const gone = await fixture.untilNoKeys(500);
       return verdict(`log of ${log.length} characters, ${isLost ? "lost" : "held"}`, {
         "goes on": !isLost,
         released: gone !== undefined,

@@ -10,9 +10,9 @@ export const listeners: readonly Case[] = [
       "a listener of errors calls `using` while a routine holds that resource: it is not let in beside it",
     bound: "never two routines inside at once, with re-entry switched on where the library has it",
     masters: 3,
-    async run(stage) {
-      const path = await stage.path();
-      const subject = await stage.open(path, { retryCount: 0, reentrant: true });
+    async run(fixture) {
+      const path = await fixture.path();
+      const subject = await fixture.open(path, { retryCount: 0, reentrant: true });
       let inside = 0;
       let most = 0;
       const work = async (during?: () => Promise<unknown>) => {
@@ -30,14 +30,14 @@ export const listeners: readonly Case[] = [
         if (isCalled) return;
         // Its calls meet the same fault.
         isCalled = true;
-        called(subject.using(stage.resource, 5000, () => work()).catch(() => {}));
+        called(subject.using(fixture.resource, 5000, () => work()).catch(() => {}));
       });
       let isOver = false;
-      await subject.using(stage.resource, 5000, () =>
+      await subject.using(fixture.resource, 5000, () =>
         work(async () => {
           await path[2]!.refuse();
           path[2]!.reset();
-          const other = await outcomeOf(() => subject.acquire(`${stage.resource}:other`, 5000), 2000);
+          const other = await outcomeOf(() => subject.acquire(`${fixture.resource}:other`, 5000), 2000);
           isOver = (await outcomeOf(() => intrusion, 2000)).kind === "resolved";
           if (other.kind === "resolved") await subject.release(other.value);
         }),

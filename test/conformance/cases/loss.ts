@@ -1,9 +1,9 @@
 import { type Proxy as FaultProxy, Stalls } from "@quorlock/testbed";
 import { type Case, type Verdict, verdict } from "../case.ts";
+import type { Fixture } from "../fixture.ts";
 import { Hold } from "../hold.ts";
 import type { Subject } from "../libraries/subject.ts";
 import { outcomeOf } from "../outcome.ts";
-import type { Stage } from "../stage.ts";
 
 interface Loss {
   readonly begun: number;
@@ -19,17 +19,17 @@ interface Holder {
   readonly token: string;
 }
 
-async function begin(stage: Stage, subject: Subject, ttl: number): Promise<Holder> {
-  const hold = await Hold.begin(subject, stage.resource, ttl);
-  const token = (await stage.tokens()).find((owner) => owner !== undefined);
+async function begin(fixture: Fixture, subject: Subject, ttl: number): Promise<Holder> {
+  const hold = await Hold.begin(subject, fixture.resource, ttl);
+  const token = (await fixture.tokens()).find((owner) => owner !== undefined);
   if (token === undefined) throw new Error("a lock is held, but no master has a key");
   return { hold, token };
 }
 
 /** Watches a hold until its holder was told, or for `limit` ms, and whether others could hold meanwhile. */
-async function watched(stage: Stage, { hold, token }: Holder, limit: number): Promise<Loss> {
+async function watched(fixture: Fixture, { hold, token }: Holder, limit: number): Promise<Loss> {
   using stalls = new Stalls();
-  const freed = stage.untilFree(token, limit);
+  const freed = fixture.untilFree(token, limit);
   const told = await hold.told(limit);
   const late = stalls.longest;
   // A majority whose keys live on can only be waited for as long as the keys could live.
@@ -82,12 +82,12 @@ const cutOff = cuts.map(
       "before 2500 ms: the hold is good until its deadline, and the cut may heal",
     masters: 3,
     mostlyWaits: true,
-    async run(stage) {
-      const path = await stage.path();
-      const subject = await stage.open(path);
-      const holder = await begin(stage, subject, 3000);
+    async run(fixture) {
+      const path = await fixture.path();
+      const subject = await fixture.open(path);
+      const holder = await begin(fixture, subject, 3000);
       await Promise.all(path.slice(0, 2).map(cut));
-      const loss = await watched(stage, holder, 9000);
+      const loss = await watched(fixture, holder, 9000);
       await holder.hold.end(2000);
       return judged(loss, 3000, 2500);
     },
@@ -102,12 +102,12 @@ const refusedExtensions: readonly Case[] = [
     bound: "told before 1000 ms, the ttl, however often it is tried again: then others can hold",
     masters: 3,
     mostlyWaits: true,
-    async run(stage) {
-      const subject = await stage.open();
-      const holder = await begin(stage, subject, 1000);
-      await stage.spoil([0, 1]);
+    async run(fixture) {
+      const subject = await fixture.open();
+      const holder = await begin(fixture, subject, 1000);
+      await fixture.spoil([0, 1]);
       // The keys were taken by force, so that they are free says nothing here.
-      const loss = await watched(stage, holder, 6000);
+      const loss = await watched(fixture, holder, 6000);
       await holder.hold.end(2000);
       return judged({ ...loss, free: undefined }, 1000);
     },
@@ -119,11 +119,11 @@ const refusedExtensions: readonly Case[] = [
       "told before 1000 ms, the ttl: an extension is due before that, and a refusal by a majority is final",
     masters: 3,
     mostlyWaits: true,
-    async run(stage) {
-      const subject = await stage.open();
-      const holder = await begin(stage, subject, 1000);
-      await stage.occupy([0, 1], 30_000);
-      const loss = await watched(stage, holder, 6000);
+    async run(fixture) {
+      const subject = await fixture.open();
+      const holder = await begin(fixture, subject, 1000);
+      await fixture.occupy([0, 1], 30_000);
+      const loss = await watched(fixture, holder, 6000);
       await holder.hold.end(2000);
       return judged({ ...loss, free: undefined }, 1000);
     },
@@ -140,12 +140,12 @@ const hungWhileExtending: readonly Case[] = [
       "not told, and a majority keeps the key, for 32 s: two masters of three are a quorum for extensions as well",
     masters: 3,
     mostlyWaits: true,
-    async run(stage) {
-      const path = await stage.path();
-      const subject = await stage.open(path);
-      const holder = await begin(stage, subject, ttl);
+    async run(fixture) {
+      const path = await fixture.path();
+      const subject = await fixture.open(path);
+      const holder = await begin(fixture, subject, ttl);
       path[0]!.hold("requests");
-      const loss = await watched(stage, holder, 32_000);
+      const loss = await watched(fixture, holder, 32_000);
       await holder.hold.end(2000);
       return verdict(wordsOf(loss), {
         "not told": loss.told === undefined,
@@ -159,12 +159,12 @@ const hungWhileExtending: readonly Case[] = [
     bound: "told before 30,000 ms, the ttl, counted from before the lock was asked for",
     masters: 3,
     mostlyWaits: true,
-    async run(stage) {
-      const path = await stage.path();
-      const subject = await stage.open(path);
-      const holder = await begin(stage, subject, ttl);
+    async run(fixture) {
+      const path = await fixture.path();
+      const subject = await fixture.open(path);
+      const holder = await begin(fixture, subject, ttl);
       for (const proxy of path.slice(0, 2)) proxy.hold("requests");
-      const loss = await watched(stage, holder, 40_000);
+      const loss = await watched(fixture, holder, 40_000);
       await holder.hold.end(2000);
       return judged(loss, ttl, 25_000);
     },
@@ -177,10 +177,10 @@ const hungWhileExtending: readonly Case[] = [
       "far more than drift (32 ms) and notice (10 ms) together: counted from the reply it would be too late",
     masters: 3,
     mostlyWaits: true,
-    async run(stage) {
-      const path = await stage.path();
-      const subject = await stage.open(path);
-      const holder = await begin(stage, subject, 3000);
+    async run(fixture) {
+      const path = await fixture.path();
+      const subject = await fixture.open(path);
+      const holder = await begin(fixture, subject, 3000);
       for (const proxy of path) proxy.delay(120, "replies");
       // One way, extension and answer: the next to pass is the first extension.
       const extended = await outcomeOf(async () => {
@@ -188,7 +188,7 @@ const hungWhileExtending: readonly Case[] = [
         await Promise.all(path.map((proxy) => proxy.when(({ replies }) => replies.held === 0)));
       }, 4000);
       for (const proxy of path) proxy.hold("requests");
-      const loss = await watched(stage, holder, 9000);
+      const loss = await watched(fixture, holder, 9000);
       await holder.hold.end(2000);
       const result = judged(loss, Number.POSITIVE_INFINITY);
       const past = loss.told !== undefined && loss.told - loss.begun > 3000;
@@ -212,13 +212,13 @@ const clockSteps: readonly Case[] = [
       "went on",
     masters: 3,
     mostlyWaits: true,
-    async run(stage) {
+    async run(fixture) {
       let offset = 0;
       const systemNow = Date.now.bind(Date);
-      const subject = await stage.open(undefined, { wallClock: () => systemNow() + offset });
-      const held = await subject.acquire(stage.resource, 1000);
+      const subject = await fixture.open(undefined, { wallClock: () => systemNow() + offset });
+      const held = await subject.acquire(fixture.resource, 1000);
       offset = -stepBack;
-      const free = await stage.untilFree(held.token, 3000);
+      const free = await fixture.untilFree(held.token, 3000);
       const left = held.remaining();
       return verdict(`${Math.round(left)} ms remaining when others could hold`, {
         "the keys expired": free !== undefined,
@@ -232,14 +232,14 @@ const clockSteps: readonly Case[] = [
     bound: "told before 1000 ms, the ttl, from before the lock was asked for",
     masters: 3,
     mostlyWaits: true,
-    async run(stage) {
+    async run(fixture) {
       let offset = 0;
       const systemNow = Date.now.bind(Date);
-      const subject = await stage.open(undefined, { wallClock: () => systemNow() + offset });
-      const holder = await begin(stage, subject, 1000);
+      const subject = await fixture.open(undefined, { wallClock: () => systemNow() + offset });
+      const holder = await begin(fixture, subject, 1000);
       offset = -stepBack;
-      await stage.spoil([0, 1]);
-      const loss = await watched(stage, holder, 6000);
+      await fixture.spoil([0, 1]);
+      const loss = await watched(fixture, holder, 6000);
       await holder.hold.end(2000);
       return judged({ ...loss, free: undefined }, 1000);
     },

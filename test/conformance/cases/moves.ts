@@ -1,19 +1,19 @@
 import { startMasters } from "@quorlock/testbed";
 import { type Case, type Verdict, verdict } from "../case.ts";
+import { Fixture } from "../fixture.ts";
 import type { Subject } from "../libraries/subject.ts";
 import { inWords, outcomeOf, polled } from "../outcome.ts";
-import { Stage } from "../stage.ts";
 
 const options = { retryCount: 0, reconnectOnReadonly: true };
 const backIn = 5000;
 
 /** Whether it locks again, and when, ms from now. */
-async function locksAgain(stage: Stage, subject: Subject): Promise<Verdict> {
+async function locksAgain(fixture: Fixture, subject: Subject): Promise<Verdict> {
   const begun = performance.now();
   let last = "nothing";
   const again = await polled(
     async () => {
-      const outcome = await outcomeOf(() => subject.acquire(stage.resource, 5000), 2000);
+      const outcome = await outcomeOf(() => subject.acquire(fixture.resource, 5000), 2000);
       last = inWords(outcome);
       if (outcome.kind !== "resolved") return undefined;
       await subject.release(outcome.value);
@@ -36,11 +36,11 @@ export const moves: readonly Case[] = [
     bound,
     masters: 3,
     mostlyWaits: true,
-    async run(stage) {
-      const path = await stage.path();
-      const subject = await stage.open(path, options);
+    async run(fixture) {
+      const path = await fixture.path();
+      const subject = await fixture.open(path, options);
       for (const proxy of path.slice(0, 2)) proxy.freeze();
-      return locksAgain(stage, subject);
+      return locksAgain(fixture, subject);
     },
   },
   {
@@ -52,15 +52,15 @@ export const moves: readonly Case[] = [
     async run({ library }) {
       await using masters = await startMasters(3, { say: () => {} });
       await using others = await startMasters(2, { say: () => {} });
-      await using stage = await Stage.set(library, masters.list);
-      const path = await stage.path();
-      const subject = await stage.open(path, options);
+      await using fixture = await Fixture.start(library, masters.list);
+      const path = await fixture.path();
+      const subject = await fixture.open(path, options);
       for (const [index, { host, port }] of others.list.entries()) {
         path[index]!.pointTo({ host, port });
-        await stage.tell([index], "REPLICAOF", host, `${port}`);
+        await fixture.tell([index], "REPLICAOF", host, `${port}`);
       }
-      const result = await locksAgain(stage, subject);
-      await stage.tell([0, 1], "REPLICAOF", "NO", "ONE");
+      const result = await locksAgain(fixture, subject);
+      await fixture.tell([0, 1], "REPLICAOF", "NO", "ONE");
       return result;
     },
   },
@@ -71,15 +71,15 @@ export const moves: readonly Case[] = [
     masters: 1,
     async run({ library }) {
       await using masters = await startMasters(3, { say: () => {} });
-      await using stage = await Stage.set(library, masters.list);
-      const subject = await stage.open(undefined, options);
+      await using fixture = await Fixture.start(library, masters.list);
+      const subject = await fixture.open(undefined, options);
       for (const client of subject.clients)
         Object.assign(client.options, { username: "default", password: "new" });
       const every = masters.list.map((_, index) => index);
-      await stage.tell(every, "ACL", "SETUSER", "default", "resetpass", ">new");
-      for (const type of ["normal", "pubsub"]) await stage.tell(every, "CLIENT", "KILL", "TYPE", type);
-      const result = await locksAgain(stage, subject);
-      await stage.tell(every, "ACL", "SETUSER", "default", "nopass");
+      await fixture.tell(every, "ACL", "SETUSER", "default", "resetpass", ">new");
+      for (const type of ["normal", "pubsub"]) await fixture.tell(every, "CLIENT", "KILL", "TYPE", type);
+      const result = await locksAgain(fixture, subject);
+      await fixture.tell(every, "ACL", "SETUSER", "default", "nopass");
       return result;
     },
   },

@@ -1,8 +1,8 @@
 import type { Proxy as FaultProxy } from "@quorlock/testbed";
 import { type Case, type Verdict, verdict } from "../case.ts";
+import type { Fixture } from "../fixture.ts";
 import { inWords, outcomeOf } from "../outcome.ts";
-import { Child, endingInWords, endingOf } from "../processes/child.ts";
-import type { Stage } from "../stage.ts";
+import { endingInWords, endingOf, messageOf, startHolder } from "../processes/child.ts";
 
 /** Until a process has started, loaded TypeScript and taken a lock, ms. No case is about that. */
 const startLimit = 40_000;
@@ -13,18 +13,18 @@ const options = { extensionThreshold: 3000 };
 
 /** `fate`: what becomes of the extension that is in flight when the routine ends. */
 async function endInFlight(
-  stage: Stage,
+  fixture: Fixture,
   exitLimit: number,
   fate: (path: readonly FaultProxy[]) => void,
 ): Promise<Verdict> {
-  const path = await stage.path();
-  const child = Child.holder(stage, { urls: stage.urls(path), options, ttl: holdTtl });
-  if (!(await child.message("held", startLimit))) return verdict("never held", { held: false });
+  const path = await fixture.path();
+  const child = startHolder(fixture, { urls: fixture.urls(path), options, ttl: holdTtl });
+  if (!(await messageOf(child, "held", startLimit))) return verdict("never held", { held: false });
   for (const proxy of path) proxy.hold("replies");
-  const isExtension = (bytes: Buffer) => bytes.includes(stage.resource);
+  const isExtension = (bytes: Buffer) => bytes.includes(fixture.resource);
   const inFlight = await outcomeOf(() => path[0]!.nextRequest(isExtension), holdTtl);
-  child.end();
-  const ending = await child.message("ending", 1000);
+  child.send({ kind: "end" });
+  const ending = await messageOf(child, "ending", 1000);
   const begun = performance.now();
   fate(path);
   const end = await endingOf(child);
@@ -47,8 +47,8 @@ const endings: readonly Case[] = [
       "milliseconds, the end of a process less than 100; a timer left over would keep it for 2 s or more",
     masters: 3,
     mostlyWaits: true,
-    run: (stage) =>
-      endInFlight(stage, 1000, (path) => {
+    run: (fixture) =>
+      endInFlight(fixture, 1000, (path) => {
         for (const proxy of path) proxy.release();
       }),
   },
@@ -61,26 +61,26 @@ const endings: readonly Case[] = [
       "caller's client, and 700 ms for a busy machine",
     masters: 3,
     mostlyWaits: true,
-    run: (stage) => endInFlight(stage, 3500, () => {}),
+    run: (fixture) => endInFlight(fixture, 3500, () => {}),
   },
 ];
 
 async function refreshFails(
-  stage: Stage,
+  fixture: Fixture,
   fail: (path: readonly FaultProxy[]) => Promise<void>,
 ): Promise<Verdict> {
-  const path = await stage.path();
-  const child = Child.holder(stage, { urls: stage.urls(path), options: {}, ttl: 1000 });
-  if (!(await child.message("held", startLimit))) return verdict("never held", { held: false });
+  const path = await fixture.path();
+  const child = startHolder(fixture, { urls: fixture.urls(path), options: {}, ttl: 1000 });
+  if (!(await messageOf(child, "held", startLimit))) return verdict("never held", { held: false });
   await fail(path);
-  const ending = await child.message("ending", 6000);
+  const ending = await messageOf(child, "ending", 6000);
   // One that was not told is sent home, so that what is wrong is that it was not told and nothing else.
-  if (!ending) child.end();
+  if (!ending) child.send({ kind: "end" });
   const end = await endingOf(child);
   return verdict(`${ending?.told ? "told" : "not told within 6 s"}, ${endingInWords(end)}`, {
     told: ending?.told === true,
     "exit code 0": end?.code === 0,
-    "no unhandled rejection": !/unhandled|uncaught/i.test(end?.output ?? ""),
+    "no unhandled rejection": !/unhandled|uncaught/i.test(`${end?.output}${end?.errors}`),
   });
 }
 
@@ -92,7 +92,7 @@ const refreshes: readonly Case[] = [
       "the holder is told and its process exits with code 0: Node ends it with code 1 for an unhandled rejection",
     masters: 3,
     mostlyWaits: true,
-    run: (stage) => refreshFails(stage, () => stage.spoil([0, 1, 2])),
+    run: (fixture) => refreshFails(fixture, () => fixture.spoil([0, 1, 2])),
   },
   {
     row: 20,
@@ -101,8 +101,8 @@ const refreshes: readonly Case[] = [
       "the holder is told and its process exits with code 0: Node ends it with code 1 for an unhandled rejection",
     masters: 3,
     mostlyWaits: true,
-    run: (stage) =>
-      refreshFails(stage, async (path) => {
+    run: (fixture) =>
+      refreshFails(fixture, async (path) => {
         await Promise.all(path.map((proxy) => proxy.refuse()));
         for (const proxy of path) proxy.reset();
       }),
@@ -118,17 +118,17 @@ const deadWaiter: Case = {
     "for it, so others wait for the heartbeat of one that died at most, not for its lease",
   masters: 3,
   mostlyWaits: true,
-  async run(stage) {
-    await stage.listenIn();
-    const holder = await stage.open();
-    const waiter = await stage.open(undefined, { retryCount: 200, retryDelay: 100 });
-    const held = await holder.acquire(stage.resource, 60_000);
-    const dead = Child.holder(stage, { urls: stage.urls(), options: { retryCount: 200 }, ttl: 15_000 });
-    await dead.message("asking", startLimit);
-    await stage.untilQueued();
+  async run(fixture) {
+    await fixture.listenIn();
+    const holder = await fixture.open();
+    const waiter = await fixture.open(undefined, { retryCount: 200, retryDelay: 100 });
+    const held = await holder.acquire(fixture.resource, 60_000);
+    const dead = startHolder(fixture, { urls: fixture.urls(), options: { retryCount: 200 }, ttl: 15_000 });
+    await messageOf(dead, "asking", startLimit);
+    await fixture.untilQueued();
     await dead.kill();
-    const granted = outcomeOf(() => waiter.acquire(stage.resource, 15_000), 20_000);
-    await stage.untilQueued();
+    const granted = outcomeOf(() => waiter.acquire(fixture.resource, 15_000), 20_000);
+    await fixture.untilQueued();
     await holder.release(held);
     const released = performance.now();
     const outcome = await granted;

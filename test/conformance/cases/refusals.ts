@@ -1,8 +1,8 @@
 import { startMasters } from "@quorlock/testbed";
 import { type Case, type Verdict, verdict } from "../case.ts";
+import { Fixture } from "../fixture.ts";
 import { Hold } from "../hold.ts";
 import { inWords, outcomeOf, polled } from "../outcome.ts";
-import { Stage } from "../stage.ts";
 
 const ttl = 1500;
 const patient = { retryCount: 100, retryDelay: 50 };
@@ -20,38 +20,38 @@ const ways: ReadonlyArray<readonly [what: string, refuse: readonly string[], hea
 ];
 
 /** The keys of `token` live for less than `milliseconds`. */
-async function untilLate(stage: Stage, token: string, milliseconds: number): Promise<void> {
+async function untilLate(fixture: Fixture, token: string, milliseconds: number): Promise<void> {
   await polled(async () => {
-    const left = await stage.lifetimes(token);
+    const left = await fixture.lifetimes(token);
     return left.every((one) => one < milliseconds) ? true : undefined;
   }, ttl);
 }
 
 /** Late in a lease its holder releases to masters that refuse, while another waits; then they write again. */
 async function releaseToRefusing(
-  stage: Stage,
+  fixture: Fixture,
   [refuse, heal]: readonly [readonly string[], readonly string[]],
 ): Promise<Verdict> {
-  const [holder, waiter, rival] = await Promise.all([1, 2, 3].map(() => stage.open(undefined, patient)));
-  const held = await holder!.acquire(stage.resource, ttl);
-  await untilLate(stage, held.token, 700);
+  const [holder, waiter, rival] = await Promise.all([1, 2, 3].map(() => fixture.open(undefined, patient)));
+  const held = await holder!.acquire(fixture.resource, ttl);
+  await untilLate(fixture, held.token, 700);
   let standing = 0;
   const waiting = outcomeOf(async () => {
-    const granted = await waiter!.acquire(stage.resource, ttl);
-    standing = (await stage.tokens()).filter((token) => token === granted.token).length;
+    const granted = await waiter!.acquire(fixture.resource, ttl);
+    standing = (await fixture.tokens()).filter((token) => token === granted.token).length;
     return granted;
   }, 6000);
-  await untilLate(stage, held.token, 500);
-  await stage.tell(every, ...(refuse as [string, ...string[]]));
+  await untilLate(fixture, held.token, 500);
+  await fixture.tell(every, ...(refuse as [string, ...string[]]));
   const released = await outcomeOf(() => holder!.release(held), 3000);
-  await untilLate(stage, held.token, 300);
-  await stage.tell(every, ...(heal as [string, ...string[]]));
+  await untilLate(fixture, held.token, 300);
+  await fixture.tell(every, ...(heal as [string, ...string[]]));
   const granted = await waiting;
   const since = performance.now();
   if (granted.kind !== "resolved") return verdict(inWords(granted), { granted: false });
   let isSecond = false;
   const other = await outcomeOf(async () => {
-    await rival!.acquire(stage.resource, ttl);
+    await rival!.acquire(fixture.resource, ttl);
     // (One library says that it holds what has run out: it is meant to be extended.)
     isSecond = granted.value.isValid() && performance.now() - since < ttl / 2;
   }, 6000);
@@ -59,7 +59,7 @@ async function releaseToRefusing(
     `release ${inWords(released)}; the waiter ${inWords(granted)}, with its token on ${standing} masters; ` +
     `another ${inWords(other)}${isSecond ? ", while the waiter held it" : ""}`;
   return verdict(words, {
-    "its keys stood on a majority": standing >= stage.quorum,
+    "its keys stood on a majority": standing >= fixture.quorum,
     "the other was granted": other.kind === "resolved",
     "never two": !isSecond,
   });
@@ -74,20 +74,20 @@ const full: Case = {
   masters: 1,
   async run({ library }) {
     await using masters = await startMasters(3, { say: () => {} });
-    await using stage = await Stage.set(library, masters.list);
-    const subject = await stage.open();
-    const hold = await Hold.begin(subject, stage.resource, 1000);
+    await using fixture = await Fixture.start(library, masters.list);
+    const subject = await fixture.open();
+    const hold = await Hold.begin(subject, fixture.resource, 1000);
     // A master whose vote was not waited for may have none yet.
-    const token = (await stage.tokens()).find((one) => one !== undefined);
-    await stage.tell(every, "CONFIG", "SET", "maxmemory", "1");
+    const token = (await fixture.tokens()).find((one) => one !== undefined);
+    await fixture.tell(every, "CONFIG", "SET", "maxmemory", "1");
     const told = await hold.told(3000);
-    const kept = (await stage.tokens()).filter((one) => one === token).length;
-    await stage.tell(every, "CONFIG", "SET", "maxmemory", "0");
+    const kept = (await fixture.tokens()).filter((one) => one === token).length;
+    await fixture.tell(every, "CONFIG", "SET", "maxmemory", "0");
     await hold.end(2000);
     const after = told === undefined ? "not told" : `told after ${Math.round(told - hold.begun)} ms`;
     return verdict(`${after}, ${kept} keys`, {
       "not told": told === undefined,
-      "kept by a majority": kept >= stage.quorum,
+      "kept by a majority": kept >= fixture.quorum,
     });
   },
 };
@@ -103,8 +103,8 @@ const release: readonly Case[] = ways.map(
     async run({ library }) {
       // Of its own: nobody else is to be refused.
       await using masters = await startMasters(3, { say: () => {} });
-      await using stage = await Stage.set(library, masters.list);
-      return await releaseToRefusing(stage, [refuse, heal]);
+      await using fixture = await Fixture.start(library, masters.list);
+      return await releaseToRefusing(fixture, [refuse, heal]);
     },
   }),
 );

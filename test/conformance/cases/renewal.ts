@@ -1,9 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { Stalls } from "@quorlock/testbed";
 import { type Case, verdict } from "../case.ts";
+import type { Fixture } from "../fixture.ts";
 import { Hold } from "../hold.ts";
 import { errorInWords, outcomeOf } from "../outcome.ts";
-import type { Stage } from "../stage.ts";
 
 /** For how long commands are counted, ms. */
 const measured = 2000;
@@ -16,13 +16,13 @@ interface Renewals {
   readonly lost: boolean;
 }
 
-async function counted(stage: Stage, ttls: readonly number[]): Promise<readonly Renewals[]> {
-  const subject = await stage.open();
+async function counted(fixture: Fixture, ttls: readonly number[]): Promise<readonly Renewals[]> {
+  const subject = await fixture.open();
   const holds = await Promise.all(
     ttls.map(async (ttl) => {
-      const resource = `${stage.resource}:${ttl}`;
-      const monitor = await stage.monitor(0, resource);
-      stage.onDispose(() => stage.remove(resource));
+      const resource = `${fixture.resource}:${ttl}`;
+      const monitor = await fixture.monitor(0, resource);
+      fixture.onDispose(() => fixture.remove(resource));
       return { ttl, monitor, hold: await Hold.begin(subject, resource, ttl) };
     }),
   );
@@ -62,9 +62,9 @@ function shortTtls(ttls: readonly number[]): Case {
       `${shortestKept} ms: extended at all; nothing where this process stood still for a third of the ttl)`,
     masters: 3,
     mostlyWaits: true,
-    async run(stage) {
+    async run(fixture) {
       using stalls = new Stalls();
-      const renewals = await counted(stage, ttls);
+      const renewals = await counted(fixture, ttls);
       const late = stalls.longest;
       const passed = (ttl: number) => measured / ttl;
       const words = `commands in ${measured} ms: ${wordsOf(renewals)}; timers up to ${Math.round(late)} ms late`;
@@ -94,14 +94,14 @@ export const renewal: readonly Case[] = [
       "forgiven); no overflow warning by Node",
     masters: 3,
     mostlyWaits: true,
-    async run(stage) {
+    async run(fixture) {
       const overflows: string[] = [];
       const onWarning = (warning: Error) => {
         if (warning.name === "TimeoutOverflowWarning") overflows.push(warning.message);
       };
       process.on("warning", onWarning);
-      stage.onDispose(() => void process.off("warning", onWarning));
-      const outcome = await outcomeOf(() => counted(stage, [25 * day, 400 * day, 36_525 * day]), 20_000);
+      fixture.onDispose(() => void process.off("warning", onWarning));
+      const outcome = await outcomeOf(() => counted(fixture, [25 * day, 400 * day, 36_525 * day]), 20_000);
       if (outcome.kind !== "resolved") {
         return verdict(outcome.kind === "rejected" ? errorInWords(outcome.error) : "pending", {
           held: false,

@@ -18,12 +18,12 @@ export const settling: readonly Case[] = [
     situation: "a tie of two masters settles within one node time-out",
     bound: `ten ties, each rejected within ${nodeTimeout} ms: both masters answer at once, so there is not even a time-out to wait for`,
     masters: 2,
-    async run(stage) {
-      const subject = await stage.open(undefined, { retryCount: 0 });
-      const resources = Array.from({ length: 10 }, (_, index) => `${stage.resource}:${index}`);
+    async run(fixture) {
+      const subject = await fixture.open(undefined, { retryCount: 0 });
+      const resources = Array.from({ length: 10 }, (_, index) => `${fixture.resource}:${index}`);
       for (const resource of resources) {
-        stage.onDispose(() => stage.remove(resource));
-        await stage.occupy([0], 30_000, resource);
+        fixture.onDispose(() => fixture.remove(resource));
+        await fixture.occupy([0], 30_000, resource);
       }
       const outcomes = await Promise.all(
         resources.map((resource) => outcomeOf(() => subject.acquire(resource, ttl), patience)),
@@ -40,12 +40,12 @@ export const settling: readonly Case[] = [
     situation: "one foreign and one hung of three masters settles within one node time-out",
     bound: `rejected within ${nodeTimeout} + ${slack} ms: one node time-out, plus what a busy machine adds`,
     masters: 3,
-    async run(stage) {
-      const path = await stage.path();
-      const subject = await stage.open(path, { retryCount: 0 });
-      await stage.occupy([0], 30_000);
+    async run(fixture) {
+      const path = await fixture.path();
+      const subject = await fixture.open(path, { retryCount: 0 });
+      await fixture.occupy([0], 30_000);
       path[1]!.hold("requests");
-      const outcome = await outcomeOf(() => subject.acquire(stage.resource, ttl), patience);
+      const outcome = await outcomeOf(() => subject.acquire(fixture.resource, ttl), patience);
       return verdict(inWords(outcome), {
         rejected: isRefused(outcome),
         "within one node time-out": outcome.after < nodeTimeout + slack,
@@ -57,11 +57,11 @@ export const settling: readonly Case[] = [
     situation: "one of three masters hangs and nobody contends: acquired at once from the other two",
     bound: `acquire and release within ${atOnce} ms each: two masters of three are a quorum, the third is not waited for`,
     masters: 3,
-    async run(stage) {
-      const path = await stage.path();
-      const subject = await stage.open(path, { retryCount: 0 });
+    async run(fixture) {
+      const path = await fixture.path();
+      const subject = await fixture.open(path, { retryCount: 0 });
       path[0]!.hold("requests");
-      const acquired = await outcomeOf(() => subject.acquire(stage.resource, ttl), patience);
+      const acquired = await outcomeOf(() => subject.acquire(fixture.resource, ttl), patience);
       if (acquired.kind !== "resolved") return verdict(inWords(acquired), { acquired: false });
       const released = await outcomeOf(() => subject.release(acquired.value), patience);
       return verdict(`acquire ${inWords(acquired)}, release ${inWords(released)}`, {
@@ -75,12 +75,12 @@ export const settling: readonly Case[] = [
     situation: "one of three masters refuses connections: acquired at once, with keys on the other two",
     bound: `resolved within ${atOnce} ms with the token on both reachable masters: a refused connection is known at once`,
     masters: 3,
-    async run(stage) {
-      const path = await stage.path();
+    async run(fixture) {
+      const path = await fixture.path();
       await path[2]!.refuse();
-      const subject = await stage.openCold(path, { retryCount: 0 });
-      const outcome = await outcomeOf(() => subject.acquire(stage.resource, ttl), 15_000);
-      const tokens = await stage.tokens();
+      const subject = await fixture.openCold(path, { retryCount: 0 });
+      const outcome = await outcomeOf(() => subject.acquire(fixture.resource, ttl), 15_000);
+      const tokens = await fixture.tokens();
       const token = outcome.kind === "resolved" ? outcome.value.token : "none";
       const keys = tokens.filter((owner) => owner === token).length;
       return verdict(`${inWords(outcome)}, keys on ${keys} masters`, {
@@ -95,12 +95,12 @@ export const settling: readonly Case[] = [
     situation: "one refuses connections and one is foreign: refused at once",
     bound: `rejected within ${atOnce} ms: a master that refuses connections counts as "no" without a time-out`,
     masters: 3,
-    async run(stage) {
-      const path = await stage.path();
+    async run(fixture) {
+      const path = await fixture.path();
       await path[2]!.refuse();
-      const subject = await stage.openCold(path, { retryCount: 0 });
-      await stage.occupy([0], 30_000);
-      const outcome = await outcomeOf(() => subject.acquire(stage.resource, ttl), 15_000);
+      const subject = await fixture.openCold(path, { retryCount: 0 });
+      await fixture.occupy([0], 30_000);
+      const outcome = await outcomeOf(() => subject.acquire(fixture.resource, ttl), 15_000);
       return verdict(inWords(outcome), {
         rejected: isRefused(outcome),
         "at once": outcome.after < atOnce,

@@ -1,7 +1,7 @@
 import { startMasters } from "@quorlock/testbed";
 import { type Case, verdict } from "../case.ts";
+import { type Address, Fixture } from "../fixture.ts";
 import { inWords, outcomeOf } from "../outcome.ts";
-import { type Address, Stage } from "../stage.ts";
 
 /** Addresses that are not as many servers. */
 export const sharedServer: readonly Case[] = [
@@ -16,10 +16,10 @@ export const sharedServer: readonly Case[] = [
       await using masters = await startMasters(2, { say: () => {} });
       const [one, other] = masters.list as unknown as readonly [Address, Address];
       const again = { ...one, host: "localhost", url: one.url.replace(one.host, "localhost") };
-      await using stage = await Stage.set(library, [one, again, other]);
-      const subject = await stage.openCold(undefined, { retryCount: 0 });
-      await stage.tell([2], "SET", stage.resource, "somebody else", "PX", "10000");
-      const outcome = await outcomeOf(() => subject.acquire(stage.resource, 5000), 2000);
+      await using fixture = await Fixture.start(library, [one, again, other]);
+      const subject = await fixture.openCold(undefined, { retryCount: 0 });
+      await fixture.tell([2], "SET", fixture.resource, "somebody else", "PX", "10000");
+      const outcome = await outcomeOf(() => subject.acquire(fixture.resource, 5000), 2000);
       if (outcome.kind === "resolved") await subject.release(outcome.value);
       return verdict(inWords(outcome), { "no lock by one server of two": outcome.kind === "rejected" });
     },

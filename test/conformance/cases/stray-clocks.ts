@@ -1,8 +1,8 @@
 import { type ClockedMasters, startMastersWithClocks } from "@quorlock/testbed";
 import { type Case, verdict } from "../case.ts";
+import { Fixture } from "../fixture.ts";
 import { type Held, type Library, offered, type Subject } from "../libraries/subject.ts";
 import { outcomeOf } from "../outcome.ts";
-import { Stage } from "../stage.ts";
 
 const ttl = 30_000;
 const options = { retryCount: 0, clockWatch: true };
@@ -11,23 +11,23 @@ const somebody = 40;
 /** Three masters with clocks of their own, for one case. */
 async function withClocks<T>(
   library: Library,
-  run: (stage: Stage, clocks: ClockedMasters["clocks"]) => Promise<T>,
+  run: (fixture: Fixture, clocks: ClockedMasters["clocks"]) => Promise<T>,
 ): Promise<T> {
   await using masters = await startMastersWithClocks(3, { say: () => {} });
-  await using stage = await Stage.set(library, masters.list);
-  return await run(stage, masters.clocks);
+  await using fixture = await Fixture.start(library, masters.list);
+  return await run(fixture, masters.clocks);
 }
 
 /** Held by the votes of two masters, of which the clock of one is then set forward beyond the ttl. */
 async function heldByTwo(
-  stage: Stage,
+  fixture: Fixture,
   key: string,
   acquire: () => Promise<Held>,
   clocks: ClockedMasters["clocks"],
 ): Promise<Held> {
-  await stage.occupy([2], ttl, key);
+  await fixture.occupy([2], ttl, key);
   const held = await acquire();
-  await stage.tell([2], "DEL", key);
+  await fixture.tell([2], "DEL", key);
   clocks[0]!.step(2 * ttl);
   return held;
 }
@@ -42,18 +42,18 @@ export const strayClocks: readonly Case[] = [
       "clocks are set: the two other masters agree on the time",
     masters: 1,
     run: ({ library }) =>
-      withClocks(library, async (stage, clocks) => {
-        const holder = await stage.open(undefined, options);
+      withClocks(library, async (fixture, clocks) => {
+        const holder = await fixture.open(undefined, options);
         const held = await heldByTwo(
-          stage,
-          stage.resource,
-          () => holder.acquire(stage.resource, ttl),
+          fixture,
+          fixture.resource,
+          () => holder.acquire(fixture.resource, ttl),
           clocks,
         );
         let second = 0;
         for (let count = 0; count < somebody; count += 1) {
-          const subject = await stage.openCold(undefined, options);
-          const outcome = await outcomeOf(() => subject.acquire(stage.resource, ttl), 2000);
+          const subject = await fixture.openCold(undefined, options);
+          const outcome = await outcomeOf(() => subject.acquire(fixture.resource, ttl), 2000);
           if (outcome.kind !== "resolved") continue;
           if (held.isValid()) second += 1;
           await subject.release(outcome.value);
@@ -70,11 +70,11 @@ export const strayClocks: readonly Case[] = [
       "neither while the first is valid",
     masters: 1,
     run: ({ library }) =>
-      withClocks(library, async (stage, clocks) => {
-        const [holder, rival] = await Promise.all([1, 2].map(() => stage.open(undefined, options)));
-        const write = (subject: Subject) => offered(subject, "write")(stage.resource, ttl);
-        const key = `quorlock:rw:{${stage.resource}}:write`;
-        const held = await heldByTwo(stage, key, () => write(holder!), clocks);
+      withClocks(library, async (fixture, clocks) => {
+        const [holder, rival] = await Promise.all([1, 2].map(() => fixture.open(undefined, options)));
+        const write = (subject: Subject) => offered(subject, "write")(fixture.resource, ttl);
+        const key = `quorlock:rw:{${fixture.resource}}:write`;
+        const held = await heldByTwo(fixture, key, () => write(holder!), clocks);
         const written = await outcomeOf(() => write(rival!), 3000);
         const isSecond = written.kind === "resolved" && held.isValid();
         return verdict(`a second writer is ${isSecond ? "" : "not "}let in`, { "never two": !isSecond });

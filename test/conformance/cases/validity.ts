@@ -1,15 +1,15 @@
 import { type Case, type Verdict, verdict } from "../case.ts";
+import type { Fixture } from "../fixture.ts";
 import { type Held, NotOfferedError } from "../libraries/subject.ts";
 import { inWords, isRefused, type Outcome, outcomeOf } from "../outcome.ts";
-import type { Stage } from "../stage.ts";
 
 /** The time left by the holder's view, and by the masters' keys, at one moment, ms. */
-async function judgedLock(stage: Stage, outcome: Outcome<Held> & { kind: "resolved" }): Promise<Verdict> {
+async function judgedLock(fixture: Fixture, outcome: Outcome<Held> & { kind: "resolved" }): Promise<Verdict> {
   const held = outcome.value;
   const asked = performance.now();
   const claimed = claimOf(held);
-  const lifetimes = [...(await stage.lifetimes(held.token))].sort((a, b) => b - a);
-  const found = lifetimes[stage.quorum - 1]!;
+  const lifetimes = [...(await fixture.lifetimes(held.token))].sort((a, b) => b - a);
+  const found = lifetimes[fixture.quorum - 1]!;
   if (claimed === undefined) {
     const words = `${inWords(outcome)}, says it holds, masters keep ${Math.round(found)} ms`;
     return verdict(words, { "kept by a majority": !held.isValid() || found > 0 });
@@ -45,17 +45,17 @@ export const validity: readonly Case[] = [
         "rejected, or resolved with 0 < remaining <= what a majority still keeps: anything else is a lock that " +
         "somebody else can have as well",
       masters: 3,
-      async run(stage) {
-        const path = await stage.path();
-        const subject = await stage.open(path, { retryCount: 2, retryDelay: 50 });
+      async run(fixture) {
+        const path = await fixture.path();
+        const subject = await fixture.open(path, { retryCount: 2, retryDelay: 50 });
         // The slow one is needed for a majority.
-        await stage.occupy([2], 30_000);
+        await fixture.occupy([2], 30_000);
         path[1]!.delay(delay, "requests");
-        const outcome = await outcomeOf(() => subject.acquire(stage.resource, 1000), 8000);
+        const outcome = await outcomeOf(() => subject.acquire(fixture.resource, 1000), 8000);
         if (outcome.kind !== "resolved") {
           return verdict(inWords(outcome), { settled: isRefused(outcome) });
         }
-        return judgedLock(stage, outcome);
+        return judgedLock(fixture, outcome);
       },
     }),
   ),
@@ -66,12 +66,12 @@ export const validity: readonly Case[] = [
       "resolved, with remaining at most ttl less the 30 ms that the votes took, and at least ttl less drift " +
       "(12 ms) and 100 ms for the attempt on a busy machine",
     masters: 3,
-    async run(stage) {
-      const path = await stage.path();
-      const subject = await stage.open(path, { retryCount: 2, retryDelay: 50 });
-      await stage.occupy([2], 30_000);
+    async run(fixture) {
+      const path = await fixture.path();
+      const subject = await fixture.open(path, { retryCount: 2, retryDelay: 50 });
+      await fixture.occupy([2], 30_000);
       for (const proxy of path) proxy.delay(30, "replies");
-      const outcome = await outcomeOf(() => subject.acquire(stage.resource, 1000), 8000);
+      const outcome = await outcomeOf(() => subject.acquire(fixture.resource, 1000), 8000);
       if (outcome.kind !== "resolved") return verdict(inWords(outcome), { acquired: false });
       const left = outcome.value.remaining();
       return verdict(`${inWords(outcome)} with ${Math.round(left)} ms`, {
@@ -87,18 +87,18 @@ export const validity: readonly Case[] = [
       "rejected: the votes are there when the process goes on after 400 ms, but nothing of the ttl of 300 ms is left. " +
       "(A slow master is given up long before; only this shows that what remains is looked at.)",
     masters: 3,
-    async run(stage) {
-      const path = await stage.path();
-      const subject = await stage.open(path, { retryCount: 0 });
+    async run(fixture) {
+      const path = await fixture.path();
+      const subject = await fixture.open(path, { retryCount: 0 });
       for (const proxy of path) proxy.hold("replies");
       const votes = Promise.all(path.map((proxy) => proxy.nextReply()));
-      const acquiring = outcomeOf(() => subject.acquire(stage.resource, 300), 5000);
+      const acquiring = outcomeOf(() => subject.acquire(fixture.resource, 300), 5000);
       await votes;
       for (const proxy of path) proxy.release();
       standStill(400);
       const outcome = await acquiring;
       if (outcome.kind !== "resolved") return verdict(inWords(outcome), { settled: isRefused(outcome) });
-      return judgedLock(stage, outcome);
+      return judgedLock(fixture, outcome);
     },
   },
   {
@@ -107,10 +107,10 @@ export const validity: readonly Case[] = [
     bound:
       "remaining >= 888 ms: ttl less drift (12 ms) and 100 ms for this attempt, whatever was waited before it",
     masters: 3,
-    async run(stage) {
-      const subject = await stage.open(undefined, { retryCount: 60, retryDelay: 50 });
-      await stage.occupy([0, 1, 2], 1500);
-      const outcome = await outcomeOf(() => subject.acquire(stage.resource, 1000), 6000);
+    async run(fixture) {
+      const subject = await fixture.open(undefined, { retryCount: 60, retryDelay: 50 });
+      await fixture.occupy([0, 1, 2], 1500);
+      const outcome = await outcomeOf(() => subject.acquire(fixture.resource, 1000), 6000);
       if (outcome.kind !== "resolved") return verdict(inWords(outcome), { acquired: false });
       const held = outcome.value;
       const left = held.remaining();

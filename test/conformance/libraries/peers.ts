@@ -1,13 +1,14 @@
-import { fork } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { suggestion, UsageError } from "@quorlock/simulation/command-line";
+import { Child, withMessages } from "@quorlock/simulation/processes";
 import { type Masters, startMasters } from "@quorlock/testbed";
 import { type Case, nameOf, rows } from "../case.ts";
 import { cases } from "../cases.ts";
 import { writeComparison } from "../comparison.ts";
-import type { CaseResult, CaseTask } from "../processes/case-process.ts";
-import { repositoryRoot } from "../processes/child.ts";
+import { outcomeOf } from "../outcome.ts";
+import type { CaseMessage, CaseResult, CaseTask } from "../processes/case-process.ts";
+import { errorLineOf, repositoryRoot } from "../processes/child.ts";
 import { document, type Line } from "../table.ts";
 import { libraryNames } from "./libraries.ts";
 
@@ -75,37 +76,14 @@ async function resultOf(one: Case, library: string, masters: Masters): Promise<C
     name: nameOf(one),
     masters: masters.list.map(({ host, port, url }) => ({ host, port, url })),
   };
-  const child = fork(resolve(import.meta.dirname, "../processes/case-process.ts"), [JSON.stringify(task)], {
-    cwd: repositoryRoot,
-    execArgv: ["--no-warnings", "--import", "tsx", "--conditions=quorlock-source"],
-    stdio: ["ignore", "pipe", "pipe", "ipc"],
-  });
-  let output = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.on("data", (bytes: Buffer) => {
-      output = (output + bytes.toString()).slice(-2000);
-    });
-  }
-  let result: CaseResult | undefined;
-  child.on("message", (message) => {
-    result = message as CaseResult;
-  });
-  let isOver = false;
-  const timeUp = setTimeout(() => {
-    isOver = true;
-    child.kill("SIGKILL");
-  }, caseLimit);
-  await new Promise((closed) => child.once("close", closed));
-  clearTimeout(timeUp);
-  if (result) return result;
-  const observed = isOver ? `not over after ${caseLimit} ms` : `the process ended: ${lastLine(output)}`;
+  const program = new URL("../processes/case-process.ts", import.meta.url);
+  const options = { cwd: repositoryRoot, flags: ["--no-warnings"], stdio: withMessages };
+  await using child = Child.node<CaseMessage>(program, [JSON.stringify(task)], options);
+  const outcome = await outcomeOf(() => child.message("result"), caseLimit);
+  if (outcome.kind === "resolved") return outcome.value.result;
+  const isOver = outcome.kind === "pending";
+  const observed = isOver ? `not over after ${caseLimit} ms` : `the process ended: ${errorLineOf(child)}`;
   return { mark: "FAILS", observed };
-}
-
-function lastLine(output: string): string {
-  const error = output.split("\n").find((line) => /Error/.test(line));
-  const last = error ?? output.trim().split("\n").at(-1) ?? "";
-  return last.replaceAll(repositoryRoot, "").slice(0, 160);
 }
 
 /**

@@ -1,9 +1,9 @@
 import { nameOf, type Verdict } from "../case.ts";
 import { cases } from "../cases.ts";
+import { type Address, Fixture } from "../fixture.ts";
 import { libraryNamed } from "../libraries/libraries.ts";
 import { NotOfferedError } from "../libraries/subject.ts";
 import { errorInWords, outcomeOf } from "../outcome.ts";
-import { type Address, Stage } from "../stage.ts";
 
 // One case and one library, in a process of its own: whatever the library leaves behind, timers, a blocked event
 // loop, an exit, is no other case's. Says what was observed, and ends.
@@ -17,6 +17,11 @@ export interface CaseTask {
 export interface CaseResult {
   readonly mark: "conforms" | "FAILS" | "n/a";
   readonly observed: string;
+}
+
+export interface CaseMessage {
+  readonly kind: "result";
+  readonly result: CaseResult;
 }
 
 const disposalLimit = 5000;
@@ -36,14 +41,14 @@ function resultOf({ conforms, observed }: Verdict): CaseResult {
 }
 
 const library = await libraryNamed(libraryName);
-const stage = await Stage.set(library, masters.slice(0, one.masters));
+const fixture = await Fixture.start(library, masters.slice(0, one.masters));
 let result: CaseResult;
 try {
-  result = resultOf(await one.run(stage));
+  result = resultOf(await one.run(fixture));
 } catch (error) {
   if (error instanceof NotOfferedError) result = { mark: "n/a", observed: error.message };
   else result = resultOf({ conforms: false, observed: errorInWords(error) });
 }
-await outcomeOf(() => stage[Symbol.asyncDispose](), disposalLimit);
+await outcomeOf(() => fixture[Symbol.asyncDispose](), disposalLimit);
 // Some libraries never let go of their timers.
-process.send?.(result, () => process.exit());
+process.send?.({ kind: "result", result } satisfies CaseMessage, () => process.exit());

@@ -1,9 +1,7 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { type DetachedLock, type Lock, Redlock } from "@quorlock/redlock";
 import { ReadWriteLock, type WriteLock } from "@quorlock/redlock/read-write-lock";
+import { Child } from "@quorlock/simulation/processes";
 import { clusterConfig, formCluster, Stalls } from "@quorlock/testbed";
 import { Cluster } from "ioredis";
 import { describe, expect, it } from "vitest";
@@ -140,8 +138,7 @@ describe("many read or one writes, on real masters", () => {
     const child = await startReader(name, readerTtl);
     const lock = open(name);
     expect(await lock.tryWrite(ttl)).toBeNull();
-    child.kill("SIGKILL");
-    await once(child, "exit");
+    await child.kill();
     const { result: writing, net } = await timed(() => lock.write(ttl));
     expect(net).toBeLessThan(readerTtl + 1_500);
     await writing.release();
@@ -566,14 +563,11 @@ it("needs no more than the documented permissions", async () => {
 });
 
 /** A process that reads, and is killed at the latest with this one. */
-async function startReader(name: string, readerTtl: number): Promise<ChildProcess> {
-  const program = fileURLToPath(new URL("./reader-process.ts", import.meta.url));
+async function startReader(name: string, readerTtl: number): Promise<Child> {
+  const program = new URL("reader-process.ts", import.meta.url);
   const urls = fleet.masters.map(({ host, port }) => `redis://${host}:${port}`);
-  const flags = ["--import", "tsx", "--conditions=quorlock-source"];
-  const child = spawn(process.execPath, [...flags, program, name, `${readerTtl}`, ...urls], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  await once(child.stdout, "data");
+  const child = Child.node(program, [name, `${readerTtl}`, ...urls]);
+  await child.line(0);
   return child;
 }
 

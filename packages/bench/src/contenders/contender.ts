@@ -1,6 +1,6 @@
 import { once } from "node:events";
+import { within } from "@quorlock/simulation/processes";
 import { Redis } from "ioredis";
-import { within } from "../programs/child.ts";
 
 /** Releases the lock. */
 export type Release = () => Promise<unknown>;

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { ContenderTerms } from "../contenders/contender.ts";
-import { Child, sharedNow, untilShared } from "../programs/child.ts";
+import { sharedNow, startProgram, untilShared } from "../programs/child.ts";
 import type { Grant, WorkerMessage, WorkerReport, WorkerStart, WorkerTask } from "../programs/worker.ts";
 import { jainIndex, quantile } from "./statistics.ts";
 
@@ -45,7 +45,7 @@ export async function runContest(
   const { processes, workers, hold } = setting;
   const resource = `hot-key:${contender}:${Math.round(sharedNow())}`;
   const task: WorkerTask = { contender, terms: { ...terms, waitTimeout }, resource, workers, hold };
-  const children = Array.from({ length: processes }, () => Child.start<WorkerMessage>("worker", task));
+  const children = Array.from({ length: processes }, () => startProgram<WorkerMessage>("worker", task));
   try {
     await Promise.all(children.map((child) => child.message("ready", startLimit)));
     const begin = sharedNow() + notice;

@@ -1,6 +1,6 @@
+import { within } from "@quorlock/simulation/processes";
 import { acquireAndRelease, type Contender } from "../contenders/contender.ts";
 import type { Lineup } from "../contenders/lineup.ts";
-import { within } from "../programs/child.ts";
 import type { Scale } from "../workload.ts";
 import { Meter } from "./meter.ts";
 import type { Column, Rounds } from "./rounds.ts";

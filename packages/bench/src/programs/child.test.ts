@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { Child, type Message } from "./child.ts";
+import { startProgram } from "./child.ts";
 
 test("the error of a program that fails includes its output", async () => {
   // The program fails on the unknown contender.
   const task = { contender: "unknown", terms: { urls: [], ttl: 1 }, prefix: "x", count: 1 };
-  await using child = Child.start<Message>("worker", task);
+  await using child = startProgram("worker", task);
   await expect(child.message("ready", 20_000)).rejects.toThrow(/ended before.*no contender "unknown"/s);
 });

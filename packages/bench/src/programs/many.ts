@@ -1,9 +1,10 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Lock } from "@quorlock/redlock";
+import { within } from "@quorlock/simulation/processes";
 import { type ContenderTerms, closeClients, openClients } from "../contenders/contender.ts";
 import { before } from "../contenders/lineup.ts";
 import { built, builtBefore } from "../contenders/ours.ts";
-import { sendToParent, task, within } from "./child.ts";
+import { sendToParent, task } from "./child.ts";
 
 // Requests many leases in one turn of the event loop, as a service does after a restart. Each is held in `using` until the
 // program stops. The results are counted from outside: by `remaining()`, signals, rejections and events.

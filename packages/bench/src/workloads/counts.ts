@@ -1,5 +1,5 @@
 import { baseline, before, ours, peers, pipelinedBaseline, pipelinedPeers } from "../contenders/lineup.ts";
-import { Child } from "../programs/child.ts";
+import { startProgram } from "../programs/child.ts";
 import type { Counts, CountsTask } from "../programs/counts.ts";
 import type { Goal } from "../report/goal.ts";
 import { figure, type Table } from "../report/table.ts";
@@ -25,7 +25,7 @@ export const counts: Workload = {
         scale.contenders.includes(name),
       )) {
         const task: CountsTask = { contender, terms: { urls, ttl }, callers, quick: scale.quick };
-        await using child = Child.start<Counts>("counts", task);
+        await using child = startProgram<Counts>("counts", task);
         const counted = await child.message("counts", limit);
         const { promises, timers, kilobytes, commands, bytes } = counted;
         rows.push([

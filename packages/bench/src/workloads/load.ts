@@ -1,6 +1,6 @@
 import { before, ours } from "../contenders/lineup.ts";
 import { Meter } from "../measure/meter.ts";
-import { Child } from "../programs/child.ts";
+import { startProgram } from "../programs/child.ts";
 import type { Counted, ManyTask } from "../programs/many.ts";
 import type { Goal } from "../report/goal.ts";
 import { figure, type Table } from "../report/table.ts";
@@ -70,7 +70,7 @@ async function play(one: Case, urls: readonly string[], meter: Meter, number: nu
   const { name, ttl, count } = one;
   const prefix = `load:${number}`;
   const task: ManyTask = { contender: name, terms: { urls, ttl }, prefix, count };
-  await using child = Child.start<Counted>("many", task);
+  await using child = startProgram<Counted>("many", task);
   const counted = await child.message("counted", caseLimit);
   return { ...one, counted, left: await meter.takeAway(prefix) };
 }

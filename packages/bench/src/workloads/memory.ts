@@ -1,5 +1,5 @@
 import { spreadOf } from "../measure/statistics.ts";
-import { Child } from "../programs/child.ts";
+import { startProgram } from "../programs/child.ts";
 import type { HolderTask, Weighed } from "../programs/holder.ts";
 import type { Goal } from "../report/goal.ts";
 import { figure } from "../report/table.ts";
@@ -39,7 +39,7 @@ export const memory: Workload = {
       while (weighed.length < (scale.quick ? 1 : 3)) {
         const prefix = `memory:${what}:${weighed.length}`;
         const task: HolderTask = { urls, ttl, prefix, count, what };
-        await using child = Child.start<Weighed>("holder", task);
+        await using child = startProgram<Weighed>("holder", task);
         weighed.push(await child.message("weighed", limit));
       }
       const own = spreadOf(weighed.map(({ bytes, callers }) => bytes - callers));

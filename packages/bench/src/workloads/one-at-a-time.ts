@@ -11,7 +11,7 @@ import {
 import { timeOf, warmUp } from "../measure/load.ts";
 import { type Column, measurementsOf, type Rounds, ratioOf, tableOf } from "../measure/rounds.ts";
 import { alternate } from "../measure/statistics.ts";
-import { Child } from "../programs/child.ts";
+import { startProgram } from "../programs/child.ts";
 import type { DistanceTask, Listening } from "../programs/proxies.ts";
 import { type Goal, ratioGoal } from "../report/goal.ts";
 import type { Findings, Scale, Workload } from "../workload.ts";
@@ -89,7 +89,7 @@ export const distantMasters: Workload = {
     const latency = 1;
     const targets = masters.list.map(({ host, port }) => ({ host, port }));
     const task: DistanceTask = { targets, latency };
-    await using child = Child.start<Listening>("proxies", task);
+    await using child = startProgram<Listening>("proxies", task);
     const { urls } = await child.message("listening", startLimit);
     const title = `Masters ${latency} ms away, one at a time`;
     const turns = scale.quick ? 60 : 1000;

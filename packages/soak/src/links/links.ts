@@ -1,6 +1,5 @@
 import type { Master } from "@quorlock/testbed";
-import { remoteOf } from "../processes/remote.ts";
-import { endProcess, startProcess } from "../processes/start.ts";
+import { remoteOf, startProcess } from "../processes/remote.ts";
 import type { LinkFault } from "./link-fault.ts";
 import type { LinksSide } from "./process.ts";
 
@@ -31,7 +30,7 @@ export class Links implements AsyncDisposable {
   }
 
   get pid(): number | undefined {
-    return this.#child.pid;
+    return this.#child.process.pid;
   }
 
   /** The masters' addresses, as this worker has to use them. */
@@ -55,8 +54,8 @@ export class Links implements AsyncDisposable {
     return this.#remote.pointTo(master, { host, port });
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return endProcess(this.#child);
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#child.kill();
   }
 }
 

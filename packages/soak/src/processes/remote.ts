@@ -1,13 +1,19 @@
-import type { ChildProcess } from "node:child_process";
+import { Child } from "@quorlock/simulation/processes";
 import { type BirpcReturn, createBirpc } from "birpc";
 
 // Typed calls between two processes over Node's own channel. No call has a time limit: a caller that waits for a
 // process that may be stopped or die sets its own.
 const noLimit = -1;
 
+/** In a group of its own: Ctrl-C is for the conductor, which then ends all of them. Errors travel as errors. */
+export function startProcess(program: URL, flags: readonly string[] = []): Child {
+  const stdio = ["ignore", "inherit", "inherit", "ipc"] as const;
+  return Child.node(program, [], { flags, detached: true, serialization: "advanced", stdio: [...stdio] });
+}
+
 /** The parent's side: calls what the child offers, and offers `local` to it. */
 export function remoteOf<Remote extends object, Local extends object>(
-  child: ChildProcess,
+  { process: child }: Child,
   local: Local,
 ): BirpcReturn<Remote, Local> {
   const remote = createBirpc<Remote, Local>(local, {

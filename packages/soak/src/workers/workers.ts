@@ -1,9 +1,8 @@
-import type { ChildProcess } from "node:child_process";
+import type { Child } from "@quorlock/simulation/processes";
 import type { BirpcReturn } from "birpc";
 import { now } from "../clock.ts";
 import type { Chronicle } from "../history/chronicle.ts";
-import { remoteOf } from "../processes/remote.ts";
-import { endProcess, startProcess } from "../processes/start.ts";
+import { remoteOf, startProcess } from "../processes/remote.ts";
 import type { Store } from "../store/store.ts";
 import { leaseCount, workerCount } from "../terms.ts";
 import type {
@@ -28,7 +27,7 @@ export interface Unreachable {
 }
 
 interface Member {
-  readonly child: ChildProcess;
+  readonly child: Child;
   readonly remote: BirpcReturn<WorkerSide, ConductorSide>;
 }
 
@@ -75,9 +74,9 @@ export class Workers implements AsyncDisposable {
     this.#lives[worker]! += 1;
     const name = `w${worker + 1}.${this.#lives[worker]}`;
     const child = startProcess(new URL("../worker/main.ts", import.meta.url), ["--expose-gc"]);
-    const { pid } = child;
+    const { pid } = child.process;
     if (pid !== undefined) this.#plan.watch.add(pid);
-    child.once("exit", (code, signal) => {
+    child.process.once("exit", (code, signal) => {
       if (pid !== undefined) this.#plan.watch.remove(pid);
       this.#chronicle.died(name);
       if (!this.#isLeaving && signal !== "SIGKILL") this.failures.push(`${name} ended: ${signal ?? code}`);
@@ -139,12 +138,12 @@ export class Workers implements AsyncDisposable {
   }
 
   signal(worker: number, signal: "SIGSTOP" | "SIGCONT"): void {
-    this.#members[worker]!.child.kill(signal);
+    this.#members[worker]!.child.process.kill(signal);
   }
 
   /** Kills it in the middle of its work, and starts another process in its place. */
   async replace(worker: number): Promise<void> {
-    await endProcess(this.#members[worker]!.child);
+    await this.#members[worker]!.child.kill();
     if (!this.#isLeaving) await this.#startOne(worker);
   }
 
@@ -170,6 +169,6 @@ export class Workers implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isLeaving = true;
-    await Promise.all(this.#members.map(({ child }) => endProcess(child)));
+    await Promise.all(this.#members.map(({ child }) => child.kill()));
   }
 }

@@ -11,7 +11,7 @@ const recoveries: number[] = [];
 const notices: number[] = [];
 
 /** Where one case plays: shared masters, lines of its own to them, and a Redlock that is connected over these. */
-export class Stage implements AsyncDisposable {
+export class Fixture implements AsyncDisposable {
   readonly targets: readonly Target[];
   readonly redlock: Redlock;
   readonly resource: string = fresh("fault");
@@ -21,7 +21,7 @@ export class Stage implements AsyncDisposable {
   readonly #opened: Opened;
   readonly #lines: readonly Line[];
 
-  static async set(fleet: Fleet): Promise<Stage> {
+  static async start(fleet: Fleet): Promise<Fixture> {
     const lines = await Promise.all(fleet.masters.map((master) => startProxy(master)));
     const client = { retryStrategy: () => reconnectDelay };
     const opened = fleet.open({ on: lines, client, nodeTimeout, driftFactor });
@@ -32,7 +32,7 @@ export class Stage implements AsyncDisposable {
         () => false,
       );
     await until("every master votes", isWarm);
-    return new Stage(fleet, opened, lines);
+    return new Fixture(fleet, opened, lines);
   }
 
   private constructor(fleet: Fleet, opened: Opened, lines: readonly Line[]) {

@@ -20,7 +20,7 @@ export type Address = Pick<Master, "host" | "port" | "url">;
  * Where one case plays: real masters, a resource that no other case uses, and direct connections to look at the
  * keys. Everything that was opened here is closed with it.
  */
-export class Stage implements AsyncDisposable {
+export class Fixture implements AsyncDisposable {
   readonly library: Library;
   /** Its key on the masters: what a library puts before a name is part of it. */
   readonly resource: string;
@@ -28,9 +28,9 @@ export class Stage implements AsyncDisposable {
   readonly #lookers: readonly Redis[];
   readonly #disposals: Array<() => Promise<void> | void> = [];
 
-  static async set(library: Library, masters: readonly Address[]): Promise<Stage> {
+  static async start(library: Library, masters: readonly Address[]): Promise<Fixture> {
     const lookers = await connected(masters.map((master) => new Redis(master.url)));
-    return new Stage(library, masters, lookers);
+    return new Fixture(library, masters, lookers);
   }
 
   private constructor(library: Library, masters: readonly Address[], lookers: readonly Redis[]) {
@@ -188,6 +188,12 @@ export class Stage implements AsyncDisposable {
       const tokens = await this.tokens();
       return tokens.every((token) => token === undefined) ? performance.now() - begun : undefined;
     }, limit);
+  }
+
+  /** Disposed of when the case is over. */
+  use<T extends AsyncDisposable>(resource: T): T {
+    this.onDispose(() => resource[Symbol.asyncDispose]() as Promise<void>);
+    return resource;
   }
 
   /** Runs when the case is over, the latest first. */
