@@ -4,15 +4,10 @@ import { workers } from "./terms.ts";
 
 /** The network links between each worker and each master: proxies that can be cut. */
 export class Links {
-  readonly #masters: readonly Master[];
   readonly #links = new Map<string, readonly Link[]>();
 
-  private constructor(masters: readonly Master[]) {
-    this.#masters = masters;
-  }
-
   static async lay(fixture: Fixture, masters: readonly Master[]): Promise<Links> {
-    const laid = new Links(masters);
+    const laid = new Links();
     fixture.onEnd(() => Promise.all([...laid.#links.values()].flat().map((link) => link.stop())));
     for (const worker of workers) {
       laid.#links.set(worker, await Promise.all(masters.map((master) => startProxy(master))));
@@ -22,13 +17,7 @@ export class Links {
 
   /** The masters' URLs, through the worker's own proxies. */
   urlsFor(worker: string): readonly string[] {
-    return this.#masters.map(({ url }, index) => {
-      const address = new URL(url);
-      const link = this.#of(worker)[index]!;
-      address.hostname = link.host;
-      address.port = String(link.port);
-      return address.href;
-    });
+    return this.#of(worker).map(({ url }) => url);
   }
 
   /** Drops all data between the worker and these masters, numbered from 1. The connections stay open. */

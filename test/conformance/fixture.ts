@@ -52,13 +52,8 @@ export class Fixture implements AsyncDisposable {
   }
 
   /** The masters' addresses, along a path or directly. */
-  urls(path?: readonly FaultProxy[]): readonly string[] {
-    return this.#masters.map((master, index) => {
-      const url = new URL(master.url);
-      const proxy = path?.[index];
-      if (proxy) url.host = `${proxy.host}:${proxy.port}`;
-      return url.href;
-    });
+  urls(path: ReadonlyArray<{ readonly url: string }> = this.#masters): readonly string[] {
+    return path.map(({ url }) => url);
   }
 
   /** The library, connected and used once: a case is about a service that runs, not about its first second. */

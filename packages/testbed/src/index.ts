@@ -1,7 +1,7 @@
 export { type ClockedMasters, type MasterClock, startMastersWithClocks } from "./clocks/faketime.ts";
 export type { Master, Masters, MastersOptions, MastersSource } from "./masters.ts";
 export { NoMastersError } from "./masters.ts";
-export type { Direction, Proxy, ProxyCounters, ProxyTraffic } from "./proxy/proxy.ts";
+export type { Direction, Proxy, ProxyCounters, ProxyTarget, ProxyTraffic } from "./proxy/proxy.ts";
 export { startProxy } from "./proxy/proxy.ts";
 export { clusterConfig, formCluster, moveSlot } from "./servers/cluster.ts";
 export { findExecutable } from "./servers/executables.ts";

@@ -1,9 +1,8 @@
 import type { Lock, Redlock } from "@quorlock/redlock";
-import type { Master } from "@quorlock/testbed";
+import { type Master, startProxy } from "@quorlock/testbed";
 import type { Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
-import { Endpoint } from "../fleet/endpoint.ts";
 import { Fleet, fresh } from "../fleet/fleet.ts";
 import { GuardedFleet, restartGuard, ttl, untilConnected } from "../fleet/guarded-fleet.ts";
 
@@ -40,19 +39,19 @@ async function failedOver(act: (old: Fleet, promoted: Fleet, lock: Lock) => Prom
   await using guarded = await GuardedFleet.start("none", 3);
   const promoted = await Fleet.start(3);
   const { fleet } = guarded;
-  const endpoints = await Promise.all(fleet.masters.map((master) => Endpoint.to(master)));
+  const proxies = await Promise.all(fleet.masters.map((master) => startProxy(master)));
   try {
-    const holder = fleet.open({ restartGuard, on: endpoints });
+    const holder = fleet.open({ restartGuard, on: proxies });
     await untilConnected(holder);
     await holder.redlock.initialize();
     await (await holder.redlock.acquire(fresh("before"), ttl)).release();
     for (const [index, replica] of promoted.admins.entries()) await follow(replica, fleet.masters[index]!);
     for (const replica of promoted.admins) await replica.call("REPLICAOF", "NO", "ONE");
-    for (const [index, master] of promoted.masters.entries()) endpoints[index]!.lead(master);
+    for (const [index, master] of promoted.masters.entries()) proxies[index]!.leadTo(master);
     await untilConnected(holder);
     await act(fleet, promoted, await held(holder.redlock, "failed-over"));
   } finally {
-    for (const endpoint of endpoints) endpoint.stop();
+    await Promise.all(proxies.map((proxy) => proxy.stop()));
     await promoted.stop();
   }
 }

@@ -6,7 +6,6 @@ import { describe, expect, it } from "vitest";
 // The package makes nodes of clients by itself: these have the name that a Sentinel group would give them.
 import { connectionOf } from "../../../packages/redlock/src/adapters/ioredis/ioredis.ts";
 import { until } from "../../contract/until.ts";
-import { Endpoint } from "../fleet/endpoint.ts";
 import { Fleet, fresh, rejection } from "../fleet/fleet.ts";
 import { GuardedFleet, restartGuard, ttl, untilConnected } from "../fleet/guarded-fleet.ts";
 
@@ -174,16 +173,16 @@ describe.concurrent("what is believed of a guarded master", () => {
   it("is told where it is not that of the one that clients have seen last: old primaries that get them back", async () => {
     await using old = await GuardedFleet.start("none", 3);
     const promoted = await Fleet.start(3);
-    const endpoints = await Promise.all(old.fleet.masters.map((master) => Endpoint.to(master)));
+    const proxies = await Promise.all(old.fleet.masters.map((master) => startProxy(master)));
     try {
-      const holder = old.fleet.open({ restartGuard, on: endpoints });
+      const holder = old.fleet.open({ restartGuard, on: proxies });
       await untilConnected(holder);
       await holder.redlock.initialize();
-      const rival = old.fleet.open({ restartGuard, on: endpoints });
+      const rival = old.fleet.open({ restartGuard, on: proxies });
       for (const { redlock } of [holder, rival]) expect(await fencedBy(redlock, fresh("warm-up"))).toBe(3);
       // A failover: the others have what was written, and clients are led to them.
       for (const [index, admin] of promoted.admins.entries()) await copyAll(old.fleet.admins[index]!, admin);
-      for (const [index, master] of promoted.masters.entries()) endpoints[index]!.lead(master);
+      for (const [index, master] of promoted.masters.entries()) proxies[index]!.leadTo(master);
       for (const opened of [holder, rival]) await untilConnected(opened);
       const resource = fresh("failed-over");
       let lock: Lock | null = null;
@@ -196,12 +195,12 @@ describe.concurrent("what is believed of a guarded master", () => {
         15_000,
       );
       // And back, without what has been written since.
-      for (const [index, master] of old.fleet.masters.entries()) endpoints[index]!.lead(master);
+      for (const [index, master] of old.fleet.masters.entries()) proxies[index]!.leadTo(master);
       await untilConnected(rival);
       expect(await rival.redlock.tryAcquire(resource, ttl).catch(() => null)).toBeNull();
       expect(lock!.remaining()).toBeGreaterThan(0);
     } finally {
-      for (const endpoint of endpoints) endpoint.stop();
+      await Promise.all(proxies.map((proxy) => proxy.stop()));
       await promoted.stop();
     }
   });

@@ -2,26 +2,23 @@ import { type NodeError, Redlock } from "@quorlock/redlock";
 import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
 import { Semaphore } from "@quorlock/redlock/semaphore";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
-import type { Master } from "@quorlock/testbed";
+import { type Proxy as FaultProxy, type Master, startProxy } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { afterEach, describe, expect, test } from "vitest";
 import { until } from "../../contract/until.ts";
-import { Endpoint } from "../fleet/endpoint.ts";
 import { Fleet, fresh, type Opened, type OpenOptions } from "../fleet/fleet.ts";
 
 const ttl = 5000;
 const fleet = Fleet.forTests(3);
-const ends: Array<() => void> = [];
-afterEach(() => {
-  for (const end of ends.splice(0)) end();
-});
+const ends: Array<() => unknown> = [];
+afterEach(() => Promise.all(ends.splice(0).map((end) => end())));
 
 const sharing = (errors: readonly NodeError[]) => errors.filter(({ reason }) => reason === "SAME_SERVER");
 
-async function endpointTo(master: Master): Promise<Endpoint> {
-  const endpoint = await Endpoint.to(master);
-  ends.push(() => endpoint.stop());
-  return endpoint;
+async function proxyOf(master: Master): Promise<FaultProxy> {
+  const proxy = await startProxy(master);
+  ends.push(() => proxy.stop());
+  return proxy;
 }
 
 /** A Redlock over clients of one's own. */
@@ -54,7 +51,7 @@ describe("one server as two masters votes once, and an event says so", () => {
     [
       "two proxies",
       async (server) => {
-        const [first, second] = [await endpointTo(server), await endpointTo(server)];
+        const [first, second] = [await proxyOf(server), await proxyOf(server)];
         return [new Redis(first.port, first.host), new Redis(second.port, second.host)];
       },
     ],
@@ -130,19 +127,19 @@ function isTold({ errors }: Opened, times: number): Promise<void> {
 describe("a failover that makes two masters one", () => {
   test("is noticed when the connection is made anew, told once, and over when it leads elsewhere", async () => {
     const [first, second, third] = fleet.masters as [Master, Master, Master];
-    const moving = await endpointTo(first);
+    const moving = await proxyOf(first);
     const way = opened([moving, second, third].map(({ host, port }) => new Redis(port, host)));
     await comesTo(way, [0, 1, 2]);
 
-    moving.lead(second);
+    moving.leadTo(second);
     await isTold(way, 1);
     for (let time = 0; time < 3; time += 1) expect(await votersOf(way)).toEqual([1, 2]);
     expect(sharing(way.errors)).toHaveLength(1);
     expect(sharing(way.errors)[0]!.message).toContain("master 0");
 
-    moving.lead(first);
+    moving.leadTo(first);
     await comesTo(way, [0, 1, 2]);
-    moving.lead(second);
+    moving.leadTo(second);
     await isTold(way, 2);
     expect(await votersOf(way)).toEqual([1, 2]);
   });

@@ -21,11 +21,8 @@ export class Links implements AsyncDisposable {
 
   static async lay(masters: readonly Master[], workers: number): Promise<Links> {
     const links = new Links();
-    const ports = await links.#remote.lay(
-      masters.map(({ host, port }) => ({ host, port })),
-      workers,
-    );
-    links.#urls = ports.map((set) => set.map((port, index) => withPort(masters[index]!.url, port)));
+    const targets = masters.map(({ host, port, url }) => ({ host, port, url }));
+    links.#urls = await links.#remote.lay(targets, workers);
     return links;
   }
 
@@ -61,11 +58,4 @@ export class Links implements AsyncDisposable {
 
 function nameOf({ worker, master }: LinkEnds): string {
   return `${worker}-${master}`;
-}
-
-/** Links end on the loopback. Credentials, where there are any, stay. */
-function withPort(address: string, port: number): string {
-  const url = new URL(address);
-  url.host = `127.0.0.1:${port}`;
-  return url.href;
 }

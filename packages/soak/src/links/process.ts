@@ -1,4 +1,4 @@
-import { type Direction, type Proxy as Line, startProxy } from "@quorlock/testbed";
+import { type Direction, type Proxy as Line, type ProxyTarget, startProxy } from "@quorlock/testbed";
 import { parentOf } from "../processes/remote.ts";
 import type { LinkFault } from "./link-fault.ts";
 
@@ -6,8 +6,8 @@ import type { LinkFault } from "./link-fault.ts";
 // keeps the conductor from striking, stamping and counting on time.
 
 export interface LinksSide {
-  /** Lays a line to each of the masters for each of the workers; the ports, worker by worker. */
-  lay(masters: ReadonlyArray<{ host: string; port: number }>, workers: number): Promise<number[][]>;
+  /** Lays a line to each of the masters for each of the workers; the addresses, worker by worker. */
+  lay(masters: readonly ProxyTarget[], workers: number): Promise<string[][]>;
   inject(worker: number, master: number, fault: LinkFault): void;
   heal(worker: number, master: number): Promise<void>;
   /** From now on all new connections to a master go there. */
@@ -21,7 +21,7 @@ parentOf<Record<string, never>, LinksSide>({
   async lay(masters, workers) {
     const sets = Array.from({ length: workers }, () => Promise.all(masters.map(startProxy)));
     links = await Promise.all(sets);
-    return links.map((set) => set.map(({ port }) => port));
+    return links.map((set) => set.map(({ url }) => url));
   },
   inject(worker, master, fault) {
     inject(links[worker]![master]!, fault);

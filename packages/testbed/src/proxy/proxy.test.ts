@@ -356,6 +356,27 @@ describe("freezing and pointing elsewhere", () => {
     await before.receives("+OK\r\n");
     expect(await direct.get("k")).toBe("here");
   });
+
+  test("leadTo: present ones are reset as well", async () => {
+    await using others = await startMasters(1, { source: "local-binary", say: () => {} });
+    const before = await connected();
+    proxy.leadTo(others.list[0]!);
+    expect(await before.ended).toBe("ECONNRESET");
+    const after = await connected();
+    after.send("SET k there");
+    await after.receives("+OK\r\n");
+    expect(await direct.get("k")).toBeNull();
+  });
+});
+
+test("its url has the credentials of its target", async () => {
+  await using guarded = await startProxy({
+    host: "127.0.0.1",
+    port: 1,
+    url: "redis://me:secret@far.away:1/2",
+  });
+  expect(guarded.url).toBe(`redis://me:secret@127.0.0.1:${guarded.port}/2`);
+  expect(proxy.url).toBe(`redis://127.0.0.1:${proxy.port}`);
 });
 
 describe("resetAfterRequest: applied, reply lost", () => {

@@ -35,7 +35,7 @@ export interface ProxyCounters {
 export interface Proxy extends AsyncDisposable {
   readonly host: string;
   readonly port: number;
-  /** `redis://127.0.0.1:PORT` */
+  /** The target's, credentials included, but for its place: `redis://127.0.0.1:PORT`. */
   readonly url: string;
   /** A snapshot. */
   readonly counters: ProxyCounters;
@@ -65,6 +65,8 @@ export interface Proxy extends AsyncDisposable {
   freeze(): void;
   /** New connections go to another server from now on. */
   pointTo(target: { host: string; port: number }): void;
+  /** The same, and the present ones are reset: what a failover behind a virtual IP or a DNS name is to clients. */
+  leadTo(target: { host: string; port: number }): void;
   /** New connections are refused from when this resolves; present ones stay. */
   refuse(): Promise<void>;
   /** Listens again on the same port. Throws where another process has taken it meanwhile. */
@@ -89,8 +91,15 @@ export interface Proxy extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
+export interface ProxyTarget {
+  readonly host: string;
+  readonly port: number;
+  /** Default: one without credentials. */
+  readonly url?: string;
+}
+
 /** Starts a transparent proxy in front of `target`, on a free loopback port. */
-export async function startProxy(target: { host: string; port: number }): Promise<Proxy> {
+export async function startProxy(target: ProxyTarget): Promise<Proxy> {
   return withFreePort(async (port) => {
     const proxy = new FaultProxy(target, port);
     await proxy.accept();
@@ -134,10 +143,12 @@ class FaultProxy implements Proxy, LinkEvents {
   #listening: Promise<void> | undefined;
   #stopped: Promise<void> | undefined;
 
-  constructor(target: { host: string; port: number }, port: number) {
+  constructor(target: ProxyTarget, port: number) {
     this.#target = { host: target.host, port: target.port };
     this.port = port;
-    this.url = `redis://${host}:${port}`;
+    const address = new URL(target.url ?? "redis://localhost");
+    address.host = `${host}:${port}`;
+    this.url = address.href;
   }
 
   get counters(): ProxyCounters {
@@ -215,6 +226,11 @@ class FaultProxy implements Proxy, LinkEvents {
 
   pointTo({ host, port }: { host: string; port: number }): void {
     this.#target = { host, port };
+  }
+
+  leadTo(target: { host: string; port: number }): void {
+    this.pointTo(target);
+    this.reset();
   }
 
   async refuse(): Promise<void> {
