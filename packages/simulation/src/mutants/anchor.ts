@@ -1,16 +1,15 @@
 import ts from "@typescript/typescript6";
-import type { Edit } from "./mutant.ts";
+import type { Change } from "./mutant.ts";
 
-/** `text`, the file of the edit, with the edit's part of it replaced. */
-export function edited(text: string, { file, at, instead }: Edit): string {
-  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
-  let part: ts.Node = source;
-  for (const word of at.split(" ")) {
+/** The text of a file with another in the place that the words lead to. */
+export function edited(text: string, words: readonly string[], change: Change): string {
+  let part: ts.Node = ts.createSourceFile("client.ts", text, ts.ScriptTarget.Latest, true);
+  for (const word of words) {
     const found = find(part, word);
-    if (found.length !== 1) throw new Error(`${file} has ${found.length} places for "${word}" of "${at}"`);
+    if (found.length !== 1) throw new Error(`${found.length} places for "${word}"`);
     part = found[0]!;
   }
-  const replacement = typeof instead === "string" ? instead : instead(part.getText());
+  const replacement = typeof change === "string" ? change : change(part.getText());
   // In parentheses: an operator beside it shall not take a part of it.
   const written = ts.isExpression(part) ? `(${replacement})` : replacement;
   return `${text.slice(0, part.getStart())}${written}${text.slice(part.end)}`;

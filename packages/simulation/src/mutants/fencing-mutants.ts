@@ -1,10 +1,6 @@
-import type { Edit, Mutant } from "./mutant.ts";
+import type { Edits, Mutant } from "./mutant.ts";
 
-const noSecondRound: Edit = {
-  file: "protocol/fencing.ts",
-  at: "8.2 condition",
-  instead: "true",
-};
+const noSecondRound: Edits = { "protocol/fencing.ts 8.2 condition": "true" };
 
 /**
  * Faults in fencing tokens: PROTOCOL 8. (The exhaustive model and the tests of fencing.ts find the fault that an
@@ -15,14 +11,14 @@ export const fencingMutants: readonly Mutant[] = [
     name: "a fencing token is written back without looking whose the key is",
     rules: { writesBackAnyway: true },
   },
-  { name: "a fencing token that is not the proposal is stored nowhere", edits: [noSecondRound] },
+  { name: "a fencing token that is not the proposal is stored nowhere", edits: { ...noSecondRound } },
   {
     name: "the fencing token is the largest of counters that each master counts up",
-    edits: [noSecondRound, { file: "protocol/fencing.ts", at: "tokenOf max", instead: "largest + 1" }],
+    edits: { ...noSecondRound, "protocol/fencing.ts tokenOf max": "largest + 1" },
     rules: { stored: (counter) => counter + 1 },
   },
   {
     name: "the fencing token is the proposal, whatever the masters had",
-    edits: [{ file: "protocol/fencing.ts", at: "tokenOf max", instead: "proposal" }],
+    edits: { "protocol/fencing.ts tokenOf max": "proposal" },
   },
 ];

@@ -13,25 +13,18 @@ export const guardMutants: readonly Mutant[] = [
   { name: "a master votes in quarantine", rules: { votesInQuarantine: true } },
   {
     name: "the fencing counters are brought back before the quarantine ends, and that ends it",
-    edits: [
-      {
-        file: "safeguards/master-guard.ts",
-        at: "refused #restoreCounters condition",
-        instead: 'error.message.includes("UNSEEDED")',
-      },
-    ],
+    edits: {
+      "safeguards/master-guard.ts refused #restoreCounters condition": 'error.message.includes("UNSEEDED")',
+    },
     rules: { seedsInQuarantine: true },
   },
   { name: "a master votes before its fencing counters are brought back", rules: { votesUnseeded: true } },
   {
     name: "the fencing counters are brought back to whichever master has the name",
-    edits: [
-      {
-        file: "safeguards/restart-guard.ts",
-        at: "8.8 restoreCounters callee",
-        instead: "nodes.find(({ name }) => name === node.name)!.guarded!.restoreCounters",
-      },
-    ],
+    edits: {
+      "safeguards/restart-guard.ts 8.8 restoreCounters callee":
+        "nodes.find(({ name }) => name === node.name)!.guarded!.restoreCounters",
+    },
   },
   {
     name: "a client that is refused in quarantine gets a queue entry, and is granted the key",

@@ -7,7 +7,7 @@ export interface Mutant {
   /** A description of the fault, as in a code review. */
   readonly name: string;
   /** The client's source is another. */
-  readonly edits?: readonly Edit[];
+  readonly edits?: Edits;
   /** The client's scripts decide otherwise. */
   readonly rules?: Partial<Rules>;
   /** All connections of one client, which lie to it or for it. */
@@ -15,19 +15,15 @@ export interface Mutant {
   readonly runtime?: (runtime: Runtime) => Runtime;
 }
 
-/** One part of the client's source is another. */
-export interface Edit {
-  /** In packages/redlock/src. */
-  readonly file: string;
-  /**
-   * The part, by words that each lead further in, to exactly one place:
-   *
-   * - the number of a rule: what follows the comment that cites it (`// ... (PROTOCOL 2.6)`): a declaration, a
-   *   statement, an operand;
-   * - a name: what declares it, or else the property, the assignment, the call or the access of that name;
-   * - `condition`, `value`, `body`, `argument`, `callee`, `statement`: see `parts` in `anchor.ts`.
-   */
-  readonly at: string;
-  /** The new text, or what makes it of the old one. */
-  readonly instead: string | ((original: string) => string);
-}
+/**
+ * Parts of the client's source, and the text of each in the mutant, or what makes it of the old one. A part is found
+ * by its file in packages/redlock/src and words that each lead further in, to exactly one place:
+ *
+ * - the number of a rule: what follows the comment that cites it (`// ... (PROTOCOL 2.6)`): a declaration, a
+ *   statement, an operand;
+ * - a name: what declares it, or else the property, the assignment, the call or the access of that name;
+ * - `condition`, `value`, `body`, `argument`, `callee`, `statement`: see `parts` in `anchor.ts`.
+ */
+export type Edits = Readonly<Record<string, Change>>;
+
+export type Change = string | ((original: string) => string);

@@ -7,7 +7,7 @@ import type { Rules } from "../master/twins/rules.ts";
 import { makeKnown, type ScriptName, twinScripts, twinsWith } from "../master/twins/script-twins.ts";
 import { nameScript, purposeOf } from "../run/moments.ts";
 import { type ClientModule, clientOf, type Subject } from "../run/subject.ts";
-import type { Edit, Mutant } from "./mutant.ts";
+import type { Mutant } from "./mutant.ts";
 
 const sources = fileURLToPath(new URL("../../../redlock/src/", import.meta.url));
 
@@ -39,23 +39,20 @@ export function renew(script: { -readonly [Key in keyof Script]: Script[Key] }, 
 }
 
 /** The files that the mutant changes, by their paths in the client, with their new text. */
-export async function editedFiles({ name, edits = [] }: Mutant): Promise<ReadonlyMap<string, string>> {
+export async function editedFiles({ name, edits = {} }: Mutant): Promise<ReadonlyMap<string, string>> {
   const texts = new Map<string, string>();
-  for (const edit of edits) {
-    const path = `${sources}${edit.file}`;
-    texts.set(path, await editedBy(edit, texts.get(path) ?? (await readFile(path, "utf8")), name));
+  for (const [place, change] of Object.entries(edits)) {
+    const [file, ...words] = place.split(" ");
+    const path = `${sources}${file}`;
+    // The compiler takes a while to load, and most runs need none.
+    const { edited } = await import("./anchor.ts");
+    try {
+      texts.set(path, edited(texts.get(path) ?? (await readFile(path, "utf8")), words, change));
+    } catch (error) {
+      throw new Error(`mutant "${name}", "${place}": ${(error as Error).message}`, { cause: error });
+    }
   }
   return texts;
-}
-
-async function editedBy(edit: Edit, text: string, name: string): Promise<string> {
-  // The compiler takes a while to load, and most runs need none.
-  const { edited } = await import("./anchor.ts");
-  try {
-    return edited(text, edit);
-  } catch (error) {
-    throw new Error(`mutant "${name}": ${(error as Error).message}`, { cause: error });
-  }
 }
 
 /**

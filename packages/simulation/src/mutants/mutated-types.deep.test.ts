@@ -59,7 +59,7 @@ describe("a mutant of the client's source", () => {
   });
 
   test("is told what is not there", async () => {
-    const edits = [{ file: "protocol/quorum.ts", at: "quorumOf value", instead: "Math.ceil(masters / 2)" }];
+    const edits = { "protocol/quorum.ts quorumOf value": "Math.ceil(masters / 2)" };
     expect(await compiler.missingIn({ name: "a fault", edits })).toEqual(["Cannot find name 'masters'."]);
   });
 });

@@ -7,6 +7,6 @@ import type { Mutant } from "./mutant.ts";
 export const sharedServerMutants: readonly Mutant[] = [
   {
     name: "a server votes once for each of its addresses",
-    edits: [{ file: "safeguards/distinct-masters.ts", at: "#judge condition", instead: "false" }],
+    edits: { "safeguards/distinct-masters.ts #judge condition": "false" },
   },
 ];

@@ -6,47 +6,33 @@ import type { Mutant } from "./mutant.ts";
 export const watchMutants: readonly Mutant[] = [
   {
     name: "a suspension of the client counts as a step of every master",
-    edits: [
-      { file: "safeguards/clock-watch.ts", at: "agreedDifference body", instead: "{ return byMonotonic; }" },
-    ],
+    edits: { "safeguards/clock-watch.ts agreedDifference body": "{ return byMonotonic; }" },
   },
   {
     name: "a step of the client's clock counts as a step of every master",
-    edits: [
-      { file: "safeguards/clock-watch.ts", at: "agreedDifference body", instead: "{ return byWall; }" },
-    ],
+    edits: { "safeguards/clock-watch.ts agreedDifference body": "{ return byWall; }" },
   },
   {
     name: "a clock reading is as precise across a suspension of the client as without one",
-    edits: [
-      {
-        file: "safeguards/clock-watch.ts",
-        at: "readingOf uncertainty value",
-        instead: "half + wallResolution",
-      },
-    ],
+    edits: { "safeguards/clock-watch.ts readingOf uncertainty value": "half + wallResolution" },
   },
   {
     name: "the masters' clocks stand still during a suspension of the client",
-    edits: [
-      {
-        file: "safeguards/clock-watch.ts",
-        at: "stepBetween elapsed",
-        instead: "after.heard.monotonic - before.sent.monotonic",
-      },
-    ],
+    edits: {
+      "safeguards/clock-watch.ts stepBetween elapsed": "after.heard.monotonic - before.sent.monotonic",
+    },
   },
   {
     name: "a clock step is never reported",
-    edits: [{ file: "safeguards/clock-watch.ts", at: "observe #steppedAt condition", instead: "false" }],
+    edits: { "safeguards/clock-watch.ts observe #steppedAt condition": "false" },
   },
   {
     name: "the votes of an excluded master count",
-    edits: [{ file: "protocol/round-clocks.ts", at: "#verdictOn hasSteppedLately", instead: "false" }],
+    edits: { "protocol/round-clocks.ts #verdictOn hasSteppedLately": "false" },
   },
   {
     name: "the grants of an excluded master count",
-    edits: [{ file: "redis/redis-node.ts", at: "#onPush condition", instead: "clock" }],
+    edits: { "redis/redis-node.ts #onPush condition": "clock" },
   },
 ];
 
@@ -57,10 +43,10 @@ export const watchMutants: readonly Mutant[] = [
 export const outlierMutants: readonly Mutant[] = [
   {
     name: "a yes counts as long as no clock contradicts it",
-    edits: [{ file: "protocol/round-clocks.ts", at: "#verdictOn 11.2 value", instead: '"counts"' }],
+    edits: { "protocol/round-clocks.ts #verdictOn 11.2 value": '"counts"' },
   },
   {
     name: "a vote comes without its reading",
-    edits: [{ file: "redis/redis-node.ts", at: "11.4 judgesVotes condition", instead: "clock" }],
+    edits: { "redis/redis-node.ts 11.4 judgesVotes condition": "clock" },
   },
 ];

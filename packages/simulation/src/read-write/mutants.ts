@@ -22,9 +22,7 @@ export const readWriteMutants: readonly ReadWriteMutant[] = [
   { name: "readers have no expiry of their own", readWriteRules: { readersExpireThemselves: false } },
   {
     name: "the write claim stands during the downgrade",
-    edits: [
-      { file: "primitives/read-write-lock.ts", at: "10.5 releaseOnce callee", instead: releaseAfterwards },
-    ],
+    edits: { "primitives/read-write-lock.ts 10.5 releaseOnce callee": releaseAfterwards },
   },
   { name: "a writer does not look for readers", readWriteRules: { writerSeesReaders: false } },
   { name: "a reader does not look for the writer", readWriteRules: { readerSeesWriter: false } },
@@ -39,13 +37,9 @@ export const readWriteMutants: readonly ReadWriteMutant[] = [
 export const watchedReadWriteMutants: readonly ReadWriteMutant[] = [
   {
     name: "the votes of readers and writers skip the clock watch",
-    edits: [
-      {
-        file: "redis/redis-node.ts",
-        at: "claimWith body",
-        instead: "{ void this.#scriptCalls.run(call).then(onVote); }",
-      },
-    ],
+    edits: {
+      "redis/redis-node.ts claimWith body": "{ void this.#scriptCalls.run(call).then(onVote); }",
+    },
   },
 ];
 

@@ -9,21 +9,15 @@ import { semaphoresOf, semaphoreTraits } from "./semaphore-client.ts";
 export const semaphoreMutants: readonly Mutant[] = [
   {
     name: "a slot more than the limit",
-    edits: [{ file: "primitives/semaphore-slots.ts", at: "constructor length value", instead: "limit + 1" }],
+    edits: { "primitives/semaphore-slots.ts constructor length value": "limit + 1" },
   },
   {
     name: "several permits are one slot",
-    edits: [
-      {
-        file: "primitives/semaphore-slots.ts",
-        at: "take #moveToEnd condition",
-        instead: "taken.length === 1",
-      },
-    ],
+    edits: { "primitives/semaphore-slots.ts take #moveToEnd condition": "taken.length === 1" },
   },
   {
     name: "slots are kept beside the lock that they became",
-    edits: [{ file: "primitives/semaphore.ts", at: "#acquireFreedSlots release", instead: "lock" }],
+    edits: { "primitives/semaphore.ts #acquireFreedSlots release": "lock" },
   },
 ];
 
