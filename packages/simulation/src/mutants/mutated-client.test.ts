@@ -2,7 +2,7 @@ import { transform } from "esbuild";
 import { describe, expect, test } from "vitest";
 import { edited } from "./anchor.ts";
 import { everyMutant } from "./every-mutant.ts";
-import { editedFiles } from "./mutated-client.ts";
+import { editedFiles, importMutated } from "./mutated-client.ts";
 
 describe("a mutant of the client's source", () => {
   test.each(everyMutant.filter(({ edits }) => edits))(
@@ -22,6 +22,15 @@ describe("a mutant of the client's source", () => {
     await expect(edited).rejects.toThrow(`mutant "a fault", "${place}": `);
     await expect(edited).rejects.toThrow(why);
   });
+});
+
+test("a mutant without edits has scripts of its own", async () => {
+  const [first, second] = [
+    await importMutated({ name: "a fault" }),
+    await importMutated({ name: "another" }),
+  ];
+  expect(first.batchScript).toEqual(second.batchScript);
+  expect(first.batchScript).not.toBe(second.batchScript);
 });
 
 const source = `

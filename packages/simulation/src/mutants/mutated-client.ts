@@ -11,6 +11,8 @@ import type { Mutant } from "./mutant.ts";
 
 const sources = fileURLToPath(new URL("../../../redlock/src/", import.meta.url));
 
+let bundles = 0;
+
 /** The client with the mutant's fault, as something to simulate. */
 export async function mutatedClient(mutant: Mutant): Promise<Subject> {
   const client = await importMutated(mutant);
@@ -61,6 +63,7 @@ export async function editedFiles({ name, edits = {} }: Mutant): Promise<Readonl
  */
 export async function importMutated<Module = ClientModule>(mutant: Mutant, more = ""): Promise<Module> {
   const texts = await editedFiles(mutant);
+  bundles += 1;
   const mutation: Plugin = {
     name: "mutation",
     setup(builder) {
@@ -79,6 +82,8 @@ export async function importMutated<Module = ClientModule>(mutant: Mutant, more 
     format: "esm",
     platform: "node",
     plugins: [mutation],
+    // Node imports the same text once: without edits two mutants would share their scripts, and so their rules.
+    footer: { js: `// ${bundles}` },
   });
   const code = Buffer.from(outputFiles[0]!.contents).toString("base64");
   return (await import(/* @vite-ignore */ `data:text/javascript;base64,${code}`)) as Module;
