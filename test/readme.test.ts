@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { promisify } from "node:util";
+import { sourceFlags } from "@quorlock/simulation/processes";
 import { startMasters } from "@quorlock/testbed";
 import { describe, expect, test } from "vitest";
 import { conformanceFile, withComparison } from "./conformance/comparison.ts";
@@ -37,7 +38,7 @@ function leadTo(masters: readonly { readonly port: number }[]): string {
 describe("the lines of the README", () => {
   test("run as they are printed, and end", async () => {
     await using masters = await startMasters(5, { say: () => {} });
-    const flags = ["--import", leadTo(masters.list), "--import", "tsx", "--conditions=quorlock-source"];
+    const flags = ["--import", leadTo(masters.list), ...sourceFlags];
     const { stdout, stderr } = await run(
       process.execPath,
       [...flags, "--input-type=module", "--eval", quickStartOf("README.md")],

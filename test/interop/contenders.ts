@@ -3,6 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { sourceFlags } from "@quorlock/simulation/processes";
 import { findExecutable, installPackage, usablePackageManager } from "@quorlock/testbed";
 import type { Contender } from "./contention.ts";
 
@@ -25,8 +26,7 @@ const go = fileURLToPath(new URL("go/", import.meta.url));
 /** The client under test. */
 export function quorlock(): Contender {
   const program = fileURLToPath(new URL("quorlock.ts", import.meta.url));
-  const args = ["--import", "tsx", "--conditions=quorlock-source", program];
-  return { name: "quorlock", command: process.execPath, args };
+  return { name: "quorlock", command: process.execPath, args: [...sourceFlags, program] };
 }
 
 /** The `Lock` of redis-py, as the distribution packages it (python3-redis) or as it is there already. */

@@ -1,3 +1,4 @@
+import { type WallClock, wallClockOf } from "../processes/process-clock.ts";
 import type { SubjectOptions } from "./subject.ts";
 
 /** The part of both generations of ioredis that is used here. */
@@ -38,4 +39,37 @@ export function clientOptions({ database = 0, reconnectOnReadonly = false }: Sub
     db: database,
     reconnectOnError: ({ message }) => reconnectOnReadonly && message.includes("READONLY"),
   };
+}
+
+interface Client extends Connecting {
+  readonly options: object;
+  select(database: number): Promise<unknown>;
+  quit(): Promise<unknown>;
+}
+
+/** The calls of a subject that concern its clients alone, for libraries that have none of their own for them. */
+export class ClientsOf<C extends Client> {
+  readonly clients: readonly C[];
+  readonly #wallClock: WallClock;
+
+  constructor(clients: readonly C[], wallClock?: () => number) {
+    this.clients = clients;
+    this.#wallClock = wallClockOf(wallClock);
+  }
+
+  async select(database: number): Promise<void> {
+    await Promise.all(this.clients.map((client) => client.select(database)));
+  }
+
+  /** Without such an event nothing is reported. */
+  onFault(_listener: (error: unknown) => void): void {}
+
+  async quit(): Promise<void> {
+    await Promise.all(this.clients.map((client) => client.quit()));
+  }
+
+  disconnect(): void {
+    this.#wallClock.restore();
+    cut(this.clients);
+  }
 }

@@ -2,7 +2,7 @@ import { type Lock, Redlock, type RedlockOptions, systemRuntime } from "@quorloc
 import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
 import { Semaphore } from "@quorlock/redlock/semaphore";
 import { Redis } from "ioredis";
-import { clientOptions, connected, cut } from "./clients.ts";
+import { ClientsOf, clientOptions, connected } from "./clients.ts";
 import { redlockProgram } from "./redlock-program.ts";
 import type { Held, Library, Subject, SubjectOptions } from "./subject.ts";
 
@@ -36,12 +36,11 @@ function settingsFrom(options: SubjectOptions): RedlockOptions {
   };
 }
 
-class QuorlockSubject implements Subject {
-  readonly clients: readonly Redis[];
+class QuorlockSubject extends ClientsOf<Redis> implements Subject {
   readonly #redlock: Redlock;
 
   constructor(clients: readonly Redis[], redlock: Redlock) {
-    this.clients = clients;
+    super(clients);
     this.#redlock = redlock;
   }
 
@@ -82,20 +81,12 @@ class QuorlockSubject implements Subject {
     return heldOf(await new ReadWriteLock(this.#redlock, resource).write(ttl));
   }
 
-  async select(database: number): Promise<void> {
-    await Promise.all(this.clients.map((client) => client.select(database)));
-  }
-
-  onFault(listener: (error: unknown) => void): void {
+  override onFault(listener: (error: unknown) => void): void {
     this.#redlock.on("error", listener);
   }
 
-  quit(): Promise<void> {
+  override quit(): Promise<void> {
     return this.#redlock.quit();
-  }
-
-  disconnect(): void {
-    cut(this.clients);
   }
 }
 

@@ -1,7 +1,6 @@
 import { Redis } from "ioredis-5";
 import { RedlockMutex, RedlockSemaphore } from "redis-semaphore";
-import { type WallClock, wallClockOf } from "../processes/process-clock.ts";
-import { clientOptions, connected, cut } from "./clients.ts";
+import { ClientsOf, clientOptions, connected } from "./clients.ts";
 import {
   type Held,
   type Library,
@@ -38,18 +37,15 @@ mutex
 };
 
 /** A mutex keeps itself extended from the moment it is acquired, unless it is told not to. */
-class RedisSemaphoreSubject implements Subject {
-  readonly clients: readonly Redis[];
+class RedisSemaphoreSubject extends ClientsOf<Redis> implements Subject {
   /** It was made for both generations of ioredis, and declares its clients by one of them. */
   readonly #taken: Clients;
   readonly #options: SubjectOptions;
-  readonly #wallClock: WallClock;
 
   constructor(clients: readonly Redis[], options: SubjectOptions) {
-    this.clients = clients;
+    super(clients, options.wallClock);
     this.#taken = [...clients] as unknown as Clients;
     this.#options = options;
-    this.#wallClock = wallClockOf(options.wallClock);
   }
 
   async acquire(resource: string, ttl: number): Promise<Held> {
@@ -84,22 +80,6 @@ class RedisSemaphoreSubject implements Subject {
     const options = { lockTimeout: ttl, acquireAttemptsLimit: 1, refreshInterval: 0 };
     const semaphore = new RedlockSemaphore(this.#taken, withoutPrefix(resource), limit, options);
     return (await semaphore.tryAcquire()) ? () => semaphore.release() : undefined;
-  }
-
-  async select(database: number): Promise<void> {
-    await Promise.all(this.clients.map((client) => client.select(database)));
-  }
-
-  /** It has no such event. */
-  onFault(): void {}
-
-  async quit(): Promise<void> {
-    await Promise.all(this.clients.map((client) => client.quit()));
-  }
-
-  disconnect(): void {
-    this.#wallClock.restore();
-    cut(this.clients);
   }
 
   #mutex(resource: string, ttl: number, options: ConstructorParameters<typeof RedlockMutex>[2]): Mutex {

@@ -1,8 +1,7 @@
 import { createRequire } from "node:module";
 // The version of ioredis that redlock 5 was used with.
 import { Redis } from "ioredis-5";
-import { type WallClock, wallClockOf } from "../processes/process-clock.ts";
-import { clientOptions, connected, cut } from "./clients.ts";
+import { ClientsOf, clientOptions, connected } from "./clients.ts";
 import { redlockProgram } from "./redlock-program.ts";
 import { type Held, type Library, notOffered, type Subject, type SubjectOptions } from "./subject.ts";
 
@@ -55,15 +54,12 @@ function thresholdFor(ttl: number): Record<string, number> {
   return ttl < 600 ? { automaticExtensionThreshold: ttl - 100 } : {};
 }
 
-class Redlock5Subject implements Subject {
-  readonly clients: readonly Redis[];
+class Redlock5Subject extends ClientsOf<Redis> implements Subject {
   readonly #redlock: Redlock5;
-  readonly #wallClock: WallClock;
 
   constructor(clients: readonly Redis[], redlock: Redlock5, wallClock: (() => number) | undefined) {
-    this.clients = clients;
+    super(clients, wallClock);
     this.#redlock = redlock;
-    this.#wallClock = wallClockOf(wallClock);
   }
 
   async acquire(resource: string, ttl: number): Promise<Held> {
@@ -84,21 +80,12 @@ class Redlock5Subject implements Subject {
 
   permit = notOffered("no semaphore");
 
-  async select(database: number): Promise<void> {
-    await Promise.all(this.clients.map((client) => client.select(database)));
-  }
-
-  onFault(listener: (error: unknown) => void): void {
+  override onFault(listener: (error: unknown) => void): void {
     this.#redlock.on("error", listener);
   }
 
-  quit(): Promise<void> {
+  override quit(): Promise<void> {
     return this.#redlock.quit();
-  }
-
-  disconnect(): void {
-    this.#wallClock.restore();
-    cut(this.clients);
   }
 }
 

@@ -1,7 +1,6 @@
 import { Redis } from "ioredis-5";
 import { createRedlock, IoredisAdapter, type Lock, type LockHandle } from "redlock-universal";
-import { type WallClock, wallClockOf } from "../processes/process-clock.ts";
-import { clientOptions, connected, cut } from "./clients.ts";
+import { ClientsOf, clientOptions, connected } from "./clients.ts";
 import { type Held, type Library, notOffered, type Subject, type SubjectOptions } from "./subject.ts";
 
 interface UniversalLock {
@@ -30,18 +29,15 @@ redlock
 };
 
 /** It makes an object for each resource and ttl. */
-class RedlockUniversalSubject implements Subject {
-  readonly clients: readonly Redis[];
+class RedlockUniversalSubject extends ClientsOf<Redis> implements Subject {
   readonly #adapters: readonly IoredisAdapter[];
   readonly #options: SubjectOptions;
-  readonly #wallClock: WallClock;
 
   constructor(clients: readonly Redis[], options: SubjectOptions) {
-    this.clients = clients;
+    super(clients, options.wallClock);
     // It was made for both generations of ioredis, and declares its client by one of them.
     this.#adapters = clients.map((client) => new IoredisAdapter(client as never));
     this.#options = options;
-    this.#wallClock = wallClockOf(options.wallClock);
   }
 
   async acquire(resource: string, ttl: number): Promise<Held> {
@@ -67,22 +63,6 @@ class RedlockUniversalSubject implements Subject {
   }
 
   permit = notOffered("no semaphore");
-
-  async select(database: number): Promise<void> {
-    await Promise.all(this.clients.map((client) => client.select(database)));
-  }
-
-  /** It has no such event. */
-  onFault(): void {}
-
-  async quit(): Promise<void> {
-    await Promise.all(this.clients.map((client) => client.quit()));
-  }
-
-  disconnect(): void {
-    this.#wallClock.restore();
-    cut(this.clients);
-  }
 
   #redlock(key: string, ttl: number): Lock {
     const { retryCount, retryDelay } = this.#options;

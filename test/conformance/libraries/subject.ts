@@ -1,6 +1,8 @@
 /**
  * The few calls that every lock library over Redis has in some form. A case is written against these, so that
- * it runs on this client and on its peers alike.
+ * it runs on this client and on its peers alike. The benchmark has adapters of its own: it measures each library as it
+ * is by default and with nothing in between, and a case sets what the defaults leave open. The simulator has a third
+ * one for redlock 5, which runs on its time and its network.
  */
 export interface Subject {
   /** The application's own, whose options ioredis looks at whenever it connects. */

@@ -30,26 +30,18 @@ const retriesOf = (waitTimeout: number | undefined): Readonly<Record<string, num
     ? {}
     : { retryDelay: redlockDelay, retryCount: Math.ceil(waitTimeout / redlockDelay) };
 
-const redlock5: Peer = (clients, { ttl, waitTimeout }) => {
-  const redlock = new Redlock(clients, retriesOf(waitTimeout));
-  return {
-    async acquire(resource) {
-      const lock = await redlock.acquire([resource], ttl);
-      return () => lock.release();
-    },
+/** Of redlock 5, and of a fork with the same calls. */
+const redlockOf =
+  (Library: typeof Redlock | typeof SesamecareRedlock): Peer =>
+  (clients, { ttl, waitTimeout }) => {
+    const redlock = new Library(clients, retriesOf(waitTimeout));
+    return {
+      async acquire(resource) {
+        const lock = await redlock.acquire([resource], ttl);
+        return () => lock.release();
+      },
+    };
   };
-};
-
-/** A fork of redlock 5. */
-const sesamecare: Peer = (clients, { ttl, waitTimeout }) => {
-  const redlock = new SesamecareRedlock(clients, retriesOf(waitTimeout));
-  return {
-    async acquire(resource) {
-      const lock = await redlock.acquire([resource], ttl);
-      return () => lock.release();
-    },
-  };
-};
 
 const redisSemaphore: Peer = (clients, { ttl, waitTimeout }) => {
   const options = {
@@ -89,10 +81,10 @@ const redlockUniversal: Peer = (clients, { ttl, waitTimeout }) => {
 
 /** The other libraries by their names in the tables, each with the name of its package. */
 const libraries: Readonly<Record<string, { readonly packageName: string; readonly peer: Peer }>> = {
-  redlock: { packageName: "redlock", peer: redlock5 },
+  redlock: { packageName: "redlock", peer: redlockOf(Redlock) },
   "redis-semaphore": { packageName: "redis-semaphore", peer: redisSemaphore },
   "redlock-universal": { packageName: "redlock-universal", peer: redlockUniversal },
-  sesamecare: { packageName: "@sesamecare-oss/redlock", peer: sesamecare },
+  sesamecare: { packageName: "@sesamecare-oss/redlock", peer: redlockOf(SesamecareRedlock) },
 };
 
 export const peerPackages: readonly string[] = Object.values(libraries).map(({ packageName }) => packageName);

@@ -1,9 +1,10 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { Redlock } from "@quorlock/redlock";
 import { Redis } from "ioredis";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { Child, sourceFlags } from "../processes/child.ts";
+import { within } from "../processes/within.ts";
 import type { EmbeddedMaster, EmbeddedMasterOptions } from "./embedded-master.ts";
 import { type EmbeddedMasters, startEmbeddedMasters } from "./start-embedded-masters.ts";
 
@@ -181,20 +182,10 @@ describe("stop", () => {
       await masters.list[0].hang();
       console.log(masters.urls.length);
     `;
-    const child = spawn(
-      process.execPath,
-      ["--import", "tsx", "--conditions=quorlock-source", "--input-type=module", "--eval", program],
-      {
-        cwd: fileURLToPath(new URL("../..", import.meta.url)),
-        stdio: ["ignore", "pipe", "inherit"],
-        timeout: 20_000,
-      },
-    );
-    let output = "";
-    child.stdout.on("data", (text) => {
-      output += text;
-    });
-    const [code] = await once(child, "close");
+    const flags = [...sourceFlags, "--input-type=module", "--eval", program];
+    const cwd = fileURLToPath(new URL("../..", import.meta.url));
+    await using child = new Child(process.execPath, flags, { cwd });
+    const { code, output } = await within(child.ended, 20_000, "the process did not end");
     expect([output, code]).toEqual(["5\n", 0]);
   });
 });

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { within } from "./within.ts";
 
 /** Node's flags for TypeScript of this repository, which runs without a build. */
-const sourceFlags: readonly string[] = ["--import", "tsx", "--conditions=quorlock-source"];
+export const sourceFlags: readonly string[] = ["--import", "tsx", "--conditions=quorlock-source"];
 
 /** A message between a child and its parent. */
 export interface Message {

@@ -1,3 +1,3 @@
-export { Child, type ChildOptions, type Ending, type Message, withMessages } from "./child.ts";
+export { Child, type ChildOptions, type Ending, type Message, sourceFlags, withMessages } from "./child.ts";
 export { runProgram } from "./run-program.ts";
 export { within } from "./within.ts";

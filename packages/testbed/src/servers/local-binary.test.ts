@@ -1,10 +1,8 @@
-import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
-import type { Readable, Writable } from "node:stream";
+import { Child } from "@quorlock/simulation/processes";
 import { Redis } from "ioredis";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Master, Masters, MastersOptions } from "../masters.ts";
@@ -253,16 +251,10 @@ describe("the end of the process", () => {
     process.stdin.once("data", () => process.exit(0));
   `;
   /** Runs a program in a process of its own, which does not outlive the test. */
-  function run(
-    text: string,
-    environment: NodeJS.ProcessEnv = {},
-  ): ChildProcessByStdio<Writable, Readable, null> {
-    const child = spawn(
-      process.execPath,
-      ["--import", `file://${require.resolve("tsx")}`, "--input-type=module", "--eval", text],
-      { env: { ...process.env, ...environment }, stdio: ["pipe", "pipe", "inherit"] },
-    );
-    onTestFinished(() => void child.kill("SIGKILL"));
+  function run(text: string, env: NodeJS.ProcessEnv = {}): Child {
+    const flags = ["--import", `file://${require.resolve("tsx")}`, "--input-type=module", "--eval", text];
+    const child = new Child(process.execPath, flags, { env });
+    onTestFinished(() => child[Symbol.asyncDispose]());
     return child;
   }
 
@@ -271,13 +263,9 @@ describe("the end of the process", () => {
       const directory = mkdtempSync(join(tmpdir(), "quorlock-test-"));
       onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
       const child = run(program, { TMPDIR: directory });
-      const [line] = await new Promise<string[]>((resolve, reject) => {
-        createInterface({ input: child.stdout }).once("line", (first) => resolve([first]));
-        child.once("exit", (code) => reject(new Error(`the program ended early (${code})`)));
-      });
-      const places = JSON.parse(line as string) as { host: string; port: number }[];
-      if (ending === "exit") child.stdin.write("\n");
-      else child.kill(ending);
+      const places = JSON.parse(await child.line(0)) as { host: string; port: number }[];
+      if (ending === "exit") child.process.stdin!.write("\n");
+      else child.process.kill(ending);
       for (const { host, port } of places) await untilRefused(host, port);
       await vi.waitFor(() => expect(masterFoldersIn(directory)).toEqual([]), { timeout: 10_000 });
     }, 30_000);
@@ -285,7 +273,7 @@ describe("the end of the process", () => {
 
   test("is not delayed by masters that were not stopped", async () => {
     const child = run(program.replace(/process.stdin.*/, ""));
-    child.stdin.end();
-    expect(await new Promise((resolve) => child.once("exit", resolve))).toBe(0);
+    child.process.stdin!.end();
+    expect(await child.ended).toMatchObject({ code: 0 });
   }, 30_000);
 });
