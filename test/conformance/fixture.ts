@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type Proxy as FaultProxy, type Master, startProxy } from "@quorlock/testbed";
 import { Redis } from "ioredis";
+import { WireTap } from "../integration/fleet/wire-tap.ts";
 import { connected, cut } from "./libraries/clients.ts";
 import {
   type Held,
@@ -10,7 +11,6 @@ import {
   type Subject,
   type SubjectOptions,
 } from "./libraries/subject.ts";
-import { Monitor } from "./monitor.ts";
 import { outcomeOf, polled } from "./outcome.ts";
 
 /** All that a case needs to know of a master. */
@@ -75,11 +75,9 @@ export class Fixture implements AsyncDisposable {
     return subject;
   }
 
-  /** The commands that the masters have executed for the resource. */
-  async monitor(index: number, resource: string = this.resource): Promise<Monitor> {
-    const monitor = await Monitor.start(this.#lookers[index]!, resource);
-    this.onDispose(() => monitor.stop());
-    return monitor;
+  /** The commands that a master executes. */
+  async tap(index: number): Promise<WireTap> {
+    return this.use(await WireTap.on(this.#lookers[index]!));
   }
 
   /** Until somebody stands in the queue of each master, where the library has such; else for a while. */

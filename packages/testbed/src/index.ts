@@ -5,7 +5,6 @@ export type { Direction, Proxy, ProxyCounters, ProxyTarget, ProxyTraffic } from 
 export { startProxy } from "./proxy/proxy.ts";
 export { clusterConfig, formCluster, moveSlot } from "./servers/cluster.ts";
 export { findExecutable } from "./servers/executables.ts";
-export { startMonitoring } from "./servers/monitoring.ts";
 export { installPackage, usablePackageManager } from "./servers/packages.ts";
 export { startMasters } from "./servers/start-masters.ts";
 export { Stalls } from "./stalls.ts";

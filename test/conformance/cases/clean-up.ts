@@ -24,11 +24,11 @@ const lateCommands: readonly Case[] = [
       const path = await fixture.path();
       const subject = await fixture.open(path, { retryCount: 0 });
       const late = path.slice(0, 2);
-      const monitors = await Promise.all(late.map((_, index) => fixture.monitor(index)));
+      const taps = await Promise.all(late.map((_, index) => fixture.tap(index)));
       for (const proxy of late) proxy.hold("requests");
       const outcome = await outcomeOf(() => subject.acquire(fixture.resource, longTtl), 5000);
       const executed = Promise.all(
-        monitors.map((monitor) => monitor.next((args) => args.includes(fixture.resource))),
+        taps.map((tap) => tap.next(({ words }) => words.includes(fixture.resource))),
       );
       for (const proxy of late) proxy.release();
       await executed;
@@ -53,9 +53,9 @@ const lateCommands: readonly Case[] = [
       const path = await fixture.path();
       const subject = await fixture.open(path, { retryCount: 0 });
       const cut = path.slice(0, 2);
-      const monitors = await Promise.all(cut.map((_, index) => fixture.monitor(index)));
+      const taps = await Promise.all(cut.map((_, index) => fixture.tap(index)));
       const executed = Promise.all(
-        monitors.map((monitor) => monitor.next((args) => args.includes(fixture.resource))),
+        taps.map((tap) => tap.next(({ words }) => words.includes(fixture.resource))),
       );
       for (const proxy of cut) proxy.dropReplies();
       const sent = Promise.all(cut.map((proxy) => proxy.nextRequest(isAbout(fixture.resource))));

@@ -5,6 +5,9 @@ import type { Fixture } from "../fixture.ts";
 import { Hold } from "../hold.ts";
 import { errorInWords, outcomeOf } from "../outcome.ts";
 
+/** The commands by which any library takes, extends or gives up a lock; looking at keys is none of them. */
+const lockCommands = new Set(["SET", "EVAL", "EVALSHA", "PEXPIRE", "EXPIRE", "DEL"]);
+
 /** For how long commands are counted, ms. */
 const measured = 2000;
 const day = 86_400_000;
@@ -18,18 +21,20 @@ interface Renewals {
 
 async function counted(fixture: Fixture, ttls: readonly number[]): Promise<readonly Renewals[]> {
   const subject = await fixture.open();
+  const tap = await fixture.tap(0);
   const holds = await Promise.all(
     ttls.map(async (ttl) => {
       const resource = `${fixture.resource}:${ttl}`;
-      const monitor = await fixture.monitor(0, resource);
       fixture.onDispose(() => fixture.remove(resource));
-      return { ttl, monitor, hold: await Hold.begin(subject, resource, ttl) };
+      return { ttl, resource, hold: await Hold.begin(subject, resource, ttl) };
     }),
   );
   await pause(measured);
   const renewals = await Promise.all(
-    holds.map(async ({ ttl, monitor, hold }) => {
-      const commands = await monitor.count();
+    holds.map(async ({ ttl, resource, hold }) => {
+      const commands = (await tap.commands()).filter(
+        ({ words }) => lockCommands.has(words[0]!) && words.includes(resource),
+      ).length;
       return { ttl, commands, lost: (await hold.told(0)) !== undefined };
     }),
   );

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { connect, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import type { Redis } from "ioredis";
@@ -23,8 +24,7 @@ export class WireTap implements AsyncDisposable {
   readonly #admin: Redis;
   readonly #socket: Socket;
   readonly #commands: TappedCommand[] = [];
-  #marks = 0;
-  #onCommand: (command: TappedCommand) => void = () => {};
+  readonly #listeners = new Set<(command: TappedCommand) => void>();
 
   private constructor(admin: Redis, socket: Socket) {
     this.#admin = admin;
@@ -47,13 +47,9 @@ export class WireTap implements AsyncDisposable {
 
   /** The commands executed before this call, without the set-up of connections and the commands inside scripts. */
   async commands(): Promise<readonly TappedCommand[]> {
-    this.#marks += 1;
-    const mark = `wire tap mark ${this.#marks}`;
-    const seen = new Promise<number>((resolve) => {
-      this.#onCommand = ({ words }) => {
-        if (words[1] === mark) resolve(this.#commands.length);
-      };
-    });
+    // Others may tap the same master.
+    const mark = randomUUID();
+    const seen = this.next(({ words }) => words[1] === mark);
     await this.#admin.echo(mark);
     const end = await seen;
     return this.#commands
@@ -61,6 +57,18 @@ export class WireTap implements AsyncDisposable {
       .filter(
         ({ words, source }) => words[0] !== "ECHO" && source !== "lua" && !ofConnections.has(words[0]!),
       );
+  }
+
+  /** Resolves when a client's command matches, with the number of all commands until then. */
+  next(match: (command: TappedCommand) => boolean): Promise<number> {
+    return new Promise((resolve) => {
+      const listener = (command: TappedCommand) => {
+        if (command.source === "lua" || !match(command)) return;
+        this.#listeners.delete(listener);
+        resolve(this.#commands.length);
+      };
+      this.#listeners.add(listener);
+    });
   }
 
   /** `+1700000000.123456 [0 127.0.0.1:1234] "set" "key" "value"`, with quotes and odd bytes escaped. */
@@ -76,7 +84,7 @@ export class WireTap implements AsyncDisposable {
       words: [name.toUpperCase(), ...rest],
     };
     this.#commands.push(command);
-    this.#onCommand(command);
+    for (const listener of this.#listeners) listener(command);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
