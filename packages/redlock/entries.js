@@ -8,5 +8,5 @@ const { exports } = JSON.parse(readFileSync(new URL("package.json", import.meta.
 export const entries = Object.fromEntries(
   Object.values(exports)
     .filter((entry) => typeof entry === "object")
-    .map((entry) => [/([\w-]+)\.js$/.exec(entry.default)[1], entry["quorlock-source"]]),
+    .map((entry) => [/([\w-]+)\.js$/.exec(entry.import.default)[1], entry["quorlock-source"]]),
 );

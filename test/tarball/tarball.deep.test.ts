@@ -2,9 +2,10 @@ import { execFile } from "node:child_process";
 import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, normalize, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { type Masters, startMasters } from "@quorlock/testbed";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 // The package as users get it: built, packed, installed into an empty folder, and loaded by a plain node.
 
@@ -78,7 +79,7 @@ test("it brings nothing with it, and each of its files is a module, a map, a dec
   const modules = await readdir(join(folder, "user/node_modules"));
   expect(modules.filter((name) => !name.startsWith("."))).toEqual(["@quorlock"]);
   const expected =
-    /^(package\.json|README\.md|LICENSE|docs\/[\w-]+\.md|dist\/esm\/([\w-]+\.js(\.map)?|tinyqueue\.LICENSE)|dist\/types\/.+\.d\.ts(\.map)?|src\/.+\.ts)$/;
+    /^(package\.json|README\.md|LICENSE|docs\/[\w-]+\.md|dist\/(esm|cjs)\/tinyqueue\.LICENSE|dist\/esm\/[\w-]+(\.d\.ts|\.js)(\.map)?|dist\/cjs\/[\w-]+(\.d\.cts|\.cjs)(\.map)?|src\/.+\.ts)$/;
   expect(files.filter((file) => !expected.test(file) || file.includes(".test."))).toEqual([]);
   expect(files).toContain("dist/esm/tinyqueue.LICENSE");
 });
@@ -119,34 +120,110 @@ test("each subpath is imported, all together from few files", async () => {
     const names = await node(`console.log(Object.keys(await import(${JSON.stringify(subpath)})).length)`);
     expect(Number(names), subpath).toBeGreaterThan(0);
   }
-  const modules = files.filter((file) => file.endsWith(".js"));
-  expect(modules.length).toBeLessThanOrEqual(subpaths.length + 1);
+  for (const end of [".js", ".cjs"]) {
+    const modules = files.filter((file) => file.endsWith(end));
+    expect(modules.length).toBeLessThanOrEqual(subpaths.length + 1);
+  }
 });
 
-test("each subpath has types that a strict compiler accepts", async () => {
-  const imports = subpaths.map((subpath, at) => `export * as part${at} from ${JSON.stringify(subpath)};`);
-  const program = [
-    ...imports,
-    'import { Lock, Redlock } from "@quorlock/redlock";',
-    'import { Semaphore } from "@quorlock/redlock/semaphore";',
-    // The class of one subpath is that of another one, to the compiler too.
-    'export const permit = (redlock: Redlock): Promise<Lock> => new Semaphore(redlock, "s", 2).acquire(1000);',
-    "export const right: Lock = 1;",
-  ];
-  await writeFile(join(folder, "user/consumer.mts"), program.join("\n"));
-  const types = ["--types", "node", "--typeRoots", join(repository, "node_modules/@types")];
-  const flags = ["--ignoreConfig", "--noEmit", "--strict", "--module", "nodenext", "--target", "es2022"];
-  const compiler = join(repository, "node_modules/typescript/bin/tsc");
-  const told = await run(process.execPath, [compiler, ...flags, ...types, "consumer.mts"], {
+/** Compilers, with the settings of `module` and `moduleResolution` that they have for Node and for bundlers. */
+const nodeAndBundlers = ["node16/node16", "nodenext/nodenext", "esnext/bundler", "preserve/bundler"];
+const compilers: readonly (readonly [version: string, manifest: string, modules: readonly string[]])[] = [
+  [
+    "5.4",
+    import.meta.resolve("typescript-5.4/package.json"),
+    [...nodeAndBundlers, "commonjs/node10", "es2022/node10"],
+  ],
+  [
+    "5.9",
+    import.meta.resolve("typescript-5.9/package.json"),
+    [...nodeAndBundlers, "commonjs/node10", "es2022/node10"],
+  ],
+  ["7", import.meta.resolve("typescript/package.json"), [...nodeAndBundlers, "commonjs/bundler"]],
+];
+
+describe.each(compilers)("TypeScript %s", (_, compiler, modules) => {
+  const tsc = fileURLToPath(new URL("bin/tsc", compiler));
+  const oldest = modules.map((module) => [module, "es2020"] as const);
+  const cases = [...oldest, ["nodenext/nodenext", "es2022"] as const];
+
+  test.each(cases)("accepts the types under %s, target %s, without skipLibCheck", async (module, target) => {
+    const [kind, moduleResolution] = module.split("/") as [string, string];
+    const user = await mkdtemp(join(folder, "user/types-"));
+    const imports = subpaths.map((subpath, at) => `export * as part${at} from ${JSON.stringify(subpath)};`);
+    const program = [
+      ...imports,
+      'import { ExecutionError, Lock, LockLostError, Redlock } from "@quorlock/redlock";',
+      'import { Semaphore } from "@quorlock/redlock/semaphore";',
+      // The class of one subpath is that of another one, to the compiler too.
+      'export const permit = (redlock: Redlock): Promise<Lock> => new Semaphore(redlock, "s", 2).acquire(1000);',
+      "export const shown = (error: unknown) => error instanceof LockLostError ? error.why : error instanceof ExecutionError ? error.code : undefined;",
+      "export const right: Lock = 1;",
+    ];
+    await writeFile(join(user, "consumer.ts"), program.join("\n"));
+    const types = { types: ["node"], typeRoots: [join(repository, "node_modules/@types")] };
+    const compilerOptions = { module: kind, moduleResolution, target, strict: true, noEmit: true, ...types };
+    await writeFile(join(user, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["consumer.ts"] }));
+    const told = await run(process.execPath, [tsc, "-p", user]).catch((error: { stdout: string }) => error);
+    const errors = told.stdout.split("\n").filter((line) => line.includes("error TS"));
+    // A lock is not a number: types that are missing would let it pass.
+    expect(errors).toEqual([expect.stringContaining("Type 'number' is not assignable to type 'Lock'")]);
+  });
+});
+
+test("require and import load one copy in Node; an error of a second copy is recognized", async () => {
+  const told = await node(`
+        import { createRequire } from "node:module";
+    const require = createRequire(import.meta.url);
+    const imported = await import("@quorlock/redlock");
+    const second = require(${JSON.stringify(join(installed, "dist/cjs/index.cjs"))});
+    class Derived extends imported.RedlockError {}
+    const thrownBy = ({ Redlock }) => { try { new Redlock([]); } catch (error) { return error; } };
+    const kinds = ["InvalidArgumentError", "RedlockError", "ExecutionError", "LockLostError"];
+    console.log(JSON.stringify({
+      isOne: require("@quorlock/redlock").Redlock === imported.Redlock,
+      areTwo: second.Redlock !== imported.Redlock,
+      ofSecond: kinds.filter((kind) => thrownBy(second) instanceof imported[kind]),
+      ofFirst: kinds.filter((kind) => thrownBy(imported) instanceof second[kind]),
+      lost: kinds.filter((kind) => new second.LockLostError(["a"], "gone") instanceof imported[kind]),
+      derived: thrownBy(second) instanceof Derived,
+    }));
+  `);
+  expect(JSON.parse(told)).toEqual({
+    isOne: true,
+    areTwo: true,
+    ofSecond: ["InvalidArgumentError", "RedlockError"],
+    ofFirst: ["InvalidArgumentError", "RedlockError"],
+    lost: ["RedlockError", "ExecutionError", "LockLostError"],
+    derived: false,
+  });
+});
+
+test("Jest runs it with its default settings, by require()", async () => {
+  await using masters = await startMasters(3, { say: () => {} });
+  const program = `
+    const { LockLostError, Redlock, RedlockError } = require("@quorlock/redlock");
+    const { Semaphore } = require("@quorlock/redlock/semaphore");
+    const { Redis } = require(${JSON.stringify(fileURLToPath(ioredis))});
+    test("locks", async () => {
+      const redlock = new Redlock(${JSON.stringify(masters.urls)}.map((url) => new Redis(url)));
+      const lock = await redlock.acquire("jest", 10000);
+      expect((await lock.release()).outcome).toBe("released");
+      expect(new LockLostError(["a"], "gone")).toBeInstanceOf(RedlockError);
+      const permit = await new Semaphore(redlock, "permits", 1).acquire(10000);
+      await permit.release();
+      await redlock.quit();
+    });`;
+  await writeFile(join(folder, "user/lock.test.js"), program);
+  const jest = fileURLToPath(import.meta.resolve("jest/bin/jest"));
+  const { stderr } = await run(process.execPath, [jest, "--rootDir", join(folder, "user")], {
     cwd: join(folder, "user"),
-  }).catch((error: { stdout: string }) => error);
-  const errors = told.stdout.split("\n").filter((line) => line.includes("error TS"));
-  // A lock is not a number: types that are missing would let it pass.
-  expect(errors).toEqual([expect.stringContaining("Type 'number' is not assignable to type 'Lock'")]);
+  });
+  expect(stderr).toContain("Tests:       1 passed, 1 total");
 });
 
 test("declarations are bundled, with their comments, and without what is internal", async () => {
-  const declarations = files.filter((file) => file.endsWith(".d.ts"));
+  const declarations = files.filter((file) => /^dist\/.+\.d\.ts$/.test(file));
   const texts = await Promise.all(declarations.map((file) => readFile(join(installed, file), "utf8")));
   const text = texts.join("\n");
   expect(declarations.length).toBeLessThanOrEqual(2 * subpaths.length);

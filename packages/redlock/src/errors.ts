@@ -21,17 +21,38 @@ export type RedlockErrorCode =
 
 /** The base of every error this library throws, rejects with or emits. Its `code` is part of the message. */
 export class RedlockError extends Error {
+  /** @internal */
+  static readonly kind: string = "quorlock.RedlockError";
   override name = "RedlockError";
   readonly code: RedlockErrorCode;
 
-  constructor(code: RedlockErrorCode, message: string, options?: ErrorOptions) {
+  constructor(code: RedlockErrorCode, message: string, options?: { readonly cause?: unknown }) {
     super(`${message} [${code}]`, options);
     this.code = code;
   }
+
+  /** Recognizes the errors of another copy of this package too: `require` and `import` may load one each. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    // biome-ignore lint/complexity/noThisInStatic: it is the class that stands behind `instanceof`.
+    return isInstance(value, this);
+  }
+}
+
+function isInstance(value: unknown, { prototype, kind }: typeof RedlockError): boolean {
+  if (Object.prototype.isPrototypeOf.call(prototype, value as object)) return true;
+  // A class that a user derives has the kind of its base, and no other copy.
+  if (!(value instanceof Error) || !Object.hasOwn(prototype.constructor, "kind")) return false;
+  let type: unknown = value.constructor;
+  while (typeof type === "function" && (type as Partial<typeof RedlockError>).kind !== kind) {
+    type = Object.getPrototypeOf(type);
+  }
+  return typeof type === "function";
 }
 
 /** An argument or option that can never work. Thrown before anything is sent. */
 export class InvalidArgumentError extends RedlockError {
+  /** @internal */
+  static override readonly kind: string = "quorlock.InvalidArgumentError";
   override name = "InvalidArgumentError";
 
   constructor(message: string) {
@@ -86,6 +107,8 @@ export type NodeErrorReason =
 
 /** One master failed to vote. Emitted as `error`, and part of the detail of an {@link ExecutionError}. */
 export class NodeError extends RedlockError {
+  /** @internal */
+  static override readonly kind: string = "quorlock.NodeError";
   override name = "NodeError";
   /** The master, as `host:port`. */
   readonly node: string;
@@ -108,6 +131,8 @@ export class NodeError extends RedlockError {
  * `attempts` contains the votes of each attempt, as in redlock 5.
  */
 export class ExecutionError extends RedlockError {
+  /** @internal */
+  static override readonly kind: string = "quorlock.ExecutionError";
   override name = "ExecutionError";
   /** Not enumerable: printing the error would otherwise print the clients and their options, passwords included. */
   declare readonly attempts: ReadonlyArray<Promise<ExecutionStats>>;
@@ -116,7 +141,7 @@ export class ExecutionError extends RedlockError {
     message: string,
     attempts: ReadonlyArray<Promise<ExecutionStats>>,
     code: RedlockErrorCode = "NO_QUORUM",
-    options?: ErrorOptions,
+    options?: { readonly cause?: unknown },
   ) {
     super(code, message, options);
     Object.defineProperty(this, "attempts", { value: attempts, enumerable: false });
@@ -125,6 +150,8 @@ export class ExecutionError extends RedlockError {
 
 /** Somebody else holds the resource. Also an {@link ExecutionError}, since redlock 5 reports contention as one. */
 export class ResourceLockedError extends ExecutionError {
+  /** @internal */
+  static override readonly kind: string = "quorlock.ResourceLockedError";
   override name = "ResourceLockedError";
   readonly resource: string;
   /** The maximum remaining time of the other lock, ms, unless it is extended; `Infinity` for a key without expiry. */
@@ -147,6 +174,8 @@ export class ResourceLockedError extends ExecutionError {
 
 /** The lock is no longer held. The reason of a lock's `signal`, and the rejection of `extend`. */
 export class LockLostError extends ExecutionError {
+  /** @internal */
+  static override readonly kind: string = "quorlock.LockLostError";
   override name = "LockLostError";
   /** The locked resources; for a readers-writer lock, its name. */
   readonly resources: readonly string[];
@@ -167,6 +196,8 @@ export class LockLostError extends ExecutionError {
 
 /** The caller's signal aborted a waiting `acquire`; `cause` is the signal's reason. */
 export class AbortError extends RedlockError {
+  /** @internal */
+  static override readonly kind: string = "quorlock.AbortError";
   override name = "AbortError";
 
   constructor(reason: unknown) {
@@ -176,6 +207,8 @@ export class AbortError extends RedlockError {
 
 /** `quit()` was called: no new operation begins, and waiting ones end with this error. */
 export class ClosedError extends RedlockError {
+  /** @internal */
+  static override readonly kind: string = "quorlock.ClosedError";
   override name = "ClosedError";
 
   constructor() {
