@@ -67,12 +67,12 @@ describe("a semaphore", () => {
     const { redlock } = fleet.open({ retryCount: 0 });
     const name = fresh("permits");
     const semaphore = new Semaphore(redlock, name, 1);
-    const turnstile = `{${name}}:turnstile`;
-    await fleet.occupy(turnstile, fleet.masters.slice(0, 3), 60_000);
+    const admission = `{${name}}:admission`;
+    await fleet.occupy(admission, fleet.masters.slice(0, 3), 60_000);
 
     expect(await semaphore.tryAcquire(ttl)).toBeNull();
     await fleet.untilGone(`{${name}}:slot:0`);
-    await fleet.free(turnstile);
+    await fleet.free(admission);
 
     const permit = await semaphore.acquire(ttl);
     expect(permit.remaining()).toBeGreaterThan(0);
@@ -82,7 +82,7 @@ describe("a semaphore", () => {
   it("takes no notice of a line that only a minority of the masters knows of", async () => {
     const { redlock } = fleet.open({ retryCount: 0 });
     const name = fresh("permits");
-    await fleet.occupy(`{${name}}:turnstile`, fleet.masters.slice(0, 2), 60_000);
+    await fleet.occupy(`{${name}}:admission`, fleet.masters.slice(0, 2), 60_000);
     const permit = await new Semaphore(redlock, name, 1).tryAcquire(ttl);
     expect(permit).not.toBeNull();
     await permit!.release();

@@ -44,12 +44,12 @@ describe("a semaphore on real masters", () => {
     const holding = await new Semaphore(one, name, 1).acquire(ttl);
     const waiting = new Semaphore(other, name, 1).acquire(ttl, { waitTimeout: 20_000 });
     await until("the other one is at the head of the line", async () =>
-      (await fleet.values(`{${name}}:turnstile`)).some((value) => value !== null),
+      (await fleet.values(`{${name}}:admission`)).some((value) => value !== null),
     );
     await holding.release();
     const lock = await waiting;
     expect(lock.resources).toEqual(holding.resources);
-    await fleet.untilGone(`{${name}}:turnstile`);
+    await fleet.untilGone(`{${name}}:admission`);
     await lock.release();
   });
 

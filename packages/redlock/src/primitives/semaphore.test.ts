@@ -154,7 +154,7 @@ describe("acquire", () => {
     expect(granted.resources).toEqual(held[2]!.resources);
     await time.advance(1000);
     expect(taken(setting, 3)).toHaveLength(3);
-    expect(setting.masters[0]!.owner("{api}:turnstile")).toBeUndefined();
+    expect(setting.masters[0]!.owner("{api}:admission")).toBeUndefined();
   });
 
   test("two slots released at once: the second grant is released, and the next waiter has it", async () => {
@@ -230,7 +230,7 @@ describe("acquire", () => {
     expect(took).toBeLessThan(2600);
     await time.advance(100);
     expect(taken(setting, 2)).toEqual([Number(holder.resources[0]!.at(-1))]);
-    expect(setting.masters[0]!.owner("{api}:turnstile")).toBeUndefined();
+    expect(setting.masters[0]!.owner("{api}:admission")).toBeUndefined();
   });
 
   test("behind another waiter, the error is about the permits and not about the admission lock", async () => {
@@ -385,7 +385,7 @@ describe("acquire", () => {
       expect(error).toMatchObject({ cause: reason });
       await time.advance(100);
       expect(taken(setting, 2)).toHaveLength(3 - permits);
-      expect(setting.masters[0]!.owner("{api}:turnstile")).toBeUndefined();
+      expect(setting.masters[0]!.owner("{api}:admission")).toBeUndefined();
     },
   );
 

@@ -67,7 +67,7 @@ export class Semaphore {
   #freeAt: number = Number.NEGATIVE_INFINITY;
 
   /**
-   * @param name the name of the permits. The keys are `{name}:slot:0` and so on, and `{name}:turnstile` for
+   * @param name the name of the permits. The keys are `{name}:slot:0` and so on, and `{name}:admission` for
    * admission.
    * @param limit the number of permits, 1 to 10,000, the same for all clients.
    * @throws InvalidArgumentError
@@ -78,7 +78,7 @@ export class Semaphore {
     checkCount("limit", limit, maxLimit);
     this.#redlock = redlock;
     this.#slots = new Slots(name, limit, this.#internals.context.runtime);
-    this.#admissionLock = `{${name}}:turnstile`;
+    this.#admissionLock = `{${name}}:admission`;
     this.name = name;
     this.limit = limit;
   }

@@ -38,7 +38,7 @@ export class SemaphoreBounds extends Bounds {
 /** Every key that the semaphore of a resource may leave behind. */
 export function keysOf(resource: string): readonly string[] {
   const slots = Array.from({ length: limitOf(resource) }, (_, index) => `{${resource}}:slot:${index}`);
-  return [...slots, `{${resource}}:turnstile`];
+  return [...slots, `{${resource}}:admission`];
 }
 
 /** The semaphores of one client process, each by the name of its resource. */
