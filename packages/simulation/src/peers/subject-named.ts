@@ -1,9 +1,6 @@
-import { guardMutants, slowBootMutants } from "../mutants/guard-mutants.ts";
-import { mutants, rareMutants } from "../mutants/mutants.ts";
+import { everyMutant } from "../mutants/every-mutant.ts";
 import { mutatedClient } from "../mutants/mutated-client.ts";
-import { sharedServerMutants } from "../mutants/shared-server-mutants.ts";
-import { outlierMutants, watchMutants } from "../mutants/watch-mutants.ts";
-import { readWriteMutant, readWriteMutantNames, watchedReadWriteMutantNames } from "../read-write/mutants.ts";
+import { readWriteMutant } from "../read-write/mutants.ts";
 import { theReadWriteLock } from "../read-write/read-write-client.ts";
 import { type Subject, theClient } from "../run/subject.ts";
 import type { ScenarioSubject } from "../scenarios/evidence.ts";
@@ -14,20 +11,9 @@ import { redlock5 } from "./redlock-5.ts";
 /** The names of the subjects that are no mutants. */
 export const subjectNames: readonly string[] = ["quorlock", "redlock-5", "semaphore", "read-write-lock"];
 
-const clientMutants = [
-  ...mutants,
-  ...rareMutants,
-  ...guardMutants,
-  ...slowBootMutants,
-  ...watchMutants,
-  ...outlierMutants,
-  ...sharedServerMutants,
-];
-
 /** The names of all mutants. */
 export function mutantNames(): string[] {
-  const ofClient = clientMutants.map(({ name }) => name);
-  return [...ofClient, ...semaphoreMutantNames, ...readWriteMutantNames, ...watchedReadWriteMutantNames];
+  return [...new Set([...everyMutant.map(({ name }) => name), ...semaphoreMutantNames])];
 }
 
 /** The client, a peer, or a mutant by its own name; nothing where there is none of that name. */
@@ -36,9 +22,10 @@ export async function subjectNamed(name: string): Promise<Subject | undefined> {
   if (name === "redlock-5") return redlock5();
   if (name === "semaphore") return theSemaphore;
   if (name === "read-write-lock") return theReadWriteLock;
-  const mutant = clientMutants.find((candidate) => candidate.name === name);
-  if (mutant) return mutatedClient(mutant);
-  return (await semaphoreMutant(name)) ?? readWriteMutant(name);
+  const other = (await semaphoreMutant(name)) ?? (await readWriteMutant(name));
+  if (other) return other;
+  const mutant = everyMutant.find((candidate) => candidate.name === name);
+  return mutant && mutatedClient(mutant);
 }
 
 /** The subjects of every scenario. */
