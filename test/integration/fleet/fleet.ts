@@ -193,11 +193,15 @@ export class Fleet {
  */
 export async function deleteAll(admins: readonly Redis[]): Promise<void> {
   for (const admin of admins) {
-    const isAlone = async () =>
-      String(await admin.call("CLIENT", "LIST", "TYPE", "normal"))
-        .trim()
-        .split("\n").length === 1;
-    await until("the connections of the test before are closed", isAlone);
+    let connections: readonly string[] = [];
+    await until(
+      () => `the connections of the test before are closed: ${connections.join("; ")}`,
+      async () => {
+        const list = String(await admin.call("CLIENT", "LIST", "TYPE", "normal"));
+        connections = list.trim().split("\n");
+        return connections.length === 1;
+      },
+    );
     await admin.flushall();
   }
 }
