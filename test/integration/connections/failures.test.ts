@@ -1,5 +1,6 @@
 import { ExecutionError, type Lock, LockLostError, ResourceLockedError } from "@quorlock/redlock";
 import { type Master, Stalls } from "@quorlock/testbed";
+import type { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh, type Opened, type OpenOptions, rejection, timed } from "../fleet/fleet.ts";
@@ -279,6 +280,25 @@ describe("ties and splits", () => {
       expect(net).toBeLessThan(2000);
     }
   });
+});
+
+it("a client that is disconnected between two attempts to connect takes our connection with it", async () => {
+  const { redlock, clients } = fleet.open({
+    on: fleet.masters.slice(0, 1),
+    client: { retryStrategy: () => 60_000 },
+  });
+  await (await redlock.acquire(fresh(), ttl)).release();
+  const [client] = clients as [Redis];
+  const [admin] = fleet.admins as [Redis];
+  const connections = async () =>
+    String(await admin.call("CLIENT", "LIST", "TYPE", "normal"))
+      .trim()
+      .split("\n").length;
+  expect(await connections()).toBe(3);
+  await admin.call("CLIENT", "KILL", "ID", await client.client("ID"));
+  await until("it waits for its next attempt", () => client.status === "reconnecting");
+  client.disconnect();
+  await until("the admin's connection is the only one", async () => (await connections()) === 1);
 });
 
 describe("restarts", () => {

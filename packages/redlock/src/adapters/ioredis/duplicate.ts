@@ -148,10 +148,9 @@ export class Duplicate<Client extends OwnClient> {
   }
 
   #retryDelay(times: number): unknown {
-    // Reconnecting ends with the user's client. (In ioredis 5 and 6, a client that is disconnected between
-    // two attempts emits no "end"; it only records that it was closed by hand.)
-    const { status, options } = this.#userClient;
-    if (status === "end" || (this.#userClient as { manuallyClosing?: boolean }).manuallyClosing) return null;
+    // Reconnecting ends with the user's client.
+    if (isEnded(this.#userClient)) return null;
+    const { options } = this.#userClient;
     // The sentinels of a client cannot be changed: the next call makes a new connection.
     if (sentinelsIn(options) !== this.#sentinels) return null;
     this.#copyUserOptions();
@@ -179,6 +178,34 @@ function cut(stream: Stream): void {
   } catch {
     stream.destroy();
   }
+}
+
+/**
+ * In ioredis 5 and 6, a client that is disconnected between two attempts to connect emits no "end"; it only records
+ * that it was closed by hand.
+ */
+function isEnded(client: IoredisClient): boolean {
+  return client.status === "end" || (client as { manuallyClosing?: boolean }).manuallyClosing === true;
+}
+
+/** The interval at which a client that reconnects is asked whether it has ended, ms. */
+const endCheckInterval = 500;
+
+/** Calls `listener` whenever the user's client has ended, also without an event, see {@link isEnded}. */
+export function onEnd(client: IoredisClient, listener: () => void): void {
+  let timer: Timer | undefined;
+  const check = (): void => {
+    if (client.status === "ready" || client.status === "end") return;
+    if (isEnded(client)) listener();
+    else checkLater();
+  };
+  const checkLater = (): void => {
+    timer?.cancel();
+    timer = systemRuntime.setTimer(check, endCheckInterval);
+    timer.unref();
+  };
+  client.on("end", listener);
+  client.on("reconnecting", checkLater);
 }
 
 /** Leaves an ended client alone: ioredis would wait 2 s for a close that has already happened. */

@@ -14,6 +14,7 @@ import {
   type IoredisClient,
   type IoredisOptions,
   type OwnClient,
+  onEnd,
   serverOf,
 } from "./duplicate.ts";
 import { serverIdsOf } from "./server-ids.ts";
@@ -104,7 +105,7 @@ export class IoredisConnection implements Connection {
       () => (client.status === "end" ? undefined : new Duplicate<SubscribingClient>(client, listening())),
       systemRuntime,
     );
-    client.on("end", () => {
+    onEnd(client, () => {
       this.#replaceOwn();
       this.#subscriber.end();
       this.#endPrevious();
