@@ -24,7 +24,7 @@ export default built.map((format) =>
     platform: "neutral",
     resolve: { mainFields: ["module", "main"] },
     transform: { target: "es2022" },
-    plugins: [licence],
+    plugins: format === "esm" ? [licence] : [],
     output: {
       dir: `dist/${format}`,
       cleanDir: true,
@@ -33,9 +33,12 @@ export default built.map((format) =>
       chunkFileNames: format === "esm" ? "[name].js" : "[name].cjs",
       // Whatever two subpaths share is one file: each further one costs an import 2 ms.
       codeSplitting: { groups: [{ name: "redlock", minShareCount: 2 }] },
-      sourcemap: true,
-      // The sources are published too: the maps of the declarations lead to them as well.
-      sourcemapExcludeSources: true,
+      // The maps hold the sources, which are not published beside them. Node loads the ES modules by `require` too; Jest,
+      // which loads the others, reads no map of theirs.
+      sourcemap: format === "esm",
+      // Bundlers read the annotations; people read the declarations.
+      comments: { annotation: true, legal: true, jsdoc: false },
+      exports: "named",
     },
   }),
 );

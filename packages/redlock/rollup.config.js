@@ -8,20 +8,14 @@ import { entries } from "./entries.js";
 export default ["esm", "cjs"].map((format) =>
   defineConfig({
     input: entries,
-    plugins: [
-      dts({
-        sourcemap: true,
-        // As if each stood beside its source: so the maps lead there.
-        compilerOptions: { stripInternal: true, composite: false, incremental: false, outDir: "src" },
-      }),
-    ],
+    plugins: [dts({ compilerOptions: { stripInternal: true, composite: false, incremental: false } })],
     output: {
       // Beside the modules: a compiler finds them by the name of the module, whatever its settings.
       dir: `dist/${format}`,
       format: "esm",
       entryFileNames: format === "esm" ? "[name].d.ts" : "[name].d.cts",
       chunkFileNames: format === "esm" ? "[name].d.ts" : "[name].d.cts",
-      sourcemap: true,
+      manualChunks: (id, { getModuleInfo }) => (getModuleInfo(id)?.isEntry ? undefined : "redlock"),
     },
   }),
 );
