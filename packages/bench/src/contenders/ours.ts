@@ -24,9 +24,9 @@ export async function builtBefore(): Promise<Package | undefined> {
   const manifest = new URL("packages/redlock/package.json", pathToFileURL(`${folder}/`));
   // The path of the build differs between versions, so it is read from the manifest.
   const { exports } = JSON.parse(await readFile(manifest, "utf8")) as {
-    exports: { ".": { default: string } };
+    exports: { ".": { import: { default: string } } };
   };
-  return (await import(new URL(exports["."].default, manifest).href)) as Package;
+  return (await import(new URL(exports["."].import.default, manifest).href)) as Package;
 }
 
 export function oursOf(load: () => Promise<Package | undefined>): OpenContender {
