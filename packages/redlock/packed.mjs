@@ -25,4 +25,5 @@ function unpack() {
   rmSync(here("CHANGELOG.md"));
 }
 
-process.argv[2] === "--undo" ? unpack() : pack();
+if (process.argv[2] === "--undo") unpack();
+else pack();
