@@ -11,7 +11,7 @@ let cluster: Fleet;
 let fleet: Fleet;
 const clusters: Cluster[] = [];
 /** A Cluster connects to its masters one after the other, when the first command for a slot comes. */
-const nodeTimeout = 900;
+const nodeTimeout = 5000;
 
 beforeAll(async () => {
   [cluster, fleet] = await Promise.all([Fleet.start(2, { config: clusterConfig }), Fleet.start(2)]);
@@ -60,7 +60,7 @@ describe("a Cluster", () => {
     const errors: NodeError[] = [];
     redlock.on("error", (error) => errors.push(error));
     for (let time = 0; time < 3; time += 1) {
-      const lock = await redlock.acquire(fresh(), 5000);
+      const lock = await redlock.acquire(fresh(), 20_000);
       const stats = await lock.attempts[0]!;
       expect(stats.votesFor.size).toBe(2);
       expect(stats.votesFor).toContain(single);
@@ -74,10 +74,10 @@ describe("a Cluster", () => {
     const redlock = new Redlock([clusterClient()], { nodeTimeout });
     for (let round = 0; round < 20; round += 1) {
       const resource = fresh("spread over the slots");
-      const lock = await redlock.acquire(resource, 5000);
+      const lock = await redlock.acquire(resource, 20_000);
       expect(await valueIn(resource)).toBe(lock.value);
-      expect(await redlock.tryAcquire(resource, 5000)).toBeNull();
-      await lock.extend(10_000);
+      expect(await redlock.tryAcquire(resource, 20_000)).toBeNull();
+      await lock.extend(30_000);
       expect(await lock.verify()).toBe(true);
       expect((await lock.release()).outcome).toBe("released");
       expect(await valueIn(resource)).toBeNull();
@@ -89,7 +89,7 @@ describe("a Cluster", () => {
     const client = clusterClient();
     const redlock = new Redlock([client, ...clients], { nodeTimeout });
     const resource = fresh();
-    const lock = await redlock.acquire(resource, 5000);
+    const lock = await redlock.acquire(resource, 20_000);
     const [stats] = await Promise.all(lock.attempts);
     expect(votesOf([client, ...clients], stats!)).toEqual([true, true, true]);
     expect(await valueIn(resource)).toBe(lock.value);
@@ -100,7 +100,7 @@ describe("a Cluster", () => {
   it("locks several resources that share a hash tag", async () => {
     const redlock = new Redlock([clusterClient()], { nodeTimeout });
     const resources = ["{order}:1", "{order}:2", "{order}:3"];
-    const lock = await redlock.acquire(resources, 5000);
+    const lock = await redlock.acquire(resources, 20_000);
     for (const resource of resources) expect(await valueIn(resource)).toBe(lock.value);
     expect((await lock.release()).outcome).toBe("released");
   });
@@ -127,7 +127,7 @@ describe("a Cluster", () => {
     const client = clusterClient({ password: "old" });
     const redlock = new Redlock([client], { nodeTimeout, retryCount: 0 });
     const locked = async () => {
-      const lock = await redlock.acquire(fresh(), 5000).catch(() => undefined);
+      const lock = await redlock.acquire(fresh(), 20_000).catch(() => undefined);
       await lock?.release();
       return lock !== undefined;
     };
@@ -155,7 +155,7 @@ describe("a Cluster", () => {
     );
     clusters.push(client);
     const redlock = new Redlock([client], { nodeTimeout });
-    const lock = await redlock.acquire(["one", "two"], 5000);
+    const lock = await redlock.acquire(["one", "two"], 20_000);
     expect(await valueIn("{app}:one")).toBe(lock.value);
     expect((await lock.release()).outcome).toBe("released");
   });
@@ -168,9 +168,9 @@ describe("a Cluster", () => {
     const taps = await Promise.all([...cluster.admins, ...fleet.admins].map((admin) => WireTap.on(admin)));
     const before = await Promise.all(taps.map((tap) => tap.commands()));
     for (const call of [
-      () => redlock.acquire(["one", "two"], 5000),
-      () => redlock.tryAcquire(["one", "two"], 5000),
-      () => redlock.using(["one", "two"], 5000, () => "not reached"),
+      () => redlock.acquire(["one", "two"], 20_000),
+      () => redlock.tryAcquire(["one", "two"], 20_000),
+      () => redlock.using(["one", "two"], 20_000, () => "not reached"),
     ]) {
       const error = await rejection(call());
       expect(error).toBeInstanceOf(InvalidArgumentError);
@@ -186,14 +186,14 @@ describe("a Cluster", () => {
   it("goes on when one of its masters was restarted", async () => {
     const redlock = new Redlock([clusterClient()], { retryCount: -1, retryDelay: 20, nodeTimeout: 500 });
     const resource = fresh();
-    await (await redlock.acquire(resource, 5000)).release();
+    await (await redlock.acquire(resource, 20_000)).release();
     await cluster.masters[0]!.restart();
     for (const admin of cluster.admins) {
       await until("it serves its slots again", async () =>
         /cluster_state:ok/.test(await admin.cluster("INFO").catch(() => "")),
       );
     }
-    const lock = await redlock.acquire(resource, 5000);
+    const lock = await redlock.acquire(resource, 20_000);
     expect((await lock.release()).outcome).toBe("released");
   });
 });
@@ -209,7 +209,7 @@ describe("a slot that moves", () => {
     const workers = Array.from({ length: 4 }, async () => {
       const redlock = new Redlock([clusterClient()], { nodeTimeout, retryDelay: 10, retryJitter: 5 });
       while (!over.signal.aborted) {
-        const lock = await redlock.acquire(resource, 5000, { waitTimeout: 500 }).catch(() => undefined);
+        const lock = await redlock.acquire(resource, 20_000, { waitTimeout: 500 }).catch(() => undefined);
         if (!lock) continue;
         holders += 1;
         expect(holders).toBe(1);
@@ -244,14 +244,14 @@ describe("a slot that moves", () => {
     const reasons: string[] = [];
     redlock.on("error", ({ reason }) => reasons.push(reason));
     const names = ["1", "2", "3"].map((name) => `{${tag}}${name}`);
-    const locks = await Promise.all(names.map((name) => redlock.acquire(name, 5000)));
+    const locks = await Promise.all(names.map((name) => redlock.acquire(name, 20_000)));
     let looks = 0;
     const between = async (): Promise<void> => {
       looks += 1;
       if (looks !== 2) return;
       // In one turn, so in one batch.
-      await Promise.all(locks.map((lock) => lock.extend(10_000)));
-      const refused = redlock.acquire([`{${tag}}4`, `{${tag}}5`], 5000);
+      await Promise.all(locks.map((lock) => lock.extend(30_000)));
+      const refused = redlock.acquire([`{${tag}}4`, `{${tag}}5`], 20_000);
       const { result: error, net } = await timed(() => rejection(refused));
       expect(net).toBeLessThan(nodeTimeout / 2);
       expect(error).toMatchObject({ code: "NO_QUORUM" });
@@ -260,7 +260,7 @@ describe("a slot that moves", () => {
     expect(await moveSlot({ slot, from: source, to: target, keysAtOnce: 1, between })).not.toEqual([]);
     expect(looks).toBeGreaterThanOrEqual(2);
     expect(new Set(reasons)).toEqual(new Set(["TRYAGAIN"]));
-    await (await redlock.acquire([`{${tag}}4`, `{${tag}}5`], 5000)).release();
+    await (await redlock.acquire([`{${tag}}4`, `{${tag}}5`], 20_000)).release();
   });
 });
 
@@ -283,11 +283,11 @@ describe("a plain client of a Cluster's master", () => {
     const clusterMaster = cluster.masters[0] as Master;
     const { redlock, clients, errors } = fleet.open({ on: [clusterMaster, ...fleet.masters] });
     const moved = await movedFrom(cluster);
-    const lock = await redlock.acquire(moved, 5000);
+    const lock = await redlock.acquire(moved, 20_000);
     const [stats] = await Promise.all(lock.attempts);
     expect(votesOf(clients, stats!)).toEqual([false, true, true]);
     expect(stats!.votesAgainst.get(clients[0]!)).toMatchObject({ code: "NODE", reason: "MOVED" });
-    await lock.extend(5000);
+    await lock.extend(20_000);
     expect((await lock.release()).outcome).toBe("released");
     await until("all errors are told", () => errors.length >= 3);
     expect(new Set(errors.map((error: NodeError) => error.reason))).toEqual(new Set(["MOVED"]));
@@ -296,7 +296,7 @@ describe("a plain client of a Cluster's master", () => {
   it("CROSSSLOT is one too", async () => {
     const clusterMaster = cluster.masters[0] as Master;
     const { redlock, clients } = fleet.open({ on: [clusterMaster, ...fleet.masters] });
-    const lock = await redlock.acquire(["one", "two"], 5000);
+    const lock = await redlock.acquire(["one", "two"], 20_000);
     const [stats] = await Promise.all(lock.attempts);
     expect(stats!.votesAgainst.get(clients[0]!)).toMatchObject({ code: "NODE", reason: "CROSSSLOT" });
     expect((await lock.release()).outcome).toBe("released");
