@@ -1,9 +1,9 @@
 import { Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
 // The package has no name for it: how commands are sent is seen here.
-import { connectionOf } from "../../packages/redlock/src/adapters/ioredis/ioredis.ts";
-import { ioredisDriver } from "./ioredis-driver.ts";
+import { connectionOf } from "../../packages/redlock/src/adapters/client-libraries.ts";
 import { lockNodeContract } from "./lock-node-contract.ts";
+import { redisDriver } from "./redis-driver.ts";
 
 /** A client whose commands cannot be made by others: they are sent by `call`, each with its promise. */
 function callingClient(port: number): Redis {
@@ -32,31 +32,31 @@ describe("ioredis 6, by call", () => {
   });
 });
 
-lockNodeContract("ioredis 6, by call", ioredisDriver({ client: callingClient }));
+lockNodeContract("ioredis 6, by call", redisDriver({ client: callingClient }));
 
 lockNodeContract(
   "ioredis 6, without group commit",
-  ioredisDriver({ client: (port) => new Redis(port, "127.0.0.1"), groupCommit: false }),
+  redisDriver({ client: (port) => new Redis(port, "127.0.0.1"), groupCommit: false }),
 );
 
 lockNodeContract(
   "ioredis 6, without queues",
-  ioredisDriver({ client: (port) => new Redis(port, "127.0.0.1"), queue: false }),
+  redisDriver({ client: (port) => new Redis(port, "127.0.0.1"), queue: false }),
 );
 
 lockNodeContract(
   "ioredis 6, without queues and group commit",
-  ioredisDriver({ client: (port) => new Redis(port, "127.0.0.1"), queue: false, groupCommit: false }),
+  redisDriver({ client: (port) => new Redis(port, "127.0.0.1"), queue: false, groupCommit: false }),
 );
 
 lockNodeContract(
   "ioredis 6, RESP2",
-  ioredisDriver({ client: (port) => new Redis(port, "127.0.0.1", { protocol: 2 }) }),
+  redisDriver({ client: (port) => new Redis(port, "127.0.0.1", { protocol: 2 }) }),
 );
 
 lockNodeContract(
   "ioredis 6, keyPrefix",
-  ioredisDriver({
+  redisDriver({
     client: (port) => new Redis(port, "127.0.0.1", { keyPrefix: "app:" }),
     keyPrefix: "app:",
   }),
@@ -64,7 +64,7 @@ lockNodeContract(
 
 lockNodeContract(
   "ioredis 6, password",
-  ioredisDriver({
+  redisDriver({
     client: (port) => new Redis(port, "127.0.0.1", { password: "a secret" }),
     config: ["--requirepass", "a secret"],
     password: "a secret",

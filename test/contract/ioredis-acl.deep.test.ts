@@ -1,7 +1,7 @@
 import { Redis } from "ioredis";
-import { ioredisDriver } from "./ioredis-driver.ts";
 import { lockNodeContract } from "./lock-node-contract.ts";
 import { documentedRule, documentedRuleWithoutScripts } from "./permissions.ts";
+import { redisDriver } from "./redis-driver.ts";
 
 // The whole contract as the user that the README tells to create, and as nobody who may do more.
 const username = "locks";
@@ -24,7 +24,7 @@ for (const { protocol, scripts = true, what, rule, pushes = true } of [
 ] as const) {
   lockNodeContract(
     `ioredis 6, RESP${protocol}, ${what}`,
-    ioredisDriver({
+    redisDriver({
       scripts,
       pushes,
       client: (port) => new Redis(port, "127.0.0.1", { username, password, keyPrefix, protocol }),

@@ -1,8 +1,8 @@
 import { clusterConfig, formCluster } from "@quorlock/testbed";
 import { Cluster } from "ioredis";
 import { Cluster as Cluster5 } from "ioredis-5";
-import { ioredisDriver } from "./ioredis-driver.ts";
 import { lockNodeContract } from "./lock-node-contract.ts";
+import { redisDriver } from "./redis-driver.ts";
 
 for (const [version, make] of [
   ["6", (port: number, natMap: NatMap) => new Cluster([{ host: "127.0.0.1", port }], { natMap })],
@@ -10,7 +10,7 @@ for (const [version, make] of [
 ] as const) {
   lockNodeContract(
     `ioredis ${version}, Cluster`,
-    ioredisDriver({
+    redisDriver({
       config: clusterConfig,
       keepsQueues: false,
       keepsCounters: false,

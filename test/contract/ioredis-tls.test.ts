@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
 import { afterAll, describe, it } from "vitest";
-import { ioredisDriver } from "./ioredis-driver.ts";
 import { lockNodeContract } from "./lock-node-contract.ts";
+import { redisDriver } from "./redis-driver.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "quorlock-tls-"));
 const key = join(directory, "key.pem");
@@ -21,7 +21,7 @@ if (notReadyReason) {
 } else {
   lockNodeContract(
     "ioredis 6, TLS",
-    ioredisDriver({
+    redisDriver({
       client: (port) => new Redis(port, "127.0.0.1", { tls: { rejectUnauthorized: false } }),
       async prepare(admin) {
         await admin.config(

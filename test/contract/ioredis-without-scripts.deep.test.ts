@@ -1,7 +1,7 @@
 import { Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis-5";
-import { ioredisDriver } from "./ioredis-driver.ts";
 import { lockNodeContract } from "./lock-node-contract.ts";
+import { redisDriver } from "./redis-driver.ts";
 
 // The mode for servers that forbid scripts, and on such a server: one that has no EVAL at all.
 const scripts = false;
@@ -9,19 +9,19 @@ const config = ["EVAL", "EVALSHA"].flatMap((command) => ["--rename-command", com
 
 lockNodeContract(
   "ioredis 5, without scripts",
-  ioredisDriver({ scripts, config, client: (port) => new Redis5(port, "127.0.0.1") }),
+  redisDriver({ scripts, config, client: (port) => new Redis5(port, "127.0.0.1") }),
 );
 
 for (const protocol of [3, 2] as const) {
   lockNodeContract(
     `ioredis 6, RESP${protocol}, without scripts`,
-    ioredisDriver({ scripts, config, client: (port) => new Redis(port, "127.0.0.1", { protocol }) }),
+    redisDriver({ scripts, config, client: (port) => new Redis(port, "127.0.0.1", { protocol }) }),
   );
 }
 
 lockNodeContract(
   "ioredis 6, keyPrefix, without scripts",
-  ioredisDriver({
+  redisDriver({
     scripts,
     config,
     client: (port) => new Redis(port, "127.0.0.1", { keyPrefix: "app:" }),

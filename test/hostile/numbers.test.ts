@@ -1,7 +1,7 @@
 import { RedisNode } from "@quorlock/redlock/internal";
 import { describe, expect, it } from "vitest";
 // The package makes nodes of clients by itself and has no name for it.
-import { connectionOf } from "../../packages/redlock/src/adapters/ioredis/ioredis.ts";
+import { connectionOf } from "../../packages/redlock/src/adapters/client-libraries.ts";
 import { ask } from "../contract/ask.ts";
 import { until } from "../contract/until.ts";
 import { Fleet, fresh, type Opened, type OpenOptions } from "../integration/fleet/fleet.ts";

@@ -5,7 +5,7 @@ import { type Masters, startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 // The package makes nodes of clients by itself and has no name for it.
-import { connectionOf } from "../../packages/redlock/src/adapters/ioredis/ioredis.ts";
+import { connectionOf } from "../../packages/redlock/src/adapters/client-libraries.ts";
 import { ask } from "../contract/ask.ts";
 import { documentedRule, documentedRuleWithoutScripts } from "../contract/permissions.ts";
 

@@ -1,4 +1,6 @@
-import { connectionOf, type IoredisClient } from "./adapters/ioredis/ioredis.ts";
+import { connectionOf, isRedisClient, type RedisClient } from "./adapters/client-libraries.ts";
+import type { IoredisClient } from "./adapters/ioredis/ioredis.ts";
+import { kindOfNodeRedis, type NodeRedisClient } from "./adapters/node-redis/node-redis.ts";
 import { InvalidArgumentError, type NodeError } from "./errors.ts";
 import { type Reentrancy, reentrancyOf } from "./holding/reentrancy.ts";
 import { Admission } from "./load/admission.ts";
@@ -29,8 +31,8 @@ import { systemRuntime } from "./time/system.ts";
 import { Timers } from "./time/timers.ts";
 import { LocalQueues } from "./waiting/local-queues.ts";
 
-/** An ioredis `Redis` or `Cluster`, or a {@link LockNode} of your own. */
-export type Client = IoredisClient | LockNode;
+/** A `Redis` or `Cluster` of ioredis, a client or Cluster of node-redis, or a {@link LockNode} of your own. */
+export type Client = IoredisClient | NodeRedisClient | LockNode;
 
 export interface RedlockOptions extends Partial<Settings> {
   /**
@@ -211,20 +213,17 @@ function watchClocks(
   }
 }
 
-function nodesOf(
-  clients: Iterable<Client>,
-  nodeOf: (client: IoredisClient) => LockNode,
-): readonly LockNode[] {
-  if (isNode(clients) || isIoredis(clients)) {
+function nodesOf(clients: Iterable<Client>, nodeOf: (client: RedisClient) => LockNode): readonly LockNode[] {
+  if (isNode(clients) || isRedisClient(clients)) {
     throw new InvalidArgumentError("clients must be a list, also for a single one: new Redlock([client])");
   }
   const isList = typeof clients === "object" && typeof clients?.[Symbol.iterator] === "function";
   const list = isList ? [...clients] : [];
   if (list.length === 0) throw new InvalidArgumentError("clients must be a list of at least one client");
   for (const [index, client] of list.entries()) {
-    if (!isNode(client) && !isIoredis(client)) {
+    if (!isNode(client) && !isRedisClient(client)) {
       throw new InvalidArgumentError(
-        `client ${index} is ${kindOf(client)}; expected a Redis or Cluster of ioredis 5 or 6, or a LockNode`,
+        `client ${index} is ${kindOf(client)}; expected a Redis or Cluster of ioredis 5 or 6, a client or Cluster of node-redis 5 or 6, or a LockNode`,
       );
     }
   }
@@ -239,17 +238,24 @@ function isNode(client: unknown): client is LockNode {
   return typeof (client as Partial<LockNode> | null | undefined)?.vote === "function";
 }
 
-function isIoredis(client: unknown): client is IoredisClient {
-  const candidate = client as Partial<IoredisClient> | null | undefined;
-  return typeof candidate?.duplicate === "function" && typeof candidate.status === "string";
-}
-
 /** Describes a value that is not a supported client. (A URL is not repeated: it may contain a password.) */
 function kindOf(client: unknown): string {
   if (typeof client === "string") return 'a string: pass new Redis("redis://...")';
   if (typeof client !== "object" || client === null) return shown(client);
-  const { isOpen, sendCommand, keyspaceEvents } = client as Readonly<Record<string, unknown>>;
-  if (typeof isOpen === "boolean" || typeof sendCommand === "function") return "a node-redis client";
+  const { isOpen, sendCommand, customCommand, keyspaceEvents } = client as Readonly<Record<string, unknown>>;
+  const kind = kindOfNodeRedis(client);
+  if (kind === "pool") {
+    return "a pool of node-redis, whose connections have no common order: pass createClient() instead";
+  }
+  if (kind === "sentinel") {
+    return "a Sentinel client of node-redis, which sends commands again: pass createClient() for its master, or new Redis({ sentinels, name }) of ioredis";
+  }
+  if (typeof customCommand === "function") {
+    return "a client of Valkey GLIDE, which does not keep the order of commands and sends them late: pass a client of ioredis or node-redis";
+  }
+  if (typeof isOpen === "boolean" || typeof sendCommand === "function") {
+    return "a client of node-redis before version 5, or its legacy client";
+  }
   // It has no connection, and without one it does not behave like a Redis.
   if (keyspaceEvents !== undefined) return "an ioredis-mock client, which has no connection";
   if (typeof (client as Partial<Promise<unknown>>).then === "function") return "a promise: await it first";

@@ -1,4 +1,5 @@
 export type { IoredisClient } from "./adapters/ioredis/ioredis.ts";
+export type { NodeRedisClient } from "./adapters/node-redis/node-redis.ts";
 export type { Client, CustomScripts, RedlockOptions } from "./client.ts";
 export {
   AbortError,

@@ -1,13 +1,18 @@
 // The package makes nodes of clients by itself and has no name for it.
-import { IoredisConnection } from "../../../packages/redlock/src/adapters/ioredis/ioredis.ts";
+import { type IoredisClient, IoredisUser } from "../../../packages/redlock/src/adapters/ioredis/ioredis.ts";
+import { OwnConnection } from "../../../packages/redlock/src/adapters/own-connection.ts";
 
 /** The grants that a master pushes are heard when the test says so. */
-export class LateConnection extends IoredisConnection {
+export class LateConnection extends OwnConnection {
   /** The pushes that were not heard yet, each as the function that lets it be heard. */
   readonly held: (() => void)[] = [];
   isLate = false;
 
-  override subscribe(...[channel, hear, changed]: Parameters<IoredisConnection["subscribe"]>): unknown {
+  constructor(client: IoredisClient) {
+    super(new IoredisUser(client));
+  }
+
+  override subscribe(...[channel, hear, changed]: Parameters<OwnConnection["subscribe"]>): unknown {
     const hearLate = (message: string) => {
       if (this.isLate) this.held.push(() => hear(message));
       else hear(message);

@@ -12,7 +12,7 @@ import type { Master } from "@quorlock/testbed";
 import { Cluster, Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
 // The package makes nodes of clients by itself and has no name for it: one of these loses its key.
-import { connectionOf } from "../../../packages/redlock/src/adapters/ioredis/ioredis.ts";
+import { connectionOf } from "../../../packages/redlock/src/adapters/client-libraries.ts";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh, rejection } from "../fleet/fleet.ts";
 import { WireTap } from "../fleet/wire-tap.ts";

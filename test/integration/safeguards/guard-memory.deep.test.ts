@@ -4,7 +4,7 @@ import { type Master, startProxy } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
 // The package makes nodes of clients by itself: these have the name that a Sentinel group would give them.
-import { connectionOf } from "../../../packages/redlock/src/adapters/ioredis/ioredis.ts";
+import { connectionOf } from "../../../packages/redlock/src/adapters/client-libraries.ts";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh, rejection } from "../fleet/fleet.ts";
 import { GuardedFleet, restartGuard, ttl, untilConnected } from "../fleet/guarded-fleet.ts";

@@ -9,7 +9,7 @@ import type { Master } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
 // The package makes nodes of clients by itself: these are asked one by one, each with terms of its own.
-import { connectionOf } from "../../../packages/redlock/src/adapters/ioredis/ioredis.ts";
+import { connectionOf } from "../../../packages/redlock/src/adapters/client-libraries.ts";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh } from "../fleet/fleet.ts";
 

@@ -63,3 +63,8 @@ export const systemRuntime: Runtime = {
   randomBytes,
   setTimer: (callback, delay) => new SystemTimer(callback, delay),
 };
+
+/** Calls `callback` after the callbacks of the present turn that were set before. Missing in browsers. */
+export function afterTurn(callback: () => void): void {
+  setImmediate(callback);
+}

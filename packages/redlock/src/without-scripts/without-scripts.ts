@@ -1,4 +1,4 @@
-import { type IoredisClient, IoredisConnection } from "../adapters/ioredis/ioredis.ts";
+import { isCluster, newConnection, type RedisClient } from "../adapters/client-libraries.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import type { LockNode } from "../protocol/node.ts";
 import { CommandQueue } from "../redis/command-queue.ts";
@@ -9,8 +9,8 @@ import { WatchingNode } from "./watching-node.ts";
  * connection.
  */
 const queues = new WeakMap<
-  IoredisClient,
-  { readonly connection: IoredisConnection; readonly line: CommandQueue }
+  RedisClient,
+  { readonly connection: ReturnType<typeof newConnection>; readonly line: CommandQueue }
 >();
 
 /**
@@ -20,16 +20,16 @@ const queues = new WeakMap<
  * missing: the queue (waiting means retrying), group commit, fencing tokens, the restart guard.
  * @throws InvalidArgumentError for a Cluster: WATCH works on a single connection only.
  */
-export function withoutScripts(clients: Iterable<IoredisClient>): readonly LockNode[] {
+export function withoutScripts(clients: Iterable<RedisClient>): readonly LockNode[] {
   return [...clients].map((client) => {
-    if (client.isCluster) {
+    if (isCluster(client)) {
       throw new InvalidArgumentError(
         "a Cluster cannot be used without scripts: WATCH works on a single connection only",
       );
     }
     let entry = queues.get(client);
     if (!entry) {
-      const connection = new IoredisConnection(client);
+      const connection = newConnection(client);
       entry = { connection, line: new CommandQueue(connection) };
       queues.set(client, entry);
     }

@@ -1,4 +1,5 @@
 import type { Args, Done } from "../../redis/connection.ts";
+import type { UserClient } from "../own-client.ts";
 
 /** Makes a command for `sendCommand`. Its outcome goes to `done`, never before `sendCommand` has returned. */
 export type MakeCommand = (name: string, args: Args, keyPrefix: string, done: Done) => SentCommand;
@@ -72,6 +73,19 @@ function commandClassOf(client: object): CommandClass | undefined {
 
 interface CallingClient {
   call(command: string): unknown;
+}
+
+/** As in `UserClient.ask`: sends a command that `make` has made. */
+export function askWith(make: MakeCommand, keyPrefix: string): NonNullable<UserClient["ask"]> {
+  return (own, command, args, done) => {
+    const sent = make(command, args, keyPrefix, done);
+    (own as SendingClient).sendCommand(sent);
+    sent.isSent = true;
+  };
+}
+
+interface SendingClient {
+  sendCommand(command: object): unknown;
 }
 
 function makerOf(Base: CommandClass): MakeCommand {

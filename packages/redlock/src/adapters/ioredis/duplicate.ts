@@ -1,6 +1,8 @@
+import type { Args } from "../../redis/connection.ts";
 import { outside } from "../../time/async-context.ts";
 import type { Timer } from "../../time/runtime.ts";
 import { systemRuntime } from "../../time/system.ts";
+import type { OwnClient, OwnEvents, SubscriberClient, SubscriberEvents } from "../own-client.ts";
 
 /**
  * The used part of an ioredis `Redis` or `Cluster`, versions 5 and 6. A type and not an import: the core
@@ -18,11 +20,16 @@ export interface IoredisClient {
 }
 
 /** A client made by this adapter. */
-export interface OwnClient {
+interface DuplicateClient {
   readonly status: string;
   readonly options: object;
   connect(): Promise<unknown>;
   disconnect(reconnect?: boolean): void;
+  call(command: string, args: Args): Promise<unknown>;
+  ping(message: string): Promise<unknown>;
+  subscribe(channel: string): Promise<unknown>;
+  unsubscribe(channel: string): Promise<unknown>;
+  nodes?(role: "all"): readonly { readonly options: IoredisOptions }[];
   // biome-ignore lint/suspicious/noExplicitAny: ioredis declares each event with arguments of its own.
   on(event: string, listener: (...args: any[]) => void): unknown;
 }
@@ -52,8 +59,7 @@ const sendNowOrNever = {
   // Rejects unanswered commands when the connection is lost. (Without resending alone, they would never
   // settle.)
   maxRetriesPerRequest: 0,
-  // It may request that a command is resent. Its other requests are followed, see
-  // `IoredisConnection.onErrorReply`.
+  // It may request that a command is resent. Its other requests are followed, see `Connection.onErrorReply`.
   reconnectOnError: null,
   enableAutoPipelining: false,
   // A loading server reports how long that takes, and ioredis waits up to 10 s for it: mostly far too long.
@@ -96,9 +102,8 @@ export function serverOf(client: object): string | undefined {
  * copies the user's options again, because passwords are rotated and masters move there. It reconnects for as
  * long as the user's client lives.
  */
-export class Duplicate<Client extends OwnClient> {
-  readonly client: Client;
-  readonly isOutdated: boolean = false;
+export class Duplicate implements OwnClient {
+  readonly client: DuplicateClient;
   readonly #userClient: IoredisClient;
   readonly #fixed: object;
   readonly #sentinels: string;
@@ -106,14 +111,15 @@ export class Duplicate<Client extends OwnClient> {
   #greetingTimer: Timer | undefined;
 
   /** `fixed`: the options that override the user's at any time. */
-  constructor(userClient: IoredisClient, fixed: object) {
+  constructor(userClient: IoredisClient, fixed: object, events: Partial<OwnEvents> = {}) {
     this.#userClient = userClient;
     this.#sentinels = sentinelsIn(userClient.options);
     this.#fixed = { ...sendNowOrNever, ...fixed, retryStrategy: (times: number) => this.#retryDelay(times) };
-    this.client = duplicateOf(userClient)(this.#fixed) as Client;
+    this.client = duplicateOf(userClient)(this.#fixed);
     this.client.on("connect", () => this.#awaitGreeting());
     this.client.on("ready", () => this.#greetingTimer?.cancel());
     this.client.on("close", () => this.#greetingTimer?.cancel());
+    forward(this.client, events);
   }
 
   connect(): Promise<unknown> {
@@ -121,16 +127,15 @@ export class Duplicate<Client extends OwnClient> {
     return outside(() => this.client.connect());
   }
 
-  /**
-   * Closes the connection immediately; ioredis makes another. Sent commands are not delivered later, as far
-   * as the network allows.
-   */
+  send(command: string, args: Args): Promise<unknown> {
+    return this.client.call(command, args);
+  }
+
   cut(): void {
     const stream = streamOf(this.client);
     if (stream) outside(() => cut(stream));
   }
 
-  /** Like {@link cut}, without reconnecting. */
   drop(): void {
     this.cut();
     this.end();
@@ -164,6 +169,35 @@ export class Duplicate<Client extends OwnClient> {
     this.#greetingTimer = systemRuntime.setTimer(() => this.cut(), connectTimeout || defaultConnectTimeout);
     this.#greetingTimer.unref();
   }
+}
+
+/** A duplicate for subscriptions. */
+export class SubscriberDuplicate extends Duplicate implements SubscriberClient {
+  constructor(userClient: IoredisClient, fixed: object, events: SubscriberEvents) {
+    // `Subscriber` subscribes after each reconnect, once the master has answered.
+    super(userClient, { ...fixed, autoResubscribe: false }, events);
+    this.client.on("message", events.onMessage);
+  }
+
+  ping(message: string): Promise<unknown> {
+    return this.client.ping(message);
+  }
+
+  subscribe(channel: string): Promise<unknown> {
+    return this.client.subscribe(channel);
+  }
+
+  unsubscribe(channel: string): Promise<unknown> {
+    return this.client.unsubscribe(channel);
+  }
+}
+
+function forward(client: DuplicateClient, { onReady, onClose, onEnd, onError }: Partial<OwnEvents>): void {
+  if (onReady) client.on("ready", onReady);
+  if (onClose) client.on("close", onClose);
+  if (onEnd) client.on("end", onEnd);
+  // Without a listener ioredis prints the error.
+  client.on("error", onError ?? (() => {}));
 }
 
 /** Drops undelivered data as well, where possible: only for TCP without TLS. */
@@ -209,7 +243,7 @@ export function onEnd(client: IoredisClient, listener: () => void): void {
 }
 
 /** Leaves an ended client alone: ioredis would wait 2 s for a close that has already happened. */
-export function end(client: OwnClient | IoredisClient): void {
+export function end(client: Pick<DuplicateClient, "status" | "disconnect">): void {
   if (client.status !== "end") outside(() => client.disconnect());
 }
 
@@ -223,12 +257,12 @@ const maxRedirections = 3;
  * is moving), to any master; with these options it gives up at once, and each key alone can be locked
  * meanwhile.
  */
-export class ClusterDuplicate<Client extends OwnClient> {
-  readonly client: Client;
+export class ClusterDuplicate implements OwnClient {
+  readonly client: DuplicateClient;
   readonly #userClient: IoredisClient;
   readonly #credentials: string;
 
-  constructor(userClient: IoredisClient) {
+  constructor(userClient: IoredisClient, events: OwnEvents) {
     const { redisOptions } = userClient.options as IoredisOptions;
     this.#userClient = userClient;
     this.#credentials = credentialsIn(userClient.options);
@@ -243,19 +277,27 @@ export class ClusterDuplicate<Client extends OwnClient> {
       retryDelayOnClusterDown: 0,
       scaleReads: "master",
       redisOptions: { ...redisOptions, ...sendNowOrNever, enableOfflineQueue: true },
-    }) as Client;
+    });
+    forward(this.client, events);
+    // Emitted for one node. The credentials of a Cluster client cannot be changed.
+    this.client.on("node error", () => {
+      if (credentialsIn(this.#userClient.options) !== this.#credentials) events.onOutdated();
+    });
   }
 
-  /** Whether the user's options have new credentials: those of a Cluster client cannot be changed. */
-  get isOutdated(): boolean {
-    return credentialsIn(this.#userClient.options) !== this.#credentials;
+  get addresses(): readonly string[] {
+    return this.client.nodes!("all").map(({ options }) => `${options.host}:${options.port}`);
   }
 
   connect(): Promise<unknown> {
     return outside(() => this.client.connect());
   }
 
-  /** A Cluster has many connections and replaces them itself. */
+  send(command: string, args: Args): Promise<unknown> {
+    return this.client.call(command, args).catch(redirectionError);
+  }
+
+  /** A Cluster has many connections and replaces them itself: `socketTimeout` detects silent ones. */
   cut(): void {}
 
   drop(): void {
@@ -267,13 +309,24 @@ export class ClusterDuplicate<Client extends OwnClient> {
   }
 }
 
+/**
+ * ioredis replaces the masters' replies by its own error after too many redirections. They were reached: the
+ * slot is moving.
+ */
+function redirectionError(error: unknown): never {
+  if (!(error instanceof Error && error.message.startsWith("Too many Cluster redirections"))) throw error;
+  const reply = new Error(`TRYAGAIN the hash slot moves (${error.message})`);
+  reply.name = "ReplyError";
+  throw reply;
+}
+
 function credentialsIn(options: object): string {
   const { username, password } = (options as IoredisOptions).redisOptions ?? {};
   return JSON.stringify([username, password]);
 }
 
-function duplicateOf(client: IoredisClient): (...args: unknown[]) => OwnClient {
-  return client.duplicate.bind(client) as (...args: unknown[]) => OwnClient;
+function duplicateOf(client: IoredisClient): (...args: unknown[]) => DuplicateClient {
+  return client.duplicate.bind(client) as (...args: unknown[]) => DuplicateClient;
 }
 
 function sentinelsIn(options: object): string {

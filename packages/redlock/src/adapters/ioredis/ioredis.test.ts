@@ -5,7 +5,7 @@ import { InvalidArgumentError } from "../../errors.ts";
 import type { Connection } from "../../redis/connection.ts";
 import { NotSent } from "../../redis/session.ts";
 import { Redlock } from "../../redlock.ts";
-import { connectionOf, IoredisConnection } from "./ioredis.ts";
+import { connectionOf, newConnection } from "../client-libraries.ts";
 
 // The parts that need no server; the rest is tested on real masters.
 
@@ -41,7 +41,7 @@ describe.each([
       ...["redis://me:secret@10.0.0.1:7004", "//[::1]:7005/0", 7006].map(
         (node) => new AnyCluster([node], { lazyConnect: true }),
       ),
-    ].map((client) => new IoredisConnection(opened(client)).name);
+    ].map((client) => newConnection(opened(client)).name);
     const group = expect.stringContaining("main");
     const clusters = ["10.0.0.1:7003", "10.0.0.1:7004", "[::1]:7005", "7006"].map((at) => `cluster at ${at}`);
     expect(names).toEqual(["127.0.0.1:7001", "/run/redis.sock", group, ...clusters]);
@@ -81,7 +81,7 @@ describe.each([
       }
     }
     const client = opened(new Watched(lazy));
-    const connection = new IoredisConnection(client);
+    const connection = newConnection(client);
     await expect(connection.send("DISCARD", [])).rejects.toThrow(NotSent);
     expect(() => connection.ask?.("DISCARD", [], () => {})).toThrow(NotSent);
     const left: Connection[] = [];
@@ -98,20 +98,20 @@ describe.each([
     const acquiring = redlock.acquire(["a", "b"], 1000);
     await expect(acquiring).rejects.toThrow(InvalidArgumentError);
     await expect(acquiring).rejects.toThrow("hash tag");
-    const connection = new IoredisConnection(cluster);
+    const connection = newConnection(cluster);
     expect(connection.refuses(["{42}:a", "{42}:b"])).toBeUndefined();
     expect(connection.refuses(["a"])).toBeUndefined();
-    expect(new IoredisConnection(opened(new AnyRedis(lazy))).refuses(["a", "b"])).toBeUndefined();
+    expect(newConnection(opened(new AnyRedis(lazy))).refuses(["a", "b"])).toBeUndefined();
   });
 
   test("the slot counts with the prefix that the client puts in front", () => {
     const options = { lazyConnect: true, keyPrefix: "{app}:" };
     const cluster = opened(new AnyCluster([{ host: "127.0.0.1", port: 1 }], options));
-    expect(new IoredisConnection(cluster).refuses(["a", "b"])).toBeUndefined();
+    expect(newConnection(cluster).refuses(["a", "b"])).toBeUndefined();
   });
 
   test("only what the master itself said is a reply", () => {
-    const connection = new IoredisConnection(opened(new AnyRedis(lazy)));
+    const connection = newConnection(opened(new AnyRedis(lazy)));
     const reply = Object.assign(new Error("NOSCRIPT"), { name: "ReplyError" });
     expect([
       connection.isErrorReply(reply),

@@ -10,12 +10,12 @@ import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import { type Master, type Masters, startMasters, startProxy } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 // The package makes nodes of clients by itself and has no name for it: the contract is for what it makes.
-import { connectionOf, type IoredisClient } from "../../packages/redlock/src/adapters/ioredis/ioredis.ts";
+import { connectionOf, type RedisClient } from "../../packages/redlock/src/adapters/client-libraries.ts";
 import type { Driver, DriverMaker, MasterView, Path } from "./driver.ts";
 
-export interface IoredisDriverOptions {
+export interface RedisDriverOptions {
   /** A new client of the master that is reached at `port` (the proxy's). */
-  client(port: number, master: Master): IoredisClient;
+  client(port: number, master: Master): RedisClient;
   /** redis-server arguments. */
   config?: readonly string[];
   /** The prefix that the client puts before every key. */
@@ -41,8 +41,8 @@ export interface IoredisDriverOptions {
   start?(): Promise<Pick<Masters, "list" | "stop">>;
 }
 
-/** Nodes of ioredis clients, each through a proxy to one master of its own. */
-export function ioredisDriver(options: IoredisDriverOptions): DriverMaker {
+/** Nodes of clients of any library, each through a proxy to one master of its own. */
+export function redisDriver(options: RedisDriverOptions): DriverMaker {
   const { scripts = true, queue = true, pushes = true, keepsQueues = true, keepsCounters = true } = options;
   const listens = pushes ? "pushes" : "heartbeats";
   return Object.assign(() => startDriver(options), {
@@ -51,7 +51,7 @@ export function ioredisDriver(options: IoredisDriverOptions): DriverMaker {
   } as const);
 }
 
-async function startDriver(options: IoredisDriverOptions): Promise<Driver> {
+async function startDriver(options: RedisDriverOptions): Promise<Driver> {
   const { groupCommit = true, queue = true, scripts = true } = options;
   const masters =
     (await options.start?.()) ?? (await startMasters(1, { config: options.config ?? [], say: () => {} }));
@@ -66,7 +66,7 @@ async function startDriver(options: IoredisDriverOptions): Promise<Driver> {
     path: pathOf(proxy),
     connect() {
       const client = options.client(proxy.port, master);
-      // A lost connection is what some cases are about; without a listener ioredis prints it.
+      // A lost connection is what some cases are about; without a listener ioredis prints it, and node-redis throws it.
       client.on("error", () => {});
       if (!scripts) return withoutScripts([client])[0]!;
       const connection = connectionOf(client);

@@ -1,15 +1,7 @@
-import type { Runtime, Timer } from "../../time/runtime.ts";
-import type { Duplicate, OwnClient } from "./duplicate.ts";
-
-/** A client for a subscription only. */
-export interface SubscribingClient extends OwnClient {
-  ping(message: string): Promise<unknown>;
-  subscribe(channel: string): Promise<unknown>;
-  unsubscribe(channel: string): Promise<unknown>;
-}
+import type { Runtime, Timer } from "../time/runtime.ts";
+import type { SubscriberClient, SubscriberEvents } from "./own-client.ts";
 
 type SubscriberRuntime = Pick<Runtime, "setTimer" | "monotonic">;
-type Subscriber = Pick<Duplicate<SubscribingClient>, "client" | "connect" | "cut" | "end">;
 
 interface Subscription {
   readonly onMessage: (message: string) => void;
@@ -29,28 +21,34 @@ const pingInterval = 10_000;
  * It lives as long as the user's client. An application that makes a Redlock for each request never closes
  * it, so each subscription is kept by its owner and ends when the owner is garbage-collected.
  */
-export class IoredisSubscriber {
-  readonly #make: () => Subscriber | undefined;
+export class Subscriber {
+  readonly #make: (events: SubscriberEvents) => SubscriberClient | undefined;
+  readonly #isErrorReply: (error: unknown) => boolean;
   readonly #runtime: SubscriberRuntime;
   readonly #subscriptions = new Map<string, WeakRef<Subscription>>();
   readonly #registry = new FinalizationRegistry<string>((channel) => this.#unsubscribe(channel));
-  #current: Subscriber | undefined;
+  #current: SubscriberClient | undefined;
   /** The time when it became ready, by the monotonic clock. */
   #readyAt = 0;
   /** For the next ping, or the timeout of its answer. */
   #timer: Timer | undefined;
 
   /** `make`: returns `undefined` if the user's client has ended, see {@link reopen}. */
-  constructor(make: () => Subscriber | undefined, runtime: SubscriberRuntime) {
+  constructor(
+    make: (events: SubscriberEvents) => SubscriberClient | undefined,
+    isErrorReply: (error: unknown) => boolean,
+    runtime: SubscriberRuntime,
+  ) {
     this.#make = make;
+    this.#isErrorReply = isErrorReply;
     this.#runtime = runtime;
   }
 
   subscribe(channel: string, subscription: Subscription): void {
     this.#subscriptions.set(channel, new WeakRef(subscription));
     this.#registry.register(subscription, channel);
-    const { client } = this.#current ?? {};
-    if (client?.status === "ready") void this.#subscribe(client, channel, subscription);
+    const current = this.#current;
+    if (current?.client.status === "ready") void this.#subscribe(current, channel, subscription);
     else this.reopen();
   }
 
@@ -75,44 +73,42 @@ export class IoredisSubscriber {
   }
 
   #open(): void {
-    const current = this.#make();
+    const current: SubscriberClient | undefined = this.#make({
+      onReady: () => this.#onReady(current!),
+      onClose: () => {
+        if (current !== this.#current) return;
+        this.#timer?.cancel();
+        this.#notifyAll(false);
+      },
+      onMessage: (channel, message) => this.#subscriptions.get(channel)?.deref()?.onMessage(message),
+    });
     this.#current = current;
     if (!current) {
       this.#notifyAll(false);
       return;
     }
-    const { client } = current;
-    client.on("ready", () => {
-      for (const [channel, kept] of this.#subscriptions) {
-        const subscription = kept.deref();
-        if (subscription) void this.#subscribe(client, channel, subscription);
-      }
-      if (current !== this.#current) return;
-      this.#readyAt = this.#runtime.monotonic();
-      this.#watch(current);
-    });
-    client.on("close", () => {
-      if (current !== this.#current) return;
-      this.#timer?.cancel();
-      this.#notifyAll(false);
-    });
-    client.on("message", (channel: string, message: string) =>
-      this.#subscriptions.get(channel)?.deref()?.onMessage(message),
-    );
-    // Without a listener ioredis prints the error. The command connection reports the reason.
-    client.on("error", () => {});
     current.connect().catch(() => {});
   }
 
+  #onReady(current: SubscriberClient): void {
+    for (const [channel, kept] of this.#subscriptions) {
+      const subscription = kept.deref();
+      if (subscription) void this.#subscribe(current, channel, subscription);
+    }
+    if (current !== this.#current) return;
+    this.#readyAt = this.#runtime.monotonic();
+    this.#watch(current);
+  }
+
   /** Any answer shows that the server is there. */
-  #watch(current: Subscriber): void {
+  #watch(current: SubscriberClient): void {
     this.#timer?.cancel();
     this.#timer = this.#runtime.setTimer(() => {
       let isAnswered = false;
       const answered = (): void => {
         isAnswered = true;
       };
-      current.client.ping("still there?").then(answered, answered);
+      current.ping("still there?").then(answered, answered);
       this.#timer = this.#runtime.setTimer(() => {
         if (isAnswered) this.#watch(current);
         else current.cut();
@@ -122,24 +118,23 @@ export class IoredisSubscriber {
     this.#timer.unref();
   }
 
-  async #subscribe(client: SubscribingClient, channel: string, { onChange }: Subscription): Promise<void> {
-    const isCurrent = (): boolean => client === this.#current?.client;
+  async #subscribe(own: SubscriberClient, channel: string, { onChange }: Subscription): Promise<void> {
+    const isCurrent = (): boolean => own === this.#current;
     try {
-      const isHeard = await answersPing(client, channel);
-      if (isHeard) await client.subscribe(channel);
-      if (isCurrent() && client.status === "ready") onChange(isHeard);
+      const isHeard = await answersPing(own, channel);
+      if (isHeard) await own.subscribe(channel);
+      if (isCurrent() && own.client.status === "ready") onChange(isHeard);
     } catch (error) {
       if (!isCurrent()) return;
       // Only an error reply of the master is a reason; the loss of the connection was reported.
-      const isReply = error instanceof Error && error.name === "ReplyError";
-      onChange(false, isReply ? error : undefined);
+      onChange(false, this.#isErrorReply(error) ? error : undefined);
     }
   }
 
   #unsubscribe(channel: string): void {
     this.#subscriptions.delete(channel);
-    const { client } = this.#current ?? {};
-    if (client?.status === "ready") client.unsubscribe(channel).catch(() => {});
+    const current = this.#current;
+    if (current?.client.status === "ready") current.unsubscribe(channel).catch(() => {});
   }
 
   #notifyAll(isListening: boolean): void {
@@ -155,7 +150,7 @@ const refusedPing = /^(NOPERM|MISCONF|LOADING|ERR unknown command)\b/;
  * SUBSCRIBE throws an error that cannot be caught and ends the process, so a server with invalid replies is
  * never subscribed to.
  */
-async function answersPing(client: SubscribingClient, word: string): Promise<boolean> {
+async function answersPing(client: SubscriberClient, word: string): Promise<boolean> {
   try {
     const said = await client.ping(word);
     // In RESP2, on a connection with another subscription, the reply is an array.

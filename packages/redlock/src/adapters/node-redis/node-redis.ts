@@ -1,0 +1,160 @@
+import type { Args, Done } from "../../redis/connection.ts";
+import { systemRuntime } from "../../time/system.ts";
+import type {
+  OwnClient,
+  OwnEvents,
+  SubscriberClient,
+  SubscriberEvents,
+  UserClient,
+  UserEvents,
+} from "../own-client.ts";
+import { ClusterDuplicate, type ClusterOptions, clusterOptionsOf } from "./cluster.ts";
+import {
+  Duplicate,
+  destroy,
+  isErrorReply,
+  type NodeRedisClient,
+  type NodeRedisOptions,
+  optionsOf,
+  SubscriberDuplicate,
+} from "./duplicate.ts";
+
+export type { NodeRedisClient } from "./duplicate.ts";
+
+/** The functions that only some of the clients of node-redis have. */
+const kinds = [
+  ["getSentinelNode", "sentinel"],
+  ["execute", "pool"],
+  ["nodeClient", "cluster"],
+  ["duplicate", "client"],
+] as const;
+
+/** The kind of a client of node-redis 5 or 6; `undefined` for anything else. */
+export function kindOfNodeRedis(client: unknown): (typeof kinds)[number][1] | undefined {
+  if (typeof client !== "object" || client === null) return undefined;
+  const candidate = client as Readonly<Record<string, unknown>>;
+  // The clients of node-redis 4 have no `destroy`.
+  const { isOpen, sendCommand, destroy: end } = candidate;
+  if (typeof isOpen !== "boolean" || typeof sendCommand !== "function" || typeof end !== "function") return;
+  return kinds.find(([name]) => typeof candidate[name] === "function")?.[1];
+}
+
+export function isNodeRedis(client: unknown): client is NodeRedisClient {
+  const kind = kindOfNodeRedis(client);
+  return kind === "client" || kind === "cluster";
+}
+
+/** A client of `createClient` or `createCluster` of node-redis 5 or 6. */
+export class NodeRedisUser implements UserClient {
+  readonly client: NodeRedisClient;
+  readonly name: string;
+  readonly keyPrefix: string;
+  readonly isCluster: boolean;
+  /**
+   * That of the options. node-redis reports no later `select`, and a lock must not change its database without
+   * a report.
+   */
+  readonly database: number | undefined;
+  readonly asksServer = true;
+  readonly ask: UserClient["ask"];
+  /** Whether the client was seen open. A closed one looks like one that was never opened. */
+  #wasOpen: boolean;
+  #isEnded = false;
+  #lostAt = Number.NEGATIVE_INFINITY;
+  #isConnected: boolean;
+
+  constructor(client: NodeRedisClient) {
+    const { socketEpoch = 0, isReady = client.isOpen } = client as {
+      socketEpoch?: number;
+      isReady?: boolean;
+    };
+    this.client = client;
+    this.isCluster = kindOfNodeRedis(client) === "cluster";
+    const options = this.isCluster ? clusterOptionsOf(client) : optionsOf(client);
+    this.name = this.isCluster
+      ? clusterNameOf(options as ClusterOptions)
+      : nameOf(options as NodeRedisOptions);
+    const { keyPrefix = "" } = options;
+    this.keyPrefix = typeof keyPrefix === "string" ? keyPrefix : new TextDecoder().decode(keyPrefix);
+    this.database = this.isCluster ? undefined : (optionsOf(client).database ?? 0);
+    this.#wasOpen = client.isOpen || socketEpoch > 0;
+    this.#isConnected = isReady;
+    // A Cluster sends a command again after a slot has moved.
+    this.ask = this.isCluster ? undefined : ask;
+  }
+
+  get status(): string {
+    const { isOpen } = this.client;
+    this.#wasOpen ||= isOpen;
+    if (!isOpen) return this.#wasOpen || this.#isEnded ? "end" : "wait";
+    return (this.client as { isReady?: boolean }).isReady === false ? "connecting" : "ready";
+  }
+
+  open(database: number | undefined, events: OwnEvents): OwnClient {
+    if (this.isCluster) return new ClusterDuplicate(this.client, this.keyPrefix, events);
+    return new Duplicate(this, database, events);
+  }
+
+  openSubscriber(database: number | undefined, events: SubscriberEvents): SubscriberClient {
+    return new SubscriberDuplicate(this, database, events);
+  }
+
+  watch({ onReady, onEnd }: UserEvents): void {
+    const { client } = this;
+    client.on("connect", () => {
+      this.#wasOpen = true;
+    });
+    client.on("ready", () => {
+      this.#isConnected = true;
+      onReady();
+    });
+    client.on("reconnecting", () => {
+      if (this.#isConnected) this.#lostAt = systemRuntime.monotonic();
+      this.#isConnected = false;
+    });
+    // Emitted when it is closed; by version 6 when its reconnect strategy gives up; by a Cluster.
+    for (const event of ["end", "terminated", "disconnect"]) client.on(event, onEnd);
+  }
+
+  /** node-redis does not show the server: a connection that is older than the user's may lead to another one. */
+  whyElsewhere(_: OwnClient, readyAt: number): string | undefined {
+    return readyAt <= this.#lostAt ? "its client has reconnected" : undefined;
+  }
+
+  reconnectsOnError(): boolean {
+    return false;
+  }
+
+  isErrorReply(error: unknown): error is Error {
+    return isErrorReply(error);
+  }
+
+  /**
+   * `close` of node-redis waits for a hung server, and `destroy` after it throws in version 5. So pending commands
+   * are awaited by one behind them.
+   */
+  async close(): Promise<void> {
+    const ping = this.isCluster ? [undefined, true, ["PING"]] : [["PING"]];
+    await this.client.sendCommand(...(ping as never[])).catch(() => {});
+    this.disconnect();
+  }
+
+  disconnect(): void {
+    this.#isEnded = true;
+    if (this.client.isOpen) destroy(this.client);
+  }
+}
+
+function ask(own: object, command: string, args: Args, done: Done): void {
+  (own as Duplicate).ask(command, args, done);
+}
+
+function nameOf({ socket = {} }: NodeRedisOptions): string {
+  return socket.path ?? `${socket.host ?? "localhost"}:${socket.port ?? 6379}`;
+}
+
+function clusterNameOf({ rootNodes: [first = {}] = [] }: ClusterOptions): string {
+  // A URL may contain a password before the address.
+  const at = first.url === undefined ? nameOf(first) : /[^/@]+(?=\/\d*$|$)/.exec(first.url)?.[0];
+  return `cluster at ${at}`;
+}

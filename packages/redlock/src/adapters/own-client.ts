@@ -1,0 +1,78 @@
+import type { Args, Done } from "../redis/connection.ts";
+
+/** The client that the user passed, as the adapter of its library presents it. */
+export interface UserClient {
+  readonly client: object;
+  /** `host:port`, or as near to it as the client knows. */
+  readonly name: string;
+  /** The prefix that the library puts before each key. */
+  readonly keyPrefix: string;
+  readonly isCluster: boolean;
+  /** "wait" if it has not connected yet, "end" if it was closed. Any other word: it is connected, or will be. */
+  readonly status: string;
+  /** The current database. A Cluster has one only. */
+  readonly database: number | undefined;
+  /** Whether a new server is asked for its id: some proxies close the connection instead of answering. */
+  readonly asksServer: boolean;
+  /** As in `Connection.ask`, on a client that {@link open} has made. Known from the first such client on. */
+  readonly ask: ((own: object, command: string, args: Args, done: Done) => void) | undefined;
+  /** Makes a client like this one, which sends immediately or not at all. */
+  open(database: number | undefined, events: OwnEvents): OwnClient;
+  /** Makes one for subscriptions only. */
+  openSubscriber(database: number | undefined, events: SubscriberEvents): SubscriberClient;
+  watch(events: UserEvents): void;
+  /** Returns why `own`, ready since `readyAt`, may be connected to another server than this client. */
+  whyElsewhere(own: OwnClient, readyAt: number): string | undefined;
+  /** Whether the user wants to reconnect after this error reply. Calls a function of the user. */
+  reconnectsOnError(error: Error): boolean;
+  isErrorReply(error: unknown): error is Error;
+  /** Closes it after pending commands. It is connected. */
+  close(): Promise<unknown>;
+  disconnect(): void;
+}
+
+export interface UserEvents {
+  /** It is connected, perhaps to another server than before. */
+  readonly onReady: () => void;
+  readonly onSelect: (database: number) => void;
+  readonly onEnd: () => void;
+}
+
+/**
+ * A client that an adapter makes. Its library, or the adapter, reconnects it for as long as the user's client
+ * lives. What was sent on one connection is never sent again on the next.
+ */
+export interface OwnClient {
+  /** Its `status` is "wait" before the first {@link connect}, "ready" when it can send, "end" when it is over. */
+  readonly client: { readonly status: string };
+  connect(): Promise<unknown>;
+  send(command: string, args: Args): Promise<unknown>;
+  /** The addresses of all masters and replicas; missing for a single master. */
+  readonly addresses?: readonly string[];
+  /** Closes the connection immediately and makes another. Undelivered commands are dropped where possible. */
+  cut(): void;
+  /** Like {@link cut}, without reconnecting. */
+  drop(): void;
+  /** Ends the client after what was just sent. */
+  end(): void;
+}
+
+export interface OwnEvents {
+  readonly onReady: () => void;
+  readonly onClose: () => void;
+  readonly onEnd: () => void;
+  readonly onError: (error: unknown) => void;
+  /** The user's options have changed in a way that needs another client. */
+  readonly onOutdated: () => void;
+}
+
+/** A client for subscriptions. */
+export interface SubscriberClient extends Pick<OwnClient, "client" | "connect" | "cut" | "end"> {
+  ping(message: string): Promise<unknown>;
+  subscribe(channel: string): Promise<unknown>;
+  unsubscribe(channel: string): Promise<unknown>;
+}
+
+export interface SubscriberEvents extends Pick<OwnEvents, "onReady" | "onClose"> {
+  readonly onMessage: (channel: string, message: string) => void;
+}

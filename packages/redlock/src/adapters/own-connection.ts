@@ -1,0 +1,446 @@
+import { WeakListeners } from "../protocol/weak-listeners.ts";
+import type { Args, Connection } from "../redis/connection.ts";
+import { hashSlot } from "../redis/hash-slot.ts";
+import { NotSent } from "../redis/session.ts";
+import { SilenceWatch } from "../redis/silence-watch.ts";
+import { whyReserved } from "../settings/resources.ts";
+import { outside } from "../time/async-context.ts";
+import { systemRuntime } from "../time/system.ts";
+import type { OwnClient, UserClient } from "./own-client.ts";
+import { Subscriber } from "./subscriber.ts";
+
+/**
+ * A connection younger than this is not replaced because of an error reply, ms: the server remains a replica
+ * for a while, and reconnecting at once would only repeat the error.
+ */
+const minAge = 1000;
+
+/**
+ * A connection of its own, with the address, credentials and options of the user's client.
+ *
+ * The user's client itself is unsuitable: by default client libraries keep commands while they are offline,
+ * and ioredis *resends unanswered ones* after a reconnect, so a SET whose round was rolled back seconds ago
+ * could still execute (PROTOCOL 2.2). Both can only be disabled for a whole connection, and the user's other
+ * commands may rely on them. Also, a lock must not wait behind a BLPOP.
+ *
+ * It lives as long as the user's client: it ends and comes back with it, and follows it to another database,
+ * another server or other credentials. It is replaced if the server reports that it is a replica, and if it
+ * is silent while a second connection is not. Commands sent on the old connection are then rejected and never
+ * resent (PROTOCOL 2.2).
+ */
+export class OwnConnection implements Connection {
+  readonly name: string;
+  readonly client: object;
+  readonly #user: UserClient;
+  readonly #keyPrefix: string;
+  readonly #listeners = new Set<() => void>();
+  readonly #subscriber: Subscriber;
+  readonly #moves: WeakListeners<[why: string, old: Connection]> = new WeakListeners();
+  /** The connections to databases that were left a moment ago. */
+  readonly #previous = new Set<PreviousConnection>();
+  serverIds: readonly string[] = [];
+  session = 0;
+  #database: number | undefined;
+  readonly #silence: SilenceWatch;
+  readonly ask: Connection["ask"];
+  #own: OwnClient;
+  /**
+   * A second connection, made while the current one is silent. Once the server greets it, the current one is
+   * known to be dead.
+   */
+  #candidate: OwnClient | undefined;
+  /** The connection that a candidate has replaced, until it has ended. */
+  #silent: { readonly own: OwnClient; readonly successor: OwnClient } | undefined;
+  /**
+   * The times when the connection became ready and when the previous one was lost, by the monotonic clock.
+   */
+  #readyAt = 0;
+  #lostAt = Number.NEGATIVE_INFINITY;
+  /** Whether `onReady` was called: the status changes a moment earlier. */
+  #isEstablished = false;
+  /** Set while the first connection is being made. */
+  #first: Promise<void> | undefined;
+  #resolveFirst: () => void = () => {};
+  #reason = "the connection is closed";
+
+  constructor(user: UserClient) {
+    this.client = user.client;
+    this.#user = user;
+    this.name = user.name;
+    this.#keyPrefix = user.keyPrefix;
+    this.#database = user.database;
+    this.#own = this.#open();
+    this.ask = user.ask && this.#askWith(user.ask);
+    this.#silence = new SilenceWatch(systemRuntime, {
+      onSilence: () => this.#openCandidate(),
+      onAnswer: () => this.#dropCandidate(),
+      isErrorReply: (error) => user.isErrorReply(error),
+    });
+    this.#subscriber = new Subscriber(
+      (events) => (user.status === "end" ? undefined : user.openSubscriber(this.#database, events)),
+      (error) => user.isErrorReply(error),
+      systemRuntime,
+    );
+    user.watch({
+      onReady: () => this.#followServer(),
+      onSelect: (database) => this.#moveTo(database),
+      onEnd: () => {
+        this.#replaceOwn();
+        this.#subscriber.end();
+        this.#endPrevious();
+      },
+    });
+    // A client that has not connected yet waits for its first command; otherwise the connection is made now.
+    if (user.status !== "wait") void this.connectFirst();
+  }
+
+  get database(): number | undefined {
+    return this.#database;
+  }
+
+  get isReady(): boolean {
+    return this.#isEstablished && this.#own.client.status === "ready";
+  }
+
+  get notReadyReason(): string {
+    return this.#reason;
+  }
+
+  connectFirst(): Promise<void> | undefined {
+    if (this.#first) return this.#first;
+    const { status } = this.#own.client;
+    // "end": the user's retry strategy has given up. This connection lives as long as the user's client.
+    const unused = (status === "wait" || status === "end") && this.#user.status !== "end";
+    if (!unused) return undefined;
+    if (status === "end") this.#own = this.#open();
+    this.#first = new Promise<void>((resolve) => {
+      this.#resolveFirst = () => {
+        this.#first = undefined;
+        resolve();
+      };
+    });
+    const connecting = this.#first;
+    const own = this.#own;
+    own.connect().catch((error: unknown) => this.#onConnectFailed(own, error));
+    return connecting;
+  }
+
+  send(command: string, args: Args): Promise<unknown> {
+    if (!canSend(this.#own)) return Promise.reject(new NotSent(this.#reason));
+    const reply = this.#own.send(command, args);
+    // A Cluster has many connections.
+    if (this.#user.isCluster) return reply;
+    this.#silence.onSent();
+    reply.then(
+      () => this.#silence.onSettled(undefined),
+      (error) => this.#silence.onSettled(error),
+    );
+    return reply;
+  }
+
+  #askWith(ask: NonNullable<UserClient["ask"]>): Connection["ask"] {
+    return (command, args, done) => {
+      // As in `canSend`, but inlined: every lock passes here.
+      if (this.#own.client.status !== "ready") throw new NotSent(this.#reason);
+      ask(this.#own.client, command, args, (reply, error) => {
+        this.#silence.onSettled(error);
+        done(reply, error);
+      });
+      this.#silence.onSent();
+    };
+  }
+
+  onErrorReply(error: Error): void {
+    const isOld = systemRuntime.monotonic() - this.#readyAt >= minAge;
+    if (isOld && (isWrongServer(error) || this.#reconnectsOnError(error))) this.#replace(error.message);
+  }
+
+  isErrorReply(error: unknown): error is Error {
+    return this.#user.isErrorReply(error);
+  }
+
+  refuses(resources: readonly string[]): string | undefined {
+    const why = whyReserved(resources, this.#keyPrefix);
+    if (why) return why;
+    if (!this.#user.isCluster || resources.length === 1) return undefined;
+    const slots = new Set(resources.map((resource) => hashSlot(this.#keyPrefix + resource)));
+    if (slots.size === 1) return undefined;
+    return "on a Redis Cluster the resources of one lock must share a hash slot; give them a common {hash tag}";
+  }
+
+  slotOf(key: string, forced: boolean): number | undefined {
+    return forced || this.#user.isCluster ? hashSlot(this.#keyPrefix + key) : undefined;
+  }
+
+  subscribe(
+    channel: string,
+    onMessage: (message: string) => void,
+    onChange: (isListening: boolean, error?: unknown) => void,
+  ): unknown {
+    const subscription = { onMessage, onChange };
+    // On a Cluster, PUBLISH counts the subscribers of one master only, so its result means nothing.
+    if (this.#user.isCluster) onChange(false);
+    else this.#subscriber.subscribe(channel, subscription);
+    return subscription;
+  }
+
+  onMove(listener: (why: string, old: Connection) => void): void {
+    this.#moves.add(listener);
+  }
+
+  onReady(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async close(): Promise<void> {
+    this.#end();
+    // A client that is not connected would keep commands in its queue.
+    if (this.#user.status === "ready") await this.#user.close();
+    else this.disconnect();
+  }
+
+  disconnect(): void {
+    this.#end();
+    this.#user.disconnect();
+  }
+
+  #end(): void {
+    // It may be ready until it is closed.
+    this.#onClosed(this.#own);
+    this.#own.end();
+    this.#dropCandidate();
+    this.#subscriber.end();
+    this.#endPrevious();
+  }
+
+  #endPrevious(): void {
+    for (const left of this.#previous) this.#forget(left);
+  }
+
+  #forget(left: PreviousConnection): void {
+    this.#previous.delete(left);
+    left.disconnect();
+  }
+
+  /**
+   * New locks use the client's new database; in the previous one, keys are only rolled back. (A switched
+   * client emits this again after each reconnect.)
+   */
+  #moveTo(database: number): void {
+    if (database === this.#database) return;
+    const why = `the client of ${this.name} was switched from database ${this.#database} to ${database}`;
+    this.#database = database;
+    const old = this.#own;
+    this.#dropCandidate();
+    this.#own = this.#open();
+    this.#isEstablished = false;
+    this.#resolveFirst();
+    const left = new PreviousConnection(this, old, why);
+    this.#previous.add(left);
+    systemRuntime.setTimer(() => this.#forget(left), rollbackPeriod).unref();
+    this.#moves.call(why, left);
+  }
+
+  /** Commands sent on the old connection are answered with a fault; the next call makes a new connection. */
+  #replaceOwn(): void {
+    const old = this.#own;
+    this.#dropCandidate();
+    this.#own = this.#open();
+    this.#onClosed(this.#own);
+    old.end();
+  }
+
+  /** Closes a connection to the wrong server; its client makes another. */
+  #replace(why: string): void {
+    if (!this.isReady || this.#user.isCluster) return;
+    this.#onClosed(this.#own);
+    this.#reason = why;
+    this.#own.cut();
+  }
+
+  /**
+   * The connection is silent: the server is slow, or the network is cut. No timeout can distinguish the two,
+   * but a new connection can: a slow server greets it no earlier than it answers earlier commands.
+   */
+  #openCandidate(): void {
+    if (this.#own.client.status !== "ready" || this.#candidate) return;
+    this.#candidate = this.#open();
+    this.#candidate.connect().catch(() => {});
+  }
+
+  #dropCandidate(): void {
+    this.#candidate?.drop();
+    this.#candidate = undefined;
+  }
+
+  /** Commands on the silent connection are rejected before anything is sent on the new one. */
+  #switchTo(candidate: OwnClient): void {
+    const silent = this.#own;
+    this.#onClosed(silent);
+    this.#reason = "the connection was silent and is being replaced";
+    this.#own = candidate;
+    this.#candidate = undefined;
+    this.#silent = { own: silent, successor: candidate };
+    silent.drop();
+  }
+
+  #onEnded(own: OwnClient): void {
+    if (own === this.#candidate) this.#candidate = undefined;
+    this.#onClosed(own);
+    if (own !== this.#silent?.own) return;
+    const { successor } = this.#silent;
+    this.#silent = undefined;
+    if (successor.client.status === "ready") void this.#onConnected(successor);
+  }
+
+  #open(): OwnClient {
+    const own: OwnClient = this.#user.open(this.#database, {
+      onReady: () => {
+        if (own === this.#candidate) this.#switchTo(own);
+        else void this.#onConnected(own);
+      },
+      onClose: () => {
+        this.#onClosed(own);
+        // After a reconnect there would be nothing to roll back in order.
+        for (const left of this.#previous) if (left.own === own) this.#forget(left);
+      },
+      onEnd: () => this.#onEnded(own),
+      onError: (error) => {
+        if (own === this.#own)
+          this.#reason = error instanceof Error ? error.message || error.name : String(error);
+      },
+      onOutdated: () => {
+        if (own === this.#own) this.#replaceOwn();
+      },
+    });
+    return own;
+  }
+
+  /** Identifies the server before anything else is sent. */
+  async #onConnected(own: OwnClient): Promise<void> {
+    if (own !== this.#own) return;
+    const serverIds = own.addresses ?? (await outside(() => this.#serverIds()));
+    if (own !== this.#own || own.client.status !== "ready") return;
+    this.serverIds = serverIds;
+    this.#isEstablished = true;
+    this.session += 1;
+    this.#readyAt = systemRuntime.monotonic();
+    this.#resolveFirst();
+    this.#subscriber.reopen(this.#lostAt);
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** The run id of the server (PROTOCOL 2.9); empty if it is not allowed, or if the connection was lost again. */
+  async #serverIds(): Promise<readonly string[]> {
+    if (!this.#user.asksServer) return [];
+    const info = await this.send("INFO", ["server"]).catch(() => undefined);
+    const found = typeof info === "string" ? runId.exec(info)?.[1] : undefined;
+    return found === undefined ? [] : [found];
+  }
+
+  /**
+   * The user's client has connected to another server, so this connection follows. It may still be connected
+   * to the previous one, which continues to serve others.
+   */
+  #followServer(): void {
+    const why = this.#user.whyElsewhere(this.#own, this.#readyAt);
+    if (why !== undefined) this.#replace(why);
+  }
+
+  /** Does the same as the user's client on this error, without resending anything. */
+  #reconnectsOnError(error: Error): boolean {
+    try {
+      return outside(() => this.#user.reconnectsOnError(error));
+    } catch (mistake) {
+      // An error of the user's function, thrown as such: nothing here is interrupted.
+      systemRuntime.setTimer(() => {
+        throw mistake;
+      }, 0);
+      return false;
+    }
+  }
+
+  #onConnectFailed(own: OwnClient, error: unknown): void {
+    const message = error instanceof Error ? error.message : "";
+    // This message has no information: an "error" event has reported the reason.
+    const isInformative = message !== "" && message !== "Connection is closed.";
+    if (own === this.#own && isInformative) this.#reason = message;
+    this.#onClosed(own);
+  }
+
+  /** Events of a replaced connection are ignored. */
+  #onClosed(own: OwnClient): void {
+    if (own !== this.#own) return;
+    if (this.#isEstablished) this.#lostAt = systemRuntime.monotonic();
+    this.#isEstablished = false;
+    this.#resolveFirst();
+  }
+}
+
+/**
+ * The time for which the connection to the previous database stays open after a switch, for rollbacks, ms.
+ */
+const rollbackPeriod = 2000;
+
+/** The connection to a database that the client has left. */
+class PreviousConnection implements Connection {
+  readonly name: string;
+  readonly client: object;
+  readonly notReadyReason: string;
+  /** Constant: if it is lost, it is not replaced. */
+  readonly session = 0;
+  readonly own: OwnClient;
+  readonly #current: OwnConnection;
+
+  constructor(current: OwnConnection, own: OwnClient, why: string) {
+    this.name = current.name;
+    this.client = current.client;
+    this.notReadyReason = why;
+    this.#current = current;
+    this.own = own;
+  }
+
+  get isReady(): boolean {
+    return canSend(this.own);
+  }
+
+  connectFirst(): undefined {
+    return undefined;
+  }
+
+  send(command: string, args: Args): Promise<unknown> {
+    if (!this.isReady) return Promise.reject(new NotSent(this.notReadyReason));
+    return this.own.send(command, args);
+  }
+
+  isErrorReply(error: unknown): error is Error {
+    return this.#current.isErrorReply(error);
+  }
+
+  onReady(): () => void {
+    return () => {};
+  }
+
+  close(): Promise<void> {
+    this.disconnect();
+    return Promise.resolve();
+  }
+
+  disconnect(): void {
+    this.own.end();
+  }
+}
+
+/** A client that was never connected would connect for a command and never be closed. */
+function canSend({ client }: OwnClient): boolean {
+  return client.status === "ready";
+}
+
+/** A run id. Some proxies return one of zeros. */
+const runId = /^run_id:(?!0+\r?$)(\S+)/m;
+
+/** The server is a replica, or no longer knows the user. A script quotes the error within its own. */
+function isWrongServer({ message }: Error): boolean {
+  return /\b(READONLY|NOAUTH)\b/.test(message);
+}

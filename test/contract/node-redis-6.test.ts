@@ -1,0 +1,8 @@
+import { createClient } from "redis";
+import { lockNodeContract } from "./lock-node-contract.ts";
+import { redisDriver } from "./redis-driver.ts";
+
+lockNodeContract(
+  "node-redis 6",
+  redisDriver({ client: (port) => createClient({ socket: { host: "127.0.0.1", port } }) }),
+);
