@@ -21,6 +21,8 @@ export interface RedisDriverOptions {
   /** The prefix that the client puts before every key. */
   keyPrefix?: string;
   password?: string;
+  /** The database of the client. Default 0. */
+  database?: number;
   /** Whether it is asked as one of several masters, by questions that they share, as a round does. Default false. */
   byQuestions?: boolean;
   /** Default true. */
@@ -58,6 +60,7 @@ async function startDriver(options: RedisDriverOptions): Promise<Driver> {
   const master = masters.list[0]!;
   const admin = new Redis(master.port, master.host, {
     ...(options.password === undefined ? {} : { password: options.password }),
+    db: options.database ?? 0,
   });
   const target = (await options.prepare?.(admin, master)) ?? master;
   const proxy = await startProxy({ host: master.host, port: target.port });

@@ -1,11 +1,16 @@
-import type { Args } from "../../redis/connection.ts";
 import { hashSlot } from "../../redis/hash-slot.ts";
 import { NotSent } from "../../redis/session.ts";
 import { outside } from "../../time/async-context.ts";
-import { afterTurn } from "../../time/system.ts";
-import type { OwnClient, OwnEvents } from "../own-client.ts";
-import { destroy, type NodeRedisClient, type NodeRedisOptions, sendNowOrNever } from "./duplicate.ts";
-import { firstKeyOf, wordsOf } from "./key-prefix.ts";
+import {
+  Duplicate,
+  type DuplicateClient,
+  destroy,
+  type NodeRedisClient,
+  type NodeRedisOptions,
+  retryDelay,
+  sendNowOrNever,
+} from "./duplicate.ts";
+import { firstKeyOf } from "./key-prefix.ts";
 
 export interface ClusterOptions {
   readonly rootNodes?: readonly (NodeRedisOptions & { readonly url?: string })[];
@@ -15,12 +20,13 @@ export interface ClusterOptions {
 
 interface Node {
   readonly address: string;
-  readonly client?: { readonly isReady: boolean };
+  readonly client?: Pick<NodeRedisClient, "on"> & { readonly isReady: boolean };
 }
 
 /** The used part of a Cluster client. */
-interface ClusterClient extends NodeRedisClient {
+interface ClusterClient extends Omit<NodeRedisClient, "sendCommand"> {
   readonly slots: readonly ({ readonly master: Node } | undefined)[];
+  readonly masters: readonly Node[];
   readonly nodeByAddress: ReadonlyMap<string, Node>;
   nodeClient(node: Node): Promise<unknown>;
   sendCommand(key: string | undefined, isReadonly: boolean, words: readonly string[]): Promise<unknown>;
@@ -39,97 +45,123 @@ export function clusterOptionsOf(cluster: NodeRedisClient): ClusterOptions {
   return taken;
 }
 
-/**
- * A Cluster client connects to each master at the first command for one of its slots, and a command would wait
- * for that for as long as it takes. Here it is sent only to a master that is connected.
- */
-export class ClusterDuplicate implements OwnClient {
-  status = "wait";
-  readonly client: this = this;
-  readonly #cluster: ClusterClient;
-  readonly #keyPrefix: string;
-  readonly #events: OwnEvents;
+/** A Cluster client, replaced when none of its masters is connected any more. */
+export class ClusterDuplicate extends Duplicate {
+  get addresses(): readonly string[] {
+    return (this.current as ClusterConnection | undefined)?.addresses ?? [];
+  }
 
-  constructor(userClient: NodeRedisClient, keyPrefix: string, events: OwnEvents) {
-    const { defaults } = clusterOptionsOf(userClient);
-    const { reconnectStrategy, ...socket } = defaults?.socket ?? {};
-    this.#keyPrefix = keyPrefix;
-    this.#events = events;
-    const duplicate = userClient.duplicate.bind(userClient) as (overrides: object) => unknown;
-    this.#cluster = duplicate({
+  protected override get options(): NodeRedisOptions {
+    return clusterOptionsOf(this.userClient).defaults ?? {};
+  }
+
+  protected override make(_: unknown, connectTimeout: number): DuplicateClient {
+    const { rootNodes = [], defaults } = clusterOptionsOf(this.userClient);
+    const { reconnectStrategy } = defaults?.socket ?? {};
+    const socket = {
+      ...defaults?.socket,
+      socketTimeout: undefined,
+      // A node that gave up would be lost for ever.
+      reconnectStrategy: (retries: number, cause: Error) =>
+        retryDelay(reconnectStrategy, retries, cause) ?? 1000,
+    };
+    const cluster = this.duplicate({
       commandOptions: sendNowOrNever.commandOptions,
       clientSideCache: undefined,
       useReplicas: false,
+      // Otherwise one master that is down keeps the others from being used.
       minimizeConnections: true,
-      defaults: {
-        ...defaults,
-        ...sendNowOrNever,
-        socket: { ...socket, ...(typeof reconnectStrategy === "function" ? { reconnectStrategy } : {}) },
-      },
-    }) as ClusterClient;
-    this.#cluster.on("error", events.onError);
-    this.#cluster.on("node-error", events.onError);
+      // A server that hangs while it is asked for the slots is given up.
+      rootNodes: rootNodes.map((node) => ({
+        ...node,
+        socket: { ...node.socket, socketTimeout: connectTimeout },
+      })),
+      defaults: { ...defaults, ...sendNowOrNever, socket },
+    });
+    return new ClusterConnection(cluster as ClusterClient);
+  }
+}
+
+/**
+ * The masters of a Cluster like one connection. A Cluster client connects to each master at the first command for
+ * one of its slots, and a command would wait for that for as long as it takes: it is sent only to a master that is
+ * connected.
+ */
+class ClusterConnection implements DuplicateClient {
+  readonly #cluster: ClusterClient;
+  readonly #listeners = new Map<string, (argument?: unknown) => void>();
+  #error: unknown;
+
+  constructor(cluster: ClusterClient) {
+    this.#cluster = cluster;
+    cluster.on("error", (error: unknown) => {
+      this.#error ??= error;
+    });
+    cluster.on("node-error", (error: unknown) => {
+      this.#error = error;
+      if (this.#isReady && !this.#masters.some(({ client }) => client?.isReady)) this.#emit("error", error);
+    });
   }
 
-  async connect(): Promise<void> {
-    this.status = "connecting";
-    try {
-      await outside(() => this.#cluster.connect());
-      const nodes = new Set(this.#cluster.slots.flatMap((slot) => slot?.master ?? []));
-      await Promise.all([...nodes].map((node) => this.#connected(node)));
-    } catch (error) {
-      if (this.status === "end") return;
-      this.end();
-      throw error;
-    }
-    if (this.status !== "connecting") return;
-    this.status = "ready";
-    this.#events.onReady();
-  }
+  #isReady = false;
 
-  /** Resolves when the node is connected, or has failed for the first time. */
-  #connected(node: Node): Promise<unknown> {
-    const failed = new Promise<void>((resolve) => this.#cluster.on("node-error", () => resolve()));
-    return Promise.race([failed, outside(() => this.#cluster.nodeClient(node)).catch(() => {})]);
+  get #masters(): readonly Node[] {
+    return this.#cluster.masters;
   }
 
   get addresses(): readonly string[] {
     return [...this.#cluster.nodeByAddress.keys()];
   }
 
-  send(command: string, args: Args): Promise<unknown> {
-    const words = wordsOf(command, args, this.#keyPrefix);
-    const key = firstKeyOf(command, words);
+  on(event: string, listener: (argument?: unknown) => void): void {
+    this.#listeners.set(event, listener);
+  }
+
+  #emit(event: string, argument?: unknown): void {
+    this.#listeners.get(event)?.(argument);
+  }
+
+  /** Until each master is connected or has failed for the first time; rejects if all have failed. */
+  async connect(): Promise<void> {
+    try {
+      await this.#cluster.connect();
+    } catch (error) {
+      throw this.#error ?? error;
+    }
+    await Promise.all(this.#masters.map((node) => this.#connected(node)));
+    if (!this.#masters.some(({ client }) => client?.isReady)) throw this.#error;
+    this.#isReady = true;
+    this.#emit("ready");
+  }
+
+  #connected(node: Node): Promise<unknown> {
+    const connecting = this.#connectTo(node);
+    return Promise.race([connecting, new Promise((resolve) => node.client?.on("error", resolve))]);
+  }
+
+  #connectTo(node: Node): Promise<unknown> {
+    return outside(() => this.#cluster.nodeClient(node)).catch(() => {});
+  }
+
+  sendCommand(words: readonly string[]): Promise<unknown> {
+    const key = firstKeyOf(words);
     const node = key === undefined ? undefined : this.#cluster.slots[hashSlot(key)]?.master;
     if (node && !node.client?.isReady) {
-      outside(() => this.#cluster.nodeClient(node)).catch(() => {});
+      void this.#connectTo(node);
       return Promise.reject(new NotSent(`${node.address} is not connected`));
     }
     return this.#cluster.sendCommand(key, false, words).catch(redirectionError);
   }
 
-  /** A Cluster has many connections and replaces them itself. */
-  cut(): void {}
-
-  drop(): void {
-    this.end();
-  }
-
-  end(): void {
-    if (this.status === "end") return;
-    this.status = "end";
-    afterTurn(() => {
-      outside(() => destroy(this.#cluster));
-      this.#events.onClose();
-      this.#events.onEnd();
-    });
+  destroy(): void {
+    destroy(this.#cluster);
   }
 }
 
 /** The masters were reached: the slot is moving. */
 function redirectionError(error: unknown): never {
   const isMoving =
-    error instanceof Error && /^(Too many Cluster redirections|MOVED|ASK)\b/.test(error.message);
+    error instanceof Error && /^(Too many Cluster redirections|MOVED |ASK )/.test(error.message);
   throw isMoving ? new ErrorReply(`TRYAGAIN the hash slot moves (${error.message})`) : error;
 }
 

@@ -19,6 +19,8 @@ export interface NodeRedisClient {
   on(event: string, listener: (...args: any[]) => void): unknown;
 }
 
+type ReconnectStrategy = number | false | ((retries: number, cause: Error) => unknown) | undefined;
+
 export interface NodeRedisOptions {
   readonly RESP?: number;
   readonly database?: number;
@@ -29,7 +31,7 @@ export interface NodeRedisOptions {
     readonly port?: number;
     readonly path?: string;
     readonly connectTimeout?: number;
-    readonly reconnectStrategy?: number | false | ((retries: number, cause: Error) => unknown);
+    readonly reconnectStrategy?: ReconnectStrategy;
   };
 }
 
@@ -38,10 +40,13 @@ interface NodeRedis extends Pick<UserClient, "status" | "keyPrefix"> {
   readonly client: NodeRedisClient;
 }
 
-/** A client made by this adapter. */
-interface DuplicateClient extends Omit<NodeRedisClient, "sendCommand"> {
+/** A client made by this adapter, for one connection. */
+export interface DuplicateClient extends Pick<NodeRedisClient, "connect" | "destroy" | "on"> {
   sendCommand(words: readonly string[]): Promise<unknown>;
-  subscribe(channel: string, listener: (message: string, channel: string) => void): Promise<unknown>;
+}
+
+interface SubscribingClient extends DuplicateClient {
+  subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
   unsubscribe(channel: string): Promise<unknown>;
 }
 
@@ -82,6 +87,7 @@ const maxJitter = 200;
 export class Duplicate implements OwnClient {
   status = "wait";
   readonly client: this = this;
+  protected readonly userClient: NodeRedisClient;
   readonly #user: NodeRedis;
   readonly #database: number | undefined;
   readonly #events: Partial<OwnEvents>;
@@ -94,6 +100,7 @@ export class Duplicate implements OwnClient {
   #readyAt = 0;
 
   constructor(user: NodeRedis, database: number | undefined, events: Partial<OwnEvents>) {
+    this.userClient = user.client;
     this.#user = user;
     this.#database = database;
     this.#events = events;
@@ -130,16 +137,17 @@ export class Duplicate implements OwnClient {
     this.#events.onEnd?.();
   }
 
-  /** node-redis writes what was asked for in this turn at its end. */
+  /** node-redis writes what was asked for in this turn at its end, a Cluster one turn later. */
   end(): void {
     if (this.status === "end") return;
     const { current } = this;
     this.#onOver();
-    afterTurn(() => {
+    const close = (): void => {
       if (current) outside(() => destroy(current));
       this.#events.onClose?.();
       this.#events.onEnd?.();
-    });
+    };
+    afterTurn(() => afterTurn(close));
   }
 
   #onOver(): void {
@@ -148,45 +156,54 @@ export class Duplicate implements OwnClient {
     this.#timer?.cancel();
   }
 
-  #connect(): void {
-    this.status = "connecting";
-    const options = optionsOf(this.#user.client);
-    let client: DuplicateClient | undefined;
-    const onLost = (error: unknown): void => {
-      if (client) this.#onLost(client, error);
-    };
+  /** The user's options for a connection, as they are now. */
+  protected get options(): NodeRedisOptions {
+    return optionsOf(this.userClient);
+  }
+
+  protected duplicate(overrides: object): unknown {
+    const duplicate = this.userClient.duplicate.bind(this.userClient) as (overrides: object) => unknown;
+    return outside(() => duplicate(overrides));
+  }
+
+  /** Makes a client for one connection. `onLost`: ends it. */
+  protected make(onLost: (error: unknown) => void, _connectTimeout: number): DuplicateClient {
+    const { RESP, disableClientInfo, socket } = this.options;
     const reconnectStrategy = (_: number, cause: unknown): number => {
       onLost(cause);
       return 0;
     };
-    client = outside(() =>
-      duplicateOf(this.#user.client)({
-        ...sendNowOrNever,
-        // An address in the options wins over all other options.
-        url: undefined,
-        database: this.#database,
-        // A server that accepts connections and does nothing more must not pass for one that is ready.
-        disableClientInfo: options.RESP === 3 && options.disableClientInfo,
-        // An idle connection is a good one.
-        socket: { ...options.socket, socketTimeout: undefined, reconnectStrategy },
-      }),
-    ) as DuplicateClient;
+    const client = this.duplicate({
+      ...sendNowOrNever,
+      // An address in the options wins over all other options.
+      url: undefined,
+      database: this.#database,
+      // A server that accepts connections and does nothing more must not pass for one that is ready.
+      disableClientInfo: RESP === 3 && disableClientInfo,
+      // An idle connection is a good one.
+      socket: { ...socket, socketTimeout: undefined, reconnectStrategy },
+    });
+    return client as DuplicateClient;
+  }
+
+  #connect(): void {
+    this.status = "connecting";
+    const connectTimeout = this.options.socket?.connectTimeout || defaultConnectTimeout;
+    const onLost = (error: unknown): void => this.#onLost(client, error);
+    const client: DuplicateClient = this.make(onLost, connectTimeout);
     this.current = client;
-    client.on("connect", () => this.#awaitGreeting());
+    client.on("connect", () => this.#awaitGreeting(client, connectTimeout));
     client.on("ready", () => this.#onReady(client));
     client.on("error", onLost);
-    this.#awaitGreeting();
+    this.#awaitGreeting(client, connectTimeout);
     outside(() => client.connect()).catch(onLost);
   }
 
   /** A server may accept connections and still hang: the time-out of node-redis covers only TCP. */
-  #awaitGreeting(): void {
-    const connectTimeout = optionsOf(this.#user.client).socket?.connectTimeout || defaultConnectTimeout;
+  #awaitGreeting(client: DuplicateClient, connectTimeout: number): void {
+    const late = `the server has not greeted the connection for ${connectTimeout} ms`;
     this.#timer?.cancel();
-    const late = new Error(`the server has not greeted the connection for ${connectTimeout} ms`);
-    this.#timer = systemRuntime.setTimer(() => {
-      if (this.current) this.#onLost(this.current, late);
-    }, connectTimeout);
+    this.#timer = systemRuntime.setTimer(() => this.#onLost(client, new Error(late)), connectTimeout);
     this.#timer.unref();
   }
 
@@ -211,36 +228,40 @@ export class Duplicate implements OwnClient {
     this.#events.onError?.(error);
     this.#events.onClose?.();
     this.#failures = lived ? 0 : this.#failures + 1;
-    const delay = this.#user.status === "end" ? undefined : this.#delay(error);
+    const delay = this.#user.status === "end" ? undefined : this.#delayAfter(error);
     if (delay === undefined) {
       this.status = "end";
       this.#events.onEnd?.();
     } else this.#timer = systemRuntime.setTimer(() => this.#connect(), delay);
   }
 
-  /** Like the user's client; `undefined`: gives up. */
-  #delay(error: unknown): number | undefined {
+  /** `undefined` if the user's client would give up. */
+  #delayAfter(error: unknown): number | undefined {
     if (this.#failures === 0) return 0;
-    const strategy = optionsOf(this.#user.client).socket?.reconnectStrategy;
     const cause = error instanceof Error ? error : new Error(String(error));
-    let wanted: unknown = strategy;
-    try {
-      if (typeof strategy === "function") wanted = outside(() => strategy(this.#failures - 1, cause));
-    } catch {
-      // As in node-redis, the default takes the place of a function that throws.
-      wanted = undefined;
-    }
-    if (wanted === undefined) {
-      const jitter = (systemRuntime.randomBytes(1)[0]! / 255) * maxJitter;
-      return Math.min(minDelay * 2 ** (this.#failures - 1), maxDelay) + jitter;
-    }
-    return typeof wanted === "number" && wanted >= 0 ? Math.max(wanted, minDelay) : undefined;
+    return retryDelay(this.options.socket?.reconnectStrategy, this.#failures - 1, cause);
   }
 
   /** The error of a command. Those of a lost connection get the reason of the loss. */
   #reasonOf(error: unknown, client: DuplicateClient): unknown {
     return client === this.current || isErrorReply(error) ? error : (this.#lostBecause ?? error);
   }
+}
+
+/** The delay of the user's client, but no shorter than {@link minDelay}; `undefined` if it would give up. */
+export function retryDelay(strategy: ReconnectStrategy, retries: number, cause: Error): number | undefined {
+  let delay: unknown = strategy;
+  try {
+    if (typeof strategy === "function") delay = outside(() => strategy(retries, cause));
+  } catch {
+    // As in node-redis, the default takes the place of a function that throws.
+    delay = undefined;
+  }
+  if (delay === undefined) {
+    const jitter = (systemRuntime.randomBytes(1)[0]! / 255) * maxJitter;
+    return Math.min(minDelay * 2 ** retries, maxDelay) + jitter;
+  }
+  return typeof delay === "number" && delay >= 0 ? Math.max(delay, minDelay) : undefined;
 }
 
 /** A duplicate for subscriptions. */
@@ -257,11 +278,13 @@ export class SubscriberDuplicate extends Duplicate implements SubscriberClient {
   }
 
   subscribe(channel: string): Promise<unknown> {
-    return this.current!.subscribe(channel, (message) => this.#onMessage(channel, message));
+    return (this.current as SubscribingClient).subscribe(channel, (message) =>
+      this.#onMessage(channel, message),
+    );
   }
 
   unsubscribe(channel: string): Promise<unknown> {
-    return this.current!.unsubscribe(channel);
+    return (this.current as SubscribingClient).unsubscribe(channel);
   }
 }
 
@@ -287,8 +310,4 @@ export function destroy(client: Pick<NodeRedisClient, "destroy">): void {
   } catch {
     // It is closed.
   }
-}
-
-function duplicateOf(client: NodeRedisClient): (overrides: object) => unknown {
-  return client.duplicate.bind(client) as (overrides: object) => unknown;
 }

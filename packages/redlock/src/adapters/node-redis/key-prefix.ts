@@ -23,9 +23,9 @@ function keysIn(command: string, args: Args): readonly [first: number, end: numb
   return [1, 2];
 }
 
-/** The key that decides which node of a Cluster gets the command, with its prefix. */
-export function firstKeyOf(command: string, words: readonly string[]): string | undefined {
+/** The key that decides which node of a Cluster gets the command. */
+export function firstKeyOf([command = "", ...args]: readonly string[]): string | undefined {
   if (keyless.has(command)) return undefined;
-  if (command === "EVAL" || command === "EVALSHA") return words[2] === "0" ? undefined : words[3];
-  return words[1];
+  if (command === "EVAL" || command === "EVALSHA") return args[1] === "0" ? undefined : args[2];
+  return args[0];
 }

@@ -91,7 +91,7 @@ export class NodeRedisUser implements UserClient {
   }
 
   open(database: number | undefined, events: OwnEvents): OwnClient {
-    if (this.isCluster) return new ClusterDuplicate(this.client, this.keyPrefix, events);
+    if (this.isCluster) return new ClusterDuplicate(this, undefined, events);
     return new Duplicate(this, database, events);
   }
 

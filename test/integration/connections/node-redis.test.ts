@@ -1,0 +1,282 @@
+import { type AddressInfo, createServer } from "node:net";
+import { Redlock, type RedlockOptions } from "@quorlock/redlock";
+import { type Master, startProxy } from "@quorlock/testbed";
+import { Redis } from "ioredis";
+import { createClient, createClientPool, createSentinel } from "redis";
+import {
+  createClient as createClient5,
+  createClientPool as createClientPool5,
+  createSentinel as createSentinel5,
+} from "redis-5";
+import { afterEach, describe, expect, it } from "vitest";
+import { turn, until } from "../../contract/until.ts";
+import { startHostileServer } from "../../hostile/hostile-server.ts";
+import { Fleet, fresh } from "../fleet/fleet.ts";
+import { WireTap } from "../fleet/wire-tap.ts";
+
+// Clients of node-redis: the options of a user's client that could let a command of a lock run late, twice, in another
+// order or in another place do not reach the connection of the locks, and the user's client stays as it is.
+
+const fleet = Fleet.forTests(3);
+const ttl = 20_000;
+
+type Options = NonNullable<Parameters<typeof createClient>[0]>;
+type AnyClient = ReturnType<typeof createClient>;
+
+/** To the compiler the types of one version will do: what differs in them is not used here. */
+const versions = [
+  ["6", createClient],
+  ["5", createClient5 as unknown as typeof createClient],
+] as const;
+
+const opened: { destroy(): void; isOpen: boolean }[] = [];
+const redlocks: Redlock[] = [];
+
+afterEach(async () => {
+  await Promise.all(redlocks.splice(0).map((redlock) => redlock.quit()));
+  for (const client of opened.splice(0)) if (client.isOpen) client.destroy();
+});
+
+function kept<C extends { destroy(): void; isOpen: boolean; on(event: "error", f: () => void): unknown }>(
+  client: C,
+): C {
+  client.on("error", () => {});
+  opened.push(client);
+  return client;
+}
+
+function lockOver(clients: ConstructorParameters<typeof Redlock>[0], options: RedlockOptions = {}): Redlock {
+  const redlock = new Redlock(clients, { nodeTimeout: 900, retryCount: 0, ...options });
+  redlocks.push(redlock);
+  return redlock;
+}
+
+const at = ({ port }: { port: number }) => ({ host: "127.0.0.1", port });
+
+async function acquired(redlock: Redlock, resource: string, yes: number): Promise<void> {
+  const lock = await redlock.acquire(resource, ttl);
+  const [stats] = await Promise.all(lock.attempts);
+  expect(stats!.votesFor.size).toBe(yes);
+  const { attempts } = await lock.release();
+  await Promise.all(attempts);
+}
+
+describe.each(versions)("node-redis %s:", (_, create) => {
+  function open(options: Options): AnyClient {
+    return kept(create(options));
+  }
+
+  it("clients that were not connected serve, and are not connected", async () => {
+    const clients = fleet.masters.map((master) => open({ socket: at(master) }));
+    await acquired(lockOver(clients), fresh(), 3);
+    expect(clients.map(({ isOpen }) => isOpen)).toEqual([false, false, false]);
+  });
+
+  it("locks are over one connection with those of ioredis, and hand over to them", async () => {
+    const [first, second, third] = fleet.masters as [Master, Master, Master];
+    const others = fleet.masters.map(({ port }) => new Redis(port));
+    const clients = [
+      open({ socket: at(first) }),
+      open({ socket: at(second), RESP: 2 }),
+      new Redis(third.port),
+    ];
+    const redlock = lockOver(clients);
+    const ioredis = lockOver(others);
+    const resource = fresh();
+    const held = await redlock.acquire(resource, ttl);
+    const waiting = ioredis.acquire(resource, ttl, { retryCount: -1 });
+    await until("it waits", async () => (await redlock.inspect(resource))[0]?.queueLength === 1);
+    await held.release();
+    const next = await waiting;
+    const again = redlock.acquire(resource, ttl, { retryCount: -1 });
+    await until("it waits", async () => (await ioredis.inspect(resource))[0]?.queueLength === 1);
+    await next.release();
+    await (await again).release();
+  });
+
+  it("the options of the user's client do not matter, and stay", async () => {
+    const clients = fleet.masters.map((master) =>
+      open({
+        url: `redis://127.0.0.1:${master.port}`,
+        pingInterval: 5,
+        commandsQueueMaxLength: 1,
+        disableOfflineQueue: false,
+        readonly: true,
+        disableClientInfo: true,
+        RESP: 3,
+        emitInvalidate: true,
+        commandOptions: { asap: true, abortSignal: AbortSignal.abort(), typeMapping: { 36: Buffer } },
+        socket: { host: "127.0.0.1", port: master.port, socketTimeout: 5, connectTimeout: 4000 },
+      } as Options),
+    );
+    const before = clients.map(({ options }) => ({ ...options, socket: { ...options.socket } }));
+    const redlock = lockOver(clients);
+    await Promise.all(Array.from({ length: 20 }, () => acquired(redlock, fresh(), 3)));
+    const after = clients.map(({ options }) => ({ ...options, socket: { ...options.socket } }));
+    expect(after).toEqual(before);
+  });
+
+  it("the user's own commands go where they went, beside the locks", async () => {
+    const [master] = fleet.masters as [Master];
+    const client = open({ socket: at(master) });
+    await client.connect();
+    const redlock = lockOver([client]);
+    const blocked = client.sendCommand(["BLPOP", fresh(), "1"]);
+    await acquired(redlock, fresh(), 1);
+    expect(await Promise.race([blocked, turn().then(() => "blocked")])).toBe("blocked");
+    expect(await blocked).toBeNull();
+  });
+
+  it("an idle connection stays, whatever socketTimeout the user has", async () => {
+    await using proxy = await startProxy(fleet.masters[0]!);
+    const redlock = lockOver([open({ socket: { ...at(proxy), socketTimeout: 50 } })]);
+    await acquired(redlock, fresh(), 1);
+    const { accepted } = proxy.counters;
+    const idle = performance.now();
+    await until("it was idle for six time-outs", () => performance.now() - idle > 300);
+    await acquired(redlock, fresh(), 1);
+    expect(proxy.counters.accepted).toBe(accepted);
+  });
+
+  it("a server that accepts connections and greets none is tried again", async () => {
+    await using proxy = await startProxy(fleet.masters[0]!);
+    proxy.hold("requests");
+    const redlock = lockOver([open({ socket: { ...at(proxy), connectTimeout: 150 } })]);
+    await expect(redlock.acquire(fresh(), ttl)).rejects.toThrow("quorum");
+    await until("another attempt", () => proxy.counters.accepted > 1);
+    await proxy.heal();
+    await until("it votes", async () => (await redlock.inspect("anything"))[0]?.unreachable === undefined);
+  });
+
+  it("a peer that accepts and closes is tried again a few times a second", async () => {
+    let accepted = 0;
+    const server = createServer((socket) => {
+      accepted += 1;
+      socket.end();
+    });
+    await new Promise<void>((resolve) => {
+      server.listen(0, "127.0.0.1", resolve);
+    });
+    const socket = at(server.address() as AddressInfo);
+    const reconnectStrategy = (): number => 0;
+    const redlock = lockOver([
+      open({ RESP: 2, disableClientInfo: true, socket: { ...socket, reconnectStrategy } }),
+    ]);
+    const begun = performance.now();
+    await expect(redlock.acquire(fresh(), ttl)).rejects.toThrow("quorum");
+    await until("a second is over", () => performance.now() - begun > 1000);
+    expect(accepted).toBeGreaterThan(1);
+    expect(accepted).toBeLessThan(30);
+    server.close();
+  });
+
+  it("a release that was asked for before quit reaches its master", async () => {
+    const [master] = fleet.masters as [Master];
+    const resource = fresh();
+    const client = open({ socket: at(master) });
+    const redlock = lockOver([client]);
+    const lock = await redlock.acquire(resource, ttl);
+    void lock.release();
+    await redlock.quit();
+    await fleet.untilGone(resource, [master]);
+  });
+
+  it("a select of the user's client moves no lock", async () => {
+    const [master] = fleet.masters as [Master];
+    const client = open({ socket: at(master), database: 1 });
+    await client.connect();
+    const redlock = lockOver([client]);
+    const resource = fresh();
+    await client.select(2);
+    const lock = await redlock.acquire(resource, ttl);
+    const admin = fleet.admin(master).duplicate({ db: 1 });
+    expect(await admin.get(resource)).toBe(lock.value);
+    admin.disconnect();
+    expect(await client.exists(resource)).toBe(0);
+    await lock.release();
+  });
+
+  it("locks end with the user's client, and come back with it", async () => {
+    const [master] = fleet.masters as [Master];
+    const client = open({ socket: at(master) });
+    await client.connect();
+    const redlock = lockOver([client]);
+    await acquired(redlock, fresh(), 1);
+    client.destroy();
+    await expect(redlock.acquire(fresh(), ttl)).rejects.toThrow("quorum");
+    expect(client.isOpen).toBe(false);
+    await client.connect();
+    await acquired(redlock, fresh(), 1);
+  });
+
+  it("a connection older than the user's new one is replaced: it may lead to another server", async () => {
+    const [master] = fleet.masters as [Master];
+    await using user = await startProxy(master);
+    await using ours = await startProxy(master);
+    const client = open({ socket: at(user) });
+    await client.connect();
+    // Only to make two ways of one: the duplicate's goes through the other proxy.
+    client.options.socket = { ...client.options.socket, ...at(ours) };
+    const redlock = lockOver([client]);
+    await acquired(redlock, fresh(), 1);
+    const { accepted } = ours.counters;
+    user.reset();
+    await until("it is replaced", () => ours.counters.accepted > accepted);
+    await until("it votes", async () => (await redlock.inspect("anything"))[0]?.unreachable === undefined);
+  });
+
+  it("a SET of a lock that is over is not executed after a reconnect", async () => {
+    const [master] = fleet.masters as [Master];
+    await using proxy = await startProxy(master);
+    const client = open({ socket: at(proxy) });
+    const redlock = lockOver([client]);
+    await acquired(redlock, fresh(), 1);
+    proxy.hold("requests");
+    const acquiring = redlock.acquire(fresh(), ttl).catch(() => undefined);
+    await proxy.when(({ requests }) => requests.held > 0);
+    await using tap = await WireTap.on(fleet.admin(master));
+    await proxy.refuse();
+    proxy.reset();
+    await acquiring;
+    await redlock.acquire(fresh("while offline"), ttl).catch(() => undefined);
+    await proxy.accept();
+    proxy.release("requests");
+    await until("it votes", async () => (await redlock.inspect("anything"))[0]?.unreachable === undefined);
+    const sets = (await tap.commands()).filter(({ words }) => words[0] === "SET");
+    expect(sets).toEqual([]);
+  });
+
+  it("a unix socket is an address", () => {
+    const redlock = lockOver([open({ socket: { path: "/nowhere/redis.sock" } as never })]);
+    return expect(redlock.acquire(fresh(), ttl)).rejects.toThrow("/nowhere/redis.sock: UNREACHABLE");
+  });
+});
+
+it("a server that announces its maintenance gets no command at another place", async () => {
+  const elsewhere = await startHostileServer("-ERR nobody\r\n", { greets: false });
+  const text = `127.0.0.1:${elsewhere.port}`;
+  const moving = `>4\r\n+MOVING\r\n:1\r\n:1\r\n$${text.length}\r\n${text}\r\n`;
+  await using server = await startHostileServer((socket) => void socket.write(moving));
+  const redlock = lockOver([kept(createClient({ socket: at(server) }))], { nodeTimeout: 400 });
+  await expect(redlock.acquire(fresh(), ttl)).rejects.toThrow("quorum");
+  await expect(redlock.acquire(fresh(), ttl)).rejects.toThrow("quorum");
+  expect(server.asked).toBeGreaterThan(0);
+  expect(elsewhere.asked).toBe(0);
+  await elsewhere[Symbol.asyncDispose]();
+});
+
+describe("refused, and the way that works is named:", () => {
+  const sentinel = { name: "main", sentinelRootNodes: [{ host: "127.0.0.1", port: 1 }] };
+  it.each([
+    ["a pool of 6", () => createClientPool(), "pass createClient()"],
+    ["a pool of 5", () => createClientPool5(), "pass createClient()"],
+    ["a Sentinel client of 6", () => createSentinel(sentinel), "new Redis({ sentinels, name })"],
+    ["a Sentinel client of 5", () => createSentinel5(sentinel), "new Redis({ sentinels, name })"],
+    ["GLIDE", () => ({ customCommand: () => {} }), "pass a client of ioredis or node-redis"],
+    ["a legacy client", () => createClient().legacy(), "before version 5"],
+  ])("%s", (_, make, way) => {
+    expect(() => new Redlock([make() as never])).toThrow(
+      expect.objectContaining({ code: "INVALID_ARGUMENT", message: expect.stringContaining(way) }),
+    );
+  });
+});
