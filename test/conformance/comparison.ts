@@ -9,7 +9,7 @@ const columns = ["Quorlock", "redlock 5", "redis-semaphore", "redlock-universal"
 
 /** By the documentation of each library, in the order of the columns. */
 const features: ReadonlyArray<readonly string[]> = [
-  ["Redis clients", "ioredis", "ioredis", "ioredis", "ioredis, node-redis, GLIDE", "its own"],
+  ["Redis clients", "ioredis, node-redis", "ioredis", "ioredis", "ioredis, node-redis, GLIDE", "its own"],
   ["published", "**not yet**", "beta only", "yes", "yes", "yes"],
   [
     "servers",

@@ -1,5 +1,7 @@
 import type { Cluster, Redis } from "ioredis";
 import type { Cluster as Cluster5, Redis as Redis5 } from "ioredis-5";
+import type { createClient, createClientPool, createCluster, createSentinel } from "redis";
+import type { createClient as createClient5, createCluster as createCluster5 } from "redis-5";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import type { Lock } from "./holding/lock.ts";
 import * as entry from "./index.ts";
@@ -27,9 +29,14 @@ declare const redisA: Redis;
 declare const redisB: Redis5;
 declare const cluster: Cluster;
 declare const cluster5: Cluster5;
+declare const nodeRedis: ReturnType<typeof createClient>;
+declare const nodeRedis5: ReturnType<typeof createClient5>;
+declare const nodeRedisCluster: ReturnType<typeof createCluster>;
+declare const nodeRedisCluster5: ReturnType<typeof createCluster5>;
 
 function mixed(): Redlock {
-  return new Redlock([redisA, redisB, cluster, cluster5]);
+  const ofNodeRedis = [nodeRedis, nodeRedis5, nodeRedisCluster, nodeRedisCluster5];
+  return new Redlock([redisA, redisB, cluster, cluster5, ...ofNodeRedis]);
 }
 
 describe("the entry point", () => {
@@ -55,11 +62,17 @@ describe("the entry point", () => {
 });
 
 describe("types", () => {
-  test("clients of ioredis 5 and 6, Redis and Cluster, are accepted", () => {
+  test("clients and Clusters of ioredis and node-redis, 5 and 6, are accepted", () => {
     expectTypeOf<Redis>().toExtend<Client>();
     expectTypeOf<Redis5>().toExtend<Client>();
     expectTypeOf<Cluster>().toExtend<Client>();
     expectTypeOf<Cluster5>().toExtend<Client>();
+    expectTypeOf<ReturnType<typeof createClient>>().toExtend<Client>();
+    expectTypeOf<ReturnType<typeof createClient5>>().toExtend<Client>();
+    expectTypeOf<ReturnType<typeof createCluster>>().toExtend<Client>();
+    expectTypeOf<ReturnType<typeof createCluster5>>().toExtend<Client>();
+    expectTypeOf<ReturnType<typeof createClientPool>>().not.toExtend<Client>();
+    expectTypeOf<ReturnType<typeof createSentinel>>().not.toExtend<Client>();
     expectTypeOf<LockNode>().toExtend<Client>();
     expectTypeOf<string>().not.toExtend<Client>();
     expectTypeOf<{ host: string }>().not.toExtend<Client>();

@@ -1,4 +1,4 @@
-import { type AddressInfo, createServer } from "node:net";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { Redlock, type RedlockOptions } from "@quorlock/redlock";
 import { type Master, startProxy } from "@quorlock/testbed";
 import { Redis } from "ioredis";
@@ -46,7 +46,7 @@ function kept<C extends { destroy(): void; isOpen: boolean; on(event: "error", f
 }
 
 function lockOver(clients: ConstructorParameters<typeof Redlock>[0], options: RedlockOptions = {}): Redlock {
-  const redlock = new Redlock(clients, { nodeTimeout: 900, retryCount: 0, ...options });
+  const redlock = new Redlock(clients, { nodeTimeout: 2500, retryCount: 0, ...options });
   redlocks.push(redlock);
   return redlock;
 }
@@ -110,7 +110,7 @@ describe.each(versions)("node-redis %s:", (_, create) => {
       } as Options),
     );
     const before = clients.map(({ options }) => ({ ...options, socket: { ...options.socket } }));
-    const redlock = lockOver(clients);
+    const redlock = lockOver(clients, { groupCommit: false });
     await Promise.all(Array.from({ length: 20 }, () => acquired(redlock, fresh(), 3)));
     const after = clients.map(({ options }) => ({ ...options, socket: { ...options.socket } }));
     expect(after).toEqual(before);
@@ -148,11 +148,15 @@ describe.each(versions)("node-redis %s:", (_, create) => {
     await until("it votes", async () => (await redlock.inspect("anything"))[0]?.unreachable === undefined);
   });
 
-  it("a peer that accepts and closes is tried again a few times a second", async () => {
+  it.each([
+    ["accepts and", (socket: Socket) => void socket.end()],
+    ["greets and", (socket: Socket) => void socket.once("data", () => socket.end("+OK\r\n+OK\r\n"))],
+  ])("a peer that %s closes is tried again a few times a second", async (_what, peer) => {
     let accepted = 0;
     const server = createServer((socket) => {
       accepted += 1;
-      socket.end();
+      socket.on("error", () => {});
+      peer(socket);
     });
     await new Promise<void>((resolve) => {
       server.listen(0, "127.0.0.1", resolve);
@@ -194,6 +198,16 @@ describe.each(versions)("node-redis %s:", (_, create) => {
     admin.disconnect();
     expect(await client.exists(resource)).toBe(0);
     await lock.release();
+  });
+
+  it("an idle connection of the user's client that closes itself ends no lock", async () => {
+    const [master] = fleet.masters as [Master];
+    const client = open({ socket: { ...at(master), socketTimeout: 50 } });
+    await client.connect();
+    const redlock = lockOver([client]);
+    await acquired(redlock, fresh(), 1);
+    await until("it is closed", () => !client.isOpen);
+    await acquired(redlock, fresh(), 1);
   });
 
   it("locks end with the user's client, and come back with it", async () => {

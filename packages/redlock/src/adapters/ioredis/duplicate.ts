@@ -51,7 +51,7 @@ export interface IoredisOptions {
   readonly reconnectOnError?: ((error: Error) => unknown) | null;
 }
 
-/** The options for a connection that sends immediately or not at all; ioredis documents each of them. */
+/** The options for a connection that sends immediately or not at all (PROTOCOL 2.2); ioredis documents each of them. */
 const sendNowOrNever = {
   lazyConnect: true,
   enableOfflineQueue: false,

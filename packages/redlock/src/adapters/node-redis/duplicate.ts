@@ -14,6 +14,8 @@ export interface NodeRedisClient {
   connect(): Promise<unknown>;
   destroy(): void;
   duplicate(...args: never[]): unknown;
+  /** Not a Sentinel client, which sends commands again. */
+  readonly getSentinelNode?: undefined;
   sendCommand(...args: never[]): Promise<unknown>;
   // biome-ignore lint/suspicious/noExplicitAny: node-redis declares each event with arguments of its own.
   on(event: string, listener: (...args: any[]) => void): unknown;
@@ -35,8 +37,8 @@ export interface NodeRedisOptions {
   };
 }
 
-/** The user's client, with its state and its prefix. */
-interface NodeRedis extends Pick<UserClient, "status" | "keyPrefix"> {
+/** The user's client, with its prefix. */
+interface NodeRedis extends Pick<UserClient, "keyPrefix"> {
   readonly client: NodeRedisClient;
 }
 
@@ -51,7 +53,7 @@ interface SubscribingClient extends DuplicateClient {
 }
 
 /**
- * The options for a connection that sends immediately or not at all, in the order of the calls, and returns
+ * The options for a connection that sends immediately or not at all (PROTOCOL 2.2), in order, and returns
  * replies as they are. node-redis documents each of them.
  */
 export const sendNowOrNever = {
@@ -228,7 +230,7 @@ export class Duplicate implements OwnClient {
     this.#events.onError?.(error);
     this.#events.onClose?.();
     this.#failures = lived ? 0 : this.#failures + 1;
-    const delay = this.#user.status === "end" ? undefined : this.#delayAfter(error);
+    const delay = this.#delayAfter(error);
     if (delay === undefined) {
       this.status = "end";
       this.#events.onEnd?.();

@@ -57,9 +57,8 @@ export class NodeRedisUser implements UserClient {
   readonly database: number | undefined;
   readonly asksServer = true;
   readonly ask: UserClient["ask"];
-  /** Whether the client was seen open. A closed one looks like one that was never opened. */
-  #wasOpen: boolean;
-  #isEnded = false;
+  /** Whether it was closed. It looks like one that was never opened, or whose idle connection was closed. */
+  #isEnded: boolean;
   #lostAt = Number.NEGATIVE_INFINITY;
   #isConnected: boolean;
 
@@ -77,16 +76,15 @@ export class NodeRedisUser implements UserClient {
     const { keyPrefix = "" } = options;
     this.keyPrefix = typeof keyPrefix === "string" ? keyPrefix : new TextDecoder().decode(keyPrefix);
     this.database = this.isCluster ? undefined : (optionsOf(client).database ?? 0);
-    this.#wasOpen = client.isOpen || socketEpoch > 0;
+    this.#isEnded = !client.isOpen && socketEpoch > 0;
     this.#isConnected = isReady;
     // A Cluster sends a command again after a slot has moved.
     this.ask = this.isCluster ? undefined : ask;
   }
 
   get status(): string {
-    const { isOpen } = this.client;
-    this.#wasOpen ||= isOpen;
-    if (!isOpen) return this.#wasOpen || this.#isEnded ? "end" : "wait";
+    if (this.#isEnded) return "end";
+    if (!this.client.isOpen) return "wait";
     return (this.client as { isReady?: boolean }).isReady === false ? "connecting" : "ready";
   }
 
@@ -102,7 +100,7 @@ export class NodeRedisUser implements UserClient {
   watch({ onReady, onEnd }: UserEvents): void {
     const { client } = this;
     client.on("connect", () => {
-      this.#wasOpen = true;
+      this.#isEnded = false;
     });
     client.on("ready", () => {
       this.#isConnected = true;
@@ -112,8 +110,17 @@ export class NodeRedisUser implements UserClient {
       if (this.#isConnected) this.#lostAt = systemRuntime.monotonic();
       this.#isConnected = false;
     });
-    // Emitted when it is closed; by version 6 when its reconnect strategy gives up; by a Cluster.
-    for (const event of ["end", "terminated", "disconnect"]) client.on(event, onEnd);
+    const onOver = (): void => {
+      this.#isEnded = true;
+      onEnd();
+    };
+    client.on("end", onOver);
+    // Emitted by a Cluster that is closed.
+    client.on("disconnect", onOver);
+    // Emitted by version 6 when its strategy gives up. That an idle connection was closed is no reason to end locks.
+    client.on("terminated", (cause: Error) => {
+      if (!cause.message.startsWith("Socket timeout")) onOver();
+    });
   }
 
   /** node-redis does not show the server: a connection that is older than the user's may lead to another one. */

@@ -1,0 +1,128 @@
+import { createClient, createCluster, ErrorReply, SimpleError } from "redis";
+import {
+  createClient as createClient5,
+  createCluster as createCluster5,
+  ErrorReply as ErrorReply5,
+} from "redis-5";
+import { describe, expect, test } from "vitest";
+import { NotSent } from "../../redis/session.ts";
+import { Redlock } from "../../redlock.ts";
+import { connectionOf, isRedisClient, newConnection } from "../client-libraries.ts";
+import { firstKeyOf, wordsOf } from "./key-prefix.ts";
+
+// The parts that need no server; the rest is tested on real masters.
+
+/** To the compiler the functions of one version will do: what differs in their types is not used here. */
+const version5 = [createClient5, createCluster5] as unknown as [typeof createClient, typeof createCluster];
+const nowhere = { host: "127.0.0.1", port: 1 };
+
+describe.each([
+  ["6", createClient, createCluster],
+  ["5", ...version5],
+] as const)("with node-redis %s", (_, client, cluster) => {
+  test("a connection is named by its address", () => {
+    const names = [
+      client(),
+      client({ url: "redis://me:secret@10.0.0.1:7001/2" }),
+      client({ socket: { host: "10.0.0.1" } }),
+      client({ socket: { path: "/run/redis.sock", tls: false } as never }),
+      cluster({ rootNodes: [{ socket: { host: "10.0.0.1", port: 7003 } }] }),
+      cluster({ rootNodes: [{ url: "redis://me:secret@10.0.0.1:7004" }, { url: "redis://10.0.0.2" }] }),
+    ].map((each) => newConnection(each).name);
+    const clusters = ["cluster at 10.0.0.1:7003", "cluster at 10.0.0.1:7004"];
+    expect(names).toEqual([
+      "localhost:6379",
+      "10.0.0.1:7001",
+      "10.0.0.1:6379",
+      "/run/redis.sock",
+      ...clusters,
+    ]);
+  });
+
+  test("there is one for each client, however many Redlocks share it", () => {
+    const [one, other] = [client(), client()];
+    expect([one, other, cluster({ rootNodes: [] })].map(isRedisClient)).toEqual([true, true, true]);
+    expect(connectionOf(one)).toBe(connectionOf(one));
+    expect(connectionOf(one)).not.toBe(connectionOf(other));
+    expect(connectionOf(one).client).toBe(one);
+  });
+
+  test("the database is that of the options, or of the URL", () => {
+    const databases = [client(), client({ database: 3 }), client({ url: "redis://localhost/4" })];
+    expect(databases.map((each) => newConnection(each).database)).toEqual([0, 3, 4]);
+  });
+
+  test("a client that was not connected stays so, and a refused connection is an unreachable master", async () => {
+    const unused = client({ socket: nowhere });
+    const redlock = new Redlock([unused], { retryCount: 0 });
+    await expect(redlock.acquire("r", 1000)).rejects.toThrow("127.0.0.1:1: UNREACHABLE");
+    expect(unused.isOpen).toBe(false);
+    await redlock.quit();
+    expect(unused.isOpen).toBe(false);
+    await expect(connectionOf(unused).connectFirst()).toBeUndefined();
+  });
+
+  test("a command makes no connection, on none it is not sent", async () => {
+    const connection = newConnection(client({ socket: nowhere }));
+    await expect(connection.send("DISCARD", [])).rejects.toThrow(NotSent);
+    expect(() => connection.ask?.("DISCARD", [], () => {})).toThrow(NotSent);
+  });
+
+  test("a Cluster cannot lock resources of different slots together", () => {
+    const connection = newConnection(cluster({ rootNodes: [{ socket: nowhere }] }));
+    expect(connection.refuses(["a", "b"])).toContain("hash tag");
+    expect(connection.refuses(["{42}:a", "{42}:b"])).toBeUndefined();
+    expect(newConnection(client()).refuses(["a", "b"])).toBeUndefined();
+  });
+});
+
+test("the slot counts with the prefix", () => {
+  const connection = newConnection(createCluster({ rootNodes: [], keyPrefix: Buffer.from("{app}:") }));
+  expect(connection.refuses(["a", "b"])).toBeUndefined();
+});
+
+test("each key has the prefix, and nothing else", () => {
+  const words = (command: string, ...args: (string | number)[]) => wordsOf(command, args, "p:").join(" ");
+  expect([
+    words("SET", "key", "value", "NX", "PX", 10),
+    words("WATCH", "one", "two"),
+    words("EVALSHA", "digest", 2, "one", "two", "argument"),
+    words("EVAL", "text", 0, "argument"),
+    words("MULTI"),
+    words("INFO", "server"),
+  ]).toEqual([
+    "SET p:key value NX PX 10",
+    "WATCH p:one p:two",
+    "EVALSHA digest 2 p:one p:two argument",
+    "EVAL text 0 argument",
+    "MULTI",
+    "INFO server",
+  ]);
+  expect(wordsOf("EVAL", ["text", 1, "key"], "")).toEqual(["EVAL", "text", "1", "key"]);
+});
+
+test("the first key decides on the node of a Cluster", () => {
+  const keys = [["SET", "key", "value"], ["EVAL", "text", "1", "key"], ["EVAL", "text", "0", "a"], ["INFO"]];
+  expect(keys.map(firstKeyOf)).toEqual(["key", "key", undefined, undefined]);
+});
+
+test("only what the master itself said is a reply, by whichever copy of the library", () => {
+  // As a minifier leaves the class.
+  const Minified = class e extends Error {};
+  class Other extends ErrorReply {}
+  const { isErrorReply } = {
+    isErrorReply: (error: unknown) => newConnection(createClient()).isErrorReply(error),
+  };
+  const replies = [ErrorReply, ErrorReply5, SimpleError, Other].map((Type) => new Type("anything at all"));
+  replies.push(new Minified("NOSCRIPT No matching script"));
+  expect(replies.map(isErrorReply)).toEqual(replies.map(() => true));
+  const others = [
+    new Error("Socket closed unexpectedly"),
+    new Minified("The client is closed"),
+    new NotSent("READONLY as a reason"),
+    Object.assign(new Error("ECONNRESET by peer"), { code: "ECONNRESET" }),
+    "NOSCRIPT text",
+    undefined,
+  ];
+  expect(others.map(isErrorReply)).toEqual(others.map(() => false));
+});
