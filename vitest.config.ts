@@ -38,6 +38,24 @@ export default defineConfig({
       },
       {
         ...shared,
+        // `pnpm test:deep`, too: what the fleets of these tests open are clients of node-redis.
+        test: {
+          name: "node-redis",
+          env: { REDLOCK_CLIENT: "node-redis" },
+          include: ["test/{integration,faults,hostile}/**/*.test.ts"],
+          exclude: [
+            deep,
+            "**/node_modules/**",
+            // These open clients of their own, or are about what only ioredis has: an event of `select`.
+            "test/integration/{bad-input,drop-in}.test.ts",
+            "test/integration/connections/{cluster,database,node-redis}.test.ts",
+          ],
+          testTimeout: hang,
+          hookTimeout: hang,
+        },
+      },
+      {
+        ...shared,
         // `pnpm test:deep`: searches, and what takes long by its nature. Seeds bound a search.
         test: {
           name: "deep",

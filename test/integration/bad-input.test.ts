@@ -331,9 +331,10 @@ class MockClient extends EventEmitter {
 }
 
 /** The members of a `redis` 5 or 6 client that distinguish it from ioredis. */
-function nodeRedisClient(options: object = {}): object {
-  const methods = { duplicate: () => nodeRedisClient(), sendCommand: () => Promise.resolve(), destroy() {} };
-  return Object.assign(new EventEmitter(), { isOpen: false, isReady: false, options, ...methods });
+/** One of version 4, without `destroy`. */
+function oldNodeRedisClient(): object {
+  const methods = { duplicate: () => oldNodeRedisClient(), sendCommand: () => Promise.resolve() };
+  return Object.assign(new EventEmitter(), { isOpen: false, isReady: false, options: {}, ...methods });
 }
 
 function idle(): Redis {
@@ -393,8 +394,12 @@ describe("the constructor refuses", () => {
     ],
     ["a runtime without clocks", [idle()], { runtime: {} }, "runtime must have"],
     ["a client of ioredis-mock", [new MockClient()], {}, "client 0 is an ioredis-mock client"],
-    ["a client of node-redis", [nodeRedisClient()], {}, "client 0 is a node-redis client"],
-    ["a cluster of node-redis", [nodeRedisClient({ rootNodes: [] })], {}, "client 0 is a node-redis client"],
+    [
+      "a client of node-redis 4",
+      [oldNodeRedisClient()],
+      {},
+      "client 0 is a client of node-redis before version 5",
+    ],
   ])("%s", (_, clients, options, message) => {
     const construct = () => new Redlock(clients as Redis[], options);
     expect(construct).toThrow(InvalidArgumentError);

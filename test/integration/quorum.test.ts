@@ -12,6 +12,7 @@ import { type Master, startProxy } from "@quorlock/testbed";
 import { describe, expect, it } from "vitest";
 import { until } from "../contract/until.ts";
 import { Fleet, fresh, type Opened, type OpenOptions, rejection, votesOf } from "./fleet/fleet.ts";
+import { hasEnded } from "./fleet/library.ts";
 
 const fleet = Fleet.forTests(5);
 
@@ -265,7 +266,7 @@ describe.each([1, 2, 3, 5])("%i masters", (count) => {
     await quitting;
     expect(signal.aborted).toBe(true);
     await fleet.untilGone(held, masters());
-    await until("the clients have ended", () => clients.every(({ status }) => status === "end"));
+    await until("the clients have ended", () => clients.every(hasEnded));
     expect(await rejection(redlock.acquire(held, ttl))).toMatchObject({ code: "CLOSED" });
     expect(await rejection(redlock.tryAcquire(held, ttl))).toMatchObject({ code: "CLOSED" });
     await fleet.free(foreign);

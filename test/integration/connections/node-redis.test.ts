@@ -116,6 +116,25 @@ describe.each(versions)("node-redis %s:", (_, create) => {
     expect(after).toEqual(before);
   });
 
+  it("the address in the options counts, not the URL that it came from", async () => {
+    const [master] = fleet.masters as [Master];
+    const client = open({ url: "redis://127.0.0.1:1" });
+    client.options.socket = { ...client.options.socket, ...at(master) };
+    await acquired(lockOver([client]), fresh(), 1);
+  });
+
+  it("a server that asks for a password is not connected", async () => {
+    const [master] = fleet.masters as [Master];
+    const admin = fleet.admin(master);
+    await admin.config("SET", "requirepass", "secret");
+    try {
+      const redlock = lockOver([open({ socket: at(master), RESP: 2 })]);
+      await expect(redlock.acquire(fresh(), ttl)).rejects.toThrow("UNREACHABLE: NOAUTH");
+    } finally {
+      await admin.config("SET", "requirepass", "");
+    }
+  });
+
   it("the user's own commands go where they went, beside the locks", async () => {
     const [master] = fleet.masters as [Master];
     const client = open({ socket: at(master) });

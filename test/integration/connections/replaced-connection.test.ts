@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { connectionOf } from "../../../packages/redlock/src/adapters/client-libraries.ts";
 import { ask } from "../../contract/ask.ts";
 import { Fleet, fresh } from "../fleet/fleet.ts";
+import { itWithIoredis } from "../fleet/library.ts";
 
 // An operation of two commands sends both on one connection, even if the next connection is ready before the first answer.
 
@@ -23,6 +24,9 @@ afterEach(async () => {
   fleet.closeAll();
   for (const proxy of [before, after]) await proxy.stop();
 });
+
+/** node-redis makes a client for each connection. */
+const withIoredis = itWithIoredis("a connection that its client replaces");
 
 /** The first command has been executed, and the next connection stands before the answer to it is heard. */
 async function replaced<T>(command: (node: RedisNode) => Promise<T>): Promise<T> {
@@ -52,7 +56,7 @@ async function replaced<T>(command: (node: RedisNode) => Promise<T>): Promise<T>
 }
 
 describe("a script that the master does not know is not sent as text on the next connection", () => {
-  it("where locks ask", async () => {
+  withIoredis("where locks ask", async () => {
     const resource = fresh();
     await fleet.occupy(resource, [master], ttl, "mine");
     const answer = await replaced((node) => ask(node).release([resource], ["mine"]));
@@ -60,7 +64,7 @@ describe("a script that the master does not know is not sent as text on the next
     expect(await fleet.values(resource)).toEqual(["mine"]);
   });
 
-  it("where other primitives ask", async () => {
+  withIoredis("where other primitives ask", async () => {
     const resource = fresh();
     const script = { source: 'return redis.call("SET", KEYS[1], ARGV[1])', sha1: "0".repeat(40) };
     const call = { purpose: "keep", script, keys: [resource], args: ["mine"], tokens: [] } as const;

@@ -2,6 +2,7 @@ import { claimScript, leaveScript } from "@quorlock/redlock/internal";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { turn, until } from "../../contract/until.ts";
 import { Fleet, fresh } from "../fleet/fleet.ts";
+import { itWithIoredis, sendBy } from "../fleet/library.ts";
 import { WireTap } from "../fleet/wire-tap.ts";
 
 let fleet: Fleet;
@@ -134,7 +135,7 @@ it("locks live in the client's own database", async () => {
   await lock.release();
 });
 
-it("locks follow the client to the database that it selects", async () => {
+itWithIoredis("an event of select")("locks follow the client to the database that it selects", async () => {
   const { redlock, clients } = await tapped();
   await Promise.all(clients.map((client) => client.select(3)));
   const resource = fresh();
@@ -148,7 +149,7 @@ it("locks follow the client to the database that it selects", async () => {
 it("locks do not wait behind the client's own blocking commands", async () => {
   const { redlock, clients } = await tapped();
   const list = fresh("list");
-  const popped = clients.map((client) => client.blpop(list, 0));
+  const popped = clients.map((client) => sendBy(client, "BLPOP", list, "0"));
   await turn();
   const lock = await redlock.acquire(fresh(), 5000);
   expect((await lock.release()).outcome).toBe("released");

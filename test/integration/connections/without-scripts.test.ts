@@ -20,6 +20,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { ask } from "../../contract/ask.ts";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh, rejection } from "../fleet/fleet.ts";
+import { itWithIoredis } from "../fleet/library.ts";
 import { WireTap } from "../fleet/wire-tap.ts";
 
 const scripts = false;
@@ -227,6 +228,9 @@ const claimOf = (resource: string) => ({
   abandoned: false,
 });
 
+const withIoredis = itWithIoredis("a disconnect that awaits the answers");
+const withSelect = itWithIoredis("an event of select");
+
 describe("a client that leaves its connection in the middle of a transaction", () => {
   let fleet: Fleet;
   let master: Master;
@@ -265,37 +269,43 @@ describe("a client that leaves its connection in the middle of a transaction", (
 
   const unsent = { vote: "none", sent: false, error: { reason: "UNREACHABLE" } };
 
-  it("by its end, is written nothing, and no connection is made for what is left of it", async () => {
-    const { client, node, first, second } = await held();
-    proxy.hold("replies");
-    const extension = ask(node).extend(claimOf(first), true);
-    await executed();
-    await ended(client);
-    const { accepted } = proxy.counters;
-    proxy.release("replies");
-    expect(await extension).toMatchObject(unsent);
-    await proxy.when(({ connections }) => connections === 0);
-    expect(proxy.counters.accepted).toBe(accepted);
-    expect(await fleet.admin(master).pttl(first)).toBeLessThanOrEqual(ttl);
-    expect(await ask(node).release([second], ["mine"])).toMatchObject(unsent);
-  });
+  withIoredis(
+    "by its end, is written nothing, and no connection is made for what is left of it",
+    async () => {
+      const { client, node, first, second } = await held();
+      proxy.hold("replies");
+      const extension = ask(node).extend(claimOf(first), true);
+      await executed();
+      await ended(client);
+      const { accepted } = proxy.counters;
+      proxy.release("replies");
+      expect(await extension).toMatchObject(unsent);
+      await proxy.when(({ connections }) => connections === 0);
+      expect(proxy.counters.accepted).toBe(accepted);
+      expect(await fleet.admin(master).pttl(first)).toBeLessThanOrEqual(ttl);
+      expect(await ask(node).release([second], ["mine"])).toMatchObject(unsent);
+    },
+  );
 
-  it("by its end, has what is only to be forgotten forgotten: no connection is made for that", async () => {
-    const { client, node } = await held();
-    const rivals = fresh();
-    await fleet.occupy(rivals, [master], ttl);
-    proxy.hold("replies");
-    const extension = ask(node).extend(claimOf(rivals), true);
-    await executed();
-    await ended(client);
-    const { accepted } = proxy.counters;
-    proxy.release("replies");
-    expect(await extension).toMatchObject({ vote: "no" });
-    await proxy.when(({ connections }) => connections === 0);
-    expect(proxy.counters.accepted).toBe(accepted);
-  });
+  withIoredis(
+    "by its end, has what is only to be forgotten forgotten: no connection is made for that",
+    async () => {
+      const { client, node } = await held();
+      const rivals = fresh();
+      await fleet.occupy(rivals, [master], ttl);
+      proxy.hold("replies");
+      const extension = ask(node).extend(claimOf(rivals), true);
+      await executed();
+      await ended(client);
+      const { accepted } = proxy.counters;
+      proxy.release("replies");
+      expect(await extension).toMatchObject({ vote: "no" });
+      await proxy.when(({ connections }) => connections === 0);
+      expect(proxy.counters.accepted).toBe(accepted);
+    },
+  );
 
-  it("and comes back, is not sent there what waited behind it", async () => {
+  withIoredis("and comes back, is not sent there what waited behind it", async () => {
     const { client, node, first } = await held();
     const free = fresh();
     proxy.hold("replies");
@@ -312,29 +322,32 @@ describe("a client that leaves its connection in the middle of a transaction", (
     expect(await fleet.values(free)).toEqual([null]);
   });
 
-  it("by SELECT, goes on in neither database, and what waited to be deleted is deleted where it is", async () => {
-    const { client, node, first, second } = await held();
-    for (const resource of [first, second]) await elsewhere.set(resource, "mine", "PX", ttl);
-    await using tap = await WireTap.on(fleet.admin(master));
-    proxy.hold("replies");
-    const extension = ask(node).extend(claimOf(first), true);
-    const vote = ask(node).vote(claimOf(fresh()));
-    const release = ask(node).release([second], ["mine"]);
-    await executed();
-    const selected = client.select(1);
-    proxy.release("replies");
-    await selected;
-    expect(await extension).toMatchObject(unsent);
-    expect(await vote).toMatchObject(unsent);
-    expect(await release).toEqual({ vote: "yes" });
-    expect(await fleet.values(second)).toEqual([null]);
-    expect((await tap.commands()).filter(({ database }) => database === "1")).toEqual([]);
-    expect(await elsewhere.mget(first, second)).toEqual(["mine", "mine"]);
-    expect(await ask(node).extend(claimOf(first), false)).toMatchObject({ vote: "yes" });
-    expect(await elsewhere.pttl(first)).toBeGreaterThan(ttl);
-  });
+  withSelect(
+    "by SELECT, goes on in neither database, and what waited to be deleted is deleted where it is",
+    async () => {
+      const { client, node, first, second } = await held();
+      for (const resource of [first, second]) await elsewhere.set(resource, "mine", "PX", ttl);
+      await using tap = await WireTap.on(fleet.admin(master));
+      proxy.hold("replies");
+      const extension = ask(node).extend(claimOf(first), true);
+      const vote = ask(node).vote(claimOf(fresh()));
+      const release = ask(node).release([second], ["mine"]);
+      await executed();
+      const selected = client.select(1);
+      proxy.release("replies");
+      await selected;
+      expect(await extension).toMatchObject(unsent);
+      expect(await vote).toMatchObject(unsent);
+      expect(await release).toEqual({ vote: "yes" });
+      expect(await fleet.values(second)).toEqual([null]);
+      expect((await tap.commands()).filter(({ database }) => database === "1")).toEqual([]);
+      expect(await elsewhere.mget(first, second)).toEqual(["mine", "mine"]);
+      expect(await ask(node).extend(claimOf(first), false)).toMatchObject({ vote: "yes" });
+      expect(await elsewhere.pttl(first)).toBeGreaterThan(ttl);
+    },
+  );
 
-  it("by SELECT, and loses what leads to the database before, makes no other one there", async () => {
+  withSelect("by SELECT, and loses what leads to the database before, makes no other one there", async () => {
     const { client, node, first } = await held();
     client.options.retryStrategy = () => 1;
     await client.select(1);
@@ -347,27 +360,30 @@ describe("a client that leaves its connection in the middle of a transaction", (
     expect(proxy.counters.accepted).toBe(accepted + 2);
   });
 
-  it("by SELECT, as two Redlocks of it take back theirs: neither deletes what is a rival's by then", async () => {
-    const { client, clients, node, first, second } = await held();
-    const other = withoutScripts(clients)[0]!;
-    const released: Promise<ReleaseAnswer>[] = [];
-    const back = (resource: string) => (_: string, old: LockNode) => {
-      released.push(ask(old).release([resource], ["mine"]));
-    };
-    const listeners = [back(first), back(second)];
-    node.onMove!(listeners[0]!);
-    other.onMove!(listeners[1]!);
-    proxy.hold("replies");
-    const selected = client.select(1);
-    expect(released).toHaveLength(listeners.length);
-    await executed();
-    await fleet.occupy(first, [master], ttl, "a rival");
-    proxy.release("replies");
-    expect(await Promise.all(released)).toEqual([{ vote: "no" }, { vote: "yes" }]);
-    expect(await fleet.values(first)).toEqual(["a rival"]);
-    expect(await fleet.values(second)).toEqual([null]);
-    await selected;
-  });
+  withSelect(
+    "by SELECT, as two Redlocks of it take back theirs: neither deletes what is a rival's by then",
+    async () => {
+      const { client, clients, node, first, second } = await held();
+      const other = withoutScripts(clients)[0]!;
+      const released: Promise<ReleaseAnswer>[] = [];
+      const back = (resource: string) => (_: string, old: LockNode) => {
+        released.push(ask(old).release([resource], ["mine"]));
+      };
+      const listeners = [back(first), back(second)];
+      node.onMove!(listeners[0]!);
+      other.onMove!(listeners[1]!);
+      proxy.hold("replies");
+      const selected = client.select(1);
+      expect(released).toHaveLength(listeners.length);
+      await executed();
+      await fleet.occupy(first, [master], ttl, "a rival");
+      proxy.release("replies");
+      expect(await Promise.all(released)).toEqual([{ vote: "no" }, { vote: "yes" }]);
+      expect(await fleet.values(first)).toEqual(["a rival"]);
+      expect(await fleet.values(second)).toEqual([null]);
+      await selected;
+    },
+  );
 });
 
 describe("a master that hangs in the middle of a transaction", () => {

@@ -15,11 +15,12 @@ import { type Master, type Masters, type MastersOptions, Stalls, startMasters } 
 import { Redis, type RedisOptions } from "ioredis";
 import { afterAll, afterEach, beforeAll } from "vitest";
 import { until } from "../../contract/until.ts";
+import { openClient } from "./library.ts";
 
 /** A Redlock under test, with clients of its own. */
 export interface Opened {
   readonly redlock: Redlock;
-  /** The user's clients, with ioredis's defaults: offline queue and resending are on. */
+  /** The user's clients, with the defaults of their library: offline queue and resending are on. */
   readonly clients: readonly Redis[];
   /** The events of `error` so far. */
   readonly errors: readonly NodeError[];
@@ -91,9 +92,7 @@ export class Fleet {
       scripts = true,
       ...rest
     } = options;
-    const clients = on.map(({ host, port }) => new Client(port, host, clientOptions as object));
-    // Without a listener ioredis prints what some tests are about.
-    for (const client of clients) client.on("error", () => {});
+    const clients = on.map(({ host, port }) => openClient(host, port, clientOptions, Client));
     const redlock = new Redlock(scripts ? clients : withoutScripts(clients), {
       nodeTimeout: patience,
       ...rest,

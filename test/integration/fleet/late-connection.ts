@@ -1,5 +1,5 @@
 // The package makes nodes of clients by itself and has no name for it.
-import { type IoredisClient, IoredisUser } from "../../../packages/redlock/src/adapters/ioredis/ioredis.ts";
+import { type RedisClient, userOf } from "../../../packages/redlock/src/adapters/client-libraries.ts";
 import { OwnConnection } from "../../../packages/redlock/src/adapters/own-connection.ts";
 
 /** The grants that a master pushes are heard when the test says so. */
@@ -8,8 +8,8 @@ export class LateConnection extends OwnConnection {
   readonly held: (() => void)[] = [];
   isLate = false;
 
-  constructor(client: IoredisClient) {
-    super(new IoredisUser(client));
+  constructor(client: RedisClient) {
+    super(userOf(client));
   }
 
   override subscribe(...[channel, hear, changed]: Parameters<OwnConnection["subscribe"]>): unknown {

@@ -6,6 +6,7 @@ import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
 import { type Fleet, fresh, rejection, timed } from "../fleet/fleet.ts";
 import { GuardedFleet, restartGuard, ttl, untilConnected } from "../fleet/guarded-fleet.ts";
+import { itWithIoredis } from "../fleet/library.ts";
 
 /** Masters with this persistence, for the tests of one block; each test finds them new. */
 function useFleet(persistence?: MastersOptions["persistence"]): GuardedFleet {
@@ -67,17 +68,20 @@ describe("with masters that keep running", () => {
   const guarded = useFleet();
   const { fleet } = guarded;
 
-  it("a client that is switched to a database of another maxTtl is told, as a new client would be", async () => {
-    const opened = await guarded.openNew();
-    const clients = fleet.masters.map(({ host, port }) => new Redis({ host, port, db: 2 }));
-    const other = new Redlock(clients, { restartGuard: { maxTtl: ttl * 2 }, nodeTimeout: 900 });
-    await other.initialize();
-    await Promise.all(opened.clients.map((client) => client.select(2)));
-    const refused = await rejection(opened.redlock.acquire(fresh("switched"), ttl));
-    expect(refused).toBeInstanceOf(InvalidArgumentError);
-    expect(String(refused)).toContain("maxTtl must be the same for all clients");
-    await other.quit();
-  });
+  itWithIoredis("an event of select")(
+    "a client that is switched to a database of another maxTtl is told, as a new client would be",
+    async () => {
+      const opened = await guarded.openNew();
+      const clients = fleet.masters.map(({ host, port }) => new Redis({ host, port, db: 2 }));
+      const other = new Redlock(clients, { restartGuard: { maxTtl: ttl * 2 }, nodeTimeout: 900 });
+      await other.initialize();
+      await Promise.all(opened.clients.map((client) => client.select(2)));
+      const refused = await rejection(opened.redlock.acquire(fresh("switched"), ttl));
+      expect(refused).toBeInstanceOf(InvalidArgumentError);
+      expect(String(refused)).toContain("maxTtl must be the same for all clients");
+      await other.quit();
+    },
+  );
 
   it("somebody empties a master: nobody else gets the lock", async () => {
     const holder = await guarded.openNew();

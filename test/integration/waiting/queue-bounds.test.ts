@@ -1,5 +1,5 @@
 import { enqueueScript, leaveScript, releaseBatchScript } from "@quorlock/redlock/internal";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh } from "../fleet/fleet.ts";
 
@@ -160,8 +160,11 @@ describe("those whom nobody listens for any more", () => {
 describe("a foreign subscriber to all channels", () => {
   it("takes no grant: the dead at the head of a queue are passed over", async () => {
     const resource = fresh();
-    const monitor = fleet.open().clients;
-    await Promise.all(monitor.map((client) => client.psubscribe("*")));
+    const monitors = fleet.admins.map((admin) => admin.duplicate());
+    onTestFinished(() => {
+      for (const monitor of monitors) monitor.disconnect();
+    });
+    await Promise.all(monitors.map((monitor) => monitor.psubscribe("*")));
     const holder = await fleet.openWarm();
     const gone = await fleet.openWarm();
     const next = await fleet.openWarm();

@@ -30,6 +30,6 @@ export function connectionOf(client: RedisClient): OwnConnection {
   return connection;
 }
 
-function userOf(client: RedisClient): IoredisUser | NodeRedisUser {
+export function userOf(client: RedisClient): IoredisUser | NodeRedisUser {
   return isIoredis(client) ? new IoredisUser(client) : new NodeRedisUser(client);
 }

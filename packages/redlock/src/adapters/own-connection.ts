@@ -320,7 +320,7 @@ export class OwnConnection implements Connection {
   /** Identifies the server before anything else is sent. */
   async #onConnected(own: OwnClient): Promise<void> {
     if (own !== this.#own) return;
-    const serverIds = own.addresses ?? (await outside(() => this.#serverIds()));
+    const serverIds = own.addresses ?? (await outside(() => this.#serverIds(own)));
     if (own !== this.#own || own.client.status !== "ready") return;
     this.serverIds = serverIds;
     this.#isEstablished = true;
@@ -332,9 +332,15 @@ export class OwnConnection implements Connection {
   }
 
   /** The run id of the server (PROTOCOL 2.9); empty if it is not allowed, or if the connection was lost again. */
-  async #serverIds(): Promise<readonly string[]> {
+  async #serverIds(own: OwnClient): Promise<readonly string[]> {
     if (!this.#user.asksServer) return [];
-    const info = await this.send("INFO", ["server"]).catch(() => undefined);
+    const info = await this.send("INFO", ["server"]).catch((error: unknown) => {
+      // ioredis takes no such connection for ready, node-redis does.
+      if (own === this.#own && this.isErrorReply(error) && isWrongServer(error)) {
+        own.cut();
+        this.#reason = error.message;
+      }
+    });
     const found = typeof info === "string" ? runId.exec(info)?.[1] : undefined;
     return found === undefined ? [] : [found];
   }
