@@ -44,8 +44,9 @@ export default defineConfig({
           env: { REDLOCK_CLIENT: "node-redis" },
           include: ["test/{integration,faults,hostile}/**/*.test.ts"],
           exclude: [
-            deep,
             "**/node_modules/**",
+            "test/{hostile,integration/{holding,safeguards,waiting,primitives}}/**/*.deep.test.ts",
+            "test/integration/connections/sentinel.deep.test.ts",
             // These open clients of their own, or are about what only ioredis has: an event of `select`.
             "test/integration/{bad-input,drop-in}.test.ts",
             "test/integration/connections/{cluster,database,node-redis}.test.ts",

@@ -1,5 +1,5 @@
 import { type Master, startProxy } from "@quorlock/testbed";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect } from "vitest";
 import { until } from "../contract/until.ts";
 import { Fleet, fresh } from "../integration/fleet/fleet.ts";
 import { itWithIoredis } from "../integration/fleet/library.ts";

@@ -4,10 +4,10 @@ import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import { type Proxy as FaultProxy, type Master, startProxy } from "@quorlock/testbed";
 import { Redis, type RedisOptions } from "ioredis";
-import { Redis as Redis5 } from "ioredis-5";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh } from "../fleet/fleet.ts";
+import { itWithIoredis, versions } from "../fleet/library.ts";
 import { untilAllVote } from "../fleet/votes.ts";
 import { WireTap } from "../fleet/wire-tap.ts";
 
@@ -28,11 +28,6 @@ async function proxied(count: number): Promise<readonly FaultProxy[]> {
 
 const quick: RedisOptions = { retryStrategy: () => 20 };
 
-/** To the compiler the class of one version will do: what differs in their types is not used here. */
-const versions = [
-  ["6", Redis],
-  ["5", Redis5 as unknown as typeof Redis],
-] as const;
 let AnyRedis: typeof Redis = Redis;
 
 function open(on: readonly Pick<Master, "host" | "port">[], client: RedisOptions = quick) {
@@ -43,7 +38,7 @@ function open(on: readonly Pick<Master, "host" | "port">[], client: RedisOptions
 const kill = (admin: Redis) => admin.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
 const killListeners = (admin: Redis) => admin.call("CLIENT", "KILL", "TYPE", "pubsub");
 
-describe.each(versions)("with ioredis %s:", (_version, Version) => {
+describe.each(versions)("with %s:", (_version, Version) => {
   beforeEach(() => {
     AnyRedis = Version;
   });
@@ -143,39 +138,42 @@ describe.each(versions)("with ioredis %s:", (_version, Version) => {
       }
     });
 
-    it("the user's reconnectOnError decides for other errors, and nothing is sent again", async () => {
-      const errors: string[] = [];
-      const reconnectOnError = (error: Error): 2 => {
-        errors.push(error.message);
-        return 2;
-      };
-      const masters = fleet.masters.slice(0, 3);
-      const [proxy] = await proxied(1);
-      const { redlock, clients } = open([proxy!, ...masters.slice(1)], { ...quick, reconnectOnError });
-      await untilAllVote(redlock, clients);
-      const [admin] = fleet.admins as [Redis];
-      const { accepted } = proxy!.counters;
-      await admin.config("SET", "min-replicas-to-write", 1);
-      await using tap = await WireTap.on(admin);
-      const resources: string[] = [];
-      try {
-        await until("it has connected anew", async () => {
-          const resource = fresh("refused");
-          resources.push(resource);
-          const lock = await redlock.acquire(resource, ttl);
-          await lock.release();
-          return proxy!.counters.accepted > accepted;
-        });
-        const sets = (await tap.commands()).filter(({ words }) => words[0]!.toUpperCase() === "SET");
-        expect(errors.every((message) => message.includes("NOREPLICAS"))).toBe(true);
-        for (const resource of resources) {
-          expect(sets.filter(({ words }) => words[1] === resource).length).toBeLessThan(2);
+    itWithIoredis("reconnectOnError")(
+      "the user's reconnectOnError decides for other errors, and nothing is sent again",
+      async () => {
+        const errors: string[] = [];
+        const reconnectOnError = (error: Error): 2 => {
+          errors.push(error.message);
+          return 2;
+        };
+        const masters = fleet.masters.slice(0, 3);
+        const [proxy] = await proxied(1);
+        const { redlock, clients } = open([proxy!, ...masters.slice(1)], { ...quick, reconnectOnError });
+        await untilAllVote(redlock, clients);
+        const [admin] = fleet.admins as [Redis];
+        const { accepted } = proxy!.counters;
+        await admin.config("SET", "min-replicas-to-write", 1);
+        await using tap = await WireTap.on(admin);
+        const resources: string[] = [];
+        try {
+          await until("it has connected anew", async () => {
+            const resource = fresh("refused");
+            resources.push(resource);
+            const lock = await redlock.acquire(resource, ttl);
+            await lock.release();
+            return proxy!.counters.accepted > accepted;
+          });
+          const sets = (await tap.commands()).filter(({ words }) => words[0]!.toUpperCase() === "SET");
+          expect(errors.every((message) => message.includes("NOREPLICAS"))).toBe(true);
+          for (const resource of resources) {
+            expect(sets.filter(({ words }) => words[1] === resource).length).toBeLessThan(2);
+          }
+        } finally {
+          await admin.config("SET", "min-replicas-to-write", 0);
         }
-      } finally {
-        await admin.config("SET", "min-replicas-to-write", 0);
-      }
-      await untilAllVote(redlock, clients);
-    });
+        await untilAllVote(redlock, clients);
+      },
+    );
   });
 
   describe("an address that leads to an empty server, between a vote and its extension", () => {

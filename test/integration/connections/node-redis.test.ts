@@ -129,7 +129,10 @@ describe.each(versions)("node-redis %s:", (_, create) => {
     await admin.config("SET", "requirepass", "secret");
     try {
       const redlock = lockOver([open({ socket: at(master), RESP: 2 })]);
-      await expect(redlock.acquire(fresh(), ttl)).rejects.toThrow("UNREACHABLE: NOAUTH");
+      const errors: string[] = [];
+      redlock.on("error", ({ message }) => errors.push(message));
+      await expect(redlock.acquire(fresh(), ttl)).rejects.toThrow("UNREACHABLE");
+      expect(errors[0]).toContain("UNREACHABLE: NOAUTH");
     } finally {
       await admin.config("SET", "requirepass", "");
     }
@@ -202,6 +205,16 @@ describe.each(versions)("node-redis %s:", (_, create) => {
     void lock.release();
     await redlock.quit();
     await fleet.untilGone(resource, [master]);
+  });
+
+  it("a quit while connections are being made leaves none", async () => {
+    await using proxy = await startProxy(fleet.masters[0]!);
+    const client = open({ socket: at(proxy) });
+    const redlock = lockOver([client]);
+    redlock.acquire(fresh(), ttl).catch(() => {});
+    await redlock.quit();
+    await proxy.when(({ accepted }) => accepted > 0);
+    await proxy.when(({ connections }) => connections === 0);
   });
 
   it("a select of the user's client moves no lock", async () => {

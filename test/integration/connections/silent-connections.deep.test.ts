@@ -1,12 +1,12 @@
 import { Redlock } from "@quorlock/redlock";
 import { type Proxy as FaultProxy, startProxy } from "@quorlock/testbed";
 import { Redis, type RedisOptions } from "ioredis";
-import { Redis as Redis5 } from "ioredis-5";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 // The package makes connections by itself and has no name for this.
 import { Duplicate } from "../../../packages/redlock/src/adapters/ioredis/duplicate.ts";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh, type Opened, type OpenOptions, timed } from "../fleet/fleet.ts";
+import { versions } from "../fleet/library.ts";
 import { untilAllVote } from "../fleet/votes.ts";
 import { WireTap } from "../fleet/wire-tap.ts";
 
@@ -35,13 +35,7 @@ const freezeAll = (): void => {
   for (const proxy of proxies) proxy.freeze();
 };
 
-/** To the compiler the class of one version will do: what differs in their types is not used here. */
-const versions = [
-  ["6", Redis],
-  ["5", Redis5 as unknown as typeof Redis],
-] as const;
-
-describe.each(versions)("with ioredis %s:", (_version, Version) => {
+describe.each(versions)("with %s:", (_version, Version) => {
   beforeEach(() => {
     AnyRedis = Version;
   });

@@ -1,11 +1,29 @@
 import { env } from "node:process";
-import type { Redis, RedisOptions } from "ioredis";
+import { Redis, type RedisOptions } from "ioredis";
+import { Redis as Redis5 } from "ioredis-5";
 import { createClient } from "redis";
+import { createClient as createClient5 } from "redis-5";
 import { it } from "vitest";
 
 /** The client library of the fleets: `REDLOCK_CLIENT=node-redis` runs their tests with node-redis. */
 const library = env["REDLOCK_CLIENT"] ?? "ioredis";
 if (library !== "ioredis" && library !== "node-redis") throw new Error(`REDLOCK_CLIENT: no ${library} here`);
+
+/** Both versions of the library. To the compiler one will do: what differs in their types is not used here. */
+export const versions = [
+  [`${library} 6`, Redis],
+  [`${library} 5`, Redis5 as unknown as typeof Redis],
+] as const;
+
+/** A client of node-redis builds a class of all commands, which takes it 20 ms or more; its duplicates share it. */
+const nodeRedisClients = new Map<unknown, ReturnType<typeof createClient>>();
+
+function nodeRedisLike(Client: typeof Redis): ReturnType<typeof createClient> {
+  const create = Client === versions[1][1] ? (createClient5 as unknown as typeof createClient) : createClient;
+  const known = nodeRedisClients.get(create) ?? create();
+  nodeRedisClients.set(create, known);
+  return known;
+}
 
 /** `it` for a test about something that only ioredis has. */
 export function itWithIoredis(
@@ -28,16 +46,18 @@ export function sendBy(client: Redis, ...[name, ...words]: [string, ...string[]]
 /** A client of the library. To the compiler it is one of ioredis: what tests use of it, both have. */
 export function openClient(host: string, port: number, options: RedisOptions, Client: typeof Redis): Redis {
   const client =
-    library === "ioredis" ? new Client(port, host, options as object) : nodeRedis(host, port, options);
+    library === "ioredis"
+      ? new Client(port, host, options as object)
+      : nodeRedis(host, port, options, Client);
   // Without a listener ioredis prints what some tests are about, and node-redis throws it.
   client.on("error", () => {});
   return client;
 }
 
-function nodeRedis(host: string, port: number, options: RedisOptions): Redis {
+function nodeRedis(host: string, port: number, options: RedisOptions, Client: typeof Redis): Redis {
   const { db, tls, connectTimeout, retryStrategy, username, password, keyPrefix, protocol } = options;
   const reconnectStrategy = (retries: number) => Number(retryStrategy?.(retries + 1));
-  const client = createClient({
+  const client = nodeRedisLike(Client).duplicate({
     socket: {
       host,
       port,
@@ -50,6 +70,7 @@ function nodeRedis(host: string, port: number, options: RedisOptions): Redis {
     ...(password ? { password } : {}),
     ...(keyPrefix === undefined ? {} : { keyPrefix }),
     RESP: protocol ?? 3,
+    ...(protocol === 2 ? { maintNotifications: "disabled" } : {}),
   });
   const disconnect = (): void => void (client.isOpen && client.destroy());
   client.connect().catch(() => {});

@@ -123,6 +123,7 @@ class ClusterConnection implements DuplicateClient {
 
   /** Until each master is connected or has failed for the first time; rejects if all have failed. */
   async connect(): Promise<void> {
+    this.#emit("connect");
     try {
       await this.#cluster.connect();
     } catch (error) {

@@ -96,6 +96,8 @@ export class Duplicate implements OwnClient {
   /** The current connection. */
   protected current: DuplicateClient | undefined;
   #lostBecause: unknown;
+  /** The clients that have begun to connect. */
+  readonly #connecting = new WeakSet<DuplicateClient>();
   /** For the greeting of the server, or the next attempt to connect. */
   #timer: Timer | undefined;
   #failures = 0;
@@ -134,7 +136,7 @@ export class Duplicate implements OwnClient {
   drop(): void {
     const { current } = this;
     this.#onOver();
-    if (current) destroy(current);
+    if (current) this.#destroy(current);
     this.#events.onClose?.();
     this.#events.onEnd?.();
   }
@@ -145,7 +147,7 @@ export class Duplicate implements OwnClient {
     const { current } = this;
     this.#onOver();
     const close = (): void => {
-      if (current) outside(() => destroy(current));
+      if (current) this.#destroy(current);
       this.#events.onClose?.();
       this.#events.onEnd?.();
     };
@@ -191,10 +193,19 @@ export class Duplicate implements OwnClient {
   #connect(): void {
     this.status = "connecting";
     const connectTimeout = this.options.socket?.connectTimeout || defaultConnectTimeout;
-    const onLost = (error: unknown): void => this.#onLost(client, error);
+    const onLost = (error: unknown): void => {
+      this.#connecting.delete(client);
+      if (client === this.current) this.#onLost(client, error);
+      else this.#destroy(client);
+    };
     const client: DuplicateClient = this.make(onLost, connectTimeout);
     this.current = client;
-    client.on("connect", () => this.#awaitGreeting(client, connectTimeout));
+    this.#connecting.add(client);
+    client.on("connect", () => {
+      this.#connecting.delete(client);
+      if (client === this.current) this.#awaitGreeting(client, connectTimeout);
+      else this.#destroy(client);
+    });
     client.on("ready", () => this.#onReady(client));
     client.on("error", onLost);
     this.#awaitGreeting(client, connectTimeout);
@@ -217,6 +228,11 @@ export class Duplicate implements OwnClient {
     this.#events.onReady?.();
   }
 
+  /** A client of node-redis 5 or 6 that is destroyed while it connects stays connected for ever: it is destroyed then. */
+  #destroy(client: DuplicateClient): void {
+    if (!this.#connecting.has(client)) outside(() => destroy(client));
+  }
+
   /** Any error of a client ends its connection. */
   #onLost(client: DuplicateClient, error: unknown): void {
     if (client !== this.current) return;
@@ -226,7 +242,7 @@ export class Duplicate implements OwnClient {
     this.current = undefined;
     this.status = "reconnecting";
     this.#lostBecause = error;
-    outside(() => destroy(client));
+    this.#destroy(client);
     this.#events.onError?.(error);
     this.#events.onClose?.();
     this.#failures = lived ? 0 : this.#failures + 1;
@@ -303,6 +319,11 @@ export function isErrorReply(error: unknown): error is Error {
   // A minifier has renamed it. Errors of Redis begin with a code in capital letters, those of a socket have
   // one as a property.
   return !("code" in error) && error.name === "Error" && /^[A-Z][A-Z0-9]{2,} /.test(error.message);
+}
+
+/** A client of node-redis 6 that was destroyed while it connected can be destroyed again. (One of 5 cannot.) */
+export function destroyConnected(client: Pick<NodeRedisClient, "destroy">): void {
+  afterTurn(() => outside(() => destroy(client)));
 }
 
 /** Pending commands are rejected. Throws in node-redis 5 if the client was closed meanwhile. */

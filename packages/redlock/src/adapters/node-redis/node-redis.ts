@@ -12,6 +12,7 @@ import { ClusterDuplicate, type ClusterOptions, clusterOptionsOf } from "./clust
 import {
   Duplicate,
   destroy,
+  destroyConnected,
   isErrorReply,
   type NodeRedisClient,
   type NodeRedisOptions,
@@ -100,7 +101,8 @@ export class NodeRedisUser implements UserClient {
   watch({ onReady, onEnd }: UserEvents): void {
     const { client } = this;
     client.on("connect", () => {
-      this.#isEnded = false;
+      if (client.isOpen) this.#isEnded = false;
+      else destroyConnected(client);
     });
     client.on("ready", () => {
       this.#isConnected = true;
