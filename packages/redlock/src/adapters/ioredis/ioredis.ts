@@ -13,6 +13,7 @@ import {
   end,
   type IoredisClient,
   type IoredisOptions,
+  onEnd,
   SubscriberDuplicate,
   serverOf,
 } from "./duplicate.ts";
@@ -75,10 +76,10 @@ export class IoredisUser implements UserClient {
   }
 
   /** (A switched client emits `select` again after each reconnect.) */
-  watch({ onReady, onSelect, onEnd }: UserEvents): void {
-    this.client.on("end", onEnd);
-    this.client.on("select", onSelect);
-    this.client.on("ready", onReady);
+  watch(events: UserEvents): void {
+    onEnd(this.client, events.onEnd);
+    this.client.on("select", events.onSelect);
+    this.client.on("ready", events.onReady);
   }
 
   whyElsewhere(own: OwnClient): string | undefined {

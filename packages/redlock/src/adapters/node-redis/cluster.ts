@@ -1,6 +1,8 @@
 import { hashSlot } from "../../redis/hash-slot.ts";
 import { NotSent } from "../../redis/session.ts";
 import { outside } from "../../time/async-context.ts";
+import type { Timer } from "../../time/runtime.ts";
+import { systemRuntime } from "../../time/system.ts";
 import {
   Duplicate,
   type DuplicateClient,
@@ -71,14 +73,14 @@ export class ClusterDuplicate extends Duplicate {
       useReplicas: false,
       // Otherwise one master that is down keeps the others from being used.
       minimizeConnections: true,
-      // A server that hangs while it is asked for the slots is given up.
+      // A server that hangs while it is asked for the slots is given up, in time to ask another.
       rootNodes: rootNodes.map((node) => ({
         ...node,
-        socket: { ...node.socket, socketTimeout: connectTimeout },
+        socket: { ...node.socket, socketTimeout: connectTimeout / 2 },
       })),
       defaults: { ...defaults, ...sendNowOrNever, socket },
     });
-    return new ClusterConnection(cluster as ClusterClient);
+    return new ClusterConnection(cluster as ClusterClient, connectTimeout / 4);
   }
 }
 
@@ -89,11 +91,14 @@ export class ClusterDuplicate extends Duplicate {
  */
 class ClusterConnection implements DuplicateClient {
   readonly #cluster: ClusterClient;
+  /** The time that its masters have to greet a connection before the others are used without them, ms. */
+  readonly #greetingTimeout: number;
   readonly #listeners = new Map<string, (argument?: unknown) => void>();
   #error: unknown;
 
-  constructor(cluster: ClusterClient) {
+  constructor(cluster: ClusterClient, greetingTimeout: number) {
     this.#cluster = cluster;
+    this.#greetingTimeout = greetingTimeout;
     cluster.on("error", (error: unknown) => {
       this.#error ??= error;
     });
@@ -121,7 +126,10 @@ class ClusterConnection implements DuplicateClient {
     this.#listeners.get(event)?.(argument);
   }
 
-  /** Until each master is connected or has failed for the first time; rejects if all have failed. */
+  /**
+   * Until each master is connected, has failed for the first time, or has not greeted the connection in time; rejects
+   * if none is connected. One that hangs must not keep the others from being used.
+   */
   async connect(): Promise<void> {
     this.#emit("connect");
     try {
@@ -129,10 +137,21 @@ class ClusterConnection implements DuplicateClient {
     } catch (error) {
       throw this.#error ?? error;
     }
-    await Promise.all(this.#masters.map((node) => this.#connected(node)));
-    if (!this.#masters.some(({ client }) => client?.isReady)) throw this.#error;
+    await this.#inTime(Promise.all(this.#masters.map((node) => this.#connected(node))));
+    if (!this.#masters.some(({ client }) => client?.isReady)) {
+      throw this.#error ?? new Error("no master has greeted the connection");
+    }
     this.#isReady = true;
     this.#emit("ready");
+  }
+
+  async #inTime(connecting: Promise<unknown>): Promise<void> {
+    let timer: Timer | undefined;
+    const isLate = new Promise((resolve) => {
+      timer = systemRuntime.setTimer(() => resolve(undefined), this.#greetingTimeout);
+    });
+    await Promise.race([connecting, isLate]);
+    timer?.cancel();
   }
 
   #connected(node: Node): Promise<unknown> {

@@ -119,9 +119,12 @@ export class NodeRedisUser implements UserClient {
     client.on("end", onOver);
     // Emitted by a Cluster that is closed.
     client.on("disconnect", onOver);
-    // Emitted by version 6 when its strategy gives up. That an idle connection was closed is no reason to end locks.
-    client.on("terminated", (cause: Error) => {
-      if (!cause.message.startsWith("Socket timeout")) onOver();
+    // No "end" is emitted if its strategy gives up, nor if the connection is lost during `close`. (That an idle
+    // connection was closed is no reason to end locks.)
+    const { errorMonitor } = client.constructor as unknown as { readonly errorMonitor: string };
+    client.on(errorMonitor, (error: unknown) => {
+      const isIdle = error instanceof Error && error.message.startsWith("Socket timeout");
+      if (!client.isOpen && !isIdle) onOver();
     });
   }
 
@@ -164,6 +167,5 @@ function nameOf({ socket = {} }: NodeRedisOptions): string {
 
 function clusterNameOf({ rootNodes: [first = {}] = [] }: ClusterOptions): string {
   // A URL may contain a password before the address.
-  const at = first.url === undefined ? nameOf(first) : /[^/@]+(?=\/\d*$|$)/.exec(first.url)?.[0];
-  return `cluster at ${at}`;
+  return `cluster at ${first.url === undefined ? nameOf(first) : new URL(first.url).host}`;
 }

@@ -1,0 +1,106 @@
+import { Redlock } from "@quorlock/redlock";
+import { clusterConfig, formCluster, type Master, startProxy } from "@quorlock/testbed";
+import { createCluster } from "redis";
+import { createCluster as createCluster5 } from "redis-5";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
+// The package makes connections of clients by itself and has no name for it.
+import { connectionOf } from "../../../packages/redlock/src/adapters/client-libraries.ts";
+import { until } from "../../contract/until.ts";
+import { Fleet, fresh } from "../fleet/fleet.ts";
+
+// A Cluster client of node-redis connects to each master by itself, and waits for one that hangs for ever.
+
+const ttl = 20_000;
+/** Long enough for a loaded machine to connect in a quarter of it. */
+const connectTimeout = 4000;
+const cluster = Fleet.forTests(3, { config: clusterConfig });
+const opened: { destroy(): void; isOpen: boolean }[] = [];
+
+beforeAll(() => formCluster(cluster.admins));
+afterEach(() => {
+  for (const client of opened.splice(0)) if (client.isOpen) client.destroy();
+});
+
+/** To the compiler the types of one version will do: what differs in them is not used here. */
+const versions = [
+  ["6", createCluster],
+  ["5", createCluster5 as unknown as typeof createCluster],
+] as const;
+
+const at = ({ port }: { port: number }) => ({ host: "127.0.0.1", port });
+
+describe.each(versions)("a Cluster by node-redis %s", (_, create) => {
+  function open(options: Parameters<typeof createCluster>[0]): ReturnType<typeof createCluster> {
+    const client = create(options);
+    client.on("error", () => {});
+    client.on("node-error", () => {});
+    opened.push(client);
+    return client;
+  }
+
+  it("locks on the masters that answer beside one that accepts connections and hangs", async () => {
+    const [first, , third] = cluster.masters as [Master, Master, Master];
+    const client = open({
+      rootNodes: [{ socket: at(first) }],
+      defaults: { socket: { connectTimeout } },
+    });
+    await third.hang();
+    const redlock = new Redlock([client], { nodeTimeout: connectTimeout, retryCount: 0 });
+    const resource = await keyOn(0);
+    const lock = await redlock.acquire(resource, ttl);
+    expect(await cluster.admins[0]!.get(resource)).toBe(lock.value);
+    await lock.release();
+    await third.resume();
+    const elsewhere = await keyOn(2);
+    await until("it votes as well", async () => {
+      const late = await redlock.tryAcquire(elsewhere, ttl).catch(() => null);
+      await late?.release();
+      return late !== null;
+    });
+    await redlock.quit();
+  });
+
+  it("sends on a new connection nothing that waited on the old one", async () => {
+    const [first] = cluster.masters as [Master];
+    await using proxy = await startProxy(first);
+    const client = open({
+      rootNodes: [{ socket: at(proxy) }],
+      nodeAddressMap: { [`127.0.0.1:${first.port}`]: at(proxy) },
+      defaults: { socket: { connectTimeout } },
+    });
+    const connection = connectionOf(client);
+    await connection.connectFirst();
+    const resource = await keyOn(0);
+    await connection.send("SET", [resource, "known", "PX", ttl]);
+    proxy.hold("requests");
+    // More than the proxy and the kernel keep, so that the last of them wait in the client.
+    const late = Array.from({ length: 400 }, (__, index) =>
+      connection.send("SET", [`{${resource}}${index}`, "x".repeat(200_000), "PX", ttl]),
+    );
+    const settled = Promise.allSettled(late);
+    await proxy.when(({ requests }) => requests.held > 0);
+    await proxy.refuse();
+    proxy.reset();
+    await settled;
+    await proxy.accept();
+    await proxy.heal();
+    await until("it is connected again", () =>
+      connection.send("GET", [resource]).then(
+        (value) => value === "known",
+        () => false,
+      ),
+    );
+    expect(await cluster.admins[0]!.keys(`{${resource}}*`)).toEqual([]);
+    await cluster.admins[0]!.del(resource);
+    connection.disconnect();
+  });
+});
+
+/** A name in a slot of this master. */
+async function keyOn(index: number): Promise<string> {
+  for (;;) {
+    const key = fresh();
+    const slot = await cluster.admins[index]!.cluster("KEYSLOT", key);
+    if (Math.floor((slot * 3) / 16_384) === index) return key;
+  }
+}
