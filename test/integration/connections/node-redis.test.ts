@@ -255,6 +255,40 @@ describe.each(versions)("node-redis %s:", (_, create) => {
     await acquired(redlock, fresh(), 1);
   });
 
+  it("a client whose close is interrupted takes our connection with it", async () => {
+    const [master] = fleet.masters as [Master];
+    const admin = fleet.admin(master);
+    const client = open({ socket: at(master) });
+    await client.connect();
+    await acquired(lockOver([client]), fresh(), 1);
+    // (node-redis never settles it.)
+    client.sendCommand(["BLPOP", fresh(), "0"]).catch(() => {});
+    await until("it is sent", async () => String(await admin.client("LIST")).includes("cmd=blpop"));
+    void client.close().catch(() => {});
+    await admin.call("CLIENT", "KILL", "TYPE", "normal");
+    const closed = performance.now();
+    await until(
+      "a second is over: the next attempt to connect would come before",
+      () => performance.now() - closed > 1000,
+    );
+    const connections = String(await admin.call("CLIENT", "LIST", "TYPE", "normal"))
+      .trim()
+      .split("\n");
+    expect(connections).toHaveLength(1);
+  });
+
+  it("a client whose reconnect strategy gives up takes our connection with it", async () => {
+    await using proxy = await startProxy(fleet.masters[0]!);
+    await using ours = await startProxy(fleet.masters[0]!);
+    const client = open({ socket: { ...at(proxy), reconnectStrategy: false } });
+    await client.connect();
+    // Only to make two ways of one: the duplicate's goes through the other proxy.
+    client.options.socket = { ...client.options.socket, ...at(ours) };
+    await acquired(lockOver([client]), fresh(), 1);
+    proxy.reset();
+    await ours.when(({ connections }) => connections === 0);
+  });
+
   it("a connection older than the user's new one is replaced: it may lead to another server", async () => {
     const [master] = fleet.masters as [Master];
     await using user = await startProxy(master);

@@ -38,7 +38,7 @@ export interface NodeRedisOptions {
 }
 
 /** The user's client, with its prefix. */
-interface NodeRedis extends Pick<UserClient, "keyPrefix"> {
+interface NodeRedis extends Pick<UserClient, "keyPrefix" | "status"> {
   readonly client: NodeRedisClient;
 }
 
@@ -253,8 +253,9 @@ export class Duplicate implements OwnClient {
     } else this.#timer = systemRuntime.setTimer(() => this.#connect(), delay);
   }
 
-  /** `undefined` if the user's client would give up. */
+  /** `undefined` if the user's client is closed, or would give up. */
   #delayAfter(error: unknown): number | undefined {
+    if (this.#user.status === "end") return undefined;
     if (this.#failures === 0) return 0;
     const cause = error instanceof Error ? error : new Error(String(error));
     return retryDelay(this.options.socket?.reconnectStrategy, this.#failures - 1, cause);

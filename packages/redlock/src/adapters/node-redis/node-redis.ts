@@ -58,8 +58,10 @@ export class NodeRedisUser implements UserClient {
   readonly database: number | undefined;
   readonly asksServer = true;
   readonly ask: UserClient["ask"];
-  /** Whether it was closed. It looks like one that was never opened, or whose idle connection was closed. */
+  /** Whether it was closed. Otherwise it looks like one that was never opened, or whose idle connection was closed. */
   #isEnded: boolean;
+  /** Whether it was opened, and not closed by its own `socketTimeout`, which is no reason to end locks. */
+  #isInUse: boolean;
   #lostAt = Number.NEGATIVE_INFINITY;
   #isConnected: boolean;
 
@@ -78,6 +80,7 @@ export class NodeRedisUser implements UserClient {
     this.keyPrefix = typeof keyPrefix === "string" ? keyPrefix : new TextDecoder().decode(keyPrefix);
     this.database = this.isCluster ? undefined : (optionsOf(client).database ?? 0);
     this.#isEnded = !client.isOpen && socketEpoch > 0;
+    this.#isInUse = client.isOpen;
     this.#isConnected = isReady;
     // A Cluster sends a command again after a slot has moved.
     this.ask = this.isCluster ? undefined : ask;
@@ -85,7 +88,8 @@ export class NodeRedisUser implements UserClient {
 
   get status(): string {
     if (this.#isEnded) return "end";
-    if (!this.client.isOpen) return "wait";
+    // No event tells that its connection was lost while it was being closed.
+    if (!this.client.isOpen) return this.#isInUse ? "end" : "wait";
     return (this.client as { isReady?: boolean }).isReady === false ? "connecting" : "ready";
   }
 
@@ -101,6 +105,7 @@ export class NodeRedisUser implements UserClient {
   watch({ onReady, onEnd }: UserEvents): void {
     const { client } = this;
     client.on("connect", () => {
+      this.#isInUse = true;
       if (client.isOpen) this.#isEnded = false;
       else destroyConnected(client);
     });
@@ -119,12 +124,12 @@ export class NodeRedisUser implements UserClient {
     client.on("end", onOver);
     // Emitted by a Cluster that is closed.
     client.on("disconnect", onOver);
-    // No "end" is emitted if its strategy gives up, nor if the connection is lost during `close`. (That an idle
-    // connection was closed is no reason to end locks.)
+    // No "end" is emitted if its reconnect strategy gives up.
     const { errorMonitor } = client.constructor as unknown as { readonly errorMonitor: string };
     client.on(errorMonitor, (error: unknown) => {
-      const isIdle = error instanceof Error && error.message.startsWith("Socket timeout");
-      if (!client.isOpen && !isIdle) onOver();
+      if (client.isOpen) return;
+      if (error instanceof Error && error.message.startsWith("Socket timeout")) this.#isInUse = false;
+      else onOver();
     });
   }
 
