@@ -85,11 +85,17 @@ describe.each(versions)("node-redis %s:", (_, create) => {
     const resource = fresh();
     const held = await redlock.acquire(resource, ttl);
     const waiting = ioredis.acquire(resource, ttl, { retryCount: -1 });
-    await until("it waits", async () => (await redlock.inspect(resource))[0]?.queueLength === 1);
+    // (A master that voted late may have given its vote to the next.)
+    await until("it waits", async () =>
+      (await redlock.inspect(resource)).some(({ queueLength }) => queueLength === 1),
+    );
     await held.release();
     const next = await waiting;
     const again = redlock.acquire(resource, ttl, { retryCount: -1 });
-    await until("it waits", async () => (await ioredis.inspect(resource))[0]?.queueLength === 1);
+    // (A master that voted late may have given its vote to the next.)
+    await until("it waits", async () =>
+      (await ioredis.inspect(resource)).some(({ queueLength }) => queueLength === 1),
+    );
     await next.release();
     await (await again).release();
   });
