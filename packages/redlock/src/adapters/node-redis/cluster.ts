@@ -37,12 +37,11 @@ interface ClusterClient extends Omit<NodeRedisClient, "sendCommand"> {
 /** The options of a Cluster client are not public, but `duplicate` passes them to the constructor of its class. */
 export function clusterOptionsOf(cluster: NodeRedisClient): ClusterOptions {
   let taken: ClusterOptions = {};
-  class Taker {
-    constructor(options: ClusterOptions) {
-      taken = options;
-    }
+  // (Called as a constructor, for which an arrow function will not do.)
+  function take(options: ClusterOptions): void {
+    taken = options;
   }
-  const prototype: object = Object.create(cluster, { constructor: { value: Taker } });
+  const prototype: object = Object.create(cluster, { constructor: { value: take } });
   (Object.create(prototype) as NodeRedisClient).duplicate();
   return taken;
 }

@@ -73,9 +73,7 @@ export class NodeRedisUser implements UserClient {
     this.client = client;
     this.isCluster = kindOfNodeRedis(client) === "cluster";
     const options = this.isCluster ? clusterOptionsOf(client) : optionsOf(client);
-    this.name = this.isCluster
-      ? clusterNameOf(options as ClusterOptions)
-      : nameOf(options as NodeRedisOptions);
+    this.name = this.isCluster ? clusterNameOf(options) : nameOf(options);
     const { keyPrefix = "" } = options;
     this.keyPrefix = typeof keyPrefix === "string" ? keyPrefix : new TextDecoder().decode(keyPrefix);
     this.database = this.isCluster ? undefined : (optionsOf(client).database ?? 0);
