@@ -113,7 +113,7 @@ describe.each(versions)("node-redis %s:", (_, create) => {
         emitInvalidate: true,
         commandOptions: { asap: true, abortSignal: AbortSignal.abort(), typeMapping: { 36: Buffer } },
         socket: { host: "127.0.0.1", port: master.port, socketTimeout: 5, connectTimeout: 4000 },
-      } as Options),
+      }),
     );
     const before = clients.map(({ options }) => ({ ...options, socket: { ...options.socket } }));
     const redlock = lockOver(clients, { groupCommit: false });
