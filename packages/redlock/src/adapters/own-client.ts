@@ -61,7 +61,7 @@ export interface OwnEvents {
   readonly onReady: () => void;
   readonly onClose: () => void;
   readonly onEnd: () => void;
-  readonly onError: (error: unknown) => void;
+  readonly onFailure: (error: unknown) => void;
   /** The user's options have changed in a way that needs another client. */
   readonly onOutdated: () => void;
 }

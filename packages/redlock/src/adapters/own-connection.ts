@@ -306,7 +306,7 @@ export class OwnConnection implements Connection {
         for (const left of this.#previous) if (left.own === own) this.#forget(left);
       },
       onEnd: () => this.#onEnded(own),
-      onError: (error) => {
+      onFailure: (error) => {
         if (own === this.#own)
           this.#reason = error instanceof Error ? error.message || error.name : String(error);
       },
@@ -357,7 +357,7 @@ export class OwnConnection implements Connection {
   /** Does the same as the user's client on this error, without resending anything. */
   #reconnectsOnError(error: Error): boolean {
     try {
-      return outside(() => this.#user.reconnectsOnError(error));
+      return this.#user.reconnectsOnError(error);
     } catch (mistake) {
       // An error of the user's function, thrown as such: nothing here is interrupted.
       systemRuntime.setTimer(() => {

@@ -192,12 +192,12 @@ export class SubscriberDuplicate extends Duplicate implements SubscriberClient {
   }
 }
 
-function forward(client: DuplicateClient, { onReady, onClose, onEnd, onError }: Partial<OwnEvents>): void {
+function forward(client: DuplicateClient, { onReady, onClose, onEnd, onFailure }: Partial<OwnEvents>): void {
   if (onReady) client.on("ready", onReady);
   if (onClose) client.on("close", onClose);
   if (onEnd) client.on("end", onEnd);
   // Without a listener ioredis prints the error.
-  client.on("error", onError ?? (() => {}));
+  client.on("error", onFailure ?? (() => {}));
 }
 
 /** Drops undelivered data as well, where possible: only for TCP without TLS. */

@@ -1,3 +1,4 @@
+import { outside } from "../../time/async-context.ts";
 import type {
   OwnClient,
   OwnEvents,
@@ -88,7 +89,7 @@ export class IoredisUser implements UserClient {
   }
 
   reconnectsOnError(error: Error): boolean {
-    return Boolean(this.#options.reconnectOnError?.(error));
+    return Boolean(outside(() => this.#options.reconnectOnError?.(error)));
   }
 
   isErrorReply(error: unknown): error is Error {

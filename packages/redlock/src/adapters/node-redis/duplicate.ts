@@ -243,7 +243,7 @@ export class Duplicate implements OwnClient {
     this.status = "reconnecting";
     this.#lostBecause = error;
     this.#destroy(client);
-    this.#events.onError?.(error);
+    this.#events.onFailure?.(error);
     this.#events.onClose?.();
     this.#failures = lived ? 0 : this.#failures + 1;
     const delay = this.#delayAfter(error);
