@@ -4,6 +4,7 @@ import type { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh, type Opened, type OpenOptions, rejection, timed } from "../fleet/fleet.ts";
+import { itWithIoredis } from "../fleet/library.ts";
 
 /** Masters that forget nothing: a key that survives a crash has to be taken away afterwards. */
 let fleet: Fleet;
@@ -282,24 +283,27 @@ describe("ties and splits", () => {
   });
 });
 
-it("a client that is disconnected between two attempts to connect takes our connection with it", async () => {
-  const { redlock, clients } = fleet.open({
-    on: fleet.masters.slice(0, 1),
-    client: { retryStrategy: () => 60_000 },
-  });
-  await (await redlock.acquire(fresh(), ttl)).release();
-  const [client] = clients as [Redis];
-  const [admin] = fleet.admins as [Redis];
-  const connections = async () =>
-    String(await admin.call("CLIENT", "LIST", "TYPE", "normal"))
-      .trim()
-      .split("\n").length;
-  expect(await connections()).toBe(3);
-  await admin.call("CLIENT", "KILL", "ID", await client.client("ID"));
-  await until("it waits for its next attempt", () => client.status === "reconnecting");
-  client.disconnect();
-  await until("the admin's connection is the only one", async () => (await connections()) === 1);
-});
+itWithIoredis("an end without an event")(
+  "a client that is disconnected between two attempts to connect takes our connection with it",
+  async () => {
+    const { redlock, clients } = fleet.open({
+      on: fleet.masters.slice(0, 1),
+      client: { retryStrategy: () => 60_000 },
+    });
+    await (await redlock.acquire(fresh(), ttl)).release();
+    const [client] = clients as [Redis];
+    const [admin] = fleet.admins as [Redis];
+    const connections = async () =>
+      String(await admin.call("CLIENT", "LIST", "TYPE", "normal"))
+        .trim()
+        .split("\n").length;
+    expect(await connections()).toBe(3);
+    await admin.call("CLIENT", "KILL", "ID", await client.client("ID"));
+    await until("it waits for its next attempt", () => client.status === "reconnecting");
+    client.disconnect();
+    await until("the admin's connection is the only one", async () => (await connections()) === 1);
+  },
+);
 
 describe("restarts", () => {
   it("a master that was away at the release is cleaned when it is back", async () => {
