@@ -1,10 +1,9 @@
-import { createServer, type Server, type Socket } from "node:net";
 import { ReplyError } from "../master/reply.ts";
 import { type WriteRefusal, writeRefusals } from "../master/write-refusal.ts";
 import { CommandReader } from "./command-reader.ts";
 import { EmbeddedRedis } from "./embedded-redis.ts";
 import { encoded } from "./encoding.ts";
-import { host, listen } from "./loopback-port.ts";
+import { type Cut, MasterRoute, type Peer } from "./master-route.ts";
 import { Session } from "./session.ts";
 
 export interface EmbeddedMasterOptions {
@@ -19,16 +18,13 @@ export interface EmbeddedMasterOptions {
 
 /** A master in this process: the model of Redis behind a port of the loopback interface. */
 export class EmbeddedMaster {
-  readonly host: string = host;
   readonly controllable = true;
   readonly #forgets: boolean;
   readonly #redis: EmbeddedRedis;
-  readonly #sockets = new Set<Socket>();
-  #port: number | undefined;
-  /** There is one while it runs. */
-  #server: Server | undefined;
+  /** The first is the one of `url`. */
+  readonly #routes: MasterRoute[] = [];
+  #isRunning = false;
   #connections = 0;
-  #isHung = false;
   #isOver = false;
   /** Settles when what was asked for so far is done: starts and ends come one after the other. */
   #last: Promise<unknown> = Promise.resolve();
@@ -40,20 +36,23 @@ export class EmbeddedMaster {
 
   static async start(options: EmbeddedMasterOptions = {}): Promise<EmbeddedMaster> {
     const master = new EmbeddedMaster(options);
-    await master.#listen();
+    master.#isRunning = true;
+    await master.route();
     return master;
+  }
+
+  get host(): string {
+    return this.#routes[0]!.host;
   }
 
   /** The same after each restart. */
   get port(): number {
-    return this.#port!;
+    return this.#routes[0]!.port;
   }
 
   /** `redis://127.0.0.1:PORT`, with the password if there is one. */
   get url(): string {
-    const { password } = this.#redis;
-    const credentials = password === undefined ? "" : `:${encodeURIComponent(password)}@`;
-    return `redis://${credentials}${host}:${this.port}`;
+    return this.#routes[0]!.url;
   }
 
   /** Resets its connections; resolves when its port refuses new ones, at once when it is dead. */
@@ -67,7 +66,8 @@ export class EmbeddedMaster {
       await this.#close();
       if (this.#isOver) throw new Error(`the master on port ${this.port} was stopped for good`);
       this.#redis.restart(this.#forgets);
-      await this.#listen();
+      await Promise.all(this.#routes.map((route) => route.open()));
+      this.#isRunning = true;
     });
   }
 
@@ -75,8 +75,7 @@ export class EmbeddedMaster {
   hang(): Promise<void> {
     return this.#inTurn(async () => {
       this.#mustRun("hang");
-      this.#isHung = true;
-      for (const socket of this.#sockets) socket.pause();
+      for (const route of this.#routes) route.hang(true);
     });
   }
 
@@ -84,8 +83,7 @@ export class EmbeddedMaster {
   resume(): Promise<void> {
     return this.#inTurn(async () => {
       this.#mustRun("resume");
-      this.#isHung = false;
-      for (const socket of this.#sockets) socket.resume();
+      for (const route of this.#routes) route.hang(false);
     });
   }
 
@@ -98,6 +96,48 @@ export class EmbeddedMaster {
     if (why !== undefined && !writeRefusals.includes(why))
       throw new RangeError(`a master refuses writes by ${writeRefusals.join(", ")}, not by ${why}`);
     this.#redis.writes.refusal = why;
+  }
+
+  /**
+   * From now on its clock, by which keys expire, runs this much faster than the machine's, in parts per million; with a
+   * negative number slower. What it is ahead or behind stays when the drift is set back to 0, the default.
+   *
+   * @throws RangeError for -1,000,000 or less: the clock would stand still.
+   */
+  drift(partsPerMillion: number): void {
+    if (!(partsPerMillion > -1e6 && partsPerMillion < Number.POSITIVE_INFINITY)) {
+      throw new RangeError(`a drift must be a number above -1000000 (ppm), got ${partsPerMillion}`);
+    }
+    this.#redis.clock.runAt(1 + partsPerMillion / 1e6);
+  }
+
+  /** Its clock, by which keys expire, jumps by this many ms; with a negative number backwards. */
+  step(ms: number): void {
+    if (!Number.isFinite(ms)) throw new RangeError(`a step must be a number of ms, got ${ms}`);
+    this.#redis.clock.step(ms);
+  }
+
+  /** Cuts the way to it that leads through `url`; see {@link MasterRoute.partition}. */
+  partition(cut?: Cut): void {
+    this.#routes[0]!.partition(cut);
+  }
+
+  /** Ends a partition: what was kept arrives, in its order. */
+  heal(): void {
+    this.#routes[0]!.heal();
+  }
+
+  /** Another way to it, by a port of its own: a partition of the one does not concern the other. */
+  async route(): Promise<MasterRoute> {
+    const { password } = this.#redis;
+    const credentials = password === undefined ? "" : `:${encodeURIComponent(password)}@`;
+    const route: MasterRoute = new MasterRoute(credentials, (write) => this.#accept(route.port, write));
+    await this.#inTurn(async () => {
+      this.#mustRun("open a route to");
+      await route.open();
+      this.#routes.push(route);
+    });
+    return route;
   }
 
   /** Kills it for good: a restart that comes later fails. Idempotent. */
@@ -113,59 +153,35 @@ export class EmbeddedMaster {
   }
 
   #mustRun(what: string): void {
-    if (!this.#server) throw new Error(`cannot ${what} the master on port ${this.port}: it is not running`);
-  }
-
-  async #listen(): Promise<void> {
-    const server = createServer({ noDelay: true }, (socket) => this.#accept(socket));
-    // A program that forgets to stop its masters still ends.
-    server.unref();
-    this.#port = await listen(server, this.#port);
-    this.#server = server;
+    if (!this.#isRunning) throw new Error(`cannot ${what} the master on port ${this.port}: it is not running`);
   }
 
   async #close(): Promise<void> {
-    const server = this.#server;
-    if (!server) return;
-    this.#server = undefined;
-    this.#isHung = false;
-    const closed = new Promise((resolve) => {
-      server.close(resolve);
-    });
-    for (const socket of this.#sockets) socket.resetAndDestroy();
-    await closed;
+    this.#isRunning = false;
+    await Promise.all(this.#routes.map((route) => route.close()));
   }
 
-  #accept(socket: Socket): void {
+  #accept(port: number, write: (text: string) => void): Peer {
     this.#connections += 1;
-    const session = new Session(this.#redis, this.#connections, this.port, (text) => {
-      if (socket.writable) socket.write(text, "latin1");
-    });
+    const session = new Session(this.#redis, this.#connections, port, write);
     let replies = "";
+    let isBroken = false;
     const reader = new CommandReader(
       (words) => {
         if (!session.isOver) replies += session.answer(words);
       },
       (why) => {
         replies += encoded(new ReplyError(`ERR ${why}`), 2);
-        socket.end(replies, "latin1");
+        isBroken = true;
       },
     );
-    this.#sockets.add(socket);
-    socket.unref();
-    socket.on("close", () => {
-      this.#sockets.delete(socket);
-      session.end();
-    });
-    // A client that resets its connection has read everything that it wanted; "close" follows.
-    socket.on("error", () => {});
-    socket.on("data", (bytes) => {
-      reader.push(bytes);
-      // All that came in one piece is answered in one piece, as Redis does.
-      if (socket.writable) socket.write(replies, "latin1");
-      if (session.isOver) socket.end();
-      replies = "";
-    });
-    if (this.#isHung) socket.pause();
+    return {
+      heard(bytes) {
+        replies = "";
+        reader.push(bytes);
+        return { replies, isOver: isBroken || session.isOver };
+      },
+      gone: () => session.end(),
+    };
   }
 }

@@ -154,6 +154,120 @@ describe("hang", () => {
   });
 });
 
+describe("a clock", () => {
+  test("that drifts lets a key expire earlier or later, and keeps what it is ahead", async () => {
+    const master = await startOne();
+    const client = clientOf(master);
+    const time = async (): Promise<number> => {
+      const [seconds, micros] = await client.time();
+      return Number(seconds) * 1000 + Number(micros) / 1000;
+    };
+    const began = Date.now();
+    // A million ppm: twice as fast. Fifty thousand times as fast is an hour in less than a tenth of a second.
+    master.drift(50_000 * 1e6);
+    await client.set("k", "v", "PX", 3_600_000);
+    await expect.poll(() => client.exists("k"), { timeout: 20_000 }).toBe(0);
+    master.drift(0);
+    const ahead = (await time()) - Date.now();
+    expect(ahead).toBeGreaterThan(3_590_000);
+    master.drift(-999_999);
+    const slow = await time();
+    await expect.poll(() => Date.now() - began, { timeout: 20_000 }).toBeGreaterThan(50);
+    expect((await time()) - slow).toBeLessThan(50);
+  });
+
+  test("jumps both ways, and keys with it", async () => {
+    const master = await startOne();
+    const client = clientOf(master);
+    await client.set("k", "v", "PX", 60_000);
+    master.step(-60_000);
+    expect(await client.pttl("k")).toBeGreaterThan(60_000);
+    master.step(120_001);
+    expect(await client.exists("k")).toBe(0);
+  });
+
+  test("cannot stand still, run backwards or be moved by nothing", async () => {
+    const master = await startOne();
+    for (const ppm of [-1e6, -2e6, Number.NaN, Number.POSITIVE_INFINITY]) {
+      expect(() => master.drift(ppm)).toThrow(RangeError);
+    }
+    expect(() => master.step(Number.NaN)).toThrow(RangeError);
+  });
+});
+
+describe("partition", () => {
+  /** A command that is answered to somebody whom the partition does not concern: so there was time to. */
+  const answered = (client: Redis) => client.ping();
+
+  test("keeps commands back, and delivers them after it; other routes go on", async () => {
+    const master = await startOne();
+    const [route] = (await masters.routes()).list;
+    const [cut, other] = [clientOf(master), clientOf(route!)];
+    await Promise.all([cut.ping(), other.ping()]);
+    master.partition();
+    let isAnswered = false;
+    const setting = cut.set("k", "late").then(() => {
+      isAnswered = true;
+    });
+    expect(await other.set("k", "early")).toBe("OK");
+    await answered(other);
+    expect([await other.get("k"), isAnswered]).toEqual(["early", false]);
+    master.heal();
+    await setting;
+    expect(await other.get("k")).toBe("late");
+  });
+
+  test("of replies alone: commands are executed, and answered after it", async () => {
+    const master = await startOne();
+    const [route] = (await masters.routes()).list;
+    const [cut, other] = [clientOf(route!), clientOf(master)];
+    await Promise.all([cut.ping(), other.ping()]);
+    route!.partition("replies");
+    let isAnswered = false;
+    const setting = cut.set("k", "v").then(() => {
+      isAnswered = true;
+    });
+    await expect.poll(() => other.get("k"), { timeout: 20_000 }).toBe("v");
+    expect(isAnswered).toBe(false);
+    route!.heal();
+    await setting;
+  });
+
+  test("holds for new connections, and with a master that hangs besides", async () => {
+    const master = await startOne();
+    master.partition();
+    await master.hang();
+    const client = clientOf(master);
+    const connected = once(client, "connect");
+    const answer = client.ping();
+    await connected;
+    master.heal();
+    master.partition();
+    await master.resume();
+    let isAnswered = false;
+    void answer.then(() => {
+      isAnswered = true;
+    });
+    const [route] = (await masters.routes()).list;
+    await answered(clientOf(route!));
+    expect(isAnswered).toBe(false);
+    master.heal();
+    expect(await answer).toBe("PONG");
+  });
+
+  test("knows two directions, and routes come back with a restart", async () => {
+    const master = await startOne();
+    expect(() => master.partition("requests" as "both")).toThrow("cuts both or replies, not requests");
+    const [route] = (await masters.routes()).list;
+    const { url } = route!;
+    await master.kill();
+    await expect(clientOf(route!).ping()).rejects.toThrow();
+    await expect(master.route()).rejects.toThrow(/cannot open a route .* not running/);
+    await master.restart();
+    expect(await clientOf({ url }).ping()).toBe("PONG");
+  });
+});
+
 describe("stop", () => {
   test("ends running, killed, hung and restarting masters for good; a second call does nothing", async () => {
     masters = await startEmbeddedMasters(4);

@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { systemRuntime } from "@quorlock/redlock";
 import { readWriteScripts } from "@quorlock/redlock/read-write-lock";
 import { Channels } from "../master/channels.ts";
 import { Keyspace } from "../master/keyspace.ts";
@@ -7,6 +6,7 @@ import { RedisModel } from "../master/redis-model.ts";
 import { type Reply, ReplyError } from "../master/reply.ts";
 import type { WriteGate } from "../master/write-refusal.ts";
 import { knowReadWriteScripts } from "../read-write/twins.ts";
+import { EmbeddedClock } from "./embedded-clock.ts";
 
 knowReadWriteScripts(readWriteScripts);
 
@@ -15,9 +15,10 @@ export const redisVersion = "7.2.0";
 
 const databases = 16;
 
-/** One Redis process without its connections: the model, by the wall clock of this machine, in 16 databases. */
+/** One Redis process without its connections: the model, by a wall clock, in 16 databases. */
 export class EmbeddedRedis {
   readonly password: string | undefined;
+  readonly clock: EmbeddedClock = new EmbeddedClock();
   /** The listeners of each channel; the same in every database. */
   readonly channels: Channels = new Channels();
   #keyspaces: readonly Keyspace[] = emptyKeyspaces();
@@ -29,7 +30,7 @@ export class EmbeddedRedis {
     (channel) => this.channels.count(channel),
   );
 
-  constructor(password: string | undefined) {
+  constructor(password?: string) {
     this.password = password;
   }
 
@@ -58,7 +59,7 @@ export class EmbeddedRedis {
   execute(database: number, command: string, args: readonly string[]): Reply {
     this.#model.replaceKeyspace(this.#keyspaces[database]!);
     try {
-      return this.#model.execute(command, args, systemRuntime.wall());
+      return this.#model.execute(command, args, this.clock.now());
     } catch (error) {
       if (error instanceof ReplyError) throw error;
       throw new ReplyError(`ERR an embedded master cannot do this: ${(error as Error).message}`, {

@@ -1,10 +1,21 @@
 import { EmbeddedMaster, type EmbeddedMasterOptions } from "./embedded-master.ts";
+import type { MasterRoute } from "./master-route.ts";
+
+/** Ways to all masters: those of one process that a network partition may separate from others. */
+export interface MasterRoutes {
+  /** One to each master, in the order of the masters. */
+  readonly list: readonly MasterRoute[];
+  /** The `url` of each of `list`, in its order. */
+  readonly urls: readonly string[];
+}
 
 /** Masters that were started together. `await using` ends them. */
 export interface EmbeddedMasters extends AsyncDisposable {
   readonly list: readonly EmbeddedMaster[];
   /** The `url` of each of `list`, in its order. */
   readonly urls: readonly string[];
+  /** Further ways to all of them, by ports of their own, for clients that a partition is to separate from the others. */
+  routes(): Promise<MasterRoutes>;
   /** Ends all of them, killed and hung ones included. Idempotent. */
   stop(): Promise<void>;
 }
@@ -27,5 +38,9 @@ export async function startEmbeddedMasters(
   const stop = async (): Promise<void> => {
     await Promise.all(list.map((master) => master.stop()));
   };
-  return { list, urls: list.map(({ url }) => url), stop, [Symbol.asyncDispose]: stop };
+  const routes = async (): Promise<MasterRoutes> => {
+    const ways = await Promise.all(list.map((master) => master.route()));
+    return { list: ways, urls: ways.map(({ url }) => url) };
+  };
+  return { list, urls: list.map(({ url }) => url), routes, stop, [Symbol.asyncDispose]: stop };
 }
