@@ -1,0 +1,132 @@
+import { ClosedError, InvalidArgumentError, LockLostError, Redlock } from "@quorlock/redlock";
+import { lead } from "@quorlock/redlock/lead";
+import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
+import { Semaphore } from "@quorlock/redlock/semaphore";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { fakeRedlock } from "./fake-redlock.ts";
+import { advance, timersToFake } from "./fake-timers.ts";
+
+const ttl = 10_000;
+
+describe("fakeRedlock", () => {
+  test("is a Redlock that excludes, and hands its locks on in order", async () => {
+    const redlock = fakeRedlock();
+    expect(redlock).toBeInstanceOf(Redlock);
+    const lock = await redlock.acquire("r", ttl);
+    expect(await redlock.tryAcquire("r", ttl)).toBeNull();
+    const order: string[] = [];
+    const waiting = ["first", "second"].map((name) =>
+      redlock.acquire("r", ttl, { waitTimeout: 60_000 }).then(async (next) => {
+        order.push(name);
+        await next.release();
+      }),
+    );
+    expect((await lock.release()).outcome).toBe("released");
+    await Promise.all(waiting);
+    expect(order).toEqual(["first", "second"]);
+    expect(await redlock.inspect("r")).toMatchObject([{ owner: undefined, remaining: 0, queueLength: 0 }]);
+  });
+
+  test("has locks of its own, unless it shares those of another", async () => {
+    const one = fakeRedlock();
+    const other = fakeRedlock();
+    const sharing = fakeRedlock({ sharedWith: one });
+    const lock = await one.acquire("r", ttl);
+    await (await other.acquire("r", ttl)).release();
+    expect(await sharing.tryAcquire("r", ttl)).toBeNull();
+    const waiting = sharing.acquire("r", ttl, { waitTimeout: 60_000 });
+    await lock.release();
+    await (await waiting).release();
+  });
+
+  test("has everything else too", async () => {
+    const redlock = fakeRedlock({ fencing: true, reentrant: true, clockWatch: true });
+    const first = await redlock.acquire(["a", "b"], ttl);
+    const { fencingToken } = first;
+    await first.extend(2 * ttl);
+    expect(first.remaining()).toBeGreaterThan(ttl);
+    expect(await first.verify()).toBe(true);
+    const detached = await first.detach();
+    const resumed = redlock.resume(detached);
+    await resumed.extend(ttl);
+    await resumed.release();
+    const nested = await redlock.using("a", ttl, () => redlock.using("a", ttl, async () => "nested"));
+    expect(nested).toBe("nested");
+    expect((await redlock.acquire("a", ttl)).fencingToken).toBeGreaterThan(fencingToken!);
+    const semaphore = new Semaphore(redlock, "permits", 2);
+    await Promise.all([semaphore.acquire(ttl), semaphore.acquire(ttl)]);
+    expect(await semaphore.tryAcquire(ttl)).toBeNull();
+    const document = new ReadWriteLock(redlock, "document");
+    const readers = await Promise.all([document.read(ttl), document.read(ttl)]);
+    expect(await document.tryWrite(ttl)).toBeNull();
+    await Promise.all(readers.map((reader) => reader.release()));
+    await (await document.write(ttl)).release();
+    const ended = new AbortController();
+    let hasLed = false;
+    const onStart = (): void => {
+      hasLed = true;
+    };
+    await lead(redlock, "leader", ttl, () => ended.abort(), { signal: ended.signal, onStart });
+    expect(hasLed).toBe(true);
+  });
+
+  test("ends with quit: its locks are lost, and the others can have them", async () => {
+    const redlock = fakeRedlock();
+    const other = fakeRedlock({ sharedWith: redlock });
+    const lock = await redlock.acquire("r", ttl);
+    const waiting = other.acquire("r", ttl, { waitTimeout: 60_000 });
+    await redlock.quit();
+    expect(lock.signal.reason).toBeInstanceOf(LockLostError);
+    await (await waiting).release();
+    await expect(redlock.acquire("r", ttl)).rejects.toThrow(ClosedError);
+  });
+
+  test("refuses what a Redlock refuses, and to share the locks of one that is no fake", () => {
+    expect(() => fakeRedlock({ retryCount: -2 })).toThrow(InvalidArgumentError);
+    expect(() => fakeRedlock({ sharedWith: {} as Redlock })).toThrow("sharedWith must be a Redlock made by");
+  });
+});
+
+// The second line fakes all that can be faked: a fake needs nothing but promises.
+describe.each([
+  ["the timers to fake", { toFake: timersToFake }],
+  ["all timers", undefined],
+])("fakeRedlock under fake timers: %s", (_, options) => {
+  beforeEach(() => void vi.useFakeTimers(options));
+  afterEach(() => void vi.useRealTimers());
+
+  test("a lock expires when the test says so", async () => {
+    const redlock = fakeRedlock();
+    const lock = await redlock.acquire("r", ttl);
+    await advance(ttl / 2);
+    expect([lock.signal.aborted, await redlock.tryAcquire("r", ttl)]).toEqual([false, null]);
+    // Redis keeps a key up to the end of its last millisecond.
+    await advance(ttl / 2 + 1);
+    expect([lock.signal.aborted, lock.remaining(), lock.state]).toEqual([true, 0, "lost"]);
+    expect((await redlock.tryAcquire("r", ttl))?.remaining()).toBeGreaterThan(0);
+  });
+
+  test("a lock that is kept extended stays, until its routine ends", async () => {
+    const redlock = fakeRedlock();
+    let end = (): void => {};
+    const held = redlock.using("r", ttl, async (signal) => {
+      await new Promise<void>((resolve) => {
+        end = resolve;
+      });
+      return signal.aborted;
+    });
+    await advance(20 * 60_000);
+    expect(await redlock.tryAcquire("r", ttl)).toBeNull();
+    end();
+    expect(await held).toBe(false);
+    expect(await redlock.tryAcquire("r", ttl)).not.toBeNull();
+  });
+
+  test("a wait ends when its time is over", async () => {
+    const redlock = fakeRedlock();
+    await redlock.acquire("r", 3 * ttl);
+    const refused = redlock.acquire("r", ttl, { waitTimeout: ttl }).catch(({ code }: { code: string }) => code);
+    await advance(ttl);
+    expect(await refused).toBe("RESOURCE_LOCKED");
+  });
+});

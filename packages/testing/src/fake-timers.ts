@@ -1,0 +1,71 @@
+// A name that fake timers do not replace: they replace globals.
+import { setImmediate as nextTurn } from "node:timers";
+import { bytesRead } from "@quorlock/simulation/embedded";
+
+/**
+ * What to fake under Vitest: `vi.useFakeTimers({ toFake: timersToFake })`. All that tells or waits for time, and nothing
+ * that sockets and client libraries need in order to go on.
+ */
+export const timersToFake: Array<
+  "Date" | "performance" | "setTimeout" | "clearTimeout" | "setInterval" | "clearInterval"
+> = ["Date", "performance", "setTimeout", "clearTimeout", "setInterval", "clearInterval"];
+
+/** What not to fake under Jest: `jest.useFakeTimers({ doNotFake: timersToKeep })`. The rest is {@link timersToFake}. */
+export const timersToKeep: Array<
+  "hrtime" | "nextTick" | "queueMicrotask" | "setImmediate" | "clearImmediate"
+> = ["hrtime", "nextTick", "queueMicrotask", "setImmediate", "clearImmediate"];
+
+/** The clock of @sinonjs/fake-timers, as far as it is needed here; Vitest and Jest use it both. */
+interface FakeClock {
+  setTimeout(callback: () => void, delay: number): unknown;
+  next(): number;
+  tick(ms: number): number;
+}
+
+/** How many turns of the event loop must bring the masters no command until nothing is under way. */
+const quietTurns = 10;
+
+/**
+ * Lets `ms` pass on the fake clock of the test. Before each timer that is due, what was sent to embedded masters is
+ * executed and answered, so a lock that is kept extended stays held; `vi.advanceTimersByTime` would skip the answers.
+ * What waits for anything else (a file, another server) is not waited for.
+ *
+ * @throws RangeError unless `ms` is a number of at least 0; Error without fake timers of Vitest, Jest or Sinon.
+ */
+export async function advance(ms: number): Promise<void> {
+  if (!(ms >= 0 && ms < Number.POSITIVE_INFINITY)) {
+    throw new RangeError(`advance takes a number of ms, 0 or more, got ${ms}`);
+  }
+  const { clock } = setTimeout as { clock?: FakeClock };
+  if (typeof clock?.next !== "function") {
+    throw new Error(
+      "advance needs fake timers: vi.useFakeTimers({ toFake: timersToFake }) or jest.useFakeTimers({ doNotFake: timersToKeep })",
+    );
+  }
+  let isOver = false;
+  // There is always a timer to go to: this one, at the latest.
+  clock.setTimeout(() => {
+    isOver = true;
+  }, ms);
+  await settled();
+  while (!isOver) {
+    clock.next();
+    await settled();
+  }
+  // Timers that are due at the same moment as the last one.
+  clock.tick(0);
+  await settled();
+}
+
+/** Resolves when no command reaches the embedded masters any more, and what their answers led to has happened. */
+async function settled(): Promise<void> {
+  let before = bytesRead();
+  for (let quiet = 0; quiet < quietTurns; quiet += 1) {
+    await new Promise<void>((resolve) => {
+      nextTurn(resolve);
+    });
+    const now = bytesRead();
+    if (now !== before) quiet = 0;
+    before = now;
+  }
+}
