@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 
 /** The package.json of the package that is built: it is the folder that its scripts run in. */
 export const manifest = JSON.parse(readFileSync(join(process.cwd(), "package.json"), "utf8"));
@@ -8,5 +8,8 @@ export const manifest = JSON.parse(readFileSync(join(process.cwd(), "package.jso
 export const entries = Object.fromEntries(
   Object.values(manifest.exports)
     .filter((entry) => entry.import)
-    .map((entry) => [/([\w-]+)\.js$/.exec(entry.import.default)[1], entry["quorlock-source"]]),
+    .map((entry) => [basename(entry.import.default, ".js"), entry["quorlock-source"]]),
 );
+
+/** The programs of the package and their threads, by name; package.json has them under `quorlockPrograms`. */
+export const commands = manifest.quorlockPrograms ?? {};

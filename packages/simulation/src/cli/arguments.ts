@@ -1,8 +1,8 @@
 import { nearest } from "../command-line/nearest.ts";
 import { type TextOption, text, UsageError } from "../command-line/options.ts";
 import type { EngineKind } from "../engine/engine.ts";
-import { mutantNames, subjectNamed, subjectNames } from "../peers/subject-named.ts";
 import type { Subject } from "../run/subject.ts";
+import { mutantNames, otherSubjects, subjectNamed, subjectNames } from "./edition.ts";
 
 /** @throws UsageError unless it is a whole number, `least` or more. */
 export function wholeNumber(name: string, given: string | undefined, least = 0): number {
@@ -33,8 +33,8 @@ export function engineFrom(given: string | undefined, fallback: EngineKind): Eng
 
 /** The options that choose the client under test. */
 export const subjectOptions: { readonly subject: TextOption; readonly mutant: TextOption } = {
-  subject: text("NAME", `client under test: ${subjectNames.join(", ")}, or a mutant; default quorlock`),
-  mutant: text("NAME", "mutant of the client under test, by its name in packages/simulation/src/mutants"),
+  subject: text("NAME", `client under test: ${subjectNames.join(", ")}; default quorlock`),
+  mutant: text("NAME", `mutant of the client under test: ${otherSubjects}`),
 };
 
 export const engineOption: { readonly engine: TextOption } = {
@@ -60,7 +60,7 @@ export async function subjectFrom(
   const name = nearest(subjectName, [...subjectNames, ...mutantNames()]);
   const hint =
     name === undefined
-      ? `choose from ${subjectNames.join(", ")}, or a mutant of packages/simulation/src/mutants by its name`
+      ? `choose from ${subjectNames.join(", ")}, or ${otherSubjects}`
       : `did you mean "${name}"?`;
   throw new UsageError(`unknown subject "${subjectName}": ${hint}`);
 }

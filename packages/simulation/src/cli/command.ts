@@ -1,7 +1,8 @@
 import type { Verdict } from "../checkers/findings.ts";
 import { type Options, optionLines } from "../command-line/options.ts";
+import { program } from "./edition.ts";
 
-/** A subcommand of `pnpm sim`. */
+/** A subcommand of the simulator. */
 export interface Command {
   /** The name and the shape of the arguments. */
   readonly usage: string;
@@ -32,5 +33,5 @@ export const exitCodes: Readonly<Record<Verdict | "not deterministic" | "bad usa
 };
 
 export function helpOf({ usage, purpose, options }: Command): string {
-  return [`Usage: pnpm sim ${usage}`, `  ${purpose}`, "Options:", ...optionLines(options)].join("\n");
+  return [`Usage: ${program} ${usage}`, `  ${purpose}`, "Options:", ...optionLines(options)].join("\n");
 }

@@ -4,6 +4,7 @@ import { type DriftCell, type DriftGrid, measureDrift } from "../pictures/drift-
 import { heatMap, heatMapPage } from "../pictures/heat-map.ts";
 import { wholeNumber } from "./arguments.ts";
 import { type Command, exitCodes, neverInterrupted } from "./command.ts";
+import { program } from "./edition.ts";
 import { writeText } from "./files.ts";
 import { Progress } from "./progress.ts";
 
@@ -37,7 +38,7 @@ export const heatmap: Command = {
     };
     const draw = drawingFor(out);
     const command =
-      `pnpm sim heatmap --drift ${grid.drifts.join(",")} --ttl ${grid.ttls.join(",")} --seeds ${grid.seeds}` +
+      `${program} heatmap --drift ${grid.drifts.join(",")} --ttl ${grid.ttls.join(",")} --seeds ${grid.seeds}` +
       `${grid.driftFactor === 0.01 ? "" : ` --drift-factor ${grid.driftFactor}`} --out ${out}`;
     const progress = new Progress(grid.drifts.length * grid.ttls.length * grid.seeds, "runs");
     let done = 0;

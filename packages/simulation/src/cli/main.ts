@@ -1,36 +1,20 @@
+#!/usr/bin/env node
 import { RedlockError } from "@quorlock/redlock";
 import { interruptedCode, interruption } from "../command-line/interruption.ts";
 import { suggestion } from "../command-line/nearest.ts";
 import { asksForHelp, UsageError } from "../command-line/options.ts";
 import { type Command, exitCodes, helpOf } from "./command.ts";
-import { explore } from "./explore.ts";
-import { heatmap } from "./heatmap.ts";
-import { replay } from "./replay.ts";
-import { run } from "./run.ts";
-import { scenarios } from "./scenarios.ts";
-import { semaphore } from "./semaphore.ts";
-import { showcase } from "./showcase.ts";
-import { shrink } from "./shrink.ts";
+import { commands } from "./commands.ts";
+import { program } from "./edition.ts";
 
-// The entry point of `pnpm sim`: the only module of the simulator that handles the terminal and the exit code.
-
-const commands: Readonly<Record<string, Command>> = {
-  showcase,
-  run,
-  explore,
-  replay,
-  shrink,
-  heatmap,
-  scenarios,
-  semaphore,
-};
+// The entry point of `pnpm sim` and of the published program: the only module of the simulator that handles the terminal and the exit code.
 
 function help(): string {
-  const lines = Object.values(commands).map(({ usage, purpose }) => `  pnpm sim ${usage}\n      ${purpose}`);
+  const lines = Object.values(commands).map(({ usage, purpose }) => `  ${program} ${usage}\n      ${purpose}`);
   return [
     "Usage:",
     ...lines,
-    "Options of a command: pnpm sim COMMAND --help",
+    `Options of a command: ${program} COMMAND --help`,
     "Exit: 0 ok, 1 violated, 2 unknown, 3 not deterministic, 64 bad usage, 70 failed, 130 interrupted.",
   ].join("\n");
 }
@@ -65,7 +49,7 @@ async function runCommand(name: string, command: Command, args: readonly string[
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     console.error(
-      isBadInput(error) ? `${message}\n${helpOf(command)}` : `pnpm sim ${name} failed: ${message}`,
+      isBadInput(error) ? `${message}\n${helpOf(command)}` : `${program} ${name} failed: ${message}`,
     );
     return isBadInput(error) ? exitCodes["bad usage"] : exitCodes.failed;
   }

@@ -1,9 +1,9 @@
 import { availableParallelism } from "node:os";
-import { fileURLToPath } from "node:url";
 import { Tinypool } from "tinypool";
 import type { EngineKind } from "../engine/engine.ts";
 import type { Outcome } from "../run/run-plan.ts";
 import type { Runner } from "../search/runner.ts";
+import { thread } from "./edition.ts";
 import type { TrialTask } from "./trial-worker.ts";
 
 /** Worker threads that run plans, as many as there are cores. They end with {@link Pool.close}, or `await using`. */
@@ -14,12 +14,10 @@ export class Pool implements AsyncDisposable {
   constructor(workers: number = availableParallelism()) {
     this.#workers = workers;
     this.#threads = new Tinypool({
-      filename: fileURLToPath(new URL("trial-thread.mjs", import.meta.url)),
       runtime: "worker_threads",
       minThreads: workers,
       maxThreads: workers,
-      // They run the sources, whatever the thread that starts them was started with.
-      execArgv: ["--conditions=quorlock-source"],
+      ...thread,
     });
   }
 

@@ -1,5 +1,6 @@
 import { allMarks, type Mark } from "../checkers/findings.ts";
 import type { Outcome } from "../run/run-plan.ts";
+import { commandLine } from "./edition.ts";
 
 /** Where a plan came from, and so how it is made again. */
 export interface Origin {
@@ -11,12 +12,12 @@ export interface Origin {
 /** The command that runs this seed again. */
 export function seedCommand({ seed, isBeyond, subjectName }: Origin): string {
   const beyond = isBeyond ? " --beyond" : "";
-  return `npx -y pnpm@12 sim run --seed ${seed}${beyond}${subjectOption(subjectName)}`;
+  return `${commandLine} run --seed ${seed}${beyond}${subjectOption(subjectName)}`;
 }
 
 /** The command that runs this file again. */
 export function fileCommand(path: string): string {
-  return `npx -y pnpm@12 sim replay ${JSON.stringify(path)}`;
+  return `${commandLine} replay ${JSON.stringify(path)}`;
 }
 
 function subjectOption(name: string): string {

@@ -11,7 +11,7 @@ const options = {
   seed: text("N", "the seed that the plan is drawn from"),
   beyond: flag("draws faults that the protocol does not promise to survive, too"),
   trace: flag("prints every event"),
-  save: text("FILE", "saves the plan, the verdict and the hash for `pnpm sim replay`"),
+  save: text("FILE", "saves the plan, the verdict and the hash, to be replayed"),
   html: text("FILE", "writes the timeline of the run as a page"),
   ...subjectOptions,
   ...engineOption,

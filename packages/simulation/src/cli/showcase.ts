@@ -6,8 +6,8 @@ import { letter, ms, named, runStrip } from "../pictures/run-strip.ts";
 import { timeline } from "../pictures/timeline.ts";
 import { scenarios } from "../scenarios/scenarios.ts";
 import { type Command, exitCodes } from "./command.ts";
+import { commandLine, hasScenarios, viewer } from "./edition.ts";
 import { writeText } from "./files.ts";
-import { viewer } from "./viewer.ts";
 
 /** Five masters, one lock, and one fault that violates it: the smallest run that shows how a lock fails. */
 const name = "clock-jump-on-c";
@@ -32,7 +32,7 @@ export const showcase: Command = {
     const lines = [`${scenario.title}.`, scenario.story, "", ...eventsOf(picture), "", ...remedyLines()];
     for (const line of lines) console.log(line);
     if (out !== undefined && draw !== undefined) {
-      const command = `npx -y pnpm@12 sim showcase --out ${out}`;
+      const command = `${commandLine} showcase --out ${out}`;
       await writeText(out, await draw(recording, picture, { title: scenario.title, command }));
       console.log(`written to ${out}`);
     }
@@ -79,8 +79,8 @@ function eventsOf({ faults, holds, overlaps, masters }: Picture): readonly strin
 
 function remedyLines(): readonly string[] {
   return [
-    "With the option clockWatch: { exclude: true }, client 1 waits until client 0 has released the lock:",
-    `  npx -y pnpm@12 sim scenarios ${remedy}`,
-    "As a picture, with every message and clock: npx -y pnpm@12 sim showcase --out showcase.html",
+    "With the option clockWatch: { exclude: true }, client 1 waits until client 0 has released the lock.",
+    ...(hasScenarios ? [`  ${commandLine} scenarios ${remedy}`] : []),
+    `As a picture, with every message and clock: ${commandLine} showcase --out showcase.html`,
   ];
 }

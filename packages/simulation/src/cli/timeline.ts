@@ -2,8 +2,8 @@ import { record } from "../pictures/recording.ts";
 import { type Caption, timeline } from "../pictures/timeline.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { RunOptions } from "../run/run-plan.ts";
+import { viewer } from "./edition.ts";
 import { writeText } from "./files.ts";
-import { viewer } from "./viewer.ts";
 
 /** Runs a plan once more, with everything kept, and writes its picture. @throws UsageError where it cannot. */
 export async function writeTimeline(

@@ -1,9 +1,9 @@
 import type { EngineKind } from "../engine/engine.ts";
-import { subjectNamed } from "../peers/subject-named.ts";
 import type { Plan } from "../plan/plan.ts";
 import { type Outcome, runPlan } from "../run/run-plan.ts";
 import type { Subject } from "../run/subject.ts";
 import type { StopAt } from "../search/runner.ts";
+import { subjectNamed } from "./edition.ts";
 
 // The code of a worker thread. Its input and output are plain data.
 

@@ -18,8 +18,9 @@ const databases = 16;
 /** One Redis process without its connections: the model, by a wall clock, in 16 databases. */
 export class EmbeddedRedis {
   readonly password: string | undefined;
+  /** @internal */
   readonly clock: EmbeddedClock = new EmbeddedClock();
-  /** The listeners of each channel; the same in every database. */
+  /** @internal The listeners of each channel; the same in every database. */
   readonly channels: Channels = new Channels();
   #keyspaces: readonly Keyspace[] = emptyKeyspaces();
   #runId = newRunId();
@@ -34,28 +35,29 @@ export class EmbeddedRedis {
     this.password = password;
   }
 
-  /** New with each start. */
+  /** @internal New with each start. */
   get runId(): string {
     return this.#runId;
   }
 
-  /** A new process: it has other keys only if it `forgets`, and knows no scripts in any case. */
+  /** @internal A new process: it has other keys only if it `forgets`, and knows no scripts in any case. */
   restart(forgets: boolean): void {
     if (forgets) this.#keyspaces = emptyKeyspaces();
     this.#runId = newRunId();
     this.#model.restart(this.#keyspaces[0]!, this.#runId);
   }
 
-  /** Whether it writes at the moment. */
+  /** @internal Whether it writes at the moment. */
   get writes(): WriteGate {
     return this.#model.writes;
   }
 
+  /** @internal */
   hasDatabase(index: number): boolean {
     return index >= 0 && index < databases;
   }
 
-  /** Error replies are thrown. */
+  /** @internal Error replies are thrown. */
   execute(database: number, command: string, args: readonly string[]): Reply {
     this.#model.replaceKeyspace(this.#keyspaces[database]!);
     try {
@@ -68,10 +70,12 @@ export class EmbeddedRedis {
     }
   }
 
+  /** @internal */
   flush(database: number): void {
     this.#keyspaces[database]!.clear();
   }
 
+  /** @internal */
   flushAll(): void {
     for (const keyspace of this.#keyspaces) keyspace.clear();
   }

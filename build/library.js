@@ -1,0 +1,79 @@
+// `node ../../build/library.js` in a package: bundles what its package.json exports, as ES modules and as CommonJS, with
+// declarations for each. Its dependencies and peer dependencies stay imports; all else becomes part of it.
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { isBuiltin } from "node:module";
+import { basename, dirname, join } from "node:path";
+import { rolldown } from "rolldown";
+import { rollup } from "rollup";
+import { dts } from "rollup-plugin-dts";
+import { commands, entries, manifest } from "./entries.js";
+
+const imported = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies });
+
+function isExternal(id) {
+  return isBuiltin(id) || imported.some((name) => id === name || id.startsWith(`${name}/`));
+}
+
+/** Where `published/` has a file of the same name, that one is published: it does without what is left out. */
+const published = {
+  name: "published",
+  async resolveId(source, importer, options) {
+    if (!importer || !source.startsWith(".")) return null;
+    const resolved = await this.resolve(source, importer, { ...options, skipSelf: true });
+    if (!resolved) return null;
+    const other = join(dirname(resolved.id), "published", basename(resolved.id));
+    return existsSync(other) ? other : resolved;
+  },
+};
+
+/** The licence of each bundled package asks to be published beside it. */
+const licences = {
+  name: "licences",
+  async generateBundle(_, bundle) {
+    const modules = Object.values(bundle).flatMap((chunk) => chunk.moduleIds ?? []);
+    const folders = modules.map((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0]);
+    for (const folder of new Set(folders.filter(Boolean))) {
+      const name = folder.split("/node_modules/").at(-1).replace("/", "-").replace("@", "");
+      const { license } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
+      const file = ["LICENSE", "LICENSE.md", "license"].find((one) => existsSync(join(folder, one)));
+      const source = file ? await readFile(join(folder, file), "utf8") : `License: ${license}\n`;
+      this.emitFile({ type: "asset", fileName: `${name}.LICENSE`, source });
+    }
+  },
+};
+
+for (const format of ["esm", "cjs"]) {
+  const [module, declaration] = format === "esm" ? [".js", ".d.ts"] : [".cjs", ".d.cts"];
+  const dir = `dist/${format}`;
+  // A command is run, and never required.
+  const input = format === "esm" ? { ...entries, ...commands } : entries;
+  const modules = await rolldown({
+    input,
+    platform: "node",
+    external: isExternal,
+    transform: { target: "es2022" },
+    plugins: [published, licences],
+  });
+  await modules.write({
+    dir,
+    cleanDir: true,
+    format,
+    exports: "named",
+    entryFileNames: `[name]${module}`,
+    chunkFileNames: `[name]${module}`,
+    // Bundlers read the annotations; people read the declarations.
+    comments: { annotation: true, legal: true, jsdoc: false },
+  });
+  const declarations = await rollup({
+    input: entries,
+    external: isExternal,
+    plugins: [dts({ compilerOptions: { stripInternal: true, composite: false, incremental: false } })],
+  });
+  await declarations.write({
+    dir,
+    format: "esm",
+    entryFileNames: `[name]${declaration}`,
+    chunkFileNames: `[name]${declaration}`,
+  });
+}

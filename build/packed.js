@@ -1,0 +1,20 @@
+// `prepack` and `postpack`: package.json as it is published, put back afterwards. What only this repository can use is
+// left out: conditions that lead to sources, exports that are not built for others, and what they are built with.
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
+
+const kept = "dist/package.json";
+
+function pack() {
+  const text = readFileSync("package.json", "utf8");
+  writeFileSync(kept, text);
+  const { devDependencies, quorlockPrograms, ...manifest } = JSON.parse(text);
+  for (const [subpath, entry] of Object.entries(manifest.exports)) {
+    if (typeof entry === "string") continue;
+    delete entry["quorlock-source"];
+    if (!entry.import) delete manifest.exports[subpath];
+  }
+  writeFileSync("package.json", `${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+if (process.argv[2] === "--undo") renameSync(kept, "package.json");
+else pack();

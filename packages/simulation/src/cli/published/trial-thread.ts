@@ -1,0 +1,2 @@
+// A worker thread of the published program.
+export { default } from "../trial-worker.ts";
