@@ -1,5 +1,5 @@
 // `prepack` and `postpack`: package.json as it is published, put back afterwards. What only this repository can use is
-// left out: conditions that lead to sources, exports that are not built for others, and what they are built with.
+// left out: conditions that lead to sources, exports that are not built for others, and how it is built.
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 
 const kept = "dist/package.json";
@@ -7,7 +7,7 @@ const kept = "dist/package.json";
 function pack() {
   const text = readFileSync("package.json", "utf8");
   writeFileSync(kept, text);
-  const { devDependencies, quorlockPrograms, ...manifest } = JSON.parse(text);
+  const { devDependencies, quorlockPrograms, scripts, ...manifest } = JSON.parse(text);
   for (const [subpath, entry] of Object.entries(manifest.exports)) {
     if (typeof entry === "string") continue;
     delete entry["quorlock-source"];

@@ -1,6 +1,8 @@
-// A name that fake timers do not replace: they replace globals.
-import { setImmediate as nextTurn } from "node:timers";
+import { setImmediate } from "node:timers";
 import { bytesRead } from "@quorlock/simulation/embedded";
+
+/** The real one, also while timers are faked: they replace globals, and what modules export. */
+const nextTurn = setImmediate;
 
 /**
  * What to fake under Vitest: `vi.useFakeTimers({ toFake: timersToFake })`. All that tells or waits for time, and nothing

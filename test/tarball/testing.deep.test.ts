@@ -1,0 +1,247 @@
+import { execFile } from "node:child_process";
+import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+// The packages for tests as users get them: packed, installed into an empty folder beside the client, and used there.
+
+const run = promisify(execFile);
+const repository = resolve(import.meta.dirname, "../..");
+const names = ["redlock", "simulation", "testing"] as const;
+type Name = (typeof names)[number];
+const ioredis = fileURLToPath(import.meta.resolve("ioredis"));
+
+let folder: string;
+let user: string;
+
+/** A copy is packed, so that nobody who reads the package meanwhile finds it half written. */
+async function copyOf(name: Name): Promise<string> {
+  const source = join(repository, "packages", name);
+  const copy = join(folder, "copy/packages", name);
+  await mkdir(copy, { recursive: true });
+  const skipped = ["node_modules", "dist"];
+  for (const file of await readdir(source)) {
+    if (!skipped.includes(file)) await cp(join(source, file), join(copy, file), { recursive: true });
+  }
+  await symlink(join(source, "node_modules"), join(copy, "node_modules"));
+  return copy;
+}
+
+async function pack(name: Name): Promise<string> {
+  const copy = await copyOf(name);
+  const packing = ["-y", "pnpm@12", "pack", "--json", "--pack-destination", folder];
+  const { stdout } = await run("npx", packing, { cwd: copy });
+  const { filename } = JSON.parse(stdout.slice(stdout.lastIndexOf("\n{"))) as { filename: string };
+  // The manifest is as it was.
+  const manifest = await readFile(join(copy, "package.json"), "utf8");
+  expect(manifest).toBe(await readFile(join(repository, "packages", name, "package.json"), "utf8"));
+  return resolve(folder, filename);
+}
+
+async function node(program: string): Promise<string> {
+  const { stdout } = await run(process.execPath, ["--input-type=module", "--eval", program], {
+    cwd: user,
+    env: environment(),
+  });
+  return stdout.trim();
+}
+
+function environment(): NodeJS.ProcessEnv {
+  const { NODE_OPTIONS: _, VITEST: __, ...env } = process.env;
+  return env;
+}
+
+/** Files of an installed package. */
+async function filesOf(name: Name): Promise<string[]> {
+  const installed = join(user, "node_modules/@quorlock", name);
+  const entries = await readdir(installed, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name: file }) => join(parentPath, file).slice(installed.length + 1))
+    .sort();
+}
+
+const tarballs: Partial<Record<Name, string>> = {};
+
+beforeAll(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), "quorlock-testing-")));
+  const copy = join(folder, "copy");
+  await mkdir(copy);
+  await symlink(join(repository, "node_modules"), join(copy, "node_modules"));
+  for (const file of ["package.json", "pnpm-workspace.yaml", "tsconfig.base.json", "CHANGELOG.md", "build"]) {
+    await cp(join(repository, file), join(copy, file), { recursive: true });
+  }
+  for (const name of names) tarballs[name] = await pack(name);
+  user = join(folder, "user");
+  await mkdir(user);
+  await writeFile(join(user, "package.json"), '{ "private": true }');
+  // The only package that the registry would be asked for.
+  const simulation = createRequire(join(repository, "packages/simulation/package.json"));
+  const tinypool = dirname(dirname(simulation.resolve("tinypool")));
+  const offline = ["install", "--offline", "--no-audit", "--no-fund"];
+  await run("npm", [...offline, ...Object.values(tarballs), tinypool], { cwd: user });
+}, 180_000);
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+test.each([
+  ["testing", /^(package\.json|README\.md|LICENSE|dist\/(esm\/[\w-]+(\.d\.ts|\.js)|cjs\/[\w-]+(\.d\.cts|\.cjs)))$/, 100_000],
+  [
+    "simulation",
+    /^(package\.json|README\.md|LICENSE|dist\/(esm\/[\w-]+(\.d\.ts|\.js|\.txt|\.css)|cjs\/[\w-]+(\.d\.cts|\.cjs)|(esm|cjs)\/[\w-]+\.LICENSE))$/,
+    300_000,
+  ],
+] as const)("%s holds what is built, and nothing that only its repository can use", async (name, expected, most) => {
+  const files = await filesOf(name);
+  expect(files.filter((file) => !expected.test(file))).toEqual([]);
+  const manifest = await readFile(join(user, "node_modules/@quorlock", name, "package.json"), "utf8");
+  expect(manifest).not.toMatch(/workspace:|catalog:|quorlock-source|devDependencies|quorlockPrograms|scripts|\.\/src/);
+  const named = [...manifest.matchAll(/"\.\/(dist[^"]+)"/g)].map(([, path]) => path!);
+  expect(named.filter((path) => !files.includes(path))).toEqual([]);
+  const texts = await Promise.all(
+    files.map((file) => readFile(join(user, "node_modules/@quorlock", name, file), "utf8")),
+  );
+  expect(texts.filter((text) => /\bfrom ["'](esbuild|@typescript|redlock|tsx)/.test(text))).toEqual([]);
+  const { size } = await stat(tarballs[name]!);
+  console.log(`@quorlock/${name}: ${files.length} files, ${size} bytes packed`);
+  expect(size).toBeLessThan(most);
+});
+
+test("a lock without a network, in five lines", async () => {
+  const told = await node(`
+    import { fakeRedlock } from "@quorlock/testing";
+    const redlock = fakeRedlock();
+    await using lock = await redlock.acquire("r", 1000);
+    console.log(await redlock.tryAcquire("r", 1000));
+  `.replace("await using", "const"));
+  expect(told).toBe("null");
+});
+
+test("embedded masters: five, of which two may fail; by import and by require", async () => {
+  const told = await node(`
+    import { createRequire } from "node:module";
+    import { Redlock } from "@quorlock/redlock";
+    import * as imported from "@quorlock/testing";
+    const require = createRequire(import.meta.url);
+    const { Redis } = require(${JSON.stringify(ioredis)});
+    for (const { startEmbeddedMasters } of [imported, require("@quorlock/testing")]) {
+      const masters = await startEmbeddedMasters(5);
+      const redlock = new Redlock(masters.urls.map((url) => new Redis(url).on("error", () => {})));
+      await masters.list[0].kill();
+      masters.list[1].refuseWrites("READONLY");
+      const lock = await redlock.acquire("r", 10000);
+      console.log((await lock.release()).outcome);
+      await redlock.quit();
+      await masters.stop();
+    }
+  `);
+  expect(told).toBe("released\nreleased");
+});
+
+const usersTest = (start: string): string => `
+  test("a lock expires when the test says so", async () => {
+    ${start}
+    const masters = await startEmbeddedMasters(3);
+    const redlock = new Redlock(masters.urls.map((url) => new Redis(url)));
+    const lock = await redlock.acquire("r", 10000);
+    await advance(5000);
+    expect(lock.signal.aborted).toBe(false);
+    await advance(5001);
+    expect(lock.signal.aborted).toBe(true);
+    const next = await redlock.acquire("r", 10000);
+    let isOver = false;
+    const used = redlock.using("other", 10000, async () => {
+      while (!isOver) await new Promise((resolve) => setTimeout(resolve, 1000));
+    });
+    await advance(60000);
+    expect(await redlock.tryAcquire("other", 10000)).toBeNull();
+    isOver = true;
+    await advance(1000);
+    await used;
+    await redlock.quit();
+    await masters.stop();
+  });
+  test("so does one of a fake", async () => {
+    ${start}
+    const redlock = fakeRedlock();
+    const lock = await redlock.acquire("r", 10000);
+    await advance(10001);
+    expect([lock.state, (await redlock.tryAcquire("r", 10000)) === null]).toEqual(["lost", false]);
+  });`;
+
+describe("with fake timers", () => {
+  test("under Jest, with its default settings", async () => {
+    const program = `
+      const { Redlock } = require("@quorlock/redlock");
+      const { advance, fakeRedlock, startEmbeddedMasters, timersToKeep } = require("@quorlock/testing");
+      const { Redis } = require(${JSON.stringify(ioredis)});
+      ${usersTest("jest.useFakeTimers({ doNotFake: timersToKeep });")}`;
+    await writeFile(join(user, "jest.test.cjs"), program);
+    const jest = fileURLToPath(import.meta.resolve("jest/bin/jest"));
+    const { stderr } = await run(process.execPath, [jest, "--rootDir", user, "jest.test"], { cwd: user, env: environment() });
+    expect(stderr).toContain("Tests:       2 passed, 2 total");
+  });
+
+  test("under Vitest", async () => {
+    const program = `
+      import { Redlock } from "@quorlock/redlock";
+      import { advance, fakeRedlock, startEmbeddedMasters, timersToFake } from "@quorlock/testing";
+      import { Redis } from ${JSON.stringify(ioredis)};
+      ${usersTest("vi.useFakeTimers({ toFake: timersToFake });")}`;
+    await writeFile(join(user, "vitest.spec.mjs"), program);
+    const vitest = join(repository, "node_modules/vitest/vitest.mjs");
+    const args = [vitest, "run", "--root", user, "--globals", "--reporter=json", "vitest.spec"];
+    const { stdout } = await run(process.execPath, args, { cwd: user, env: environment() });
+    expect(JSON.parse(stdout)).toMatchObject({ numPassedTests: 2, numTotalTests: 2 });
+  });
+});
+
+test("simulate() finds the fault of code that writes without a look at its lock", async () => {
+  const told = await node(`
+    import { simulate } from "@quorlock/simulation";
+    import { simulate as same } from "@quorlock/testing";
+    const result = await simulate({
+      resource: () => ({ value: 0, writes: 0, read() { return this.value; }, write(value) { this.value = value; this.writes += 1; } }),
+      invariant: ({ value, writes }) => value === writes ? "" : \`\${writes} writes made \${value}\`,
+      async client({ redlock, resource }) {
+        const lock = await redlock.acquire("r", 1000);
+        await resource.write((await resource.read()) + 1);
+        await lock.release();
+      },
+    });
+    console.log(simulate === same, result.verdict, /\\d+ writes made \\d+/.test(result.violation));
+  `);
+  expect(told).toBe("true violated true");
+});
+
+describe("quorlock-sim", () => {
+  const program = (...args: string[]) =>
+    run(join(user, "node_modules/.bin/quorlock-sim"), args, { cwd: user, env: environment() });
+
+  test("runs a seed, and draws it", async () => {
+    const { stdout } = await program("run", "--seed", "7", "--html", "run.html");
+    expect(stdout).toMatch(/ok/);
+    expect(await readFile(join(user, "run.html"), "utf8")).toMatch(/<script[\s>][\s\S]{10000}/);
+    const shown = await program("showcase");
+    expect(shown.stdout).toContain("npx quorlock-sim showcase --out showcase.html");
+    expect(shown.stdout).not.toContain("pnpm");
+  });
+
+  test("runs many in threads", async () => {
+    const { stdout } = await program("explore", "--seeds", "40");
+    expect(stdout).toMatch(/40/);
+  });
+
+  test("says what it cannot do", async () => {
+    const failure = await program("run", "--seed", "1", "--mutant", "no drift is taken off").catch(
+      (error: { code: number; stderr: string }) => error,
+    );
+    expect(failure).toMatchObject({ code: 64 });
+    expect(failure.stderr).toContain("mutants and other libraries are in Quorlock's repository alone");
+    const unknown = await program("scenarios").catch((error: { stderr: string }) => error);
+    expect(unknown.stderr).toContain('unknown command "scenarios"');
+  });
+});
