@@ -79,12 +79,16 @@ function tests(name: string, act: () => boolean): void {
 function packageChecks(): void {
   const folder = mkdtempSync(join(tmpdir(), "quorlock-pack-"));
   step("build", () => pnpm("run", "build"));
-  step("publint", () => pnpm("exec", "publint", "packages/redlock", "--strict", "--pack", "pnpm"));
-  step("types as published", () => {
-    if (!pnpm("--dir", "packages/redlock", "pack", "--pack-destination", folder)) return false;
-    const tarball = readdirSync(folder).find((file) => file.endsWith(".tgz"));
-    return tarball !== undefined && pnpm("exec", "attw", join(folder, tarball));
-  });
+  for (const name of ["redlock", "simulation", "testing"]) {
+    const directory = join("packages", name);
+    const packed = join(folder, name);
+    step(`publint, ${name}`, () => pnpm("exec", "publint", directory, "--strict", "--pack", "pnpm"));
+    step(`types as published, ${name}`, () => {
+      if (!pnpm("--dir", directory, "pack", "--pack-destination", packed)) return false;
+      const tarball = readdirSync(packed).find((file) => file.endsWith(".tgz"));
+      return tarball !== undefined && pnpm("exec", "attw", join(packed, tarball));
+    });
+  }
   step("nothing unused", () => pnpm("exec", "knip"));
   rmSync(folder, { recursive: true, force: true });
 }

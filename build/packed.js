@@ -7,7 +7,8 @@ const kept = "dist/package.json";
 function pack() {
   const text = readFileSync("package.json", "utf8");
   writeFileSync(kept, text);
-  const { devDependencies, quorlockPrograms, scripts, ...manifest } = JSON.parse(text);
+  const manifest = JSON.parse(text);
+  for (const field of ["devDependencies", "quorlockPrograms", "scripts"]) delete manifest[field];
   for (const [subpath, entry] of Object.entries(manifest.exports)) {
     if (typeof entry === "string") continue;
     delete entry["quorlock-source"];

@@ -1,5 +1,16 @@
 import { execFile } from "node:child_process";
-import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
+import {
+  cp,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -88,35 +99,46 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 test.each([
-  ["testing", /^(package\.json|README\.md|LICENSE|dist\/(esm\/[\w-]+(\.d\.ts|\.js)|cjs\/[\w-]+(\.d\.cts|\.cjs)))$/, 100_000],
+  [
+    "testing",
+    /^(package\.json|README\.md|LICENSE|dist\/(esm\/[\w-]+(\.d\.ts|\.js)|cjs\/[\w-]+(\.d\.cts|\.cjs)))$/,
+    100_000,
+  ],
   [
     "simulation",
     /^(package\.json|README\.md|LICENSE|dist\/(esm\/[\w-]+(\.d\.ts|\.js|\.txt|\.css)|cjs\/[\w-]+(\.d\.cts|\.cjs)|(esm|cjs)\/[\w-]+\.LICENSE))$/,
     300_000,
   ],
-] as const)("%s holds what is built, and nothing that only its repository can use", async (name, expected, most) => {
-  const files = await filesOf(name);
-  expect(files.filter((file) => !expected.test(file))).toEqual([]);
-  const manifest = await readFile(join(user, "node_modules/@quorlock", name, "package.json"), "utf8");
-  expect(manifest).not.toMatch(/workspace:|catalog:|quorlock-source|devDependencies|quorlockPrograms|scripts|\.\/src/);
-  const named = [...manifest.matchAll(/"\.\/(dist[^"]+)"/g)].map(([, path]) => path!);
-  expect(named.filter((path) => !files.includes(path))).toEqual([]);
-  const texts = await Promise.all(
-    files.map((file) => readFile(join(user, "node_modules/@quorlock", name, file), "utf8")),
-  );
-  expect(texts.filter((text) => /\bfrom ["'](esbuild|@typescript|redlock|tsx)/.test(text))).toEqual([]);
-  const { size } = await stat(tarballs[name]!);
-  console.log(`@quorlock/${name}: ${files.length} files, ${size} bytes packed`);
-  expect(size).toBeLessThan(most);
-});
+] as const)(
+  "%s holds what is built, and nothing that only its repository can use",
+  async (name, expected, most) => {
+    const files = await filesOf(name);
+    expect(files.filter((file) => !expected.test(file))).toEqual([]);
+    const manifest = await readFile(join(user, "node_modules/@quorlock", name, "package.json"), "utf8");
+    expect(manifest).not.toMatch(
+      /workspace:|catalog:|quorlock-source|devDependencies|quorlockPrograms|scripts|\.\/src/,
+    );
+    const named = [...manifest.matchAll(/"\.\/(dist[^"]+)"/g)].map(([, path]) => path!);
+    expect(named.filter((path) => !files.includes(path))).toEqual([]);
+    const texts = await Promise.all(
+      files.map((file) => readFile(join(user, "node_modules/@quorlock", name, file), "utf8")),
+    );
+    expect(texts.filter((text) => /\bfrom ["'](esbuild|@typescript|redlock|tsx)/.test(text))).toEqual([]);
+    const { size } = await stat(tarballs[name]!);
+    console.log(`@quorlock/${name}: ${files.length} files, ${size} bytes packed`);
+    expect(size).toBeLessThan(most);
+  },
+);
 
 test("a lock without a network, in five lines", async () => {
-  const told = await node(`
+  const told = await node(
+    `
     import { fakeRedlock } from "@quorlock/testing";
     const redlock = fakeRedlock();
     await using lock = await redlock.acquire("r", 1000);
     console.log(await redlock.tryAcquire("r", 1000));
-  `.replace("await using", "const"));
+  `.replace("await using", "const"),
+  );
   expect(told).toBe("null");
 });
 
@@ -141,7 +163,7 @@ test("embedded masters: five, of which two may fail; by import and by require", 
   expect(told).toBe("released\nreleased");
 });
 
-const usersTest = (start: string): string => `
+const usersTest = (start: string, startOfFake: string): string => `
   test("a lock expires when the test says so", async () => {
     ${start}
     const masters = await startEmbeddedMasters(3);
@@ -165,7 +187,7 @@ const usersTest = (start: string): string => `
     await masters.stop();
   });
   test("so does one of a fake", async () => {
-    ${start}
+    ${startOfFake}
     const redlock = fakeRedlock();
     const lock = await redlock.acquire("r", 10000);
     await advance(10001);
@@ -178,10 +200,13 @@ describe("with fake timers", () => {
       const { Redlock } = require("@quorlock/redlock");
       const { advance, fakeRedlock, startEmbeddedMasters, timersToKeep } = require("@quorlock/testing");
       const { Redis } = require(${JSON.stringify(ioredis)});
-      ${usersTest("jest.useFakeTimers({ doNotFake: timersToKeep });")}`;
+      ${usersTest("jest.useFakeTimers({ doNotFake: timersToKeep });", "jest.useFakeTimers();")}`;
     await writeFile(join(user, "jest.test.cjs"), program);
     const jest = fileURLToPath(import.meta.resolve("jest/bin/jest"));
-    const { stderr } = await run(process.execPath, [jest, "--rootDir", user, "jest.test"], { cwd: user, env: environment() });
+    const { stderr } = await run(process.execPath, [jest, "--rootDir", user, "jest.test"], {
+      cwd: user,
+      env: environment(),
+    });
     expect(stderr).toContain("Tests:       2 passed, 2 total");
   });
 
@@ -190,7 +215,7 @@ describe("with fake timers", () => {
       import { Redlock } from "@quorlock/redlock";
       import { advance, fakeRedlock, startEmbeddedMasters, timersToFake } from "@quorlock/testing";
       import { Redis } from ${JSON.stringify(ioredis)};
-      ${usersTest("vi.useFakeTimers({ toFake: timersToFake });")}`;
+      ${usersTest("vi.useFakeTimers({ toFake: timersToFake });", "vi.useFakeTimers();")}`;
     await writeFile(join(user, "vitest.spec.mjs"), program);
     const vitest = join(repository, "node_modules/vitest/vitest.mjs");
     const args = [vitest, "run", "--root", user, "--globals", "--reporter=json", "vitest.spec"];
@@ -217,10 +242,11 @@ test("simulate() finds the fault of code that writes without a look at its lock"
   expect(told).toBe("true violated true");
 });
 
-describe("quorlock-sim", () => {
-  const program = (...args: string[]) =>
-    run(join(user, "node_modules/.bin/quorlock-sim"), args, { cwd: user, env: environment() });
+function program(...args: string[]): Promise<{ stdout: string; stderr: string }> {
+  return run(join(user, "node_modules/.bin/quorlock-sim"), args, { cwd: user, env: environment() });
+}
 
+describe("quorlock-sim", () => {
   test("runs a seed, and draws it", async () => {
     const { stdout } = await program("run", "--seed", "7", "--html", "run.html");
     expect(stdout).toMatch(/ok/);
@@ -231,8 +257,8 @@ describe("quorlock-sim", () => {
   });
 
   test("runs many in threads", async () => {
-    const { stdout } = await program("explore", "--seeds", "40");
-    expect(stdout).toMatch(/40/);
+    const { stdout } = await program("explore", "--seeds", "4");
+    expect(stdout).toContain("4 runs");
   });
 
   test("says what it cannot do", async () => {

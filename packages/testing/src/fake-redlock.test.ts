@@ -108,16 +108,16 @@ describe.each([
 
   test("a lock that is kept extended stays, until its routine ends", async () => {
     const redlock = fakeRedlock();
-    let end = (): void => {};
+    const ended = new AbortController();
     const held = redlock.using("r", ttl, async (signal) => {
-      await new Promise<void>((resolve) => {
-        end = resolve;
+      await new Promise((resolve) => {
+        ended.signal.addEventListener("abort", resolve);
       });
       return signal.aborted;
     });
     await advance(20 * 60_000);
     expect(await redlock.tryAcquire("r", ttl)).toBeNull();
-    end();
+    ended.abort();
     expect(await held).toBe(false);
     expect(await redlock.tryAcquire("r", ttl)).not.toBeNull();
   });
@@ -125,7 +125,9 @@ describe.each([
   test("a wait ends when its time is over", async () => {
     const redlock = fakeRedlock();
     await redlock.acquire("r", 3 * ttl);
-    const refused = redlock.acquire("r", ttl, { waitTimeout: ttl }).catch(({ code }: { code: string }) => code);
+    const refused = redlock
+      .acquire("r", ttl, { waitTimeout: ttl })
+      .catch(({ code }: { code: string }) => code);
     await advance(ttl);
     expect(await refused).toBe("RESOURCE_LOCKED");
   });

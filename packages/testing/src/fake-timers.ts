@@ -44,13 +44,13 @@ export async function advance(ms: number): Promise<void> {
       "advance needs fake timers: vi.useFakeTimers({ toFake: timersToFake }) or jest.useFakeTimers({ doNotFake: timersToKeep })",
     );
   }
-  let isOver = false;
+  const end = { isReached: false };
   // There is always a timer to go to: this one, at the latest.
   clock.setTimeout(() => {
-    isOver = true;
+    end.isReached = true;
   }, ms);
   await settled();
-  while (!isOver) {
+  while (!end.isReached) {
     clock.next();
     await settled();
   }

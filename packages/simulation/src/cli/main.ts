@@ -10,7 +10,9 @@ import { program } from "./edition.ts";
 // The entry point of `pnpm sim` and of the published program: the only module of the simulator that handles the terminal and the exit code.
 
 function help(): string {
-  const lines = Object.values(commands).map(({ usage, purpose }) => `  ${program} ${usage}\n      ${purpose}`);
+  const lines = Object.values(commands).map(
+    ({ usage, purpose }) => `  ${program} ${usage}\n      ${purpose}`,
+  );
   return [
     "Usage:",
     ...lines,

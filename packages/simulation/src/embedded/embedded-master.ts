@@ -153,7 +153,8 @@ export class EmbeddedMaster {
   }
 
   #mustRun(what: string): void {
-    if (!this.#isRunning) throw new Error(`cannot ${what} the master on port ${this.port}: it is not running`);
+    if (!this.#isRunning)
+      throw new Error(`cannot ${what} the master on port ${this.port}: it is not running`);
   }
 
   async #close(): Promise<void> {
