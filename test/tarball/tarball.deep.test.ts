@@ -17,6 +17,9 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { type Masters, startMasters } from "@quorlock/testbed";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { bundlesSuite } from "./bundles.ts";
+import { userEnvironment } from "./environment.ts";
+import { applicationsSuite } from "./servers.ts";
 
 // The package as users get it: built, packed, installed into an empty folder, and loaded by a plain node.
 
@@ -63,9 +66,8 @@ async function sourcesOfClient(): Promise<string[]> {
 }
 
 async function node(program: string, ...flags: string[]): Promise<string> {
-  const { NODE_OPTIONS: _, ...env } = process.env;
   const args = [...flags, "--input-type=module", "--eval", program];
-  const { stdout } = await run(process.execPath, args, { cwd: join(folder, "user"), env });
+  const { stdout } = await run(process.execPath, args, { cwd: join(folder, "user"), env: userEnvironment });
   return stdout.trim();
 }
 
@@ -277,6 +279,7 @@ test("Jest runs it with its default settings, by require()", async () => {
   const jest = fileURLToPath(import.meta.resolve("jest/bin/jest"));
   const { stderr } = await run(process.execPath, [jest, "--rootDir", join(folder, "user")], {
     cwd: join(folder, "user"),
+    env: userEnvironment,
   });
   expect(stderr).toContain("Tests:       1 passed, 1 total");
 });
@@ -350,3 +353,6 @@ test("all subpaths have the same classes", async () => {
     await masters.stop();
   }
 });
+
+bundlesSuite(() => folder);
+applicationsSuite(() => folder);

@@ -1,0 +1,2 @@
+// Its dependencies are links to another folder.
+export default { turbopack: { root: "/" }, outputFileTracingRoot: "/" };
