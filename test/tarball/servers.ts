@@ -11,13 +11,16 @@ const users = join(import.meta.dirname, "users");
 /** The answer of each application: it has locked, was refused the same lock, and has released it. */
 const sold = { released: "released", refused: true };
 
+function isSource(path: string): boolean {
+  return !path.includes("node_modules");
+}
+
 /** `application` of `users` beside the package, with its own dependencies. */
 async function applicationIn(folder: string, application: string, sources: string): Promise<string> {
   const copy = join(folder, "user", application);
   await mkdir(copy);
   for (const from of new Set([application, sources])) {
-    const isOurs = (path: string) => !path.includes("node_modules");
-    await cp(join(users, from), copy, { recursive: true, filter: isOurs });
+    await cp(join(users, from), copy, { recursive: true, filter: isSource });
   }
   await symlink(join(users, application, "node_modules"), join(copy, "node_modules"));
   return copy;
