@@ -83,11 +83,6 @@ export interface RedlockOptions extends Partial<Settings> {
   readonly runtime?: Runtime;
 }
 
-/** The third argument of redlock 5's constructor. The scripts cannot be replaced here: see the README. */
-export type CustomScripts = {
-  readonly [name in "acquireScript" | "extendScript" | "releaseScript"]?: undefined;
-};
-
 /** The time that `inspect` and `quit` wait for a master without a `nodeTimeout`, ms. */
 const defaultNodeTimeout = 500;
 
@@ -124,7 +119,7 @@ export interface EventTargets {
 export function buildClient(
   clients: Iterable<Client>,
   given: RedlockOptions | undefined,
-  scripts: CustomScripts | undefined,
+  scripts: object | undefined,
   targets: EventTargets,
 ): RedlockParts {
   checkConstructorOptions(given);

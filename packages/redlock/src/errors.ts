@@ -4,10 +4,16 @@ import { userName } from "./resource-names.ts";
 export interface ExecutionStats {
   readonly membershipSize: number;
   readonly quorumSize: number;
-  readonly votesFor: ReadonlySet<object>;
+  readonly votesFor: Set<ClientExecutionResult["client"]>;
   /** A {@link ResourceLockedError} for a refusal, a {@link NodeError} for a master that failed. */
-  readonly votesAgainst: ReadonlyMap<object, Error>;
+  readonly votesAgainst: Map<ClientExecutionResult["client"], Error>;
 }
+
+/** The vote of one client, as redlock 5 declares it. */
+export type ClientExecutionResult = ({ vote: "for"; value: number } | { vote: "against"; error: Error }) & {
+  // biome-ignore lint/suspicious/noExplicitAny: of any library, so that code for clients of one library compiles.
+  client: any;
+};
 
 /** Why an operation of this library failed. Closed: a new code is a new major version. */
 export type RedlockErrorCode =
@@ -159,7 +165,7 @@ export class ResourceLockedError extends ExecutionError {
 
   constructor(
     resource: string,
-    remaining: number,
+    remaining: number = Number.POSITIVE_INFINITY,
     attempts: ReadonlyArray<Promise<ExecutionStats>> = [],
     owner = "someone else",
   ) {

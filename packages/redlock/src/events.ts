@@ -1,46 +1,134 @@
 import { outside } from "./time/async-context.ts";
 
 type Listener = (argument: never) => void;
+type SignaturesOf<Events> = { [event in keyof Events]: Listener };
 
-/**
- * Typed events with the methods of Node's emitter that users of redlock 5 know, and one difference: an `error` event
- * without a listener throws nothing.
- */
-export class Events<Signatures extends { [event in keyof Signatures]: Listener }> {
-  readonly #listeners = new Map<keyof Signatures, Array<{ listener: Listener; once: boolean }>>();
+/** Node's emitter with typed events. Declared here: users without `@types/node` compile it too. */
+export interface Emitter<Signatures extends SignaturesOf<Signatures>> {
+  on<E extends keyof Signatures>(event: E, listener: Signatures[E]): this;
+  once<E extends keyof Signatures>(event: E, listener: Signatures[E]): this;
+  off<E extends keyof Signatures>(event: E, listener: Signatures[E]): this;
+  addListener<E extends keyof Signatures>(event: E, listener: Signatures[E]): this;
+  removeListener<E extends keyof Signatures>(event: E, listener: Signatures[E]): this;
+  prependListener<E extends keyof Signatures>(event: E, listener: Signatures[E]): this;
+  prependOnceListener<E extends keyof Signatures>(event: E, listener: Signatures[E]): this;
+  removeAllListeners(event?: keyof Signatures): this;
+  /** Calls the current listeners, in order; returns whether there are any. */
+  emit<E extends keyof Signatures>(event: E, ...args: Parameters<Signatures[E]>): boolean;
+  listeners<E extends keyof Signatures>(event: E): Signatures[E][];
+  rawListeners<E extends keyof Signatures>(event: E): Signatures[E][];
+  listenerCount(event: keyof Signatures): number;
+  eventNames(): (keyof Signatures)[];
+  /** The number of listeners of one event above which Node warns of a leak. */
+  setMaxListeners(count: number): this;
+  getMaxListeners(): number;
+}
 
-  on<E extends keyof Signatures>(event: E, listener: Signatures[E], once = false): this {
-    this.#listeners.set(event, [...(this.#listeners.get(event) ?? []), { listener, once }]);
-    return this;
+interface Entry {
+  readonly listener: Listener;
+  readonly once: boolean;
+}
+
+/** What Node's emitter does, for runtimes without it. */
+export class PlainEmitter {
+  readonly #entries = new Map<PropertyKey, readonly Entry[]>();
+  #maxListeners = 10;
+
+  on(event: PropertyKey, listener: Listener): this {
+    return this.#set(event, [...this.#of(event), { listener, once: false }]);
   }
 
-  once<E extends keyof Signatures>(event: E, listener: Signatures[E]): this {
-    return this.on(event, listener, true);
+  once(event: PropertyKey, listener: Listener): this {
+    return this.#set(event, [...this.#of(event), { listener, once: true }]);
   }
 
-  off<E extends keyof Signatures>(event: E, listener: Signatures[E]): this {
-    const left = (this.#listeners.get(event) ?? []).filter((entry) => entry.listener !== listener);
-    this.#listeners.set(event, left);
-    return this;
+  off(event: PropertyKey, listener: Listener): this {
+    const latest = this.#of(event).findLastIndex((entry) => entry.listener === listener);
+    return this.#set(
+      event,
+      this.#of(event).filter((_, index) => index !== latest),
+    );
   }
 
-  addListener<E extends keyof Signatures>(event: E, listener: Signatures[E]): this {
+  addListener(event: PropertyKey, listener: Listener): this {
     return this.on(event, listener);
   }
 
-  removeListener<E extends keyof Signatures>(event: E, listener: Signatures[E]): this {
+  removeListener(event: PropertyKey, listener: Listener): this {
     return this.off(event, listener);
   }
 
-  /** Calls the current listeners, in order; returns whether there are any. */
-  emit<E extends keyof Signatures>(event: E, argument: Parameters<Signatures[E]>[0]): boolean {
-    const entries = this.#listeners.get(event) ?? [];
-    outside(() => {
-      for (const { listener, once } of entries) {
-        if (once) this.off(event, listener as Signatures[E]);
-        (listener as (argument: unknown) => void)(argument);
-      }
-    });
+  prependListener(event: PropertyKey, listener: Listener): this {
+    return this.#set(event, [{ listener, once: false }, ...this.#of(event)]);
+  }
+
+  prependOnceListener(event: PropertyKey, listener: Listener): this {
+    return this.#set(event, [{ listener, once: true }, ...this.#of(event)]);
+  }
+
+  removeAllListeners(event?: PropertyKey): this {
+    if (event === undefined) this.#entries.clear();
+    else this.#entries.delete(event);
+    return this;
+  }
+
+  emit(event: PropertyKey, ...args: readonly unknown[]): boolean {
+    const entries = this.#of(event);
+    for (const { listener, once } of entries) {
+      if (once) this.off(event, listener);
+      Reflect.apply(listener, this, args);
+    }
     return entries.length > 0;
+  }
+
+  listeners(event: PropertyKey): Listener[] {
+    return this.#of(event).map(({ listener }) => listener);
+  }
+
+  rawListeners(event: PropertyKey): Listener[] {
+    return this.listeners(event);
+  }
+
+  listenerCount(event: PropertyKey): number {
+    return this.#of(event).length;
+  }
+
+  eventNames(): PropertyKey[] {
+    return [...this.#entries.keys()];
+  }
+
+  setMaxListeners(count: number): this {
+    this.#maxListeners = count;
+    return this;
+  }
+
+  getMaxListeners(): number {
+    return this.#maxListeners;
+  }
+
+  #of(event: PropertyKey): readonly Entry[] {
+    return this.#entries.get(event) ?? [];
+  }
+
+  #set(event: PropertyKey, entries: readonly Entry[]): this {
+    if (entries.length > 0) this.#entries.set(event, entries);
+    else this.#entries.delete(event);
+    return this;
+  }
+}
+
+type EmitterClass = new <Signatures extends SignaturesOf<Signatures>>() => Emitter<Signatures>;
+
+/** Read at run time: an import would not work in browsers. */
+const nodes = globalThis.process?.getBuiltinModule?.("node:events")?.EventEmitter;
+const Base: EmitterClass = (nodes ?? PlainEmitter) as unknown as EmitterClass;
+
+/**
+ * Typed events: an `EventEmitter` of Node where there is one, and one difference: an `error` event without a listener
+ * throws nothing.
+ */
+export class Events<Signatures extends SignaturesOf<Signatures>> extends Base<Signatures> {
+  override emit<E extends keyof Signatures>(event: E, ...args: Parameters<Signatures[E]>): boolean {
+    return this.listenerCount(event) > 0 && outside(() => super.emit(event, ...args));
   }
 }

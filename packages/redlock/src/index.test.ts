@@ -10,6 +10,7 @@ import {
   type Client,
   type DetachedLock,
   type ExecutionError,
+  type ExecutionResult,
   type ExecutionStats,
   exponentialBackoff,
   type LockNode,
@@ -19,7 +20,6 @@ import {
   type RedlockAbortSignal,
   type RedlockErrorCode,
   type RedlockOptions,
-  type ReleaseResult,
   type Runtime,
 } from "./index.ts";
 
@@ -96,7 +96,7 @@ describe("types", () => {
   });
 
   test("a lock has the documented members", () => {
-    expectTypeOf<Lock["resources"]>().toEqualTypeOf<readonly string[]>();
+    expectTypeOf<Lock["resources"]>().toEqualTypeOf<string[]>();
     expectTypeOf<Lock["value"]>().toEqualTypeOf<string>();
     expectTypeOf<Lock["expiration"]>().toEqualTypeOf<number>();
     expectTypeOf<Lock["state"]>().toEqualTypeOf<LockState>();
@@ -104,11 +104,13 @@ describe("types", () => {
     expectTypeOf<Lock["signal"]>().toEqualTypeOf<AbortSignal>();
     expectTypeOf<ReturnType<Lock["remaining"]>>().toEqualTypeOf<number>();
     expectTypeOf<ReturnType<Lock["verify"]>>().toEqualTypeOf<Promise<boolean>>();
-    expectTypeOf<ReturnType<Lock["release"]>>().toEqualTypeOf<Promise<ReleaseResult>>();
-    expectTypeOf<ReleaseResult["outcome"]>().toEqualTypeOf<"released" | "expired" | "partial" | "detached">();
+    expectTypeOf<ReturnType<Lock["release"]>>().toEqualTypeOf<Promise<ExecutionResult>>();
+    expectTypeOf<ExecutionResult["outcome"]>().toEqualTypeOf<
+      "released" | "expired" | "partial" | "detached"
+    >();
     expectTypeOf<ReturnType<Lock["detach"]>>().toEqualTypeOf<Promise<DetachedLock>>();
     expectTypeOf<Parameters<Redlock["resume"]>>().toEqualTypeOf<[detached: DetachedLock]>();
-    type Logged = { resources: readonly string[]; state: LockState; remaining: number; expiration: number };
+    type Logged = { resources: string[]; state: LockState; remaining: number; expiration: number };
     expectTypeOf<ReturnType<Lock["toJSON"]>>().toEqualTypeOf<Readonly<Logged>>();
     expectTypeOf<Awaited<ReturnType<Redlock["tryAcquire"]>>>().toEqualTypeOf<Lock | null>();
     expectTypeOf<Lock>().toExtend<AsyncDisposable>();

@@ -1,8 +1,9 @@
 export type { IoredisClient } from "./adapters/ioredis/ioredis.ts";
 export type { NodeRedisClient } from "./adapters/node-redis/node-redis.ts";
-export type { Client, CustomScripts, RedlockOptions } from "./client.ts";
+export type { Client, RedlockOptions } from "./client.ts";
 export {
   AbortError,
+  type ClientExecutionResult,
   ClosedError,
   ExecutionError,
   type ExecutionStats,
@@ -14,10 +15,10 @@ export {
   type RedlockErrorCode,
   ResourceLockedError,
 } from "./errors.ts";
-export { type DetachedLock, Lock } from "./holding/lock.ts";
+export { type DetachedLock, Lock, type LockOwner } from "./holding/lock.ts";
 export type { RedlockAbortSignal, Routine } from "./holding/using.ts";
 export type { Inspection } from "./protocol/inspect.ts";
-export type { LockState, ReleaseResult } from "./protocol/lease.ts";
+export type { ExecutionResult, LockState } from "./protocol/lease.ts";
 // The parts for implementing a node are exported by the subpath `internal`.
 export type { LockNode } from "./protocol/node.ts";
 export type { AcquireOptions, RedlockEvents } from "./redlock.ts";
@@ -30,7 +31,7 @@ export {
   exponentialBackoff,
   fixedBackoff,
 } from "./settings/backoff.ts";
-export type { Backoff, ClockWatchOptions, Refusal, Settings } from "./settings/settings.ts";
+export type { Backoff, ClockWatchOptions, Settings } from "./settings/settings.ts";
 // Clocks, timers and randomness.
 export type { Runtime, Timer } from "./time/runtime.ts";
 export { systemRuntime } from "./time/system.ts";

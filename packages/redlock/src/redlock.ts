@@ -1,10 +1,4 @@
-import {
-  buildClient,
-  type Client,
-  type CustomScripts,
-  type RedlockOptions,
-  type RedlockParts,
-} from "./client.ts";
+import { buildClient, type Client, type RedlockOptions, type RedlockParts } from "./client.ts";
 import {
   AbortError,
   ClosedError,
@@ -24,11 +18,13 @@ import type { ActiveLease, Context } from "./protocol/context.ts";
 import { Attempts } from "./protocol/execution-stats.ts";
 import { extend, verify } from "./protocol/extend.ts";
 import { type Inspection, inspect } from "./protocol/inspect.ts";
-import type { ReleaseResult } from "./protocol/lease.ts";
+import type { ExecutionResult } from "./protocol/lease.ts";
 import { Lease } from "./protocol/lease.ts";
 import { release } from "./protocol/release.ts";
 import { lateTimerThreshold } from "./protocol/round.ts";
+import { claimScript, releaseScript, type Script } from "./redis/lua/scripts.ts";
 import type { ClockEvent } from "./safeguards/clock-watch.ts";
+import { namesOfRedlock4 } from "./settings/former-names.ts";
 import { checkOptions, type Place, routineAmong } from "./settings/options.ts";
 import { shown } from "./settings/ranges.ts";
 import { resourceList, whyReserved } from "./settings/resources.ts";
@@ -114,7 +110,11 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
    * with reason `SAME_SERVER` reports it.
    * @throws InvalidArgumentError for no clients, the same client twice, or incompatible settings.
    */
-  constructor(clients: Iterable<Client>, options?: RedlockOptions, scripts?: CustomScripts) {
+  constructor(
+    clients: Iterable<Client>,
+    options?: RedlockOptions,
+    scripts?: { readonly [name in "acquireScript" | "extendScript" | "releaseScript"]?: undefined },
+  ) {
     super();
     this.#parts = buildClient(clients, options, scripts, {
       error: (error) => this.#emitSafely(() => void this.emit("error", error)),
@@ -122,7 +122,26 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
       clock: (event) => this.#emitSafely(() => void this.emit("clock", event)),
     });
     this.#context = this.#parts.context;
-    this.#settings = this.#parts.settings;
+    this.#settings = Object.freeze(this.#parts.settings);
+  }
+
+  /** The clients as they were passed: a copy. (No property: a printed client would show its password.) */
+  get clients(): Set<Client> {
+    return new Set(this.#context.nodes.map(({ client }) => client as Client));
+  }
+
+  /** The settings of the constructor. Frozen: a call takes settings of its own. */
+  get settings(): Settings {
+    return this.#settings;
+  }
+
+  /** The scripts for one lock on one master, and their SHA-1, as in redlock 5. */
+  get scripts(): {
+    readonly [name in "acquireScript" | "extendScript" | "releaseScript"]: { value: string; hash: string };
+  } {
+    const shown = ({ source, sha1 }: Script) => ({ value: source, hash: sha1 });
+    const [claim, release] = [shown(claimScript), shown(releaseScript)];
+    return { acquireScript: claim, extendScript: claim, releaseScript: release };
   }
 
   /**
@@ -213,7 +232,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   }
 
   /** Releases `lock`; see {@link Lock.release}. */
-  release(lock: Lock, options?: Partial<Settings>): Promise<ReleaseResult> {
+  release(lock: Lock, options?: Partial<Settings>): Promise<ExecutionResult> {
     try {
       const lease = Lock.leaseOf(lock);
       const settings = this.#settingsFor(options, "extend, detach and release");
@@ -287,6 +306,10 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   quit(): Promise<void> {
     this.#quit ??= this.#quitNow();
     return this.#quit;
+  }
+
+  static {
+    namesOfRedlock4(Redlock.prototype, { lock: "acquire", unlock: "release", disposer: "using" });
   }
 
   /** @internal The internals that other primitives use. */

@@ -1,15 +1,20 @@
 import { type ExecutionStats, InvalidArgumentError, type LockLostError } from "../errors.ts";
 import type { Attempts } from "../protocol/execution-stats.ts";
-import type { Lease, LockState, ReleaseResult } from "../protocol/lease.ts";
+import { type ExecutionResult, Lease, type LockState } from "../protocol/lease.ts";
+import { namesOfRedlock4 } from "../settings/former-names.ts";
 import type { LeaseLimit } from "../settings/lease-limit.ts";
 import type { Settings } from "../settings/settings.ts";
 
 /** The operations of the Redlock that granted the lock. */
 export interface LockOwner {
+  readonly settings: Settings;
+  acquire(resources: string[], ttl: number, settings?: Partial<Settings>): Promise<Lock>;
   extend(lock: Lock, ttl: number, settings?: Partial<Settings>): Promise<Lock>;
   verify(lock: Lock): Promise<boolean>;
-  release(lock: Lock, settings?: Partial<Settings>): Promise<ReleaseResult>;
+  release(lock: Lock, settings?: Partial<Settings>): Promise<ExecutionResult>;
   detach(lock: Lock, settings?: Partial<Settings>): Promise<DetachedLock>;
+  resume(detached: DetachedLock): Lock;
+  quit(): Promise<void>;
 }
 
 /**
@@ -24,6 +29,9 @@ export interface DetachedLock {
   readonly fencingToken?: number;
 }
 
+/** The ttl of a lock that was built by hand, ms: no key of it lives longer, as far as anybody can tell. */
+const unknownTtl = 86_400_000;
+
 /** As in `node:util`. An import would exclude browsers. */
 type Inspect = (value: unknown, options: object) => string;
 
@@ -36,15 +44,40 @@ export class Lock implements AsyncDisposable {
   readonly #lease: Lease;
   #attempts: Attempts;
 
+  /**
+   * A handle on a lock that exists, as in redlock 5; see {@link Redlock.resume}. `attempts` and `expiration` are not
+   * relied upon: `verify()` or `extend()` it first.
+   */
+  constructor(
+    redlock: LockOwner,
+    resources: string[],
+    value: string,
+    attempts: ReadonlyArray<Promise<ExecutionStats>>,
+    expiration: number,
+  );
   /** @internal Locks come from {@link Redlock.acquire}. */
-  constructor(owner: LockOwner, lease: Lease, attempts: Attempts) {
+  constructor(owner: LockOwner, lease: Lease, attempts: Attempts);
+  /** @internal */
+  constructor(owner: LockOwner, of: Lease | readonly string[], given: Attempts | string) {
     this.#owner = owner;
-    this.#lease = lease;
-    this.#attempts = attempts;
+    if (of instanceof Lease) {
+      this.#lease = of;
+      this.#attempts = given as Attempts;
+    } else {
+      const resumed = owner.resume({ resources: of, value: given as string, ttl: unknownTtl });
+      this.#lease = resumed.#lease;
+      this.#attempts = resumed.#attempts;
+    }
   }
 
-  get resources(): readonly string[] {
-    return this.#lease.resources;
+  /** The Redlock that it belongs to. */
+  get redlock(): LockOwner {
+    return this.#owner;
+  }
+
+  /** A copy. */
+  get resources(): string[] {
+    return [...this.#lease.resources];
   }
 
   /**
@@ -66,10 +99,21 @@ export class Lock implements AsyncDisposable {
     return this.#lease.fencingToken;
   }
 
-  /** The end of the lock by this machine's wall clock, ms since the epoch; 0 once it has ended. */
+  /**
+   * The end of the lock by this machine's wall clock, ms since the epoch; 0 once it has ended. An earlier time that is
+   * written ends the lock then; a later one has no effect, only `extend` prolongs it.
+   */
   get expiration(): number {
     const left = this.remaining();
     return left > 0 ? Math.floor(this.#lease.context.runtime.wall() + left) : 0;
+  }
+
+  set expiration(time: number) {
+    const { runtime, clock } = this.#lease.context;
+    const until = clock.now() + time - runtime.wall();
+    if (!(until >= (this.limit?.until ?? Number.POSITIVE_INFINITY))) {
+      this.limitTo({ until, why: "its expiration was set", isReached: false });
+    }
   }
 
   /** The votes of the latest acquire or extension, as in redlock 5. */
@@ -121,7 +165,7 @@ export class Lock implements AsyncDisposable {
    * Releases the lock. Idempotent. Releasing an expired lock resolves with `outcome: "expired"`; it does not
    * throw.
    */
-  release(): Promise<ReleaseResult> {
+  release(): Promise<ExecutionResult> {
     return this.#owner.release(this);
   }
 
@@ -159,6 +203,7 @@ export class Lock implements AsyncDisposable {
         return inspect ? `Lock ${inspect(shown, options)}` : shown;
       },
     });
+    namesOfRedlock4(Lock.prototype, { unlock: "release" });
   }
 
   /** @internal The reason why it has ended, for an error; `undefined` if it has not. Reads the clocks. */

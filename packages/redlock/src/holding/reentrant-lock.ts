@@ -1,6 +1,6 @@
 import { InvalidArgumentError, LockLostError, listed } from "../errors.ts";
 import type { Attempts } from "../protocol/execution-stats.ts";
-import type { ReleaseResult } from "../protocol/lease.ts";
+import type { ExecutionResult } from "../protocol/lease.ts";
 import { type Lease, type LockState, timeRanOut } from "../protocol/lease.ts";
 import type { LeaseLimit } from "../settings/lease-limit.ts";
 import { abortWith, selfCheckingController } from "../time/abort.ts";
@@ -29,7 +29,7 @@ export class ReentrantLock extends Lock implements TimerTask {
   #limit: LeaseLimit | undefined;
   /** Checks whether the limit is reached. */
   #timerHandle: TimerHandle | undefined;
-  #leaving: Promise<ReleaseResult> | undefined;
+  #leaving: Promise<ExecutionResult> | undefined;
   #controller: AbortController | undefined;
 
   /** @internal */
@@ -42,8 +42,8 @@ export class ReentrantLock extends Lock implements TimerTask {
   }
 
   /** The requested resources: for a nested handle, possibly only a part of those of the lease. */
-  override get resources(): readonly string[] {
-    return this.#resources;
+  override get resources(): string[] {
+    return [...this.#resources];
   }
 
   override get state(): LockState {
@@ -123,17 +123,18 @@ export class ReentrantLock extends Lock implements TimerTask {
   }
 
   /** @internal Releases this handle. The last one calls `release`, which releases the lease. */
-  leave(release: () => Promise<ReleaseResult>): Promise<ReleaseResult> {
+  leave(release: () => Promise<ExecutionResult>): Promise<ExecutionResult> {
     this.#leaving ??= this.#leave(release);
     return this.#leaving;
   }
 
-  async #leave(release: () => Promise<ReleaseResult>): Promise<ReleaseResult> {
+  async #leave(release: () => Promise<ExecutionResult>): Promise<ExecutionResult> {
     this.remaining();
     this.#end(this.#lost ? "lost" : "released");
+    const start = Lock.leaseOf(this).context.runtime.wall();
     const released = this.#handles.size === 0 ? release() : undefined;
     this.#endTurn();
-    return released ?? { outcome: this.#lost ? "expired" : "released", attempts: [] };
+    return released ?? { outcome: this.#lost ? "expired" : "released", attempts: [], start };
   }
 
   /**

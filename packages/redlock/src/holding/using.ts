@@ -5,7 +5,7 @@ import { Lock } from "./lock.ts";
 import { Renewal } from "./renewal.ts";
 
 /** The signal of a routine: aborts when the lock is lost. The reason is also at `error`, as in redlock 5. */
-export type RedlockAbortSignal = AbortSignal & { readonly error?: Error };
+export type RedlockAbortSignal = AbortSignal & { error?: Error };
 
 export type Routine<T> = (signal: RedlockAbortSignal, lock: Lock) => T | Promise<T>;
 

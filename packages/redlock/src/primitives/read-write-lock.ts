@@ -222,7 +222,7 @@ export class ReadWriteLock {
       if (lock.limit) reading.limitTo(lock.limit);
       // Without retries: the next extension continues it if necessary.
       confirmed = this.#redlock.extend(reading, ttl ?? longestTtl, { retryCount: 0 });
-      return Promise.resolve(new Released("released", context.nodes));
+      return Promise.resolve(new Released("released", context.nodes, context.runtime.wall()));
     });
     onDowngrade(reading);
     await confirmed.catch((error: unknown) => {

@@ -16,6 +16,12 @@ function bed(...answers: Array<Answer | undefined>) {
   return { nodes, attempts, close: () => close!() };
 }
 
+/** The resource that each attempt was refused. */
+async function resourcesOf(attempts: Attempts): Promise<(string | undefined)[]> {
+  const all = await Promise.all(attempts.stats);
+  return all.map(({ votesAgainst }) => (votesAgainst.values().next().value as ResourceLockedError)?.resource);
+}
+
 describe("the votes of a round", () => {
   test("are reported by the clients passed to the constructor, as in redlock 5", async () => {
     const { nodes } = virtualSetting(4);
@@ -70,6 +76,40 @@ describe("the votes of a round", () => {
       expect(after!.votesFor.size).toBe(answers.filter((answer) => answer === yes).length);
       expect(after!.votesAgainst.size).toBe(before!.votesAgainst.size);
     }
+  });
+
+  test("of a revote are those of its attempt", async () => {
+    const { attempts } = bed(refusal("rival", 7, "first"));
+    attempts.goOn();
+    attempts.add([refusal("rival", 7, "second")]);
+    attempts.add([refusal("rival", 7, "third")]);
+    expect(await resourcesOf(attempts)).toEqual(["second", "third"]);
+  });
+
+  test("stand for the retries that a wait in the queue replaced, before the last of them", async () => {
+    const { attempts } = bed(refusal("rival", 7, "first"));
+    attempts.countWait(0);
+    expect(attempts.stats).toHaveLength(1);
+    attempts.add([refusal("rival", 7, "in the queue")]);
+    attempts.countWait(1);
+    expect(await resourcesOf(attempts)).toEqual(["first", "in the queue"]);
+    attempts.countWait(3);
+    expect(await resourcesOf(attempts)).toEqual(["first", "first", "first", "in the queue"]);
+    attempts.countWait(1e9);
+    expect(attempts.stats).toHaveLength(1001);
+  });
+
+  test("stand for a wait from the first moment, and a call that asked nobody has none", async () => {
+    const { attempts } = bed(refusal("rival", 7, "in the queue"));
+    attempts.countWait(2);
+    expect(await resourcesOf(attempts)).toEqual(["in the queue", "in the queue", "in the queue"]);
+    const granted = bed({ vote: "yes", remaining: 5 }).attempts;
+    granted.countWait(2);
+    const votes = (await Promise.all(granted.stats)).map(({ votesFor }) => votesFor.size);
+    expect(votes).toEqual([0, 0, 1]);
+    const alone = new Attempts(virtualSetting(1).nodes);
+    alone.countWait(2);
+    expect(await resourcesOf(alone)).toEqual([undefined, undefined, undefined]);
   });
 
   test("are empty without a round", () => {

@@ -5,6 +5,8 @@ import type { Round } from "./round.ts";
 
 /** The number of latest attempts that are kept. */
 const maxRounds = 32;
+/** The maximum number of attempts that a wait in a queue counts for. */
+const maxWaits = 1000;
 
 export type AnyRound = Round<Answer> | Round<ReleaseAnswer>;
 /** The part of a refusal that is kept. */
@@ -23,6 +25,9 @@ const yes: Answer = { vote: "yes", remaining: 0 };
 export class Attempts {
   readonly #nodes: readonly LockNode[];
   #rounds: ReadonlyArray<AnyRound | Votes> = [];
+  /** The number of attempts, if a wait in a queue counts for some of them. */
+  #count = 0;
+  #goesOn = false;
 
   constructor(nodes: readonly LockNode[]) {
     this.#nodes = nodes;
@@ -32,7 +37,8 @@ export class Attempts {
    * `goesOn`: the round belongs to the same attempt as the one before. A waiter asks again and again; only the latest
    * is kept.
    */
-  add(round: AnyRound | Votes, goesOn = false): void {
+  add(round: AnyRound | Votes, goesOn: boolean = this.#goesOn): void {
+    this.#goesOn = false;
     const before = goesOn ? this.#rounds.slice(0, -1) : this.#rounds.slice(1 - maxRounds);
     this.#rounds = before.concat([round]);
     if (!("answers" in round)) return;
@@ -40,6 +46,16 @@ export class Attempts {
       const index = this.#rounds.indexOf(round);
       if (index >= 0) this.#rounds = this.#rounds.with(index, remainderOf(round));
     });
+  }
+
+  /** The next round belongs to the same attempt as the latest one. */
+  goOn(): void {
+    this.#goesOn = true;
+  }
+
+  /** The wait in a queue took as long as this number of retries: it counts as that many attempts after the first. */
+  countWait(retries: number): void {
+    this.#count = 1 + Math.min(retries, maxWaits);
   }
 
   /** The round that won the lease, if there is one. */
@@ -55,10 +71,16 @@ export class Attempts {
 
   /** Each resolves once every master has answered or been given up; none rejects. */
   get stats(): ReadonlyArray<Promise<ExecutionStats>> {
-    return this.#rounds.map(async (round) => {
+    const stats = this.#rounds.map(async (round) => {
       if ("closed" in round) await round.closed;
       return this.#statsOf(votesIn(round));
     });
+    const missing = this.#count - stats.length;
+    if (missing <= 0) return stats;
+    // A call that waited behind others of this process may have asked nobody.
+    const refused = stats.length > 1 ? stats.at(-2) : this.hadQuorum ? undefined : stats.at(-1);
+    const waiting = refused ?? Promise.resolve(this.#statsOf([]));
+    return stats.toSpliced(-1, 0, ...Array.from({ length: missing }, () => waiting));
   }
 
   /** Whether a quorum said yes in the last round. */

@@ -17,7 +17,7 @@ import type { Placement } from "./placement.ts";
  */
 export type LockState = "held" | "unknown" | "lost" | "released" | "detached";
 
-export interface ReleaseResult {
+export interface ExecutionResult {
   /**
    * - `released`: a quorum of masters deleted the key, or granted it to the next waiter; or the lock was handed to a
    *   waiter in this process. The votes may then be those of the acquire.
@@ -28,6 +28,8 @@ export interface ReleaseResult {
   readonly outcome: "released" | "expired" | "partial" | "detached";
   /** The votes, as in redlock 5. */
   readonly attempts: ReadonlyArray<Promise<ExecutionStats>>;
+  /** The time of the call by this machine's wall clock, ms since the epoch. */
+  readonly start: number;
 }
 
 export interface LeaseTerms {
@@ -93,7 +95,7 @@ export class Lease implements TimerTask, ActiveLease {
   /** The user's handle, which is notified if the lease is lost. */
   handle: Handle | undefined;
   /** Called at the release, before anything is sent: may hand the lease off to a waiter in this process instead. */
-  handOff: ((settings: Settings) => Promise<ReleaseResult> | undefined) | undefined;
+  handOff: ((settings: Settings) => Promise<ExecutionResult> | undefined) | undefined;
   #token: string;
   /** Whether the token was exposed outside of this client. */
   #isExposed = false;
@@ -113,7 +115,7 @@ export class Lease implements TimerTask, ActiveLease {
   #end: "lost" | "released" | "detached" | undefined;
   #lost: LockLostError | undefined;
   #extending: Promise<unknown> | undefined;
-  #releasing: Promise<ReleaseResult> | undefined;
+  #releasing: Promise<ExecutionResult> | undefined;
   #controller: AbortController | undefined;
   /** The timer that checks whether the deadline has passed. */
   #timerHandle: TimerHandle | undefined;
@@ -384,7 +386,7 @@ export class Lease implements TimerTask, ActiveLease {
    * Ends the lease: from here on it is not held, whatever the masters still answer (PROTOCOL 5.3). Only after that
    * `send` sends anything, and only at the first call.
    */
-  releaseOnce(send: () => Promise<ReleaseResult>): Promise<ReleaseResult> {
+  releaseOnce(send: () => Promise<ExecutionResult>): Promise<ExecutionResult> {
     if (!this.#releasing) {
       this.remaining();
       if (!this.hasEnded) this.#endAs("released");

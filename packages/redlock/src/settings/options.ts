@@ -44,7 +44,7 @@ const optionsOf: Readonly<Record<Place, readonly string[]>> = {
 
 /**
  * Checks that `options` is an object, or absent, and that each option is known in this place. An entry that is
- * `undefined` counts as absent. The values are checked where they are used.
+ * `undefined` or `null` counts as absent. The values are checked where they are used.
  * @throws InvalidArgumentError that names the unknown option, and a similar known one if there is one.
  */
 export function checkOptions(options: unknown, place: Place): void {
@@ -59,7 +59,8 @@ export function checkOptions(options: unknown, place: Place): void {
   }
   const known = optionsOf[place];
   for (const [name, value] of Object.entries(options)) {
-    if (value !== undefined && !known.includes(name)) throw unknownOption(name, known, place);
+    if (value !== undefined && value !== null && !known.includes(name))
+      throw unknownOption(name, known, place);
   }
 }
 
@@ -137,13 +138,15 @@ export function checkCallbacks(callbacks: Readonly<Record<string, unknown>>): vo
 function unknownOption(name: string, known: readonly string[], place: Place): InvalidArgumentError {
   const elsewhere = Object.entries(optionsOf).find(([, names]) => names.includes(name));
   const nearest = nearestTo(name, known);
+  // An option of @sesamecare-oss/redlock.
+  const hint = name === "db" ? "; locks are in the database of the clients that you pass" : "";
   if (nearest !== undefined) {
     return new InvalidArgumentError(`unknown option "${name}" of ${place}: did you mean "${nearest}"?`);
   }
   if (elsewhere) {
     return new InvalidArgumentError(`"${name}" is an option of ${elsewhere[0]}, not of ${place}`);
   }
-  return new InvalidArgumentError(`unknown option ${shown(name)} of ${place}: it takes ${known.join(", ")}`);
+  return new InvalidArgumentError(`unknown option ${shown(name)} of ${place}: it takes ${known.join(", ")}${hint}`);
 }
 
 /** The known name with the most similar spelling, if it is similar enough to be meant. */

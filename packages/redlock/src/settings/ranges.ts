@@ -20,7 +20,7 @@ export function checkNumber(name: string, value: unknown, range: Range): asserts
     typeof value === "number" &&
     value >= range.minimum &&
     value <= range.maximum &&
-    (!range.integer || Number.isInteger(value));
+    (!range.integer || Number.isInteger(value) || value === Number.POSITIVE_INFINITY);
   if (!fits) throw new InvalidArgumentError(`${name} must be ${range.what}, but is ${shown(value)}`);
 }
 

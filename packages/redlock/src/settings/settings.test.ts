@@ -71,6 +71,11 @@ describe("settings", () => {
     expect(Object.isFrozen(defaultSettings)).toBe(true);
   });
 
+  test("null overrides nothing, and an infinite retryCount is no limit, as in redlock 5", () => {
+    for (const name of names) expect(withSettings({ [name]: null })).toEqual(defaultSettings);
+    expect(withSettings({ retryCount: Number.POSITIVE_INFINITY }).retryCount).toBe(-1);
+  });
+
   test("override one another, and undefined overrides nothing", () => {
     const base = withSettings({ retryCount: 3, nodeTimeout: 20 });
     const settings = settingsFrom(base, {
@@ -87,8 +92,8 @@ describe("settings", () => {
   });
 
   test.each([
-    ["driftFactor", [0, 0.01, 0.5], [-0.01, 0.51, Number.NaN, "0.01", null]],
-    ["retryCount", [-1, 0, 1e9], [-2, 0.5, Number.POSITIVE_INFINITY, Number.NaN, "3", null]],
+    ["driftFactor", [0, 0.01, 0.5], [-0.01, 0.51, Number.NaN, "0.01"]],
+    ["retryCount", [-1, 0, 1e9], [-2, 0.5, Number.NEGATIVE_INFINITY, Number.NaN, "3"]],
     ["retryDelay", [0, 0.5, 1e9], [-1, Number.POSITIVE_INFINITY, Number.NaN, "3"]],
     ["retryJitter", [0, 0.5, 1e9], [-1, Number.POSITIVE_INFINITY, Number.NaN]],
     ["automaticExtensionThreshold", [0, 500], [-1, Number.NaN]],
@@ -96,7 +101,7 @@ describe("settings", () => {
     ["waitTimeout", [0, 10_000, Number.POSITIVE_INFINITY], [-1, Number.NaN, "1 s"]],
     ["minimumValidity", [0, 1000], [-1, Number.NaN, Number.POSITIVE_INFINITY]],
     ["maxHoldTime", [1, Number.POSITIVE_INFINITY], [0, -1, Number.NaN]],
-    ["backoff", [() => 5], [5, "fixed", null, {}]],
+    ["backoff", [() => 5], [5, "fixed", {}]],
   ] as const)("%s takes %j and refuses %j", (name, good, bad) => {
     for (const value of good) expect(withSettings({ [name]: value })).toMatchObject({ [name]: value });
     for (const value of bad) {

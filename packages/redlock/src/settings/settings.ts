@@ -4,14 +4,12 @@ import type { LeaseLimit } from "./lease-limit.ts";
 import { checkFunction, checkNumber, milliseconds, type Range } from "./ranges.ts";
 
 /** Returns the pause before the next attempt after a refusal, ms. */
-export type Backoff = (refusal: Refusal) => number;
-
-export interface Refusal {
+export type Backoff = (refusal: {
   /** The number of attempts so far, 1 at the first call. */
   readonly attempt: number;
   /** A random number in [0, 1), from the injected source. */
   readonly random: number;
-}
+}) => number;
 
 export interface ClockWatchOptions {
   /** A master whose clock differs from the median of all by more than this is reported, ms. Default 1000. */
@@ -36,7 +34,7 @@ export interface Settings {
   /** The maximum difference between the rates of any two machines' clocks. Default 0.01, that is 1 %. */
   readonly driftFactor: number;
   /**
-   * The number of retries of `acquire` and `extend` after the first attempt; -1 means no limit. A pause that is cut
+   * The number of retries of `acquire` and `extend` after the first attempt; -1 or `Infinity`: no limit. A pause that is cut
    * short because the lock expires sooner counts in proportion. Default 10.
    */
   readonly retryCount: number;
@@ -96,9 +94,9 @@ const ranges: ReadonlyMap<string, Range> = new Map(
     driftFactor: { minimum: 0, maximum: 0.5, what: "a number from 0 to 0.5" },
     retryCount: {
       minimum: -1,
-      maximum: Number.MAX_SAFE_INTEGER,
+      maximum: Number.POSITIVE_INFINITY,
       integer: true,
-      what: "a whole number, 0 or more, or -1 for no limit",
+      what: "a whole number, 0 or more, or -1 or Infinity for no limit",
     },
     retryDelay: milliseconds,
     retryJitter: milliseconds,
@@ -119,17 +117,18 @@ const ranges: ReadonlyMap<string, Range> = new Map(
 export const settingNames: readonly string[] = [...ranges.keys(), "backoff"];
 
 /**
- * Returns `base` with the values of `overrides`; an entry that is `undefined` counts as absent. Checks each value.
+ * Returns `base` with the values of `overrides`; an entry that is `undefined` or `null` counts as absent. Checks each
+ * value.
  */
 export function settingsFrom(base: Settings, overrides: Partial<Settings>): Settings {
   const settings: Record<string, unknown> = { ...base };
   for (const [name, value] of Object.entries(overrides)) {
-    if (value === undefined) continue;
+    if (value === undefined || value === null) continue;
     const range = ranges.get(name);
     if (range) checkNumber(name, value, range);
     else if (name === "backoff") checkFunction(name, value);
     else continue;
-    settings[name] = value;
+    settings[name] = name === "retryCount" && value === Number.POSITIVE_INFINITY ? -1 : value;
   }
   return settings as unknown as Settings;
 }

@@ -95,9 +95,9 @@ test("signals are aborted outside, and only in one place", () => {
 
 test("listeners of events are called outside", () => {
   const [events] = sources.filter(({ file }) => file === "events.ts");
-  const [loop] = events!.text.match(/outside\(\(\) => \{[\s\S]*?\n {4}\}\);/) ?? [];
-  expect(loop).toContain("(listener as (argument: unknown) => void)(argument);");
-  expect(events!.text.match(/\(argument\);/g)).toHaveLength(1);
+  // Of the class that Redlock extends: every other `emit` is called by it.
+  const [emit] = events!.text.match(/override emit[\s\S]*/) ?? [];
+  expect(emit).toContain("outside(() => super.emit(event, ...args))");
 });
 
 test("a routine runs in the frame of its own lock", () => {

@@ -253,6 +253,14 @@ describe("votes that rivals split", () => {
     expect(took).toBeLessThan(9 * 200);
   });
 
+  test("count as one attempt with those that follow at once", async () => {
+    const setting = lockedByRival(2, { retryCount: 10, retryDelay: 200 });
+    setting.masters[0]!.put("r", "another rival", Number.POSITIVE_INFINITY);
+    const { error } = await setting.time.measure(setting.redlock.acquire("r", 1000));
+    expect(votesAt(setting)).toHaveLength(22);
+    expect((error as ResourceLockedError).attempts).toHaveLength(11);
+  });
+
   test("a rival that refuses twice with the same token is a lock, and waited for like one", async () => {
     const setting = virtualSetting(3, { ...still, retryCount: 1, retryDelay: 5000 });
     setting.masters[0]!.put("r", "left behind a", 400);

@@ -60,6 +60,7 @@ export async function acquire(acquisition: Acquisition): Promise<AcquireResult> 
     if (!("outcome" in tried)) return tried;
     budget.useTimeLimit();
     const result = await queues!.wait(request, budget.ended, attempts);
+    attempts.countWait(budget.retriesWaited);
     return await resultOf(result, acquisition, tried, attempts);
   } finally {
     budget.end();
@@ -134,6 +135,7 @@ async function revote(
     const spread = Math.min(roundTrip * 2 ** count, Math.max(request.settings.retryDelay, 50));
     await sleep(runtime, randomFraction(runtime) * spread, budget.ended);
     if (budget.ended.reason) return last;
+    attempts.goOn();
     const next = await attemptIfAdmitted(acquisition, undefined, budget, attempts);
     if (!next) return last;
     last = next;

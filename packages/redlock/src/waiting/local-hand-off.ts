@@ -1,7 +1,7 @@
 import { type LockRequest, voteRound } from "../protocol/attempt.ts";
 import { RoundClaim } from "../protocol/claim.ts";
 import type { Attempts } from "../protocol/execution-stats.ts";
-import type { ReleaseResult } from "../protocol/lease.ts";
+import type { ExecutionResult } from "../protocol/lease.ts";
 import { Lease } from "../protocol/lease.ts";
 import type { LockNode, OnVote } from "../protocol/node.ts";
 import { Released, releaseKeys } from "../protocol/release.ts";
@@ -20,7 +20,7 @@ export interface HandedOff {
   /** The lease of the next call; `undefined` without a quorum. */
   readonly successor?: Lease;
   /** The result for the call that released. */
-  readonly result: ReleaseResult;
+  readonly result: ExecutionResult;
 }
 
 /** A lease with at least this part of the ttl left is as good as a new one. */
@@ -44,7 +44,7 @@ export function reuseLease(lease: Lease, predecessor: AcquireCall, next: Acquire
   lease.giveTokenUp(newToken(runtime));
   const { latest } = predecessor.attempts;
   if (latest) next.attempts.add(latest);
-  return { successor, result: new Released("released", nodes, latest) };
+  return { successor, result: new Released("released", nodes, runtime.wall(), latest) };
 }
 
 /**
@@ -55,6 +55,7 @@ export function reuseLease(lease: Lease, predecessor: AcquireCall, next: Acquire
 export async function transferToken(lease: Lease, next: AcquireCall, settings: Settings): Promise<HandedOff> {
   const { context, placement } = lease;
   const { nodes, runtime } = context;
+  const start = runtime.wall();
   const { resources, ttl } = next.request;
   const claim = new RoundClaim(placement, resources, firstToken(runtime), ttl);
   // One more than the previous token. Waiters on the masters propose larger ones, from their time of arrival
@@ -72,7 +73,7 @@ export async function transferToken(lease: Lease, next: AcquireCall, settings: S
   );
   if (successor) {
     successor.inherit(lease);
-    return { successor, result: new Released("released", nodes, round) };
+    return { successor, result: new Released("released", nodes, start, round) };
   }
   claim.giveUp();
   lease.alsoUsed(claim.token);

@@ -1,5 +1,5 @@
 import type { Context } from "../protocol/context.ts";
-import type { Lease, ReleaseResult } from "../protocol/lease.ts";
+import type { ExecutionResult, Lease } from "../protocol/lease.ts";
 import type { Contention } from "../protocol/quorum.ts";
 import { release } from "../protocol/release.ts";
 import { waiterOf } from "../protocol/token.ts";
@@ -59,7 +59,7 @@ export class LocalQueue {
   /** The remaining local hand-offs of the current grant. */
   #localGrantsLeft = 0;
   /** Set during a hand-off; resolves when it is done. */
-  #handingOff: Promise<ReleaseResult> | undefined;
+  #handingOff: Promise<ExecutionResult> | undefined;
   /** The masters' latest answers to the acquire in their queues. */
   #contention: Contention | undefined;
 
@@ -169,7 +169,7 @@ export class LocalQueue {
    * The holder releases: hands the lock off within this process, or returns `undefined` to release it on the
    * masters.
    */
-  #onRelease(lease: Lease, settings: Settings): Promise<ReleaseResult> | undefined {
+  #onRelease(lease: Lease, settings: Settings): Promise<ExecutionResult> | undefined {
     const isHere = this.#lease === lease;
     const next = isHere && this.#localGrantsLeft > 0 ? this.#waiters[0] : undefined;
     if (next) {
@@ -182,7 +182,7 @@ export class LocalQueue {
     return undefined;
   }
 
-  async #handOff(lease: Lease, next: LocalWaiter, settings: Settings): Promise<ReleaseResult> {
+  async #handOff(lease: Lease, next: LocalWaiter, settings: Settings): Promise<ExecutionResult> {
     this.#localGrantsLeft -= 1;
     const reused = reuseLease(lease, this.#holder!, next);
     // A reused token stays in use: an extension may find and count its grants (PROTOCOL 7.18).

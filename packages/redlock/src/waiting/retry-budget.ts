@@ -31,6 +31,9 @@ export class RetryBudget {
   #timer: Timer | undefined;
   #attempts = 0;
   #retries = 0;
+  /** Since `useTimeLimit`: the start, by the monotonic clock, and the mean time of a retry. */
+  #waitingSince = 0;
+  #pause = 0;
 
   /** `startedAt`: the time of the call, by the monotonic clock. */
   constructor(runtime: Runtime, settings: Settings, cancellation: Cancellation, startedAt: number) {
@@ -49,19 +52,32 @@ export class RetryBudget {
    * From here on the call waits without retrying: the remaining retries count as the time they would take.
    */
   useTimeLimit(): void {
-    const { retryCount, waitTimeout } = this.#settings;
+    const { retryCount, waitTimeout, retryDelay } = this.#settings;
+    this.#waitingSince = this.#runtime.monotonic();
+    this.#pause = retryDelay;
     if (this.#timer || waitTimeout !== undefined || retryCount === -1) return;
     const retries = Math.max(0, retryCount - this.#retries);
     // A backoff may grow: it is called for the first retries, and the others count like the last of these.
     const asked = this.#settings.backoff ? Math.min(Math.ceil(retries), maxBackoffCalls) : 0;
     let left = 0;
-    let pause = this.#settings.retryDelay;
+    let pause = retryDelay;
     for (let retry = 0; retry < asked; retry += 1) {
       this.#attempts += 1;
       pause = pauseBetween(this.#settings, this.#runtime, this.#attempts);
       left += pause;
     }
-    this.#endAfter(left + (retries - asked) * pause);
+    left += (retries - asked) * pause;
+    this.#pause = left / Math.max(1, retries);
+    this.#endAfter(left);
+  }
+
+  /** The number of retries that the time since `useTimeLimit` is worth. */
+  get retriesWaited(): number {
+    const { retryCount, waitTimeout } = this.#settings;
+    const isLimited = waitTimeout === undefined && retryCount !== -1;
+    const limit = isLimited ? Math.ceil(retryCount - this.#retries) : Number.POSITIVE_INFINITY;
+    const waited = this.#runtime.monotonic() - this.#waitingSince;
+    return this.#pause > 0 ? Math.min(limit, Math.round(waited / this.#pause)) : limit;
   }
 
   /** The pause before the next attempt, ms; `undefined` if there are no further attempts. */

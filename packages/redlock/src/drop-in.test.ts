@@ -1,0 +1,118 @@
+import { EventEmitter } from "node:events";
+import { inspect } from "node:util";
+import { describe, expect, test } from "vitest";
+import { ExecutionError, InvalidArgumentError, type LockLostError } from "./errors.ts";
+import { Lock } from "./holding/lock.ts";
+import { claimScript, releaseScript } from "./redis/lua/scripts.ts";
+import { Redlock } from "./redlock.ts";
+import { virtualSetting } from "./virtual-time.test.ts";
+
+// The members that users of redlock 5 touch; `test/drop-in` runs both libraries side by side.
+
+describe("a Redlock", () => {
+  test("shows its settings, which nobody can change", () => {
+    const { redlock, nodes } = virtualSetting(3, { retryCount: 3, driftFactor: null as never });
+    expect(redlock.settings).toMatchObject({
+      retryCount: 3,
+      driftFactor: 0.01,
+      automaticExtensionThreshold: 500,
+    });
+    expect(() => Object.assign(redlock.settings, { retryCount: 5 })).toThrow(TypeError);
+    expect(new Redlock(nodes, { retryCount: Number.POSITIVE_INFINITY }).settings.retryCount).toBe(-1);
+  });
+
+  test("shows the clients that its votes name, as a copy, and prints none of them", () => {
+    const { redlock, nodes } = virtualSetting(3);
+    expect([...redlock.clients]).toEqual(nodes.map(({ client }) => client));
+    redlock.clients.clear();
+    expect(redlock.clients.size).toBe(3);
+    expect(inspect(redlock, { depth: 5 })).not.toMatch(/master|client|settings/);
+  });
+
+  test("shows its scripts", () => {
+    const { scripts } = virtualSetting(1).redlock;
+    const [claim, release] = [claimScript, releaseScript].map(({ source, sha1 }) => ({
+      value: source,
+      hash: sha1,
+    }));
+    expect(scripts).toEqual({ acquireScript: claim, extendScript: claim, releaseScript: release });
+  });
+
+  test("is an EventEmitter", () => {
+    expect(virtualSetting(1).redlock).toBeInstanceOf(EventEmitter);
+  });
+
+  test.each(["lock", "unlock", "disposer"])("without %s of redlock 4 names the page", (name) => {
+    const { redlock } = virtualSetting(1);
+    const call = () => (redlock as unknown as Record<string, () => unknown>)[name]!();
+    expect(call).toThrow(InvalidArgumentError);
+    expect(call).toThrow(new RegExp(`^${name}\\(\\) is a method of redlock 4: .*docs/redlock-4\\.md`));
+    expect(Object.keys(redlock)).not.toContain(name);
+  });
+
+  test("refuses the db of sesamecare's redlock, and says which database it uses", () => {
+    const { nodes } = virtualSetting(1);
+    expect(() => new Redlock(nodes, { db: 2 } as object)).toThrow(
+      "in the database of the clients that you pass",
+    );
+  });
+});
+
+describe("a lock", () => {
+  async function held() {
+    const setting = virtualSetting(3);
+    const lock = await setting.time.run(setting.redlock.acquire(["a", "b"], 10_000));
+    return { ...setting, lock };
+  }
+
+  test("knows its Redlock, and has no unlock of redlock 4", async () => {
+    const { lock, redlock } = await held();
+    expect(lock.redlock).toBe(redlock);
+    const { unlock } = lock as unknown as { unlock: () => unknown };
+    expect(unlock).toThrow("call release() instead, see docs/redlock-4.md");
+  });
+
+  test("gives a copy of its resources", async () => {
+    const { lock } = await held();
+    lock.resources.reverse().push("c");
+    expect(lock.resources).toEqual(["a", "b"]);
+  });
+
+  test("ends at the expiration that is written, and is prolonged by none", async () => {
+    const { lock, time } = await held();
+    const { expiration } = lock;
+    lock.expiration = expiration + 5000;
+    expect(lock.expiration).toBe(expiration);
+    lock.expiration = expiration - 5000;
+    expect(lock.expiration).toBe(expiration - 5000);
+    lock.expiration = expiration - 1000;
+    expect(lock.expiration).toBe(expiration - 5000);
+    lock.expiration = 0;
+    expect([lock.expiration, lock.state, lock.signal.aborted]).toEqual([0, "lost", true]);
+    const error = await lock.extend(5000).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(ExecutionError);
+    expect((error as LockLostError).why).toBe("its expiration was set");
+    expect((await time.run(lock.release())).outcome).toBe("released");
+  });
+
+  test("is built by hand, extended and released", async () => {
+    const { lock, redlock, time } = await held();
+    const again = new Lock(redlock, lock.resources, lock.value, [], lock.expiration);
+    expect([again.resources, again.value, again.attempts]).toEqual([["a", "b"], lock.value, []]);
+    expect(await time.run(again.extend(10_000))).toBe(again);
+    expect(again.state).toBe("held");
+    expect((await time.run(again.release())).outcome).toBe("released");
+    expect(await time.run(lock.verify())).toBe(false);
+  });
+
+  test("is released at a time of the wall clock", async () => {
+    const { lock, time, redlock } = await held();
+    const [machine] = [Lock.leaseOf(lock).context.runtime];
+    const before = machine.wall();
+    const { start } = await time.run(lock.release());
+    expect(start).toBe(before);
+    const again = await time.run(redlock.acquire("c", 10_000));
+    await time.run(again.detach());
+    expect((await again.release()).start).toBe(machine.wall());
+  });
+});
