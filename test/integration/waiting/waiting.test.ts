@@ -1,9 +1,9 @@
 import {
+  type Backoff,
   type ExecutionError,
   exponentialBackoff,
   fixedBackoff,
   InvalidArgumentError,
-  type Refusal,
   ResourceLockedError,
   type Runtime,
   systemRuntime,
@@ -196,8 +196,8 @@ describe("waitTimeout", () => {
 
 describe("backoff", () => {
   it("decides the delays, and is told how often and a random number", async () => {
-    const told: Refusal[] = [];
-    const backoff = (refusal: Refusal): number => {
+    const told: Parameters<Backoff>[0][] = [];
+    const backoff = (refusal: Parameters<Backoff>[0]): number => {
       told.push(refusal);
       return 1;
     };
