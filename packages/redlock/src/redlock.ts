@@ -22,7 +22,7 @@ import type { ExecutionResult } from "./protocol/lease.ts";
 import { Lease } from "./protocol/lease.ts";
 import { release } from "./protocol/release.ts";
 import { lateTimerThreshold } from "./protocol/round.ts";
-import { claimScript, releaseScript, type Script } from "./redis/lua/scripts.ts";
+import { claimScript, releaseScript } from "./redis/lua/scripts.ts";
 import type { ClockEvent } from "./safeguards/clock-watch.ts";
 import { namesOfRedlock4 } from "./settings/former-names.ts";
 import { checkOptions, type Place, routineAmong } from "./settings/options.ts";
@@ -139,9 +139,11 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   get scripts(): {
     readonly [name in "acquireScript" | "extendScript" | "releaseScript"]: { value: string; hash: string };
   } {
-    const shown = ({ source, sha1 }: Script) => ({ value: source, hash: sha1 });
-    const [claim, release] = [shown(claimScript), shown(releaseScript)];
-    return { acquireScript: claim, extendScript: claim, releaseScript: release };
+    const [claim, release] = [claimScript, releaseScript].map(({ source, sha1 }) => ({
+      value: source,
+      hash: sha1,
+    }));
+    return { acquireScript: claim!, extendScript: claim!, releaseScript: release! };
   }
 
   /**

@@ -146,7 +146,9 @@ function unknownOption(name: string, known: readonly string[], place: Place): In
   if (elsewhere) {
     return new InvalidArgumentError(`"${name}" is an option of ${elsewhere[0]}, not of ${place}`);
   }
-  return new InvalidArgumentError(`unknown option ${shown(name)} of ${place}: it takes ${known.join(", ")}${hint}`);
+  return new InvalidArgumentError(
+    `unknown option ${shown(name)} of ${place}: it takes ${known.join(", ")}${hint}`,
+  );
 }
 
 /** The known name with the most similar spelling, if it is similar enough to be meant. */
