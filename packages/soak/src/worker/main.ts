@@ -1,10 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { Redlock, RedlockError } from "@quorlock/redlock";
+import { type Client, Redlock, RedlockError } from "@quorlock/redlock";
 import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
 import { Semaphore } from "@quorlock/redlock/semaphore";
 import { Random } from "@quorlock/simulation";
 import { Stalls } from "@quorlock/testbed";
-import { Cluster, Redis } from "ioredis";
 import { now } from "../clock.ts";
 import { parentOf } from "../processes/remote.ts";
 import {
@@ -28,6 +27,7 @@ import {
   sharedKey,
   ttl,
 } from "../terms.ts";
+import { type OpenClient, openClient, openCluster } from "./clients.ts";
 import { type Desk, Lane, ways, waysInSlot } from "./lane.ts";
 import { quitLimit } from "./limits.ts";
 import { Lingering } from "./lingering.ts";
@@ -41,7 +41,7 @@ const stalls = new Stalls();
 const lingering = new Lingering();
 let redlock: Redlock;
 let onCluster: Redlock;
-let clients: readonly Redis[];
+let clients: readonly OpenClient[];
 let lanes: Promise<unknown> = Promise.resolve();
 let visitor: Lane;
 /** Locks of others that this worker goes on with. */
@@ -50,8 +50,10 @@ const leaving = new AbortController();
 
 const conductor = parentOf<ConductorSide, WorkerSide>({
   async start({ name, urls, cluster, seed, leases }) {
-    redlock = connect(urls);
-    onCluster = connectToCluster(cluster);
+    const random = new Random(seed, name, "clients");
+    redlock = connect(urls, random);
+    // The Cluster counts as one more master, behind the others.
+    onCluster = redlockOf([openCluster(cluster, random)], () => masterCount);
     await Promise.all([redlock.inspect("nothing"), onCluster.inspect(movingKey)]);
     if (leases > 0) return holdLeases(leases);
     const desk = deskOf(name);
@@ -69,12 +71,7 @@ const conductor = parentOf<ConductorSide, WorkerSide>({
     void going.then(() => resumed.delete(going));
   },
   password(master, password) {
-    // As an application does it: ioredis looks at its options whenever it connects.
-    const { options } = clients[master]!;
-    if (password === undefined) {
-      delete options.username;
-      delete options.password;
-    } else Object.assign(options, { username: "default", password });
+    clients[master]!.setPassword(password);
   },
   async reaches(master, limit) {
     const until = now() + limit;
@@ -108,30 +105,17 @@ process.on("uncaughtException", (error) => {
   void conductor.failed.asEvent(`uncaught exception: ${error.stack}`);
 });
 
-function connect(urls: Assignment["urls"]): Redlock {
-  clients = urls.map((url) => {
-    const client = new Redis(url, {
-      // Masters are down for seconds at most: reconnecting must not take longer than that.
-      retryStrategy: (times) => Math.min(times * 50, 250),
-      // As for every address that may lead to another server one day.
-      reconnectOnError: (error) => error.message.includes("READONLY"),
-    });
-    client.on("error", () => {});
-    return client;
-  });
+function connect(urls: Assignment["urls"], random: Random): Redlock {
+  clients = urls.map((url) => openClient(url, random));
   const nodes = urls.map((url) => new URL(url).host);
-  return redlockOf(clients, (node) => nodes.indexOf(node));
-}
-
-function connectToCluster(urls: Assignment["cluster"]): Redlock {
-  const cluster = new Cluster([...urls]);
-  cluster.on("error", () => {});
-  // It counts as one more master, behind the others.
-  return redlockOf([cluster], () => masterCount);
+  return redlockOf(
+    clients.map(({ client }) => client),
+    (node) => nodes.indexOf(node),
+  );
 }
 
 /** Reports unreachable masters to the conductor. */
-function redlockOf(members: ReadonlyArray<Redis | Cluster>, indexOf: (node: string) => number): Redlock {
+function redlockOf(members: readonly Client[], indexOf: (node: string) => number): Redlock {
   const made = new Redlock(members, { nodeTimeout, retryDelay, retryJitter });
   const unreachable = new Map<string, { times: number; readonly why: string }>();
   made.on("error", ({ node, reason, error }) => {

@@ -1,0 +1,82 @@
+import type { Client } from "@quorlock/redlock";
+import type { Random } from "@quorlock/simulation";
+import { Cluster, Redis } from "ioredis";
+import { Cluster as Cluster5, Redis as Redis5 } from "ioredis-5";
+import { createClient, createCluster } from "redis";
+import { createClient as createClient5, createCluster as createCluster5 } from "redis-5";
+
+// The clients of one worker: each of a library that its seed draws, so that one Redlock mixes them, and each fleet.
+
+/** A client, and how an application tells it that its master wants another password: libraries look when they connect. */
+export interface OpenClient {
+  readonly client: Client;
+  /** Its name and major version. */
+  readonly library: string;
+  readonly setPassword: (password: string | undefined) => void;
+}
+
+/** To the compiler one version will do: the types of the other differ in what is not used here. */
+const ioredis = [
+  ["ioredis 6", Redis, Cluster],
+  ["ioredis 5", Redis5 as unknown as typeof Redis, Cluster5 as unknown as typeof Cluster],
+] as const;
+const nodeRedis = [
+  ["node-redis 6", createClient, createCluster],
+  [
+    "node-redis 5",
+    createClient5 as unknown as typeof createClient,
+    createCluster5 as unknown as typeof createCluster,
+  ],
+] as const;
+
+/** Masters are down for seconds at most: reconnecting must not take longer than that. */
+const delayAfter = (attempts: number): number => Math.min(attempts * 50, 250);
+
+export function openClient(url: string, random: Random): OpenClient {
+  return random.chance(0.5) ? openIoredis(url, random) : openNodeRedis(url, random);
+}
+
+function openIoredis(url: string, random: Random): OpenClient {
+  const [library, Client] = random.pick(ioredis);
+  const client = new Client(url, {
+    retryStrategy: delayAfter,
+    // As for every address that may lead to another server one day.
+    reconnectOnError: (error) => error.message.includes("READONLY"),
+  });
+  client.on("error", () => {});
+  return { client, library, setPassword: (password) => changePassword(client.options, password) };
+}
+
+function openNodeRedis(url: string, random: Random): OpenClient {
+  const [library, create] = random.pick(nodeRedis);
+  const socket = { reconnectStrategy: (retries: number) => delayAfter(retries + 1) };
+  const client = create({ url, socket });
+  client.on("error", () => {});
+  client.connect().catch(() => {});
+  return { client, library, setPassword: (password) => changePassword(client.options, password) };
+}
+
+function changePassword(
+  options: { username?: string | null; password?: string | null },
+  password?: string,
+): void {
+  if (password === undefined) {
+    delete options.username;
+    delete options.password;
+  } else Object.assign(options, { username: "default", password });
+}
+
+export function openCluster(urls: readonly string[], random: Random): Client {
+  if (random.chance(0.5)) {
+    const [, , Client] = random.pick(ioredis);
+    const cluster = new Client([...urls]);
+    cluster.on("error", () => {});
+    return cluster;
+  }
+  const [, , create] = random.pick(nodeRedis);
+  const cluster = create({ rootNodes: urls.map((url) => ({ url })) });
+  cluster.on("error", () => {});
+  cluster.on("node-error", () => {});
+  cluster.connect().catch(() => {});
+  return cluster;
+}
