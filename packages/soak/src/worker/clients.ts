@@ -57,7 +57,7 @@ function openNodeRedis(url: string, random: Random): OpenClient {
 }
 
 function changePassword(
-  options: { username?: string | null; password?: string | null },
+  options: { username?: string | null | undefined; password?: string | null | undefined },
   password?: string,
 ): void {
   if (password === undefined) {

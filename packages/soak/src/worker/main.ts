@@ -139,7 +139,7 @@ async function isVoting(master: number, key: string): Promise<boolean> {
   if (!lock) return false;
   const [votes] = await Promise.all(lock.attempts);
   await lock.release();
-  return votes?.votesFor.has(clients[master]!) ?? false;
+  return votes?.votesFor.has(clients[master]!.client) ?? false;
 }
 
 /** Resolves when all leases are held. They stay held until this worker leaves. */
