@@ -4,10 +4,17 @@ import type {
   Fault,
   Holding,
   LockNode,
+  OnPush,
   OnVote,
   QueueEntry,
   ReleaseAnswer,
 } from "@quorlock/redlock/internal";
+
+/**
+ * A subscription ends when its node is garbage-collected, and a test that only waits for the subscription to work is no
+ * reason to keep the node.
+ */
+const listening = new Set<LockNode>();
 
 /** The calls of a node, sent at once as always, with the answers as promises. */
 export function ask(node: LockNode) {
@@ -20,6 +27,11 @@ export function ask(node: LockNode) {
     enqueue: (enrolment: QueueEntry) => voteOf((settle) => node.queue!.enqueue(enrolment, settle)),
     transfer: (claim: Claim, previous: string) =>
       voteOf((settle) => node.queue!.transfer(claim, previous, settle)),
+    listen: async (channel: string, onPush: OnPush = () => {}, onChange: () => void = () => {}) => {
+      listening.add(node);
+      await node.queue!.listen(channel, onPush, onChange);
+      listening.delete(node);
+    },
   };
 }
 

@@ -185,11 +185,7 @@ function pushCases(context: Context): void {
   it("a hand-over stores what the waiter proposed, and tells it what was there before", async () => {
     const { node } = context;
     const heard: unknown[] = [];
-    await node.queue!.listen(
-      "quorlock:inbox:fenced",
-      (push) => void heard.push(push),
-      () => {},
-    );
+    await ask(node).listen("quorlock:inbox:fenced", (push) => void heard.push(push));
     const holder = fenced(1, 1000);
     await ask(node).vote(holder);
     const waiter = fenced(holder.resources, 1200, "w2.7");

@@ -42,7 +42,7 @@ async function waiterAt(node: LockNode, ticket: number, listens = true): Promise
   const begin = (): void => {
     if (node.queue!.isListening) waiter.listening += 1;
   };
-  if (listens) await node.queue!.listen(waiter.channel, hear, begin);
+  if (listens) await ask(node).listen(waiter.channel, hear, begin);
   return waiter;
 }
 
@@ -518,11 +518,7 @@ function pushCases(context: Context): void {
     await until("it is deaf", () => !waiter!.node.queue!.isListening);
     const isOver = (): boolean => context.path.connections <= connections - 2;
     await until("both connections are closed", isOver);
-    const late = waiter!.node.queue!.listen(
-      "quorlock:inbox:late",
-      () => {},
-      () => {},
-    );
+    const late = ask(waiter!.node).listen("quorlock:inbox:late");
     await late;
     await until("no other one stays", () => isOver() && !waiter!.node.queue!.isListening);
   });

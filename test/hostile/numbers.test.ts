@@ -303,11 +303,7 @@ describe("one of three masters pushes", () => {
       });
       const heard: unknown[] = [];
       const channel = `quorlock:inbox:${fresh()}`;
-      await node.queue!.listen(
-        channel,
-        (push) => heard.push(push),
-        () => {},
-      );
+      await ask(node).listen(channel, (push) => void heard.push(push));
       push(channel, "honest.1 7");
       await until("it hears", () => heard.length === 1);
       push(channel, message("token.1"));

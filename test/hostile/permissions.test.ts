@@ -73,19 +73,11 @@ async function complaintsOfScripts(): Promise<readonly string[]> {
   return texts.filter((text) => /\blua\b/.test(text)).map((text) => `no permission: ${text}`);
 }
 
-/** Kept: a node that nobody has any more may be garbage-collected, and its subscription with it, while it is awaited. */
-let waitingNode: RedisNode | undefined;
-
 /** The messages while a client waits in the queue and is granted the key. */
 async function complaintsOfWaiting(client: Redis): Promise<readonly string[]> {
   const complaints: string[] = [];
   const node = new RedisNode(connectionOf(client), { onFault: (error) => complaints.push(error.message) });
-  waitingNode = node;
-  await waitingNode.queue!.listen(
-    "quorlock:inbox:test",
-    () => {},
-    () => {},
-  );
+  await ask(node).listen("quorlock:inbox:test");
   const entryTtl = ttl / 4;
   const claim = { resources: ["waited for"], ttl, abandoned: false, ticket: 1, entryTtl };
   const answers = [

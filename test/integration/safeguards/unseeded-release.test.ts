@@ -10,6 +10,7 @@ import { Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
 // The package makes nodes of clients by itself: these are asked one by one, each with terms of its own.
 import { connectionOf } from "../../../packages/redlock/src/adapters/client-libraries.ts";
+import { ask } from "../../contract/ask.ts";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh } from "../fleet/fleet.ts";
 
@@ -78,11 +79,7 @@ describe("a master that has lost its fencing counters, and is asked to release a
       const channel = `quorlock:inbox:${fresh()}`;
       const heard: string[] = [];
       const queue = plain.queue!;
-      await queue.listen(
-        channel,
-        (push) => void ("token" in push && heard.push(push.token)),
-        () => {},
-      );
+      await ask(plain).listen(channel, (push) => void ("token" in push && heard.push(push.token)));
       const claim = (key: string, token: string) => ({ resources: [key], token, ttl, abandoned: false });
       const waiting = (key: string, round: number, proposal?: number): QueueEntry => ({
         ...claim(key, `waiter-of-${key}.${round}`),
