@@ -1,0 +1,88 @@
+import { readFileSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import ts from "typescript-5.9";
+import { expect, test } from "vitest";
+
+// The code on the pages for users of other libraries compiles; that for redlock 5 also against redlock 5.
+
+const docs = resolve(import.meta.dirname, "../../packages/redlock/docs");
+
+/** The blocks of TypeScript on a page. */
+function blocksOf(page: string): string[] {
+  const blocks = [...readFileSync(join(docs, page), "utf8").matchAll(/```ts\n(.+?)```/gs)];
+  return blocks.map(([, code]) => code!);
+}
+
+const strict: ts.CompilerOptions = {
+  target: ts.ScriptTarget.ES2022,
+  module: ts.ModuleKind.ESNext,
+  lib: ["lib.es2023.d.ts", "lib.es2024.string.d.ts", "lib.esnext.disposable.d.ts"],
+  types: ["node"],
+  strict: true,
+  noEmit: true,
+  skipLibCheck: true,
+  // redlock 5 imports the types of ioredis 5 by its old name.
+  esModuleInterop: true,
+};
+const bundler: ts.CompilerOptions = {
+  ...strict,
+  moduleResolution: ts.ModuleResolutionKind.Bundler,
+  customConditions: ["quorlock-source"],
+  allowImportingTsExtensions: true,
+};
+
+/** What the compiler says about these modules, by name, in this folder. */
+function complaintsAbout(modules: Readonly<Record<string, string>>, options: ts.CompilerOptions): string[] {
+  const texts = new Map(
+    Object.entries(modules).map(([name, code]) => [join(import.meta.dirname, name), code]),
+  );
+  const disk = ts.createCompilerHost(options);
+  const host: ts.CompilerHost = {
+    ...disk,
+    fileExists: (name) => texts.has(name) || disk.fileExists(name),
+    getSourceFile: (name, ...rest) => {
+      const code = texts.get(name);
+      if (code === undefined) return disk.getSourceFile(name, ...rest);
+      return ts.createSourceFile(name, code, ts.ScriptTarget.ES2022);
+    },
+  };
+  const found = ts.getPreEmitDiagnostics(ts.createProgram([...texts.keys()], options, host));
+  return found.map(({ file, messageText }) => {
+    const message = ts.flattenDiagnosticMessageText(messageText, "\n");
+    return `${basename(file?.fileName ?? "")}: ${message}`;
+  });
+}
+
+/** Code that compiles with redlock 5 only, as the page says. */
+const onlyTheirs = [
+  `await lock.redlock.using(["a"], 5000, async () => {});`,
+  `redlock.on("other", () => {});`,
+  `new Redlock(redlock.clients, {}, { acquireScript: (script: string) => script });`,
+].map((line) => {
+  const declarations = "declare const redlock: Redlock;\ndeclare const lock: Lock;";
+  return `import Redlock, { type Lock } from "redlock";\n${declarations}\n${line}`;
+});
+
+test("the code on the pages compiles", () => {
+  const modules: Record<string, string> = {};
+  for (const page of ["redlock-5.md", "redlock-4.md", "other-libraries.md"]) {
+    for (const [index, block] of blocksOf(page).entries()) modules[`${page}-${index}.ts`] = block;
+  }
+  expect(Object.keys(modules)).toHaveLength(4);
+  for (const [index, code] of onlyTheirs.entries()) {
+    modules[`theirs-${index}.ts`] = code.replace('"redlock"', '"@quorlock/redlock"');
+  }
+  const files = complaintsAbout(modules, bundler).map((complaint) => complaint.split(":")[0]);
+  expect(files).toEqual(["theirs-0.ts", "theirs-1.ts", "theirs-2.ts"]);
+});
+
+test("the code for redlock 5 compiles with redlock 5 too, and with nothing that is in neither", () => {
+  const [block] = blocksOf("redlock-5.md");
+  const code = block!.replace("@quorlock/redlock", "redlock");
+  const theirs = { ...strict, moduleResolution: ts.ModuleResolutionKind.Node10 };
+  const modules = Object.fromEntries(onlyTheirs.map((lines, index) => [`theirs-${index}.ts`, lines]));
+  const wrong = `${code}\nawait redlock.lock("a", 5);`;
+  expect(complaintsAbout({ ...modules, "page.ts": code, "wrong.ts": wrong }, theirs)).toEqual([
+    expect.stringMatching(/^wrong\.ts: .*'lock' does not exist/),
+  ]);
+});
