@@ -17,6 +17,7 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { keptReports, publishedPackages, reportsIn, writeReports } from "./api-reports.ts";
 
 // The packages for tests as users get them: packed, installed into an empty folder beside the client, and used there.
 
@@ -97,6 +98,15 @@ beforeAll(async () => {
   await run("npm", [...offline, ...Object.values(tarballs), tinypool], { cwd: user });
 }, 180_000);
 afterAll(() => rm(folder, { recursive: true, force: true }));
+
+test.each(publishedPackages)("the API reports of %s are those that are kept", async (name) => {
+  // Outside of node_modules, where all that is imported would count as another package's.
+  const built = join(folder, "built", name);
+  await cp(join(user, "node_modules/@quorlock", name), built, { recursive: true });
+  await symlink(join(user, "node_modules"), join(built, "node_modules"));
+  await writeReports(built, join(built, "api"));
+  expect(reportsIn(join(built, "api")), "`pnpm run api` writes them").toEqual(reportsIn(keptReports(name)));
+});
 
 test.each([
   [

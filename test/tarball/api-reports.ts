@@ -1,0 +1,89 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join, resolve } from "node:path";
+import { Extractor, ExtractorConfig, type IConfigFile } from "@microsoft/api-extractor";
+
+// The public names of each published package with their types: `packages/*/api/*.api.md`, one for each subpath.
+
+const repository = resolve(import.meta.dirname, "../..");
+
+interface Manifest {
+  readonly private?: boolean;
+  readonly exports: Readonly<Record<string, { readonly import?: { readonly types: string } } | string>>;
+}
+
+function manifestIn(folder: string): Manifest {
+  return JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Manifest;
+}
+
+/** The folders of `packages` that are published. */
+export const publishedPackages: readonly string[] = readdirSync(join(repository, "packages")).filter(
+  (name) => manifestIn(join(repository, "packages", name)).private !== true,
+);
+
+/** The folder of the reports that are kept. */
+export function keptReports(name: string): string {
+  return join(repository, "packages", name, "api");
+}
+
+/** The text of each report in `folder`. */
+export function reportsIn(folder: string): Readonly<Record<string, string>> {
+  const names = readdirSync(folder).sort();
+  return Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name), "utf8")]));
+}
+
+/** Writes the reports of the package in `built`, which has its declarations, into `reportFolder`. */
+export async function writeReports(built: string, reportFolder: string): Promise<void> {
+  await mkdir(reportFolder, { recursive: true });
+  const temporary = await realpath(await mkdtemp(join(tmpdir(), "quorlock-api-")));
+  try {
+    for (const entry of Object.values(manifestIn(built).exports)) {
+      if (typeof entry === "string" || !entry.import) continue;
+      writeReport(built, join(built, entry.import.types), reportFolder, temporary);
+    }
+  } finally {
+    await rm(temporary, { recursive: true });
+  }
+}
+
+function writeReport(built: string, declarations: string, reportFolder: string, temporary: string): void {
+  const reportFileName = basename(declarations, ".d.ts");
+  const configObject: IConfigFile = {
+    projectFolder: built,
+    mainEntryPointFilePath: declarations,
+    compiler: {
+      overrideTsconfig: {
+        compilerOptions: {
+          module: "nodenext",
+          target: "es2023",
+          lib: ["es2023", "esnext.disposable"],
+          types: ["node"],
+          typeRoots: [join(repository, "node_modules/@types")],
+          skipLibCheck: true,
+        },
+        files: [declarations],
+      },
+    },
+    apiReport: { enabled: true, reportFileName, reportFolder, reportTempFolder: temporary },
+    docModel: { enabled: false },
+    dtsRollup: { enabled: false },
+    tsdocMetadata: { enabled: false },
+    newlineKind: "lf",
+  };
+  const config = ExtractorConfig.prepare({
+    configObject,
+    configObjectFullPath: undefined,
+    packageJsonFullPath: join(built, "package.json"),
+  });
+  const result = Extractor.invoke(config, {
+    localBuild: true,
+    messageCallback(message) {
+      // Nothing is of an earlier stage than its release, and comments are for people.
+      if (message.messageId === "ae-missing-release-tag" || message.messageId.startsWith("tsdoc-"))
+        message.logLevel = "none" as typeof message.logLevel;
+      message.handled = message.logLevel !== "error";
+    },
+  });
+  if (result.errorCount > 0) throw new Error(`${result.errorCount} errors in ${declarations}`);
+}
