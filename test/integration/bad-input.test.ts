@@ -309,21 +309,6 @@ describe("extend and inspect refuse", () => {
   });
 });
 
-/** The members of an ioredis-mock 8 client that distinguish it from ioredis. */
-class MockClient extends EventEmitter {
-  readonly options = { host: "localhost", port: 6379, db: 0, lazyConnect: false };
-  readonly data = new Map();
-  readonly keyspaceEvents = {};
-  readonly subscriberMode = false;
-  duplicate(): MockClient {
-    return new MockClient();
-  }
-  disconnect(): void {}
-  quit(): Promise<string> {
-    return Promise.resolve("OK");
-  }
-}
-
 /** The members of a `redis` 5 or 6 client that distinguish it from ioredis. */
 /** One of version 4, without `destroy`. */
 function oldNodeRedisClient(): object {
@@ -387,7 +372,6 @@ describe("the constructor refuses", () => {
       "restartGuard.durable must be",
     ],
     ["a runtime without clocks", [idle()], { runtime: {} }, "runtime must have"],
-    ["a client of ioredis-mock", [new MockClient()], {}, "client 0 is an ioredis-mock client"],
     [
       "a client of node-redis 4",
       [oldNodeRedisClient()],

@@ -1,5 +1,6 @@
 import { connectionOf, isRedisClient, type RedisClient } from "./adapters/client-libraries.ts";
 import type { IoredisClient } from "./adapters/ioredis/ioredis.ts";
+import { isIoredisMock } from "./adapters/ioredis-mock/ioredis-mock.ts";
 import { kindOfNodeRedis, type NodeRedisClient } from "./adapters/node-redis/node-redis.ts";
 import { InvalidArgumentError, type NodeError } from "./errors.ts";
 import { type Reentrancy, reentrancyOf } from "./holding/reentrancy.ts";
@@ -139,8 +140,12 @@ export function buildClient(
     if (error.reason === "SAME_SERVER" && !distinct.isNew(error)) return;
     if (error.reason !== "QUARANTINE" || !guard?.wasReported(error)) targets.error(error);
   };
-  const scripted = { groupCommit, queue, onFault: report, runtime };
-  const nodes = nodesOf(clients, (client) => new RedisNode(connectionOf(client), scripted));
+  const scripted = { queue, onFault: report, runtime };
+  // ioredis-mock replies nothing to the script for batches.
+  const nodes = nodesOf(clients, (client) => {
+    const batches = groupCommit && !isIoredisMock(client);
+    return new RedisNode(connectionOf(client), { ...scripted, groupCommit: batches });
+  });
   checkAbilities(nodes, options);
   const leases = new Set<Lease>();
   const clock = new LeaseClock(runtime, () => timers.clockJumped());
@@ -177,7 +182,11 @@ export function buildClient(
 }
 
 /** Refuses an option that some master does not support. */
-function checkAbilities(nodes: readonly LockNode[], { queue, fencing }: RedlockOptions): void {
+function checkAbilities(nodes: readonly LockNode[], options: RedlockOptions): void {
+  const { queue, fencing, restartGuard, clockWatch } = options;
+  if ((restartGuard || clockWatch) && nodes.some(({ client }) => isIoredisMock(client))) {
+    throw new InvalidArgumentError("restartGuard and clockWatch: ioredis-mock does not run their scripts");
+  }
   if (queue && !nodes.every((node) => node.queue)) {
     throw new InvalidArgumentError("queue: not every master can keep one (without scripts none can)");
   }
@@ -237,7 +246,7 @@ function isNode(client: unknown): client is LockNode {
 function kindOf(client: unknown): string {
   if (typeof client === "string") return 'a string: pass new Redis("redis://...")';
   if (typeof client !== "object" || client === null) return shown(client);
-  const { isOpen, sendCommand, customCommand, keyspaceEvents } = client as Readonly<Record<string, unknown>>;
+  const { isOpen, sendCommand, customCommand } = client as Readonly<Record<string, unknown>>;
   const kind = kindOfNodeRedis(client);
   if (kind === "pool") {
     return "a pool of node-redis, whose connections have no common order: pass createClient() instead";
@@ -251,8 +260,6 @@ function kindOf(client: unknown): string {
   if (typeof isOpen === "boolean" || typeof sendCommand === "function") {
     return "a client of node-redis before version 5, or its legacy client";
   }
-  // It has no connection, and without one it does not behave like a Redis.
-  if (keyspaceEvents !== undefined) return "an ioredis-mock client, which has no connection";
   if (typeof (client as Partial<Promise<unknown>>).then === "function") return "a promise: await it first";
   return shown(client);
 }

@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
-import { ExecutionError, InvalidArgumentError, type LockLostError } from "./errors.ts";
+import { ExecutionError, InvalidArgumentError, type LockLostError, ResourceLockedError } from "./errors.ts";
 import { Lock } from "./holding/lock.ts";
 import { claimScript, releaseScript } from "./redis/lua/scripts.ts";
 import { Redlock } from "./redlock.ts";
@@ -63,6 +63,10 @@ async function held() {
   const lock = await setting.time.run(setting.redlock.acquire(["a", "b"], 10_000));
   return { ...setting, lock };
 }
+
+test("a ResourceLockedError is made of a text alone", () => {
+  expect(new ResourceLockedError("a").remaining).toBe(Number.POSITIVE_INFINITY);
+});
 
 describe("a lock", () => {
   test("knows its Redlock, and has no unlock of redlock 4", async () => {

@@ -1,4 +1,7 @@
+import { InvalidArgumentError } from "../errors.ts";
+import type { Connection } from "../redis/connection.ts";
 import { type IoredisClient, IoredisUser, isIoredis } from "./ioredis/ioredis.ts";
+import { isIoredisMock, MockConnection } from "./ioredis-mock/ioredis-mock.ts";
 import { isNodeRedis, type NodeRedisClient, NodeRedisUser } from "./node-redis/node-redis.ts";
 import { OwnConnection } from "./own-connection.ts";
 
@@ -6,7 +9,7 @@ import { OwnConnection } from "./own-connection.ts";
 export type RedisClient = IoredisClient | NodeRedisClient;
 
 export function isRedisClient(client: unknown): client is RedisClient {
-  return isIoredis(client) || isNodeRedis(client);
+  return isIoredis(client) || isNodeRedis(client) || isIoredisMock(client);
 }
 
 export function isCluster(client: RedisClient): boolean {
@@ -19,17 +22,19 @@ export function newConnection(client: RedisClient): OwnConnection {
 }
 
 /** One connection for each client of the user, shared by all Redlocks. */
-const connections = new WeakMap<RedisClient, OwnConnection>();
+const connections = new WeakMap<RedisClient, Connection>();
 
-export function connectionOf(client: RedisClient): OwnConnection {
+export function connectionOf(client: RedisClient): Connection {
   let connection = connections.get(client);
   if (!connection) {
-    connection = newConnection(client);
+    connection = isIoredisMock(client) ? new MockConnection(client) : newConnection(client);
     connections.set(client, connection);
   }
   return connection;
 }
 
 export function userOf(client: RedisClient): IoredisUser | NodeRedisUser {
+  if (isIoredisMock(client))
+    throw new InvalidArgumentError("ioredis-mock runs scripts: pass its client itself");
   return isIoredis(client) ? new IoredisUser(client) : new NodeRedisUser(client);
 }

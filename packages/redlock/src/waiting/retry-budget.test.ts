@@ -1,0 +1,39 @@
+import { describe, expect, test } from "vitest";
+import { defaultSettings, type Settings } from "../settings/settings.ts";
+import { Cancellation } from "../time/cancellation.ts";
+import { VirtualMachine, VirtualTime } from "../virtual-time.test.ts";
+import { RetryBudget } from "./retry-budget.ts";
+
+/** The retries that each of these waits is worth, ms. */
+async function retriesAfter(waits: readonly number[], settings: Partial<Settings>): Promise<number[]> {
+  const time = new VirtualTime();
+  const machine = new VirtualMachine(time);
+  const budget = new RetryBudget(machine, { ...defaultSettings, ...settings }, new Cancellation(), 0);
+  budget.useTimeLimit();
+  const worth: number[] = [];
+  for (const wait of waits) {
+    await time.advance(wait - time.now());
+    worth.push(budget.retriesWaited);
+  }
+  budget.end();
+  return worth;
+}
+
+describe("a wait in the queue is worth", () => {
+  test("a retry for each retryDelay, up to retryCount", async () => {
+    expect(await retriesAfter([0, 90, 700, 2000, 9000], {})).toEqual([0, 0, 4, 10, 10]);
+  });
+
+  test("a retry for each pause of the backoff", async () => {
+    expect(await retriesAfter([500, 9000], { backoff: () => 50, retryCount: 20 })).toEqual([10, 20]);
+  });
+
+  test("as many retries as it takes, without a limit", async () => {
+    expect(await retriesAfter([9000], { retryCount: -1 })).toEqual([45]);
+    expect(await retriesAfter([9000], { waitTimeout: 10_000 })).toEqual([45]);
+  });
+
+  test("all retries at once, without a delay", async () => {
+    expect(await retriesAfter([0], { retryDelay: 0 })).toEqual([10]);
+  });
+});
