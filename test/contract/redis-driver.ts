@@ -8,10 +8,10 @@ import {
 } from "@quorlock/redlock/internal";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import { type Master, type Masters, startMasters, startProxy } from "@quorlock/testbed";
+import { type Driver, type DriverMaker, masterViewOf, pathThrough } from "@quorlock/testing/contract";
 import { Redis } from "ioredis";
 // The package makes nodes of clients by itself and has no name for it: the contract is for what it makes.
 import { connectionOf, type RedisClient } from "../../packages/redlock/src/adapters/client-libraries.ts";
-import type { Driver, DriverMaker, MasterView, Path } from "./driver.ts";
 
 export interface RedisDriverOptions {
   /** A new client of the master that is reached at `port` (the proxy's). */
@@ -65,8 +65,8 @@ async function startDriver(options: RedisDriverOptions): Promise<Driver> {
   const target = (await options.prepare?.(admin, master)) ?? master;
   const proxy = await startProxy({ host: master.host, port: target.port });
   return {
-    master: viewOf(admin, options.keyPrefix ?? ""),
-    path: pathOf(proxy),
+    master: masterViewOf((...words) => admin.call(...words), options.keyPrefix),
+    path: pathThrough(proxy),
     connect() {
       const client = options.client(proxy.port, master);
       // A lost connection is what some cases are about; without a listener ioredis prints it, and node-redis throws it.
@@ -128,52 +128,5 @@ function heardFrom(node: LockNode, settle: unknown): Question["onAnswer"] {
     if (client !== node.client) throw new Error("the answer of another master");
     // A question is answered in its own kind.
     (settle as (its: typeof answer) => void)(answer);
-  };
-}
-
-function viewOf(admin: Redis, keyPrefix: string): MasterView {
-  return {
-    get: (resource) => admin.get(keyPrefix + resource),
-    pttl: (resource) => admin.pttl(keyPrefix + resource),
-    async set(resource, value, ttl) {
-      if (ttl === undefined) await admin.set(keyPrefix + resource, value);
-      else await admin.set(keyPrefix + resource, value, "PX", ttl);
-    },
-    async setList(resource) {
-      await admin.rpush(keyPrefix + resource, "not a lock");
-    },
-    async remove(resource) {
-      await admin.del(keyPrefix + resource);
-    },
-    place: (resource, waiter) => {
-      const key = keyPrefix + resource;
-      return admin.pttl(`quorlock:queue:${key.includes("{") ? `tagged:${key}` : `{${key}}`}:${waiter}`);
-    },
-    async listeners(channel) {
-      return Number((await admin.pubsub("NUMSUB", channel))[1]);
-    },
-    async forgetScripts() {
-      await admin.script("FLUSH");
-    },
-  };
-}
-
-function pathOf(proxy: Awaited<ReturnType<typeof startProxy>>): Path {
-  return {
-    hold: () => proxy.hold("requests"),
-    held: () => proxy.when(({ requests }) => requests.held > 0),
-    deliver: () => proxy.release("requests"),
-    holdReplies: () => proxy.hold("replies"),
-    heldReplies: () => proxy.when(({ replies }) => replies.held > 0),
-    deliverReplies: () => proxy.release("replies"),
-    reset: () => proxy.reset(),
-    async cut() {
-      await proxy.refuse();
-      proxy.reset();
-    },
-    heal: () => proxy.heal(),
-    get connections() {
-      return proxy.counters.connections;
-    },
   };
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { LockNode } from "@quorlock/redlock";
-import { expect } from "vitest";
 import type { MasterView, Path } from "./driver.ts";
+import { expect } from "./framework.ts";
 
 /** Long enough that nothing expires during a case. */
 export const long = 60_000;
@@ -24,13 +24,15 @@ export interface Context {
   connect(): LockNode;
 }
 
+/** Nobody else, and no earlier run, has resources of these names. */
+const run = randomBytes(4).toString("hex");
 let cases = 0;
 
 /** New resources, in one slot of a Cluster; or those given. With a token of its own. */
-export function claimOf(resources: number | readonly string[], ttl = long, token?: string): TestClaim {
+export function claimOf(resources: number | readonly string[], ttl: number = long, token?: string): TestClaim {
   const names =
     typeof resources === "number"
-      ? Array.from({ length: resources }, (_, index) => `{contract-${cases}}:${index}`)
+      ? Array.from({ length: resources }, (_, index) => `{contract-${run}-${cases}}:${index}`)
       : resources;
   cases += 1;
   return { resources: names, token: token ?? randomBytes(16).toString("hex"), ttl, abandoned: false };

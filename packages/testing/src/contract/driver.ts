@@ -1,4 +1,4 @@
-import type { LockNode } from "@quorlock/redlock";
+import type { LockNode } from "@quorlock/redlock/internal";
 
 /** The real content of a master, read past the node under test. Keys go by the names that the node is given. */
 export interface MasterView {

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import type { Answer, LockNode, OnPush, QueueEntry, ReleaseAnswer } from "@quorlock/redlock/internal";
-import { describe, expect, it } from "vitest";
 import { ask } from "./ask.ts";
 import { type Context, claimOf, expectKey, long, slack } from "./contract-case.ts";
 import type { DriverMaker } from "./driver.ts";
+import { describe, expect, it } from "./framework.ts";
 import { until } from "./until.ts";
 
 /** Somebody who waits, at a node of its own. */

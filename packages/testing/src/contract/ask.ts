@@ -1,0 +1,55 @@
+import type {
+  Answer,
+  Claim,
+  Fault,
+  Holding,
+  LockNode,
+  OnPush,
+  OnVote,
+  QueueEntry,
+  ReleaseAnswer,
+} from "@quorlock/redlock/internal";
+
+/**
+ * A subscription ends when its node is garbage-collected, and a test that only waits for the subscription to work is no
+ * reason to keep the node.
+ */
+const listening = new Set<LockNode>();
+
+interface Calls {
+  vote(claim: Claim): Promise<Answer>;
+  extend(claim: Claim, repair: boolean): Promise<Answer>;
+  release(resources: readonly string[], tokens: readonly string[]): Promise<ReleaseAnswer>;
+  inspect(resource: string): Promise<Holding | Fault>;
+  enqueue(enrolment: QueueEntry): Promise<Answer>;
+  transfer(claim: Claim, previous: string): Promise<Answer>;
+  listen(channel: string, onPush?: OnPush, onChange?: () => void): Promise<void>;
+}
+
+/** The calls of a node, sent at once as always, with the answers as promises. */
+export function ask(node: LockNode): Calls {
+  return {
+    vote: (claim: Claim) => voteOf((settle) => node.vote(claim, settle)),
+    extend: (claim: Claim, repair: boolean) => voteOf((settle) => node.extend(claim, repair, settle)),
+    release: (resources: readonly string[], tokens: readonly string[]) =>
+      answerOf<ReleaseAnswer>((settle) => node.release(resources, tokens, settle)),
+    inspect: (resource: string) => answerOf<Holding | Fault>((settle) => node.inspect(resource, settle)),
+    enqueue: (enrolment: QueueEntry) => voteOf((settle) => node.queue!.enqueue(enrolment, settle)),
+    transfer: (claim: Claim, previous: string) =>
+      voteOf((settle) => node.queue!.transfer(claim, previous, settle)),
+    listen: async (channel, onPush = () => {}, onChange = () => {}) => {
+      listening.add(node);
+      await node.queue!.listen(channel, onPush, onChange);
+      listening.delete(node);
+    },
+  };
+}
+
+/** Here nobody judges by the clock that is read with it. */
+function voteOf(call: (settle: OnVote) => void): Promise<Answer> {
+  return new Promise((resolve) => call((vote) => resolve("reading" in vote ? vote.vote : vote)));
+}
+
+function answerOf<A>(call: (settle: (answer: A) => void) => void): Promise<A> {
+  return new Promise((resolve) => call(resolve));
+}

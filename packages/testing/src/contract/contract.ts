@@ -1,0 +1,80 @@
+import { type Connection, type LockNode, RedisNode } from "@quorlock/redlock/internal";
+import { startEmbeddedMasters } from "@quorlock/simulation/embedded";
+import { startProxy } from "@quorlock/testbed/proxy";
+import { AdminConnection } from "./admin-connection.ts";
+import type { Driver, DriverMaker } from "./driver.ts";
+import type { Framework } from "./framework.ts";
+import { lockNodeContract } from "./lock-node-contract.ts";
+import { masterViewOf } from "./master-view.ts";
+import { pathThrough } from "./proxy-path.ts";
+
+/** Where a client is to connect to: a proxy, which delays and cuts the way to the master. */
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+  /** The same, with the user, the password and the database of the master's url. */
+  readonly url: string;
+}
+
+export interface ContractOptions {
+  /** The name of what is tested. */
+  readonly name: string;
+  /** A new connection, or a new node, of your adapter. Each call is for another client. */
+  connect(address: Address): Connection | LockNode;
+  /**
+   * The url of a Redis or Valkey that nobody else uses: keys are written, and cached scripts forgotten. Default: an
+   * embedded master.
+   */
+  readonly redis?: string;
+  /**
+   * What waiters have: "pushes" where your connection subscribes, "heartbeats" where it does not, "none" for a node
+   * without a queue. Default "pushes".
+   */
+  readonly queue?: "pushes" | "heartbeats" | "none";
+  /** Whether its nodes store fencing tokens. Default true. */
+  readonly keepsCounters?: boolean;
+  /** The prefix that your client puts before every key. Default: none. */
+  readonly keyPrefix?: string;
+  /** `describe`, `it`, `expect` and so on: `import * as vitest from "vitest"`. Default: the globals, as Jest has them. */
+  readonly framework?: Framework;
+}
+
+/**
+ * The tests that every adapter of a client library has to pass, declared with `describe` and `it`: FIFO order, nothing
+ * sent late or twice, each answer once, and what votes, extensions, releases and queues do on a master. Call it in a
+ * test file.
+ */
+export function contract(options: ContractOptions): void {
+  const { name, queue = "pushes", keepsCounters = true, framework } = options;
+  const start = (): Promise<Driver> => driverOf(options);
+  const makeDriver: DriverMaker = Object.assign(start, { queue, keepsCounters });
+  lockNodeContract(name, makeDriver, framework);
+}
+
+async function driverOf({ connect, redis, keyPrefix }: ContractOptions): Promise<Driver> {
+  const masters = redis === undefined ? await startEmbeddedMasters(1) : undefined;
+  const target = new URL(redis ?? masters!.urls[0]!);
+  const admin = await AdminConnection.to(target);
+  const proxy = await startProxy({ host: target.hostname, port: Number(target.port || 6379) });
+  const url = new URL(target);
+  url.hostname = "127.0.0.1";
+  url.port = String(proxy.port);
+  const address: Address = { host: "127.0.0.1", port: proxy.port, url: url.href };
+  return {
+    master: masterViewOf((...words) => admin.send(...words), keyPrefix),
+    path: pathThrough(proxy),
+    connect() {
+      const made = connect(address);
+      return isNode(made) ? made : new RedisNode(made);
+    },
+    async [Symbol.asyncDispose]() {
+      admin.close();
+      await proxy.stop();
+      await masters?.stop();
+    },
+  };
+}
+
+function isNode(made: Connection | LockNode): made is LockNode {
+  return typeof (made as Partial<LockNode>).vote === "function";
+}

@@ -1,0 +1,22 @@
+import { setTimeout as pause } from "node:timers/promises";
+
+/** Looks again and again until `condition` holds; fails with `what` when it has not after `timeout` ms. */
+export async function until(
+  what: string | (() => string),
+  condition: () => boolean | Promise<boolean>,
+  timeout = 10_000,
+): Promise<void> {
+  const deadline = performance.now() + timeout;
+  while (!(await condition())) {
+    if (performance.now() > deadline)
+      throw new Error(`not within ${timeout} ms: ${typeof what === "string" ? what : what()}`);
+    await pause(2);
+  }
+}
+
+/** One turn of the event loop: whatever was settled "at once" has told so by then. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
