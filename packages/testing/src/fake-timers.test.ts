@@ -1,6 +1,8 @@
-import { LockLostError, Redlock } from "@quorlock/redlock";
+import { type Client, LockLostError, Redlock } from "@quorlock/redlock";
 import { type EmbeddedMasters, startEmbeddedMasters } from "@quorlock/simulation/embedded";
 import { Redis } from "ioredis";
+import { Redis as Valkey } from "iovalkey";
+import { createClient } from "redis";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { advance, timersToFake } from "./fake-timers.ts";
 
@@ -42,15 +44,19 @@ describe("advance", () => {
   });
 });
 
-describe("embedded masters under fake timers", () => {
+const libraries: ReadonlyArray<readonly [string, (url: string) => Client]> = [
+  ["ioredis", (url) => new Redis(url).on("error", () => {})],
+  ["iovalkey", (url) => new Valkey(url).on("error", () => {})],
+  ["node-redis", (url) => createClient({ url }).on("error", () => {})],
+];
+
+describe.each(libraries)("embedded masters under fake timers, %s", (_, clientOf) => {
   let masters: EmbeddedMasters;
   let redlock: Redlock;
   let other: Redlock;
 
   function newRedlock(urls: readonly string[] = masters.urls): Redlock {
-    const clients = urls.map((url) => new Redis(url));
-    for (const client of clients) client.on("error", () => {});
-    return new Redlock(clients);
+    return new Redlock(urls.map(clientOf));
   }
 
   beforeEach(async () => {
