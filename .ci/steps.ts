@@ -82,12 +82,13 @@ function packageChecks(): void {
   for (const name of ["redlock", "simulation", "testing"]) {
     const directory = join("packages", name);
     const packed = join(folder, name);
-    step(`publint, ${name}`, () => pnpm("exec", "publint", directory, "--strict", "--pack", "pnpm"));
-    step(`types as published, ${name}`, () => {
-      if (!pnpm("--dir", directory, "pack", "--pack-destination", packed)) return false;
-      const tarball = readdirSync(packed).find((file) => file.endsWith(".tgz"));
-      return tarball !== undefined && pnpm("exec", "attw", join(packed, tarball));
-    });
+    step(`pack ${name}`, () => pnpm("--dir", directory, "pack", "--pack-destination", packed));
+    const tarball = existsSync(packed)
+      ? readdirSync(packed).find((file) => file.endsWith(".tgz"))
+      : undefined;
+    if (tarball === undefined) continue;
+    step(`publint, ${name}`, () => pnpm("exec", "publint", join(packed, tarball), "--strict"));
+    step(`types as published, ${name}`, () => pnpm("exec", "attw", join(packed, tarball)));
   }
   step("nothing unused", () => pnpm("exec", "knip"));
   rmSync(folder, { recursive: true, force: true });

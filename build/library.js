@@ -52,6 +52,7 @@ for (const format of ["esm", "cjs"]) {
     input,
     platform: "node",
     external: isExternal,
+    tsconfig: false,
     // Packages that are not published become part of it, from their sources.
     resolve: { conditionNames: ["quorlock-source", "node", "import", "default"] },
     transform: { target: "es2022" },

@@ -16,6 +16,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { keptReports, publishedPackages, reportsIn, writeReports } from "./api-reports.ts";
 
@@ -173,11 +174,25 @@ test("embedded masters: five, of which two may fail; by import and by require", 
   expect(told).toBe("released\nreleased");
 });
 
-const usersTest = (start: string, startOfFake: string): string => `
-  test("a lock expires when the test says so", async () => {
-    ${start}
+/** Client libraries, by their modules. */
+const libraries = {
+  ioredis: { module: ioredis, client: "new library.Redis(url)" },
+  iovalkey: { module: moduleOf("iovalkey"), client: "new library.Redis(url)" },
+  "node-redis": { module: moduleOf("redis"), client: "library.createClient({ url })" },
+};
+
+function moduleOf(name: string): string {
+  return createRequire(import.meta.url).resolve(name);
+}
+
+function usersTest(fakeAll: string, fakeTimers: string, requiredFrom: string): string {
+  const ofLibraries = Object.entries(libraries).map(
+    ([name, { module, client }]) => `
+  test("a lock expires when the test says so, ${name}", async () => {
+    const library = ${requiredFrom}(${JSON.stringify(module)});
+    ${fakeTimers}
     const masters = await startEmbeddedMasters(3);
-    const redlock = new Redlock(masters.urls.map((url) => new Redis(url)));
+    const redlock = new Redlock(masters.urls.map((url) => ${client}.on("error", () => {})));
     const lock = await redlock.acquire("r", 10000);
     await advance(5000);
     expect(lock.signal.aborted).toBe(false);
@@ -195,43 +210,117 @@ const usersTest = (start: string, startOfFake: string): string => `
     await used;
     await redlock.quit();
     await masters.stop();
-  });
+  });`,
+  );
+  return `${ofLibraries.join("")}
   test("so does one of a fake", async () => {
-    ${startOfFake}
+    ${fakeAll}
     const redlock = fakeRedlock();
     const lock = await redlock.acquire("r", 10000);
     await advance(10001);
     expect([lock.state, (await redlock.tryAcquire("r", 10000)) === null]).toEqual(["lost", false]);
   });`;
+}
+
+interface Counts {
+  readonly numPassedTests: number;
+  readonly numFailedTests: number;
+  readonly numTotalTests: number;
+}
+
+/** Runs test files of the user; those that fail are counted too. */
+async function counts(runner: readonly string[]): Promise<Counts> {
+  const args = [...runner, "--json"];
+  const ended = await run(process.execPath, args, {
+    cwd: user,
+    env: environment(),
+    maxBuffer: 2 ** 26,
+  }).catch((error: { stdout: string }) => error);
+  return JSON.parse(ended.stdout.slice(ended.stdout.indexOf("{"))) as Counts;
+}
+
+function jest(name: string): Promise<Counts> {
+  return counts([fileURLToPath(import.meta.resolve("jest/bin/jest")), "--rootDir", user, name]);
+}
+
+function vitest(name: string): Promise<Counts> {
+  const program = join(repository, "node_modules/vitest/vitest.mjs");
+  return counts([program, "run", "--root", user, "--globals", "--reporter=json", name]);
+}
 
 describe("with fake timers", () => {
   test("under Jest, with its default settings", async () => {
     const program = `
       const { Redlock } = require("@quorlock/redlock");
       const { advance, fakeRedlock, startEmbeddedMasters, timersToKeep } = require("@quorlock/testing");
-      const { Redis } = require(${JSON.stringify(ioredis)});
-      ${usersTest("jest.useFakeTimers({ doNotFake: timersToKeep });", "jest.useFakeTimers();")}`;
-    await writeFile(join(user, "jest.test.cjs"), program);
-    const jest = fileURLToPath(import.meta.resolve("jest/bin/jest"));
-    const { stderr } = await run(process.execPath, [jest, "--rootDir", user, "jest.test"], {
-      cwd: user,
-      env: environment(),
-    });
-    expect(stderr).toContain("Tests:       2 passed, 2 total");
+      ${usersTest("jest.useFakeTimers();", "jest.useFakeTimers({ doNotFake: timersToKeep });", "require")}`;
+    await writeFile(join(user, "timers.test.cjs"), program);
+    expect(await jest("timers.test")).toMatchObject({ numPassedTests: 4, numTotalTests: 4 });
   });
 
   test("under Vitest", async () => {
     const program = `
+      import { createRequire } from "node:module";
       import { Redlock } from "@quorlock/redlock";
       import { advance, fakeRedlock, startEmbeddedMasters, timersToFake } from "@quorlock/testing";
-      import { Redis } from ${JSON.stringify(ioredis)};
-      ${usersTest("vi.useFakeTimers({ toFake: timersToFake });", "vi.useFakeTimers();")}`;
-    await writeFile(join(user, "vitest.spec.mjs"), program);
-    const vitest = join(repository, "node_modules/vitest/vitest.mjs");
-    const args = [vitest, "run", "--root", user, "--globals", "--reporter=json", "vitest.spec"];
-    const { stdout } = await run(process.execPath, args, { cwd: user, env: environment() });
-    expect(JSON.parse(stdout)).toMatchObject({ numPassedTests: 2, numTotalTests: 2 });
+      const require = createRequire(import.meta.url);
+      ${usersTest("vi.useFakeTimers();", "vi.useFakeTimers({ toFake: timersToFake });", "require")}`;
+    await writeFile(join(user, "timers.spec.mjs"), program);
+    expect(await vitest("timers.spec")).toMatchObject({ numPassedTests: 4, numTotalTests: 4 });
   });
+});
+
+describe("the contract for an adapter", () => {
+  /** An adapter outside of the package; `broken` says of no error that it is the master's. */
+  const author = (load: string, framework: string): string => `
+    ${load}
+    const connect = ({ host, port }) => connectionOf(new Redis(port, host).on("error", () => {}));
+    contract({ name: "right", connect${framework} });
+    contract({
+      name: "broken",
+      connect: (address) => Object.defineProperty(connect(address), "isErrorReply", { value: () => false }),
+      ${framework.slice(2)}
+    });`;
+
+  beforeAll(async () => {
+    await build({
+      entryPoints: [join(repository, "packages/redlock/src/adapters/client-libraries.ts")],
+      outfile: join(user, "adapter.cjs"),
+      bundle: true,
+      platform: "node",
+      format: "cjs",
+    });
+  });
+
+  test("under Jest, with its globals", async () => {
+    const load = `
+      const { contract } = require("@quorlock/testing/contract");
+      const { connectionOf } = require("./adapter.cjs");
+      const { Redis } = require(${JSON.stringify(ioredis)});`;
+    await writeFile(join(user, "contract.test.cjs"), author(load, ""));
+    expectOneBroken(await jest("contract.test"));
+  });
+
+  test("under Vitest, without globals", async () => {
+    await symlink(join(repository, "node_modules/vitest"), join(user, "node_modules/vitest"));
+    const load = `
+      import * as vitest from "vitest";
+      import { contract } from "@quorlock/testing/contract";
+      import adapter from "./adapter.cjs";
+      import ioredis from ${JSON.stringify(ioredis)};
+      const { connectionOf } = adapter;
+      const { Redis } = ioredis;`;
+    await writeFile(join(user, "contract.spec.mjs"), author(load, ", framework: vitest"));
+    expectOneBroken(await vitest("contract.spec"));
+  });
+
+  function expectOneBroken({ numPassedTests, numFailedTests, numTotalTests }: Counts): void {
+    console.log(`contract: ${numPassedTests} passed, ${numFailedTests} failed`);
+    expect(numTotalTests).toBeGreaterThan(2 * 120);
+    expect(numPassedTests).toBeGreaterThanOrEqual(numTotalTests / 2);
+    expect(numFailedTests).toBeGreaterThan(0);
+    expect(numFailedTests).toBeLessThan(numTotalTests / 2);
+  }
 });
 
 test("simulate() finds the fault of code that writes without a look at its lock", async () => {

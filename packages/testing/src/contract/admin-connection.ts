@@ -22,7 +22,8 @@ export class AdminConnection {
     socket.on("data", (bytes) => parser.execute(bytes));
     socket.on("error", () => {});
     socket.on("close", () => {
-      for (const { reject } of this.#waiting.splice(0)) reject(new Error("the connection to the master was lost"));
+      for (const { reject } of this.#waiting.splice(0))
+        reject(new Error("the connection to the master was lost"));
     });
   }
 

@@ -29,7 +29,11 @@ const run = randomBytes(4).toString("hex");
 let cases = 0;
 
 /** New resources, in one slot of a Cluster; or those given. With a token of its own. */
-export function claimOf(resources: number | readonly string[], ttl: number = long, token?: string): TestClaim {
+export function claimOf(
+  resources: number | readonly string[],
+  ttl: number = long,
+  token?: string,
+): TestClaim {
   const names =
     typeof resources === "number"
       ? Array.from({ length: resources }, (_, index) => `{contract-${run}-${cases}}:${index}`)

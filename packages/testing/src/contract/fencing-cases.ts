@@ -134,11 +134,11 @@ function extensionCases(context: Context): void {
 
 function exactnessCases(context: Context): void {
   for (const proposal of [1_700_000_000_123_457, 4_503_599_627_370_497, most - 1]) {
-  it(`${proposal} is exact`, async () => {
-    const claim = fenced(1, proposal);
-    await ask(context.node).vote(claim);
-    expect(await storedAfter(context.node, claim)).toBe(proposal);
-  });
+    it(`${proposal} is exact`, async () => {
+      const claim = fenced(1, proposal);
+      await ask(context.node).vote(claim);
+      expect(await storedAfter(context.node, claim)).toBe(proposal);
+    });
   }
 
   it("what is near to 2^53 is refused, and no key is set", async () => {

@@ -36,7 +36,9 @@ export function useFramework(framework: Framework | undefined): void {
 function framework(): Framework {
   const found = used ?? (globalThis as unknown as Framework);
   if (typeof found.describe === "function" && typeof found.expect === "function") return found;
-  throw new Error("there is no describe, it and expect: pass framework, such as that of import * as vitest from 'vitest'");
+  throw new Error(
+    "there is no describe, it and expect: pass framework, such as that of import * as vitest from 'vitest'",
+  );
 }
 
 export const describe: Framework["describe"] = (name, cases) => framework().describe(name, cases);
