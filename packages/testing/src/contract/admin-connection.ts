@@ -3,8 +3,8 @@ import { connect, type Socket } from "node:net";
 import Parser from "redis-parser";
 
 interface Waiting {
-  resolve(reply: unknown): void;
-  reject(error: Error): void;
+  readonly resolve: (reply: unknown) => void;
+  readonly reject: (error: Error) => void;
 }
 
 /** A plain connection to a Redis, to look at it with: commands as words, replies of RESP 2. */

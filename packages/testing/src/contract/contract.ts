@@ -51,7 +51,8 @@ export function contract(options: ContractOptions): void {
   lockNodeContract(name, makeDriver, framework);
 }
 
-async function driverOf({ connect, redis, keyPrefix }: ContractOptions): Promise<Driver> {
+async function driverOf(options: ContractOptions): Promise<Driver> {
+  const { redis, keyPrefix } = options;
   const masters = redis === undefined ? await startEmbeddedMasters(1) : undefined;
   const target = new URL(redis ?? masters!.urls[0]!);
   const admin = await AdminConnection.to(target);
@@ -64,7 +65,7 @@ async function driverOf({ connect, redis, keyPrefix }: ContractOptions): Promise
     master: masterViewOf((...words) => admin.send(...words), keyPrefix),
     path: pathThrough(proxy),
     connect() {
-      const made = connect(address);
+      const made = options.connect(address);
       return isNode(made) ? made : new RedisNode(made);
     },
     async [Symbol.asyncDispose]() {
