@@ -14,6 +14,10 @@ function pack() {
     delete entry["quorlock-source"];
     if (!entry.import) delete manifest.exports[subpath];
   }
+  // Packages of one version belong together. A peer of one exact version would make each release a major one, to changesets.
+  for (const name of Object.keys(manifest.peerDependencies ?? {})) {
+    if (name.startsWith("@quorlock/")) manifest.peerDependencies[name] = manifest.version;
+  }
   writeFileSync("package.json", `${JSON.stringify(manifest, null, 2)}\n`);
 }
 

@@ -129,6 +129,12 @@ test.each([
     expect(manifest).not.toMatch(
       /workspace:|catalog:|quorlock-source|devDependencies|quorlockPrograms|scripts|\.\/src/,
     );
+    // Those of one version belong together.
+    const { version, peerDependencies } = JSON.parse(manifest) as {
+      version: string;
+      peerDependencies: object;
+    };
+    expect(peerDependencies).toEqual({ "@quorlock/redlock": version });
     const named = [...manifest.matchAll(/"\.\/(dist[^"]+)"/g)].map(([, path]) => path!);
     expect(named.filter((path) => !files.includes(path))).toEqual([]);
     const texts = await Promise.all(
