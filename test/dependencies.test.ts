@@ -23,6 +23,10 @@ function dependenciesOf(folder: string): string[] {
   return Object.keys(all).filter((name) => !name.startsWith("@quorlock/"));
 }
 
+function isOf(name: string, pattern: string): boolean {
+  return pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : name === pattern;
+}
+
 test("each dependency has a reason, and each reason a dependency", () => {
   const used = new Set([".", "examples", "test", ...packages, ...users].flatMap(dependenciesOf));
   const [, text = ""] = readFileSync(join(repository, "CONTRIBUTING.md"), "utf8").split("## Dependencies");
@@ -30,8 +34,6 @@ test("each dependency has a reason, and each reason a dependency", () => {
   const named = rows.flatMap((row) =>
     [...row.split("|")[1]!.matchAll(/`([^`]+)`/g)].map(([, name]) => name!),
   );
-  const isOf = (name: string, pattern: string): boolean =>
-    pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : name === pattern;
   expect([...used].filter((name) => !named.some((pattern) => isOf(name, pattern))).sort()).toEqual([]);
   expect(named.filter((pattern) => ![...used].some((name) => isOf(name, pattern)))).toEqual([]);
   expect(rows.filter((row) => row.split("|")[2]!.trim().length < 10)).toEqual([]);
