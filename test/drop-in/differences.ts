@@ -264,14 +264,17 @@ export const differences: Readonly<Record<string, Difference>> = {
     theirs: true,
     ours: false,
   },
-  "`lock.expiration` set to a later time": {
+  "`lock.expiration` that is written": {
     line: async (bench) => {
-      const lock = await bench.held(bench.redlock(), fresh(), 5000);
-      lock.expiration = Date.now() + 100_000;
-      return lock.expiration > Date.now() + 50_000;
+      const redlock = bench.redlock();
+      const [later, earlier] = [await bench.held(redlock, fresh(), 5000), await bench.held(redlock, fresh())];
+      later.expiration = Date.now() + 100_000;
+      earlier.expiration = Date.now() + 5000;
+      const extended = await earlier.extend(20_000);
+      return [later.expiration > Date.now() + 50_000, extended.expiration > Date.now() + 10_000];
     },
-    theirs: true,
-    ours: false,
+    theirs: [true, true],
+    ours: [false, false],
   },
   "an object like a lock": {
     line: async (bench) => {

@@ -42,12 +42,24 @@ describe("a Redlock", () => {
     expect(virtualSetting(1).redlock).toBeInstanceOf(EventEmitter);
   });
 
-  test.each(["lock", "unlock", "disposer"])("without %s of redlock 4 names the page", (name) => {
-    const { redlock } = virtualSetting(1);
-    const call = () => (redlock as unknown as Record<string, () => unknown>)[name]!();
-    expect(call).toThrow(InvalidArgumentError);
-    expect(call).toThrow(new RegExp(`^${name}\\(\\) is a method of redlock 4: .*docs/redlock-4\\.md`));
-    expect(Object.keys(redlock)).not.toContain(name);
+  test.each(["lock", "lockWithOptions", "acquireWithOptions", "unlock", "disposer"])(
+    "without %s of redlock 4 names the page",
+    (name) => {
+      const { redlock } = virtualSetting(1);
+      const call = () => (redlock as unknown as Record<string, () => unknown>)[name]!();
+      expect(call).toThrow(InvalidArgumentError);
+      expect(call).toThrow(new RegExp(`^${name}\\(\\) is a method of redlock 4: .*docs/redlock-4\\.md`));
+      expect(Object.keys(redlock)).not.toContain(name);
+    },
+  );
+
+  test("refuses a callback of redlock 4, and names the page", async () => {
+    const { redlock, time } = virtualSetting(1);
+    const callback = (() => {}) as never;
+    await expect(redlock.acquire("r", 1000, callback)).rejects.toThrow("see docs/redlock-4.md");
+    const lock = await time.run(redlock.acquire("r", 1000));
+    await expect(redlock.extend(lock, 1000, callback)).rejects.toThrow("see docs/redlock-4.md");
+    await expect(redlock.release(lock, callback)).rejects.toThrow("see docs/redlock-4.md");
   });
 
   test("refuses the db of sesamecare's redlock, and says which database it uses", () => {

@@ -311,7 +311,8 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   }
 
   static {
-    namesOfRedlock4(Redlock.prototype, { lock: "acquire", unlock: "release", disposer: "using" });
+    const locking = { lock: "acquire", lockWithOptions: "acquire", acquireWithOptions: "acquire" };
+    namesOfRedlock4(Redlock.prototype, { ...locking, unlock: "release", disposer: "using" });
   }
 
   /** @internal The internals that other primitives use. */

@@ -50,7 +50,9 @@ const optionsOf: Readonly<Record<Place, readonly string[]>> = {
 export function checkOptions(options: unknown, place: Place): void {
   if (options === undefined || options === null) return;
   if (typeof options !== "object" || Array.isArray(options)) {
-    throw new InvalidArgumentError(`options must be an object, but is ${shown(options)} (${place})`);
+    const hint =
+      typeof options === "function" ? "; callbacks are those of redlock 4, see docs/redlock-4.md" : "";
+    throw new InvalidArgumentError(`options must be an object, but is ${shown(options)} (${place})${hint}`);
   }
   if (typeof (options as Partial<AbortSignal>).addEventListener === "function") {
     throw new InvalidArgumentError(
