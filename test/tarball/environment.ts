@@ -4,4 +4,5 @@ export const userEnvironment: Readonly<Record<string, string | undefined>> = {
   NODE_PATH: undefined,
   NODE_OPTIONS: undefined,
   NODE_ENV: undefined,
+  VITEST: undefined,
 };

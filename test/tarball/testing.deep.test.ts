@@ -19,6 +19,7 @@ import { promisify } from "node:util";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { keptReports, publishedPackages, reportsIn, writeReports } from "./api-reports.ts";
+import { userEnvironment } from "./environment.ts";
 
 // The packages for tests as users get them: packed, installed into an empty folder beside the client, and used there.
 
@@ -58,14 +59,9 @@ async function pack(name: Name): Promise<string> {
 async function node(program: string): Promise<string> {
   const { stdout } = await run(process.execPath, ["--input-type=module", "--eval", program], {
     cwd: user,
-    env: environment(),
+    env: userEnvironment,
   });
   return stdout.trim();
-}
-
-function environment(): NodeJS.ProcessEnv {
-  const { NODE_OPTIONS: _, VITEST: __, ...env } = process.env;
-  return env;
 }
 
 /** Files of an installed package. */
@@ -238,7 +234,7 @@ interface Counts {
 async function counts(runner: readonly string[]): Promise<Counts> {
   const ended = await run(process.execPath, [...runner], {
     cwd: user,
-    env: environment(),
+    env: userEnvironment,
     maxBuffer: 2 ** 26,
   }).catch((error: { stdout: string }) => error);
   return JSON.parse(ended.stdout.slice(ended.stdout.indexOf("{"))) as Counts;
@@ -349,7 +345,7 @@ test("simulate() finds the fault of code that writes without a look at its lock"
 });
 
 function program(...args: string[]): Promise<{ stdout: string; stderr: string }> {
-  return run(join(user, "node_modules/.bin/quorlock-sim"), args, { cwd: user, env: environment() });
+  return run(join(user, "node_modules/.bin/quorlock-sim"), args, { cwd: user, env: userEnvironment });
 }
 
 describe("quorlock-sim", () => {
