@@ -1,4 +1,4 @@
-import { Redlock, type RedlockOptions } from "@quorlock/redlock";
+import { InvalidArgumentError, Redlock, type RedlockOptions } from "@quorlock/redlock";
 import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
 import { Semaphore } from "@quorlock/redlock/semaphore";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
@@ -78,14 +78,17 @@ describe("quorlock with ioredis-mock", () => {
     expect(errors).toContain("SAME_SERVER");
   });
 
-  test("connects a client with lazyConnect, and none that was disconnected", async () => {
-    const { clients, redlock } = opened({ retryCount: 0 }, { lazyConnect: true });
-    const lock = await redlock.acquire("a", 10_000);
-    await lock.release();
-    for (const client of clients) client.disconnect();
-    const error = (await rejection(redlock.acquire("a", 10_000))) as Error;
-    expect(error.message).toContain("UNREACHABLE");
-  });
+  test.each([true, false])(
+    "connects no client that was disconnected, with lazyConnect %s",
+    async (lazyConnect) => {
+      const { clients, redlock } = opened({ retryCount: 0 }, { lazyConnect });
+      const lock = await redlock.acquire("a", 10_000);
+      await lock.release();
+      for (const client of clients) client.disconnect();
+      const error = (await rejection(redlock.acquire("a", 10_000))) as Error;
+      expect(error.message).toContain("UNREACHABLE");
+    },
+  );
 
   test("uses the client's keyPrefix", async () => {
     const { clients, redlock } = opened({}, { keyPrefix: "app:" });
@@ -95,6 +98,11 @@ describe("quorlock with ioredis-mock", () => {
     expect(await new Mock({ host, port: at }).get("app:a")).toBe(lock.value);
     await lock.release();
     expect(await new Mock({ host, port: at }).get("app:a")).toBeNull();
+  });
+
+  test("keeps off its own keys, with the client's keyPrefix", async () => {
+    const { redlock } = opened({}, { keyPrefix: "quor" });
+    expect(await rejection(redlock.acquire("lock:a", 10_000))).toBeInstanceOf(InvalidArgumentError);
   });
 
   test("has fencing tokens, semaphores and readers-writer locks", async () => {
@@ -137,8 +145,17 @@ describe("quorlock with ioredis-mock", () => {
   test("ends with its clients at quit", async () => {
     const { clients, redlock } = opened();
     const lock = await redlock.acquire("a", 10_000);
+    const quits: unknown[] = [];
+    for (const client of clients) {
+      const quit = client.quit.bind(client);
+      client.quit = () => {
+        quits.push(client);
+        return quit();
+      };
+    }
     await redlock.quit();
     expect(lock.state).toBe("lost");
+    expect(quits).toEqual(clients);
     expect(await clientsAt([clients[0]!.options])[0]!.get("a")).toBeNull();
   });
 });

@@ -336,7 +336,7 @@ test("all subpaths have the same classes", async () => {
       is.errors = [
         refused(() => new Semaphore(redlock, "", 1)),
         refused(() => new ReadWriteLock(redlock, "")),
-        refused(() => withoutScripts([{ isCluster: true }])),
+        refused(() => withoutScripts([{ isCluster: true, status: "wait", duplicate() {} }])),
         await lead(redlock, "leader", -1, () => {}).catch((error) => error instanceof InvalidArgumentError),
       ];
       console.log(JSON.stringify(is));
