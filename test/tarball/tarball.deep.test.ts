@@ -314,7 +314,7 @@ test("all subpaths have the same classes", async () => {
       import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
       import { Semaphore } from "@quorlock/redlock/semaphore";
       import { withoutScripts } from "@quorlock/redlock/without-scripts";
-      const { Redis } = await import(${JSON.stringify(ioredis)});
+      const { Cluster, Redis } = await import(${JSON.stringify(ioredis)});
       const clients = ${urls}.map((url) => new Redis(url));
       const redlock = new Redlock(clients);
       const is = {};
@@ -336,7 +336,7 @@ test("all subpaths have the same classes", async () => {
       is.errors = [
         refused(() => new Semaphore(redlock, "", 1)),
         refused(() => new ReadWriteLock(redlock, "")),
-        refused(() => withoutScripts([{ isCluster: true, status: "wait", duplicate() {} }])),
+        refused(() => withoutScripts([new Cluster([{ port: 1 }], { lazyConnect: true })])),
         await lead(redlock, "leader", -1, () => {}).catch((error) => error instanceof InvalidArgumentError),
       ];
       console.log(JSON.stringify(is));
