@@ -122,6 +122,19 @@ describe.each([
     expect(await redlock.tryAcquire("r", ttl)).not.toBeNull();
   });
 
+  test("a release notifies who waits, and no time passes", async () => {
+    const redlock = fakeRedlock();
+    const other = fakeRedlock({ sharedWith: redlock });
+    const lock = await redlock.acquire("r", ttl);
+    const waiting = other.acquire("r", ttl, { waitTimeout: 3 * ttl });
+    // So that it waits in the queue.
+    await advance(ttl / 2);
+    const before = Date.now();
+    await lock.release();
+    expect((await waiting).remaining()).toBeGreaterThan(0);
+    expect(Date.now() - before).toBe(0);
+  });
+
   test("a wait ends when its time is over", async () => {
     const redlock = fakeRedlock();
     await redlock.acquire("r", 3 * ttl);
