@@ -1,18 +1,26 @@
+import type { Args } from "../../redis/connection.ts";
 import { hashSlot } from "../../redis/hash-slot.ts";
 import { NotSent } from "../../redis/session.ts";
 import { outside } from "../../time/async-context.ts";
 import type { Timer } from "../../time/runtime.ts";
 import { systemRuntime } from "../../time/system.ts";
+import type { OwnEvents } from "../own-client.ts";
 import {
-  Duplicate,
-  type DuplicateClient,
+  defaultConnectTimeout,
+  ReconnectingClient,
+  type SingleConnection,
+  type SingleConnectionEvents,
+} from "../reconnecting-client.ts";
+import {
   destroy,
+  duplicateOf,
+  type NodeRedis,
   type NodeRedisClient,
   type NodeRedisOptions,
   retryDelay,
   sendNowOrNever,
 } from "./duplicate.ts";
-import { firstKeyOf } from "./key-prefix.ts";
+import { firstKeyOf, wordsOf } from "./key-prefix.ts";
 
 export interface ClusterOptions {
   readonly rootNodes?: readonly (NodeRedisOptions & { readonly url?: string })[];
@@ -47,17 +55,33 @@ export function clusterOptionsOf(cluster: NodeRedisClient): ClusterOptions {
 }
 
 /** A Cluster client, replaced when none of its masters is connected any more. */
-export class ClusterDuplicate extends Duplicate {
+export class ClusterDuplicate extends ReconnectingClient<ClusterConnection> {
+  readonly #user: NodeRedis;
+
+  constructor(user: NodeRedis, events: Partial<OwnEvents>) {
+    super(user, events);
+    this.#user = user;
+  }
+
   get addresses(): readonly string[] {
-    return (this.current as ClusterConnection | undefined)?.addresses ?? [];
+    return this.current?.addresses ?? [];
   }
 
-  protected override get options(): NodeRedisOptions {
-    return clusterOptionsOf(this.userClient).defaults ?? {};
+  protected override get connectTimeout(): number {
+    return this.#socketOptions?.connectTimeout || defaultConnectTimeout;
   }
 
-  protected override make(_: unknown, connectTimeout: number): DuplicateClient {
-    const { rootNodes = [], defaults } = clusterOptionsOf(this.userClient);
+  protected override delayAfter(retries: number, cause: Error): number | undefined {
+    return retryDelay(this.#socketOptions?.reconnectStrategy, retries, cause);
+  }
+
+  get #socketOptions(): NodeRedisOptions["socket"] {
+    return clusterOptionsOf(this.#user.client).defaults?.socket;
+  }
+
+  protected override open(events: SingleConnectionEvents): ClusterConnection {
+    const { connectTimeout } = this;
+    const { rootNodes = [], defaults } = clusterOptionsOf(this.#user.client);
     const { reconnectStrategy } = defaults?.socket ?? {};
     const socket = {
       ...defaults?.socket,
@@ -66,7 +90,7 @@ export class ClusterDuplicate extends Duplicate {
       reconnectStrategy: (retries: number, cause: Error) =>
         retryDelay(reconnectStrategy, retries, cause) ?? 1000,
     };
-    const cluster = this.duplicate({
+    const cluster = duplicateOf(this.#user.client, {
       commandOptions: sendNowOrNever.commandOptions,
       clientSideCache: undefined,
       useReplicas: false,
@@ -79,7 +103,7 @@ export class ClusterDuplicate extends Duplicate {
       })),
       defaults: { ...defaults, ...sendNowOrNever, socket },
     });
-    return new ClusterConnection(cluster as ClusterClient, connectTimeout / 4);
+    return new ClusterConnection(cluster as ClusterClient, this.#user.keyPrefix, connectTimeout / 4, events);
   }
 }
 
@@ -88,26 +112,33 @@ export class ClusterDuplicate extends Duplicate {
  * one of its slots, and a command would wait for that for as long as it takes: it is sent only to a master that is
  * connected.
  */
-class ClusterConnection implements DuplicateClient {
+class ClusterConnection implements SingleConnection {
   readonly #cluster: ClusterClient;
+  readonly #keyPrefix: string;
   /** The time that its masters have to greet a connection before the others are used without them, ms. */
   readonly #greetingTimeout: number;
-  readonly #listeners = new Map<string, (argument?: unknown) => void>();
+  readonly #events: SingleConnectionEvents;
   #error: unknown;
+  #isReady = false;
 
-  constructor(cluster: ClusterClient, greetingTimeout: number) {
+  constructor(
+    cluster: ClusterClient,
+    keyPrefix: string,
+    greetingTimeout: number,
+    events: SingleConnectionEvents,
+  ) {
     this.#cluster = cluster;
+    this.#keyPrefix = keyPrefix;
     this.#greetingTimeout = greetingTimeout;
+    this.#events = events;
     cluster.on("error", (error: unknown) => {
       this.#error ??= error;
     });
     cluster.on("node-error", (error: unknown) => {
       this.#error = error;
-      if (this.#isReady && !this.#masters.some(({ client }) => client?.isReady)) this.#emit("error", error);
+      if (this.#isReady && !this.#masters.some(({ client }) => client?.isReady)) events.onLost(error);
     });
   }
-
-  #isReady = false;
 
   get #masters(): readonly Node[] {
     return this.#cluster.masters;
@@ -117,20 +148,11 @@ class ClusterConnection implements DuplicateClient {
     return [...this.#cluster.nodeByAddress.keys()];
   }
 
-  on(event: string, listener: (argument?: unknown) => void): void {
-    this.#listeners.set(event, listener);
-  }
-
-  #emit(event: string, argument?: unknown): void {
-    this.#listeners.get(event)?.(argument);
-  }
-
   /**
    * Until each master is connected, has failed for the first time, or has not greeted the connection in time; rejects
    * if none is connected. One that hangs must not keep the others from being used.
    */
   async connect(): Promise<void> {
-    this.#emit("connect");
     try {
       await this.#cluster.connect();
     } catch (error) {
@@ -141,7 +163,7 @@ class ClusterConnection implements DuplicateClient {
       throw this.#error ?? new Error("no master has greeted the connection");
     }
     this.#isReady = true;
-    this.#emit("ready");
+    this.#events.onReady();
   }
 
   async #inTime(connecting: Promise<unknown>): Promise<void> {
@@ -162,7 +184,8 @@ class ClusterConnection implements DuplicateClient {
     return outside(() => this.#cluster.nodeClient(node)).catch(() => {});
   }
 
-  sendCommand(words: readonly string[]): Promise<unknown> {
+  send(command: string, args: Args): Promise<unknown> {
+    const words = wordsOf(command, args, this.#keyPrefix);
     const key = firstKeyOf(words);
     const node = key === undefined ? undefined : this.#cluster.slots[hashSlot(key)]?.master;
     if (node && !node.client?.isReady) {

@@ -1,8 +1,13 @@
-import type { Args, Done } from "../../redis/connection.ts";
+import type { Args } from "../../redis/connection.ts";
 import { outside } from "../../time/async-context.ts";
-import type { Timer } from "../../time/runtime.ts";
 import { afterTurn, systemRuntime } from "../../time/system.ts";
-import type { OwnClient, OwnEvents, SubscriberClient, SubscriberEvents, UserClient } from "../own-client.ts";
+import type { OwnEvents, SubscriberClient, SubscriberEvents, UserClient } from "../own-client.ts";
+import {
+  defaultConnectTimeout,
+  ReconnectingClient,
+  type SingleConnection,
+  type SingleConnectionEvents,
+} from "../reconnecting-client.ts";
 import { wordsOf } from "./key-prefix.ts";
 
 /**
@@ -38,16 +43,13 @@ export interface NodeRedisOptions {
 }
 
 /** The user's client, with its prefix. */
-interface NodeRedis extends Pick<UserClient, "keyPrefix" | "status"> {
+export interface NodeRedis extends Pick<UserClient, "keyPrefix" | "status" | "isErrorReply"> {
   readonly client: NodeRedisClient;
 }
 
-/** A client made by this adapter, for one connection. */
-export interface DuplicateClient extends Pick<NodeRedisClient, "connect" | "destroy" | "on"> {
+/** The used part of a client that this adapter makes. */
+interface OneClient extends Pick<NodeRedisClient, "connect" | "destroy" | "on"> {
   sendCommand(words: readonly string[]): Promise<unknown>;
-}
-
-interface SubscribingClient extends DuplicateClient {
   subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
   unsubscribe(channel: string): Promise<unknown>;
 }
@@ -71,200 +73,95 @@ export const sendNowOrNever = {
   readonly: false,
 };
 
-/** The time that a server has to accept a connection and to greet it, ms, if the user's client sets none. */
-const defaultConnectTimeout = 10_000;
-/** A connection that lived shorter than this was not accepted in earnest, ms: the next one waits. */
-const minLifetime = 1000;
-/** The minimum delay after such a connection, ms, whatever the user's client does. */
+/** The minimum delay before another attempt to connect, ms, whatever the user's client does. */
 const minDelay = 50;
 /** The default delays of node-redis, ms. */
 const maxDelay = 2000;
 const maxJitter = 200;
 
-/**
- * Clients like the user's, one for each connection: a client of node-redis that reconnects cannot be cut
- * without its end, and nothing that was asked of one can be sent by another. Each has the user's options as
- * they are then. Ends with the user's client.
- */
-export class Duplicate implements OwnClient {
-  status = "wait";
-  readonly client: this = this;
-  protected readonly userClient: NodeRedisClient;
+/** Clients like the user's, one for each connection: a client of node-redis that reconnects cannot be cut without its end. */
+export class Duplicate extends ReconnectingClient<SingleClient> {
   readonly #user: NodeRedis;
   readonly #database: number | undefined;
-  readonly #events: Partial<OwnEvents>;
-  /** The current connection. */
-  protected current: DuplicateClient | undefined;
-  #lostBecause: unknown;
-  /** The clients that have begun to connect. */
-  readonly #connecting = new WeakSet<DuplicateClient>();
-  /** For the greeting of the server, or the next attempt to connect. */
-  #timer: Timer | undefined;
-  #failures = 0;
-  #readyAt = 0;
 
   constructor(user: NodeRedis, database: number | undefined, events: Partial<OwnEvents>) {
-    this.userClient = user.client;
+    super(user, events);
     this.#user = user;
     this.#database = database;
-    this.#events = events;
   }
 
-  connect(): Promise<void> {
-    this.#connect();
-    return Promise.resolve();
+  protected override open(events: SingleConnectionEvents): SingleClient {
+    return new SingleClient(this.#user, this.#database, events);
   }
 
-  send(command: string, args: Args): Promise<unknown> {
-    const client = this.current!;
-    return client.sendCommand(wordsOf(command, args, this.#user.keyPrefix)).catch((error: unknown) => {
-      throw this.#reasonOf(error, client);
-    });
+  protected override get connectTimeout(): number {
+    return optionsOf(this.#user.client).socket?.connectTimeout || defaultConnectTimeout;
   }
 
-  ask(command: string, args: Args, done: Done): void {
-    const client = this.current!;
-    client
-      .sendCommand(wordsOf(command, args, this.#user.keyPrefix))
-      .then(done, (error: unknown) => done(undefined, this.#reasonOf(error, client)));
+  protected override delayAfter(retries: number, cause: Error): number | undefined {
+    return retryDelay(optionsOf(this.#user.client).socket?.reconnectStrategy, retries, cause);
   }
+}
 
-  cut(): void {
-    if (this.current) this.#onLost(this.current, new Error("the connection was replaced"));
-  }
+/** A client with the user's options as they are now, for one connection. */
+class SingleClient implements SingleConnection {
+  readonly client: OneClient;
+  readonly #keyPrefix: string;
+  readonly #onLost: (error: unknown) => void;
+  #isConnecting = false;
+  #isOver = false;
 
-  drop(): void {
-    const { current } = this;
-    this.#onOver();
-    if (current) this.#destroy(current);
-    this.#events.onClose?.();
-    this.#events.onEnd?.();
-  }
-
-  /** node-redis writes what was asked for in this turn at its end, a Cluster one turn later. */
-  end(): void {
-    if (this.status === "end") return;
-    const { current } = this;
-    this.#onOver();
-    const close = (): void => {
-      if (current) this.#destroy(current);
-      this.#events.onClose?.();
-      this.#events.onEnd?.();
+  constructor(user: NodeRedis, database: number | undefined, events: SingleConnectionEvents) {
+    this.#keyPrefix = user.keyPrefix;
+    this.#onLost = (error) => {
+      this.#isConnecting = false;
+      if (this.#isOver) this.destroy();
+      events.onLost(error);
     };
-    afterTurn(() => afterTurn(close));
-  }
-
-  #onOver(): void {
-    this.status = "end";
-    this.current = undefined;
-    this.#timer?.cancel();
-  }
-
-  /** The user's options for a connection, as they are now. */
-  protected get options(): NodeRedisOptions {
-    return optionsOf(this.userClient);
-  }
-
-  protected duplicate(overrides: object): unknown {
-    const duplicate = this.userClient.duplicate.bind(this.userClient) as (overrides: object) => unknown;
-    return outside(() => duplicate(overrides));
-  }
-
-  /** Makes a client for one connection. `onLost`: ends it. */
-  protected make(onLost: (error: unknown) => void, _connectTimeout: number): DuplicateClient {
-    const { RESP, disableClientInfo, socket } = this.options;
+    const { RESP, disableClientInfo, socket } = optionsOf(user.client);
     const reconnectStrategy = (_: number, cause: unknown): number => {
-      onLost(cause);
+      this.#onLost(cause);
       return 0;
     };
-    const client = this.duplicate({
+    this.client = duplicateOf(user.client, {
       ...sendNowOrNever,
       // An address in the options wins over all other options.
       url: undefined,
-      database: this.#database,
+      database,
       // A server that accepts connections and does nothing more must not pass for one that is ready.
       disableClientInfo: RESP === 3 && disableClientInfo,
       // An idle connection is a good one.
       socket: { ...socket, socketTimeout: undefined, reconnectStrategy },
+    }) as OneClient;
+    this.client.on("connect", () => {
+      this.#isConnecting = false;
+      if (this.#isOver) this.destroy();
+      else events.onAccepted();
     });
-    return client as DuplicateClient;
+    this.client.on("ready", events.onReady);
+    this.client.on("error", this.#onLost);
   }
 
-  #connect(): void {
-    this.status = "connecting";
-    const connectTimeout = this.options.socket?.connectTimeout || defaultConnectTimeout;
-    const onLost = (error: unknown): void => {
-      this.#connecting.delete(client);
-      if (client === this.current) this.#onLost(client, error);
-      else this.#destroy(client);
-    };
-    const client: DuplicateClient = this.make(onLost, connectTimeout);
-    this.current = client;
-    this.#connecting.add(client);
-    client.on("connect", () => {
-      this.#connecting.delete(client);
-      if (client === this.current) this.#awaitGreeting(client, connectTimeout);
-      else this.#destroy(client);
-    });
-    client.on("ready", () => this.#onReady(client));
-    client.on("error", onLost);
-    this.#awaitGreeting(client, connectTimeout);
-    outside(() => client.connect()).catch(onLost);
+  async connect(): Promise<void> {
+    this.#isConnecting = true;
+    await this.client.connect().catch(this.#onLost);
   }
 
-  /** A server may accept connections and still hang: the time-out of node-redis covers only TCP. */
-  #awaitGreeting(client: DuplicateClient, connectTimeout: number): void {
-    const late = `the server has not greeted the connection for ${connectTimeout} ms`;
-    this.#timer?.cancel();
-    this.#timer = systemRuntime.setTimer(() => this.#onLost(client, new Error(late)), connectTimeout);
-    this.#timer.unref();
-  }
-
-  #onReady(client: DuplicateClient): void {
-    if (client !== this.current) return;
-    this.#timer?.cancel();
-    this.status = "ready";
-    this.#readyAt = systemRuntime.monotonic();
-    this.#events.onReady?.();
+  send(command: string, args: Args): Promise<unknown> {
+    return this.client.sendCommand(wordsOf(command, args, this.#keyPrefix));
   }
 
   /** A client of node-redis 5 or 6 that is destroyed while it connects stays connected for ever: it is destroyed then. */
-  #destroy(client: DuplicateClient): void {
-    if (!this.#connecting.has(client)) outside(() => destroy(client));
+  destroy(): void {
+    this.#isOver = true;
+    if (!this.#isConnecting) destroy(this.client);
   }
+}
 
-  /** Any error of a client ends its connection. */
-  #onLost(client: DuplicateClient, error: unknown): void {
-    if (client !== this.current) return;
-    const wasReady = this.status === "ready";
-    const lived = wasReady && systemRuntime.monotonic() - this.#readyAt >= minLifetime;
-    this.#timer?.cancel();
-    this.current = undefined;
-    this.status = "reconnecting";
-    this.#lostBecause = error;
-    this.#destroy(client);
-    this.#events.onFailure?.(error);
-    this.#events.onClose?.();
-    this.#failures = lived ? 0 : this.#failures + 1;
-    const delay = this.#delayAfter(error);
-    if (delay === undefined) {
-      this.status = "end";
-      this.#events.onEnd?.();
-    } else this.#timer = systemRuntime.setTimer(() => this.#connect(), delay);
-  }
-
-  /** `undefined` if the user's client is closed, or would give up. */
-  #delayAfter(error: unknown): number | undefined {
-    if (this.#user.status === "end") return undefined;
-    if (this.#failures === 0) return 0;
-    const cause = error instanceof Error ? error : new Error(String(error));
-    return retryDelay(this.options.socket?.reconnectStrategy, this.#failures - 1, cause);
-  }
-
-  /** The error of a command. Those of a lost connection get the reason of the loss. */
-  #reasonOf(error: unknown, client: DuplicateClient): unknown {
-    return client === this.current || isErrorReply(error) ? error : (this.#lostBecause ?? error);
-  }
+/** Makes a client like the user's. */
+export function duplicateOf(client: NodeRedisClient, overrides: object): unknown {
+  const duplicate = client.duplicate.bind(client) as (overrides: object) => unknown;
+  return outside(() => duplicate(overrides));
 }
 
 /** The delay of the user's client, but no shorter than {@link minDelay}; `undefined` if it would give up. */
@@ -297,13 +194,11 @@ export class SubscriberDuplicate extends Duplicate implements SubscriberClient {
   }
 
   subscribe(channel: string): Promise<unknown> {
-    return (this.current as SubscribingClient).subscribe(channel, (message) =>
-      this.#onMessage(channel, message),
-    );
+    return this.current!.client.subscribe(channel, (message) => this.#onMessage(channel, message));
   }
 
   unsubscribe(channel: string): Promise<unknown> {
-    return (this.current as SubscribingClient).unsubscribe(channel);
+    return this.current!.client.unsubscribe(channel);
   }
 }
 

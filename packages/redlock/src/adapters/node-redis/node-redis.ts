@@ -92,7 +92,7 @@ export class NodeRedisUser implements UserClient {
   }
 
   open(database: number | undefined, events: OwnEvents): OwnClient {
-    if (this.isCluster) return new ClusterDuplicate(this, undefined, events);
+    if (this.isCluster) return new ClusterDuplicate(this, events);
     return new Duplicate(this, database, events);
   }
 

@@ -1,0 +1,172 @@
+import type { Args, Done } from "../redis/connection.ts";
+import { outside } from "../time/async-context.ts";
+import type { Timer } from "../time/runtime.ts";
+import { afterTurn, systemRuntime } from "../time/system.ts";
+import type { OwnClient, OwnEvents, UserClient } from "./own-client.ts";
+
+/** One connection of a client library, which is made, used, and thrown away when it is lost. */
+export interface SingleConnection {
+  connect(): Promise<unknown>;
+  send(command: string, args: Args): Promise<unknown>;
+  /** Closes it immediately. What is pending is rejected, and nothing is sent any more. */
+  destroy(): void;
+}
+
+export interface SingleConnectionEvents {
+  /** Called when the server has accepted the connection, if the library tells. */
+  readonly onAccepted: () => void;
+  /** Called when the server has answered, and commands can be sent. */
+  readonly onReady: () => void;
+  /** Called when the connection, or the attempt to make it, has failed. Later calls are ignored. */
+  readonly onLost: (error: unknown) => void;
+}
+
+/** A connection that lived shorter than this was not accepted in earnest, ms: the next one waits. */
+const minLifetime = 1000;
+/** The time that a server has to accept a connection, and then to greet it, ms, if the user's client sets none. */
+export const defaultConnectTimeout = 10_000;
+
+/**
+ * Clients for one connection each, one after the other, for as long as the user's client lives. Nothing that was asked
+ * of one can be sent by another, whatever the library does when it reconnects (PROTOCOL 2.2).
+ */
+export abstract class ReconnectingClient<Single extends SingleConnection> implements OwnClient {
+  status = "wait";
+  readonly client: this = this;
+  readonly #user: Pick<UserClient, "status" | "isErrorReply">;
+  readonly #events: Partial<OwnEvents>;
+  /** The current connection. */
+  protected current: Single | undefined;
+  #lostBecause: unknown;
+  /** For the greeting of the server, or the next attempt to connect. */
+  #timer: Timer | undefined;
+  #failures = 0;
+  #readyAt = 0;
+
+  constructor(user: Pick<UserClient, "status" | "isErrorReply">, events: Partial<OwnEvents>) {
+    this.#user = user;
+    this.#events = events;
+  }
+
+  /** Makes a client for one connection. */
+  protected abstract open(events: SingleConnectionEvents): Single;
+
+  /** The time that a server has to accept a connection, and then to greet it, ms. */
+  protected get connectTimeout(): number {
+    return defaultConnectTimeout;
+  }
+
+  /** The delay of the user's client after so many failures in a row, ms; `undefined` if it would give up. */
+  protected abstract delayAfter(retries: number, cause: Error): number | undefined;
+
+  connect(): Promise<void> {
+    this.#connect();
+    return Promise.resolve();
+  }
+
+  send(command: string, args: Args): Promise<unknown> {
+    const single = this.current!;
+    return single.send(command, args).catch((error: unknown) => {
+      throw this.#reasonOf(error, single);
+    });
+  }
+
+  ask(command: string, args: Args, done: Done): void {
+    const single = this.current!;
+    single.send(command, args).then(done, (error: unknown) => done(undefined, this.#reasonOf(error, single)));
+  }
+
+  cut(): void {
+    if (this.current) this.#onLost(this.current, new Error("the connection was replaced"));
+  }
+
+  drop(): void {
+    const { current } = this;
+    this.#onOver();
+    if (current) outside(() => current.destroy());
+    this.#events.onClose?.();
+    this.#events.onEnd?.();
+  }
+
+  /** Libraries write what was asked for in this turn at its end, or one turn later. */
+  end(): void {
+    if (this.status === "end") return;
+    const { current } = this;
+    this.#onOver();
+    const close = (): void => {
+      if (current) outside(() => current.destroy());
+      this.#events.onClose?.();
+      this.#events.onEnd?.();
+    };
+    afterTurn(() => afterTurn(close));
+  }
+
+  #onOver(): void {
+    this.status = "end";
+    this.current = undefined;
+    this.#timer?.cancel();
+  }
+
+  #connect(): void {
+    this.status = "connecting";
+    const { connectTimeout } = this;
+    const single: Single = this.open({
+      onAccepted: () => this.#awaitGreeting(single, connectTimeout),
+      onReady: () => this.#onReady(single),
+      onLost: (error) => this.#onLost(single, error),
+    });
+    this.current = single;
+    this.#awaitGreeting(single, connectTimeout);
+    outside(() => single.connect()).catch((error: unknown) => this.#onLost(single, error));
+  }
+
+  /** A server may accept connections and still hang: the time-outs of libraries cover only TCP. */
+  #awaitGreeting(single: Single, connectTimeout: number): void {
+    if (single !== this.current) return;
+    const late = `the server has not greeted the connection for ${connectTimeout} ms`;
+    this.#timer?.cancel();
+    this.#timer = systemRuntime.setTimer(() => this.#onLost(single, new Error(late)), connectTimeout);
+    this.#timer.unref();
+  }
+
+  #onReady(single: Single): void {
+    if (single !== this.current) return;
+    this.#timer?.cancel();
+    this.status = "ready";
+    this.#readyAt = systemRuntime.monotonic();
+    this.#events.onReady?.();
+  }
+
+  /** Any error of a connection ends it. */
+  #onLost(single: Single, error: unknown): void {
+    if (single !== this.current) return;
+    const wasReady = this.status === "ready";
+    const lived = wasReady && systemRuntime.monotonic() - this.#readyAt >= minLifetime;
+    this.#timer?.cancel();
+    this.current = undefined;
+    this.status = "reconnecting";
+    this.#lostBecause = error;
+    outside(() => single.destroy());
+    this.#events.onFailure?.(error);
+    this.#events.onClose?.();
+    this.#failures = lived ? 0 : this.#failures + 1;
+    const delay = this.#delayAfter(error);
+    if (delay === undefined) {
+      this.status = "end";
+      this.#events.onEnd?.();
+    } else this.#timer = systemRuntime.setTimer(() => this.#connect(), delay);
+  }
+
+  /** `undefined` if the user's client is closed, or would give up. */
+  #delayAfter(error: unknown): number | undefined {
+    if (this.#user.status === "end") return undefined;
+    if (this.#failures === 0) return 0;
+    const cause = error instanceof Error ? error : new Error(String(error));
+    return this.delayAfter(this.#failures - 1, cause);
+  }
+
+  /** The error of a command. Those of a lost connection get the reason of the loss. */
+  #reasonOf(error: unknown, single: Single): unknown {
+    return single === this.current || this.#user.isErrorReply(error) ? error : (this.#lostBecause ?? error);
+  }
+}
