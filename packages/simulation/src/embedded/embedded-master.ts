@@ -169,7 +169,7 @@ export class EmbeddedMaster {
     let isBroken = false;
     const reader = new CommandReader(
       (words) => {
-        if (!session.isOver) replies += session.answer(words);
+        if (!isBroken && !session.isOver) replies += session.answer(words);
       },
       (why) => {
         replies += encoded(new ReplyError(`ERR ${why}`), 2);
@@ -179,7 +179,8 @@ export class EmbeddedMaster {
     return {
       heard(bytes) {
         replies = "";
-        reader.push(bytes);
+        // The rest may come by itself.
+        if (!isBroken) reader.push(bytes);
         return { replies, isOver: isBroken || session.isOver };
       },
       gone: () => session.end(),
