@@ -70,7 +70,7 @@ async function startDriver(options: RedisDriverOptions): Promise<Driver> {
     connect() {
       const client = options.client(proxy.port, master);
       // A lost connection is what some cases are about; without a listener ioredis prints it, and node-redis throws it.
-      client.on("error", () => {});
+      if ("on" in client) client.on("error", () => {});
       if (!scripts) return withoutScripts([client])[0]!;
       const connection = connectionOf(client);
       if (options.byQuestions) return new QuestionedNode(connection, { groupCommit, queue });

@@ -19,6 +19,7 @@ import { type Masters, startMasters } from "@quorlock/testbed";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { bundlesSuite } from "./bundles.ts";
 import { userEnvironment } from "./environment.ts";
+import { runtimesSuite } from "./runtimes.ts";
 import { applicationsSuite } from "./servers.ts";
 
 // The package as users get it: built, packed, installed into an empty folder, and loaded by a plain node.
@@ -356,3 +357,4 @@ test("all subpaths have the same classes", async () => {
 
 bundlesSuite(() => folder);
 applicationsSuite(() => folder);
+runtimesSuite(() => folder);

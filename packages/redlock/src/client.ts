@@ -1,3 +1,4 @@
+import type { BunRedisClient } from "./adapters/bun/bun.ts";
 import { connectionOf, isRedisClient, type RedisClient } from "./adapters/client-libraries.ts";
 import type { IoredisClient } from "./adapters/ioredis/ioredis.ts";
 import { isIoredisMock } from "./adapters/ioredis-mock/ioredis-mock.ts";
@@ -32,8 +33,11 @@ import { systemRuntime } from "./time/system.ts";
 import { Timers } from "./time/timers.ts";
 import { LocalQueues } from "./waiting/local-queues.ts";
 
-/** A `Redis` or `Cluster` of ioredis, a client or Cluster of node-redis, or a {@link LockNode} of your own. */
-export type Client = IoredisClient | NodeRedisClient | LockNode;
+/**
+ * A `Redis` or `Cluster` of ioredis or iovalkey, a client or Cluster of node-redis, a `RedisClient` of Bun, or a
+ * {@link LockNode} of your own.
+ */
+export type Client = IoredisClient | NodeRedisClient | BunRedisClient | LockNode;
 
 export interface RedlockOptions extends Partial<Settings> {
   /**
@@ -227,7 +231,7 @@ function nodesOf(clients: Iterable<Client>, nodeOf: (client: RedisClient) => Loc
   for (const [index, client] of list.entries()) {
     if (!isNode(client) && !isRedisClient(client)) {
       throw new InvalidArgumentError(
-        `client ${index} is ${kindOf(client)}; expected a Redis or Cluster of ioredis 5 or 6, a client or Cluster of node-redis 5 or 6, or a LockNode`,
+        `client ${index} is ${kindOf(client)}; expected a Redis or Cluster of ioredis 5 or 6 or of iovalkey, a client or Cluster of node-redis 5 or 6, a RedisClient of Bun, or a LockNode`,
       );
     }
   }

@@ -1,3 +1,4 @@
+export type { BunRedisClient } from "./adapters/bun/bun.ts";
 export type { IoredisClient } from "./adapters/ioredis/ioredis.ts";
 export type { NodeRedisClient } from "./adapters/node-redis/node-redis.ts";
 export type { Client, RedlockOptions } from "./client.ts";

@@ -1,15 +1,17 @@
 import { InvalidArgumentError } from "../errors.ts";
 import type { Connection } from "../redis/connection.ts";
+import { type BunRedisClient, BunUser, isBunRedis } from "./bun/bun.ts";
 import { type IoredisClient, IoredisUser, isIoredis } from "./ioredis/ioredis.ts";
 import { isIoredisMock, MockConnection } from "./ioredis-mock/ioredis-mock.ts";
 import { isNodeRedis, type NodeRedisClient, NodeRedisUser } from "./node-redis/node-redis.ts";
+import type { UserClient } from "./own-client.ts";
 import { OwnConnection } from "./own-connection.ts";
 
 /** A client of a library that has an adapter. */
-export type RedisClient = IoredisClient | NodeRedisClient;
+export type RedisClient = IoredisClient | NodeRedisClient | BunRedisClient;
 
 export function isRedisClient(client: unknown): client is RedisClient {
-  return isIoredis(client) || isNodeRedis(client) || isIoredisMock(client);
+  return isIoredis(client) || isNodeRedis(client) || isBunRedis(client) || isIoredisMock(client);
 }
 
 export function isCluster(client: RedisClient): boolean {
@@ -33,8 +35,9 @@ export function connectionOf(client: RedisClient): Connection {
   return connection;
 }
 
-export function userOf(client: RedisClient): IoredisUser | NodeRedisUser {
+export function userOf(client: RedisClient): UserClient {
   if (isIoredisMock(client))
     throw new InvalidArgumentError("ioredis-mock runs scripts: pass its client itself");
-  return isIoredis(client) ? new IoredisUser(client) : new NodeRedisUser(client);
+  if (isIoredis(client)) return new IoredisUser(client);
+  return isNodeRedis(client) ? new NodeRedisUser(client) : new BunUser(client);
 }

@@ -1,0 +1,155 @@
+import { execFile } from "node:child_process";
+import { access, mkdir, symlink, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { arch, platform } from "node:process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { startMasters } from "@quorlock/testbed";
+import { beforeAll, describe, expect, test } from "vitest";
+import { userEnvironment } from "./environment.ts";
+
+// The packed package does its main things under each runtime, with each client library that the runtime has.
+
+const run = promisify(execFile);
+
+/** Takes the name of a library and the masters; prints what came of each thing. */
+const program = `
+  import { Redlock, ResourceLockedError } from "@quorlock/redlock";
+  import { lead } from "@quorlock/redlock/lead";
+  import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
+  import { Semaphore } from "@quorlock/redlock/semaphore";
+
+  const [library, ...urls] = process.argv.slice(2);
+  const makers = {
+    ioredis: async () => (({ Redis }) => (url) => new Redis(url))(await import("ioredis")),
+    iovalkey: async () => (({ Redis }) => (url) => new Redis(url))(await import("iovalkey")),
+    "node-redis": async () => (({ createClient }) => (url) => createClient({ url }))(await import("redis")),
+    "Bun.RedisClient": async () => (url) => new Bun.RedisClient(url),
+  };
+  const make = await makers[library]();
+  const open = (options) => new Redlock(urls.map(make), { reentrant: true, fencing: true, ...options });
+  const [first, second] = [open(), open()];
+  const ttl = 20_000;
+  const found = {};
+
+  const held = await first.acquire("sale", ttl);
+  found.lock = await held.verify();
+  found.refused = await second.acquire("sale", ttl, { retryCount: 0 }).catch((error) => error instanceof ResourceLockedError);
+  const waiting = second.acquire("sale", ttl, { retryCount: -1 });
+  while (!(await first.inspect("sale")).some(({ queueLength }) => queueLength === 1));
+  await held.release();
+  const next = await waiting;
+  found.wait = next.fencingToken > held.fencingToken;
+  await next.extend(ttl);
+  found.release = (await next.release()).outcome;
+  found.using = await first.using("nested", ttl, async () => {
+    const inner = await first.acquire("nested", ttl);
+    await inner.release();
+    return "reentrant";
+  });
+  const semaphore = new Semaphore(first, "permits", 1);
+  const permit = await semaphore.acquire(ttl);
+  found.semaphore = await new Semaphore(second, "permits", 1).tryAcquire(ttl);
+  await permit.release();
+  const readers = [new ReadWriteLock(first, "page"), new ReadWriteLock(second, "page")];
+  const reads = await Promise.all(readers.map((each) => each.read(ttl)));
+  found.readers = reads.length;
+  await Promise.all(reads.map((each) => each.release()));
+  const leaving = new AbortController();
+  found.lead = await new Promise((resolve) => {
+    void lead(first, "leader", ttl, async (signal) => {
+      resolve("led");
+      await new Promise((over) => signal.addEventListener("abort", over, { once: true }));
+    }, { signal: leaving.signal }).catch(() => {});
+  });
+  leaving.abort();
+  await Promise.all([first.quit(), second.quit()]);
+  console.log(JSON.stringify(found));
+`;
+
+const everything = {
+  lock: true,
+  refused: true,
+  wait: true,
+  release: "released",
+  using: "reentrant",
+  semaphore: null,
+  readers: 2,
+  lead: "led",
+};
+
+const packages = createRequire(import.meta.url);
+
+/** The program of a package that only finds the one for this machine when it is installed. */
+async function binaryIn(wrapper: string, names: readonly string[], file: string): Promise<string> {
+  const inWrapper = createRequire(packages.resolve(`${wrapper}/package.json`));
+  for (const name of names) {
+    try {
+      const binary = join(inWrapper.resolve(`${name}/package.json`), "..", file);
+      await access(binary);
+      return binary;
+    } catch {
+      // Not for this machine.
+    }
+  }
+  throw new Error(`no ${wrapper} for ${platform} on ${arch}`);
+}
+
+const runtimes: Readonly<Record<string, () => Promise<readonly [file: string, ...args: string[]]>>> = {
+  Node: () => Promise.resolve([process.execPath]),
+  Bun: async () => [
+    await binaryIn(
+      "bun",
+      [`@oven/bun-${platform}-${arch}`, `@oven/bun-${platform}-${arch === "arm64" ? "aarch64" : arch}`],
+      "bin/bun",
+    ),
+    "run",
+  ],
+  Deno: async () => [
+    await binaryIn("deno", [`@deno/${platform}-${arch}-glibc`, `@deno/${platform}-${arch}`], "deno"),
+    "run",
+    "--allow-all",
+    "--node-modules-dir=manual",
+    "--no-lock",
+  ],
+};
+
+export function runtimesSuite(folderOf: () => string): void {
+  describe("the package", () => {
+    let file: string;
+
+    beforeAll(async () => {
+      const user = join(folderOf(), "user");
+      file = join(user, "runtime.mjs");
+      await writeFile(file, program);
+      await mkdir(join(user, "node_modules"), { recursive: true });
+      for (const library of ["ioredis", "iovalkey", "redis"]) {
+        const installed = join(fileURLToPath(import.meta.resolve(`${library}/package.json`)), "..");
+        await symlink(installed, join(user, "node_modules", library));
+      }
+    });
+
+    test.each([
+      ["Node", "ioredis"],
+      ["Node", "iovalkey"],
+      ["Node", "node-redis"],
+      ["Bun", "ioredis"],
+      ["Bun", "iovalkey"],
+      ["Bun", "node-redis"],
+      ["Bun", "Bun.RedisClient"],
+      ["Deno", "ioredis"],
+      ["Deno", "iovalkey"],
+      ["Deno", "node-redis"],
+    ])("under %s, with %s, does its main things", async (runtime, library) => {
+      await using masters = await startMasters(3, { say: () => {} });
+      const [binary, ...args] = await runtimes[runtime]!();
+      const { stdout } = await run(binary, [...args, file, library, ...masters.urls], {
+        cwd: join(file, ".."),
+        env: userEnvironment,
+        timeout: 60_000,
+      });
+      expect(JSON.parse(stdout)).toEqual(everything);
+    });
+  });
+}
