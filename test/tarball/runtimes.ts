@@ -1,12 +1,11 @@
 import { execFile } from "node:child_process";
-import { access, mkdir, symlink, writeFile } from "node:fs/promises";
-import { createRequire } from "node:module";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { arch, platform } from "node:process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { startMasters } from "@quorlock/testbed";
 import { beforeAll, describe, expect, test } from "vitest";
+import { runtimes } from "../process/runtimes.ts";
 import { userEnvironment } from "./environment.ts";
 
 // The packed package does its main things under each runtime, with each client library that the runtime has.
@@ -77,42 +76,6 @@ const everything = {
   semaphore: null,
   readers: 2,
   lead: "led",
-};
-
-const packages = createRequire(import.meta.url);
-
-/** The program of a package that only finds the one for this machine when it is installed. */
-async function binaryIn(wrapper: string, names: readonly string[], file: string): Promise<string> {
-  const inWrapper = createRequire(packages.resolve(`${wrapper}/package.json`));
-  for (const name of names) {
-    try {
-      const binary = join(inWrapper.resolve(`${name}/package.json`), "..", file);
-      await access(binary);
-      return binary;
-    } catch {
-      // Not for this machine.
-    }
-  }
-  throw new Error(`no ${wrapper} for ${platform} on ${arch}`);
-}
-
-const runtimes: Readonly<Record<string, () => Promise<readonly [file: string, ...args: string[]]>>> = {
-  Node: () => Promise.resolve([process.execPath]),
-  Bun: async () => [
-    await binaryIn(
-      "bun",
-      [`@oven/bun-${platform}-${arch}`, `@oven/bun-${platform}-${arch === "arm64" ? "aarch64" : arch}`],
-      "bin/bun",
-    ),
-    "run",
-  ],
-  Deno: async () => [
-    await binaryIn("deno", [`@deno/${platform}-${arch}-glibc`, `@deno/${platform}-${arch}`], "deno"),
-    "run",
-    "--allow-all",
-    "--node-modules-dir=manual",
-    "--no-lock",
-  ],
 };
 
 export function runtimesSuite(folderOf: () => string): void {
