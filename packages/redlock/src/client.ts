@@ -1,8 +1,6 @@
-import type { BunRedisClient } from "./adapters/bun/bun.ts";
 import { connectionOf, isRedisClient, type RedisClient } from "./adapters/client-libraries.ts";
-import type { IoredisClient } from "./adapters/ioredis/ioredis.ts";
 import { isIoredisMock } from "./adapters/ioredis-mock/ioredis-mock.ts";
-import { kindOfNodeRedis, type NodeRedisClient } from "./adapters/node-redis/node-redis.ts";
+import { kindOfNodeRedis } from "./adapters/node-redis/node-redis.ts";
 import { InvalidArgumentError, type NodeError } from "./errors.ts";
 import { type Reentrancy, reentrancyOf } from "./holding/reentrancy.ts";
 import { Admission } from "./load/admission.ts";
@@ -37,7 +35,7 @@ import { LocalQueues } from "./waiting/local-queues.ts";
  * A `Redis` or `Cluster` of ioredis or iovalkey, a client or Cluster of node-redis, a `RedisClient` of Bun, or a
  * {@link LockNode} of your own.
  */
-export type Client = IoredisClient | NodeRedisClient | BunRedisClient | LockNode;
+export type Client = RedisClient | LockNode;
 
 export interface RedlockOptions extends Partial<Settings> {
   /**

@@ -1,6 +1,4 @@
-export type { BunRedisClient } from "./adapters/bun/bun.ts";
-export type { IoredisClient } from "./adapters/ioredis/ioredis.ts";
-export type { NodeRedisClient } from "./adapters/node-redis/node-redis.ts";
+export type { RedisClient } from "./adapters/client-libraries.ts";
 export type { Client, RedlockOptions } from "./client.ts";
 export {
   AbortError,

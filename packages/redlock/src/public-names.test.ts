@@ -77,7 +77,9 @@ function namesOf(symbols: Iterable<ts.Symbol>): string[] {
 
 const node = publicNames.get(opaque)!;
 const values = [...publicNames.values()].filter(({ flags }) => flags & ts.SymbolFlags.Value);
-const met = metFrom(values, new Set([node]));
+/** What is used of the clients of each library is no concern of a user, who has the library's own type. */
+const client = publicNames.get("RedisClient")!;
+const met = metFrom(values, new Set([node, client]));
 const known = new Set(publicNames.values());
 
 test(`at most ${most} names are public`, () => {

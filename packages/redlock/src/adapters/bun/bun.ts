@@ -133,7 +133,7 @@ class SingleClient implements SingleConnection {
       return;
     }
     client.onclose = (error) => this.#events.onLost(error);
-    await client.connect();
+    await outside(() => client.connect());
     // Called again when it has reconnected by itself.
     client.onconnect = () => this.#events.onLost(new Error("the connection was lost"));
     this.#events.onReady();

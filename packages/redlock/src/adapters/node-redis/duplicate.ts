@@ -144,7 +144,7 @@ class SingleClient implements SingleConnection {
 
   async connect(): Promise<void> {
     this.#isConnecting = true;
-    await this.client.connect().catch(this.#onLost);
+    await outside(() => this.client.connect()).catch(this.#onLost);
   }
 
   send(command: string, args: Args): Promise<unknown> {
