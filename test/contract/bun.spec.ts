@@ -12,9 +12,9 @@ declare const Bun: {
   ) => Parameters<typeof connectionOf>[0];
 };
 
-const framework = (await import("bun:test" as string)) as NonNullable<
-  Parameters<typeof contract>[0]["framework"]
->;
+/** The types of Bun are not installed. */
+const frameworkOfBun: string = "bun:test";
+const framework = (await import(frameworkOfBun)) as NonNullable<Parameters<typeof contract>[0]["framework"]>;
 
 contract({
   framework,

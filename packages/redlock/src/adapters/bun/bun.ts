@@ -132,9 +132,11 @@ class SingleClient implements SingleConnection {
       client.close();
       return;
     }
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- Bun's client has none.
     client.onclose = (error) => this.#events.onLost(error);
     await outside(() => client.connect());
     // Called again when it has reconnected by itself.
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- Bun's client has none.
     client.onconnect = () => this.#events.onLost(new Error("the connection was lost"));
     this.#events.onReady();
   }
