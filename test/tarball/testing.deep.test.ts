@@ -236,6 +236,8 @@ async function counts(runner: readonly string[]): Promise<Counts> {
     cwd: user,
     env: userEnvironment,
     maxBuffer: 2 ** 26,
+    // One that hangs fails, and is ended.
+    timeout: 120_000,
   }).catch((error: { stdout: string }) => error);
   return JSON.parse(ended.stdout.slice(ended.stdout.indexOf("{"))) as Counts;
 }
