@@ -132,6 +132,9 @@ step("models: every state", () => pnpm("models"));
 step("interop", () => pnpm("--dir", "test", "run", "interop"));
 step("benchmark, short", () => pnpm("bench", "--short"));
 step("soak, 60 s", () => pnpm("soak", "--minutes", "1"));
+if (spawnSync("python3", ["-m", "pip", "--version"], { stdio: "ignore" }).status === 0)
+  step("contract, queue and faults on other servers", () => pnpm("engines"));
+else untried.push("servers of other versions: no python3 with pip, which gets them");
 dockerChecks();
 
 for (const line of failures) console.log(`failed: ${line.slice(0, 2000)}`);

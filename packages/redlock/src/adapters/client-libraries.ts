@@ -39,5 +39,8 @@ export function userOf(client: RedisClient): UserClient {
   if (isIoredisMock(client))
     throw new InvalidArgumentError("ioredis-mock runs scripts: pass its client itself");
   if (isIoredis(client)) return new IoredisUser(client);
-  return isNodeRedis(client) ? new NodeRedisUser(client) : new BunUser(client);
+  if (isNodeRedis(client)) return new NodeRedisUser(client);
+  if (isBunRedis(client)) return new BunUser(client);
+  // `withoutScripts` takes whatever the caller passes.
+  throw new InvalidArgumentError("expected a client of ioredis, iovalkey, node-redis or Bun");
 }

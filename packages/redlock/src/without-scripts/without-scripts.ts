@@ -18,7 +18,7 @@ const queues = new WeakMap<
  * Redlock(withoutScripts(clients))` locks with WATCH, MULTI and EXEC: extensions, releases and locks of
  * several resources take two round trips instead of one, one after the other. Features that need scripts are
  * missing: the queue (waiting means retrying), group commit, fencing tokens, the restart guard.
- * @throws InvalidArgumentError for a Cluster: WATCH works on a single connection only.
+ * @throws InvalidArgumentError for what is no client, and for a Cluster: WATCH works on a single connection only.
  */
 export function withoutScripts(clients: Iterable<RedisClient>): readonly LockNode[] {
   return [...clients].map((client) => {

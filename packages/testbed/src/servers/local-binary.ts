@@ -15,8 +15,10 @@ const host = "127.0.0.1";
 const startTimeoutMilliseconds = 15_000;
 const stopTimeoutMilliseconds = 5000;
 
-/** The first redis-server or valkey-server in the folders, default those of `PATH`. */
+/** `REDLOCK_ENGINE`, or the first redis-server or valkey-server in the folders, default those of `PATH`. */
 export function findServerBinary(folders?: readonly string[]): string | undefined {
+  const { REDLOCK_ENGINE } = process.env;
+  if (REDLOCK_ENGINE && !folders) return REDLOCK_ENGINE;
   return findExecutable(["redis-server", "valkey-server"], folders);
 }
 

