@@ -7,6 +7,7 @@ import { jsonOf, type Report, type Section, writeDocs } from "./report/report.ts
 import { textOf } from "./report/table.ts";
 import type { Workload } from "./workload.ts";
 import { atOnce, oneHung } from "./workloads/at-once.ts";
+import { clientLibraries } from "./workloads/clients.ts";
 import { counts } from "./workloads/counts.ts";
 import { hotKeys } from "./workloads/hot-key.ts";
 import { importTime } from "./workloads/import.ts";
@@ -19,6 +20,7 @@ const workloads: readonly Workload[] = [
   oneAtATime,
   distantMasters,
   ...atOnce,
+  clientLibraries,
   oneHung,
   counts,
   ...hotKeys,

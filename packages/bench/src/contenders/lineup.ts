@@ -1,11 +1,14 @@
 import { bareOn } from "./bare.ts";
 import type { ClientOptions, Contender, ContenderTerms, OpenContender } from "./contender.ts";
-import { built, builtBefore, oursOf } from "./ours.ts";
+import { built, builtBefore, iovalkeyOn, nodeRedisOn, oursOf } from "./ours.ts";
 import { peersOn } from "./peers.ts";
 
 /** The contender that all ratios are relative to. */
 export const baseline = "bare";
 export const ours = "ours";
+/** Our client on clients of other libraries than ioredis. */
+export const onNodeRedis = "ours-node-redis";
+export const onIovalkey = "ours-iovalkey";
 /** The client of the checkout that QUORLOCK_BEFORE names, if any. */
 export const before = "ours-before";
 /** The baseline a second time: its ratio to the first shows the measurement error. */
@@ -19,6 +22,8 @@ const onPipelined = peersOn("-pipelined", pipelined);
 
 const openers: Readonly<Record<string, OpenContender>> = {
   [ours]: oursOf(async () => built),
+  [onNodeRedis]: oursOf(async () => built, nodeRedisOn),
+  [onIovalkey]: oursOf(async () => built, iovalkeyOn),
   ...(process.env["QUORLOCK_BEFORE"] ? { [before]: oursOf(builtBefore) } : {}),
   [baseline]: bareOn(),
   [control]: bareOn(),

@@ -1,6 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
+import { Redis as Valkey } from "iovalkey";
+import { createClient } from "redis";
 import { closeClients, type OpenContender, openClients, readyTimeout } from "./contender.ts";
 
 type Package = typeof import("@quorlock/redlock");
@@ -29,11 +31,37 @@ export async function builtBefore(): Promise<Package | undefined> {
   return (await import(new URL(exports["."].import.default, manifest).href)) as Package;
 }
 
-export function oursOf(load: () => Promise<Package | undefined>): OpenContender {
+/** The user's clients, one for each master. */
+interface UserClients {
+  readonly clients: ConstructorParameters<Package["Redlock"]>[0];
+  readonly close: () => void;
+}
+
+async function ioredisOn(urls: readonly string[]): Promise<UserClients> {
+  const clients = await openClients(urls);
+  return { clients, close: () => closeClients(clients) };
+}
+
+export async function iovalkeyOn(urls: readonly string[]): Promise<UserClients> {
+  const clients = urls.map((url) => new Valkey(url, { lazyConnect: true }));
+  await Promise.all(clients.map((client) => client.connect()));
+  return { clients, close: () => clients.forEach((client) => client.disconnect()) };
+}
+
+export async function nodeRedisOn(urls: readonly string[]): Promise<UserClients> {
+  const clients = urls.map((url) => createClient({ url }).on("error", () => {}));
+  await Promise.all(clients.map((client) => client.connect()));
+  return { clients, close: () => clients.forEach((client) => void (client.isOpen && client.destroy())) };
+}
+
+export function oursOf(
+  load: () => Promise<Package | undefined>,
+  openOn: (urls: readonly string[]) => Promise<UserClients> = ioredisOn,
+): OpenContender {
   return async (name, { urls, ttl, waitTimeout }) => {
     const client = await load();
     if (!client) throw new Error(`${name} needs QUORLOCK_BEFORE`);
-    const clients = await openClients(urls);
+    const { clients, close } = await openOn(urls);
     const redlock = new client.Redlock(clients, waitTimeout === undefined ? {} : { waitTimeout });
     const ready = async (): Promise<void> => {
       const deadline = performance.now() + readyTimeout;
@@ -56,7 +84,7 @@ export function oursOf(load: () => Promise<Package | undefined>): OpenContender 
       ready,
       async quit() {
         await redlock.quit();
-        closeClients(clients);
+        close();
       },
     };
   };
