@@ -9,7 +9,7 @@ const run = promisify(execFile);
 
 test("Bun.RedisClient fulfills the contract, under Bun", async () => {
   await using masters = await startMasters(1, { say: () => {} });
-  const [bun] = await runtimes["Bun"]!();
+  const [bun] = await runtimes["Bun"]!("");
   const spec = join(import.meta.dirname, "bun.spec.ts");
   const args = ["test", "--conditions=quorlock-source", "--timeout", "60000", spec];
   const { stderr } = await run(bun, args, { env: { ...process.env, MASTER: masters.urls[0] } });

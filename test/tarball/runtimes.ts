@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
-import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { startMasters } from "@quorlock/testbed";
@@ -67,6 +68,28 @@ const program = `
   console.log(JSON.stringify(found));
 `;
 
+/** The first lock of a new user, with each library. */
+const firstLocks: Readonly<Record<string, string>> = {
+  ioredis: `import { Redis } from "ioredis";
+const clients = urls.map((url) => new Redis(url));`,
+  iovalkey: `import { Redis } from "iovalkey";
+const clients = urls.map((url) => new Redis(url));`,
+  redis: `import { createClient } from "redis";
+const clients = urls.map((url) => createClient({ url }));`,
+};
+
+function firstLock(library: string): string {
+  return `import { Redlock } from "@quorlock/redlock";
+const urls = process.argv.slice(2);
+${firstLocks[library]}
+const redlock = new Redlock(clients);
+const lock = await redlock.acquire("invoice:42", 10_000);
+console.log(await lock.verify());
+await lock.release();
+await redlock.quit();
+`;
+}
+
 const everything = {
   lock: true,
   refused: true,
@@ -78,7 +101,7 @@ const everything = {
   lead: "led",
 };
 
-export function runtimesSuite(folderOf: () => string): void {
+export function runtimesSuite(folderOf: () => string, tarballOf: () => string): void {
   describe("the package", () => {
     let file: string;
 
@@ -93,10 +116,27 @@ export function runtimesSuite(folderOf: () => string): void {
       }
     });
 
+    test.each(Object.keys(firstLocks))("is installed with %s and holds a lock", async (library) => {
+      await using masters = await startMasters(3, { say: () => {} });
+      const user = await mkdtemp(join(folderOf(), "new-user-"));
+      await writeFile(join(user, "package.json"), "{}");
+      await writeFile(join(user, "lock.mjs"), firstLock(library));
+      const options = { cwd: user, env: userEnvironment, timeout: 120_000 };
+      const begun = performance.now();
+      await run("npm", ["install", "--no-audit", "--no-fund", tarballOf(), library], options);
+      const { stdout } = await run(process.execPath, ["lock.mjs", ...masters.urls], options);
+      const lines = firstLock(library).trim().split("\n").length;
+      console.log(`${library}: ${((performance.now() - begun) / 1000).toFixed(1)} s, ${lines} lines`);
+      expect(stdout).toBe("true\n");
+      expect(lines).toBeLessThanOrEqual(10);
+    });
+
     test.each([
       ["Node", "ioredis"],
       ["Node", "iovalkey"],
       ["Node", "node-redis"],
+      ["Node 22", "ioredis"],
+      ["Node 24", "ioredis"],
       ["Bun", "ioredis"],
       ["Bun", "iovalkey"],
       ["Bun", "node-redis"],
@@ -106,7 +146,7 @@ export function runtimesSuite(folderOf: () => string): void {
       ["Deno", "node-redis"],
     ])("under %s, with %s, does its main things", async (runtime, library) => {
       await using masters = await startMasters(3, { say: () => {} });
-      const [binary, ...args] = await runtimes[runtime]!();
+      const [binary, ...args] = await runtimes[runtime]!(folderOf());
       const { stdout } = await run(binary, [...args, file, library, ...masters.urls], {
         cwd: join(file, ".."),
         env: userEnvironment,

@@ -357,4 +357,7 @@ test("all subpaths have the same classes", async () => {
 
 bundlesSuite(() => folder);
 applicationsSuite(() => folder);
-runtimesSuite(() => folder);
+runtimesSuite(
+  () => folder,
+  () => tarball,
+);
