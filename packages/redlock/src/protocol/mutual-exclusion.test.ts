@@ -143,4 +143,4 @@ test("no two clients hold a lock at the same moment, and every call settles", as
   );
   // A test in which no client ever holds a lock would prove nothing.
   expect(grants).toBeGreaterThan(30);
-}, 20_000);
+});
