@@ -45,7 +45,10 @@ async function ioredisOn(urls: readonly string[]): Promise<UserClients> {
 export async function iovalkeyOn(urls: readonly string[]): Promise<UserClients> {
   const clients = urls.map((url) => new Valkey(url, { lazyConnect: true }));
   await Promise.all(clients.map((client) => client.connect()));
-  return { clients, close: () => clients.forEach((client) => client.disconnect()) };
+  const close = (): void => {
+    for (const client of clients) client.disconnect();
+  };
+  return { clients, close };
 }
 
 export async function nodeRedisOn(urls: readonly string[]): Promise<UserClients> {
