@@ -45,7 +45,6 @@ const queueMutants: readonly Mutant[] = [
     edits: { "waiting/queue-entry.ts 7.12 condition": "this.#isTooLate" },
   },
   { name: "a waiter stays in the queue after its grant", rules: { grantedLeave: false } },
-  { name: "a refused waiter keeps what it was given before", rules: { refusedYield: false } },
 ];
 
 function isOfOneWaiter(owner: string | null, token: string): boolean {
@@ -209,6 +208,7 @@ export const rareMutants: readonly Mutant[] = [
     edits: { "waiting/retry-budget.ts constructor timeIsOver statement": "this.#endAfter(0);" },
   },
   { name: "a late queue entry grants the key of a detached lease", rules: { heldStay: false } },
+  { name: "a refused waiter keeps what it was given before", rules: { refusedYield: false } },
   {
     name: "two milliseconds of the wall clock are forgiven after each suspension",
     edits: { "time/lease-clock.ts now #elapsed value": "Math.max(byMonotonic, byWall - 2)" },
