@@ -185,7 +185,7 @@ describe.concurrent("the sale", { timeout }, () => {
     await demo.printed(mastersAreOurs ? / hung / : / cut /);
     demo.signal("SIGKILL");
     expect(await demo.exit()).toBe("SIGKILL");
-    // Nobody is left who could wait for the workers and the watchdog to notice.
+    // No process is left to wait for them: the workers and the watchdog must notice by themselves.
     expect(await demo.survivors(5_000)).toEqual([]);
     expect(demo.leftovers).toEqual([]);
   });

@@ -44,7 +44,7 @@ export class Fixture implements AsyncDisposable {
     return Math.floor(this.#masters.length / 2) + 1;
   }
 
-  /** A way of its own to each master, on which faults can be put that nobody else feels. */
+  /** A proxy of its own to each master: its faults affect no other client. */
   async path(): Promise<readonly FaultProxy[]> {
     const proxies = await Promise.all(this.#masters.map((master) => startProxy(master)));
     for (const proxy of proxies) this.onDispose(() => proxy.stop());
@@ -80,7 +80,7 @@ export class Fixture implements AsyncDisposable {
     return this.use(await WireTap.on(this.#lookers[index]!));
   }
 
-  /** Until somebody stands in the queue of each master, where the library has such; else for a while. */
+  /** Waits until the queue of each master has an entry, where the library has queues; else for a fixed time. */
   async untilQueued(): Promise<void> {
     const queue = `quorlock:queue:{${this.resource}}`;
     await polled(async () => {
@@ -89,7 +89,7 @@ export class Fixture implements AsyncDisposable {
     }, 1000);
   }
 
-  /** Somebody else listens to every message of the masters, as a monitor does, until the case is over. */
+  /** A monitor subscribes to every message of the masters until the case is over. */
   async listenIn(): Promise<void> {
     const listeners = this.#lookers.map((redis) => redis.duplicate());
     this.onDispose(() => cut(listeners));
@@ -135,7 +135,7 @@ export class Fixture implements AsyncDisposable {
     );
   }
 
-  /** Somebody else takes the key of these masters, whoever had it. */
+  /** Overwrites the key of these masters with another client's token. */
   async occupy(indexes: readonly number[], ttl: number, resource: string = this.resource): Promise<void> {
     await Promise.all(indexes.map((index) => this.#lookers[index]!.set(resource, "foreign", "PX", ttl)));
   }
@@ -164,7 +164,7 @@ export class Fixture implements AsyncDisposable {
   }
 
   /**
-   * The moment (`performance.now()`) from which somebody else could hold: a majority does not keep the key for
+   * The moment (`performance.now()`) from which another client could hold: a majority does not keep the key for
    * `token` any more. `undefined` when that did not happen in time.
    */
   untilFree(token: string, limit: number): Promise<number | undefined> {

@@ -15,7 +15,7 @@ What users of Redlock meet, case by case, run against this client and its peers 
 
 - **n/a**: the library has no call that the case could be about.
 - redis-semaphore has no call that runs a routine under a lock. Where a case needs one, it is made of its automatic
-  extension and an \`onLockLost\` that tells the routine; by default it throws where nobody can catch it.
+  extension and an \`onLockLost\` that notifies the routine; by default it throws where no caller can catch it.
 `;
 
 /** The page: who passes what, then what was demanded and observed. */

@@ -4,7 +4,7 @@ import { lockNodeContract } from "./lock-node-contract.ts";
 import { documentedRule, documentedRuleWithoutScripts } from "./permissions.ts";
 import { redisDriver } from "./redis-driver.ts";
 
-// The whole contract as the user that the README tells to create, and as nobody who may do more.
+// The whole contract as the user of docs/permissions.md, with no permission beyond its ACL rule.
 const username = "locks";
 const password = "a secret";
 const keyPrefix = "lock:";
@@ -41,7 +41,7 @@ for (const [library, open] of Object.entries(libraries)) {
         keyPrefix,
         async prepare(admin, master) {
           await admin.acl("SETUSER", username, "reset", "on", `>${password}`, ...rule);
-          // Whoever forgets to name the user is told so instead of getting through.
+          // A connection without the user name fails instead of getting all permissions.
           await admin.acl("SETUSER", "default", "resetpass", ">of another");
           return master;
         },

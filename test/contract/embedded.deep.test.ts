@@ -7,7 +7,7 @@ import { createClient as createClient5 } from "redis-5";
 import { lockNodeContract } from "./lock-node-contract.ts";
 import { redisDriver } from "./redis-driver.ts";
 
-// The same suite as for a real Redis: whoever tests with embedded masters relies on that.
+// The same suite as for a real Redis: tests with embedded masters rely on that.
 const start = () => startEmbeddedMasters(1);
 
 lockNodeContract(

@@ -3,8 +3,8 @@ import { type Masters, startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
-// A release of one key is decided at the head of its script, where nobody waits and where the first waiter hears its
-// grant: with so few commands. Whatever else there is goes through the rest of the script, and comes to the same.
+// The head of the release script has a short path for one key, for an empty queue and for a first waiter that is
+// subscribed. Every other case goes through the rest of the script, with the same result.
 
 const minute = 60_000;
 const queue = "quorlock:queue:{r}";
@@ -74,7 +74,7 @@ const grant = {
 };
 
 describe("a release", () => {
-  it("for which nobody waits takes three commands", async () => {
+  it("of a key without waiters takes three commands", async () => {
     expect(await release("mine.1")).toEqual({ get: 1, exists: 1, del: 1 });
     expect(await redis.keys("*")).toEqual([]);
   });
@@ -98,8 +98,8 @@ describe("a release", () => {
   });
 
   it.each([
-    ["one who has no inbox: the key is set aside", "-", "first.1"],
-    ["one whom nobody listens for: it is the next one's", "unheard", "second.1"],
+    ["a waiter without an inbox: the key is reserved for it", "-", "first.1"],
+    ["a waiter without a subscriber: the key goes to the next one", "unheard", "second.1"],
   ])("is granted to %s", async (_, inbox, owner) => {
     await wait("first.1", { ticket: 1, inbox });
     await wait("second.1", { ticket: 2 });

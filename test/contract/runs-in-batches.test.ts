@@ -74,7 +74,7 @@ async function alone(list: string, all: readonly Hold[], by = redis): Promise<re
   return typeof replied === "number" ? all.map(() => Number(ttl ?? 1)) : (replied as unknown[]);
 }
 
-/** Somebody waits for the key, who hears it when it is handed over. */
+/** Adds a waiter for the key, which is subscribed to its grant. */
 async function wait(key: string, token = "w.1", told = inbox): Promise<void> {
   const args = ["q1,1200000,1,600000;", token, told];
   await redis.eval(batchScript.source, 1, key, ...args);
@@ -290,13 +290,16 @@ describe(`${count} votes in a row`, () => {
     expect(after.map((number, index) => number - before[index]!)).toEqual([count, 0]);
   });
 
-  it.each([0, 31, count - 1])("of which number %i is somebody else's: it alone is refused", async (index) => {
-    const { key } = holds[index]!;
-    const outcome = await voted(holds, () => redis.set(key, "rival"));
-    expect(outcome.replies).toEqual(granted.with(index, [1, "rival", -1] as never));
-    expect(outcome.left).toContainEqual([key, "rival", -1]);
-    expect(outcome.left).toHaveLength(count);
-  });
+  it.each([0, 31, count - 1])(
+    "of which number %i is held by another client: it alone is refused",
+    async (index) => {
+      const { key } = holds[index]!;
+      const outcome = await voted(holds, () => redis.set(key, "rival"));
+      expect(outcome.replies).toEqual(granted.with(index, [1, "rival", -1] as never));
+      expect(outcome.left).toContainEqual([key, "rival", -1]);
+      expect(outcome.left).toHaveLength(count);
+    },
+  );
 
   it("of which one is held by an earlier round of the same waiter", async () => {
     const outcome = await voted(holdsWith(9, { token: "w.2" }), () =>

@@ -18,7 +18,7 @@ it.each(scripts)("%s is known by its sha1", async (name, script) => {
   }
 });
 
-it("a guarded release that may not look at the process gives the key up, and hands it to nobody", async () => {
+it("a guarded release that may not run INFO deletes the key, and grants it to no waiter", async () => {
   await using masters = await startMasters(1, { say: () => {} });
   const admin = new Redis(masters.urls[0]!);
   await admin.acl("SETUSER", "blind", "on", ">secret", "~*", "&*", "+@all", "-info");

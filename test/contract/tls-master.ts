@@ -54,7 +54,7 @@ async function listenWithTls(admin: Redis): Promise<number> {
       await admin.config("SET", "tls-port", port);
       return port;
     } catch (error) {
-      // Somebody else has taken the port meanwhile; or this server was built without TLS.
+      // Another process has taken the port meanwhile; or this server was built without TLS.
       if (attempt === 5) throw error;
     }
   }

@@ -180,7 +180,7 @@ export const agreements: Readonly<Record<string, Line>> = {
     const error = await thrown(() => lock.extend(5000));
     return [error instanceof bench.library.ExecutionError, error.attempts];
   },
-  "a lock that somebody else took cannot be extended": async (bench) => {
+  "a lock that another client took cannot be extended": async (bench) => {
     const resource = fresh();
     const lock = await bench.held(bench.redlock({ ...quick, retryCount: 1 }), resource);
     await bench.fleet.occupy(resource);

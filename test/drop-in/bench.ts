@@ -40,12 +40,12 @@ export class Bench {
     return new this.library.default(clients, settings && { nodeTimeout: 400, ...settings }, ...more);
   }
 
-  /** Somebody else's key, on the first `count` masters. */
+  /** A resource with another client's key on the first `count` masters. */
   async occupied(count: number = this.fleet.masters.length, ttl?: number): Promise<string> {
     const resource = fresh();
     for (const [index, master] of this.fleet.masters.slice(0, count).entries()) {
       // Split between owners if not everywhere.
-      const owner = count < this.fleet.masters.length ? `somebody ${index}` : "somebody else";
+      const owner = count < this.fleet.masters.length ? `another client ${index}` : "another client";
       await this.fleet.occupy(resource, [master], ttl, owner);
     }
     return resource;

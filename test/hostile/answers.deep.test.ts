@@ -13,7 +13,7 @@ afterAll(() => fleet?.stop());
 const ttl = 20_000;
 /** Waited for in full where a master says nothing. */
 const nodeTimeout = 1000;
-/** Where all of them say something: on a busy machine that may take a while, and nobody waits for longer. */
+/** The node time-out where all masters reply: long enough for a busy machine, and never waited for in full. */
 const patience = 8000;
 /** The time a busy machine may add to a time-out, ms. */
 const slack = 2000;
@@ -116,7 +116,7 @@ async function stopAll(servers: readonly HostileServer[]): Promise<void> {
 const timeoutFor = (reason: string): number => (reason === "TIMEOUT" ? nodeTimeout : patience);
 const nameOf = ({ host, port }: HostileServer): string => `${host}:${port}`;
 
-/** Two of five masters are hostile: they have no vote, say why, and nobody waits for them. */
+/** Two of five masters are hostile: they have no vote, the error names the reason, and no call waits for them. */
 async function minority(hostile: readonly HostileServer[], reason: string, protocol: 2 | 3): Promise<void> {
   const opened = fleet.open({
     on: [...fleet.masters, ...hostile],
@@ -127,7 +127,7 @@ async function minority(hostile: readonly HostileServer[], reason: string, proto
   for (const resources of [[fresh()], [fresh(), fresh()]]) {
     const isFirst = told.length === 0;
     const lock = await redlock.acquire(resources, ttl);
-    // Told when the time is up: nobody has waited for that.
+    // A TIMEOUT is emitted after the time-out: the call has not waited for that.
     if (isFirst) expect(told.filter((error) => error.reason === "TIMEOUT")).toEqual([]);
     const stats = (await Promise.all(lock.attempts)).at(-1)!;
     expect(votesOf(clients, stats)).toEqual([true, true, true, false, false]);

@@ -57,7 +57,7 @@ function subscribe(socket: Socket, channel: string): void {
   socket.write(`>3\r\n+subscribe\r\n${bytesOf(channel)}:1\r\n`);
 }
 
-/** Pushes a message to whoever has subscribed to the channel at a liar. */
+/** Pushes a message to the client that has subscribed to the channel at a liar. */
 export function push(channel: string, message: string): void {
   listeners.get(channel)?.write(`>3\r\n+message\r\n${bytesOf(channel)}${bytesOf(message)}`);
 }

@@ -4,9 +4,9 @@ import { until } from "../contract/until.ts";
 import { Fleet, fresh, type OpenOptions, timed } from "../integration/fleet/fleet.ts";
 import { type Answer, startHostileServer } from "./hostile-server.ts";
 
-// Answers that are well formed and not true. Redlock is for masters that fail, not for masters that lie: two
-// clients may each win two liars and one honest master of five. So nothing here is about exclusion; but whoever
-// holds a quorum of honest masters keeps it, and nobody waits for longer than the honest ones say.
+// Replies that are well formed and not true. Redlock is for masters that fail, not for masters that lie: two
+// clients may each win two liars and one honest master of five. So nothing here is about exclusion; but a client that
+// holds a quorum of honest masters keeps it, and no client waits for longer than the honest ones say.
 let fleet: Fleet;
 beforeAll(async () => {
   fleet = await Fleet.start(3);
@@ -36,7 +36,7 @@ const lies: Record<string, Answer> = {
   "a refusal for 292 million years": refusal("*3\r\n:1\r\n$3\r\nabc\r\n:9223372036854775807\r\n"),
   "a refusal for ever": refusal("*3\r\n:1\r\n$3\r\nabc\r\n:-1\r\n"),
   "a refusal for a time that is over": refusal("*3\r\n:1\r\n$3\r\nabc\r\n:-9223372036854775808\r\n"),
-  "a refusal by nobody": refusal("*3\r\n:1\r\n$-1\r\n:-2\r\n"),
+  "a refusal without an owner": refusal("*3\r\n:1\r\n$-1\r\n:-2\r\n"),
   "a yes, and twice": "+OK\r\n+OK\r\n",
 };
 

@@ -57,11 +57,11 @@ const impossible = [
   "99999999999999999999999",
 ];
 
-/** Tokens that may be, and that nobody else has ever seen. */
+/** Fencing tokens that are possible, and that no other master has seen. */
 const implausible = ["9007199254740991", "9007199253692415", "9007199253692414", "8000000000000000"];
 
 describe.each([2, 4])("beside %i honest masters, one tells a fencing counter", (honest) => {
-  it.each([...impossible, ...implausible])("%j: nobody's tokens change", async (counter) => {
+  it.each([...impossible, ...implausible])("%j: no client's tokens change", async (counter) => {
     await using fixture = await besides(
       honest,
       (asked) => (isClaim(asked) && asked.isFenced ? [-1, asked.ttl, counter] : undefined),

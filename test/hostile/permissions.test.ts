@@ -87,7 +87,7 @@ async function complaintsOfWaiting(client: Redis): Promise<readonly string[]> {
     await ask(node).release(["waited for"], ["another.1"]),
   ];
   for (const answer of answers) if (answer.vote === "none") complaints.push(answer.error.message);
-  // Where nobody may be told, the key is only set aside for as long as the waiter's place lasts.
+  // Where the ACL forbids PUBLISH, the key is only reserved for the lifetime of the waiter's entry.
   const holding = await ask(node).inspect("waited for");
   if ("vote" in holding || holding.remaining <= entryTtl)
     complaints.push("no permission to tell the one who waits");

@@ -20,7 +20,7 @@ let faulty: readonly Master[];
 const undo: (() => Promise<unknown>)[] = [];
 
 beforeAll(async () => {
-  // Before Redis 7 everybody may DEBUG, and there is no such option.
+  // Before Redis 7 every client may DEBUG, and there is no such option.
   const starting = Fleet.start(5, { config: ["--enable-debug-command", "local"] });
   fleet = await starting.catch((error: Error) => {
     if (/enable-debug-command.*\n.*Bad directive/.test(error.message)) return Fleet.start(5);
@@ -70,7 +70,7 @@ const faults: Record<string, Fault> = {
   "an ACL that only reads": (admin) =>
     withoutPermission(admin, "resetkeys", "%R~*").catch(() => withoutPermission(admin, "-@write")),
   async "a replica"(admin) {
-    // Nobody is there to replicate from: it serves what it has, read-only.
+    // No server to replicate from: it serves its own data, read-only.
     await admin.call("REPLICAOF", "127.0.0.1", "1");
     undo.push(() => admin.call("REPLICAOF", "NO", "ONE"));
     return "READONLY";
@@ -190,7 +190,7 @@ describe.each(Object.entries(faults))("%s", (_, makeFault) => {
 });
 
 describe("a key that is no string", () => {
-  it.each([1, 2])("is a lock that somebody else has, with %i resources", async (count) => {
+  it.each([1, 2])("is a lock of another client, with %i resources", async (count) => {
     const { redlock, clients, errors } = await openReady({ retryCount: 0 });
     const resources = Array.from({ length: count }, () => fresh());
     const occupy = async (master: Master): Promise<void> => {
@@ -277,7 +277,7 @@ describe("a master that does not let the client in", () => {
   const entrances: Record<string, readonly [word: string, options: RedisOptions]> = {
     "without a password": ["NOAUTH", {}],
     "with a wrong password": ["WRONGPASS", { password: "wrong" }],
-    "with an unknown user": ["WRONGPASS", { username: "nobody", password: "wrong" }],
+    "with an unknown user": ["WRONGPASS", { username: "unknown", password: "wrong" }],
   };
 
   const cases = Object.entries(entrances).flatMap(([how, [word, options]]) =>

@@ -6,8 +6,8 @@ import { newToken } from "../../packages/redlock/src/protocol/token.ts";
 import { Fleet, fresh, type Opened, rejection } from "../integration/fleet/fleet.ts";
 import { startHostileServer } from "./hostile-server.ts";
 
-// Whoever knows a token can release the lock. So none can be guessed, and none is told by anything that ends in
-// a log. Two ways to a token are public, and said so where they are declared: `lock.value` and `lock.detach()`.
+// A client that knows a token can release the lock. So no token can be guessed, and nothing that ends in a log shows
+// one. Two ways to a token are public, and documented as such: `lock.value` and `lock.detach()`.
 const fleet = Fleet.forTests(3);
 
 const ttl = 20_000;

@@ -44,7 +44,7 @@ function make(
   return new module.default(opened, { nodeTimeout: 300, ...settings } as SharedSettings);
 }
 
-/** Somebody else's key, everywhere. */
+/** Another client's key, on all masters. */
 async function occupied(): Promise<string> {
   const resource = fresh();
   await fleet.occupy(resource);
@@ -172,7 +172,7 @@ describe("a mixed fleet", () => {
 
 /**
  * redlock 5 takes back what it has won of a split vote only when it gives up: without end of retries, three of
- * them with a master each would block everybody for a ttl, again and again. So it has to give up often.
+ * them with a master each would block each other for a ttl, again and again. So it has to give up often.
  */
 async function acquireAtLast(redlock: SharedRedlock, resources: string[]): Promise<SharedLock> {
   for (;;) {

@@ -81,7 +81,7 @@ describe.each([1, 2, 3, 5])("%i masters", (count) => {
     await holder.release();
   });
 
-  it("tryAcquire is null while somebody else holds, and a lock when not", async () => {
+  it("tryAcquire is null while another client holds, and a lock when not", async () => {
     const { redlock } = open();
     const resource = fresh();
     const first = await redlock.tryAcquire(resource, ttl);
@@ -145,7 +145,7 @@ describe.each([1, 2, 3, 5])("%i masters", (count) => {
     await lock.release();
   });
 
-  it("a lock that a majority gave to somebody else is lost, and says so everywhere", async () => {
+  it("a lock that a majority gave to another client is lost: state, signal and event show it", async () => {
     const { redlock } = open();
     const lost: Lock[] = [];
     redlock.on("lost", (lock) => lost.push(lock));
@@ -165,7 +165,7 @@ describe.each([1, 2, 3, 5])("%i masters", (count) => {
     expect(await lock.verify()).toBe(false);
     expect((await lock.release()).outcome).toBe("expired");
     const theirs = await fleet.values(resource, majority());
-    expect(theirs).toEqual(majority().map(() => "somebody else"));
+    expect(theirs).toEqual(majority().map(() => "another client"));
     await fleet.free(resource);
   });
 
@@ -328,7 +328,7 @@ describe("votes by client", () => {
     const released = await lock.release();
     expect(released.outcome).toBe("released");
     await Promise.all(released.attempts);
-    expect(await fleet.values(resource)).toEqual([null, null, "somebody else", null, null]);
+    expect(await fleet.values(resource)).toEqual([null, null, "another client", null, null]);
     await fleet.free(resource);
   });
 });
@@ -405,7 +405,7 @@ describe("resume", () => {
     expect(() => redlock.resume(detached as never)).toThrow(InvalidArgumentError);
   });
 
-  it("of a token that nobody holds comes to nothing", async () => {
+  it("of a token that no lock has: verify is false and extend rejects", async () => {
     const { redlock } = fleet.open();
     const lock = redlock.resume({ resources: [fresh()], value: "0".repeat(32), ttl });
     expect(await lock.verify()).toBe(false);

@@ -20,20 +20,20 @@ export interface Task {
   readonly ttl: number;
   /** Milliseconds. */
   readonly duration: number;
-  /** Of the files that the lock guards: `inside`, which is there while somebody is inside, and `count`. */
+  /** Has the files that the lock guards: `inside`, which exists while a process holds the lock, and `count`. */
   readonly folder: string;
 }
 
 export interface Tally {
   readonly grants: number;
-  /** Grants with which somebody else was inside already. */
+  /** Grants while another process was inside. */
   readonly overlaps: number;
 }
 
 export interface Outcome {
   /** By the contenders' names. */
   readonly tallies: Readonly<Record<string, Tally>>;
-  /** Grants whose count was written over by somebody who had read it before. */
+  /** Counts that were overwritten by a process with an older value. */
   readonly lostUpdates: number;
 }
 

@@ -33,6 +33,6 @@ console.log(
   `${all.length} contenders, ${duration / 1000} s: ${overlaps} overlaps, ${lostUpdates} lost updates, ` +
     `${empty} without a grant; ${notRun} kinds not run`,
 );
-if (kinds.length === 1) console.log("NOT RUN: there is nobody to contend with");
+if (kinds.length === 1) console.log("NOT RUN: there is no rival to contend with");
 // A contender that is not to be had here is no fault; one that is there and is not served is.
 process.exitCode = overlaps + lostUpdates + empty > 0 || kinds.length === 1 ? 1 : 0;

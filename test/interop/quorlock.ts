@@ -14,7 +14,7 @@ const redlock = new Redlock(clients, { nodeTimeout: 1000, waitTimeout: 20_000 })
 let grants = 0;
 let overlaps = 0;
 
-/** Whether nobody else was inside. Updates the count as plainly as can be: only a lock keeps it from losing some. */
+/** Whether no other process was inside. Reads the count, then writes it: without a lock, updates are lost. */
 async function enterAndLeave(): Promise<boolean> {
   const marker = join(task.folder, "inside");
   const count = join(task.folder, "count");

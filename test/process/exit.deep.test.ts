@@ -34,7 +34,7 @@ interface Outcome extends Ending {
 interface World {
   readonly masters: Masters;
   readonly child: Child;
-  /** Has "held" on its own account: whoever lost that before must leave it alone. */
+  /** Holds "held": the process that lost it before must not release it. */
   rival: { readonly redlock: Redlock; readonly lock: Lock } | undefined;
 }
 

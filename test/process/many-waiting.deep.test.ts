@@ -68,7 +68,7 @@ async function executed(): Promise<number> {
   return sum;
 }
 
-/** Calls as many as are wanted, all of them waiting for a resource that somebody else has. */
+/** Concurrent calls, all waiting for a resource that another client holds. */
 function waitingFor(
   redlock: Redlock,
   resource: string,
@@ -123,7 +123,7 @@ it.each(ways)(
     const after = await executed();
     await fleet.admins[0]!.ping();
     expect(await executed()).toBe(after);
-    expect(await fleet.values(resource)).toEqual(["somebody else", "somebody else", "somebody else"]);
+    expect(await fleet.values(resource)).toEqual(["another client", "another client", "another client"]);
 
     await fleet.free(resource);
     expect((await (await redlock.acquire(resource, ttl, { retryCount: 0 })).release()).outcome).toBe(

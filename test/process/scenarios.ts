@@ -7,7 +7,7 @@ export interface Fixture {
   readonly clients: readonly Redis[];
   /**
    * "hang" or "kill": done to all but the first of the masters; "hang all", "kill all". "terminate": this process
-   * is sent SIGTERM. "rival": somebody else waits for "held", and has it when this resolves.
+   * is sent SIGTERM. "rival": another process waits for "held", and holds it when this resolves.
    */
   ask(what: string): Promise<void>;
 }
@@ -111,7 +111,7 @@ export const scenarios: Record<string, Scenario> = {
     await fixture.redlock.acquire("another", ttl, { retryCount: 1 }).catch(() => {});
     await fixture.redlock.quit();
   },
-  async "quit right after masters died, before anybody noticed"(fixture) {
+  async "quit right after masters died, before a command failed"(fixture) {
     await busyWith(fixture);
     const asked = fixture.ask("kill all");
     ignore(fixture.redlock.acquire("another", ttl));
@@ -162,7 +162,7 @@ export const scenarios: Record<string, Scenario> = {
     }
     await fixture.redlock.quit();
   },
-  async "nobody looks at what attempts tell"({ redlock }) {
+  async "no caller reads the statistics of attempts"({ redlock }) {
     const lock = await redlock.acquire("held", ttl);
     const error = await redlock
       .acquire("held", ttl, { retryCount: 1, retryDelay: 1 })

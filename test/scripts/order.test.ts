@@ -22,7 +22,7 @@ const scripts: Readonly<Record<string, redlock.Script>> = {
   withdraw: readWriteScripts.withdraw,
 };
 
-/** Those that claim a key for somebody who may have a claim on it already. */
+/** The scripts that claim a key for a client that may have a claim on it already. */
 const claims = ["claim", "guarded claim", "read", "write"] as const;
 
 const reads = ["GET", "MGET", "EXISTS", "PTTL", "TIME", "INFO", "PUBSUB", "ZCARD", "ZRANGE", "ZSCORE"];

@@ -77,7 +77,7 @@ async function shuffle(proxies: readonly Way[], end: number): Promise<void> {
   for (const proxy of proxies) proxy.delay(0);
 }
 
-/** All permits that somebody believes in. */
+/** All permits that a client believes to hold. */
 class Count {
   most = 0;
   refusals = 0;
@@ -126,7 +126,7 @@ class Visitor {
       this.#count.add(lock);
       await pause(Math.random() * 60);
       this.#count.look();
-      // Now and then nobody gives it back, and it runs out.
+      // Now and then a permit is not released, and expires.
       if (Math.random() < 0.005) await pause(lock.remaining() + 1);
       this.#count.remove(lock);
       await lock.release();

@@ -7,7 +7,7 @@ import { Fleet, fresh } from "../integration/fleet/fleet.ts";
 const fleet = Fleet.forTests(5);
 const ttl = 30_000;
 
-/** Whoever came this much later, ms, came later for every master as well. */
+/** A client that asks this much later, ms, comes later on every master as well. */
 const later = 50;
 
 interface Visit {
@@ -40,7 +40,7 @@ async function visits(
   return all;
 }
 
-/** Grants to one who came later than somebody who was still waiting. */
+/** Grants to a client that came later than one that was still waiting. */
 function overtakes(all: readonly Visit[]): number {
   const overtook = all.filter((one) =>
     all.some((other) => other.arrived + later < one.arrived && one.granted + 1 < other.granted),
@@ -50,20 +50,20 @@ function overtakes(all: readonly Visit[]): number {
 
 describe("a semaphore", () => {
   it.each([2, 5])(
-    "of %i is first come, first served: a newcomer finds the line",
+    "of %i is first come, first served: a newcomer sees the queue",
     async (limit) => {
       const redlocks = Array.from({ length: 5 * limit }, () => fleet.open().redlock);
       for (const redlock of redlocks) await (await redlock.acquire(fresh(), ttl)).release();
       const all = await visits(redlocks, limit, 400);
       const count = overtakes(all);
       console.log(`limit ${limit}: ${count} of ${all.length} overtook`);
-      // Some are on their way to the line while others come. Before newcomers looked for it, it were 184 and 330 of 410.
+      // A few overtake clients that are still joining the queue. Before newcomers checked the queue, 184 and 330 of 410 did.
       expect(count / all.length).toBeLessThan(0.1);
     },
     120_000,
   );
 
-  it("gives a free permit to nobody who comes behind a line, and leaves it free", async () => {
+  it("does not give a free permit to a newcomer behind a queue, and leaves it free", async () => {
     const { redlock } = fleet.open({ retryCount: 0 });
     const name = fresh("permits");
     const semaphore = new Semaphore(redlock, name, 1);

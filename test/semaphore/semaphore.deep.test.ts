@@ -17,7 +17,7 @@ describe("a semaphore on real masters", () => {
       seconds: 6,
     });
     expect(most).toBeLessThanOrEqual(5);
-    // The limit was reached, and nobody stood outside all the time.
+    // The limit was reached, and every client got a permit.
     expect(most).toBeGreaterThanOrEqual(4);
     expect(grants).toBeGreaterThan(12);
     expect(Math.min(...byClient)).toBeGreaterThan(0);
@@ -38,7 +38,7 @@ describe("a semaphore on real masters", () => {
     for (const slot of [0, 1]) await fleet.untilGone(`{${name}}:slot:${slot}`);
   });
 
-  it("gives what is freed to whoever waits, in another process or not", async () => {
+  it("gives a freed permit to a waiter, in another process or not", async () => {
     const name = fresh("permits");
     const [one, other] = [fleet.open().redlock, fleet.open().redlock];
     const holding = await new Semaphore(one, name, 1).acquire(ttl);

@@ -27,7 +27,7 @@ test.concurrent("the sale, on embedded masters that are killed and hung", { time
 test.concurrent("the lottery, where no way leads to a server: the reasons are told", {
   timeout: 60_000,
 }, async () => {
-  // A Docker engine that nobody can reach, no program on the PATH, and no installation.
+  // A Docker engine that is unreachable, no program on the PATH, and no installation.
   const { code, output } = await play("lottery/main.ts", {
     PATH: folder,
     DOCKER_HOST: "tcp://127.0.0.1:1",

@@ -55,14 +55,14 @@ const commands: readonly (readonly string[])[] = [
   ["ZCARD", "sorted"],
   ["ZREM", "sorted", "a", "c"],
   ["GET", "sorted"],
-  ["PUBLISH", "channel", "nobody hears it"],
+  ["PUBLISH", "channel", "no subscriber"],
   ["PUBLISH", "channel"],
   ["PUBSUB", "NUMSUB", "channel"],
   ["PUBSUB", "NONSENSE"],
   ["SUBSCRIBE"],
   ["UNSUBSCRIBE"],
   ["CLIENT", "GETNAME"],
-  ["CLIENT", "SETNAME", "somebody"],
+  ["CLIENT", "SETNAME", "another-client"],
   ["CLIENT", "GETNAME"],
   ["CLIENT", "SETNAME"],
   ["CLIENT", "NONSENSE"],
@@ -80,7 +80,7 @@ const commands: readonly (readonly string[])[] = [
   ["FLUSHALL"],
   ["GET", "in three"],
   ["SELECT", "0"],
-  ["AUTH", "a password that nobody wants"],
+  ["AUTH", "a password without a user"],
   ["AUTH", "stranger", "x"],
   ["HELLO", "4"],
   ["HELLO", "x"],
@@ -209,7 +209,7 @@ test.each(["OOM", "MISCONF", "NOREPLICAS", "READONLY"] as const)(
     const begin = [["FLUSHALL"], ["SET", "k", "v"], ["ZADD", "sorted", "2", "b", "1", "a"]];
     const known = [claimScript, releaseScript, leaveScript].map(({ source }) => ["SCRIPT", "LOAD", source]);
     const held = ["lock", "waited for"].map((key) => ["SET", key, "w1.1", "PX", "60000"]);
-    const dead = ["ZADD", "quorlock:queue:{waited for}", "1", "somebody who is dead"];
+    const dead = ["ZADD", "quorlock:queue:{waited for}", "1", "a dead waiter"];
     const refused = [
       ...commands.filter(([name]) => name !== "AUTH" && name !== "HELLO"),
       ["EVALSHA", leaveScript.sha1, "1", "waited for", "w1.1"],

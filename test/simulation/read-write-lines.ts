@@ -5,8 +5,8 @@ import { knowReadWriteScripts } from "../../packages/simulation/src/read-write/t
 
 knowReadWriteScripts(readWriteScripts);
 
-// Calls of the scripts of readers and writers, drawn at random. Nobody but the client composes them, so their numbers
-// are numbers.
+// Calls of the scripts of readers and writers, drawn at random. Only the client composes these calls, so their
+// numbers are valid.
 
 type Line = readonly [string, ...(string | number)[]];
 

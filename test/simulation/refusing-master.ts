@@ -2,7 +2,7 @@ import type { Redis } from "ioredis";
 // The package has no name for the inside of a master: this is for just that.
 import type { WriteRefusal } from "../../packages/simulation/src/master/write-refusal.ts";
 
-/** For a server that is to refuse writes by MISCONF: nobody can write a snapshot there. */
+/** For a server that is to refuse writes by MISCONF: it cannot write a snapshot there. */
 export const refusingConfig: readonly string[] = ["--dir", "/proc"];
 
 /** A replica of nothing: no server has this port. */

@@ -6,7 +6,7 @@ import { type ScriptName, twinScripts } from "../../packages/simulation/src/mast
 
 type Line = readonly [string, ...(string | number)[]];
 
-/** The first is listened to, to the second nobody listens, and the last is none. */
+/** The first has a subscriber, the second has none, and the last is no inbox. */
 export const inboxes: readonly string[] = ["heard", "unheard", "-"];
 
 /** Of earlier and later rounds of the same waiters, and some without rounds. */
@@ -47,7 +47,7 @@ export function scriptLine(random: Random, someKeys: (random: Random) => readonl
   return ["EVALSHA", random.chance(0.1) ? sha1.toUpperCase() : sha1, count, ...keys, ...args];
 }
 
-/** Gives up what somebody really holds, as keys and tokens; and perhaps takes it again in the same script. */
+/** Releases keys that are held, by their tokens; and perhaps claims them again in the same script. */
 export function givingUpLine(random: Random, held: ReadonlyArray<readonly [string, string]>): Line {
   const [key, owner] = random.pick(held);
   const tokens = random.chance(0.5) ? [owner] : [token(random), owner];
@@ -184,7 +184,7 @@ function listed(all: readonly Arguments[], text: string): Listed {
   return { keys, args: all.flatMap(({ args }) => args), text: `${all.length}${text}` };
 }
 
-/** One of a batch. Whoever enrols mostly has a round. */
+/** One operation of a batch. A waiter that enqueues mostly has a round. */
 function operation(random: Random, keys: readonly string[]): Listed {
   const kind = random.pick(["v", "p", "e", "r", "l", "l", "s", "i", "q", "q", "q", "q", "g", "g", "h", "f"]);
   const wished = lifetime(random);

@@ -49,7 +49,7 @@ let files: readonly string[];
 /** Whatever a user imports. */
 let subpaths: readonly string[];
 
-/** A copy is built, so that nobody who reads the package's own build finds it half written. */
+/** A copy is built, so that no other test reads a build that is half written. */
 async function copyOfSources(): Promise<string> {
   const copy = join(folder, "copy");
   await mkdir(join(copy, client), { recursive: true });

@@ -32,7 +32,7 @@ const ioredis = fileURLToPath(import.meta.resolve("ioredis"));
 let folder: string;
 let user: string;
 
-/** A copy is packed, so that nobody who reads the package meanwhile finds it half written. */
+/** A copy is packed, so that no other test reads a package that is half written. */
 async function copyOf(name: Name): Promise<string> {
   const source = join(repository, "packages", name);
   const copy = join(folder, "copy/packages", name);

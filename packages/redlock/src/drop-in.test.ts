@@ -10,7 +10,7 @@ import { virtualSetting } from "./virtual-time.test.ts";
 // The members that users of redlock 5 touch; `test/drop-in` runs both libraries side by side.
 
 describe("a Redlock", () => {
-  test("shows its settings, which nobody can change", () => {
+  test("shows its settings, which are frozen", () => {
     const { redlock, nodes } = virtualSetting(3, { retryCount: 3, driftFactor: null as never });
     expect(redlock.settings).toMatchObject({
       retryCount: 3,

@@ -154,7 +154,7 @@ export class ExecutionError extends RedlockError {
   }
 }
 
-/** Somebody else holds the resource. Also an {@link ExecutionError}, since redlock 5 reports contention as one. */
+/** Another client holds the resource. Also an {@link ExecutionError}, since redlock 5 reports contention as one. */
 export class ResourceLockedError extends ExecutionError {
   /** @internal */
   static override readonly kind: string = "quorlock.ResourceLockedError";

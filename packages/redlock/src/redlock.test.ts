@@ -125,7 +125,7 @@ describe("invalid arguments", () => {
 });
 
 describe("tryAcquire", () => {
-  test("resolves to a lock if it is free, null if somebody holds it", async () => {
+  test("resolves to a lock if it is free, null if another client holds it", async () => {
     const { time, nodes, redlock } = virtualSetting(3, { retryCount: 10, waitTimeout: 60_000 });
     const lock = await time.run(redlock.tryAcquire("r", 1000));
     expect(lock?.state).toBe("held");

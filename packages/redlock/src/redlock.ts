@@ -147,7 +147,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   }
 
   /**
-   * Locks all of `resources`, or none, for `ttl` ms. While somebody else holds one of them it retries, according to
+   * Locks all of `resources`, or none, for `ttl` ms. While another client holds one of them it retries, according to
    * the settings.
    * @throws ResourceLockedError if it stayed locked; ExecutionError if no quorum answered; AbortError;
    * InvalidArgumentError before anything is sent.
@@ -158,7 +158,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   }
 
   /**
-   * Like `acquire`, in one attempt and without waiting: resolves to `null` if somebody else holds one of the
+   * Like `acquire`, in one attempt and without waiting: resolves to `null` if another client holds one of the
    * resources.
    * @throws ExecutionError if no quorum answered; AbortError; InvalidArgumentError.
    */

@@ -7,7 +7,7 @@ import type {
   Answer,
   Claim,
   Fault,
-  Holding,
+  KeyState,
   LockNode,
   No,
   OnAnswer,
@@ -33,7 +33,7 @@ export function ask(node: LockNode) {
     extend: (claim: Claim, repair: boolean) => voteOf((settle) => node.extend(claim, repair, settle)),
     release: (resources: readonly string[], tokens: readonly string[]) =>
       answerOf<ReleaseAnswer>((settle) => node.release(resources, tokens, settle)),
-    inspect: (resource: string) => answerOf<Holding>((settle) => node.inspect(resource, settle)),
+    inspect: (resource: string) => answerOf<KeyState>((settle) => node.inspect(resource, settle)),
     enqueue: (enrolment: QueueEntry) => voteOf((settle) => node.queue!.enqueue(enrolment, settle)),
     transfer: (claim: Claim, previous: string) =>
       voteOf((settle) => node.queue!.transfer(claim, previous, settle)),
@@ -329,7 +329,7 @@ export interface Command {
   readonly at: number;
 }
 
-type AnyAnswer = Answer | ReleaseAnswer | Holding;
+type AnyAnswer = Answer | ReleaseAnswer | KeyState;
 
 /**
  * One machine's connection to one master: FIFO, and a test can slow it, hold it, cut it or answer instead of the
@@ -383,9 +383,9 @@ export class VirtualNode implements LockNode {
     this.#exchange(command, undefined, () => this.master.release(resources, tokens), settle);
   }
 
-  inspect(resource: string, settle: OnAnswer<Holding>): void {
+  inspect(resource: string, settle: OnAnswer<KeyState>): void {
     const command = this.#command("inspect", [resource], []);
-    const look = (): Holding => ({
+    const look = (): KeyState => ({
       owner: this.master.owner(resource),
       remaining: this.master.remaining(resource),
       queueLength: 0,

@@ -6,7 +6,7 @@ const draw = (random: Random, count: number) => Array.from({ length: count }, ()
 describe("seeded randomness", () => {
   test("the same seed gives the same numbers, on every machine", () => {
     expect(draw(new Random(1), 4)).toEqual(draw(new Random(1), 4));
-    // Written down once: a change here invalidates every seed that anybody has noted.
+    // Fixed values: a change here invalidates every seed that was noted.
     expect(draw(new Random(1), 3)).toMatchInlineSnapshot(`
       [
         932304903,

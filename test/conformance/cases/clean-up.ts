@@ -5,7 +5,7 @@ import { inWords, isRefused, outcomeOf } from "../outcome.ts";
 
 /** A round trip or two on loopback, with time for a busy machine. */
 const atOnce = 100;
-/** Keys that nobody takes away are there for so long, ms: far longer than any of these cases. */
+/** The ttl of keys, ms: those that are not deleted outlive every case here. */
 const longTtl = 30_000;
 /** A node time-out (500 ms for a lock of 30 s), and the machine's part. */
 const failureLimit = 500 + 250;

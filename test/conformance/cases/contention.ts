@@ -24,7 +24,7 @@ async function openRivals(fixture: Fixture): Promise<readonly Subject[]> {
 }
 
 interface RoundResult {
-  /** When the first had the lock, ms; `undefined` if nobody had it. */
+  /** When the first client had the lock, ms; `undefined` if none had it. */
   readonly won: number | undefined;
   readonly winners: number;
   /** Whether every key was gone right after the end of the round. */
@@ -69,18 +69,18 @@ export const contention: readonly Case[] = [
       const excessive = holders.filter((count) => count > 2).length;
       return verdict(`three holders in ${excessive} of ${holders.length} rounds`, {
         "never three": excessive === 0,
-        "somebody holds": holders.some((count) => count > 0),
+        "at least one holds": holders.some((count) => count > 0),
       });
     },
   },
   {
     row: 6,
-    situation: "a vote split by three clients at once, 20 rounds: somebody wins each",
+    situation: "a vote split by three clients at once, 20 rounds: one client wins each",
     bound:
       `exactly one of three wins each round, within ${winLimit} ms, in one call without retries, and leaves no key ` +
       "behind. A vote takes 4 ms here (the farthest master), and one that was split is taken again after a random " +
-      "time of a few of these (measured on two overloaded cores: median 25 ms, the worst of 100 rounds 124 ms); the own " +
-      "minority keys of a loser must not block anybody for a ttl",
+      "time of a few of these (measured on two overloaded cores: median 25 ms, the worst of 100 rounds 124 ms); the " +
+      "minority keys of a loser must not block other clients for a ttl",
     masters: 3,
     async run(fixture) {
       const rivals = await openRivals(fixture);

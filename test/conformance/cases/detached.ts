@@ -51,7 +51,7 @@ const givenAway: readonly Case[] = [
     row: 24,
     situation: "a lock is given away while others wait in the giver's process: they have it when it is free",
     bound:
-      "the next one is granted within 1000 ms of the receiver's release: everybody who waits stands in the masters' " +
+      "the next one is granted within 1000 ms of the receiver's release: every waiter is in the masters' " +
       "queues, or asks again soon",
     masters: 3,
     async run(fixture) {
@@ -87,7 +87,7 @@ export const detached: readonly Case[] = [
       "the lock is logged inside `using`, as JSON and as a console shows it: it goes on, and is no secret",
     bound:
       "held for three times its ttl of 1000 ms after that, released at the end, and its token is not in the log: " +
-      "whoever reads a log must not be able to release",
+      "a reader of the log must not be able to release",
     masters: 3,
     mostlyWaits: true,
     async run(fixture) {

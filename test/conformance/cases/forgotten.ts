@@ -19,7 +19,7 @@ export const forgotten: readonly Case[] = ways.map(
     row: 31,
     situation: `a master ${what} while a lock is held by two: no second holder`,
     bound:
-      "nobody else is granted the lock while it is valid, with whatever the library has against masters that forget",
+      "no other client is granted the lock while it is valid, with the library's options against masters that forget",
     masters: 1,
     async run({ library }) {
       await using masters = await startMasters(3, { say: () => {} });

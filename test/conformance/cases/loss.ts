@@ -206,7 +206,7 @@ const stepBack = 60_000;
 const clockSteps: readonly Case[] = [
   {
     row: 17,
-    situation: "the wall clock steps back 60 s while holding: a lock that nobody extends is over in time",
+    situation: "the wall clock steps back 60 s while holding: a lock without extension ends in time",
     bound:
       "remaining is 0 when a majority has given up the key (ttl 1000), read at once thereafter: the monotonic clock " +
       "went on",

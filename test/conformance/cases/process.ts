@@ -114,8 +114,8 @@ const deadWaiter: Case = {
   situation:
     "a process that waited first was killed, and a monitor listens to every channel: the next one has the lock",
   bound:
-    "granted within 3000 ms of the release, for a ttl of 15,000 ms: nobody but the one that waited can take what is meant " +
-    "for it, so others wait for the heartbeat of one that died at most, not for its lease",
+    "granted within 3000 ms of the release, for a ttl of 15,000 ms: a grant reaches only the waiter it is for, " +
+    "so the others wait at most for the heartbeat of a dead waiter, not for a ttl",
   masters: 3,
   mostlyWaits: true,
   async run(fixture) {

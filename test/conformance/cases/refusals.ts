@@ -97,11 +97,11 @@ const release: readonly Case[] = ways.map(
     row: 23,
     situation: `released to masters that are ${what} for a moment, before one that waits: never two holders`,
     bound:
-      "whoever is granted the lock has its token on two of three masters then, and nobody else is granted it while it " +
-      "is valid",
+      "the client that is granted the lock has its token on two of three masters then, and no other client is granted " +
+      "it while it is valid",
     masters: 1,
     async run({ library }) {
-      // Of its own: nobody else is to be refused.
+      // Masters of its own: other cases must not be refused.
       await using masters = await startMasters(3, { say: () => {} });
       await using fixture = await Fixture.start(library, masters.list);
       return await releaseToRefusing(fixture, [refuse, heal]);

@@ -6,7 +6,7 @@ const ttl = 5000;
 const nodeTimeout = 250;
 /** The time a busy machine of two cores may add to a timer or a round trip. */
 const slack = 100;
-/** Nobody waited for the silent master: far below its time-out, far above two round trips. */
+/** The call has not waited for the silent master: far below its time-out, far above two round trips. */
 const atOnce = 100;
 /** For ever, as far as a test can tell. */
 const patience = 3000;
@@ -54,7 +54,7 @@ export const settling: readonly Case[] = [
   },
   {
     row: 2,
-    situation: "one of three masters hangs and nobody contends: acquired at once from the other two",
+    situation: "one of three masters hangs, without contention: acquired at once from the other two",
     bound: `acquire and release within ${atOnce} ms each: two masters of three are a quorum, the third is not waited for`,
     masters: 3,
     async run(fixture) {

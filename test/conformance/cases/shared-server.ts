@@ -8,7 +8,7 @@ export const sharedServer: readonly Case[] = [
   {
     row: 33,
     situation:
-      "two of three addresses are one server, and the other server's key is somebody else's: no lock",
+      "two of three addresses are one server, and the other server has another client's key: no lock",
     bound: "an attempt without retries is refused: one server of two is no majority, whatever it is called",
     masters: 1,
     mostlyWaits: true,
@@ -18,7 +18,7 @@ export const sharedServer: readonly Case[] = [
       const again = { ...one, host: "localhost", url: one.url.replace(one.host, "localhost") };
       await using fixture = await Fixture.start(library, [one, again, other]);
       const subject = await fixture.openCold(undefined, { retryCount: 0 });
-      await fixture.tell([2], "SET", fixture.resource, "somebody else", "PX", "10000");
+      await fixture.tell([2], "SET", fixture.resource, "another client", "PX", "10000");
       const outcome = await outcomeOf(() => subject.acquire(fixture.resource, 5000), 2000);
       if (outcome.kind === "resolved") await subject.release(outcome.value);
       return verdict(inWords(outcome), { "no lock by one server of two": outcome.kind === "rejected" });

@@ -6,7 +6,7 @@ import { outcomeOf } from "../outcome.ts";
 
 const ttl = 30_000;
 const options = { retryCount: 0, clockWatch: true };
-const somebody = 40;
+const newClients = 40;
 
 /** Three masters with clocks of their own, for one case. */
 async function withClocks<T>(
@@ -51,14 +51,14 @@ export const strayClocks: readonly Case[] = [
           clocks,
         );
         let second = 0;
-        for (let count = 0; count < somebody; count += 1) {
+        for (let count = 0; count < newClients; count += 1) {
           const subject = await fixture.openCold(undefined, options);
           const outcome = await outcomeOf(() => subject.acquire(fixture.resource, ttl), 2000);
           if (outcome.kind !== "resolved") continue;
           if (held.isValid()) second += 1;
           await subject.release(outcome.value);
         }
-        return verdict(`${second} of ${somebody} were a second holder`, { "never two": second === 0 });
+        return verdict(`${second} of ${newClients} were a second holder`, { "never two": second === 0 });
       }),
   },
   {

@@ -43,7 +43,7 @@ export const validity: readonly Case[] = [
       situation: `a master that takes ${delay} ms, ttl 1000: never returns without remaining validity`,
       bound:
         "rejected, or resolved with 0 < remaining <= what a majority still keeps: anything else is a lock that " +
-        "somebody else can have as well",
+        "another client can have as well",
       masters: 3,
       async run(fixture) {
         const path = await fixture.path();

@@ -13,7 +13,7 @@ interface Connecting {
 export async function connected<C extends Connecting>(clients: readonly C[]): Promise<readonly C[]> {
   await Promise.all(
     clients.map(async (client) => {
-      // ioredis writes errors that nobody hears to the console; here a fault is part of the case.
+      // ioredis logs errors without a listener to the console; here a fault is part of the case.
       client.on("error", () => {});
       if (client.status === "ready") return;
       await new Promise<void>((resolve) => {

@@ -16,7 +16,7 @@ export const quorlock: Library = {
     const redlock = new Redlock(clients, settingsFrom(options));
     // It makes connections of its own; a look at any resource waits for all of them.
     await redlock.inspect("connected");
-    // As for masters that nobody has used before; of several clients the first has done it.
+    // Declares the masters new; of several clients the first has done it.
     if (options.restartGuard !== undefined) await redlock.initialize().catch(() => {});
     return new QuorlockSubject(clients, redlock);
   },

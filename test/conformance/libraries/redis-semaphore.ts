@@ -54,7 +54,7 @@ class RedisSemaphoreSubject extends ClientsOf<Redis> implements Subject {
     return heldOf(mutex);
   }
 
-  /** The code of its documentation. `onLockLost` is ours: by default it throws where nobody can catch. */
+  /** The code of its documentation. `onLockLost` is ours: by default it throws where no caller can catch. */
   async using<T>(resource: string, ttl: number, routine: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const controller = new AbortController();
     const { extensionThreshold } = this.#options;

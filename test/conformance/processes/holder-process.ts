@@ -40,7 +40,7 @@ try {
     say({ kind: "ending", told: signal.aborted });
   });
 } catch {
-  // A service catches what its calls reject with; what nobody could catch ends the process.
+  // A service catches the rejections of its calls; an error that no caller can catch ends the process.
 }
 await outcomeOf(() => subject.quit(), quitLimit);
 subject.disconnect();

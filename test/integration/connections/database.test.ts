@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh, type OpenOptions, rejection } from "../fleet/fleet.ts";
 
-// A lock is in the database that the clients were in when it was taken. Whoever switches a client gives it up there.
+// A lock lives in the database that its clients had selected. A client that switches to another one abandons its vote.
 
 const fleet = Fleet.forTests(3);
 const ttl = 20_000;
@@ -73,7 +73,7 @@ describe("a lock that is held when a client is switched", () => {
     expect(await keysElsewhere()).toEqual([]);
   });
 
-  it("is not repaired in the other database by its renewals, and nobody is let in beside it", async () => {
+  it("is not repaired in the other database by its renewals, and no second client gets it", async () => {
     const { redlock, clients } = await open();
     const rival = (await open()).redlock;
     const resource = fresh();
@@ -343,7 +343,7 @@ describe("a call that is under way when a client is switched", () => {
       (await rival.inspect(resource)).every(({ queueLength }) => queueLength === 1),
     );
     const behind = third.acquire(resource, ttl, { waitTimeout: 30_000 });
-    await until("somebody stands behind it", async () =>
+    await until("a waiter is queued behind it", async () =>
       (await rival.inspect(resource)).every(({ queueLength }) => queueLength === 2),
     );
     // In one turn, so that the keys are handed over while it leaves.

@@ -230,7 +230,7 @@ describe("a holder that is cut off", () => {
 describe("ties and splits", () => {
   const settled = 2 * nodeTimeout + slack;
 
-  it("two masters, one of them somebody else's: refused at once", async () => {
+  it("two masters, one with another client's key: refused at once", async () => {
     const { redlock } = await openReady(2);
     const resource = fresh();
     await fleet.occupy(resource, fleet.masters.slice(0, 1), ttl);
@@ -241,7 +241,7 @@ describe("ties and splits", () => {
     await fleet.free(resource);
   });
 
-  it("three masters, one somebody else's, one hung: settles, and leaves nothing", async () => {
+  it("three masters, one with another client's key, one hung: settles, and leaves nothing", async () => {
     const { redlock } = await openReady(3);
     const resource = fresh();
     const [foreign, hung, mine] = fleet.masters as [Master, Master, Master];
@@ -270,7 +270,7 @@ describe("ties and splits", () => {
     expect(net).toBeLessThan(settled);
   });
 
-  it("rivals that split the votes: somebody wins each round, soon", async () => {
+  it("rivals that split the votes: one of them wins each round, soon", async () => {
     const rivals = await Promise.all([0, 1, 2].map(() => openReady(3, { retryCount: 0 })));
     for (let round = 0; round < 10; round += 1) {
       const resource = fresh();

@@ -179,7 +179,7 @@ describe.each(versions)("with %s:", (_version, Version) => {
   describe("an address that leads to an empty server, between a vote and its extension", () => {
     const maxTtl = 4000;
 
-    it("with the restart guard: nobody else has the lock while its holder may use it", async () => {
+    it("with the restart guard: no second client has the lock while its holder may use it", async () => {
       const on = await proxied(3);
       const spares = fleet.masters.slice(3, 5);
       const guarded = (nodeTimeout: number) =>
@@ -198,7 +198,7 @@ describe.each(versions)("with %s:", (_version, Version) => {
         await untilAllVote(rival.redlock, rival.clients);
         const resource = fresh();
         const lock = await holder.redlock.acquire(resource, maxTtl);
-        // Both connections to each move: the holder's own, and those of whoever asks.
+        // Both connections to each master move: the holder's and the rival's.
         for (const [index, spare] of spares.entries()) {
           on[index]!.pointTo(spare);
           on[index]!.reset();
@@ -212,7 +212,7 @@ describe.each(versions)("with %s:", (_version, Version) => {
           if (other) break;
           // Connections come back meanwhile.
           await pause(20);
-          // Late: whoever asks is first at the empty servers.
+          // Late: the rival reaches the empty servers first.
           if (lock.remaining() < maxTtl - 1500) extending ??= lock.extend(maxTtl).catch(() => undefined);
         }
         expect(attempts).toBeGreaterThan(1);

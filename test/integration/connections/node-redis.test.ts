@@ -338,7 +338,7 @@ describe.each(versions)("node-redis %s:", (_, create) => {
 });
 
 it("a server that announces its maintenance gets no command at another place", async () => {
-  const elsewhere = await startHostileServer("-ERR nobody\r\n", { greets: false });
+  const elsewhere = await startHostileServer("-ERR unknown\r\n", { greets: false });
   const text = `127.0.0.1:${elsewhere.port}`;
   const moving = `>4\r\n+MOVING\r\n:1\r\n:1\r\n$${text.length}\r\n${text}\r\n`;
   await using server = await startHostileServer((socket) => void socket.write(moving));

@@ -389,7 +389,7 @@ describe("a client that leaves its connection in the middle of a transaction", (
 describe("a master that hangs in the middle of a transaction", () => {
   const fleet = Fleet.forTests(3);
 
-  it("holds nobody up, and is written nothing of what was given up meanwhile", async () => {
+  it("blocks no other call, and is not sent the operations that were given up meanwhile", async () => {
     const { redlock } = await fleet.openWarm({ scripts });
     const [hung] = fleet.masters;
     await using tap = await WireTap.on(fleet.admin(hung!));

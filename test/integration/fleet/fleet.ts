@@ -151,12 +151,12 @@ export class Fleet {
     );
   }
 
-  /** Puts a key there that is somebody else's. Without `ttl`: one without expiry. */
+  /** Sets the key to another client's token. Without `ttl`: without expiry. */
   async occupy(
     resource: string,
     masters: readonly Master[] = this.masters,
     ttl?: number,
-    owner = "somebody else",
+    owner = "another client",
   ): Promise<void> {
     for (const master of masters) {
       if (ttl === undefined) await this.admin(master).set(resource, owner);

@@ -19,7 +19,7 @@ function open(options: RedlockOptions = {}) {
   return fleet.open({ reentrant: true, nodeTimeout: 300, retryDelay: 20, retryJitter: 0, ...options });
 }
 
-/** Somebody who asks for `resource` while a routine holds it: must be refused. */
+/** Asks for `resource` while a routine holds it, and must be refused. */
 class Intruder {
   readonly #redlock: Redlock;
   readonly #resource: string;
@@ -80,7 +80,7 @@ function lazy<T>(begin: () => Promise<T>): Promise<T> {
   });
 }
 
-/** A lock that nobody extends: the timer of its deadline is the one for all locks that are held. */
+/** A lock without extension: one timer serves the deadlines of all locks that are held. */
 function doomed(redlock: Redlock): Promise<Lock> {
   return redlock.acquire(fresh("doomed"), 800);
 }
@@ -196,7 +196,7 @@ describe("called when a master answers what a routine has sent", () => {
     });
   });
 
-  it("a listener of lost is not, where a call of somebody else's notices it", async () => {
+  it("a listener of lost is not, where a call of another client notices the loss", async () => {
     const { redlock } = open();
     const intruder = new Intruder(redlock, fresh());
     const other = await redlock.acquire(fresh(), ttl);
@@ -259,7 +259,7 @@ it("a routine's callback from a connection that was made inside of it is not ins
   for (const client of clients) client.disconnect();
 });
 
-it("a backoff is not inside of the lock of whoever's answer it follows", async () => {
+it("a backoff does not run inside of the lock whose reply woke it", async () => {
   const { redlock } = open();
   const intruder = new Intruder(redlock, fresh());
   const resource = fresh("foreign");
@@ -291,7 +291,7 @@ describe("a routine's own", () => {
     expect(await redlock.using(resource, ttl, () => lazy(nested))).toBe("inside");
   });
 
-  it("promises of the library are awaited inside of its lock, whoever settles them", async () => {
+  it("promises of the library are awaited inside of its lock, whichever call settles them", async () => {
     const { redlock } = open();
     const resource = fresh();
     await redlock.using(resource, ttl, async () => {

@@ -138,7 +138,7 @@ describe("a signal", () => {
     controller.abort("enough");
     const { took } = await timed(() => expectAborted(calling, "enough", controller.signal));
     expect(took).toBeGreaterThan(190);
-    expect(await fleet.values(resource)).toEqual(["somebody else", null, null]);
+    expect(await fleet.values(resource)).toEqual(["another client", null, null]);
     await fleet.free(resource);
   });
 

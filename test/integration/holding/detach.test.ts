@@ -51,12 +51,12 @@ async function heldElsewhere(resource: string): Promise<Lock> {
   return lock;
 }
 
-/** Owns a key in between: whatever gives it up by `leaveScript` grants it to the first in the queue. */
+/** Owns a key in between: a release by `leaveScript` grants it to the first in the queue. */
 const passerBy = `${"0123456789abcdef".repeat(2)}.1`;
 
 /**
- * A giver that was granted its lock by the first two masters. On the third one its queue entry stands behind somebody
- * else, and the grant is heard when the test says so.
+ * A giver that was granted its lock by the first two masters. On the third one its queue entry is behind another
+ * client's, and the test decides when the grant arrives.
  */
 async function granted(resource: string, callers = 1) {
   const connections = fleet.open().clients.map((client) => new LateConnection(client));

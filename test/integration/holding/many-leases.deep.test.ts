@@ -113,9 +113,9 @@ it(
 );
 
 it(
-  "of 12,000 in `using` none is lost, and whoever is refused is told why",
+  "of 12,000 in `using` none is lost, and refused calls get the reason",
   async () => {
-    // A slower machine is let hold fewer: a lease is lost only where the process stands still for two thirds of the ttl.
+    // A slower machine admits fewer: a lease is lost only if the process stands still for two thirds of the ttl.
     const shortTtl = 9000;
     const { redlock, errors } = await fleet.openWarm();
     const prefix = fresh();

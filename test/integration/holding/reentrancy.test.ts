@@ -117,7 +117,7 @@ describe("siblings", () => {
 });
 
 describe("a promise that outlives its hold", () => {
-  it("waits for the masters like everybody else", async () => {
+  it("waits for the masters like every other call", async () => {
     const redlock = open();
     const resource = fresh();
     let proceed!: () => void;
@@ -172,7 +172,7 @@ describe("without reentrant", () => {
       redlock.acquire(resource, 30_000, { waitTimeout: 300 }),
     );
     expect(String(await rejection(nested))).toContain(`"${resource}" is locked by this same Redlock`);
-    // Nor is anybody else told so.
+    // A call of another client does not get this message.
     await using held = await redlock.acquire(resource, 30_000);
     expect(held.state).toBe("held");
     const other = fleet.open().redlock.acquire(resource, 30_000, { waitTimeout: 300 });

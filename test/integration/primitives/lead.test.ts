@@ -150,7 +150,7 @@ describe("times without a quorum", () => {
     await leaderOf(candidates);
     const hung = fleet.masters.slice(1);
     for (const master of hung) await master.hang();
-    await until("nobody leads any more", () => candidates.every(({ leading }) => leading === undefined));
+    await until("no candidate leads", () => candidates.every(({ leading }) => leading === undefined));
     await until("each was told", () => candidates.every(({ errors }) => errors.length > 1));
     for (const { errors } of candidates) expect(errors[0]).toBeInstanceOf(ExecutionError);
     expect(candidates.every(({ leading }) => leading === undefined)).toBe(true);

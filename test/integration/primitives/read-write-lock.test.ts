@@ -15,7 +15,7 @@ const ttl = 30_000;
 /** For locks that run out in the course of a test. */
 const shortTtl = 1_500;
 
-/** Whoever waits asks again soon. */
+/** Waiters poll at short intervals. */
 const soon: OpenOptions = { retryDelay: 20, retryJitter: 10, waitTimeout: 20_000 };
 
 function keysOf(name: string): { readers: string; write: string; intent: string } {
@@ -36,7 +36,7 @@ async function untilNothingIsLeft(name: string): Promise<void> {
   });
 }
 
-/** Everybody has connections of their own. */
+/** Each client has connections of its own. */
 function open(name: string, options: OpenOptions = {}): ReadWriteLock {
   return new ReadWriteLock(fleet.open({ ...soon, ...options }).redlock, name);
 }
@@ -128,7 +128,7 @@ describe("many read or one writes, on real masters", () => {
     expect(await lock.tryWrite(ttl)).toBeNull();
     expect(await long.verify()).toBe(true);
     await long.release();
-    // Those that are over keep nobody out.
+    // Expired readers block no writer.
     await (await lock.write(ttl)).release();
   });
 
@@ -243,7 +243,7 @@ describe("many read or one writes, on real masters", () => {
   });
 });
 
-describe("nobody starves", () => {
+describe("starvation", () => {
   it("lets a writer through a stream of eight readers, and readers behind it", async () => {
     const name = fresh("report");
     const report = new Report();
@@ -323,7 +323,7 @@ describe("nobody starves", () => {
     await untilNothingIsLeft(name);
   });
 
-  it("counts the writers that wait by name: one that gives up takes nobody else's place", async () => {
+  it("keeps an entry for each waiting writer: one that gives up removes only its own", async () => {
     const name = fresh("report");
     const reading = await open(name).read(ttl);
     const reader = open(name);

@@ -108,7 +108,7 @@ describe("a master's clock is set", () => {
     const resource = fresh("forgotten");
     // Held by the votes of the second and the third alone.
     const first = new Redis(masters.urls[0]!);
-    await first.set(resource, "somebody else");
+    await first.set(resource, "another client");
     const lock = await redlock.acquire(resource, ttl);
     await first.del(resource);
     first.disconnect();
@@ -120,14 +120,14 @@ describe("a master's clock is set", () => {
   /** Held by the votes of the second and the third master alone; then the third one's clock is set 40 s forward. */
   async function heldAndForgotten(key: string, acquire: (redlock: Redlock) => Promise<Lock | null>) {
     const first = new Redis(masters.urls[0]!);
-    await first.set(key, "somebody else");
+    await first.set(key, "another client");
     const { redlock } = open({ exclude: true });
     const lock = (await acquire(redlock))!;
     expect(lock.state).toBe("held");
     await first.del(key);
     first.disconnect();
     step(40_000);
-    // A key that has expired is deleted when somebody looks: one that nobody looked at is there again on a step back.
+    // Redis deletes an expired key when it is read: one that was not read is there again after a step back.
     const third = new Redis(masters.urls[2]!);
     await until("it forgets the key", async () => (await third.exists(key)) === 0);
     third.disconnect();
@@ -160,7 +160,7 @@ describe("a master's clock is set", () => {
     expect(lock.state).toBe("held");
   });
 
-  it("of two that are left nobody can tell which one it is: neither counts", async () => {
+  it("with two masters left, the wrong clock cannot be told from the right one: neither counts", async () => {
     step(40_000);
     const clients = masters.list.slice(1).map(({ port, host }) => new Redis(port, host));
     opened.push(clients);

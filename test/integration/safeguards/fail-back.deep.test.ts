@@ -32,8 +32,8 @@ async function held(redlock: Redlock, resource: string): Promise<Lock> {
 }
 
 /**
- * Three masters fail over to their replicas, and nobody ends the old primaries. A client that was there holds a lock at the
- * replicas, and stays with them.
+ * Three masters fail over to their replicas, and the old primaries keep running. A client that saw the failover holds a
+ * lock on the replicas, and stays with them.
  */
 async function failedOver(act: (old: Fleet, promoted: Fleet, lock: Lock) => Promise<void>): Promise<void> {
   await using guarded = await GuardedFleet.start("none", 3);

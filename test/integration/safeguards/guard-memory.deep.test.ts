@@ -91,7 +91,7 @@ describe.concurrent("what is believed of a guarded master", () => {
     await fleet.admins[2]!.flushall();
     const { redlock: unfenced } = fleet.open({ restartGuard });
     await until("the third votes", async () => (await fencedBy(unfenced, fresh("unfenced"))) === 3, 15_000);
-    // The first has forgotten it as well, and says so to nobody who has not agreed on maxTtl.
+    // The first has forgotten it as well, and does not tell a client that has not agreed on maxTtl.
     await guarded.crash(fleet.masters[0]!);
     const newcomer = fleet.open({ restartGuard, fencing: true });
     await fleet.masters[1]!.hang();

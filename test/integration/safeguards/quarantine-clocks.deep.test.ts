@@ -55,7 +55,7 @@ async function votesFor(redlock: Redlock): Promise<number> {
 
 /** Held by the votes of the second and the third alone. */
 async function holdByTwo(redlock: Redlock, resource: string): Promise<Lock> {
-  await admins[0]!.set(resource, "somebody else");
+  await admins[0]!.set(resource, "another client");
   const lock = await redlock.acquire(resource, ttl);
   await admins[0]!.del(resource);
   return lock;

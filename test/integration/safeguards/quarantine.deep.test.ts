@@ -65,7 +65,7 @@ describe.concurrent("with masters that keep running", () => {
     expect(opened.errors.map(({ reason }) => reason)).not.toContain("UNCERTAIN_FLOOR");
   });
 
-  it("new masters vote for nobody for maxTtl, unless they are declared new", async () => {
+  it("new masters do not vote for maxTtl, unless they are declared new", async () => {
     await using guarded = await GuardedFleet.start();
     const { fleet } = guarded;
     const { redlock, errors } = fleet.open({ restartGuard });
@@ -85,7 +85,7 @@ describe.concurrent("with masters that keep running", () => {
 
 describe.concurrent("a master is killed", () => {
   it.each(losses)(
-    "and comes back with %s: nobody else gets the lock, and the others serve",
+    "and comes back with %s: no second client gets the lock, and the others serve",
     async (_, persistence, forgets) => {
       await using guarded = await GuardedFleet.start(persistence);
       const { fleet } = guarded;

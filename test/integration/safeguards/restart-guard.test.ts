@@ -83,7 +83,7 @@ describe("with masters that keep running", () => {
     },
   );
 
-  it("somebody empties a master: nobody else gets the lock", async () => {
+  it("FLUSHALL on a master: no second client gets the lock", async () => {
     const holder = await guarded.openNew();
     const rival = await guarded.openGuarded();
     const resource = fresh("emptied");
@@ -157,7 +157,7 @@ describe("with masters that keep running", () => {
     expect(await opened.redlock.tryAcquire(resource, ttl)).toBeNull();
     await Promise.all([first.hang(), second.hang()]);
     try {
-      // The third has the holder's vote, the fifth is given it, and of the fourth nobody knows.
+      // The third has the holder's vote, the fifth receives one, and the state of the fourth is unknown.
       expect(await refused()).toBeInstanceOf(ExecutionError);
       expect(await fleet.admin(fourth).get(resource)).toBe(lock.value);
     } finally {

@@ -52,13 +52,13 @@ async function nodes(): Promise<{
   return { guarded, plain, guard, end: () => clients.map((client) => client.disconnect()) };
 }
 
-/** The master has forgotten everything, its quarantine is over, and nobody has brought its counters back. */
+/** The master has forgotten everything, its quarantine is over, and its counters are not restored. */
 async function unseeded({ guarded, guard }: { guarded: RedisNode; guard: Guard }): Promise<GuardState> {
   const [admin] = fleet.admins as readonly [Redis];
   const look = () => asked<GuardState | Fault>((settle) => guarded.guarded.state(guard, settle));
   await look();
   await admin.del("quorlock:quarantine");
-  // The end is told by the wall clock of the client that began it: this one's is past it.
+  // The end is by the wall clock of the client that began it: an end of 0 has passed.
   const [runId, epoch, , longest, database] = (await admin.get("quorlock:guard"))!.split(" ");
   await admin.set("quorlock:guard", [runId, epoch, 0, longest, database, 2].join(" "));
   const found = (await look()) as GuardState;
@@ -67,49 +67,52 @@ async function unseeded({ guarded, guard }: { guarded: RedisNode; guard: Guard }
   return found;
 }
 
-describe("a master that has lost its fencing counters, and is asked to release a key that somebody waits for", () => {
-  it.each([1, 2])("grants it with no token, of %i keys at a time; brought back, it does", async (count) => {
-    const [admin] = fleet.admins as readonly [Redis];
-    await admin.flushall();
-    const all = await nodes();
-    const { guarded, plain } = all;
-    try {
-      const found = await unseeded(all);
-      const keys = Array.from({ length: count }, () => fresh("unseeded"));
-      const channel = `quorlock:inbox:${fresh()}`;
-      const heard: string[] = [];
-      const queue = plain.queue!;
-      await ask(plain).listen(channel, (push) => void ("token" in push && heard.push(push.token)));
-      const claim = (key: string, token: string) => ({ resources: [key], token, ttl, abandoned: false });
-      const waiting = (key: string, round: number, proposal?: number): QueueEntry => ({
-        ...claim(key, `waiter-of-${key}.${round}`),
-        ticket: 1,
-        entryTtl: ttl,
-        proposal,
-      });
-      for (const key of keys) {
-        await asked((settle) => plain.vote(claim(key, `holder-of-${key}.0`), settle));
-        await asked((settle) => queue.enqueue(waiting(key, 1, 1000), settle));
-      }
+describe("a master that has lost its fencing counters, and releases a key with a waiter", () => {
+  it.each([1, 2])(
+    "grants it without a fencing token, with %i keys at a time; with restored counters, it has one",
+    async (count) => {
+      const [admin] = fleet.admins as readonly [Redis];
+      await admin.flushall();
+      const all = await nodes();
+      const { guarded, plain } = all;
+      try {
+        const found = await unseeded(all);
+        const keys = Array.from({ length: count }, () => fresh("unseeded"));
+        const channel = `quorlock:inbox:${fresh()}`;
+        const heard: string[] = [];
+        const queue = plain.queue!;
+        await ask(plain).listen(channel, (push) => void ("token" in push && heard.push(push.token)));
+        const claim = (key: string, token: string) => ({ resources: [key], token, ttl, abandoned: false });
+        const waiting = (key: string, round: number, proposal?: number): QueueEntry => ({
+          ...claim(key, `waiter-of-${key}.${round}`),
+          ticket: 1,
+          entryTtl: ttl,
+          proposal,
+        });
+        for (const key of keys) {
+          await asked((settle) => plain.vote(claim(key, `holder-of-${key}.0`), settle));
+          await asked((settle) => queue.enqueue(waiting(key, 1, 1000), settle));
+        }
 
-      const released = keys.map((key) =>
-        asked((settle) => guarded.release([key], [`holder-of-${key}.0`], settle)),
-      );
-      for (const answer of await Promise.all(released)) expect(answer).toEqual({ vote: "yes" });
-      // A message published after a grant arrives after it.
-      await admin.publish(channel, "the-end");
-      await until("all is heard", () => Promise.resolve(heard.includes("the-end")));
-      expect(heard).toEqual(["the-end"]);
-      expect(await admin.get("quorlock:floor")).toBeNull();
+        const released = keys.map((key) =>
+          asked((settle) => guarded.release([key], [`holder-of-${key}.0`], settle)),
+        );
+        for (const answer of await Promise.all(released)) expect(answer).toEqual({ vote: "yes" });
+        // A message published after a grant arrives after it.
+        await admin.publish(channel, "the-end");
+        await until("all is heard", () => Promise.resolve(heard.includes("the-end")));
+        expect(heard).toEqual(["the-end"]);
+        expect(await admin.get("quorlock:floor")).toBeNull();
 
-      // With its counters it votes for those who wait, above all that was given out.
-      await asked((settle) => guarded.guarded.restoreCounters(`${found.epoch}`, 5000, settle));
-      for (const key of keys) {
-        const answer = await asked((settle) => guarded.queue!.enqueue(waiting(key, 2, 6000), settle));
-        expect(answer).toMatchObject({ vote: "yes", counter: 5000 });
+        // With its counters it votes for those who wait, above all that was given out.
+        await asked((settle) => guarded.guarded.restoreCounters(`${found.epoch}`, 5000, settle));
+        for (const key of keys) {
+          const answer = await asked((settle) => guarded.queue!.enqueue(waiting(key, 2, 6000), settle));
+          expect(answer).toMatchObject({ vote: "yes", counter: 5000 });
+        }
+      } finally {
+        all.end();
       }
-    } finally {
-      all.end();
-    }
-  });
+    },
+  );
 });

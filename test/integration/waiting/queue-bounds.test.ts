@@ -45,7 +45,7 @@ describe("one that waits for many resources", () => {
     const [admin] = fleet.admins as [(typeof fleet.admins)[0]];
     const name = fresh();
     const keys = Array.from({ length: count }, (_, index) => `${name}-${index}`);
-    for (const key of keys.slice(0, count / 2)) await admin.set(key, "somebody.1", "PX", ttl);
+    for (const key of keys.slice(0, count / 2)) await admin.set(key, "another-client.1", "PX", ttl);
     const enqueue = (round: number) =>
       admin.eval(enqueueScript.source, count, ...keys, `w.${round}`, ttl, 1, ttl, "", "-");
     for (const round of [1, 2, 3]) {
@@ -53,7 +53,7 @@ describe("one that waits for many resources", () => {
       expect(commands / count, `round ${round}`).toBeLessThan(14);
     }
     const release = () =>
-      admin.eval(leaveScript.source, count / 2, ...keys.slice(0, count / 2), "somebody.1");
+      admin.eval(leaveScript.source, count / 2, ...keys.slice(0, count / 2), "another-client.1");
     expect((await commandsOf(release)) / count).toBeLessThan(8);
     expect((await commandsOf(() => enqueue(4))) / count).toBeLessThan(18);
     expect(await admin.get(keys[0]!)).toBe("w.4");
@@ -130,8 +130,8 @@ describe("the dead in a queue", () => {
   });
 });
 
-describe("those whom nobody listens for any more", () => {
-  it("hold up no script, however many they are, and whoever lives behind them is served soon", async () => {
+describe("waiters without a subscriber", () => {
+  it("block no script, however many they are, and a live waiter behind them is granted soon", async () => {
     const resource = fresh();
     const holder = await fleet.openWarm();
     const waiter = await fleet.openWarm();

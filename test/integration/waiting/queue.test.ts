@@ -214,7 +214,7 @@ describe("those who wait for a lock", () => {
 });
 
 describe("several resources", () => {
-  it("are waited for together, and nobody who wants one of them comes in between", async () => {
+  it("are waited for together, and no client that wants one of them gets it in between", async () => {
     const [first, second] = [fresh(), fresh()];
     const [heldFirst, heldSecond] = [await hold(first), await hold(second)];
     const { served, locks } = await waiters(1, [first, second]);
@@ -440,7 +440,7 @@ describe("a hold that is passed on as it is", () => {
     await fleet.untilGone(resource);
   });
 
-  it("is another one to whoever knew its value before", async () => {
+  it("has a new value: a copy with the old one cannot touch it", async () => {
     const resource = fresh();
     const [first, second] = await passers(2, resource, fleet.open(patient).redlock);
     const old = await first!;
@@ -487,10 +487,10 @@ describe("a hold that is passed on as it is", () => {
   });
 });
 
-/** Made, made to wait, and forgotten, as by who makes one for each request. */
+/** A Redlock that waits once and is dropped, as in a program that makes one for each request. */
 async function useOnce(clients: readonly Redis[], resource: string): Promise<void> {
   const redlock = new Redlock(clients);
-  // (Not by a matcher: the test runner keeps what those are given.)
+  // (No `rejects` matcher: the test runner would keep the error alive.)
   const refused = await redlock
     .acquire(resource, ttl, { waitTimeout: 300 })
     .catch((error: Error) => error.name);
@@ -498,7 +498,7 @@ async function useOnce(clients: readonly Redis[], resource: string): Promise<voi
 }
 
 describe("a Redlock that shares its clients with others", () => {
-  it("is listened for no longer than there is anybody who has it", async () => {
+  it("ends its subscription when it is garbage collected", async () => {
     const resource = fresh();
     const holder = await hold(resource);
     const { clients } = fleet.open();

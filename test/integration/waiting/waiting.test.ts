@@ -33,7 +33,7 @@ async function attemptTimes(resource: string): Promise<() => Promise<number[]>> 
   };
 }
 
-describe("a lock that somebody holds", () => {
+describe("a lock that another client holds", () => {
   it("is got when it is released", async () => {
     const { redlock } = open();
     const resource = fresh();

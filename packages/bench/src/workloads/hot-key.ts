@@ -37,11 +37,11 @@ const columns: readonly Column<Quantity>[] = [
 
 const notes = [
   "Pauses between attempts, what was best for each: redlock and sesamecare 200 +- 100 ms and redis-semaphore 10 ms, as shipped;",
-  "redlock-universal 10 ms (200 as shipped). Nobody gives up before the round ends.",
+  "redlock-universal 10 ms (200 as shipped). No client gives up before the round ends.",
   "Hand-over: release called to acquire resolved in another process that waited. CPU is per grant, of all processes.",
   "Requests: commands that all clients send to all masters.",
   "A wait that had not come to an end counts with what it had lasted. Overlaps: grants while another one held.",
-  `Locks live ${ttl} ms: where nobody is granted anything for a while, that is how long it lasts.`,
+  `Locks have a ttl of ${ttl} ms: a gap without grants lasts that long.`,
 ];
 
 /** The goals for our client. */

@@ -99,7 +99,7 @@ const cases: readonly Case[] = [
     run: releaseAll,
   },
   {
-    name: "release, 5,000 waiters that nobody hears any more",
+    name: "release, 5,000 waiters without a subscriber",
     prepare: hold(1, { queues: 1, each: 5000, state: "unheard" }),
     run: releaseAll,
   },

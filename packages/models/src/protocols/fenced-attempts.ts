@@ -46,7 +46,7 @@ export class FencedAttempts {
   /** The counter that came with a yes. */
   readonly value: Field;
   readonly role: Field;
-  /** The how-manieth yes of its node this was. Nobody in the protocol knows it: the property is about it. */
+  /** The position of this yes among all of its node. The protocol does not read it; the property does. */
   readonly #turn: Field;
   readonly #nodes: Sort;
 

@@ -74,7 +74,7 @@ export class TicketQueue extends Protocol<QueueMutant> {
           this.#isOldEnrolmentNear(now),
       }),
     };
-    // Nobody has to leave for it: leaving is one of the things that go wrong.
+    // Reached without any waiter leaving the queue: leaving counts as a fault.
     const reached = (now: State): boolean => this.#present(now) === 0;
     this.goal = bounds.about === "liveness" ? { name: "everyone was served or is gone", reached } : undefined;
   }
@@ -396,7 +396,7 @@ function cellsOf(bounds: QueueBounds) {
   const budget = new FaultBudget(layout, bounds.faults);
   // The network.
   const messages = new Messages(layout, [waiters, nodes, rounds]);
-  /** Nobody has to leave for it: leaving is one of the things that go wrong. */
+  /** Reached without any waiter leaving the queue: leaving counts as a fault. */
   const goal = {
     name: "everyone was served or is gone",
     reached: (now: State) => waiters.all.every((waiter) => phase.get(now, waiter) === gone),

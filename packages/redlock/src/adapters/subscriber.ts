@@ -121,9 +121,9 @@ export class Subscriber {
   async #subscribe(own: SubscriberClient, channel: string, { onChange }: Subscription): Promise<void> {
     const isCurrent = (): boolean => own === this.#current;
     try {
-      const isHeard = await answersPing(own, channel);
-      if (isHeard) await own.subscribe(channel);
-      if (isCurrent() && own.client.status === "ready") onChange(isHeard);
+      const isSubscribed = await answersPing(own, channel);
+      if (isSubscribed) await own.subscribe(channel);
+      if (isCurrent() && own.client.status === "ready") onChange(isSubscribed);
     } catch (error) {
       if (!isCurrent()) return;
       // Only an error reply of the master is a reason; the loss of the connection was reported.

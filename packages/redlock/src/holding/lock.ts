@@ -29,7 +29,7 @@ export interface DetachedLock {
   readonly fencingToken?: number;
 }
 
-/** The ttl of a lock that was built by hand, ms: no key of it lives longer, as far as anybody can tell. */
+/** The assumed ttl of a lock that was built by hand, ms. */
 const unknownTtl = 86_400_000;
 
 /** As in `node:util`. An import would exclude browsers. */
@@ -81,7 +81,7 @@ export class Lock implements AsyncDisposable {
   }
 
   /**
-   * The token in the masters' keys. It allows anybody to release the lock: keep it out of logs. After the
+   * The token in the masters' keys. It is enough to release the lock: keep it out of logs. After the
    * first read it belongs to this lease alone; before, it may be a reused token of an earlier lease that has
    * ended.
    */

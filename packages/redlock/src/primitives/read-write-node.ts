@@ -1,4 +1,4 @@
-import type { Answer, Claim, Holding, LockNode, OnAnswer, OnVote, ReleaseAnswer } from "../protocol/node.ts";
+import type { Answer, Claim, KeyState, LockNode, OnAnswer, OnVote, ReleaseAnswer } from "../protocol/node.ts";
 import type { RedisNode } from "../redis/redis-node.ts";
 import { claimedTimeIn, countIn, timeLeftIn } from "../redis/reply-numbers.ts";
 import { UnexpectedReply } from "../redis/transaction.ts";
@@ -105,7 +105,7 @@ export class ReadWriteNode implements LockNode {
     await this.#node.runScript<number>(call);
   }
 
-  inspect(resource: string, onAnswer: OnAnswer<Holding>): void {
+  inspect(resource: string, onAnswer: OnAnswer<KeyState>): void {
     this.#node.inspect(resource, onAnswer);
   }
 

@@ -7,7 +7,7 @@ import type { Context } from "./context.ts";
 import type { Attempts } from "./execution-stats.ts";
 import { countersIn, fence } from "./fencing.ts";
 import { Lease } from "./lease.ts";
-import type { Answer, Holding, LockNode, OnVote } from "./node.ts";
+import type { Answer, KeyState, LockNode, OnVote } from "./node.ts";
 import { contentionIn, verdictOf } from "./quorum.ts";
 import { Round, type RoundPlan } from "./round.ts";
 import { firstToken, newToken } from "./token.ts";
@@ -163,11 +163,11 @@ function rollBack(context: Context, claim: RoundClaim, round: Round<Answer>): Pr
 }
 
 /**
- * Reads `key` and votes, in one step if the master takes batches: if somebody holds `key`, a yes counts as a no. So
+ * Reads `key` and votes, in one step if the master takes batches: if `key` is held, a yes counts as a no. So
  * no quorum votes for a newcomer while a quorum keeps the key for waiters.
  */
 function voteBehind(node: LockNode, key: string, onVote: OnVote): OnVote {
-  let first: Holding | undefined;
+  let first: KeyState | undefined;
   node.inspect(key, (found) => {
     if ("owner" in found && found.owner !== undefined) first = found;
   });
@@ -201,7 +201,7 @@ function unaskedIn(answers: Round<Answer>["answers"]): readonly number[] | undef
 }
 
 /**
- * The pause before the next attempt depends on whether somebody holds the lock or rivals split the votes. A lost
+ * The pause before the next attempt depends on whether another client holds the lock or rivals split the votes. A lost
  * round is decided before all masters have answered; if the missing answers matter for this, they are awaited.
  */
 async function reasonFor(

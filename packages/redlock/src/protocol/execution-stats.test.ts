@@ -99,7 +99,7 @@ describe("the votes of a round", () => {
     expect(attempts.stats).toHaveLength(1001);
   });
 
-  test("stand for a wait from the first moment, and a call that asked nobody has none", async () => {
+  test("stand for a wait from the first moment, and a call that asked no master has none", async () => {
     const { attempts } = bed(refusal("rival", 7, "in the queue"));
     attempts.countWait(2);
     expect(await resourcesOf(attempts)).toEqual(["in the queue", "in the queue", "in the queue"]);

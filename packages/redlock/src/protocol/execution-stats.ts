@@ -77,7 +77,7 @@ export class Attempts {
     });
     const missing = this.#count - stats.length;
     if (missing <= 0) return stats;
-    // A call that waited behind others of this process may have asked nobody.
+    // A call that waited behind others of this process may have asked no master.
     const refused = stats.length > 1 ? stats.at(-2) : this.hadQuorum ? undefined : stats.at(-1);
     const waiting = refused ?? Promise.resolve(this.#statsOf([]));
     return stats.toSpliced(-1, 0, ...Array.from({ length: missing }, () => waiting));

@@ -51,7 +51,7 @@ async function attemptUntilConfirmed(
   let dueAt = due;
   for (let count = 1; ; count += 1) {
     const tally = await lease.exclusively(() => {
-      // Checked right before the send: a repair is allowed only before the deadline, when nobody else can hold the
+      // Checked right before the send: a repair is allowed only before the deadline, when no other client can hold the
       // lock. An answer that arrives after the deadline does not count (Lease.renew).
       throwIfEnded(lease, attempts);
       const question = { ttl, repair: lease.mayRepair, settings, due: dueAt };

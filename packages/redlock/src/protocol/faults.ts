@@ -25,7 +25,7 @@ export function unsent(node: string, why: string): Fault {
   return fault(node, "UNREACHABLE", why, false);
 }
 
-/** The master said yes, but may have voted for somebody else before and forgotten it. */
+/** The master said yes, but may have voted for another client before and forgotten it. */
 export function inQuarantine(node: string): Fault {
   return fault(node, "QUARANTINE", "it may have forgotten votes", true);
 }

@@ -1,6 +1,6 @@
 import type { NodeError } from "../errors.ts";
 import type { Context } from "./context.ts";
-import type { Fault, Holding } from "./node.ts";
+import type { Fault, KeyState } from "./node.ts";
 import { Round } from "./round.ts";
 
 /** The state of a resource on one master. */
@@ -18,7 +18,7 @@ export interface Inspection {
 }
 
 /**
- * Enough to distinguish owners; the full token would allow anybody to release the lock. Never more than half of a
+ * Enough to distinguish owners; with the full token any client could release the lock. Never more than half of a
  * short token.
  */
 function beginningOf(token: string): string {
@@ -32,7 +32,7 @@ export async function inspect(
   timeout: number,
 ): Promise<readonly Inspection[]> {
   const { nodes, runtime, clock } = context;
-  const round: Round<Holding> = new Round<Holding>({
+  const round: Round<KeyState> = new Round<KeyState>({
     nodes,
     runtime,
     clock,
@@ -44,7 +44,7 @@ export async function inspect(
   return nodes.map((node, index) => inspectionOf(node.name, round.answers[index]!));
 }
 
-function inspectionOf(node: string, answer: Holding | Fault): Inspection {
+function inspectionOf(node: string, answer: KeyState | Fault): Inspection {
   const nothing = { node, owner: undefined, remaining: 0, queueLength: 0, unreachable: undefined };
   if ("vote" in answer) return { ...nothing, unreachable: answer.error };
   const owner = answer.owner === undefined ? undefined : beginningOf(answer.owner);

@@ -47,7 +47,7 @@ export interface LeaseTerms {
 
 /**
  * The signal aborts this much before the deadline, ms: timers were seen 7 ms late at the 99th percentile on a busy
- * machine, and the holder must be notified before anybody else can hold the lock (PROTOCOL 1.11). A twentieth of the
+ * machine, and the holder must be notified before another client can hold the lock (PROTOCOL 1.11). A twentieth of the
  * ttl if that is less.
  */
 const maxNotice = 10;
@@ -188,7 +188,7 @@ export class Lease implements TimerTask, ActiveLease {
   }
 
   /**
-   * Whether the next waiter in this process may take over the token: nobody else knows it, no command with it is in
+   * Whether the next waiter in this process may take over the token: no other client knows it, no command with it is in
    * flight, and the last answers of the masters confirmed it.
    */
   get mayBeTakenOver(): boolean {
@@ -224,8 +224,8 @@ export class Lease implements TimerTask, ActiveLease {
   }
 
   /**
-   * Gives the token to a lease that continues under it. This lease has ended, and shows `unused` from now on, which
-   * nobody holds.
+   * Gives the token to a lease that continues under it. This lease has ended, and shows `unused` from now on, a token
+   * that no lease has.
    */
   giveTokenUp(unused: string): void {
     this.#token = unused;
@@ -305,7 +305,7 @@ export class Lease implements TimerTask, ActiveLease {
    */
   renew(index: number, deadline: number): void {
     if (this.#end || this.placement.whyLeft !== undefined) return;
-    // Never revives: after the old deadline somebody else may hold the lock (PROTOCOL 4.1).
+    // Never revives: after the old deadline another client may hold the lock (PROTOCOL 4.1).
     if (this.#established && this.remaining() === 0) return;
     if (deadline <= this.#deadlines[index]!) return;
     this.#deadlines[index] = deadline;
@@ -362,7 +362,7 @@ export class Lease implements TimerTask, ActiveLease {
 
   lose(why: string): void {
     if (this.hasEnded) return;
-    // The state changes before anybody is notified: listeners read it.
+    // The state changes before listeners run: they read it.
     this.#end = "lost";
     this.#lost = new LockLostError(this.resources, why);
     if (this.#controller) abortWith(this.#controller, this.#lost);

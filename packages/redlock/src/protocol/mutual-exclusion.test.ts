@@ -62,8 +62,8 @@ function populate({ count, habits }: World) {
 }
 
 /**
- * A step back that undoes a suspension before any clock was read cannot be seen by anybody, so it does not happen
- * here. (Where one was read between the two, it is seen: see the lease clock's own tests.)
+ * A step back that cancels a suspension before any clock was read is invisible to the process (PROTOCOL 1.4), so it
+ * does not happen here. (Where a clock was read between the two, it is seen: see the lease clock's own tests.)
  */
 const slept = new WeakSet<VirtualMachine>();
 

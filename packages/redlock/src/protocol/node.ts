@@ -11,7 +11,7 @@ export interface Yes {
   readonly counter?: number;
   /**
    * The master may have forgotten earlier votes (PROTOCOL 9.7). Its vote counts only if it is known to have kept the
-   * votes of this lease until now: in that case it cannot have voted for anybody else.
+   * votes of this lease until now: in that case it cannot have voted for another client.
    */
   readonly inQuarantine?: boolean;
 }
@@ -221,7 +221,7 @@ export interface MasterServer {
 }
 
 /** The state of a resource on one master. */
-export interface Holding {
+export interface KeyState {
   readonly owner: string | undefined;
   readonly remaining: number;
   /** The length of the queue. */
@@ -270,7 +270,7 @@ export interface LockNode {
    * granted the keys, and entries that belong to one of the tokens are removed.
    */
   release(resources: readonly string[], tokens: readonly string[], onAnswer: OnAnswer<ReleaseAnswer>): void;
-  inspect(resource: string, onAnswer: OnAnswer<Holding>): void;
+  inspect(resource: string, onAnswer: OnAnswer<KeyState>): void;
   /** The operations that the restart guard needs (PROTOCOL 9). Missing if the master cannot be guarded. */
   readonly guarded?: GuardedMaster;
   /**

@@ -48,7 +48,7 @@ export function ownersIn(tally: Tally): readonly string[] {
 /** Why a round was not won, as far as the answers show. */
 export interface Contention {
   /**
-   * - `locked`: somebody holds, or may hold, a quorum. Waiting helps.
+   * - `locked`: another client holds, or may hold, a quorum. Waiting helps.
    * - `split`: rivals took votes from each other, and none has a quorum. An immediate retry helps.
    * - `unavailable`: too few masters answered for any client to win.
    */
@@ -57,7 +57,7 @@ export interface Contention {
   readonly resource: string | undefined;
   /** Whether answers that are still missing could turn `locked` into `split`. */
   readonly open: boolean;
-  /** When a quorum is free at the latest if nobody extends, ms from the answers; `Infinity` if unknown. */
+  /** When a quorum is free at the latest if no holder extends, ms from the answers; `Infinity` if unknown. */
   readonly freeIn: number;
 }
 

@@ -90,7 +90,7 @@ describe("its outcome", () => {
     expect(await lock.release()).toMatchObject({ outcome: "expired" });
   });
 
-  test("expired: somebody else holds it by now", async () => {
+  test("expired: another client holds it by now", async () => {
     const { time, masters, lock } = await held();
     for (const master of masters) master.put("r", "rival");
     expect(await time.run(lock.release())).toMatchObject({ outcome: "expired" });

@@ -8,7 +8,7 @@ import { RoundClocks } from "./round-clocks.ts";
 
 const maxOffset = 1000;
 const yes: Answer = { vote: "yes", remaining: 5000 };
-const no: Answer = { vote: "no", resource: "r", owner: "somebody", remaining: 1 };
+const no: Answer = { vote: "no", resource: "r", owner: "another-client", remaining: 1 };
 
 /** One round over masters whose clocks are ahead by `offsets`; they answer in the order of the calls of `hear`. */
 function roundOver(ahead: readonly number[], options: ClockWatchOptions = {}) {

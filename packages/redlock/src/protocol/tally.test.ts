@@ -49,8 +49,8 @@ describe("the verdict", () => {
 
 describe("contention", () => {
   test.each([
-    ["somebody holds a quorum", [by("a"), by("a"), yes], "locked"],
-    ["somebody may hold a quorum, with one master unreachable", [by("a"), fault, yes], "locked"],
+    ["another client holds a quorum", [by("a"), by("a"), yes], "locked"],
+    ["another client may hold a quorum, with one master unreachable", [by("a"), fault, yes], "locked"],
     ["three rivals took one vote each", [by("a"), by("b"), yes], "split"],
     ["two of two", [yes, by("a")], "split"],
     ["two against two", [yes, yes, by("a"), by("a")], "split"],

@@ -3,7 +3,7 @@ import type {
   Fault,
   Guard,
   GuardState,
-  Holding,
+  KeyState,
   Question,
   QueueEntry,
   ReleaseAnswer,
@@ -46,7 +46,7 @@ export interface Operation extends Omit<Question, "kind" | "onAnswer"> {
   /** Called right before each send; only for time reads. */
   readonly onSend?: (() => void) | undefined;
   /** Called once for each master that the operation was posted to. */
-  onAnswer(client: object, answer: Answer | ReleaseAnswer | Holding | GuardState | Time | Fault): void;
+  onAnswer(client: object, answer: Answer | ReleaseAnswer | KeyState | GuardState | Time | Fault): void;
 }
 
 /** The letters that the batch script uses for the kinds of operations. */
@@ -272,7 +272,7 @@ function sameShapeAt(
 export function answerIn(
   operation: Operation,
   reply: unknown,
-): Answer | ReleaseAnswer | Holding | GuardState | Time | undefined {
+): Answer | ReleaseAnswer | KeyState | GuardState | Time | undefined {
   const { kind, keys } = operation;
   if (kind === "release" || kind === "delete") {
     const released = countIn(reply, keys.length);
@@ -288,7 +288,7 @@ export function answerIn(
     const time = timeIn(reply);
     return time === undefined ? undefined : { time };
   }
-  if (kind === "inspect") return Array.isArray(reply) ? holdingIn(reply) : undefined;
+  if (kind === "inspect") return Array.isArray(reply) ? keyStateIn(reply) : undefined;
   if (kind === "guardState") return Array.isArray(reply) ? guardStateIn(reply) : undefined;
   return claimAnswerIn(operation, reply);
 }
@@ -315,7 +315,7 @@ export function errorIn(reply: unknown): string | undefined {
 }
 
 /** The state of a key, from its value, PTTL and queue length. */
-export function holdingIn([value, pttl, waiting]: readonly unknown[]): Holding | undefined {
+export function keyStateIn([value, pttl, waiting]: readonly unknown[]): KeyState | undefined {
   const remaining = timeLeftIn(pttl);
   const queueLength = countIn(waiting);
   if (remaining === undefined || queueLength === undefined) return undefined;

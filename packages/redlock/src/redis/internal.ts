@@ -8,7 +8,7 @@ export type {
   Guard,
   GuardedMaster,
   GuardState,
-  Holding,
+  KeyState,
   LockNode,
   LockQueue,
   MasterClock,

@@ -6,7 +6,7 @@ import type {
   Fault,
   Guard,
   GuardedMaster,
-  Holding,
+  KeyState,
   LockNode,
   LockQueue,
   MasterClock,
@@ -24,7 +24,7 @@ import { WeakListeners } from "../protocol/weak-listeners.ts";
 import { whyReserved } from "../settings/resources.ts";
 import { outside } from "../time/async-context.ts";
 import { systemRuntime } from "../time/system.ts";
-import { holdingIn, isAbandoned, isRelease, type Operation, type Purpose, type Time } from "./commands.ts";
+import { isAbandoned, isRelease, keyStateIn, type Operation, type Purpose, type Time } from "./commands.ts";
 import type { Connection } from "./connection.ts";
 import { GrantSubscription } from "./grant-subscription.ts";
 import { type ScriptCall, ScriptCalls } from "./script-calls.ts";
@@ -137,7 +137,7 @@ export class RedisNode implements LockNode {
     this.#post(this.queue ? "release" : "delete", resources, tokens, 0, undefined, onAnswer);
   }
 
-  inspect(resource: string, onAnswer: OnAnswer<Holding>): void {
+  inspect(resource: string, onAnswer: OnAnswer<KeyState>): void {
     if (this.queue) this.#post("inspect", [resource], [], 0, undefined, onAnswer);
     else void this.#inspectPlain(resource).then(onAnswer);
   }
@@ -331,7 +331,7 @@ export class RedisNode implements LockNode {
   }
 
   /** Without a queue, two plain commands read everything. */
-  async #inspectPlain(resource: string): Promise<Holding | Fault> {
+  async #inspectPlain(resource: string): Promise<KeyState | Fault> {
     const notReadyReason = this.#connection.isReady ? undefined : await this.#connected();
     if (notReadyReason !== undefined) return unsent(this.name, notReadyReason);
     // After all earlier operations.
@@ -339,7 +339,7 @@ export class RedisNode implements LockNode {
     try {
       const replies = [this.#connection.send("GET", [resource]), this.#connection.send("PTTL", [resource])];
       const [owner, left] = await Promise.all(replies);
-      return holdingIn([owner, left, 0]) ?? unexpected(this.name, left);
+      return keyStateIn([owner, left, 0]) ?? unexpected(this.name, left);
     } catch (error) {
       return failed(this.name, error, this.#connection.isErrorReply(error), []);
     }

@@ -22,7 +22,7 @@ export function validityLoss(ttl: number, driftFactor: number): number {
 
 /**
  * The deadline of a lease: the latest moment that a quorum of the masters' deadlines reaches, which is the quorum-th
- * largest of them. Until then a quorum keeps the key, so nobody else can win one; a few masters whose deadline was
+ * largest of them. Until then a quorum keeps the key, so no other client can win one; a few masters whose deadline was
  * not renewed do not matter.
  */
 export function leaseDeadline(deadlines: readonly number[], quorum: number): number {

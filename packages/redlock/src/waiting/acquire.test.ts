@@ -115,7 +115,7 @@ describe("a wait for a key that is known to expire", () => {
 
 async function attemptsWith(remaining: number, options: object): Promise<number> {
   const setting = virtualSetting(1, { ...still, ...options });
-  // Somebody else takes it again and again, each time for as long.
+  // Another client takes it again and again, each time for as long.
   setting.nodes[0]!.answering = ({ kind }) => (kind === "vote" ? refusal("rival", remaining) : undefined);
   await setting.time.measure(setting.redlock.acquire("r", 1000));
   return votesAt(setting).length;

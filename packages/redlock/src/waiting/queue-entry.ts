@@ -218,7 +218,7 @@ export class QueuedAcquire implements GrantHandler {
       return;
     }
     const faults = answers.filter((answer) => answer?.vote === "none").length;
-    // PROTOCOL 7.12: without a reachable quorum, an entry at the head of a few queues would block everybody.
+    // PROTOCOL 7.12: without a reachable quorum, an entry at the head of a few queues would block all others.
     // It leaves them and keeps its ticket.
     if (this.#isTooLate || faults > toleratedFailures(nodes.length)) this.#backOff();
     else if (this.#hasVotes && !this.#hasYielded) {
@@ -320,7 +320,7 @@ export class QueuedAcquire implements GrantHandler {
   /**
    * PROTOCOL 2.5: votes with less than `minimumValidity` left are a failed attempt. The entry leaves the
    * queues for a backoff and keeps its ticket: at the head of the queues it would get the same late votes
-   * again and block everybody else.
+   * again and block all others.
    */
   #onTooLate(): void {
     this.#isTooLate = true;

@@ -332,7 +332,7 @@ describe("a connection that is lost", () => {
 describe("a connection that another one takes the place of", () => {
   const unsent = { vote: "none", sent: false, error: { reason: "UNREACHABLE" } };
 
-  test("while it reads, is sent the rest of the transaction itself or nobody is", async () => {
+  test("while it reads, it alone is sent the rest of the transaction, or no master is", async () => {
     const { node, connection } = opened();
     const repair = ask(node).extend(claim, true);
     connection.session += 1;

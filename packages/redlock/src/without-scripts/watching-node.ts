@@ -3,7 +3,7 @@ import type {
   Answer,
   Claim,
   Fault,
-  Holding,
+  KeyState,
   LockNode,
   MasterServer,
   No,
@@ -95,14 +95,14 @@ export class WatchingNode implements LockNode {
     void answer.then((released) => onAnswer(released ?? this.#contended()));
   }
 
-  inspect(resource: string, onAnswer: OnAnswer<Holding>): void {
-    const run = async (session: Session): Promise<Holding> => {
+  inspect(resource: string, onAnswer: OnAnswer<KeyState>): void {
+    const run = async (session: Session): Promise<KeyState> => {
       const replies = [session.send("GET", [resource]), session.send("PTTL", [resource])];
       const [value, pttl] = await Promise.all(replies);
       const { owner, remaining: left } = foundKeyIn(value, pttl);
       return { owner, remaining: left, queueLength: 0 };
     };
-    void this.#post<Holding>({ purpose: "request", tokens: [], isExclusive: false, run }).then(onAnswer);
+    void this.#post<KeyState>({ purpose: "request", tokens: [], isExclusive: false, run }).then(onAnswer);
   }
 
   async #voteForAll(claim: Claim): Promise<Answer> {

@@ -3,7 +3,7 @@ import type { Process } from "../engine/process.ts";
 import type { Findings } from "./findings.ts";
 import type { LockInterval } from "./lock-intervals.ts";
 
-/** Somebody who asks for locks and waits until they are free. */
+/** A client that asks for locks and waits until they are free. */
 export interface Wait {
   readonly process: Process;
   readonly resources: readonly string[];
@@ -26,7 +26,7 @@ export interface WaitTerms {
 interface Use {
   /** By whom it is held now. */
   readonly holders: Set<LockInterval>;
-  /** When it was last held by anybody; true time, us. */
+  /** When any client last held it; true time, us. */
   heldUntil: number;
 }
 
@@ -113,7 +113,7 @@ export class Waits {
     this.#maxIdle = Math.max(this.#maxIdle, idle / maxIdle);
     if (idle <= maxIdle) return;
     const what = resources.map((resource) => `"${resource}"`).join(" and ");
-    const text = `${process.name} waited for ${what}, which nobody had for ${(idle / 1000).toFixed(1)} ms`;
+    const text = `${process.name} waited for ${what}, which was free for ${(idle / 1000).toFixed(1)} ms`;
     this.#findings.violated("forgotten", text);
   }
 

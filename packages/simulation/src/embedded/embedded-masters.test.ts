@@ -195,7 +195,7 @@ describe("a clock", () => {
   });
 });
 
-/** A command that is answered to somebody whom a partition does not concern: so there was time to. */
+/** Awaits a command of a client outside of the partition: an answer inside of it would have come by then. */
 function answered(client: Redis): Promise<unknown> {
   return client.ping();
 }

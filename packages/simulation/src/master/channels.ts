@@ -1,6 +1,6 @@
 import { matchesGlob } from "./glob.ts";
 
-/** Somebody who has subscribed: what is published goes out to it at once, in the middle of the command. */
+/** A subscriber. A published message goes out to it at once, in the middle of the command. */
 export interface Subscriber {
   /** `pattern`: where it has not subscribed to the channel itself. */
   push(channel: string, message: string, pattern?: string): void;

@@ -25,10 +25,10 @@ export interface MasterListener {
 export type Forbidden = "SUBSCRIBE" | "PUBLISH" | "PUBSUB";
 
 /**
- * Somebody who listens to a master and is none of the clients:
+ * A subscriber of a master that is none of the clients:
  *
- * - `pattern`: to whatever is published, as a monitor does (`PSUBSCRIBE *`).
- * - `channels`: to each channel that a client has subscribed to, and longer than that one does.
+ * - `pattern`: to every channel, as a monitor does (`PSUBSCRIBE *`).
+ * - `channels`: to each channel that a client has subscribed to, also after that client has left it.
  */
 export type ForeignListener = "pattern" | "channels";
 
@@ -221,7 +221,7 @@ export class Master {
     this.#start(this.#found);
   }
 
-  /** Somebody empties it. It goes on running. */
+  /** FLUSHALL: deletes every key. The master goes on running. */
   flushAll(): void {
     this.execute("FLUSHALL", []);
   }

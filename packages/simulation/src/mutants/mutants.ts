@@ -34,7 +34,7 @@ const queueMutants: readonly Mutant[] = [
     },
   },
   { name: "the commands of a waiter touch the votes of all its rounds", rules: { isMine: isOfOneWaiter } },
-  { name: "a key is granted to a waiter that does not listen", rules: { isHeard: () => true } },
+  { name: "a key is granted to a waiter that does not listen", rules: { isSubscribed: () => true } },
   { name: "a grant is pushed before its key is set", rules: { pushesFirst: true } },
   {
     name: "the deadline of a grant counts from its receipt",

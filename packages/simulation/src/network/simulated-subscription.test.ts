@@ -59,7 +59,7 @@ test("messages in flight at a reset are lost, and it subscribes again", async ()
   at(55, () => subscription.reset());
   // The master hears of it a way later, and counts it as heard until then.
   publish(62, "unheard");
-  publish(70, "to nobody");
+  publish(70, "unsubscribed");
   publish(160, "again");
   expect(await seenUntil(200)).toEqual([
     "listens at 41",
@@ -67,7 +67,7 @@ test("messages in flight at a reset are lost, and it subscribes again", async ()
     "is deaf at 55",
     "lost at 60",
     "unheard went to 1 at 62",
-    "to nobody went to 0 at 70",
+    "unsubscribed went to 0 at 70",
     "lost at 72",
     "listens at 145",
     "again went to 1 at 160",

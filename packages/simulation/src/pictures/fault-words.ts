@@ -51,7 +51,7 @@ function listed(struck: readonly string[]): string {
     const numbers = names.map((name) => name.slice(kind.length + 1));
     return names.length === 1 ? names[0]! : `${kind}s ${numbers.join(", ")}`;
   });
-  return groups.join(", ") || "nobody";
+  return groups.join(", ") || "none";
 }
 
 const directions = { requests: "requests only", replies: "replies only", both: "both ways" } as const;

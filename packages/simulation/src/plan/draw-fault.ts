@@ -48,7 +48,7 @@ export function drawRate({ random, rate, hasExtremeRates }: Scale): number {
 /** At a moment of the run, and mostly where it happens: a random time seldom hits the gap between two messages. */
 function drawTriggered(scale: Scale, kind: FaultName): Fault {
   const { random, ttl } = scale;
-  // Nobody promises that a holder who is stopped between its look and its write does not write.
+  // Not promised: that a holder paused between its check and its write does not write (PROTOCOL 1.12).
   const on = random.pick(moments.filter((moment) => kind !== "stall" || moment !== "write"));
   const when: AtMoment = {
     on,

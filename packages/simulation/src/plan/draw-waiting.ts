@@ -31,7 +31,7 @@ function withRights(masters: readonly MasterPlan[], random: Random): readonly Ma
   return masters.map((master) => (random.chance(share) ? { ...master, forbids } : master));
 }
 
-/** Somebody else may listen to what masters publish: a monitor, or a bridge to another system. */
+/** A foreign subscriber on the masters: a monitor, or a bridge to another system. */
 function withListeners(masters: readonly MasterPlan[], random: Random): readonly MasterPlan[] {
   if (!random.chance(0.25)) return masters;
   const listeners = random.pick([["pattern"], ["pattern"], ["channels"], ["pattern", "channels"]] as const);

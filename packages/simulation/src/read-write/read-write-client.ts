@@ -147,7 +147,7 @@ export function readWriteLocksOf(
 /** The traits of the subject, for every copy of the client. */
 export const readWriteTraits: Pick<Subject, "keysOf"> = { keysOf: (name) => Object.values(keysOf(name)) };
 
-/** Nobody stands in a queue, and nothing else of a plan is for them either. */
+/** Readers and writers have no queue, and no other setting of a plan concerns them. */
 export function readWriteClient(client: ClientClasses, Class: typeof ReadWriteLock): Subject["create"] {
   return (connections, runtime, settings) => {
     const { restartGuard: _, fencing: __, ...others } = settings;

@@ -9,7 +9,7 @@ export interface Parcel {
   readonly askedAt: number;
 }
 
-/** Somebody who takes locks that others give away. */
+/** A client that resumes locks which others detached. */
 export interface Receiver {
   readonly process: Process;
   /** In a turn of its process. */

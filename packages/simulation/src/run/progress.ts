@@ -102,11 +102,11 @@ export function judgePlaces(masters: readonly Master[], findings: Findings): voi
   for (const master of masters) {
     const left = master.lifetimes(queuePrefix).length;
     if (left > 0)
-      findings.violated("leftover", `${master.name} still has ${left} keys of queues where nobody waits`);
+      findings.violated("leftover", `${master.name} still has ${left} keys of queues without a waiter`);
   }
 }
 
-/** Nobody holds anything any more: a key that is there was left by an attempt or a release, for its whole ttl. */
+/** No lock is held any more: a key that is left was not deleted by its attempt or release, and stays for its ttl. */
 export function judgeLeftovers(
   masters: readonly Master[],
   keys: readonly string[],
@@ -115,7 +115,7 @@ export function judgeLeftovers(
   for (const master of masters) {
     for (const key of keys) {
       if (!master.peek(key)) continue;
-      findings.violated("leftover", `${master.name} still has a key for ${key} that nobody holds`);
+      findings.violated("leftover", `${master.name} still has a key for ${key} without a holder`);
     }
   }
 }

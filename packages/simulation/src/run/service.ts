@@ -24,7 +24,7 @@ export function termsOf(plan: Plan): WaitTerms {
   const quarantine = 1.2 * (settings.restartGuard?.maxTtl ?? 0);
   const calmAt = Math.max(plan.duration, calmFrom(plan)) + network.longestLatency + quarantine;
   // Foreign clients that ask again and again may split the votes, and come first, for as long as they like.
-  // (Nor is anybody served in order whose messages are held up for longer than others hold the lock.)
+  // (A client whose messages are delayed for longer than others hold the lock is not served in order either.)
   const isServed =
     queue && answersWithin(0.8 * nodeTimeout, network.latency) && !clients.some(({ isForeign }) => isForeign);
   const { parallel = 1 } = workload;

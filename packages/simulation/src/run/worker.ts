@@ -343,7 +343,7 @@ export class Worker implements Receiver {
       await this.pause(Math.max(1, lock.remaining()));
   }
 
-  /** (A turn may be stalled before anybody listens: then the signal has aborted.) */
+  /** (If the turn stalls before the listener is added, the signal has already aborted.) */
   #listenTo(signal: AbortSignal | undefined, interval: LockInterval): void {
     signal?.addEventListener("abort", () => this.#told(interval));
     if (signal?.aborted) this.#told(interval);

@@ -152,7 +152,7 @@ export function votesAfter(client: number, at: number, ...masters: readonly numb
 export function restores(master: number): Evidence {
   return {
     what: `${letters[master]} came back with a key`,
-    // Nobody sent it.
+    // A vote that no client sent.
     isIn: ({ votes }) => votes.some((vote) => vote.master === master && Number.isNaN(vote.client)),
   };
 }

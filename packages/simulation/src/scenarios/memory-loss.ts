@@ -81,7 +81,7 @@ export const memoryLoss: readonly Scenario[] = [
     name: "crash-without-persistence-guarded",
     title: "A voter crashes and comes back empty, with the restart guard",
     story:
-      "Client 0 holds by the votes of A, B and C. C crashes and is back after 10 ms with no key. Whoever asks it first " +
+      "Client 0 holds by the votes of A, B and C. C crashes and is back after 10 ms with no key. The first client that asks it " +
       "finds another process than the one it knows: C gives no vote until every lock that it may have forgotten has expired.",
     source: kleppmann('"Breaking Redlock with bad timings"'),
     plan: sketched({ ...betweenTwo(crash("process", 10), { mode: "none" }), ...restartGuard }),
@@ -206,9 +206,9 @@ export const memoryLoss: readonly Scenario[] = [
   },
   {
     name: "flushall-on-c",
-    title: "Somebody empties one of three voters",
+    title: "FLUSHALL on one of three voters",
     story:
-      "Client 0 holds by the votes of A, B and C. Somebody runs FLUSHALL on C. Client 1, which reaches C, D and E, " +
+      "Client 0 holds by the votes of A, B and C. An operator runs FLUSHALL on C. Client 1, which reaches C, D and E, " +
       "has a majority as well.",
     source: fsync,
     plan: sketched({ ...betweenTwo(soonAfter({ kind: "flush", masters: [C] })), ...restartGuard }),

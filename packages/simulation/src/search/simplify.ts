@@ -137,7 +137,7 @@ function* fewerTargets(plan: Plan): Generator<Plan> {
       if (targets === "here" || targets.length === 0) continue;
       for (let gone = targets.length - 1; gone >= 0; gone -= 1) {
         const fewer = { ...fault, [field]: without(targets, gone) } as Fault;
-        if (hitsSomebody(fewer)) yield { ...plan, faults: plan.faults.with(index, fewer) };
+        if (hasTarget(fewer)) yield { ...plan, faults: plan.faults.with(index, fewer) };
       }
     }
   }
@@ -193,7 +193,7 @@ function withoutProcess(fault: Fault, who: "client" | "master", gone: number): r
     ...(at === undefined ? {} : { [who]: at > gone ? at - 1 : at }),
     ...(targets === "here" || !(field in fault) ? {} : { [field]: renumber(targets, gone) }),
   } as Fault;
-  return hitsSomebody(renumbered) ? [renumbered] : [];
+  return hasTarget(renumbered) ? [renumbered] : [];
 }
 
 function renumber(targets: readonly number[], gone: number): readonly number[] {
@@ -205,7 +205,7 @@ function targetsIn(fault: Fault, field: "clients" | "masters"): Targets {
 }
 
 /** A fault of connections needs a process at either end. */
-function hitsSomebody(fault: Fault): boolean {
+function hasTarget(fault: Fault): boolean {
   const counts = [targetsIn(fault, "clients").length, targetsIn(fault, "masters").length];
   const isOfConnections = fault.kind === "cut" || fault.kind === "reset" || fault.kind === "slow";
   return isOfConnections ? counts.every((count) => count > 0) : counts.some((count) => count > 0);

@@ -46,7 +46,7 @@ export class Links implements AsyncDisposable {
     };
   }
 
-  /** Everybody's new connections to a master go there from now on. */
+  /** All new connections to a master go there from now on. */
   pointTo(master: number, { host, port }: Pick<Master, "host" | "port">): Promise<void> {
     return this.#remote.pointTo(master, { host, port });
   }

@@ -94,7 +94,7 @@ const refusals: Readonly<Record<RefusalName, readonly [refuse: Words, heal: Word
     ["CONFIG", "SET", "min-replicas-to-write", "1"],
     ["CONFIG", "SET", "min-replicas-to-write", "0"],
   ],
-  // Nobody is at that port.
+  // No process listens on that port.
   "read-only": [
     ["REPLICAOF", "127.0.0.1", "1"],
     ["REPLICAOF", "NO", "ONE"],

@@ -14,7 +14,7 @@ export type Fault =
       readonly masters: readonly number[];
       readonly lasts: number;
     }
-  /** Somebody else listens to every message of these masters. */
+  /** A monitor subscribes to every channel of these masters. */
   | { readonly name: "listener"; readonly masters: readonly number[]; readonly lasts: number }
   /** The address of a master leads to another server, which has taken over from it; then it is back. */
   | { readonly name: "move-master"; readonly master: number; readonly lasts: number }

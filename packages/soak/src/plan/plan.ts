@@ -77,7 +77,7 @@ function safeFault(random: Random): Fault {
       return { name: "isolate-worker", worker, masters, fault, lasts: 1.3 * ttl };
     }
     case "refuse": {
-      // Nobody forgets anything, so it may be all of them.
+      // A master that refuses forgets nothing, so all of them may refuse.
       const masters = someMasters(random, random.pick([1, 3, 4, masterCount]));
       return {
         name: random.pick(refusals),

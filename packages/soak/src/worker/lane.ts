@@ -118,7 +118,7 @@ export class Lane {
     const { redlock, stopwatch } = this.#desk;
     const lock = await stopwatch.time("tryAcquire", tryLimit, () => redlock.tryAcquire(key, ttl));
     if (lock) await this.#visitAndRelease(lock, [key], () => this.#work());
-    // Somebody has it: not at once again, or this lane asks all day.
+    // The key is held: without a pause this lane would only ask.
     else await pause(this.#random.between(5, 25));
   }
 

@@ -27,7 +27,7 @@ export async function withFreePort<T>(use: (port: number) => Promise<T>): Promis
   });
 }
 
-/** Someone else took the port between the look and the use. */
+/** Another process took the port after it was found free. */
 export class PortTakenError extends Error {
   override readonly name = "PortTakenError";
 }

@@ -2,7 +2,7 @@ import type {
   Answer,
   Claim,
   Fault,
-  Holding,
+  KeyState,
   LockNode,
   OnPush,
   OnVote,
@@ -20,7 +20,7 @@ interface Calls {
   vote(claim: Claim): Promise<Answer>;
   extend(claim: Claim, repair: boolean): Promise<Answer>;
   release(resources: readonly string[], tokens: readonly string[]): Promise<ReleaseAnswer>;
-  inspect(resource: string): Promise<Holding | Fault>;
+  inspect(resource: string): Promise<KeyState | Fault>;
   enqueue(enrolment: QueueEntry): Promise<Answer>;
   transfer(claim: Claim, previous: string): Promise<Answer>;
   listen(channel: string, onPush?: OnPush, onChange?: () => void): Promise<void>;
@@ -33,7 +33,7 @@ export function ask(node: LockNode): Calls {
     extend: (claim: Claim, repair: boolean) => voteOf((settle) => node.extend(claim, repair, settle)),
     release: (resources: readonly string[], tokens: readonly string[]) =>
       answerOf<ReleaseAnswer>((settle) => node.release(resources, tokens, settle)),
-    inspect: (resource: string) => answerOf<Holding | Fault>((settle) => node.inspect(resource, settle)),
+    inspect: (resource: string) => answerOf<KeyState | Fault>((settle) => node.inspect(resource, settle)),
     enqueue: (enrolment: QueueEntry) => voteOf((settle) => node.queue!.enqueue(enrolment, settle)),
     transfer: (claim: Claim, previous: string) =>
       voteOf((settle) => node.queue!.transfer(claim, previous, settle)),
@@ -45,7 +45,7 @@ export function ask(node: LockNode): Calls {
   };
 }
 
-/** Here nobody judges by the clock that is read with it. */
+/** Drops the clock reading that comes with a vote: these cases do not judge by it. */
 function voteOf(call: (settle: OnVote) => void): Promise<Answer> {
   return new Promise((resolve) => call((vote) => resolve("reading" in vote ? vote.vote : vote)));
 }

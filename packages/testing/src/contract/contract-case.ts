@@ -24,7 +24,7 @@ export interface Context {
   connect(): LockNode;
 }
 
-/** Nobody else, and no earlier run, has resources of these names. */
+/** Resource names that no other case and no earlier run uses. */
 const run = randomBytes(4).toString("hex");
 let cases = 0;
 

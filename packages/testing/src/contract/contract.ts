@@ -22,7 +22,7 @@ export interface ContractOptions {
   /** A new connection, or a new node, of your adapter. Each call is for another client. */
   connect(address: Address): Connection | LockNode;
   /**
-   * The url of a Redis or Valkey that nobody else uses: keys are written, and cached scripts forgotten. Default: an
+   * The url of a Redis or Valkey for this suite alone: it writes keys and flushes cached scripts. Default: an
    * embedded master.
    */
   readonly redis?: string;

@@ -48,7 +48,7 @@ export interface Driver extends AsyncDisposable {
   connect(): LockNode;
 }
 
-/** Starts one; and says what its nodes can offer to those who wait: `heartbeats` is a queue that nobody can listen to. */
+/** Starts a driver. `queue`: how its nodes serve waiters; `heartbeats` is a queue without messages to subscribe to. */
 export interface DriverMaker {
   (): Promise<Driver>;
   readonly queue: "pushes" | "heartbeats" | "none";

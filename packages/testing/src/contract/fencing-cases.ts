@@ -119,7 +119,7 @@ function extensionCases(context: Context): void {
     expect(await storedAfter(node, claim)).toBe(1500);
   });
 
-  it("it stores nothing where the key is free, or somebody else's", async () => {
+  it("it stores nothing where the key is free, or another client's", async () => {
     const { node } = context;
     const gone = fenced(1, 1000);
     await ask(node).vote(gone);

@@ -95,19 +95,24 @@ function voteCases(context: Context): void {
   it("leaves a foreign key alone, and tells its owner and what remains of it", async () => {
     const claim = claimOf(1);
     const [resource] = claim.resources;
-    await context.master.set(resource!, "somebody", 30_000);
+    await context.master.set(resource!, "another-client", 30_000);
     const answer = await ask(context.node).vote(claim);
-    expect(answer).toEqual({ vote: "no", resource, owner: "somebody", remaining: expect.any(Number) });
+    expect(answer).toEqual({ vote: "no", resource, owner: "another-client", remaining: expect.any(Number) });
     expectBetween(answer, 30_000 - slack, 30_000);
-    await expectKey(context, resource!, "somebody", 30_000);
+    await expectKey(context, resource!, "another-client", 30_000);
   });
 
   it("takes a foreign key without expiry for one that lives for ever", async () => {
     const claim = claimOf(1);
     const [resource] = claim.resources;
-    await context.master.set(resource!, "somebody");
+    await context.master.set(resource!, "another-client");
     const answer = await ask(context.node).vote(claim);
-    expect(answer).toEqual({ vote: "no", resource, owner: "somebody", remaining: Number.POSITIVE_INFINITY });
+    expect(answer).toEqual({
+      vote: "no",
+      resource,
+      owner: "another-client",
+      remaining: Number.POSITIVE_INFINITY,
+    });
     expect(await context.master.pttl(resource!)).toBe(-1);
   });
 
@@ -140,17 +145,17 @@ function severalCases(context: Context): void {
   it("sets none of them when one is foreign, and says which", async () => {
     const claim = claimOf(4);
     const [first, second, third, fourth] = claim.resources as [string, string, string, string];
-    await context.master.set(third, "somebody", 30_000);
+    await context.master.set(third, "another-client", 30_000);
     const answer = await ask(context.node).vote(claim);
     expect(answer).toEqual({
       vote: "no",
       resource: third,
-      owner: "somebody",
+      owner: "another-client",
       remaining: expect.any(Number),
     });
     expectBetween(answer, 30_000 - slack, 30_000);
     for (const resource of [first, second, fourth]) expect(await context.master.get(resource)).toBeNull();
-    await expectKey(context, third, "somebody", 30_000);
+    await expectKey(context, third, "another-client", 30_000);
   });
 
   it("completes those that hold its token already, and shortens none", async () => {
@@ -170,7 +175,7 @@ function severalCases(context: Context): void {
     const claim = claimOf(2);
     const [mine, foreign] = claim.resources as [string, string];
     await context.master.set(mine, claim.token, 20_000);
-    await context.master.set(foreign, "somebody", 30_000);
+    await context.master.set(foreign, "another-client", 30_000);
     expect(await ask(context.node).vote(claim)).toMatchObject({ vote: "no", resource: foreign });
     await expectKey(context, mine, claim.token, 20_000);
   });
@@ -203,12 +208,12 @@ function extendCases(context: Context): void {
       const claim = claimOf(2);
       const [mine, foreign] = claim.resources as [string, string];
       await context.master.set(mine, claim.token, 20_000);
-      await context.master.set(foreign, "somebody", 30_000);
+      await context.master.set(foreign, "another-client", 30_000);
       const answer = await ask(context.node).extend(claim, repair);
-      expect(answer).toMatchObject({ vote: "no", resource: foreign, owner: "somebody" });
+      expect(answer).toMatchObject({ vote: "no", resource: foreign, owner: "another-client" });
       expectBetween(answer, 30_000 - slack, 30_000);
       await expectKey(context, mine, claim.token, 20_000);
-      await expectKey(context, foreign, "somebody", 30_000);
+      await expectKey(context, foreign, "another-client", 30_000);
     });
 
     it(`leaves its own key without expiry as it is, ${how}`, async () => {
@@ -264,19 +269,19 @@ function releaseCases(context: Context): void {
 
   it("leaves a foreign key alone", async () => {
     const [resource] = claimOf(1).resources as [string];
-    await context.master.set(resource, "somebody", 30_000);
+    await context.master.set(resource, "another-client", 30_000);
     expect(await ask(context.node).release([resource], ["mine"])).toEqual({ vote: "no" });
-    await expectKey(context, resource, "somebody", 30_000);
+    await expectKey(context, resource, "another-client", 30_000);
   });
 
   it("deletes its own among foreign ones, and is a no", async () => {
     const claim = claimOf(2);
     const [mine, foreign] = claim.resources as [string, string];
     await context.master.set(mine, claim.token, long);
-    await context.master.set(foreign, "somebody", long);
+    await context.master.set(foreign, "another-client", long);
     expect(await ask(context.node).release(claim.resources, [claim.token])).toEqual({ vote: "no" });
     expect(await context.master.get(mine)).toBeNull();
-    expect(await context.master.get(foreign)).toBe("somebody");
+    expect(await context.master.get(foreign)).toBe("another-client");
   });
 
   it("takes several tokens: every one that a hold ever used (PROTOCOL 5.4)", async () => {
@@ -296,18 +301,18 @@ function releaseCases(context: Context): void {
 function inspectCases(context: Context): void {
   it("tells owner and rest of a key, that it is free, and that it never expires", async () => {
     const [held, free, endless] = claimOf(3).resources as [string, string, string];
-    await context.master.set(held, "somebody", 30_000);
-    await context.master.set(endless, "somebody else");
+    await context.master.set(held, "another-client", 30_000);
+    await context.master.set(endless, "another client");
     const holding = await ask(context.node).inspect(held);
-    expect(holding).toMatchObject({ owner: "somebody" });
+    expect(holding).toMatchObject({ owner: "another-client" });
     expectBetween(holding, 30_000 - slack, 30_000);
     expect(await ask(context.node).inspect(free)).toEqual({ owner: undefined, remaining: 0, queueLength: 0 });
     expect(await ask(context.node).inspect(endless)).toEqual({
-      owner: "somebody else",
+      owner: "another client",
       remaining: Number.POSITIVE_INFINITY,
       queueLength: 0,
     });
-    await expectKey(context, held, "somebody", 30_000);
+    await expectKey(context, held, "another-client", 30_000);
   });
 }
 
@@ -319,7 +324,7 @@ function wrongTypeCases(context: Context): void {
     "a repair": (node, claim) => ask(node).extend(claim, true),
   };
   for (const [what, call] of Object.entries(claims)) {
-    it(`refuses ${what}: it is somebody's, such as the hash that Redisson locks with`, async () => {
+    it(`refuses ${what}: another program's key, such as the hash of a Redisson lock`, async () => {
       const claim = claimOf(2);
       await context.master.set(claim.resources[0]!, claim.token, long);
       await context.master.setList(claim.resources[1]!);
@@ -458,9 +463,9 @@ function forgottenScriptCases(context: Context): void {
 
   it("still tell by whom a vote was refused", async () => {
     const claim = claimOf(1);
-    await context.master.set(claim.resources[0]!, "somebody", 30_000);
+    await context.master.set(claim.resources[0]!, "another-client", 30_000);
     await context.master.forgetScripts();
-    expect(await ask(context.node).vote(claim)).toMatchObject({ vote: "no", owner: "somebody" });
+    expect(await ask(context.node).vote(claim)).toMatchObject({ vote: "no", owner: "another-client" });
   });
 
   for (const [what, call] of Object.entries({

@@ -6,7 +6,7 @@ import type { DriverMaker } from "./driver.ts";
 import { describe, expect, it } from "./framework.ts";
 import { until } from "./until.ts";
 
-/** Somebody who waits, at a node of its own. */
+/** A waiter with a node of its own. */
 interface Waiter {
   readonly id: string;
   readonly node: LockNode;
@@ -64,7 +64,7 @@ export function queueCases(context: Context, queue: DriverMaker["queue"]): void 
   describe("a token transfer", () => transferCases(context));
   if (queue === "pushes") describe("handing over to one who listens", () => pushCases(context));
   else {
-    it("nobody can listen", async () => {
+    it("no client can subscribe", async () => {
       const [waiter] = await waiters(context, 1);
       expect(waiter!.node.queue!.isListening).toBe(false);
       expect(waiter!.listening).toBe(0);
@@ -77,7 +77,7 @@ async function queueLength(context: Context, resource: string): Promise<number> 
 }
 
 function enrolmentCases(context: Context): void {
-  it("votes where the key is free and nobody waits, and leaves no place behind", async () => {
+  it("votes where the key is free and the queue empty, and leaves no entry behind", async () => {
     const [waiter] = await waiters(context, 1);
     const { resources } = claimOf(2);
     expect(await waiter!.enqueue(resources)).toEqual({ vote: "yes", remaining: long });
@@ -90,19 +90,19 @@ function enrolmentCases(context: Context): void {
   it("has a place where it is refused, and tells by whom, and the largest ticket there is", async () => {
     const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [resource] = claimOf(1).resources as [string];
-    await context.master.set(resource, "somebody", 30_000);
-    const refusal = { vote: "no", resource, owner: "somebody", remaining: expect.any(Number) };
+    await context.master.set(resource, "another-client", 30_000);
+    const refusal = { vote: "no", resource, owner: "another-client", remaining: expect.any(Number) };
     expect(await second.enqueue([resource])).toEqual({ ...refusal, latestTicket: 1001 });
     expect(await first.enqueue([resource])).toEqual({ ...refusal, latestTicket: 1001 });
     expect(await queueLength(context, resource)).toBe(2);
     expect(await context.master.place(resource, first.id)).toBeGreaterThan(long - slack);
-    await expectKey(context, resource, "somebody", 30_000);
+    await expectKey(context, resource, "another-client", 30_000);
   });
 
   it("takes a ticket in microseconds for what it is", async () => {
     const [waiter] = await waiters(context, 1);
     const [resource] = claimOf(1).resources as [string];
-    await context.master.set(resource, "somebody", long);
+    await context.master.set(resource, "another-client", long);
     const ticket = 1_767_225_600_123_456;
     expect(await waiter!.enqueue([resource], { ticket })).toMatchObject({ vote: "no", latestTicket: ticket });
   });
@@ -110,7 +110,7 @@ function enrolmentCases(context: Context): void {
   it("gets no vote for a free key for which another one waits with a smaller ticket", async () => {
     const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [resource] = claimOf(1).resources as [string];
-    await context.master.set(resource, "somebody", long);
+    await context.master.set(resource, "another-client", long);
     await first.enqueue([resource]);
     await context.master.remove(resource);
     expect(await second.enqueue([resource])).toMatchObject({ vote: "no", owner: first.token(1) });
@@ -121,29 +121,29 @@ function enrolmentCases(context: Context): void {
     const pair = await waiters(context, 2);
     const [resource] = claimOf(1).resources as [string];
     const [first, second] = pair.toSorted((one, other) => (one.id < other.id ? -1 : 1)) as [Waiter, Waiter];
-    await context.master.set(resource, "somebody", long);
+    await context.master.set(resource, "another-client", long);
     await second.enqueue([resource], { ticket: 5 });
     await first.enqueue([resource], { ticket: 5 });
-    await ask(context.node).release([resource], ["somebody"]);
+    await ask(context.node).release([resource], ["another-client"]);
     expect(await context.master.get(resource)).toBe(first.token(1));
   });
 
   it("loses its place when its time is over, and only then", async () => {
     const [dead, alive] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [resource] = claimOf(1).resources as [string];
-    await context.master.set(resource, "somebody", long);
+    await context.master.set(resource, "another-client", long);
     await alive.enqueue([resource]);
     await dead.enqueue([resource], { entryTtl: 60 });
     await until("the place is gone", async () => (await context.master.place(resource, dead.id)) === -2);
     expect(await context.master.place(resource, alive.id)).toBeGreaterThan(long - slack);
-    await ask(context.node).release([resource], ["somebody"]);
+    await ask(context.node).release([resource], ["another-client"]);
     expect(await context.master.get(resource)).toBe(alive.token(1));
   });
 
-  it("is in nobody's way once it has died: the next one votes", async () => {
+  it("blocks no other waiter once it has died: the next one gets the vote", async () => {
     const [dead, alive] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [resource] = claimOf(1).resources as [string];
-    await context.master.set(resource, "somebody", long);
+    await context.master.set(resource, "another-client", long);
     await dead.enqueue([resource], { entryTtl: 60 });
     await context.master.remove(resource);
     await until("the place is gone", async () => (await context.master.place(resource, dead.id)) === -2);
@@ -154,10 +154,10 @@ function enrolmentCases(context: Context): void {
     const [waiter] = await waiters(context, 1);
     const deaf = await waiterAt(context.connect(), 1, false);
     const [resource] = claimOf(1).resources as [string];
-    await context.master.set(resource, "somebody", 2 * long);
+    await context.master.set(resource, "another-client", 2 * long);
     await deaf.enqueue([resource], { entryTtl: 20_000 });
     await waiter!.enqueue([resource]);
-    expect(await ask(context.node).release([resource], ["somebody"])).toEqual({ vote: "yes" });
+    expect(await ask(context.node).release([resource], ["another-client"])).toEqual({ vote: "yes" });
     await expectKey(context, resource, deaf.token(1), 20_000);
     expect(await ask(context.node).vote(claimOf([resource]))).toMatchObject({
       vote: "no",
@@ -224,11 +224,11 @@ function severalCases(context: Context): void {
   it("votes for none where one is taken, and has what is free set aside", async () => {
     const [waiter] = await waiters(context, 1);
     const [free, taken] = claimOf(2).resources as [string, string];
-    await context.master.set(taken, "somebody", long);
+    await context.master.set(taken, "another-client", long);
     expect(await waiter!.enqueue([free, taken], { entryTtl: 20_000 })).toMatchObject({
       vote: "no",
       resource: taken,
-      owner: "somebody",
+      owner: "another-client",
     });
     await expectKey(context, free, waiter!.token(1), 20_000);
     for (const resource of [free, taken]) expect(await queueLength(context, resource)).toBe(1);
@@ -237,12 +237,12 @@ function severalCases(context: Context): void {
   it("votes for all when the last one is given up, though it came later for that", async () => {
     const [wide, narrow] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [one, other] = claimOf(2).resources as [string, string];
-    for (const resource of [one, other]) await context.master.set(resource, "somebody", long);
+    for (const resource of [one, other]) await context.master.set(resource, "another-client", long);
     await narrow.enqueue([other]);
     await wide.enqueue([one, other]);
-    await ask(context.node).release([one], ["somebody"]);
+    await ask(context.node).release([one], ["another-client"]);
     expect(await context.master.get(one)).toBe(wide.token(1));
-    await ask(context.node).release([other], ["somebody"]);
+    await ask(context.node).release([other], ["another-client"]);
     for (const resource of [one, other]) expect(await context.master.get(resource)).toBe(wide.token(1));
     expect(await wide.enqueue([one, other], { round: 2 })).toMatchObject({ vote: "yes" });
     for (const resource of [one, other]) await expectKey(context, resource, wide.token(2), long);
@@ -252,10 +252,10 @@ function severalCases(context: Context): void {
   it("is not granted before one whose ticket is smaller, for any of them", async () => {
     const [narrow, wide] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [one, other] = claimOf(2).resources as [string, string];
-    await context.master.set(other, "somebody", long);
+    await context.master.set(other, "another-client", long);
     await wide.enqueue([one, other]);
     await narrow.enqueue([other]);
-    await ask(context.node).release([other], ["somebody"]);
+    await ask(context.node).release([other], ["another-client"]);
     expect(await context.master.get(other)).toBe(narrow.token(1));
     expect(await wide.enqueue([one, other], { round: 2 })).toMatchObject({ vote: "no", resource: other });
     await narrow.leave([other]);
@@ -266,9 +266,9 @@ function severalCases(context: Context): void {
   it("whose keys are released together gets them together", async () => {
     const [waiter] = await waiters(context, 1);
     const { resources } = claimOf(3);
-    for (const resource of resources) await context.master.set(resource, "somebody", long);
+    for (const resource of resources) await context.master.set(resource, "another-client", long);
     await waiter!.enqueue(resources);
-    expect(await ask(context.node).release(resources, ["somebody"])).toEqual({ vote: "yes" });
+    expect(await ask(context.node).release(resources, ["another-client"])).toEqual({ vote: "yes" });
     for (const resource of resources) expect(await context.master.get(resource)).toBe(waiter!.token(1));
   });
 }
@@ -277,22 +277,22 @@ function leaveCases(context: Context): void {
   it("gives up every place, and passes on what was set aside or handed over", async () => {
     const [first, second, third] = (await waiters(context, 3)) as [Waiter, Waiter, Waiter];
     const [free, taken] = claimOf(2).resources as [string, string];
-    await context.master.set(taken, "somebody", long);
+    await context.master.set(taken, "another-client", long);
     await first.enqueue([free, taken]);
     await second.enqueue([free]);
     await third.enqueue([taken]);
     expect(await first.leave([free, taken])).toEqual({ vote: "no" });
     expect(await context.master.get(free)).toBe(second.token(1));
-    expect(await context.master.get(taken)).toBe("somebody");
+    expect(await context.master.get(taken)).toBe("another-client");
     expect(await context.master.place(taken, first.id)).toBe(-2);
-    await ask(context.node).release([taken], ["somebody"]);
+    await ask(context.node).release([taken], ["another-client"]);
     expect(await context.master.get(taken)).toBe(third.token(1));
   });
 
   it("of one who wanted several lets the next one have them all", async () => {
     const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [one, other] = claimOf(2).resources as [string, string];
-    await context.master.set(other, "somebody", long);
+    await context.master.set(other, "another-client", long);
     await first.enqueue([one, other]);
     await second.enqueue([one, other]);
     await context.master.remove(other);
@@ -301,7 +301,7 @@ function leaveCases(context: Context): void {
     expect(await second.enqueue([one, other], { round: 2 })).toMatchObject({ vote: "yes" });
   });
 
-  it("deletes the key where nobody waits, or nobody who lives", async () => {
+  it("deletes the key where the queue is empty, or all its waiters have died", async () => {
     const [first, dead] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [resource] = claimOf(1).resources as [string];
     await first.enqueue([resource]);
@@ -325,11 +325,11 @@ function leaveCases(context: Context): void {
 
   it("leaves a stranger's key alone, and that of one whose name begins the same", async () => {
     const [resource] = claimOf(1).resources as [string];
-    await context.master.set(resource, "somebody.1", long);
-    for (const token of ["somebod.2", "somebody", "somebody.x.2", ".2"]) {
+    await context.master.set(resource, "another-client.1", long);
+    for (const token of ["another-clien.2", "another-client", "another-client.x.2", ".2"]) {
       expect(await ask(context.node).release([resource], [token])).toEqual({ vote: "no" });
     }
-    await expectKey(context, resource, "somebody.1", long);
+    await expectKey(context, resource, "another-client.1", long);
   });
 }
 
@@ -353,11 +353,11 @@ function transferCases(context: Context): void {
   it("is all or nothing, and refused by a stranger's key", async () => {
     const [mine, foreign] = claimOf(2).resources as [string, string];
     await context.master.set(mine, "before", 20_000);
-    await context.master.set(foreign, "somebody", 30_000);
-    const refusal = { vote: "no", resource: foreign, owner: "somebody" };
+    await context.master.set(foreign, "another-client", 30_000);
+    const refusal = { vote: "no", resource: foreign, owner: "another-client" };
     expect(await transfer([mine, foreign], "after", "before")).toMatchObject(refusal);
     await expectKey(context, mine, "before", 20_000);
-    await expectKey(context, foreign, "somebody", 30_000);
+    await expectKey(context, foreign, "another-client", 30_000);
   });
 
   it("sets what is free, counts what is done already, and what an earlier round of the giver has", async () => {
@@ -384,10 +384,10 @@ function pushCases(context: Context): void {
   it("the key is its vote at once, for the whole ttl, and it is told by the token", async () => {
     const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [resource] = claimOf(1).resources as [string];
-    await context.master.set(resource, "somebody", 5000);
+    await context.master.set(resource, "another-client", 5000);
     await second.enqueue([resource]);
     await first.enqueue([resource], { entryTtl: 1000 });
-    expect(await ask(context.node).release([resource], ["somebody"])).toEqual({ vote: "yes" });
+    expect(await ask(context.node).release([resource], ["another-client"])).toEqual({ vote: "yes" });
     await expectKey(context, resource, first.token(1), long);
     await until("it is told", () => first.heard.length > 0);
     expect(await queueLength(context, resource)).toBe(1);
@@ -407,9 +407,9 @@ function pushCases(context: Context): void {
   it("the token is that of its last round", async () => {
     const [waiter] = await waiters(context, 1);
     const [resource] = claimOf(1).resources as [string];
-    await context.master.set(resource, "somebody", long);
+    await context.master.set(resource, "another-client", long);
     for (const round of [1, 2, 3]) await waiter!.enqueue([resource], { round });
-    await ask(context.node).release([resource], ["somebody"]);
+    await ask(context.node).release([resource], ["another-client"]);
     await until("it is told", () => waiter!.heard.length > 0);
     expect(waiter!.heard).toEqual([waiter!.token(3)]);
     expect(await context.master.get(resource)).toBe(waiter!.token(3));
@@ -418,13 +418,13 @@ function pushCases(context: Context): void {
   it("one that waits for several is woken by the one that was in its way, and asks for all", async () => {
     const [waiter] = await waiters(context, 1);
     const [one, other, free] = claimOf(3).resources as [string, string, string];
-    for (const resource of [one, other]) await context.master.set(resource, "somebody", long);
+    for (const resource of [one, other]) await context.master.set(resource, "another-client", long);
     const all = [free, one, other];
     expect(await waiter!.enqueue(all, { entryTtl: 20_000 })).toMatchObject({ vote: "no", resource: one });
     // Not by what is not in its way: it is set aside.
-    await ask(context.node).release([other], ["somebody"]);
+    await ask(context.node).release([other], ["another-client"]);
     await expectKey(context, other, waiter!.token(1), 20_000);
-    await ask(context.node).release([one], ["somebody"]);
+    await ask(context.node).release([one], ["another-client"]);
     await until("it is woken", () => waiter!.heard.length > 0);
     expect(waiter!.heard).toEqual([`wake ${waiter!.token(1)}`]);
     for (const resource of all) await expectKey(context, resource, waiter!.token(1), 20_000);
@@ -438,22 +438,22 @@ function pushCases(context: Context): void {
   it("a release writes to no other key than its own, whatever an entry says", async () => {
     const [resource, strange] = claimOf(2).resources as [string, string];
     const [waiter] = await waiters(context, 1);
-    await context.master.set(resource, "somebody", long);
+    await context.master.set(resource, "another-client", long);
     await context.master.set(strange, "left alone", long);
     await waiter!.enqueue([resource, strange]);
-    expect(await ask(context.node).release([resource], ["somebody"])).toEqual({ vote: "yes" });
+    expect(await ask(context.node).release([resource], ["another-client"])).toEqual({ vote: "yes" });
     await expectKey(context, strange, "left alone", long);
   });
 
   it("no key goes past one who waits for it with a smaller ticket, though it is free for the moment", async () => {
     const [narrow, wide] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [one, other] = claimOf(2).resources as [string, string];
-    for (const resource of [one, other]) await context.master.set(resource, "somebody", long);
+    for (const resource of [one, other]) await context.master.set(resource, "another-client", long);
     await narrow.enqueue([other]);
     await wide.enqueue([one, other]);
     // It expires, say.
     await context.master.remove(other);
-    await ask(context.node).release([one], ["somebody"]);
+    await ask(context.node).release([one], ["another-client"]);
     expect(await context.master.get(one)).toBe(wide.token(1));
     expect(await context.master.get(other)).toBeNull();
     // It asks for both then, and learns that.
@@ -468,12 +468,15 @@ function pushCases(context: Context): void {
   it("one that has gone away is passed over", async () => {
     const [gone, next] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [resource] = claimOf(1).resources as [string];
-    await context.master.set(resource, "somebody", long);
+    await context.master.set(resource, "another-client", long);
     await gone.enqueue([resource]);
     await next.enqueue([resource]);
     gone.node.disconnect();
-    await until("nobody listens there", async () => (await context.master.listeners(gone.channel)) === 0);
-    await ask(context.node).release([resource], ["somebody"]);
+    await until(
+      "the channel has no subscriber",
+      async () => (await context.master.listeners(gone.channel)) === 0,
+    );
+    await ask(context.node).release([resource], ["another-client"]);
     await until("the next one is told", () => next.heard.length > 0);
     expect(await context.master.get(resource)).toBe(next.token(1));
     expect(await context.master.place(resource, gone.id)).toBe(-2);
@@ -494,7 +497,7 @@ function pushCases(context: Context): void {
     const [waiter] = await waiters(context, 1);
     const { node } = waiter!;
     const [resource] = claimOf(1).resources as [string];
-    await context.master.set(resource, "somebody", long);
+    await context.master.set(resource, "another-client", long);
     expect([node.queue!.isListening, waiter!.listening]).toEqual([true, 1]);
     await context.path.cut();
     await until("the loss is noticed", () => !node.queue!.isListening);
@@ -506,7 +509,7 @@ function pushCases(context: Context): void {
       "the key can be released",
       async () => !("vote" in (await ask(context.node).inspect(resource))),
     );
-    await ask(context.node).release([resource], ["somebody"]);
+    await ask(context.node).release([resource], ["another-client"]);
     await until("it is told", () => waiter!.heard.length > 0);
   });
 

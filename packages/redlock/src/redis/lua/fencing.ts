@@ -32,11 +32,11 @@ local function raise(keys, counter)
   if counter >= tonumber(call("GET", "quorlock:floor") or 0) then
     call("SET", "quorlock:floor", exactly(counter + 1000000))
   end
-  -- The clock was set back: the counter might be forgotten before the past is.
+  -- The clock was set back: a counter could expire before the past floor.
   if call("PTTL", "quorlock:floor:past") > pastTtl then call("DEL", "quorlock:floor:past") end
 end
 
--- What is replied to a claim that is granted: with its proposal stored, the largest counter before.
+-- The reply to a granted claim, with the largest counter from before its proposal was stored.
 local function fenced(keys, granted, proposal)
   local counter = counterOf(keys)
   raise(keys, math.max(counter, tonumber(proposal)))

@@ -18,7 +18,7 @@ export const guard = `
 local guarded
 
 local function mark(state, ends, length)
-  -- First the key: where only that is written the master is still unknown.
+  -- The key first: if only the key is written, the marker still does not name this memory.
   if length then call("SET", "quorlock:quarantine", "", "PX", exactly(length)) end
   local words = {guarded.runId, guarded.since, exactly(ends), guarded.longest, guarded.database, state}
   call("SET", "quorlock:guard", table.concat(words, " "))
@@ -42,14 +42,14 @@ local function watch(terms)
   elseif right == "0" then
     return
   elseif right == "3" then
-    -- Asked whether it is new: what is to declare it so finds that in the same memory, or does not count.
+    -- The client asks whether this master is new: the declaration counts only if it finds this key, in the same memory.
     if not was then call("SET", "quorlock:guard:new", epoch, "PX", 60000) end
     return
   end
   if isKnown and right ~= "4" then
     if state == "2" then
       local left = call("PTTL", "quorlock:quarantine")
-      -- By a clock that was far ahead of this client's. (Where nothing can be written the quarantine goes on.)
+      -- The end was set by a clock far ahead of this client's. (If the write is refused, the quarantine goes on.)
       local isFar = guarded.ends > now + math.max(tonumber(longest), left)
       if isFar then pcall(mark, "2", now + (left == -2 and tonumber(longest) or left)) end
       if left == -2 and guarded.ends <= now then pcall(mark, "1", 0) end
@@ -69,7 +69,7 @@ local function watch(terms)
   guarded.why = nil
 end
 
--- Why a claim is refused, if it is. Extensions of running holds are not, unless they store a fencing token.
+-- The reason to refuse a claim, or nil. Extensions are not refused, unless they store a fencing token.
 local function bar(kind, ttl, proposal)
   if guarded.why then return guarded.why end
   if guarded.longest ~= guarded.wanted or tonumber(ttl) > tonumber(guarded.longest) then
@@ -88,7 +88,7 @@ local function inQuarantine() return guarded and (guarded.why or guarded.state =
 
 /** The operations of clients on the guard: reading its state, and restoring the counters. */
 export const guardSteps = `
-local function findings()
+local function guardState()
   call("INFO", "server")
   local since, ends, longest, state =
     string.match(call("GET", "quorlock:guard") or "", "^%S+ (%d+) (%d+) (%d+) %d+ (%d)$")
@@ -97,8 +97,8 @@ local function findings()
   return {tonumber(longest or 0), left, since or "0", tonumber(state or 2), floor or "0", isKnown}
 end
 
--- Brings the fencing counters back, unless memory was lost again since the floor was asked for.
-local function seed(epoch, floor)
+-- Restores the fencing counters, unless memory was lost again since the floor was read.
+local function restoreCounters(epoch, floor)
   if not guarded or guarded.why or guarded.state ~= "1" or guarded.since ~= epoch then return 0 end
   raise({}, math.max(counterOf({}), tonumber(floor)))
   call("SET", "quorlock:floor:past", floor, "PX", pastTtl)

@@ -7,7 +7,7 @@ import { fence } from "./fencing.ts";
  */
 export const queueOf = `
 local function queueOf(key)
-  -- (To look for a brace alone takes less time than to match.)
+  -- (Finding a brace is faster than matching the pattern.)
   if not string.find(key, "{", 1, true) then return "quorlock:queue:{" .. key .. "}" end
   local tag = string.match(key, "^[^{]*{([^}]*)}")
   if tag and tag ~= "" then return "quorlock:queue:tagged:" .. key end
@@ -33,25 +33,25 @@ ${otherwise}end
 
 /** Grants a key to a waiter. The rest of `queue` is not needed for that. */
 const grant = `${fence}
--- Before Redis 5 a script may write behind a question to PUBSUB only so.
+-- Before Redis 5 a script may write after PUBSUB only with replicate_commands.
 local mayAsk = redis.replicate_commands or redis.REDIS_VERSION_NUM
 if redis.replicate_commands then redis.replicate_commands() end
 
 local function forget(key, waiter)
-  local line = queueOf(key)
-  if call("ZREM", line, waiter) == 1 then call("DEL", line .. ":" .. waiter) end
+  local queue = queueOf(key)
+  if call("ZREM", queue, waiter) == 1 then call("DEL", queue .. ":" .. waiter) end
 end
 
--- Whether anybody listens to the inbox itself; nil where that may not be asked. (PUBLISH counts whoever listens to a
--- pattern as well, a monitor of all channels, which takes no vote.)
-local function isHeard(inbox)
+-- Whether a client subscribes to the inbox itself; nil where the ACL forbids PUBSUB. (PUBLISH also counts subscribers
+-- of patterns, such as a monitor of all channels, which takes no vote.)
+local function isSubscribed(inbox)
   local counts = mayAsk and redis.pcall("PUBSUB", "NUMSUB", inbox)
   if not counts or counts.err then return nil end
   return counts[2] > 0
 end
 
--- For as long as the waiter's heartbeat lasts, and never longer than it asks for the lock.
-local function setAside(key, token, lives, ttl)
+-- Sets the key to the waiter's token for as long as its entry lives, and at most for the ttl that it asks for.
+local function reserve(key, token, lives, ttl)
   call("SET", key, token, "PX", math.max(1, math.min(lives, tonumber(ttl))))
 end
 
@@ -60,13 +60,14 @@ local function push(inbox, message)
   return type(told) == "number" and told or nil
 end
 
--- Gives a free key to a waiter, and tells it, which then leaves the queue. Returns how many heard it.
+-- Sets a free key to a waiter's token, publishes the grant and removes the waiter's entry. Returns the number of
+-- subscribers that received it.
 local function grant(key, waiter, token, ttl, inbox, proposal)
   local counter = proposal ~= "" and counterOf({key})
   call("SET", key, token, "PX", ttl)
   if counter then raise({key}, math.max(counter, tonumber(proposal))) end
   local told = push(inbox, counter and token .. " " .. exactly(counter) or token)
-  if told then forget(key, waiter) else setAside(key, token, call("PTTL", queueOf(key) .. ":" .. waiter), ttl) end
+  if told then forget(key, waiter) else reserve(key, token, call("PTTL", queueOf(key) .. ":" .. waiter), ttl) end
   return told
 end
 `;
@@ -77,20 +78,20 @@ end
  * token of the releasing waiter's own queue entry is left to it as well.
  */
 export const grantFirst: string = `
-  local line, own = queueOf(KEYS[1]), string.match(token, "^(.+)%.%d+$") or ""
-  local first = not ARGV[2] and call("ZRANGE", line, 0, 0)[1]
-  local entries = first and call("MGET", line .. ":" .. first, line .. ":" .. own)
+  local queue, own = queueOf(KEYS[1]), string.match(token, "^(.+)%.%d+$") or ""
+  local first = not ARGV[2] and call("ZRANGE", queue, 0, 0)[1]
+  local entries = first and call("MGET", queue .. ":" .. first, queue .. ":" .. own)
   local entry = entries and not entries[2] and entries[1] or ""
   local round, ttl, inbox, proposal = string.match(entry, "^(%d+) (%d+) (%S+) (%d*) g$")
   if round and inbox ~= "-" then
 ${grant}
-    if isHeard(inbox) and pcall(grant, KEYS[1], first, first .. "." .. round, ttl, inbox, proposal) then return 1 end
+    if isSubscribed(inbox) and pcall(grant, KEYS[1], first, first .. "." .. round, ttl, inbox, proposal) then return 1 end
   end
 `;
 
 /** Releases KEYS `first` to `last` if none of them has waiters: then nothing is granted. */
-export const letGo: string = `
-local function letGo(first, last, token)
+export const releaseUnwaited: string = `
+local function releaseUnwaited(first, last, token)
   for index = first, last do
     if not (${isOwn("KEYS[index]")} and ${isUnwaited("KEYS[index]")}) then return nil end
   end
@@ -101,12 +102,12 @@ end
 `;
 
 /**
- * `letGo` for many locks of one key each, with ARGV from `from` on: three commands for all. If it does not
+ * `releaseUnwaited` for many locks of one key each, with ARGV from `from` on: three commands for all. If it does not
  * apply to one of them, it does nothing and returns nothing. Returns the number of released keys; or, if a
  * key appears twice, the reply to each: the second finds the key deleted by the first.
  */
-export const letAllGo = `
-local function letAllGo(first, last, from)
+export const releaseAllUnwaited = `
+local function releaseAllUnwaited(first, last, from)
   local owners, queues = call("MGET", unpack(KEYS, first, last)), {}
   for place = 1, last - first + 1 do
     if owners[place] ~= ARGV[from + place - 1] then return nil end
@@ -140,71 +141,71 @@ end
  * - A script writes to no lock except those it was called for. A waiter for several keys claims them itself.
  */
 export const queue: string = `${queueOf}${grant}
--- Whether the master has its fencing counters: without them it gives nobody a fenced vote (PROTOCOL 8.8).
+-- Whether the master has its fencing counters: without them it gives no fenced vote (PROTOCOL 8.8).
 local isSeeded = true
--- A script sweeps no more of one queue than so many times so many members, and no more than \`unswept\` of all that it
--- comes to, some 2 us for each; what is behind that has to wait for the next one.
+-- A script sweeps at most \`sweeps\` times \`swept\` members of one queue, and \`unswept\` members of all queues, some 2 us
+-- each. The next script sweeps the rest.
 local sweeps, swept, unswept = 8, 128, 4096
--- A script passes over no more waiters that nobody listens for than so many, some 20 us for each. Then the key is free, and
--- the next entry that asks for it goes on from there.
-local unheard = 256
+-- A script skips at most \`skips\` waiters without a subscriber, some 20 us each. Then it frees the key, and the next
+-- entry that asks for the key continues from there.
+local skips = 256
 
--- Removes the dead among the members \`from\` to \`to\` of a queue. Returns the first that lives, its entry, and how many
--- members there were. \`asking\` lives, whether it has an entry yet or not.
-local function sweep(line, from, to, asking)
-  local waiters, names, dead = unswept > 0 and call("ZRANGE", line, from, to) or {}, {}, {}
+-- Removes dead waiters among the members \`from\` to \`to\` of a queue. Returns the first live one, its entry, and the
+-- number of members. \`asking\` counts as live, even before it has an entry.
+local function sweep(queue, from, to, asking)
+  local waiters, names, dead = unswept > 0 and call("ZRANGE", queue, from, to) or {}, {}, {}
   if #waiters == 0 then return nil, nil, 0 end
   unswept = unswept - #waiters
-  for index, waiter in ipairs(waiters) do names[index] = line .. ":" .. waiter end
+  for index, waiter in ipairs(waiters) do names[index] = queue .. ":" .. waiter end
   local entries, head, entry = call("MGET", unpack(names)), nil, nil
   for index, waiter in ipairs(waiters) do
     if not entries[index] and waiter ~= asking then dead[#dead + 1] = waiter
     elseif not head then head, entry = waiter, entries[index] end
   end
-  if #dead > 0 then call("ZREM", line, unpack(dead)) end
+  if #dead > 0 then call("ZREM", queue, unpack(dead)) end
   return head, entry, #waiters
 end
 
--- The smallest ticket that lives, and its entry.
-local function headOf(line, asking)
-  local first = call("ZRANGE", line, 0, 0)[1]
+-- The live waiter with the smallest ticket, and its entry.
+local function headOf(queue, asking)
+  local first = call("ZRANGE", queue, 0, 0)[1]
   if not first or first == asking then return first end
-  local entry = call("GET", line .. ":" .. first)
+  local entry = call("GET", queue .. ":" .. first)
   if entry then return first, entry end
   for _ = 1, sweeps do
-    local waiter, found, count = sweep(line, 0, swept - 1, asking)
+    local waiter, found, count = sweep(queue, 0, swept - 1, asking)
     if waiter or count < swept then return waiter, found end
   end
 end
 
--- Gives a key that nobody owns any more to the first in its queue, or frees it. One that listens and waits for this
--- key alone has its vote at once. For any other the key is set aside as long as its heartbeat lasts: its next
--- one finds it. One that nobody listens for is dead.
+-- Gives a key without an owner to the first waiter of its queue, or frees it. A waiter that is subscribed and waits for
+-- this key alone gets its vote at once. For any other waiter the key is reserved as long as its entry lives: the
+-- waiter's next heartbeat finds it. A waiter without a subscriber is dead.
 local function give(key)
-  -- Whatever refuses to write refuses this, before anything has been said.
+  -- A master that refuses writes refuses this one, before a grant is published.
   call("DEL", key)
-  local line, isSet = queueOf(key), false
+  local queue, isSet = queueOf(key), false
   while true do
-    local waiter, entry = headOf(line)
-    if not waiter or unheard == 0 then
+    local waiter, entry = headOf(queue)
+    if not waiter or skips == 0 then
       if isSet then call("DEL", key) end
       return
     end
     local round, ttl, inbox, proposal, how = string.match(entry, "^(%d+) (%d+) (%S+) (%d*) ([gws])$")
     local token = waiter .. "." .. (round or "")
     local isTold = round and inbox ~= "-"
-    if not round or isTold and isHeard(inbox) == false then
+    if not round or isTold and isSubscribed(inbox) == false then
       forget(key, waiter)
     elseif isTold and how == "g" and (isSeeded or proposal == "") then
       isSet = true
       local told = grant(key, waiter, token, ttl, inbox, proposal)
       if told ~= 0 then return end
     else
-      setAside(key, token, call("PTTL", line .. ":" .. waiter), ttl)
+      reserve(key, token, call("PTTL", queue .. ":" .. waiter), ttl)
       if isTold and how == "w" then push(inbox, "wake " .. token) end
       return
     end
-    unheard = unheard - 1
+    skips = skips - 1
   end
 end
 `;
@@ -218,49 +219,49 @@ end
 export const enqueue = `
 local function enqueue(first, last, token, ttl, ticket, entryTtl, proposal, inbox)
   local waiter, round = string.match(token, "^(.+)%.(%d+)$")
-  local lines, isTaken, blocked, isHeld = {}, {}, nil, false
+  local queues, isTaken, blocked, isHeld = {}, {}, nil, false
   for index = first, last do
     local owner = ownerOf(KEYS[index])
     isHeld = isHeld or owner == token
-    lines[index] = queueOf(KEYS[index])
+    queues[index] = queueOf(KEYS[index])
     isTaken[index] = owner and not isMine(owner, token)
     if isTaken[index] then blocked = blocked or index end
   end
-  -- A hold that was given away has this key: an entry that comes late gives nothing of it to others (PROTOCOL 5.8).
+  -- A detached lease has this key: a late queue entry must not grant it to others (PROTOCOL 5.8).
   if isHeld then
     for held = first, last do forget(KEYS[held], waiter) end
     return claim(first, last, token, ttl, false)
   end
   local waited = 0
-  for index = first, blocked and first - 1 or last do waited = waited + call("EXISTS", lines[index]) end
+  for index = first, blocked and first - 1 or last do waited = waited + call("EXISTS", queues[index]) end
   if not blocked and waited == 0 then return claim(first, last, token, ttl, true) end
   local entry = round .. " " .. ttl .. " " .. inbox .. " " .. proposal .. " "
   local isFirst, waitsFor = {}, nil
   for index = first, last do
-    local line = lines[index]
-    call("ZADD", line, ticket, waiter)
-    if call("PTTL", line) < tonumber(entryTtl) then call("PEXPIRE", line, entryTtl) end
-    -- Each newcomer takes some of the dead away who stand behind a first that lives.
-    if round == "1" then sweep(line, 1, 8, waiter) end
-    isFirst[index] = not isTaken[index] and headOf(line, waiter) == waiter
+    local queue = queues[index]
+    call("ZADD", queue, ticket, waiter)
+    if call("PTTL", queue) < tonumber(entryTtl) then call("PEXPIRE", queue, entryTtl) end
+    -- Each new entry removes a few dead waiters behind a live head.
+    if round == "1" then sweep(queue, 1, 8, waiter) end
+    isFirst[index] = not isTaken[index] and headOf(queue, waiter) == waiter
     if not isTaken[index] and not isFirst[index] then waitsFor = waitsFor or index end
   end
   local inTheWay, refusal = blocked or waitsFor, nil
   for index = first, inTheWay and last or first - 1 do
     local how = first == last and "g" or index == inTheWay and "w" or "s"
-    call("SET", lines[index] .. ":" .. waiter, entry .. how, "PX", entryTtl)
+    call("SET", queues[index] .. ":" .. waiter, entry .. how, "PX", entryTtl)
     if isFirst[index] then
-      setAside(KEYS[index], token, tonumber(entryTtl), ttl)
+      reserve(KEYS[index], token, tonumber(entryTtl), ttl)
     else
       if not isTaken[index] then give(KEYS[index]) end
       local owner = not refusal and ownerOf(KEYS[index])
       if not refusal and not isMine(owner, token) then
-        local latest = call("ZRANGE", lines[index], -1, -1, "WITHSCORES")[2]
+        local latest = call("ZRANGE", queues[index], -1, -1, "WITHSCORES")[2]
         refusal = {index - first + 1, owner, call("PTTL", KEYS[index]), latest}
       end
     end
   end
-  -- (None where only dead waiters were in the way.)
+  -- (No refusal where only dead waiters were ahead.)
   if refusal then return refusal end
   for index = first, last do forget(KEYS[index], waiter) end
   return claim(first, last, token, ttl, true)
@@ -276,7 +277,7 @@ export const leave = `
 local function forgetAll(key, from, to)
   for token = from, to do
     local waiter, round = string.match(ARGV[token], "^(.+)%.(%d+)$")
-    -- (One that died before is swept out when it is its turn.)
+    -- (A dead entry of an earlier round is swept when it reaches the head.)
     local entry = waiter and call("GET", queueOf(key) .. ":" .. waiter)
     local entered = entry and tonumber(string.match(entry, "^%d+"))
     if entered and entered <= tonumber(round) then forget(key, waiter) end

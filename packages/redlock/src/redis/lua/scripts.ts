@@ -1,6 +1,15 @@
 import { fence } from "./fencing.ts";
 import { guard, guardSteps } from "./guard.ts";
-import { enqueue, grantFirst, leave, letAllGo, letGo, queue, queueOf, releaseFirst } from "./queue.ts";
+import {
+  enqueue,
+  grantFirst,
+  leave,
+  queue,
+  queueOf,
+  releaseAllUnwaited,
+  releaseFirst,
+  releaseUnwaited,
+} from "./queue.ts";
 
 /** A Lua script and its digest, by which a master that has cached it runs it. */
 export interface Script {
@@ -9,7 +18,7 @@ export interface Script {
   readonly sha1: string;
 }
 
-/** A local variable: scripts call it often. */
+/** A local variable is faster than a global lookup. */
 const calls = `local call = redis.call
 `;
 
@@ -127,7 +136,7 @@ export const claimScript: Script = {
   source: `${calls}
 local token, ttl, create, proposal, previous = ARGV[1], ARGV[2], ARGV[3] == "1", ARGV[4], ARGV[5]
 if (proposal or "") == "" then
-  -- Mostly one key, which is renewed or swapped.
+  -- The most frequent case: one key, which is renewed or transferred.
   local owner = #KEYS == 1 and redis.pcall("GET", KEYS[1])
   if owner and (owner == token or owner == previous) then
     local left = call("PTTL", KEYS[1])
@@ -146,7 +155,7 @@ local isSet = create and #KEYS == 1 and call("SET", KEYS[1], token, "NX", "PX", 
 local granted = isSet and tonumber(ttl) or claim(1, #KEYS, token, ttl, create, previous)
 return type(granted) == "number" and fenced(KEYS, granted, proposal) or granted
 `,
-  sha1: "1bb551ddca4603a4aa1d7c4e29ae94d27c2010ab",
+  sha1: "12590e049818041e097c7766e0b0a479da6ffaf1",
 };
 
 /** `enqueue` for all KEYS. ARGV: token, ttl, ticket, entryTtl, a proposal or nothing, and the inbox. */
@@ -157,7 +166,7 @@ if proposal ~= "" and tonumber(proposal) >= most then return redis.error_reply(t
 local granted = enqueue(1, #KEYS, token, ttl, ticket, entryTtl, proposal, inbox)
 return proposal ~= "" and type(granted) == "number" and fenced(KEYS, granted, proposal) or granted
 `,
-  sha1: "8235cdde7c292e56d70ea3c4ef8333e7b3c61123",
+  sha1: "c4613607c6ebbc781d9a23115b79f2655788d8ee",
 };
 
 /** `release` for all KEYS. ARGV: the tokens. */
@@ -169,12 +178,12 @@ export const releaseScript: Script = {
 
 /** `leave` for all KEYS. ARGV: the tokens. */
 export const releaseAndGrantScript: Script = {
-  source: `${calls}${releaseFirst(grantFirst)}${letGo}
-local given = KEYS[2] and letGo(1, #KEYS, token)
+  source: `${calls}${releaseFirst(grantFirst)}${releaseUnwaited}
+local given = KEYS[2] and releaseUnwaited(1, #KEYS, token)
 if given then return given end
 ${isMine}${queue}${leave}return leave(1, #KEYS, 1, #ARGV)
 `,
-  sha1: "62346fe50a1a1327a52a37ebc68fb1cf363fe808",
+  sha1: "9e2bc5e39e172033bd2d966d96b893d120cb82bd",
 };
 
 /**
@@ -185,19 +194,19 @@ export const guardedClaimScript: Script = {
   source: `${calls}
 local kind, token, ttl, proposal, terms, previous = unpack(ARGV)
 local maxTtl, durable, database, after = string.match(terms, "^(%d+),%d+,(%d),%d,%d+,(%d+),(%d+)$")
--- Nearly always the process is the one that was seen before, sound, and of one mind about maxTtl (PROTOCOL 9.2).
--- (Where no fencing token is stored, none need be brought back.)
+-- The most frequent case: the marker names this process, is ready, and has this maxTtl (PROTOCOL 9.2). (A claim without
+-- a fencing token needs no counters.)
 local seen, since, longest, place, state =
   string.match(call("GET", "quorlock:guard") or "", "^(%S+) (%d+) %d+ (%d+) (%d+) (%d)$")
-local isSound = longest == maxTtl and place == database and (state == "0" or state == "1" and proposal == "")
+local isReady = longest == maxTtl and place == database and (state == "0" or state == "1" and proposal == "")
   and tonumber(since) >= tonumber(after) and tonumber(ttl) <= tonumber(maxTtl)
   and (durable == "1" or string.find(call("INFO", "server"), "run_id:" .. seen .. "\\r", 1, true))
-if isSound and kind == "v" and proposal == "" and #KEYS == 1
+if isReady and kind == "v" and proposal == "" and #KEYS == 1
   and call("SET", KEYS[1], token, "NX", "PX", ttl) then return tonumber(ttl) end
 ${isMine}${claim}${fence}
 local isForgetful = false
 if proposal ~= "" and tonumber(proposal) >= most then return redis.error_reply(tooLarge) end
-if not isSound then
+if not isReady then
 ${guard}
   watch(terms)
   local why = bar(kind, ttl, proposal)
@@ -209,22 +218,22 @@ if type(granted) ~= "number" then return granted end
 if isForgetful then return {-2, granted} end
 return proposal == "" and granted or fenced(KEYS, granted, proposal)
 `,
-  sha1: "b30172ec3bcd52cf7ebd53e5a9702d3c5e407313",
+  sha1: "f7a0848690ae0ff44e8d82fe9db996f97ac6639c",
 };
 
 /** `releaseAndGrantScript` with the restart guard. ARGV: the guard's terms as in a batch, and the tokens. */
 export const guardedReleaseScript: Script = {
-  source: `${calls}${releaseFirst("")}${letGo}
-local given = KEYS[2] and letGo(1, #KEYS, token)
+  source: `${calls}${releaseFirst("")}${releaseUnwaited}
+local given = KEYS[2] and releaseUnwaited(1, #KEYS, token)
 if given then return given end
 ${isMine}${release}${queue}${leave}${guard}
 local isKnown = pcall(watch, ARGV[1])
--- What may have been promised to somebody else is not handed over (PROTOCOL 9.6).
+-- A key that may be promised to another client is not granted (PROTOCOL 9.6).
 if not isKnown or inQuarantine() then return release(1, #KEYS, 2, #ARGV) end
 isSeeded = not guarded or guarded.state ~= "1"
 return leave(1, #KEYS, 2, #ARGV)
 `,
-  sha1: "574f39163f3874a8806c10bbff5c08933a5e88ef",
+  sha1: "2a756d8395662b494b8a39566a59ef10f865fd25",
 };
 
 /**
@@ -258,12 +267,12 @@ return replies
  * all are deleted at once; otherwise one reply for each, as `batchScript`.
  */
 export const releaseBatchScript: Script = {
-  source: `${calls}${queueOf}${letAllGo}
-local isDone, gone = pcall(letAllGo, 1, #KEYS, 1)
+  source: `${calls}${queueOf}${releaseAllUnwaited}
+local isDone, gone = pcall(releaseAllUnwaited, 1, #KEYS, 1)
 if isDone and gone then return gone end
-${letGo}${isMine}${queue}${leave}${failure}
+${releaseUnwaited}${isMine}${queue}${leave}${failure}
 local function release(index)
-  return letGo(index, index, ARGV[index]) or leave(index, index, index, index)
+  return releaseUnwaited(index, index, ARGV[index]) or leave(index, index, index, index)
 end
 local replies = {}
 for index = 1, #KEYS do
@@ -272,7 +281,7 @@ for index = 1, #KEYS do
 end
 return replies
 `,
-  sha1: "72bba1bd30ffd5bc903eaa92076c2602b9806da7",
+  sha1: "ad8a244c10e3c1bbc7b737af30132b4f91b251d6",
 };
 
 /**
@@ -310,11 +319,11 @@ return replies
  * Each operation fails separately: its reply is then {0, message}, and the others are unaffected.
  */
 export const batchScript: Script = {
-  source: `${calls}${isMine}${claim}${voteAll}${release}${queue}${letGo}${letAllGo}${failure}${enqueue}${leave}${guard}${guardSteps}
+  source: `${calls}${isMine}${claim}${voteAll}${release}${queue}${releaseUnwaited}${releaseAllUnwaited}${failure}${enqueue}${leave}${guard}${guardSteps}
 local replies, key, arg = {}, 1, 2
 local function claimed(kind, last, number, ticket, entryTtl, proposal)
   local token = ARGV[arg]
-  -- Mostly a free key and a single one: then one command is the vote.
+  -- The most frequent case, a single free key: one command is the vote.
   if kind == "v" and key == last and call("SET", KEYS[key], token, "NX", "PX", number) then
     return tonumber(number)
   end
@@ -322,13 +331,14 @@ local function claimed(kind, last, number, ticket, entryTtl, proposal)
   if kind == "s" then return claim(key, last, token, number, true, ARGV[arg + 1]) end
   return claim(key, last, token, number, kind ~= "e")
 end
--- Of a run with one key each, does what is plain with as few commands as it takes. Returns how many: mostly all.
+-- Executes the plain operations at the beginning of a run of one key each, with few commands. Returns their number,
+-- mostly all.
 local function inBulk(kind, count, number, proposal)
   local done, each, reply = 0, {}, 1
   if kind == "v" and proposal == "" and not guarded then
     done, reply = voteAll(key, arg, count, number), tonumber(number)
   elseif kind == "l" and number == "1" then
-    local isDone, gone = pcall(letAllGo, key, key + count - 1, arg)
+    local isDone, gone = pcall(releaseAllUnwaited, key, key + count - 1, arg)
     if isDone and gone then done = count end
     if isDone and type(gone) == "table" then each = gone end
   end
@@ -342,20 +352,20 @@ local function run(kind, last, number, ticket, entryTtl, proposal)
     isSeeded = not guarded or guarded.state ~= "1"
     return
   end
-  if kind == "h" then return findings() end
+  if kind == "h" then return guardState() end
   if kind == "f" then
-    local seeded = seed(number, ticket)
+    local seeded = restoreCounters(number, ticket)
     isSeeded = isSeeded or seeded == 1
     return seeded
   end
   if kind == "c" then return call("TIME") end
-  -- What may have been promised to somebody else is not handed over.
+  -- A key that may be promised to another client is not granted.
   if kind == "r" or kind == "l" and inQuarantine() then
     return release(key, last, arg, arg + tonumber(number) - 1)
   end
   if kind == "l" then
     local lastToken = arg + tonumber(number) - 1
-    return letGo(key, last, ARGV[lastToken]) or leave(key, last, arg, lastToken)
+    return releaseUnwaited(key, last, ARGV[lastToken]) or leave(key, last, arg, lastToken)
   end
   if kind == "i" then
     return {call("GET", KEYS[key]), call("PTTL", KEYS[key]), call("ZCARD", queueOf(KEYS[key]))}
@@ -387,5 +397,5 @@ for times, kind, keys, number, ticket, entryTtl, proposal in string.gmatch(ARGV[
 end
 return replies
 `,
-  sha1: "60d271cc2e06139d365b4942131f4b3ac401237a",
+  sha1: "93920a01e4061e6b189ad17c703455a95f71a5f3",
 };

@@ -1,7 +1,7 @@
 import { type Reply, ReplyError } from "../reply.ts";
 import { claim, ownerOf, release } from "./claims.ts";
 import { checkProposal, fenced } from "./fence.ts";
-import { bar, findings, type Guarded, inQuarantine, seed, watch } from "./guard.ts";
+import { bar, type Guarded, guardState, inQuarantine, restoreCounters, watch } from "./guard.ts";
 import { Queue, type QueueEntry, queueOf } from "./queue.ts";
 import type { Rules } from "./rules.ts";
 import type { Call } from "./twin.ts";
@@ -31,7 +31,7 @@ export function batch(
     try {
       if (kind === "g") guarded = watch(rules, call, operation.args[0] ?? "");
       else if (kind === "f") {
-        const seeded = seed(rules, call, guarded, numbers[0], numbers[1]);
+        const seeded = restoreCounters(rules, call, guarded, numbers[0], numbers[1]);
         guarded = seeded ?? guarded;
         replies.push(seeded ? 1 : 0);
       } else replies.push(run(rules, call, operation, guarded));
@@ -70,13 +70,13 @@ export function releaseBatch(
   keys: readonly string[],
   tokens: readonly string[],
 ): Reply {
-  const gone = replyOf(() => letAllGo(call, keys, tokens));
+  const gone = replyOf(() => releaseAllUnwaited(call, keys, tokens));
   if (typeof gone === "number") return gone;
   return keys.map((key, index) => replyOf(() => leave(rules, call, [key], [tokens[index]!])));
 }
 
 /** Nothing where one of them is not held, or waited for. */
-function letAllGo(call: Call, keys: readonly string[], tokens: readonly string[]): Reply {
+function releaseAllUnwaited(call: Call, keys: readonly string[], tokens: readonly string[]): Reply {
   if (new Set(keys).size < keys.length) return null;
   const isPlain = keys.every(
     (key, index) => ownerOf(call, key) === tokens[index] && call("EXISTS", queueOf(key)) === 0,
@@ -129,7 +129,7 @@ export function repliedIn(operations: readonly Operation[]): readonly Operation[
 
 function run(rules: Rules, call: Call, operation: Operation, guarded: Guarded | undefined): Reply {
   const { kind, keys, args, proposal } = operation;
-  if (kind === "h") return findings(call, guarded);
+  if (kind === "h") return guardState(call, guarded);
   if (kind === "c") return call("TIME");
   const isQuarantined = inQuarantine(guarded);
   if (kind === "r" || (kind === "l" && isQuarantined && !rules.handsOverInQuarantine))
@@ -170,7 +170,7 @@ export function guardedLeave(
   keys: readonly string[],
   [terms = "", ...tokens]: readonly string[],
 ): Reply {
-  const given = letGo(call, keys, tokens.at(-1));
+  const given = releaseUnwaited(call, keys, tokens.at(-1));
   if (given !== undefined) return given;
   let isQuarantined = true;
   let guarded: Guarded | undefined;
@@ -192,11 +192,13 @@ export function leave(
   tokens: readonly string[],
   hasCounters = true,
 ): Reply {
-  return letGo(call, keys, tokens.at(-1)) ?? new Queue(rules, call, hasCounters).leave(keys, tokens);
+  return (
+    releaseUnwaited(call, keys, tokens.at(-1)) ?? new Queue(rules, call, hasCounters).leave(keys, tokens)
+  );
 }
 
-/** `letGo` in the scripts: without waiters. */
-function letGo(call: Call, keys: readonly string[], token: string | undefined): Reply | undefined {
+/** `releaseUnwaited` in the scripts: without waiters. */
+function releaseUnwaited(call: Call, keys: readonly string[], token: string | undefined): Reply | undefined {
   const isPlain = keys.every((key) => ownerOf(call, key) === token && call("EXISTS", queueOf(key)) === 0);
   return isPlain ? keys.reduce((given, key) => given + (call("DEL", key) as number), 0) : undefined;
 }

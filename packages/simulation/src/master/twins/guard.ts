@@ -98,8 +98,8 @@ export function bar(
   if (proposal !== "" && state === "1" && !rules.votesUnseeded) throw new ReplyError(`UNSEEDED ${since}`);
 }
 
-/** `findings` in the scripts. */
-export function findings(call: Call, guarded: Guarded | undefined): Reply {
+/** `guardState` in the scripts. */
+export function guardState(call: Call, guarded: Guarded | undefined): Reply {
   call("INFO", "server");
   const { longest = "0", since = "0", state = "2" } = markIn(call) ?? {};
   const left = call("PTTL", quarantine);
@@ -107,8 +107,8 @@ export function findings(call: Call, guarded: Guarded | undefined): Reply {
   return [Number(longest), left, since, Number(state), call("GET", floor) ?? "0", isKnown];
 }
 
-/** `seed` in the scripts; what is guarded afterwards, where it has worked. */
-export function seed(
+/** `restoreCounters` in the scripts; what is guarded afterwards, where it has worked. */
+export function restoreCounters(
   rules: Rules,
   call: Call,
   guarded: Guarded | undefined,

@@ -40,7 +40,7 @@ interface Entry {
 const sweeps = 8;
 const swept = 128;
 const maxSwept = 4096;
-const maxUnheard = 256;
+const maxSkips = 256;
 
 /** The ticket queue of one master, in one call of a script: `queue` and the functions behind it, name by name. */
 export class Queue {
@@ -48,7 +48,7 @@ export class Queue {
   readonly #call: Call;
   /** (Of one operation; in a batch the script counts all of them. No run of the simulator comes near it.) */
   #unswept = maxSwept;
-  #unheard = maxUnheard;
+  #skips = maxSkips;
 
   /** Whether the master has its fencing counters. */
   readonly #isSeeded: boolean;
@@ -151,7 +151,7 @@ export class Queue {
     for (const [index, key] of keys.entries()) {
       this.#writeEntry(key, queueEntry, keys.length === 1 ? "g" : index === inTheWay ? "w" : "s");
       if (isFirst[index]) {
-        this.#setAside(key, token, Number(patience), queueEntry.ttl);
+        this.#reserve(key, token, Number(patience), queueEntry.ttl);
         continue;
       }
       if (!isTaken[index] && this.#rules.refusedYield) this.#give(key);
@@ -208,25 +208,25 @@ export class Queue {
     let isSet = false;
     for (;;) {
       const head = this.#headOf(line);
-      if (!head || this.#unheard === 0) {
+      if (!head || this.#skips === 0) {
         if (isSet) this.#call("DEL", key);
         return;
       }
       const isTold = head.how !== "" && head.inbox !== "-";
-      if (head.how === "" || (isTold && !this.#isHeard(head.inbox))) this.#forget(key, head.waiter);
+      if (head.how === "" || (isTold && !this.#isSubscribed(head.inbox))) this.#forget(key, head.waiter);
       else if (isTold && head.how === "g" && (this.#isSeeded || head.proposal === "")) {
         const told = this.#grant(key, head);
-        const isOver = told === undefined || this.#rules.isHeard(told);
+        const isOver = told === undefined || this.#rules.isSubscribed(told);
         isSet = true;
-        if (told === undefined) this.#setAsideFor(key, head);
+        if (told === undefined) this.#reserveFor(key, head);
         else if (!isOver || this.#rules.grantedLeave) this.#forget(key, head.waiter);
         if (isOver) return;
       } else {
-        this.#setAsideFor(key, head);
+        this.#reserveFor(key, head);
         if (isTold && head.how === "w") this.#push(head.inbox, `wake ${head.token}`);
         return;
       }
-      this.#unheard -= 1;
+      this.#skips -= 1;
     }
   }
 
@@ -240,18 +240,18 @@ export class Queue {
     return early ?? this.#push(inbox, message);
   }
 
-  #setAsideFor(key: string, { waiter, token, ttl }: Entry): void {
-    this.#setAside(key, token, this.#call("PTTL", `${queueOf(key)}:${waiter}`) as number, ttl);
+  #reserveFor(key: string, { waiter, token, ttl }: Entry): void {
+    this.#reserve(key, token, this.#call("PTTL", `${queueOf(key)}:${waiter}`) as number, ttl);
   }
 
-  #setAside(key: string, token: string, lives: number, ttl: string): void {
+  #reserve(key: string, token: string, lives: number, ttl: string): void {
     this.#call("SET", key, token, "PX", String(Math.max(1, Math.min(lives, Number(ttl)))));
   }
 
   /** Also where it may not be asked. */
-  #isHeard(inbox: string): boolean {
+  #isSubscribed(inbox: string): boolean {
     const [, listeners] = (this.#pcall("PUBSUB", "NUMSUB", inbox) ?? [inbox, 1]) as readonly [string, number];
-    return this.#rules.isHeard(listeners);
+    return this.#rules.isSubscribed(listeners);
   }
 
   #push(inbox: string, message: string): number | undefined {

@@ -11,7 +11,7 @@ export interface Rules {
   /** Whether a key that lives is renewed by SET, which a full master refuses. */
   readonly renewsBySet: boolean;
   /** Whether a waiter counts as notified of a grant, by the number of listeners that received it. */
-  readonly isHeard: (listeners: number) => boolean;
+  readonly isSubscribed: (listeners: number) => boolean;
   /** Whether a waiter leaves the queue when it is granted its keys. */
   readonly grantedLeave: boolean;
   /** Whether an entry that comes late leaves a key alone that a hold of its own round has. */
@@ -44,7 +44,7 @@ export const rules: Rules = {
   isShort: isLess,
   isSet: true,
   renewsBySet: false,
-  isHeard: (listeners) => listeners > 0,
+  isSubscribed: (listeners) => listeners > 0,
   grantedLeave: true,
   heldStay: true,
   pushesFirst: false,

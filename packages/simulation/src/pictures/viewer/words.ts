@@ -116,7 +116,7 @@ function describeKey(picture: Picture, key: Key, master: number): Pick<TooltipTe
   return {
     title: `${picture.masters[master]?.name} keeps ${picture.resources[resource]}`,
     lines: [
-      ["for", client < 0 ? "nobody known" : (picture.clients[client]?.name ?? "")],
+      ["for", client < 0 ? "an unknown client" : (picture.clients[client]?.name ?? "")],
       ["from", ms(from)],
       ["until", `${ms(until)}, ${ends[end]}`],
       ["expiry", expiry < 0 ? "none" : `${ms(expiry)}, by its own clock`],
