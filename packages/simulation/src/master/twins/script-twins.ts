@@ -45,15 +45,15 @@ interface TwinScript {
  * twin was written from.
  */
 export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
-  claimScript: { script: claimScript, writtenFrom: "1bb551ddca4603a4aa1d7c4e29ae94d27c2010ab" },
-  enqueueScript: { script: enqueueScript, writtenFrom: "8235cdde7c292e56d70ea3c4ef8333e7b3c61123" },
+  claimScript: { script: claimScript, writtenFrom: "12590e049818041e097c7766e0b0a479da6ffaf1" },
+  enqueueScript: { script: enqueueScript, writtenFrom: "c4613607c6ebbc781d9a23115b79f2655788d8ee" },
   releaseScript: { script: releaseScript, writtenFrom: "57752b4b01b4ccb17c8cdfebbe1ac4fa97b5aadc" },
-  leaveScript: { script: leaveScript, writtenFrom: "62346fe50a1a1327a52a37ebc68fb1cf363fe808" },
-  guardedClaimScript: { script: guardedClaimScript, writtenFrom: "b30172ec3bcd52cf7ebd53e5a9702d3c5e407313" },
-  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "574f39163f3874a8806c10bbff5c08933a5e88ef" },
+  leaveScript: { script: leaveScript, writtenFrom: "9e2bc5e39e172033bd2d966d96b893d120cb82bd" },
+  guardedClaimScript: { script: guardedClaimScript, writtenFrom: "f7a0848690ae0ff44e8d82fe9db996f97ac6639c" },
+  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "2a756d8395662b494b8a39566a59ef10f865fd25" },
   voteBatchScript: { script: voteBatchScript, writtenFrom: "ac203ad744c86aa64df300479918b7542cc5524b" },
-  releaseBatchScript: { script: releaseBatchScript, writtenFrom: "72bba1bd30ffd5bc903eaa92076c2602b9806da7" },
-  batchScript: { script: batchScript, writtenFrom: "60d271cc2e06139d365b4942131f4b3ac401237a" },
+  releaseBatchScript: { script: releaseBatchScript, writtenFrom: "ad8a244c10e3c1bbc7b737af30132b4f91b251d6" },
+  batchScript: { script: batchScript, writtenFrom: "93920a01e4061e6b189ad17c703455a95f71a5f3" },
 };
 
 /** Twins of the client's scripts; with other rules, those of a mutant's. */
