@@ -4,8 +4,8 @@ import { Redis } from "ioredis";
 import Redlock5, * as names5 from "redlock";
 import { type Fleet, fresh } from "../integration/fleet/fleet.ts";
 
-// What redlock 5 documents, and what its users touch, line by line: each line runs with either library, and says what came
-// of it.
+// The documented behaviour of redlock 5, and the members that its users touch. Each case runs with either library and
+// returns its outcome.
 
 // biome-ignore lint/suspicious/noExplicitAny: two libraries, used as JavaScript uses them.
 export type Any = any;
@@ -68,7 +68,7 @@ export class Bench {
   }
 }
 
-/** What `work` rejects with, or throws; fails if it does neither. */
+/** The error that `work` rejects with or throws; fails if it does neither. */
 export async function thrown(work: () => unknown): Promise<Any> {
   try {
     await work();

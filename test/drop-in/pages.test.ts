@@ -31,7 +31,7 @@ const bundler: ts.CompilerOptions = {
   allowImportingTsExtensions: true,
 };
 
-/** What the compiler says about these modules, by name, in this folder. */
+/** The compiler's errors for these modules, by name, in this folder. */
 function complaintsAbout(modules: Readonly<Record<string, string>>, options: ts.CompilerOptions): string[] {
   const texts = new Map(
     Object.entries(modules).map(([name, code]) => [join(import.meta.dirname, name), code]),

@@ -29,7 +29,7 @@ interface Entry {
   readonly once: boolean;
 }
 
-/** What Node's emitter does, for runtimes without it. */
+/** The behaviour of Node's emitter, for runtimes without it. */
 export class PlainEmitter {
   readonly #entries = new Map<PropertyKey, readonly Entry[]>();
   #maxListeners = 10;

@@ -77,7 +77,7 @@ function namesOf(symbols: Iterable<ts.Symbol>): string[] {
 
 const node = publicNames.get(opaque)!;
 const values = [...publicNames.values()].filter(({ flags }) => flags & ts.SymbolFlags.Value);
-/** What is used of the clients of each library is no concern of a user, who has the library's own type. */
+/** The members that Quorlock uses of a client are left out: users have the library's own type. */
 const client = publicNames.get("RedisClient")!;
 const met = metFrom(values, new Set([node, client]));
 const known = new Set(publicNames.values());

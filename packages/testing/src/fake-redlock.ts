@@ -5,7 +5,7 @@ import { EmbeddedRedis, InProcessConnection } from "@quorlock/simulation/embedde
 export interface FakeRedlockOptions extends RedlockOptions {
   /**
    * Another fake, whose locks exclude those of this one: two instances of a service in one test. Default: none, so
-   * that no test meets the locks of another one.
+   * tests are independent.
    */
   readonly sharedWith?: Redlock;
 }
@@ -14,9 +14,8 @@ export interface FakeRedlockOptions extends RedlockOptions {
 const stores = new WeakMap<Redlock, EmbeddedRedis>();
 
 /**
- * A `Redlock` for tests of code that only wants a lock: the same class, with one master that is an object in this
- * process. No network, no port, nothing to stop; everything a lock can do, it can do. Its clocks are those of the
- * test, so fake timers let its locks expire.
+ * A `Redlock` for tests of code that only needs a lock: the real class, with one master that is an object in this
+ * process. No network, no port, nothing to stop. It reads the clocks of the test, so fake timers let its locks expire.
  *
  * @throws InvalidArgumentError for wrong options, or if `sharedWith` is no fake.
  */

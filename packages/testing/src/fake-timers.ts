@@ -5,14 +5,14 @@ import { bytesRead } from "@quorlock/simulation/embedded";
 const nextTurn = setImmediate;
 
 /**
- * What to fake under Vitest: `vi.useFakeTimers({ toFake: timersToFake })`. All that tells or waits for time, and nothing
- * that sockets and client libraries need in order to go on.
+ * The timers to fake under Vitest: `vi.useFakeTimers({ toFake: timersToFake })`. All clocks and timers, except those that
+ * sockets and client libraries need.
  */
 export const timersToFake: Array<
   "Date" | "performance" | "setTimeout" | "clearTimeout" | "setInterval" | "clearInterval"
 > = ["Date", "performance", "setTimeout", "clearTimeout", "setInterval", "clearInterval"];
 
-/** What not to fake under Jest: `jest.useFakeTimers({ doNotFake: timersToKeep })`. The rest is {@link timersToFake}. */
+/** The timers to keep under Jest: `jest.useFakeTimers({ doNotFake: timersToKeep })`. The rest is {@link timersToFake}. */
 export const timersToKeep: Array<
   "hrtime" | "nextTick" | "queueMicrotask" | "setImmediate" | "clearImmediate"
 > = ["hrtime", "nextTick", "queueMicrotask", "setImmediate", "clearImmediate"];
@@ -24,13 +24,13 @@ interface FakeClock {
   tick(ms: number): number;
 }
 
-/** How many turns of the event loop must bring the masters no command until nothing is under way. */
+/** The number of turns of the event loop without a command after which no command is in flight. */
 const quietTurns = 10;
 
 /**
- * Lets `ms` pass on the fake clock of the test. Before each timer that is due, what was sent to embedded masters is
- * executed and answered, so a lock that is kept extended stays held; `vi.advanceTimersByTime` would skip the answers.
- * What waits for anything else (a file, another server) is not waited for.
+ * Advances the fake clock of the test by `ms`. Before each due timer, embedded masters answer all commands, so a
+ * lock that is kept extended stays held; `vi.advanceTimersByTime` would skip the answers. Other waits (for a file,
+ * for another server) are not awaited.
  *
  * @throws RangeError unless `ms` is a number of at least 0; Error without fake timers of Vitest, Jest or Sinon.
  */
@@ -45,7 +45,7 @@ export async function advance(ms: number): Promise<void> {
     );
   }
   const end = { isReached: false };
-  // There is always a timer to go to: this one, at the latest.
+  // So there is always a next timer.
   clock.setTimeout(() => {
     end.isReached = true;
   }, ms);

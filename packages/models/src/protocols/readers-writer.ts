@@ -288,7 +288,7 @@ function cellsOf(bounds: ReadersWriterBounds) {
   const writersPart = partOf(layout, writers, nodes);
   /** The writer waits here: no reader is let in before it. */
   const intent = layout.field([nodes]);
-  /** Whose entry the expiry of all entries is that of; only in a mutant. */
+  /** The reader whose expiry applies to all entries; only in a mutant. */
   const sharedExpiry = layout.field([nodes], readers);
   const budget = new FaultBudget(layout, bounds.faults);
   const allReaders = readers.all.map((number) => new Client(`reader ${number}`, number, readersPart));

@@ -8,9 +8,9 @@ export interface UserClient {
   /** The prefix that the library puts before each key. */
   readonly keyPrefix: string;
   readonly isCluster: boolean;
-  /** "wait" if it has not connected yet, "end" if it was closed. Any other word: it is connected, or will be. */
+  /** "wait" if it has not connected yet, "end" if it was closed. Any other value: it is connected, or will be. */
   readonly status: string;
-  /** The current database. A Cluster has one only. */
+  /** The current database. A Cluster has only one. */
   readonly database: number | undefined;
   /** Whether a new server is asked for its id: some proxies close the connection instead of answering. */
   readonly asksServer: boolean;

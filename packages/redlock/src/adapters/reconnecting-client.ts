@@ -4,7 +4,7 @@ import type { Timer } from "../time/runtime.ts";
 import { afterTurn, systemRuntime } from "../time/system.ts";
 import type { OwnClient, OwnEvents, UserClient } from "./own-client.ts";
 
-/** One connection of a client library, which is made, used, and thrown away when it is lost. */
+/** One connection of a client library: made, used, and discarded when it is lost. */
 export interface SingleConnection {
   connect(): Promise<unknown>;
   send(command: string, args: Args): Promise<unknown>;
@@ -13,7 +13,7 @@ export interface SingleConnection {
 }
 
 export interface SingleConnectionEvents {
-  /** Called when the server has accepted the connection, if the library tells. */
+  /** Called when the server has accepted the connection, if the library reports that. */
   readonly onAccepted: () => void;
   /** Called when the server has answered, and commands can be sent. */
   readonly onReady: () => void;
@@ -21,14 +21,14 @@ export interface SingleConnectionEvents {
   readonly onLost: (error: unknown) => void;
 }
 
-/** A connection that lived shorter than this was not accepted in earnest, ms: the next one waits. */
+/** A connection that lived shorter than this counts as a failed attempt, ms: the next one waits. */
 const minLifetime = 1000;
 /** The time that a server has to accept a connection, and then to greet it, ms, if the user's client sets none. */
 export const defaultConnectTimeout = 10_000;
 
 /**
- * Clients for one connection each, one after the other, for as long as the user's client lives. Nothing that was asked
- * of one can be sent by another, whatever the library does when it reconnects (PROTOCOL 2.2).
+ * Clients for one connection each, one after the other, for as long as the user's client lives. No command of one
+ * can be sent by another, whatever the library does when it reconnects (PROTOCOL 2.2).
  */
 export abstract class ReconnectingClient<Single extends SingleConnection> implements OwnClient {
   status = "wait";
@@ -38,7 +38,7 @@ export abstract class ReconnectingClient<Single extends SingleConnection> implem
   /** The current connection. */
   protected current: Single | undefined;
   #lostBecause: unknown;
-  /** For the greeting of the server, or the next attempt to connect. */
+  /** The timer for the greeting of the server, or for the next attempt to connect. */
   #timer: Timer | undefined;
   #failures = 0;
   #readyAt = 0;
@@ -56,7 +56,7 @@ export abstract class ReconnectingClient<Single extends SingleConnection> implem
     return defaultConnectTimeout;
   }
 
-  /** The delay of the user's client after so many failures in a row, ms; `undefined` if it would give up. */
+  /** The delay of the user's client after this number of failures in a row, ms; `undefined` if it would give up. */
   protected abstract delayAfter(retries: number, cause: Error): number | undefined;
 
   connect(): Promise<void> {
@@ -88,7 +88,7 @@ export abstract class ReconnectingClient<Single extends SingleConnection> implem
     this.#events.onEnd?.();
   }
 
-  /** Libraries write what was asked for in this turn at its end, or one turn later. */
+  /** Libraries write the commands of a turn at its end, or one turn later. */
   end(): void {
     if (this.status === "end") return;
     const { current } = this;

@@ -1,6 +1,6 @@
 import { ReplyError } from "../master/reply.ts";
 
-/** How many words a command has, its name included; minus n means n at least. Redis's own numbers. */
+/** The number of words of a command, its name included; -n means at least n. The numbers are those of Redis. */
 const arities: ReadonlyMap<string, number> = new Map([
   ["GET", 2],
   ["SET", -3],
@@ -45,7 +45,7 @@ const arities: ReadonlyMap<string, number> = new Map([
   ["CONFIG|GET", -3],
 ]);
 
-/** Throws where Redis would: the model takes for granted that every argument is there. */
+/** Throws where Redis would: the model assumes that every argument is present. */
 export function checkArity([command, subcommand]: readonly string[], words: number): void {
   check(command!.toUpperCase(), words);
   if (subcommand !== undefined) check(`${command}|${subcommand}`.toUpperCase(), words);

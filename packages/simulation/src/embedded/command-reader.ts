@@ -3,8 +3,8 @@ import Parser from "redis-parser";
 const star = 42;
 
 /**
- * The commands in what a connection sends, however TCP cuts it. A connection that does not begin as RESP does is
- * one that people type into: each line is a command, and quotes mean nothing. Words are Latin-1: see `encoded`.
+ * Parses the commands of a connection from a byte stream. A connection that does not start with RESP sends inline
+ * commands: each line is a command, and quotes have no meaning. Words are Latin-1: see `encoded`.
  */
 export class CommandReader {
   readonly #heard: (words: readonly string[]) => void;

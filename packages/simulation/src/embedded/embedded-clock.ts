@@ -2,7 +2,7 @@ import { systemRuntime } from "@quorlock/redlock";
 
 /** The wall clock of one master: the machine's, or the fake one of a test, until it drifts or is set. */
 export class EmbeddedClock {
-  /** What it showed when the machine's clock showed `#since`. */
+  /** Its time when the machine's clock showed `#since`. */
   #shown = 0;
   #since = 0;
   #rate = 1;

@@ -21,12 +21,12 @@ export class EmbeddedMaster {
   readonly controllable = true;
   readonly #forgets: boolean;
   readonly #redis: EmbeddedRedis;
-  /** The first is the one of `url`. */
+  /** The first is the route of `url`. */
   readonly #routes: MasterRoute[] = [];
   #isRunning = false;
   #connections = 0;
   #isOver = false;
-  /** Settles when what was asked for so far is done: starts and ends come one after the other. */
+  /** Settles when all requested starts and ends are done: they run one after the other. */
   #last: Promise<unknown> = Promise.resolve();
 
   private constructor({ persistence = "none", password }: EmbeddedMasterOptions) {
@@ -71,7 +71,7 @@ export class EmbeddedMaster {
     });
   }
 
-  /** Nothing is read any more, so nothing is answered. Connections are still accepted. */
+  /** Stops reading, so nothing is answered. Connections are still accepted. */
   hang(): Promise<void> {
     return this.#inTurn(async () => {
       this.#mustRun("hang");
@@ -79,7 +79,7 @@ export class EmbeddedMaster {
     });
   }
 
-  /** After `hang`: what has reached it meanwhile is executed. */
+  /** Ends a `hang`, and executes the commands that arrived meanwhile. */
   resume(): Promise<void> {
     return this.#inTurn(async () => {
       this.#mustRun("resume");
@@ -88,9 +88,9 @@ export class EmbeddedMaster {
   }
 
   /**
-   * From now on it answers and refuses to write, with the error that Redis has for it: "OOM" (its memory is full: what
-   * may take more is refused, DEL and PEXPIRE are not), "MISCONF" (its disk is), "NOREPLICAS" or "READONLY". Of a script
-   * it refuses the first write or none, as Redis does. `undefined`: it writes again. Default: it writes.
+   * From now on it answers, but refuses writes with this error of Redis: "OOM" (its memory is full: it still executes
+   * DEL and PEXPIRE), "MISCONF" (its disk is full), "NOREPLICAS" or "READONLY". Of a script it refuses the first write
+   * or none, as Redis does. `undefined`: it accepts writes again. Default: it accepts writes.
    */
   refuseWrites(why: WriteRefusal | undefined): void {
     if (why !== undefined && !writeRefusals.includes(why))
@@ -100,7 +100,7 @@ export class EmbeddedMaster {
 
   /**
    * From now on its clock, by which keys expire, runs this much faster than the machine's, in parts per million; with a
-   * negative number slower. What it is ahead or behind stays when the drift is set back to 0, the default.
+   * negative number slower. It stays ahead or behind when the drift is set back to 0, the default.
    *
    * @throws RangeError for -1,000,000 or less: the clock would stand still.
    */
@@ -117,17 +117,17 @@ export class EmbeddedMaster {
     this.#redis.clock.step(ms);
   }
 
-  /** Cuts the way to it that leads through `url`; see {@link MasterRoute.partition}. */
+  /** Cuts the route of `url`; see {@link MasterRoute.partition}. */
   partition(cut?: Cut): void {
     this.#routes[0]!.partition(cut);
   }
 
-  /** Ends a partition: what was kept arrives, in its order. */
+  /** Ends a partition: delivers the messages that it held back, in order. */
   heal(): void {
     this.#routes[0]!.heal();
   }
 
-  /** Another way to it, by a port of its own: a partition of the one does not concern the other. */
+  /** Another route to it, on a port of its own. A partition of one route does not affect the others. */
   async route(): Promise<MasterRoute> {
     const { password } = this.#redis;
     const credentials = password === undefined ? "" : `:${encodeURIComponent(password)}@`;
@@ -140,7 +140,7 @@ export class EmbeddedMaster {
     return route;
   }
 
-  /** Kills it for good: a restart that comes later fails. Idempotent. */
+  /** Kills it finally: a later restart fails. Idempotent. */
   stop(): Promise<void> {
     this.#isOver = true;
     return this.kill();

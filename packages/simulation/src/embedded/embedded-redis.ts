@@ -40,14 +40,14 @@ export class EmbeddedRedis {
     return this.#runId;
   }
 
-  /** @internal A new process: it has other keys only if it `forgets`, and knows no scripts in any case. */
+  /** @internal A new process: without cached scripts, and without keys if it `forgets`. */
   restart(forgets: boolean): void {
     if (forgets) this.#keyspaces = emptyKeyspaces();
     this.#runId = newRunId();
     this.#model.restart(this.#keyspaces[0]!, this.#runId);
   }
 
-  /** @internal Whether it writes at the moment. */
+  /** @internal Whether it accepts writes at the moment. */
   get writes(): WriteGate {
     return this.#model.writes;
   }

@@ -5,7 +5,7 @@ import { EmbeddedRedis } from "./embedded-redis.ts";
 
 let connections = 0;
 
-/** A connection that calls the model: without a network, without a port, and it is never lost. */
+/** A connection that calls the model directly: no network, no port, and it is never lost. */
 export class InProcessConnection implements Connection {
   readonly name: string;
   readonly client: object = {};
@@ -15,7 +15,7 @@ export class InProcessConnection implements Connection {
   readonly #subscribers: Subscriber[] = [];
   #isClosed = false;
 
-  /** Connections to the same `redis` share its keys. Default: one that is new. */
+  /** Connections to the same `redis` share its keys. Default: a new one. */
   constructor(redis: EmbeddedRedis = new EmbeddedRedis()) {
     connections += 1;
     this.name = `in-process:${connections}`;

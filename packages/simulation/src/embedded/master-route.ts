@@ -1,31 +1,31 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { host, listen } from "./loopback-port.ts";
 
-/** What a partition keeps from passing. */
+/** The directions that a partition cuts. */
 export type Cut = "both" | "replies";
 
 /** One end of a connection, as the master sees it. */
 export interface Peer {
-  /** What arrived. Returns what it is answered, and whether the connection ends with that. */
+  /** Processes received bytes. Returns the replies, and whether the connection ends after them. */
   heard(bytes: Buffer): { readonly replies: string; readonly isOver: boolean };
   gone(): void;
 }
 
-/** How many bytes of clients the masters of this process have read. See `settled`. */
+/** The number of bytes that the masters of this process have read from clients. See `settled`. */
 let read = 0;
 export function bytesRead(): number {
   return read;
 }
 
-/** One way to a master: a loopback port of its own, which a partition cuts without the master taking notice. */
+/** A route to a master: a loopback port of its own, which a partition cuts. The master does not notice that. */
 export class MasterRoute {
   readonly host: string = host;
   readonly #credentials: string;
   readonly #accepted: (write: (text: string) => void) => Peer;
-  /** What each connection is still to be told, where replies do not pass. */
+  /** The replies that a partition holds back, by connection. */
   readonly #sockets = new Map<Socket, { kept: string; isOver: boolean }>();
   #port: number | undefined;
-  /** There is one while the master runs. */
+  /** Set while the master runs. */
   #server: Server | undefined;
   #isHung = false;
   #cut: Cut | undefined;
@@ -47,9 +47,9 @@ export class MasterRoute {
   }
 
   /**
-   * Nothing passes any more, and nothing is lost: it arrives after `heal`, as TCP sends it again. New connections are
-   * accepted and not answered. "replies": requests still arrive and are executed. Default "both". Other routes to the
-   * same master are not concerned.
+   * Holds back all messages until `heal`; none is lost, as TCP resends them. New connections are accepted and not
+   * answered. "replies": requests still arrive and are executed. Default "both". Other routes to the same master are
+   * not affected.
    */
   partition(cut: Cut = "both"): void {
     if (cut !== "both" && cut !== "replies")
@@ -58,7 +58,7 @@ export class MasterRoute {
     this.#pass();
   }
 
-  /** Ends a partition: what was kept arrives, in its order. */
+  /** Ends a partition: delivers the messages that it held back, in order. */
   heal(): void {
     this.#cut = undefined;
     this.#pass();

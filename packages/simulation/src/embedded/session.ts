@@ -6,7 +6,7 @@ import { encoded, Prose, type Protocol, Push, Status, type WireReply } from "./e
 
 type Command = (args: readonly string[]) => WireReply;
 
-/** All that a connection may say while it listens, before RESP3. */
+/** The only commands that a connection may send while it is subscribed, before RESP3. */
 const ofListeners: ReadonlySet<string> = new Set([
   "SUBSCRIBE",
   "UNSUBSCRIBE",
@@ -26,7 +26,7 @@ const subscriptionVerbs: ReadonlyMap<string, { readonly isEnd: boolean; readonly
 
 const ok = new Status("OK");
 
-/** One connection as the server sees it: who it is, what it listens to, which database it is in, which protocol it speaks. */
+/** One connection on the server's side: its user, subscriptions, database and protocol version. */
 export class Session implements Subscriber {
   readonly #redis: EmbeddedRedis;
   readonly #id: number;
@@ -65,7 +65,7 @@ export class Session implements Subscriber {
     this.#isAuthenticated = redis.password === undefined;
   }
 
-  /** Whether it has said goodbye: what it sent after that is not heard. */
+  /** Whether it has sent QUIT: later commands are ignored. */
   get isOver(): boolean {
     return this.#isOver;
   }
@@ -140,7 +140,7 @@ export class Session implements Subscriber {
     });
   }
 
-  /** Whether it may say little else. */
+  /** Whether only commands for subscriptions are allowed. */
   get #isListener(): boolean {
     return this.#subscriptions > 0 && this.#protocol === 2;
   }

@@ -1,7 +1,7 @@
 import { EmbeddedMaster, type EmbeddedMasterOptions } from "./embedded-master.ts";
 import type { MasterRoute } from "./master-route.ts";
 
-/** Ways to all masters: those of one process that a network partition may separate from others. */
+/** One route to each master, for a client that a partition can cut off from the masters separately. */
 export interface MasterRoutes {
   /** One to each master, in the order of the masters. */
   readonly list: readonly MasterRoute[];
@@ -14,7 +14,7 @@ export interface EmbeddedMasters extends AsyncDisposable {
   readonly list: readonly EmbeddedMaster[];
   /** The `url` of each of `list`, in its order. */
   readonly urls: readonly string[];
-  /** Further ways to all of them, by ports of their own, for clients that a partition is to separate from the others. */
+  /** Further routes to all of them, on ports of their own, for clients that a partition is to separate from the others. */
   routes(): Promise<MasterRoutes>;
   /** Ends all of them, killed and hung ones included. Idempotent. */
   stop(): Promise<void>;

@@ -24,7 +24,7 @@ function find(scope: ts.Node, word: string): readonly ts.Node[] {
   return found.find(({ length }) => length > 0) ?? [];
 }
 
-/** What stands directly behind a comment that cites the rule: a declaration, a statement or an operand. */
+/** The declarations, statements or operands directly after a comment that cites the rule. */
 function citing(scope: ts.Node, rule: string): readonly ts.Node[] {
   const citation = new RegExp(`PROTOCOL [\\d., /*and]*(?<![\\d.])${rule.replace(".", "\\.")}(?!\\.?\\d)`);
   const { text } = scope.getSourceFile();
@@ -40,7 +40,7 @@ function citing(scope: ts.Node, rule: string): readonly ts.Node[] {
   });
 }
 
-/** What declares the name; or else the properties, assignments, calls or accesses of that name. */
+/** The declarations of the name; or else its properties, assignments, calls or accesses. */
 function named(scope: ts.Node, name: string): readonly ts.Node[] {
   const nodes = within(scope);
   if (name === "constructor") return nodes.filter(ts.isConstructorDeclaration);
@@ -128,7 +128,7 @@ function returnedBy(node: ts.Node): ts.Node | undefined {
   return ts.isReturnStatement(node) ? node.expression : undefined;
 }
 
-/** What the node is in, the innermost first. */
+/** The ancestors of the node, the innermost first. */
 function around(node: ts.Node): readonly ts.Node[] {
   return node.parent ? [node.parent, ...around(node.parent)] : [];
 }

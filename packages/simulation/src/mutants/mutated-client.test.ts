@@ -57,7 +57,7 @@ function pair(all: Map<string, number>) {
 }
 `;
 
-/** What the anchor means in `source`. */
+/** The text that the anchor selects in `source`. */
 function taken(at: string): string {
   let original = "";
   edited(source, at.split(" "), (text) => {

@@ -6,9 +6,9 @@ import type { Entry } from "../master/entries.ts";
 import type { LockSettings } from "../plan/plan.ts";
 import type { Bounds } from "./bounds.ts";
 
-/** A part of what several may hold at a time: so many permits of a semaphore. */
+/** A share of a lock that several clients may hold: a number of permits of a semaphore, or of a readers-writer lock. */
 export interface Share {
-  /** Whose. */
+  /** The name of the semaphore or the readers-writer lock. */
   readonly of: string;
   readonly permits: number;
   readonly limit: number;

@@ -7,7 +7,7 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** A plain connection to a Redis, to look at it with: commands as words, replies of RESP 2. */
+/** A plain connection to a Redis for checks: commands as words, replies of RESP 2. */
 export class AdminConnection {
   readonly #socket: Socket;
   readonly #waiting: Waiting[] = [];

@@ -18,7 +18,7 @@ export interface TestClaim {
 export interface Context {
   readonly master: MasterView;
   readonly path: Path;
-  /** Connected, and new for each case. */
+  /** A node with a ready connection, new for each case. */
   node: LockNode;
   /** One more. */
   connect(): LockNode;
@@ -28,7 +28,7 @@ export interface Context {
 const run = randomBytes(4).toString("hex");
 let cases = 0;
 
-/** New resources, in one slot of a Cluster; or those given. With a token of its own. */
+/** A claim with a new token, for the given resources; default: new ones, in one slot of a Cluster. */
 export function claimOf(
   resources: number | readonly string[],
   ttl: number = long,

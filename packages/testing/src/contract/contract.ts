@@ -8,7 +8,7 @@ import { lockNodeContract } from "./lock-node-contract.ts";
 import { masterViewOf } from "./master-view.ts";
 import { pathThrough } from "./proxy-path.ts";
 
-/** Where a client is to connect to: a proxy, which delays and cuts the way to the master. */
+/** The address of a proxy that delays and cuts the connection to the master. */
 export interface Address {
   readonly host: string;
   readonly port: number;
@@ -17,7 +17,7 @@ export interface Address {
 }
 
 export interface ContractOptions {
-  /** The name of what is tested. */
+  /** The name of the adapter under test. */
   readonly name: string;
   /** A new connection, or a new node, of your adapter. Each call is for another client. */
   connect(address: Address): Connection | LockNode;
@@ -27,7 +27,7 @@ export interface ContractOptions {
    */
   readonly redis?: string;
   /**
-   * What waiters have: "pushes" where your connection subscribes, "heartbeats" where it does not, "none" for a node
+   * How waiters are served: "pushes" if your connection subscribes, "heartbeats" if it does not, "none" for a node
    * without a queue. Default "pushes".
    */
   readonly queue?: "pushes" | "heartbeats" | "none";
@@ -40,9 +40,9 @@ export interface ContractOptions {
 }
 
 /**
- * The tests that every adapter of a client library has to pass, declared with `describe` and `it`: FIFO order, nothing
- * sent late or twice, each answer once, and what votes, extensions, releases and queues do on a master. Call it in a
- * test file.
+ * Declares the tests that every adapter of a client library has to pass, with `describe` and `it`: FIFO order, nothing
+ * sent late or twice, each answer once, and the effects of votes, extensions, releases and queues on a master. Call it
+ * in a test file.
  */
 export function contract(options: ContractOptions): void {
   const { name, queue = "pushes", keepsCounters = true, framework } = options;

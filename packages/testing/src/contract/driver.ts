@@ -1,42 +1,42 @@
 import type { LockNode } from "@quorlock/redlock/internal";
 
-/** The real content of a master, read past the node under test. Keys go by the names that the node is given. */
+/** The real content of a master, read on a separate connection. Keys have the names that the node is given. */
 export interface MasterView {
   get(resource: string): Promise<string | null>;
   /** Milliseconds; -1 for a key without expiry, -2 for none. */
   pttl(resource: string): Promise<number>;
   /** Without `ttl`, a key without expiry. */
   set(resource: string, value: string, ttl?: number): Promise<void>;
-  /** Puts something there that is no lock. */
+  /** Creates a key that is no lock. */
   setList(resource: string): Promise<void>;
   remove(resource: string): Promise<void>;
-  /** How long the waiter's place in the queue lasts, ms; -2 where it has none. */
+  /** The remaining time of the waiter's queue entry, ms; -2 if it has none. */
   place(resource: string, waiter: string): Promise<number>;
-  /** How many listen to a channel. */
+  /** The number of subscribers of a channel. */
   listeners(channel: string): Promise<number>;
-  /** Forgets cached scripts, as a restart does; nothing to do where none are used. */
+  /** Flushes cached scripts, as a restart does; does nothing for nodes without scripts. */
   forgetScripts(): Promise<void>;
 }
 
-/** The way from the nodes to their master. */
+/** The network between the nodes and their master. */
 export interface Path {
-  /** Keeps what the nodes send, until `deliver`. Answers pass. */
+  /** Holds back commands of the nodes until `deliver`. Replies pass. */
   hold(): void;
-  /** Resolves when something is kept. */
+  /** Resolves when a command is held back. */
   held(): Promise<void>;
-  /** Passes on what was kept, and all that comes. */
+  /** Delivers the held commands, and all later ones. */
   deliver(): void;
-  /** Keeps the master's answers until `deliverReplies`. Commands of the nodes pass. */
+  /** Holds back the master's replies until `deliverReplies`. Commands of the nodes pass. */
   holdReplies(): void;
   heldReplies(): Promise<void>;
   deliverReplies(): void;
-  /** Ends the present connections with all that is kept on them; new ones are accepted. */
+  /** Resets the current connections and drops the held messages; new connections are accepted. */
   reset(): void;
-  /** `reset`, and new connections are refused from when this resolves. */
+  /** `reset`; new connections are refused once this has resolved. */
   cut(): Promise<void>;
-  /** Everything passes again, and new connections are accepted. */
+  /** Ends every fault: messages pass, and new connections are accepted. */
   heal(): Promise<void>;
-  /** Connections that are open now. */
+  /** The number of open connections. */
   readonly connections: number;
 }
 
@@ -44,7 +44,7 @@ export interface Path {
 export interface Driver extends AsyncDisposable {
   readonly master: MasterView;
   readonly path: Path;
-  /** A node with a connection of its own; what makes that connection begins at once or with the first call. */
+  /** A node with a connection of its own, which is made at once or at the first call. */
   connect(): LockNode;
 }
 

@@ -5,7 +5,7 @@ import type { DriverMaker } from "./driver.ts";
 import { expect, it } from "./framework.ts";
 import { until } from "./until.ts";
 
-/** Where a node does not store numbers any more, since soon they would not be exact. */
+/** The largest number that a node stores: larger ones would soon not be exact. */
 const most = 2 ** 53 - 2 ** 20;
 
 /** A claim that proposes a fencing token. */
@@ -17,7 +17,7 @@ function yes(counter: number) {
   return { vote: "yes", remaining: long, counter };
 }
 
-/** The counters stored for the resources: releases the locks of `claim`, and asks. */
+/** The counters stored for the resources: releases the locks of `claim`, then claims again to read them. */
 async function storedAfter(node: LockNode, claim: Claim): Promise<number> {
   await ask(node).release(claim.resources, [claim.token]);
   const next = fenced(claim.resources, 1);
@@ -29,12 +29,12 @@ async function storedAfter(node: LockNode, claim: Claim): Promise<number> {
 
 /** Fencing counters of one master: PROTOCOL 8, as far as a master decides it. */
 export function fencingCases(context: Context, { keepsCounters, queue }: DriverMaker): void {
-  it("a claim that proposes nothing is told nothing", async () => {
+  it("a claim without a proposal gets no counter", async () => {
     expect(await ask(context.node).vote(claimOf(1))).toEqual({ vote: "yes", remaining: long });
   });
 
   if (!keepsCounters) {
-    it("it says that it keeps no counters", () => {
+    it("`keepsCounters` is false", () => {
       expect(context.node.keepsCounters ?? false).toBe(false);
     });
     return;
@@ -47,7 +47,7 @@ export function fencingCases(context: Context, { keepsCounters, queue }: DriverM
 }
 
 function voteCases(context: Context): void {
-  it("a vote stores what it proposes, and is told what was there before", async () => {
+  it("a vote stores its proposal, and returns the previous counter", async () => {
     const { node } = context;
     expect(node.keepsCounters).toBe(true);
     const first = fenced(1, 1000);
@@ -56,7 +56,7 @@ function voteCases(context: Context): void {
     expect(await storedAfter(node, first)).toBe(1000);
   });
 
-  it("a larger one that is there stays", async () => {
+  it("a larger stored counter stays", async () => {
     const { node } = context;
     const first = fenced(1, 5000);
     await ask(node).vote(first);
@@ -77,13 +77,13 @@ function voteCases(context: Context): void {
     expect(await storedAfter(node, holder)).toBe(1000);
   });
 
-  it("asked again with its own token it finds its own proposal", async () => {
+  it("a repeated vote finds its own proposal", async () => {
     const claim = fenced(1, 1000);
     await ask(context.node).vote(claim);
     expect(await ask(context.node).vote(claim)).toEqual(yes(1000));
   });
 
-  it("of several resources the largest counter is told, and all are raised", async () => {
+  it("a vote for several resources returns the largest counter, and raises all", async () => {
     const { node } = context;
     const [one, other, third] = claimOf(3).resources as [string, string, string];
     for (const [resource, proposal] of [
@@ -100,7 +100,7 @@ function voteCases(context: Context): void {
     for (const resource of all.resources) expect(await storedAfter(node, fenced([resource], 1))).toBe(7000);
   });
 
-  it("many at once are each told their own", async () => {
+  it("each of many concurrent votes gets its own counter", async () => {
     const { node } = context;
     const claims = [10, 20, 30].map((proposal) => fenced(1, 1000 + proposal));
     await Promise.all([...claims.map((claim) => ask(node).vote(claim)), ask(node).vote(claimOf(1))]);
@@ -111,7 +111,7 @@ function voteCases(context: Context): void {
 }
 
 function extensionCases(context: Context): void {
-  it("an extension stores a token where the key is still mine", async () => {
+  it("an extension stores a token where the key still has its own token", async () => {
     const { node } = context;
     const claim = fenced(1, 1000);
     await ask(node).vote(claim);
@@ -141,7 +141,7 @@ function exactnessCases(context: Context): void {
     });
   }
 
-  it("what is near to 2^53 is refused, and no key is set", async () => {
+  it("a proposal near 2^53 is refused, and no key is set", async () => {
     const claim = fenced(1, most);
     expect(await ask(context.node).vote(claim)).toMatchObject({ vote: "none", sent: true });
     expect(await context.master.get(claim.resources[0]!)).toBeNull();
@@ -154,13 +154,13 @@ function enrolment(claim: Claim) {
 }
 
 function queueCases(context: Context): void {
-  it("an enrolment that is granted at once stores what it proposes", async () => {
+  it("a queue entry that is granted at once stores its proposal", async () => {
     const claim = fenced(1, 1000, "w1.1");
     expect(await ask(context.node).enqueue(enrolment(claim))).toMatchObject({ counter: expect.any(Number) });
     expect(await storedAfter(context.node, claim)).toBe(1000);
   });
 
-  it("a key that is only set aside stores nothing, until the waiter asks", async () => {
+  it("a key that is only reserved stores nothing until the waiter's next round", async () => {
     const { node } = context;
     const holder = fenced(1, 1000);
     await ask(node).vote(holder);
@@ -184,7 +184,7 @@ function queueCases(context: Context): void {
 }
 
 function pushCases(context: Context): void {
-  it("a hand-over stores what the waiter proposed, and tells it what was there before", async () => {
+  it("a grant stores the waiter's proposal, and sends it the previous counter", async () => {
     const { node } = context;
     const heard: unknown[] = [];
     await ask(node).listen("quorlock:inbox:fenced", (push) => void heard.push(push));

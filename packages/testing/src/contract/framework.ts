@@ -1,4 +1,4 @@
-/** What the suite uses of a test framework. Vitest's module and Jest's globals have it. */
+/** The functions of a test framework that the suite uses. Vitest's module and Jest's globals have them. */
 export interface Framework {
   describe(name: string, cases: () => void): unknown;
   it(name: string, run: () => Promise<void> | void): unknown;

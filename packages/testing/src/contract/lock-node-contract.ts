@@ -18,8 +18,8 @@ import { queueCases } from "./queue-cases.ts";
 import { turn, until } from "./until.ts";
 
 /**
- * The contract of every `LockNode`. One suite for all: a driver says how its nodes connect,
- * how to look at the master around them, and how to disturb the way between.
+ * The contract of every `LockNode`. A driver connects the nodes, inspects their master, and disturbs the network
+ * between them.
  */
 export function lockNodeContract(name: string, makeDriver: DriverMaker, framework?: Framework): void {
   useFramework(framework);
@@ -92,7 +92,7 @@ function voteCases(context: Context): void {
     expect(await ask(context.node).vote(claimOf(claim.resources))).toMatchObject({ vote: "yes" });
   });
 
-  it("leaves a foreign key alone, and tells its owner and what remains of it", async () => {
+  it("does not change a foreign key, and returns its owner and remaining time", async () => {
     const claim = claimOf(1);
     const [resource] = claim.resources;
     await context.master.set(resource!, "another-client", 30_000);
@@ -102,7 +102,7 @@ function voteCases(context: Context): void {
     await expectKey(context, resource!, "another-client", 30_000);
   });
 
-  it("takes a foreign key without expiry for one that lives for ever", async () => {
+  it("returns Infinity for a foreign key without expiry", async () => {
     const claim = claimOf(1);
     const [resource] = claim.resources;
     await context.master.set(resource!, "another-client");
@@ -142,7 +142,7 @@ function severalCases(context: Context): void {
     for (const resource of claim.resources) await expectKey(context, resource, claim.token, long);
   });
 
-  it("sets none of them when one is foreign, and says which", async () => {
+  it("sets none of them when one is foreign, and returns which", async () => {
     const claim = claimOf(4);
     const [first, second, third, fourth] = claim.resources as [string, string, string, string];
     await context.master.set(third, "another-client", 30_000);
@@ -158,7 +158,7 @@ function severalCases(context: Context): void {
     await expectKey(context, third, "another-client", 30_000);
   });
 
-  it("completes those that hold its token already, and shortens none", async () => {
+  it("sets the missing ones if others hold its token already, and shortens none", async () => {
     const claim = claimOf(3);
     const [shorter, free, longer] = claim.resources as [string, string, string];
     await context.master.set(shorter, claim.token, 20_000);
@@ -194,7 +194,7 @@ function extendCases(context: Context): void {
       for (const resource of claim.resources) await expectKey(context, resource, claim.token, long);
     });
 
-    it(`never shortens, and tells what there is, ${how} (PROTOCOL 2.11)`, async () => {
+    it(`never shortens, and returns the remaining time, ${how} (PROTOCOL 2.11)`, async () => {
       const claim = claimOf(1);
       await ask(context.node).vote(claim);
       const answer = await ask(context.node).extend({ ...claim, ttl: 1 }, repair);
@@ -204,7 +204,7 @@ function extendCases(context: Context): void {
       await expectKey(context, claim.resources[0]!, claim.token, long);
     });
 
-    it(`leaves a foreign key alone and tells, ${how}`, async () => {
+    it(`does not change a foreign key, and returns its owner, ${how}`, async () => {
       const claim = claimOf(2);
       const [mine, foreign] = claim.resources as [string, string];
       await context.master.set(mine, claim.token, 20_000);
@@ -253,28 +253,28 @@ function extendCases(context: Context): void {
 }
 
 function releaseCases(context: Context): void {
-  it("deletes what holds its token", async () => {
+  it("deletes the key with its token", async () => {
     const claim = claimOf(3);
     await ask(context.node).vote(claim);
     expect(await ask(context.node).release(claim.resources, [claim.token])).toEqual({ vote: "yes" });
     for (const resource of claim.resources) expect(await context.master.get(resource)).toBeNull();
   });
 
-  it("is a no the second time, and does no harm", async () => {
+  it("is a no the second time, and changes nothing", async () => {
     const claim = claimOf(1);
     await ask(context.node).vote(claim);
     await ask(context.node).release(claim.resources, [claim.token]);
     expect(await ask(context.node).release(claim.resources, [claim.token])).toEqual({ vote: "no" });
   });
 
-  it("leaves a foreign key alone", async () => {
+  it("does not delete a foreign key", async () => {
     const [resource] = claimOf(1).resources as [string];
     await context.master.set(resource, "another-client", 30_000);
     expect(await ask(context.node).release([resource], ["mine"])).toEqual({ vote: "no" });
     await expectKey(context, resource, "another-client", 30_000);
   });
 
-  it("deletes its own among foreign ones, and is a no", async () => {
+  it("deletes its own keys among foreign ones, and is a no", async () => {
     const claim = claimOf(2);
     const [mine, foreign] = claim.resources as [string, string];
     await context.master.set(mine, claim.token, long);
@@ -284,7 +284,7 @@ function releaseCases(context: Context): void {
     expect(await context.master.get(foreign)).toBe("another-client");
   });
 
-  it("takes several tokens: every one that a hold ever used (PROTOCOL 5.4)", async () => {
+  it("takes several tokens: all that a lease ever used (PROTOCOL 5.4)", async () => {
     const claim = claimOf(3);
     const [first, second, foreign] = claim.resources as [string, string, string];
     await context.master.set(first, "older", long);
@@ -299,7 +299,7 @@ function releaseCases(context: Context): void {
 }
 
 function inspectCases(context: Context): void {
-  it("tells owner and rest of a key, that it is free, and that it never expires", async () => {
+  it("returns the owner and remaining time of a key, of a free one and of one without expiry", async () => {
     const [held, free, endless] = claimOf(3).resources as [string, string, string];
     await context.master.set(held, "another-client", 30_000);
     await context.master.set(endless, "another client");
@@ -337,7 +337,7 @@ function wrongTypeCases(context: Context): void {
     });
   }
 
-  it("stays where the other keys of a lock are released", async () => {
+  it("stays when the other keys of a lock are released", async () => {
     const claim = claimOf(2);
     await context.master.set(claim.resources[0]!, claim.token, long);
     await context.master.setList(claim.resources[1]!);
@@ -346,7 +346,7 @@ function wrongTypeCases(context: Context): void {
     expect(await context.master.pttl(claim.resources[1]!)).toBe(-1);
   });
 
-  it("makes inspect a fault with the master's word for it, and no rejection", async () => {
+  it("makes inspect a fault with the master's error, and no rejection", async () => {
     const [resource] = claimOf(1).resources;
     await context.master.setList(resource!);
     const answer = await ask(context.node).inspect(resource!);
@@ -424,7 +424,7 @@ function orderCases(context: Context): void {
     });
   }
 
-  it("a vote behind a release gets what that gave up", async () => {
+  it("a vote behind a release gets the released key", async () => {
     const mine = claimOf(2);
     const next = claimOf(mine.resources);
     await ask(context.node).vote(mine);
@@ -461,7 +461,7 @@ function forgottenScriptCases(context: Context): void {
     expect(await ask(context.node).release(claim.resources, [claim.token])).toEqual({ vote: "yes" });
   });
 
-  it("still tell by whom a vote was refused", async () => {
+  it("still return the owner that refused a vote", async () => {
     const claim = claimOf(1);
     await context.master.set(claim.resources[0]!, "another-client", 30_000);
     await context.master.forgetScripts();
@@ -473,7 +473,7 @@ function forgottenScriptCases(context: Context): void {
     repair: (node: LockNode, claim: TestClaim) => ask(node).extend(claim, true),
   })) {
     for (const forgotten of ["all", "all but that of the release"]) {
-      it(`leave nothing of a ${what} that was given up before they were missed: ${forgotten}`, async () => {
+      it(`leave nothing of a ${what} that was abandoned before the NOSCRIPT reply: ${forgotten}`, async () => {
         const claim = claimOf(2);
         await context.master.forgetScripts();
         if (forgotten !== "all") await ask(context.node).release(claim.resources, [claim.token]);
@@ -500,7 +500,7 @@ function firstConnectionCases(context: Context): void {
     expect(await answer).toMatchObject({ vote: "yes" });
   });
 
-  it("keeps the order of what waits for it", async () => {
+  it("keeps the order of the calls that wait for it", async () => {
     await knowScripts(context);
     context.path.hold();
     const node = context.connect();
@@ -519,7 +519,7 @@ function firstConnectionCases(context: Context): void {
     }
   });
 
-  it("does not send what was given up while it was made", async () => {
+  it("does not send calls that were abandoned while it was made", async () => {
     context.path.hold();
     const node = context.connect();
     const claims = [claimOf(1), claimOf(2), claimOf(1)];
@@ -535,7 +535,7 @@ function firstConnectionCases(context: Context): void {
     for (const { resources } of claims) expect(await context.master.get(resources[0]!)).toBeNull();
   });
 
-  it("that is refused makes everything a fault, soon, and then at once", async () => {
+  it("that is refused makes the first call a fault soon, and later calls at once", async () => {
     await context.path.cut();
     const node = context.connect();
     const claim = claimOf(1);
@@ -600,7 +600,7 @@ function lostConnectionCases(context: Context): void {
       });
       context.path.deliver();
       await untilReachable(context.node);
-      // Whatever would have been sent again is in front of this, on the same connection.
+      // A resent command would be in front of this one, on the same connection.
       expect(await ask(context.node).inspect(claim.resources[0]!)).toEqual({
         owner: undefined,
         remaining: 0,
@@ -609,7 +609,7 @@ function lostConnectionCases(context: Context): void {
     });
   }
 
-  it("an answer that was lost with it is given again when asked again", async () => {
+  it("a vote whose reply was lost with it is a yes when repeated", async () => {
     const claim = claimOf(1);
     context.path.holdReplies();
     const lost = ask(context.node).vote(claim);
@@ -622,7 +622,7 @@ function lostConnectionCases(context: Context): void {
     expect(await ask(context.node).vote(claim)).toMatchObject({ vote: "yes" });
   });
 
-  it("is told each time it stands again, and that it stands at first", async () => {
+  it("calls onReady each time it is ready again, and the first time", async () => {
     const node = context.connect();
     let ready = 0;
     node.onReady(() => {
@@ -637,7 +637,7 @@ function lostConnectionCases(context: Context): void {
     }
   });
 
-  it("when it stands, calls made by those who are told are sent", async () => {
+  it("sends calls that listeners of onReady make", async () => {
     const claim = claimOf(1);
     const told: Array<Promise<Answer | ReleaseAnswer>> = [];
     context.node.onReady(() => void told.push(ask(context.node).vote(claim)));
@@ -672,7 +672,7 @@ function answerCases(context: Context): void {
     return { answers, isOver: () => answers.every((count) => count > 0) };
   };
 
-  it("are one to each call", async () => {
+  it("are one for each call", async () => {
     const { answers, isOver } = callAll();
     await until("all are answered", isOver);
     await ask(context.node).inspect("anything");
@@ -680,7 +680,7 @@ function answerCases(context: Context): void {
     expect(new Set(answers)).toEqual(new Set([1]));
   });
 
-  it("are one to each call where the connection is lost meanwhile, and there is a next one", async () => {
+  it("are one for each call if the connection is lost meanwhile and replaced", async () => {
     context.path.holdReplies();
     const { answers, isOver } = callAll();
     await context.path.heldReplies();
@@ -694,13 +694,13 @@ function answerCases(context: Context): void {
 }
 
 function endCases(context: Context): void {
-  it("is named, and knows the client it was made from", () => {
+  it("has a name, and the client it was made from", () => {
     expect(context.node.name).not.toBe("");
     expect(typeof context.node.client).toBe("object");
   });
 
   for (const how of ["close", "disconnect"] as const) {
-    it(`${how} ends the connections, and everything is a fault from then on`, async () => {
+    it(`${how} ends the connections, and every later call is a fault`, async () => {
       const claim = claimOf(1);
       await ask(context.node).vote(claim);
       await context.node[how]();
@@ -712,7 +712,7 @@ function endCases(context: Context): void {
     });
   }
 
-  it("close sends what was called before it", async () => {
+  it("close sends earlier calls first", async () => {
     const claim = claimOf(1);
     await ask(context.node).vote(claim);
     void ask(context.node).release(claim.resources, [claim.token]);

@@ -1,6 +1,6 @@
 import type { MasterView } from "./driver.ts";
 
-/** A look at a master past the node under test: `send` resolves to the reply of a command. */
+/** Inspects a master on a separate connection: `send` resolves to the reply of a command. */
 export function masterViewOf(
   send: (...words: [string, ...string[]]) => Promise<unknown>,
   keyPrefix = "",

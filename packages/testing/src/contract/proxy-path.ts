@@ -5,16 +5,16 @@ interface Traffic {
   readonly replies: { readonly held: number };
 }
 
-/** A TCP proxy that can hold back, pass on and cut what goes through it. */
+/** A TCP proxy that can hold back, deliver and cut messages. */
 export interface ProxyOfMaster {
   hold(direction: "requests" | "replies"): void;
-  /** Passes on what was held, and all that comes. */
+  /** Delivers the held messages, and all later ones. */
   release(direction: "requests" | "replies"): void;
   /** Resolves when the condition holds. */
   when(condition: (traffic: Traffic) => boolean): Promise<void>;
-  /** Resets all connections, with what is held on them. */
+  /** Resets all connections, and drops the held messages. */
   reset(): void;
-  /** Refuses new connections from when it resolves. */
+  /** Refuses new connections once it has resolved. */
   refuse(): Promise<void>;
   /** Ends every fault. */
   heal(): Promise<void>;

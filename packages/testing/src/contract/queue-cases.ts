@@ -11,12 +11,12 @@ interface Waiter {
   readonly id: string;
   readonly node: LockNode;
   readonly channel: string;
-  /** The tokens that it was granted keys for, and what woke it. */
+  /** The received messages: tokens of grants, and wakes. */
   readonly heard: string[];
-  /** How often it began to listen. */
+  /** The number of times that it subscribed. */
   listening: number;
   token(round: number): string;
-  /** Enrols for the first time, or again. Smaller tickets come first. */
+  /** Enqueues, or renews its entry. Smaller tickets are served first. */
   enqueue(resources: readonly string[], options?: Partial<QueueEntry> & { round?: number }): Promise<Answer>;
   leave(resources: readonly string[], round?: number): Promise<ReleaseAnswer>;
 }
@@ -57,12 +57,12 @@ export function queueCases(context: Context, queue: DriverMaker["queue"]): void 
     it("there is none", () => expect(context.node.queue).toBeUndefined());
     return;
   }
-  describe("enrolling", () => enrolmentCases(context));
+  describe("a queue entry", () => enqueueCases(context));
   describe("the next round", () => roundCases(context));
   describe("for several resources", () => severalCases(context));
   describe("leaving", () => leaveCases(context));
   describe("a token transfer", () => transferCases(context));
-  if (queue === "pushes") describe("handing over to one who listens", () => pushCases(context));
+  if (queue === "pushes") describe("a grant to a subscribed waiter", () => pushCases(context));
   else {
     it("no client can subscribe", async () => {
       const [waiter] = await waiters(context, 1);
@@ -76,7 +76,7 @@ async function queueLength(context: Context, resource: string): Promise<number> 
   return ((await ask(context.node).inspect(resource)) as { queueLength: number }).queueLength;
 }
 
-function enrolmentCases(context: Context): void {
+function enqueueCases(context: Context): void {
   it("votes where the key is free and the queue empty, and leaves no entry behind", async () => {
     const [waiter] = await waiters(context, 1);
     const { resources } = claimOf(2);
@@ -87,7 +87,7 @@ function enrolmentCases(context: Context): void {
     }
   });
 
-  it("has a place where it is refused, and tells by whom, and the largest ticket there is", async () => {
+  it("is made when the claim is refused, which returns the owner and the largest ticket", async () => {
     const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [resource] = claimOf(1).resources as [string];
     await context.master.set(resource, "another-client", 30_000);
@@ -99,7 +99,7 @@ function enrolmentCases(context: Context): void {
     await expectKey(context, resource, "another-client", 30_000);
   });
 
-  it("takes a ticket in microseconds for what it is", async () => {
+  it("accepts a ticket in microseconds", async () => {
     const [waiter] = await waiters(context, 1);
     const [resource] = claimOf(1).resources as [string];
     await context.master.set(resource, "another-client", long);
@@ -107,7 +107,7 @@ function enrolmentCases(context: Context): void {
     expect(await waiter!.enqueue([resource], { ticket })).toMatchObject({ vote: "no", latestTicket: ticket });
   });
 
-  it("gets no vote for a free key for which another one waits with a smaller ticket", async () => {
+  it("gets no vote for a free key while a smaller ticket waits for it", async () => {
     const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [resource] = claimOf(1).resources as [string];
     await context.master.set(resource, "another-client", long);
@@ -117,7 +117,7 @@ function enrolmentCases(context: Context): void {
     expect(await context.master.get(resource)).toBe(first.token(1));
   });
 
-  it("goes by the smaller name where tickets are the same", async () => {
+  it("is ordered by the waiter's name if tickets are equal", async () => {
     const pair = await waiters(context, 2);
     const [resource] = claimOf(1).resources as [string];
     const [first, second] = pair.toSorted((one, other) => (one.id < other.id ? -1 : 1)) as [Waiter, Waiter];
@@ -128,7 +128,7 @@ function enrolmentCases(context: Context): void {
     expect(await context.master.get(resource)).toBe(first.token(1));
   });
 
-  it("loses its place when its time is over, and only then", async () => {
+  it("expires when its time is over, and not before", async () => {
     const [dead, alive] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [resource] = claimOf(1).resources as [string];
     await context.master.set(resource, "another-client", long);
@@ -150,7 +150,7 @@ function enrolmentCases(context: Context): void {
     expect(await alive.enqueue([resource])).toEqual({ vote: "yes", remaining: long });
   });
 
-  it("sets the key aside for one that cannot be told, as long as its place lasts", async () => {
+  it("of a waiter without a subscription has the key reserved for as long as the entry lives", async () => {
     const [waiter] = await waiters(context, 1);
     const deaf = await waiterAt(context.connect(), 1, false);
     const [resource] = claimOf(1).resources as [string];
@@ -170,7 +170,7 @@ function enrolmentCases(context: Context): void {
 }
 
 function roundCases(context: Context): void {
-  it("keeps what it has where it is the first, and renews it (PROTOCOL 2.12, 7.8)", async () => {
+  it("keeps its keys where it is the first, and renews them (PROTOCOL 2.12, 7.8)", async () => {
     const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [resource] = claimOf(1).resources as [string];
     await first.enqueue([resource], { ttl: 20_000 });
@@ -181,7 +181,7 @@ function roundCases(context: Context): void {
     expect(await queueLength(context, resource)).toBe(1);
   });
 
-  it("never shortens what it keeps (PROTOCOL 2.11)", async () => {
+  it("never shortens the keys that it keeps (PROTOCOL 2.11)", async () => {
     const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [resource] = claimOf(1).resources as [string];
     await first.enqueue([resource]);
@@ -192,7 +192,7 @@ function roundCases(context: Context): void {
     await expectKey(context, resource, first.token(3), long);
   });
 
-  it("yields what it has to one who comes before it, and keeps its place: in one step", async () => {
+  it("gives its keys to a waiter ahead of it, and keeps its entry: in one step", async () => {
     const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [resource] = claimOf(1).resources as [string];
     await second.enqueue([resource]);
@@ -203,7 +203,7 @@ function roundCases(context: Context): void {
     expect(await context.master.place(resource, second.id)).toBeGreaterThan(0);
   });
 
-  it("an older one touches nothing of it: neither enrolment nor leave (PROTOCOL 2.13, 7.10)", async () => {
+  it("is not changed by an older round: neither by its entry nor by its leave (PROTOCOL 2.13, 7.10)", async () => {
     const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [resource] = claimOf(1).resources as [string];
     await second.enqueue([resource], { round: 10 });
@@ -221,7 +221,7 @@ function roundCases(context: Context): void {
 }
 
 function severalCases(context: Context): void {
-  it("votes for none where one is taken, and has what is free set aside", async () => {
+  it("votes for none if one is held, and reserves the free ones", async () => {
     const [waiter] = await waiters(context, 1);
     const [free, taken] = claimOf(2).resources as [string, string];
     await context.master.set(taken, "another-client", long);
@@ -234,7 +234,7 @@ function severalCases(context: Context): void {
     for (const resource of [free, taken]) expect(await queueLength(context, resource)).toBe(1);
   });
 
-  it("votes for all when the last one is given up, though it came later for that", async () => {
+  it("votes for all when the last one is released, though it enqueued later for that one", async () => {
     const [wide, narrow] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [one, other] = claimOf(2).resources as [string, string];
     for (const resource of [one, other]) await context.master.set(resource, "another-client", long);
@@ -249,7 +249,7 @@ function severalCases(context: Context): void {
     expect(await queueLength(context, other)).toBe(1);
   });
 
-  it("is not granted before one whose ticket is smaller, for any of them", async () => {
+  it("does not overtake a smaller ticket for any of them", async () => {
     const [narrow, wide] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [one, other] = claimOf(2).resources as [string, string];
     await context.master.set(other, "another-client", long);
@@ -263,7 +263,7 @@ function severalCases(context: Context): void {
     for (const resource of [one, other]) await expectKey(context, resource, wide.token(3), long);
   });
 
-  it("whose keys are released together gets them together", async () => {
+  it("gets keys that are released together, together", async () => {
     const [waiter] = await waiters(context, 1);
     const { resources } = claimOf(3);
     for (const resource of resources) await context.master.set(resource, "another-client", long);
@@ -274,7 +274,7 @@ function severalCases(context: Context): void {
 }
 
 function leaveCases(context: Context): void {
-  it("gives up every place, and passes on what was set aside or handed over", async () => {
+  it("removes every entry, and passes on reserved and granted keys", async () => {
     const [first, second, third] = (await waiters(context, 3)) as [Waiter, Waiter, Waiter];
     const [free, taken] = claimOf(2).resources as [string, string];
     await context.master.set(taken, "another-client", long);
@@ -289,7 +289,7 @@ function leaveCases(context: Context): void {
     expect(await context.master.get(taken)).toBe(third.token(1));
   });
 
-  it("of one who wanted several lets the next one have them all", async () => {
+  it("of a waiter for several lets the next one have them all", async () => {
     const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [one, other] = claimOf(2).resources as [string, string];
     await context.master.set(other, "another-client", long);
@@ -315,7 +315,7 @@ function leaveCases(context: Context): void {
     });
   });
 
-  it("takes what an earlier round of the same waiter got (PROTOCOL 2.13)", async () => {
+  it("releases keys of an earlier round of the same waiter (PROTOCOL 2.13)", async () => {
     const [waiter] = await waiters(context, 1);
     const [resource] = claimOf(1).resources as [string];
     await waiter!.enqueue([resource], { round: 9 });
@@ -323,7 +323,7 @@ function leaveCases(context: Context): void {
     expect(await context.master.get(resource)).toBeNull();
   });
 
-  it("leaves a stranger's key alone, and that of one whose name begins the same", async () => {
+  it("does not release a foreign key, nor that of a waiter with the same prefix", async () => {
     const [resource] = claimOf(1).resources as [string];
     await context.master.set(resource, "another-client.1", long);
     for (const token of ["another-clien.2", "another-client", "another-client.x.2", ".2"]) {
@@ -337,7 +337,7 @@ function transferCases(context: Context): void {
   const transfer = (resources: readonly string[], token: string, previous: string, ttl = long) =>
     ask(context.node).transfer(claimOf(resources, ttl, token), previous);
 
-  it("passes a hold on, and shortens nothing (PROTOCOL 2.11, 7.17)", async () => {
+  it("transfers a lease, and shortens nothing (PROTOCOL 2.11, 7.17)", async () => {
     const { resources } = claimOf(2);
     for (const resource of resources) await context.master.set(resource, "before", long);
     const answer = await transfer(resources, "after", "before", 1000);
@@ -350,7 +350,7 @@ function transferCases(context: Context): void {
     for (const resource of resources) await expectKey(context, resource, "last", 2 * long);
   });
 
-  it("is all or nothing, and refused by a stranger's key", async () => {
+  it("is all or nothing, and refused by a foreign key", async () => {
     const [mine, foreign] = claimOf(2).resources as [string, string];
     await context.master.set(mine, "before", 20_000);
     await context.master.set(foreign, "another-client", 30_000);
@@ -360,7 +360,7 @@ function transferCases(context: Context): void {
     await expectKey(context, foreign, "another-client", 30_000);
   });
 
-  it("sets what is free, counts what is done already, and what an earlier round of the giver has", async () => {
+  it("sets free keys, and counts keys that are transferred already or have an earlier round of the predecessor", async () => {
     const [free, done, older] = claimOf(3).resources as [string, string, string];
     await context.master.set(done, "after", long);
     await context.master.set(older, "before.1", long);
@@ -381,7 +381,7 @@ function transferCases(context: Context): void {
 }
 
 function pushCases(context: Context): void {
-  it("the key is its vote at once, for the whole ttl, and it is told by the token", async () => {
+  it("sets the key to its vote for the whole ttl, and sends it the token", async () => {
     const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [resource] = claimOf(1).resources as [string];
     await context.master.set(resource, "another-client", 5000);
@@ -397,14 +397,14 @@ function pushCases(context: Context): void {
     expect(await queueLength(context, resource)).toBe(0);
   });
 
-  it("two that share a connection are both heard", async () => {
+  it("reaches both of two waiters on one connection", async () => {
     const [first] = (await waiters(context, 1)) as [Waiter];
     const second = await waiterAt(first.node, 1001);
     expect(second.listening).toBe(1);
     for (const { channel } of [first, second]) expect(await context.master.listeners(channel)).toBe(1);
   });
 
-  it("the token is that of its last round", async () => {
+  it("has the token of its last round", async () => {
     const [waiter] = await waiters(context, 1);
     const [resource] = claimOf(1).resources as [string];
     await context.master.set(resource, "another-client", long);
@@ -415,13 +415,13 @@ function pushCases(context: Context): void {
     expect(await context.master.get(resource)).toBe(waiter!.token(3));
   });
 
-  it("one that waits for several is woken by the one that was in its way, and asks for all", async () => {
+  it("a waiter for several is woken by the key that blocked it, and requests all", async () => {
     const [waiter] = await waiters(context, 1);
     const [one, other, free] = claimOf(3).resources as [string, string, string];
     for (const resource of [one, other]) await context.master.set(resource, "another-client", long);
     const all = [free, one, other];
     expect(await waiter!.enqueue(all, { entryTtl: 20_000 })).toMatchObject({ vote: "no", resource: one });
-    // Not by what is not in its way: it is set aside.
+    // Not by a key that did not block it: that one is reserved.
     await ask(context.node).release([other], ["another-client"]);
     await expectKey(context, other, waiter!.token(1), 20_000);
     await ask(context.node).release([one], ["another-client"]);
@@ -435,7 +435,7 @@ function pushCases(context: Context): void {
     }
   });
 
-  it("a release writes to no other key than its own, whatever an entry says", async () => {
+  it("a release writes to no key but its own, whatever an entry contains", async () => {
     const [resource, strange] = claimOf(2).resources as [string, string];
     const [waiter] = await waiters(context, 1);
     await context.master.set(resource, "another-client", long);
@@ -445,7 +445,7 @@ function pushCases(context: Context): void {
     await expectKey(context, strange, "left alone", long);
   });
 
-  it("no key goes past one who waits for it with a smaller ticket, though it is free for the moment", async () => {
+  it("no key goes to a larger ticket, though it is free for a moment", async () => {
     const [narrow, wide] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [one, other] = claimOf(2).resources as [string, string];
     for (const resource of [one, other]) await context.master.set(resource, "another-client", long);
@@ -465,7 +465,7 @@ function pushCases(context: Context): void {
     expect(await narrow.enqueue([other], { round: 2 })).toMatchObject({ vote: "yes" });
   });
 
-  it("one that has gone away is passed over", async () => {
+  it("skips a waiter that has disconnected", async () => {
     const [gone, next] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [resource] = claimOf(1).resources as [string];
     await context.master.set(resource, "another-client", long);
@@ -482,7 +482,7 @@ function pushCases(context: Context): void {
     expect(await context.master.place(resource, gone.id)).toBe(-2);
   });
 
-  it("one who yields hands over to the first, and hears nothing itself", async () => {
+  it("a waiter that gives up its vote grants it to the first, and gets no message itself", async () => {
     const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [resource] = claimOf(1).resources as [string];
     await second.enqueue([resource]);
@@ -493,7 +493,7 @@ function pushCases(context: Context): void {
     await expectKey(context, resource, first.token(1), long);
   });
 
-  it("a lost connection makes it deaf, and it says so; then it listens again", async () => {
+  it("stops with a lost connection, which `isListening` shows; then it subscribes again", async () => {
     const [waiter] = await waiters(context, 1);
     const { node } = waiter!;
     const [resource] = claimOf(1).resources as [string];

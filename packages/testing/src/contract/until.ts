@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 
-/** Looks again and again until `condition` holds; fails with `what` when it has not after `timeout` ms. */
+/** Polls until `condition` holds; fails with `what` if it does not within `timeout` ms. */
 export async function until(
   what: string | (() => string),
   condition: () => boolean | Promise<boolean>,
@@ -14,7 +14,7 @@ export async function until(
   }
 }
 
-/** One turn of the event loop: whatever was settled "at once" has told so by then. */
+/** One turn of the event loop: calls that settle "at once" have settled by then. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);

@@ -30,13 +30,13 @@ export function isBunRedis(client: unknown): client is BunRedisClient {
 
 let count = 0;
 
-/** A `RedisClient` of Bun. It tells neither its address nor that it was closed: its events have room for one listener. */
+/** A `RedisClient` of Bun. It exposes neither its address nor whether it was closed; its events allow one listener. */
 export class BunUser implements UserClient {
   readonly client: BunRedisClient;
   readonly name: string;
   readonly keyPrefix = "";
   readonly isCluster = false;
-  /** That of the URL: unknown here, but a duplicate has it as well. */
+  /** The database of the URL. It is unknown here, but a duplicate has the same. */
   readonly database = undefined;
   readonly asksServer = true;
   readonly ask: UserClient["ask"] = (own, command, args, done) => (own as Duplicate).ask(command, args, done);

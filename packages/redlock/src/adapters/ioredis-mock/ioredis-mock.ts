@@ -27,8 +27,8 @@ export function isIoredisMock(client: unknown): client is MockClient {
 }
 
 /**
- * The client itself: it has no socket, so nothing is sent late or twice, and none has to be made. Without
- * subscriptions: a waiter of another Redlock is not notified, and asks again.
+ * The client itself: it has no socket, so nothing is sent late or twice, and no duplicate is needed. Without
+ * subscriptions: a waiter of another Redlock is not notified, and polls.
  */
 export class MockConnection implements Connection {
   readonly client: MockClient;

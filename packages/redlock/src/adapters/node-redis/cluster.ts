@@ -45,7 +45,7 @@ interface ClusterClient extends Omit<NodeRedisClient, "sendCommand"> {
 /** The options of a Cluster client are not public, but `duplicate` passes them to the constructor of its class. */
 export function clusterOptionsOf(cluster: NodeRedisClient): ClusterOptions {
   let taken: ClusterOptions = {};
-  // (Called as a constructor, for which an arrow function will not do.)
+  // (Called as a constructor, so it cannot be an arrow function.)
   function take(options: ClusterOptions): void {
     taken = options;
   }
@@ -86,7 +86,7 @@ export class ClusterDuplicate extends ReconnectingClient<ClusterConnection> {
     const socket = {
       ...defaults?.socket,
       socketTimeout: undefined,
-      // A node that gave up would be lost for ever.
+      // A node that stops reconnecting would be lost for ever.
       reconnectStrategy: (retries: number, cause: Error) =>
         retryDelay(reconnectStrategy, retries, cause) ?? 1000,
     };
@@ -96,7 +96,7 @@ export class ClusterDuplicate extends ReconnectingClient<ClusterConnection> {
       useReplicas: false,
       // Otherwise one master that is down keeps the others from being used.
       minimizeConnections: true,
-      // A server that hangs while it is asked for the slots is given up, in time to ask another.
+      // Gives up a server that hangs when it is asked for the slots, in time to ask another.
       rootNodes: rootNodes.map((node) => ({
         ...node,
         socket: { ...node.socket, socketTimeout: connectTimeout / 2 },
@@ -149,8 +149,8 @@ class ClusterConnection implements SingleConnection {
   }
 
   /**
-   * Until each master is connected, has failed for the first time, or has not greeted the connection in time; rejects
-   * if none is connected. One that hangs must not keep the others from being used.
+   * Resolves when each master is connected, has failed for the first time, or has not greeted the connection in time;
+   * rejects if none is connected. A master that hangs must not keep the others from being used.
    */
   async connect(): Promise<void> {
     try {

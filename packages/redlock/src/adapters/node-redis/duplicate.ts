@@ -79,7 +79,7 @@ const minDelay = 50;
 const maxDelay = 2000;
 const maxJitter = 200;
 
-/** Clients like the user's, one for each connection: a client of node-redis that reconnects cannot be cut without its end. */
+/** Clients like the user's, one for each connection: the connection of a node-redis client cannot be cut without ending the client. */
 export class Duplicate extends ReconnectingClient<SingleClient> {
   readonly #user: NodeRedis;
   readonly #database: number | undefined;
@@ -128,9 +128,9 @@ class SingleClient implements SingleConnection {
       // An address in the options wins over all other options.
       url: undefined,
       database,
-      // A server that accepts connections and does nothing more must not pass for one that is ready.
+      // A server that accepts connections but never answers must not count as ready.
       disableClientInfo: RESP === 3 && disableClientInfo,
-      // An idle connection is a good one.
+      // Idle connections are kept.
       socket: { ...socket, socketTimeout: undefined, reconnectStrategy },
     }) as OneClient;
     this.client.on("connect", () => {
@@ -151,7 +151,7 @@ class SingleClient implements SingleConnection {
     return this.client.sendCommand(wordsOf(command, args, this.#keyPrefix));
   }
 
-  /** A client of node-redis 5 or 6 that is destroyed while it connects stays connected for ever: it is destroyed then. */
+  /** A client of node-redis 5 or 6 that is destroyed while it connects stays connected: it is destroyed again once connected. */
   destroy(): void {
     this.#isOver = true;
     if (!this.#isConnecting) destroy(this.client);

@@ -52,8 +52,8 @@ export class NodeRedisUser implements UserClient {
   readonly keyPrefix: string;
   readonly isCluster: boolean;
   /**
-   * That of the options. node-redis reports no later `select`, and a lock must not change its database without
-   * a report.
+   * The database of the options. node-redis does not report a later `select`, and a lock must not change its database
+   * unnoticed.
    */
   readonly database: number | undefined;
   readonly asksServer = true;

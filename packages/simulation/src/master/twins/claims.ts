@@ -5,7 +5,7 @@ import { type Call, luaNumber } from "./twin.ts";
 export interface ClaimOptions {
   /** Whether free keys are set. */
   readonly create: boolean;
-  /** Whose keys count as the claimant's as well. */
+  /** The token whose keys count as the claimant's as well. */
   readonly previous?: string | undefined;
 }
 

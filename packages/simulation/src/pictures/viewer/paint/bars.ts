@@ -112,7 +112,7 @@ function labelCall(
   pen.fillText(shown, begin + 10, y + 0.5);
 }
 
-/** Whose key each master keeps: the same colours, lighter. */
+/** The keys on each master, in the colours of their owners, lighter. */
 export function paintKeys(scene: Scene): void {
   const { picture, window } = scene;
   for (const [master, { keys }] of picture.masters.entries()) {
