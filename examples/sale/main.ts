@@ -24,7 +24,7 @@ const usage = [
   "  five processes sell a stock under one lock while Redis masters fail, then without the lock: some 15 s",
   "Options:",
   ...optionLines(options),
-  "Exit: 0 with the lock each item is sold once, by one process at a time; 1 not so, 64 bad usage, 130 interrupted.",
+  "Exit: 0 with the lock each item is sold once, by one process at a time; 1 otherwise, 64 bad usage, 130 interrupted.",
 ].join("\n");
 
 const file = recordingFile();

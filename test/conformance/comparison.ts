@@ -9,7 +9,14 @@ const columns = ["Quorlock", "redlock 5", "redis-semaphore", "redlock-universal"
 
 /** By the documentation of each library, in the order of the columns. */
 const features: ReadonlyArray<readonly string[]> = [
-  ["Redis clients", "ioredis, node-redis", "ioredis", "ioredis", "ioredis, node-redis, GLIDE", "its own"],
+  [
+    "Redis clients",
+    "ioredis, iovalkey, node-redis, Bun",
+    "ioredis",
+    "ioredis",
+    "ioredis, node-redis, GLIDE",
+    "its own",
+  ],
   ["published", "**not yet**", "beta only", "yes", "yes", "yes"],
   [
     "servers",
@@ -30,14 +37,14 @@ const features: ReadonlyArray<readonly string[]> = [
 /** Situations, and the rows of docs/conformance.md that show them. */
 const situations: ReadonlyArray<readonly [situation: string, rows: readonly number[]]> = [
   ["each call settles in time", [1, 2, 3, 14]],
-  ["no lock is returned expired", [4, 5]],
+  ["`acquire` never returns an expired lock", [4, 5]],
   ["three clients ask at once: one of them gets the lock", [6]],
   ["the holder is notified before others can hold", [7, 8, 9, 17, 20]],
   ["failed attempts leave no keys", [12, 16]],
   ["a semaphore keeps its limit", [18]],
-  ["one holder, although a master loses data or its clock jumps (ours by options)", [27, 31]],
+  ["one holder, although a master loses data or its clock jumps (Quorlock: with options)", [27, 31]],
   ["reconnects after failover and password changes", [32]],
-  ["other", [10, 11, 13, 15, 19, 21, 22, 23, 24, 25, 26, 28, 29, 30, 33]],
+  ["other cases", [10, 11, 13, 15, 19, 21, 22, 23, 24, 25, 26, 28, 29, 30, 33]],
 ];
 
 const libraries = ["quorlock", "redlock-5", "redis-semaphore", "redlock-universal"];

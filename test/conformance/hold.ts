@@ -2,14 +2,14 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Subject } from "./libraries/subject.ts";
 import { type Outcome, outcomeOf } from "./outcome.ts";
 
-/** A routine that holds a lock in `using` and does nothing but wait to be told that it is lost. */
+/** A routine that holds a lock in `using` and waits until it is notified of the loss. */
 export class Hold {
   /** Before the lock was asked for (`performance.now()`): no key can have been set earlier. */
   readonly begun: number;
   /** Resolves when the routine runs, rejects when `using` ended before. */
   readonly held: Promise<void>;
   readonly #using: Promise<unknown>;
-  #told: number | undefined;
+  #notifiedAt: number | undefined;
   #onTold: Array<() => void> = [];
   #endRoutine: () => void = () => {};
 
@@ -40,19 +40,19 @@ export class Hold {
   }
 
   #tell(): void {
-    this.#told ??= performance.now();
+    this.#notifiedAt ??= performance.now();
     for (const wake of this.#onTold) wake();
   }
 
-  /** When the holder was told that the lock is lost (`performance.now()`); `undefined` if not within `limit` ms. */
-  async told(limit: number): Promise<number | undefined> {
-    if (this.#told === undefined) {
+  /** The time at which the holder was notified of the loss (`performance.now()`); `undefined` if not within `limit` ms. */
+  async notifiedAt(limit: number): Promise<number | undefined> {
+    if (this.#notifiedAt === undefined) {
       const controller = new AbortController();
       const timeUp = pause(limit, undefined, { signal: controller.signal }).catch(() => {});
       await Promise.race([new Promise<void>((resolve) => this.#onTold.push(resolve)), timeUp]);
       controller.abort();
     }
-    return this.#told;
+    return this.#notifiedAt;
   }
 
   /** Lets the routine return, and waits for `using` to end. */

@@ -27,10 +27,10 @@ const usage = [
   "Usage: pnpm conformance [--only TEXT]",
   "       pnpm conformance --peers [--rows LIST] [LIBRARY...]",
   "       pnpm conformance --compare",
-  "  runs the cases that users of lock libraries meet, on real masters",
+  "  runs the cases in which lock libraries fail their users, on real masters",
   "Options:",
   ...optionLines(options),
-  "Exit: 0 every case conforms (--peers: every case ran), 1 not so, 2 it could not run, 64 bad usage, 130 interrupted.",
+  "Exit: 0 every case conforms (--peers: every case ran), 1 otherwise, 2 it could not run, 64 bad usage, 130 interrupted.",
 ].join("\n");
 
 let summary = "interrupted before the first case was done";

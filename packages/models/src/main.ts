@@ -19,14 +19,14 @@ const protocols = [...new Set(catalogue.map(({ protocol }) => protocol))];
 const options = {
   only: text("NAME", `only protocols whose name contains NAME: ${protocols.join(", ")}`),
   deep: flag("wider bounds as well: minutes, and some gigabytes"),
-  stories: flag("prints the steps of the shortest way to each mutant's fault"),
+  stories: flag("prints the steps of the shortest path to each mutant's fault"),
 };
 const usage = [
   "Usage: pnpm models [--only NAME] [--deep] [--stories]",
   "  searches every state of small models of the protocols, and finds every mutant of them",
   "Options:",
   ...optionLines(options),
-  "Exit: 0 all hold and every mutant was found, 1 not so, 64 bad usage, 130 interrupted.",
+  "Exit: 0 all models hold and every mutant was found, 1 otherwise, 64 bad usage, 130 interrupted.",
 ].join("\n");
 
 interface Tally {

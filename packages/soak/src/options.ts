@@ -11,11 +11,8 @@ export interface Options {
 
 const cliOptions = {
   minutes: text("N", "the duration: a number from 0.1 to 120, such as 0.5"),
-  seed: text("N", "determines the faults and the work; default: drawn, and printed"),
-  mode: text(
-    "MODE",
-    "safe (default): faults that the protocol promises to survive; unsafe: faults beyond that",
-  ),
+  seed: text("N", "determines the faults and the work; default: random, and printed"),
+  mode: text("MODE", "safe (default): faults that the protocol survives; unsafe: faults beyond that"),
   json: text("FILE", "also writes the report there as JSON"),
 };
 

@@ -18,7 +18,7 @@ const lateCommands: readonly Case[] = [
     situation: "a vote that timed out is applied later: it is rolled back in order",
     bound:
       `acquire fails within ${failureLimit} ms (a node time-out of 500 ms), and no key lives 1000 ms after the ` +
-      "late vote was executed: the roll-back is right behind it on the same connection",
+      "late vote was executed: the rollback is right behind it on the same connection",
     masters: 3,
     async run(fixture) {
       const path = await fixture.path();
@@ -44,7 +44,7 @@ const lateCommands: readonly Case[] = [
   {
     row: 12,
     situation:
-      "a vote was applied and its roll-back lost with the connection: made up for when the master is back",
+      "a vote was applied and its rollback lost with the connection: rolled back when the master is back",
     bound:
       "no key lives 3000 ms after the connections can be made again: a client reconnects after some 100 ms, tries what " +
       "it owes again every 1000 ms, and the key would live for 30 s",
@@ -77,7 +77,7 @@ const lateCommands: readonly Case[] = [
   },
   {
     row: 16,
-    situation: "votes applied by a majority, connections dropped, replies lost: acquired all the same",
+    situation: "votes applied by a majority, connections dropped, replies lost: acquired by a later attempt",
     bound:
       "acquired within 1500 ms: a reconnect (some 100 ms) and the default pause before the next attempt (at most 300 ms), " +
       "three times over. Own keys of the lost attempt must not block the next; after the release no key lives",
@@ -113,7 +113,7 @@ const failure = new Error("the routine's own");
 function gone(what: "returned" | "threw"): Case {
   return {
     row: 13,
-    situation: `the routine ${what} and the key was gone at release: the routine's outcome wins`,
+    situation: `the routine ${what} and the key was gone at release: \`using\` settles as the routine did`,
     bound: `the caller has it within ${atOnce} ms: there is nothing to release, and no reason to try again`,
     masters: 3,
     async run(fixture) {
@@ -149,7 +149,7 @@ export const cleanUp: readonly Case[] = [
   gone("threw"),
   {
     row: 14,
-    situation: "release of an expired lock with retryCount -1 is a result, at once",
+    situation: "release of an expired lock with retryCount -1 resolves at once",
     bound: `resolved within ${atOnce} ms: every master has answered that the key is gone`,
     masters: 3,
     async run(fixture) {

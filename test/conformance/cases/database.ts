@@ -3,8 +3,7 @@ import { Hold } from "../hold.ts";
 import { inWords, outcomeOf } from "../outcome.ts";
 
 const wanted = 5;
-const bound =
-  "while held the key is in database 5 of each master and in no other: a default would be database 0";
+const bound = "while held the key is in database 5 of each master and in no other: the default is database 0";
 
 /** A holder, and another client that wants the same. */
 const switched: Case = {
@@ -12,8 +11,8 @@ const switched: Case = {
   situation:
     "the application selects another database on its clients while a lock is held: never two holders",
   bound:
-    "another client is granted the lock only after the holder was told that it is lost: the holder's key in the database " +
-    "where it was taken must not run out behind its back (ttl 1000, looked at for 5000 ms)",
+    "another client is granted the lock only after the holder was notified of the loss: the holder's key in its " +
+    "database must not expire unnoticed (ttl 1000, observed for 5000 ms)",
   masters: 3,
   mostlyWaits: true,
   async run(fixture) {
@@ -23,15 +22,15 @@ const switched: Case = {
     ]);
     const hold = await Hold.begin(subject, fixture.resource, 1000);
     await subject.select(1);
-    let told: number | undefined;
+    let notifiedAt: number | undefined;
     const granted = await outcomeOf(async () => {
       await rival.acquire(fixture.resource, 1000);
-      told = await hold.told(0);
+      notifiedAt = await hold.notifiedAt(0);
     }, 5000);
     await subject.select(0);
     await hold.end(2000);
-    const words = `the holder was ${told === undefined ? "not told" : "told"}; another ${inWords(granted)}`;
-    return verdict(words, { "told before": granted.kind !== "resolved" || told !== undefined });
+    const words = `the holder was ${notifiedAt === undefined ? "not notified" : "notified"}; another ${inWords(granted)}`;
+    return verdict(words, { "notified before": granted.kind !== "resolved" || notifiedAt !== undefined });
   },
 };
 
@@ -40,7 +39,7 @@ export const database: readonly Case[] = [
   switched,
   {
     row: 19,
-    situation: "clients configured for database 5: the lock is there",
+    situation: "clients configured for database 5: the lock is in it",
     bound,
     masters: 3,
     async run(fixture) {
@@ -53,7 +52,7 @@ export const database: readonly Case[] = [
   },
   {
     row: 19,
-    situation: "clients switched with select(5) at run time: the lock is there",
+    situation: "clients switched with select(5) at run time: the lock is in database 5",
     bound,
     masters: 3,
     async run(fixture) {

@@ -10,7 +10,7 @@ const givenAway: readonly Case[] = [
   {
     row: 24,
     situation:
-      "a lock that was waited for is given away, and its giver lives on: what it hears late takes nothing back",
+      "a lock that was granted after a wait is detached: late grants to its first holder do not delete the receiver's keys",
     bound:
       "the receiver's token stays on all three masters for a second after the giver, whose own lease is over, has heard " +
       "of a master's late grant",
@@ -49,7 +49,7 @@ const givenAway: readonly Case[] = [
   },
   {
     row: 24,
-    situation: "a lock is given away while others wait in the giver's process: they have it when it is free",
+    situation: "a lock is detached while others wait in the same process: they get it when it is released",
     bound:
       "the next one is granted within 1000 ms of the receiver's release: every waiter is in the masters' " +
       "queues, or asks again soon",
@@ -84,7 +84,7 @@ export const detached: readonly Case[] = [
   {
     row: 25,
     situation:
-      "the lock is logged inside `using`, as JSON and as a console shows it: it goes on, and is no secret",
+      "the lock is logged inside `using`, as JSON and as a console shows it: it stays held, and the log has no token",
     bound:
       "held for three times its ttl of 1000 ms after that, released at the end, and its token is not in the log: " +
       "a reader of the log must not be able to release",

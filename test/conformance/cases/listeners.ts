@@ -7,8 +7,8 @@ export const listeners: readonly Case[] = [
   {
     row: 26,
     situation:
-      "a listener of errors calls `using` while a routine holds that resource: it is not let in beside it",
-    bound: "never two routines inside at once, with re-entry switched on where the library has it",
+      "an error listener calls `using` while a routine holds that resource: it does not enter the routine's lock",
+    bound: "never two routines at the same time, with reentrancy switched on where the library has it",
     masters: 3,
     async run(fixture) {
       const path = await fixture.path();

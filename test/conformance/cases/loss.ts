@@ -7,7 +7,7 @@ import { outcomeOf } from "../outcome.ts";
 
 interface Loss {
   readonly begun: number;
-  readonly told: number | undefined;
+  readonly notifiedAt: number | undefined;
   /** When a majority of masters no longer kept the key. */
   readonly free: number | undefined;
   /** The longest stall of this process, ms. */
@@ -26,33 +26,34 @@ async function begin(fixture: Fixture, subject: Subject, ttl: number): Promise<H
   return { hold, token };
 }
 
-/** Watches a hold until its holder was told, or for `limit` ms, and whether others could hold meanwhile. */
+/** Watches a held lock until its holder was notified, or for `limit` ms, and whether others could hold meanwhile. */
 async function watched(fixture: Fixture, { hold, token }: Holder, limit: number): Promise<Loss> {
   using stalls = new Stalls();
   const freed = fixture.untilFree(token, limit);
-  const told = await hold.told(limit);
+  const notifiedAt = await hold.notifiedAt(limit);
   const late = stalls.longest;
   // A majority whose keys live on can only be waited for as long as the keys could live.
-  return { begun: hold.begun, told, free: await freed, late };
+  return { begun: hold.begun, notifiedAt, free: await freed, late };
 }
 
-function wordsOf({ begun, told, free, late }: Loss): string {
+function wordsOf({ begun, notifiedAt, free, late }: Loss): string {
   const at = (time: number | undefined) =>
     time === undefined ? "never" : `at ${Math.round(time - begun)} ms`;
-  return `told ${at(told)}, others could hold ${at(free)}, timers up to ${Math.round(late)} ms late`;
+  return `notified ${at(notifiedAt)}, others could hold ${at(free)}, timers up to ${Math.round(late)} ms late`;
 }
 
 /**
- * The demand of every row here. A holder can only be told where its event loop is free (PROTOCOL 1.6), so the
+ * The demand of every row here. A holder can only be notified where its event loop is free (PROTOCOL 1.6), so the
  * time by which a plain timer of the same process was late is not held against the library.
  */
 function judged(loss: Loss, deadline: number, earliest = 0): Verdict {
-  const { begun, told, free, late } = loss;
-  const at = told === undefined ? Number.POSITIVE_INFINITY : told - begun;
+  const { begun, notifiedAt, free, late } = loss;
+  const at = notifiedAt === undefined ? Number.POSITIVE_INFINITY : notifiedAt - begun;
   return verdict(wordsOf(loss), {
-    [`told before ${deadline} ms`]: at < deadline + late,
-    "told before others could hold": told !== undefined && (free === undefined || told < free + late),
-    [`not told before ${earliest} ms`]: at >= earliest,
+    [`notified before ${deadline} ms`]: at < deadline + late,
+    "notified before others could hold":
+      notifiedAt !== undefined && (free === undefined || notifiedAt < free + late),
+    [`not notified before ${earliest} ms`]: at >= earliest,
   });
 }
 
@@ -76,10 +77,10 @@ const cuts: ReadonlyArray<readonly [string, (proxy: FaultProxy) => Promise<void>
 const cutOff = cuts.map(
   ([how, cut]): Case => ({
     row: 7,
-    situation: `holder cut off (${how}) from a majority is told at its deadline`,
+    situation: `holder cut off (${how}) from a majority is notified at its deadline`,
     bound:
-      "told before 3000 ms, the ttl, counted from before the lock was asked for: from then on others can hold. Not " +
-      "before 2500 ms: the hold is good until its deadline, and the cut may heal",
+      "notified before 3000 ms, the ttl, counted from before the request: from then on others can hold. Not " +
+      "before 2500 ms: the lock is held until its deadline, and the cut may heal",
     masters: 3,
     mostlyWaits: true,
     async run(fixture) {
@@ -98,8 +99,8 @@ const cutOff = cuts.map(
 const refusedExtensions: readonly Case[] = [
   {
     row: 8,
-    situation: "every extension is answered with an error: told at the deadline",
-    bound: "told before 1000 ms, the ttl, however often it is tried again: then others can hold",
+    situation: "every extension is answered with an error: the holder is notified at the deadline",
+    bound: "notified before 1000 ms, the ttl, with any number of retries: then others can hold",
     masters: 3,
     mostlyWaits: true,
     async run(fixture) {
@@ -114,9 +115,9 @@ const refusedExtensions: readonly Case[] = [
   },
   {
     row: 8,
-    situation: "a majority of keys was taken by another: told before the lock would have ended",
+    situation: "another client took a majority of the keys: the holder is notified before its deadline",
     bound:
-      "told before 1000 ms, the ttl: an extension is due before that, and a refusal by a majority is final",
+      "notified before 1000 ms, the ttl: an extension is due before that, and a refusal by a majority is final",
     masters: 3,
     mostlyWaits: true,
     async run(fixture) {
@@ -135,9 +136,9 @@ const ttl = 30_000;
 const hungWhileExtending: readonly Case[] = [
   {
     row: 9,
-    situation: "one of three masters hangs while a lock of 30 s is kept extended: the hold goes on",
+    situation: "one of three masters hangs while a lock of 30 s is kept extended: the lock stays held",
     bound:
-      "not told, and a majority keeps the key, for 32 s: two masters of three are a quorum for extensions as well",
+      "not notified, and a majority keeps the key, for 32 s: two masters of three are a quorum for extensions as well",
     masters: 3,
     mostlyWaits: true,
     async run(fixture) {
@@ -148,15 +149,16 @@ const hungWhileExtending: readonly Case[] = [
       const loss = await watched(fixture, holder, 32_000);
       await holder.hold.end(2000);
       return verdict(wordsOf(loss), {
-        "not told": loss.told === undefined,
+        "not notified": loss.notifiedAt === undefined,
         "kept by a majority": loss.free === undefined,
       });
     },
   },
   {
     row: 9,
-    situation: "a majority hangs while a lock of 30 s is kept extended: told before others can hold",
-    bound: "told before 30,000 ms, the ttl, counted from before the lock was asked for",
+    situation:
+      "a majority hangs while a lock of 30 s is kept extended: the holder is notified before others can hold",
+    bound: "notified before 30,000 ms, the ttl, counted from before the request",
     masters: 3,
     mostlyWaits: true,
     async run(fixture) {
@@ -173,7 +175,7 @@ const hungWhileExtending: readonly Case[] = [
     row: 9,
     situation: "the last extension was answered late: the lease counts from before its send",
     bound:
-      "told before a majority gives up the key, 3000 ms after the extension arrived. Its replies come 120 ms late, " +
+      "notified before a majority gives up the key, 3000 ms after the extension arrived. Its replies come 120 ms late, " +
       "far more than drift (32 ms) and notice (10 ms) together: counted from the reply it would be too late",
     masters: 3,
     mostlyWaits: true,
@@ -191,7 +193,7 @@ const hungWhileExtending: readonly Case[] = [
       const loss = await watched(fixture, holder, 9000);
       await holder.hold.end(2000);
       const result = judged(loss, Number.POSITIVE_INFINITY);
-      const past = loss.told !== undefined && loss.told - loss.begun > 3000;
+      const past = loss.notifiedAt !== undefined && loss.notifiedAt - loss.begun > 3000;
       return verdict(result.observed, {
         "an extension was answered": extended.kind === "resolved",
         "extended by it": past,
@@ -228,8 +230,8 @@ const clockSteps: readonly Case[] = [
   },
   {
     row: 17,
-    situation: "the wall clock steps back 60 s and extensions fail: the holder is told at its deadline",
-    bound: "told before 1000 ms, the ttl, from before the lock was asked for",
+    situation: "the wall clock steps back 60 s and extensions fail: the holder is notified at its deadline",
+    bound: "notified before 1000 ms, the ttl, from before the request",
     masters: 3,
     mostlyWaits: true,
     async run(fixture) {

@@ -26,7 +26,7 @@ async function locksAgain(fixture: Fixture, subject: Subject): Promise<Verdict> 
   return verdict(words, { [`locks again within ${backIn} ms`]: again !== undefined });
 }
 
-const bound = `an attempt is granted within ${backIn} ms, by a majority of masters that are all there for new connections`;
+const bound = `an attempt is granted within ${backIn} ms, by a majority of masters, all of which accept new connections`;
 
 /** Masters that are not where they were, or not as they were. */
 export const moves: readonly Case[] = [
@@ -67,7 +67,7 @@ export const moves: readonly Case[] = [
   {
     row: 32,
     situation: "the passwords of all masters are changed, and their connections closed: locks again",
-    bound: `${bound}; the application has told its clients before`,
+    bound: `${bound}; the application has set the new passwords on its clients before`,
     masters: 1,
     async run({ library }) {
       await using masters = await startMasters(3, { say: () => {} });

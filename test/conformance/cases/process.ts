@@ -32,7 +32,7 @@ async function endInFlight(
   const words = `${endingInWords(end)}, ${Math.round(after)} ms after the routine`;
   return verdict(words, {
     "an extension was in flight": inFlight.kind === "resolved",
-    "ended while held": ending?.told === false,
+    "ended while held": ending?.notified === false,
     "exit code 0": end?.code === 0,
     [`within ${exitLimit} ms`]: after < exitLimit,
   });
@@ -74,11 +74,11 @@ async function refreshFails(
   if (!(await messageOf(child, "held", startLimit))) return verdict("never held", { held: false });
   await fail(path);
   const ending = await messageOf(child, "ending", 6000);
-  // One that was not told is sent home, so that what is wrong is that it was not told and nothing else.
+  // A holder that was not notified is asked to end, so that the case fails for that reason alone.
   if (!ending) child.send({ kind: "end" });
   const end = await endingOf(child);
-  return verdict(`${ending?.told ? "told" : "not told within 6 s"}, ${endingInWords(end)}`, {
-    told: ending?.told === true,
+  return verdict(`${ending?.notified ? "notified" : "not notified within 6 s"}, ${endingInWords(end)}`, {
+    notified: ending?.notified === true,
     "exit code 0": end?.code === 0,
     "no unhandled rejection": !/unhandled|uncaught/i.test(`${end?.output}${end?.errors}`),
   });
@@ -89,7 +89,7 @@ const refreshes: readonly Case[] = [
     row: 20,
     situation: "refreshes answered with an error: no unhandled rejection",
     bound:
-      "the holder is told and its process exits with code 0: Node ends it with code 1 for an unhandled rejection",
+      "the holder is notified and its process exits with code 0; an unhandled rejection would end it with code 1",
     masters: 3,
     mostlyWaits: true,
     run: (fixture) => refreshFails(fixture, () => fixture.spoil([0, 1, 2])),
@@ -98,7 +98,7 @@ const refreshes: readonly Case[] = [
     row: 20,
     situation: "refreshes on refused connections: no unhandled rejection",
     bound:
-      "the holder is told and its process exits with code 0: Node ends it with code 1 for an unhandled rejection",
+      "the holder is notified and its process exits with code 0; an unhandled rejection would end it with code 1",
     masters: 3,
     mostlyWaits: true,
     run: (fixture) =>
@@ -112,7 +112,7 @@ const refreshes: readonly Case[] = [
 const deadWaiter: Case = {
   row: 30,
   situation:
-    "a process that waited first was killed, and a monitor listens to every channel: the next one has the lock",
+    "the first waiter was killed, and a monitor subscribes to every channel: the next waiter gets the lock",
   bound:
     "granted within 3000 ms of the release, for a ttl of 15,000 ms: a grant reaches only the waiter it is for, " +
     "so the others wait at most for the heartbeat of a dead waiter, not for a ttl",

@@ -67,10 +67,10 @@ async function releaseToRefusing(
 
 const full: Case = {
   row: 29,
-  situation: "all masters are out of memory while a lock is kept extended: it goes on",
+  situation: "all masters are out of memory while a lock is kept extended: it stays held",
   bound:
-    "not told, and a majority keeps the key, for three times the ttl of 1000 ms: to renew a key takes no memory, and Redis " +
-    "allows it",
+    "not notified, and a majority keeps the key, for three times the ttl of 1000 ms: renewing a key takes no memory, and " +
+    "Redis allows it",
   masters: 1,
   async run({ library }) {
     await using masters = await startMasters(3, { say: () => {} });
@@ -80,13 +80,14 @@ const full: Case = {
     // A master whose vote was not waited for may have none yet.
     const token = (await fixture.tokens()).find((one) => one !== undefined);
     await fixture.tell(every, "CONFIG", "SET", "maxmemory", "1");
-    const told = await hold.told(3000);
+    const notifiedAt = await hold.notifiedAt(3000);
     const kept = (await fixture.tokens()).filter((one) => one === token).length;
     await fixture.tell(every, "CONFIG", "SET", "maxmemory", "0");
     await hold.end(2000);
-    const after = told === undefined ? "not told" : `told after ${Math.round(told - hold.begun)} ms`;
+    const after =
+      notifiedAt === undefined ? "not notified" : `notified after ${Math.round(notifiedAt - hold.begun)} ms`;
     return verdict(`${after}, ${kept} keys`, {
-      "not told": told === undefined,
+      "not notified": notifiedAt === undefined,
       "kept by a majority": kept >= fixture.quorum,
     });
   },
@@ -95,7 +96,7 @@ const full: Case = {
 const release: readonly Case[] = ways.map(
   ([what, refuse, heal]): Case => ({
     row: 23,
-    situation: `released to masters that are ${what} for a moment, before one that waits: never two holders`,
+    situation: `released to masters that are ${what} for a moment, while a client waits: never two holders`,
     bound:
       "the client that is granted the lock has its token on two of three masters then, and no other client is granted " +
       "it while it is valid",

@@ -35,7 +35,7 @@ async function counted(fixture: Fixture, ttls: readonly number[]): Promise<reado
       const commands = (await tap.commands()).filter(
         ({ words }) => lockCommands.has(words[0]!) && words.includes(resource),
       ).length;
-      return { ttl, commands, lost: (await hold.told(0)) !== undefined };
+      return { ttl, commands, lost: (await hold.notifiedAt(0)) !== undefined };
     }),
   );
   await Promise.all(holds.map(({ hold }) => hold.end(3000)));

@@ -14,7 +14,7 @@ async function judgedLock(fixture: Fixture, outcome: Outcome<Held> & { kind: "re
     const words = `${inWords(outcome)}, says it holds, masters keep ${Math.round(found)} ms`;
     return verdict(words, { "kept by a majority": !held.isValid() || found > 0 });
   }
-  // The masters told what was left at some time since the question: at the question it was not less than that.
+  // The masters reported the remaining time after the request was sent: at the send it was not less.
   const kept = found + (performance.now() - asked);
   const words = `${inWords(outcome)}, claims ${Math.round(claimed)} ms, masters keep ${Math.round(kept)} ms`;
   return verdict(words, { valid: claimed > 0, "not more than the masters keep": claimed <= kept });
@@ -61,7 +61,7 @@ export const validity: readonly Case[] = [
   ),
   {
     row: 4,
-    situation: "masters that take 30 ms of their 50: what is left is counted from before the send",
+    situation: "masters that take 30 of their 50 ms: the remaining time counts from before the send",
     bound:
       "resolved, with remaining at most ttl less the 30 ms that the votes took, and at least ttl less drift " +
       "(12 ms) and 100 ms for the attempt on a busy machine",
@@ -82,7 +82,7 @@ export const validity: readonly Case[] = [
   },
   {
     row: 4,
-    situation: "the process stood still for longer than the ttl while the votes came in: no lock",
+    situation: "the process stood still for longer than the ttl while the votes arrived: no lock",
     bound:
       "rejected: the votes are there when the process goes on after 400 ms, but nothing of the ttl of 300 ms is left. " +
       "(A slow master is given up long before; only this shows that what remains is looked at.)",
@@ -103,9 +103,9 @@ export const validity: readonly Case[] = [
   },
   {
     row: 5,
-    situation: "after waiting for 1500 ms a lock of 1000 ms is whole, and can be extended",
+    situation: "after a wait of 1500 ms a lock of 1000 ms has its full time, and can be extended",
     bound:
-      "remaining >= 888 ms: ttl less drift (12 ms) and 100 ms for this attempt, whatever was waited before it",
+      "remaining >= 888 ms: ttl less drift (12 ms) and 100 ms for this attempt, whatever the wait before it",
     masters: 3,
     async run(fixture) {
       const subject = await fixture.open(undefined, { retryCount: 60, retryDelay: 50 });

@@ -36,7 +36,7 @@ mutex
   },
 };
 
-/** A mutex keeps itself extended from the moment it is acquired, unless it is told not to. */
+/** A mutex extends itself once it is acquired, unless that is switched off. */
 class RedisSemaphoreSubject extends ClientsOf<Redis> implements Subject {
   /** It was made for both generations of ioredis, and declares its clients by one of them. */
   readonly #taken: Clients;

@@ -2,8 +2,8 @@ import { libraryNamed } from "../libraries/libraries.ts";
 import { quitLimit, type SubjectOptions } from "../libraries/subject.ts";
 import { outcomeOf } from "../outcome.ts";
 
-// A service in a process of its own, as short as one can be: it holds a lock until it is told that the lock is
-// lost, or told by its parent to end, then quits. It never calls `process.exit`: whether it ends by itself, and
+// A service in a process of its own, as short as one can be: it holds a lock until it is notified that the lock
+// is lost, or its parent asks it to end, then quits. It never calls `process.exit`: whether it ends by itself, and
 // how, is what the parent looks at.
 
 export interface HolderTask {
@@ -18,7 +18,7 @@ export interface HolderTask {
 export type HolderMessage =
   | { readonly kind: "asking" }
   | { readonly kind: "held" }
-  | { readonly kind: "ending"; readonly told: boolean }
+  | { readonly kind: "ending"; readonly notified: boolean }
   | { readonly kind: "ended" };
 
 const task = JSON.parse(process.argv[2] ?? "") as HolderTask;
@@ -32,12 +32,12 @@ const asked = new Promise<void>((resolve) => {
 say({ kind: "asking" });
 try {
   await subject.using(task.resource, task.ttl, async (signal) => {
-    const told = new Promise<void>((resolve) => {
+    const notified = new Promise<void>((resolve) => {
       signal.addEventListener("abort", () => resolve(), { once: true });
     });
     say({ kind: "held" });
-    await Promise.race([asked, told]);
-    say({ kind: "ending", told: signal.aborted });
+    await Promise.race([asked, notified]);
+    say({ kind: "ending", notified: signal.aborted });
   });
 } catch {
   // A service catches the rejections of its calls; an error that no caller can catch ends the process.

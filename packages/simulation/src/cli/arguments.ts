@@ -38,7 +38,7 @@ export const subjectOptions: { readonly subject: TextOption; readonly mutant: Te
 };
 
 export const engineOption: { readonly engine: TextOption } = {
-  engine: text("KIND", "fake-timers or heap; both come to the same hash"),
+  engine: text("KIND", "the event queue: fake-timers or heap; both give the same hash"),
 };
 
 /** The client under test, with its name. */

@@ -21,7 +21,7 @@ const options = {
   guarded: flag("masters may lose their memory, and the clients use the restart guard"),
   watched: flag("the masters' clocks may step, and the clients watch them"),
   shared: flag("two of three masters are one server"),
-  beyond: flag("draws faults that the protocol does not promise to survive, too"),
+  beyond: flag("also draws faults beyond those that the protocol survives"),
   mode: text("MODE", "random (default), or guided: varies the plans that came closest to a violation"),
   workers: text("N", "number of threads; default: one for each core"),
   ...subjectOptions,

@@ -9,7 +9,7 @@ import { writeTimeline } from "./timeline.ts";
 
 const options = {
   seed: text("N", "the seed that the plan is drawn from"),
-  beyond: flag("draws faults that the protocol does not promise to survive, too"),
+  beyond: flag("also draws faults beyond those that the protocol survives"),
   trace: flag("prints every event"),
   save: text("FILE", "saves the plan, the verdict and the hash, to be replayed"),
   html: text("FILE", "writes the timeline of the run as a page"),

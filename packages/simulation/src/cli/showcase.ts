@@ -16,12 +16,12 @@ const remedy = "clock-jump-on-c-excluded";
 const seed = 1;
 
 const options = {
-  out: text("FILE", "also draws the run: .svg for a page of text, .html with every message"),
+  out: text("FILE", "also draws the run: .svg for a document, .html with every message"),
 };
 
 export const showcase: Command = {
   usage: "showcase [--out FILE.svg|FILE.html]",
-  purpose: "the run to begin with: five masters, two clients, one lock, and the clock of one master jumps",
+  purpose: "an example run: five masters, two clients, one lock, and the clock of one master jumps",
   options,
   async run(args) {
     const { out } = parse(args, options).values;

@@ -15,7 +15,7 @@ import { fileCommand } from "./report.ts";
 
 const options = {
   seed: text("N", "the seed that the plan is drawn from"),
-  beyond: flag("draws faults that the protocol does not promise to survive, too"),
+  beyond: flag("also draws faults beyond those that the protocol survives"),
   out: text("FILE", "where the shrunk plan is saved; default: a file in the temporary folder"),
   workers: text("N", "number of threads; default: one for each core"),
   ...subjectOptions,
