@@ -2,7 +2,7 @@ import { Redis } from "ioredis";
 import { lockNodeContract } from "./lock-node-contract.ts";
 import { redisDriver } from "./redis-driver.ts";
 
-// Options of the user's client that change what its commands do, or when: locks must not notice.
+// Options of the user's client that change the effect or the time of its commands. They must not affect locks.
 
 lockNodeContract(
   "ioredis 6, enableAutoPipelining",

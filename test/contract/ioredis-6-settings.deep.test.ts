@@ -5,7 +5,7 @@ import { connectionOf } from "../../packages/redlock/src/adapters/client-librari
 import { lockNodeContract } from "./lock-node-contract.ts";
 import { redisDriver } from "./redis-driver.ts";
 
-/** A client whose commands cannot be made by others: they are sent by `call`, each with its promise. */
+/** A client whose command class cannot be replaced: its commands are sent by `call`, each with a promise. */
 function callingClient(port: number): Redis {
   const client = new Redis(port, "127.0.0.1");
   const duplicate = client.duplicate.bind(client);
@@ -23,7 +23,7 @@ function callingClient(port: number): Redis {
 }
 
 describe("ioredis 6, by call", () => {
-  it("really sends its commands so, and a plain client does not", () => {
+  it("sends its commands by `call`, and a plain client does not", () => {
     const clients = [callingClient(1), new Redis(1, "127.0.0.1")] as const;
     for (const client of clients) client.on("error", () => {});
     const ways = clients.map((client) => connectionOf(client).ask === undefined);

@@ -3,7 +3,7 @@ import { createClient as createClient5 } from "redis-5";
 import { lockNodeContract } from "./lock-node-contract.ts";
 import { redisDriver } from "./redis-driver.ts";
 
-// Options of the user's client that change what its commands do, or when: locks must not notice.
+// Options of the user's client that change the effect or the time of its commands. They must not affect locks.
 
 const address = (port: number) => ({ socket: { host: "127.0.0.1", port } });
 

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 
-/** The rule that users are told to set, word by word: what the tests run under is what the documentation says. */
+/** The ACL rule of the documentation, word for word: the tests run under it. */
 export const documentedRule: readonly string[] = ruleIn("permissions.md");
 
 /** The same for clients without scripts. */
 export const documentedRuleWithoutScripts: readonly string[] = ruleIn("without-scripts.md");
 
-/** The commands that readers and writers need beside those of the first rule. */
+/** The commands that readers and writers need in addition to the first rule. */
 export const documentedRuleOfReaders: readonly string[] = wordsIn("read-write-lock.md", /`(\+time .+)`/);
 
 /** The words after the name and the password in `ACL SETUSER name on >password ...`. */

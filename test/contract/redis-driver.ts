@@ -29,7 +29,7 @@ export interface RedisDriverOptions {
   groupCommit?: boolean;
   /** Default true. */
   queue?: boolean;
-  /** Whether the masters can be listened to. Default true. */
+  /** Whether clients can subscribe. Default true. */
   pushes?: boolean;
   /** Whether the masters can keep queues at all. Default true. */
   keepsQueues?: boolean;
@@ -37,7 +37,7 @@ export interface RedisDriverOptions {
   scripts?: boolean;
   /** Whether its nodes store fencing tokens. Default true; never without scripts. */
   keepsCounters?: boolean;
-  /** Brings the master into the state the case needs. The port is where the proxy is to connect to. */
+  /** Prepares the master for the case. Returns the port that the proxy connects to. */
   prepare?(admin: Redis, master: Master): Promise<{ port: number }>;
   /** Starts the one master. Default: a real one. */
   start?(): Promise<Pick<Masters, "list" | "stop">>;

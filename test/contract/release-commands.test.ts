@@ -79,7 +79,7 @@ describe("a release", () => {
     expect(await redis.keys("*")).toEqual([]);
   });
 
-  it("that the first waiter hears takes nine: the key is set, and the waiter leaves the queue", async () => {
+  it("with a subscribed first waiter takes nine: the key is set, and the waiter leaves the queue", async () => {
     await wait("first.3", { ticket: 1 });
     await wait("second.1", { ticket: 2 });
     expect(await release("mine.1")).toEqual(grant);
@@ -90,7 +90,7 @@ describe("a release", () => {
     expect(await redis.exists(`${queue}:first`)).toBe(0);
   });
 
-  it("with a fencing token stores it before it is heard", async () => {
+  it("with a fencing token stores the token before the grant is published", async () => {
     await wait("first.1", { proposal: "1700000000000000" });
     expect(await release("mine.1")).toMatchObject({ publish: 1, mget: 1 });
     expect(heard).toEqual(["first.1 0"]);
@@ -120,7 +120,7 @@ describe("a release", () => {
     },
   );
 
-  it("by several tokens takes all their waiters out", async () => {
+  it("by several tokens removes the queue entries of all of them", async () => {
     await wait("other.1", { ticket: 1 });
     await wait("third.1", { ticket: 2 });
     await release("other.1", "mine.1");
@@ -128,7 +128,7 @@ describe("a release", () => {
     expect(await redis.keys("*")).toEqual(["r"]);
   });
 
-  it("on a full master is granted all the same", async () => {
+  it("on a master that is out of memory still grants the key", async () => {
     await wait("first.1");
     await redis.config("SET", "maxmemory", "1");
     try {
@@ -140,7 +140,7 @@ describe("a release", () => {
     expect(await redis.get("r")).toBe("first.1");
   });
 
-  it("by who may not publish sets the key aside, for the waiter's next round", async () => {
+  it("by a user without PUBLISH reserves the key for the waiter's next round", async () => {
     await wait("first.1");
     await redis.acl("SETUSER", "mute", "reset", "on", ">secret", "~*", "+@all");
     const mute = redis.duplicate({ username: "mute", password: "secret" });

@@ -4,8 +4,8 @@ import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { documentedRule } from "./permissions.ts";
 
-// Votes, and releases, of one key and token each that stand in a row are done in bulk by the batch script, and where there
-// is nothing else by a script of their own. The outcome must be the same as one by one.
+// The batch script executes consecutive votes, or releases, of one key and token each in bulk; a batch of only such
+// operations has a script of its own. The outcome must be the same as one by one.
 
 const count = 64;
 const minute = 60_000;
@@ -155,7 +155,7 @@ async function calls(command: string): Promise<number> {
 const ones = Array.from({ length: count }, () => 1);
 
 describe(`${count} releases in a row`, () => {
-  it("of what is held give up all of it", async () => {
+  it("of held keys release all of them", async () => {
     expect(await released(holds)).toEqual({ replies: ones, left: [], heard: [] });
   });
 
@@ -179,13 +179,13 @@ describe(`${count} releases in a row`, () => {
     expect(await released(holds, () => redis.del(key))).toEqual({ replies, left: [], heard: [] });
   });
 
-  it.each([0, 31, count - 1])("of which number %i is waited for: it is handed over", async (index) => {
+  it.each([0, 31, count - 1])("of which number %i has a waiter: it is granted", async (index) => {
     const { key } = holds[index]!;
     const outcome = await released(holds, () => wait(key));
     expect(outcome).toEqual({ replies: ones, left: [[key, "w.1", 20]], heard: ["w.1"] });
   });
 
-  it("of which one is waited for by one who is gone, or who is deaf", async () => {
+  it("of which one has a dead waiter, or one without a subscription", async () => {
     expect(await released(holds, () => wait("lock:r7", "w.1", "unheard"))).toMatchObject({
       left: [],
       heard: [],
@@ -194,7 +194,7 @@ describe(`${count} releases in a row`, () => {
     expect(deaf.left).toContainEqual(["lock:r7", "w.1", 10]);
   });
 
-  it("with one key twice: the second finds it gone, whichever token it has", async () => {
+  it("with one key twice: the second finds no key, whichever token it has", async () => {
     const replies = [...ones.slice(0, -1), 0];
     const twice = holdsWith(count - 1, holds[5]!);
     const left = [["lock:r63", "t63", 10]];
@@ -203,7 +203,7 @@ describe(`${count} releases in a row`, () => {
     expect(await released(another)).toEqual({ replies, left, heard: [] });
   });
 
-  it("with one key twice, that is waited for by who has the second: it is given back", async () => {
+  it("with one key twice, whose waiter has the second token: it is released again", async () => {
     const twice = holdsWith(count - 1, { key: "lock:r5", token: "w.1" });
     const outcome = await released(twice, () => wait("lock:r5"));
     expect(outcome).toEqual({ replies: ones, left: [["lock:r63", "t63", 10]], heard: ["w.1"] });
@@ -216,7 +216,7 @@ describe(`${count} releases in a row`, () => {
     expect(outcome).toEqual({ replies: ones, left: [], heard: [] });
   });
 
-  it("of which one is no lock: that one alone is left", async () => {
+  it("of which one is no lock: only that key is left", async () => {
     const outcome = await released(holds, async () => {
       await redis.del("lock:r9");
       await redis.rpush("lock:r9", "x");
@@ -226,7 +226,7 @@ describe(`${count} releases in a row`, () => {
     expect(outcome.left).toEqual([["lock:r9", "list", -1]]);
   });
 
-  it("stand between others: keys and tokens are each its own", async () => {
+  it("between other operations: each has its own keys and tokens", async () => {
     await redis.flushall();
     const list = `v1,5000;${count}l1,1;v1,5000;`;
     const [first, last] = [
@@ -238,12 +238,12 @@ describe(`${count} releases in a row`, () => {
     expect(await redis.mget("first", "last", "lock:r0")).toEqual(["a", "b", null]);
   });
 
-  it("in quarantine hand nothing over", async () => {
+  it("in quarantine grant nothing", async () => {
     const quarantined = await released(holds, () => wait("lock:r7"), "60000,11,0,1,1700000000000,0,0");
     expect(quarantined).toMatchObject({ replies: ones, heard: [] });
     expect(quarantined.left.filter(([key]) => key === "lock:r7")).toEqual([]);
     expect(await redis.exists("quorlock:quarantine")).toBe(1);
-    // Declared brand-new instead, it hands over.
+    // A master that is declared new grants.
     const declare = async () => {
       await redis.set("quorlock:guard:new", "11");
       await wait("lock:r7");
@@ -253,7 +253,7 @@ describe(`${count} releases in a row`, () => {
     expect(sound.left).toContainEqual(["lock:r7", "w.1", 20]);
   });
 
-  it("need no more than the rule in the README grants", async () => {
+  it("need no permission beyond the documented ACL rule", async () => {
     await redis.acl("LOG", "RESET");
     await redis.acl("SETUSER", "locker", "reset", "on", ">secret", ...documentedRule);
     const locker = redis.duplicate({ username: "locker", password: "secret" });
@@ -318,7 +318,7 @@ describe(`${count} votes in a row`, () => {
     expect(replies).toEqual([...granted.slice(0, -1), [1, "t5", expect.any(Number)]]);
   });
 
-  it("with a ttl that is none: each fails for itself", async () => {
+  it("with an invalid ttl: each fails separately", async () => {
     const failures = ones.map(() => [0, expect.stringContaining("invalid expire")]);
     expect(await batch(`${count}v1,0;`, holds)).toEqual(failures);
     expect(await alone("v1,0;", holds)).toEqual(failures);

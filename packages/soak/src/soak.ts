@@ -31,9 +31,9 @@ import {
 import type { Memory } from "./worker/protocol.ts";
 import { Workers } from "./workers/workers.ts";
 
-/** Before it, caches fill and code is compiled: memory is measured from here. */
+/** The start of the memory measurement, ms: before it, caches fill and code is compiled. */
 const warmUp = 3000;
-/** The longest that a worker may need for what it has begun, ms. */
+/** The maximum time for a worker to finish its current work, ms. */
 const timeToLeave = 2 * waitTimeout + 5 * ttl;
 
 /**
@@ -123,7 +123,7 @@ async function keysLeft(admins: readonly Redis[]): Promise<string[]> {
   ];
 }
 
-/** When all is well again everything can be locked: nothing lives longer than its lease. */
+/** After the last fault every key can be locked: no key lives longer than its ttl. */
 async function keysThatStayLocked(
   clients: ReadonlyArray<Redis | Cluster>,
   keys: readonly string[],

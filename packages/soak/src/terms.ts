@@ -1,4 +1,4 @@
-// The numbers of a run: short leases, so that every fault is long for some of them.
+// The parameters of a run: leases are short, so that every fault is longer than some of them.
 
 export const masterCount = 5;
 export const workerCount = 8;
@@ -12,12 +12,12 @@ export const movingLeaseTtl = 3000;
 export const restOnCluster = 150;
 /** Of the Cluster: its masters are not among those above, and are one voter of their own. */
 export const primaryCount = 2;
-/** Longer than any fault, which may be felt for a renewal or two, ms. */
+/** Longer than any fault, which may delay one or two renewals, ms. */
 export const leaseTtl = 8000;
 /** Locks that each worker works on at the same time. */
 export const lanesPerWorker = 3;
 
-/** How long a lock lives without renewal, ms. */
+/** The ttl of the locks, ms. */
 export const ttl = 1500;
 export const nodeTimeout = 75;
 /** Pause between attempts, ms. With many waiters one of them retries soon even if pauses are long; shorter ones only cost. */
@@ -34,9 +34,9 @@ export const movingLeaseKey = (index: number): string => `${movingKey}:lease:${i
 export const leasePattern = "*:lease:*";
 export const hotKey = "soak:hot";
 export const coldKeys: readonly string[] = Array.from({ length: 64 }, (_, index) => `soak:cold:${index}`);
-/** Many read it or one writes. */
+/** The key of the readers-writer lock. */
 export const sharedKey = "soak:shared";
 export const permitsKey = "soak:permits";
 export const permits = 3;
-/** The part of all locks that is asked for on the one hot key. */
+/** The fraction of all locks that is requested on the hot key. */
 export const hotShare = 0.4;

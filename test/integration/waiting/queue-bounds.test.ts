@@ -27,8 +27,8 @@ async function untilWaiting(resource: string): Promise<void> {
   });
 }
 
-describe("one that waits for many resources", () => {
-  it("of a thousand, half of them taken, is served", async () => {
+describe("a waiter for many resources", () => {
+  it("for a thousand, half of them held, is served", async () => {
     const name = fresh();
     const resources = Array.from({ length: 1000 }, (_, index) => `${name}-${index}`);
     const [holder, other, waiter] = [await fleet.openWarm(), await fleet.openWarm(), await fleet.openWarm()];
@@ -41,27 +41,30 @@ describe("one that waits for many resources", () => {
     expect(await (await waiting).release()).toMatchObject({ outcome: "released" });
   });
 
-  it.each([10, 100, 1000])("costs a master so much for each: the same for %i", async (count) => {
-    const [admin] = fleet.admins as [(typeof fleet.admins)[0]];
-    const name = fresh();
-    const keys = Array.from({ length: count }, (_, index) => `${name}-${index}`);
-    for (const key of keys.slice(0, count / 2)) await admin.set(key, "another-client.1", "PX", ttl);
-    const enqueue = (round: number) =>
-      admin.eval(enqueueScript.source, count, ...keys, `w.${round}`, ttl, 1, ttl, "", "-");
-    for (const round of [1, 2, 3]) {
-      const commands = await commandsOf(() => enqueue(round));
-      expect(commands / count, `round ${round}`).toBeLessThan(14);
-    }
-    const release = () =>
-      admin.eval(leaveScript.source, count / 2, ...keys.slice(0, count / 2), "another-client.1");
-    expect((await commandsOf(release)) / count).toBeLessThan(8);
-    expect((await commandsOf(() => enqueue(4))) / count).toBeLessThan(18);
-    expect(await admin.get(keys[0]!)).toBe("w.4");
-  });
+  it.each([10, 100, 1000])(
+    "costs a master the same number of commands per resource for %i",
+    async (count) => {
+      const [admin] = fleet.admins as [(typeof fleet.admins)[0]];
+      const name = fresh();
+      const keys = Array.from({ length: count }, (_, index) => `${name}-${index}`);
+      for (const key of keys.slice(0, count / 2)) await admin.set(key, "another-client.1", "PX", ttl);
+      const enqueue = (round: number) =>
+        admin.eval(enqueueScript.source, count, ...keys, `w.${round}`, ttl, 1, ttl, "", "-");
+      for (const round of [1, 2, 3]) {
+        const commands = await commandsOf(() => enqueue(round));
+        expect(commands / count, `round ${round}`).toBeLessThan(14);
+      }
+      const release = () =>
+        admin.eval(leaveScript.source, count / 2, ...keys.slice(0, count / 2), "another-client.1");
+      expect((await commandsOf(release)) / count).toBeLessThan(8);
+      expect((await commandsOf(() => enqueue(4))) / count).toBeLessThan(18);
+      expect(await admin.get(keys[0]!)).toBe("w.4");
+    },
+  );
 });
 
-describe("the dead in a queue", () => {
-  it("do not pile up behind one that lives: each newcomer takes some away", async () => {
+describe("dead waiters in a queue", () => {
+  it("do not accumulate behind a live one: each new entry removes some", async () => {
     const resource = fresh();
     const [admin] = fleet.admins as [(typeof fleet.admins)[0]];
     const holder = await fleet.openWarm();
@@ -109,7 +112,7 @@ describe("the dead in a queue", () => {
     expect(swept).toBeLessThan(4096 + 128 + 1);
   });
 
-  it("twenty thousand of them hold up no release", async () => {
+  it("twenty thousand of them do not delay a release", async () => {
     const resource = fresh();
     const holder = await fleet.openWarm();
     const waiter = await fleet.openWarm();
@@ -158,7 +161,7 @@ describe("waiters without a subscriber", () => {
 });
 
 describe("a foreign subscriber to all channels", () => {
-  it("takes no grant: the dead at the head of a queue are passed over", async () => {
+  it("takes no grant: dead waiters at the head of a queue are skipped", async () => {
     const resource = fresh();
     const monitors = fleet.admins.map((admin) => admin.duplicate());
     onTestFinished(() => {
@@ -179,7 +182,7 @@ describe("a foreign subscriber to all channels", () => {
     });
     await held.release();
     const lock = await waiting;
-    // With the key given to the dead it would have waited for a ttl.
+    // With the key granted to a dead waiter it would have waited for a ttl.
     expect(await fleet.values(resource)).toEqual(Array.from(fleet.admins, () => lock.value));
   });
 });

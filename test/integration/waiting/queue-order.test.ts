@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh } from "../fleet/fleet.ts";
 
-// First come, first served: what the reference says of it, and how far it goes.
+// First come, first served, with the limits that docs/waiting.md states.
 
 const fleet = Fleet.forTests(3);
 
@@ -20,7 +20,7 @@ async function untilWaiting(resource: string, count: number): Promise<void> {
   });
 }
 
-it("a client whose clock is slow does not jump the queue, on its first wait either", async () => {
+it("a client with a slow clock does not overtake, not even on its first wait", async () => {
   const resource = fresh();
   const holder = await fleet.openWarm();
   const held = await holder.redlock.acquire(resource, ttl);
@@ -52,7 +52,7 @@ it("a client whose clock is slow does not jump the queue, on its first wait eith
   expect(served).toEqual(["first", "slow by 5 s", "third"]);
 });
 
-it("a process serves 16 of its own at most that came after one that waits elsewhere", async () => {
+it("a process serves at most 16 of its own calls that came after a waiter of another process", async () => {
   const resource = fresh();
   const [holder, many, one] = [
     await fleet.openWarm(),
@@ -78,7 +78,7 @@ it("a process serves 16 of its own at most that came after one that waits elsewh
   expect(served.indexOf("one")).toBeLessThanOrEqual(16);
 });
 
-it("a waiter whose subscription is lost keeps its place: it asks again at once, and is granted when it asks", async () => {
+it("a waiter that loses its subscription keeps its place: it starts another round at once, and is granted by it", async () => {
   const resource = fresh();
   const [holder, first, second] = [
     await fleet.openWarm(),

@@ -18,13 +18,13 @@ const failing = () => {
   throw new Error("this backoff fails");
 };
 
-/** Until so many stand in the queue of every master. */
+/** Waits until the queue of every master has this number of entries. */
 async function untilWaiting(resource: string, count: number, admins = fleet.admins): Promise<void> {
   const queue = `quorlock:queue:{${resource}}`;
   await untilAll(`${count} wait for "${resource}"`, () => admins.map((admin) => admin.zcard(queue)), count);
 }
 
-/** Until the key of the lock is on every master: the last ones may be set a little after the grant. */
+/** Waits until the key of the lock is on every master: the last ones may be set a little after the grant. */
 async function untilHeld(lock: Lock): Promise<void> {
   const [resource] = lock.resources;
   await untilAll(
@@ -71,7 +71,7 @@ async function untilAll<T>(what: string, ask: () => Promise<T>[], wanted: T): Pr
   );
 }
 
-/** Several processes, as far as the masters can tell, each of which waits for `resource`, in this order. */
+/** Several clients, each of which waits for `resource`, in this order. To the masters they are separate processes. */
 async function waiters(
   count: number,
   resource: string | string[],
@@ -88,8 +88,8 @@ async function waiters(
   return { served, locks };
 }
 
-describe("those who wait for a lock", () => {
-  it("are served in the order in which they came", async () => {
+describe("waiters", () => {
+  it("are served in the order of arrival", async () => {
     const resource = fresh();
     const held = await hold(resource);
     const { served, locks } = await waiters(4, resource);
@@ -104,7 +104,7 @@ describe("those who wait for a lock", () => {
     await fleet.untilGone(resource);
   });
 
-  it("send one command to each master, and are told by the release", async () => {
+  it("send one command to each master, and are notified by the release", async () => {
     const resource = fresh();
     await fleet.teachScripts();
     const held = await hold(resource);
@@ -122,12 +122,12 @@ describe("those who wait for a lock", () => {
     const asked = (await tap.commands()).filter(
       ({ words, source }) => source !== "lua" && words.includes(resource) && /^(SET|EVAL)/.test(words[0]!),
     );
-    // The refused SET, the question for its owner, the place in the queue, and the release.
+    // The refused SET, the query of the owner, the queue entry, and the release.
     expect(asked.map(({ words }) => words[0])).toEqual(["SET", "EVALSHA", "EVALSHA", "EVALSHA"]);
     await lock.release();
   });
 
-  it("leave the queue when they are aborted, and who comes after them is served", async () => {
+  it("leave the queue when they are aborted, and the next one is served", async () => {
     const resource = fresh();
     const held = await hold(resource);
     const abort = new AbortController();
@@ -161,7 +161,7 @@ describe("those who wait for a lock", () => {
     await untilWaiting(resource, 0);
   });
 
-  it("are passed over when their connections are gone", async () => {
+  it("are skipped when their connections are lost", async () => {
     const resource = fresh();
     const held = await hold(resource);
     const dead = fleet.open(patient);
@@ -184,7 +184,7 @@ describe("those who wait for a lock", () => {
     await (await next).release();
   });
 
-  it("get a lock whose holder died when it expires", async () => {
+  it("get the lock of a crashed holder when it expires", async () => {
     const resource = fresh();
     const { redlock } = fleet.open();
     const {
@@ -200,7 +200,7 @@ describe("those who wait for a lock", () => {
     await lock.release();
   });
 
-  it("ask again where the holder does not know the queue", async () => {
+  it("poll while the holder is a client without the queue", async () => {
     const resource = fresh();
     const { redlock } = fleet.open({ retryCount: -1, retryDelay: 30, retryJitter: 0 });
     await fleet.occupy(resource, fleet.masters, 60_000);
@@ -221,7 +221,7 @@ describe("several resources", () => {
     const later = fleet.open(patient).redlock.acquire(first, ttl);
     await untilWaiting(first, 2);
     await heldFirst.release();
-    // Free, but set aside: the later one, who wants nothing else, does not get it.
+    // Free, but reserved: the later client, which wants only this one, does not get it.
     await untilWaiting(first, 2);
     expect(await fleet.open().redlock.tryAcquire(first, ttl)).toBeNull();
     expect(served).toEqual([]);
@@ -235,8 +235,8 @@ describe("several resources", () => {
   });
 });
 
-describe("those who wait in one process", () => {
-  it("stand in the queue as one, and pass the lock on among them", async () => {
+describe("waiters of one process", () => {
+  it("share one queue entry, and hand the lock off among them", async () => {
     const resource = fresh();
     const { redlock } = fleet.open(patient);
     const held = await hold(resource);
@@ -254,7 +254,7 @@ describe("those who wait in one process", () => {
       const lock = await waiting;
       expect(served).toHaveLength(index + 1);
       tokens.add(await tokenOnAll(resource));
-      // A hold that was passed on is over: for its handle it is released, and it can do no harm to the next one.
+      // A lease that was handed off has ended: its handle is released, and cannot affect the next one.
       if (before) {
         expect(before.state).toBe("released");
         expect(lock.remaining()).toBeGreaterThan(ttl * 0.85);
@@ -265,7 +265,7 @@ describe("those who wait in one process", () => {
       before = lock;
     }
     expect(served).toEqual([0, 1, 2, 3, 4]);
-    // While it is fresh it is passed on as it is, and nothing is sent.
+    // While most of its time is left it is handed off as it is, and nothing is sent.
     expect(tokens.size).toBe(1);
     await fleet.untilGone(resource);
   });
@@ -288,14 +288,14 @@ describe("those who wait in one process", () => {
     await act(one);
     expect((await one.release()).outcome).toBe("released");
     const two = await second;
-    // All of its time again, but for what the round took.
+    // Its full ttl again, less the time of the round.
     expect(two.remaining()).toBeGreaterThan(850);
     expect(await tokenOnAll(resource)).not.toBe(token);
     await two.release();
     await fleet.untilGone(resource);
   });
 
-  it("whose time is over while one of them holds it are told that it is locked", async () => {
+  it("that time out while one of them holds the lock get ResourceLockedError", async () => {
     const resource = fresh();
     const { redlock } = fleet.open(patient);
     const held = await hold(resource);
@@ -313,9 +313,9 @@ describe("those who wait in one process", () => {
     await lock.release();
   });
 
-  it("leave nothing behind at a master that was late for a while", async () => {
+  it("leave no key on a master that was late for a while", async () => {
     const resource = fresh();
-    // Each has a fencing token of its own, so that every hold is exchanged for the next.
+    // Each has a fencing token of its own, so that every lease is transferred.
     const { redlock } = fleet.open({ ...patient, fencing: true });
     await (await redlock.acquire(fresh(), ttl)).release();
     const use = async (_: unknown, index: number): Promise<void> => {
@@ -327,7 +327,7 @@ describe("those who wait in one process", () => {
     await fleet.untilGone(resource);
   });
 
-  it("take over no hold whose deadlines allow for less drift than they ask for", async () => {
+  it("take over no lease whose deadlines allow for less drift than requested", async () => {
     const resource = fresh();
     const { redlock } = fleet.open(patient);
     const held = await hold(resource);
@@ -343,7 +343,7 @@ describe("those who wait in one process", () => {
     await two.release();
   });
 
-  it("take over no hold that outlives what they ask for", async () => {
+  it("take over no lease that lasts longer than requested", async () => {
     const resource = fresh();
     const { redlock } = fleet.open(patient);
     const held = await hold(resource);
@@ -369,11 +369,11 @@ describe("those who wait in one process", () => {
     await untilWaiting(resource, 2);
     await held.release();
     const one = await first;
-    // It stood not there when the turn began.
+    // It was not waiting when the batch began.
     const third = many.acquire(resource, ttl);
     await one.release();
     const two = await second;
-    // For the third one a place behind the other process.
+    // The third one gets an entry behind the other process.
     await untilWaiting(resource, 2);
     await two.release();
     const served: string[] = [];
@@ -395,11 +395,11 @@ async function passers(count: number, resource: string, redlock: Redlock): Promi
   return locks;
 }
 
-/** How others come to know a token. */
+/** The ways in which a token is exposed. */
 const told = ({ resources, value }: Lock) => ({ resources, value, ttl });
 
-describe("a hold that is passed on as it is", () => {
-  it("keeps the vote of a master whose push is heard late", async () => {
+describe("a lease that is handed off as it is", () => {
+  it("keeps the vote of a master whose grant arrives late", async () => {
     const resource = fresh();
     const connections = fleet.open().clients.map((client) => new LateConnection(client));
     const nodes = connections.map((connection) => new RedisNode(connection));
@@ -424,7 +424,7 @@ describe("a hold that is passed on as it is", () => {
     await fleet.untilGone(resource);
   });
 
-  it("is not told by the old handle's value", async () => {
+  it("is not exposed by the old handle's value", async () => {
     const resource = fresh();
     const [first, second] = await passers(2, resource, fleet.open(patient).redlock);
     const token = await tokenOnAll(resource);
@@ -458,7 +458,7 @@ describe("a hold that is passed on as it is", () => {
     await fleet.untilGone(resource);
   });
 
-  it("tells the votes that it was won by, to the one who gives it up and to the next", async () => {
+  it("shows the votes that won it, at the old handle and at the new one", async () => {
     const resource = fresh();
     const [first, second] = await passers(2, resource, fleet.open(patient).redlock);
     const { outcome, attempts } = await (await first!).release();
@@ -473,7 +473,7 @@ describe("a hold that is passed on as it is", () => {
     await lock.release();
   });
 
-  it("is released by its one token, after however many", async () => {
+  it("is released by its one token, after any number of hand-offs", async () => {
     const resource = fresh();
     await fleet.teachScripts();
     const locks = await passers(4, resource, fleet.open(patient).redlock);
@@ -518,7 +518,7 @@ describe("a Redlock that shares its clients with others", () => {
 });
 
 describe("a caller that does not wait", () => {
-  it("has no place in the queue", async () => {
+  it("has no queue entry", async () => {
     const resource = fresh();
     await using held = await hold(resource);
     expect(held.state).toBe("held");
@@ -531,7 +531,7 @@ describe("a caller that does not wait", () => {
 });
 
 describe("quit", () => {
-  it("ends the waiting, and leaves the queue", async () => {
+  it("ends every wait, and removes the queue entries", async () => {
     const resource = fresh();
     await using held = await hold(resource);
     expect(held.state).toBe("held");
@@ -544,7 +544,7 @@ describe("quit", () => {
   });
 });
 
-describe("what waits", () => {
+describe("a wait", () => {
   it("ends with the error of a backoff that fails, and the next one is served", async () => {
     const resource = fresh();
     const { redlock } = fleet.open();
@@ -555,7 +555,7 @@ describe("what waits", () => {
     await (await redlock.acquire(resource, ttl, { waitTimeout: 5000 })).release();
   });
 
-  it("leaves no key behind when quit() comes while the lock is passed on", async () => {
+  it("leaves no key when quit() is called during a hand-off", async () => {
     const resource = fresh();
     const held = await hold(resource);
     const { redlock } = fleet.open(patient);
@@ -568,7 +568,7 @@ describe("what waits", () => {
     await fleet.untilGone(resource);
   });
 
-  it("is bounded at once, however many retries there may be", async () => {
+  it("has a bound from the start, for any number of retries", async () => {
     const resource = fresh();
     await using held = await hold(resource);
     expect(held.state).toBe("held");

@@ -52,7 +52,7 @@ async function untilWaiting(resource: string): Promise<void> {
 }
 
 describe.each(Object.keys(refusals))("masters that answer and refuse writes by %s", (refusal) => {
-  it.each([1, 2, 3])("a grant counts only where the key says so; refused by %i of 3", async (count) => {
+  it.each([1, 2, 3])("a grant counts only if the key has the token; refused by %i of 3", async (count) => {
     const resource = fresh();
     const [holder, waiter] = [await fleet.openWarm(), await fleet.openWarm()];
     const held = await holder.redlock.acquire(resource, ttl);
@@ -75,7 +75,7 @@ describe.each(Object.keys(refusals))("masters that answer and refuse writes by %
     expect(await keptBy(granted!, resource)).toBeGreaterThanOrEqual(2);
   });
 
-  it("no fencing token is given out that the masters have not stored", async () => {
+  it("no lock has a fencing token that the masters have not stored", async () => {
     const resource = fresh();
     const [holder, waiter] = [
       await fleet.openWarm({ fencing: true }),
@@ -95,7 +95,7 @@ describe.each(Object.keys(refusals))("masters that answer and refuse writes by %
 });
 
 describe("a full master", () => {
-  it("takes no lock away: extensions go on", async () => {
+  it("loses no lock: extensions succeed", async () => {
     const resource = fresh();
     const { redlock } = await fleet.openWarm();
     const lock = await redlock.acquire(resource, 1000);
@@ -107,7 +107,7 @@ describe("a full master", () => {
     });
   });
 
-  it("passes a lock on to the one who waits", async () => {
+  it("grants a released lock to the waiter", async () => {
     const resource = fresh();
     const [holder, waiter] = [await fleet.openWarm(), await fleet.openWarm()];
     const held = await holder.redlock.acquire(resource, ttl);
@@ -119,7 +119,7 @@ describe("a full master", () => {
     });
   });
 
-  it("votes for nothing new, and says why", async () => {
+  it("gives no new vote, and the error names the reason", async () => {
     const { redlock, errors } = await fleet.openWarm();
     await during("OOM", fleet.admins, async () => {
       const error = await rejection(redlock.acquire(fresh(), ttl, { retryCount: 0 }));

@@ -17,7 +17,7 @@ const fleet = Fleet.forTests(3);
 
 const ttl = 30_000;
 
-/** Waiting is asking again: what the retry settings say, to the letter. (With the queue: queue.test.ts.) */
+/** Waiters poll, exactly by the retry settings. (With the queue: queue.test.ts.) */
 function open(options: OpenOptions = {}): Opened {
   return fleet.open({ queue: false, ...options });
 }
@@ -34,7 +34,7 @@ async function attemptTimes(resource: string): Promise<() => Promise<number[]>> 
 }
 
 describe("a lock that another client holds", () => {
-  it("is got when it is released", async () => {
+  it("is granted when it is released", async () => {
     const { redlock } = open();
     const resource = fresh();
     const first = await redlock.acquire(resource, ttl);
@@ -56,7 +56,7 @@ describe("a lock that another client holds", () => {
     await second.release();
   });
 
-  it("does not cost the time that was spent waiting for it", async () => {
+  it("has its full ttl after the wait", async () => {
     const { redlock } = open({ retryDelay: 20, retryJitter: 0, retryCount: -1 });
     const resource = fresh();
     const { result: lock, took } = await timed(async () => {
@@ -71,7 +71,7 @@ describe("a lock that another client holds", () => {
 });
 
 describe("retryCount and retryDelay", () => {
-  it.each([0, 1, 4])("%i: so often it is tried again, and so long it takes", async (retryCount) => {
+  it.each([0, 1, 4])("%i: the number of retries, and the total time", async (retryCount) => {
     const { redlock } = open({ retryCount, retryDelay: 30, retryJitter: 0 });
     const resource = fresh();
     await fleet.occupy(resource);
@@ -83,7 +83,7 @@ describe("retryCount and retryDelay", () => {
     await fleet.free(resource);
   });
 
-  it("-1: without end", async () => {
+  it("-1: no limit", async () => {
     const { redlock } = open({ retryCount: -1, retryDelay: 1, retryJitter: 0 });
     const resource = fresh();
     await fleet.occupy(resource);
@@ -153,7 +153,7 @@ describe("waitTimeout", () => {
     await fleet.free(resource);
   });
 
-  it("lets the last attempt begin when it is over: what is freed until then is got", async () => {
+  it("starts the last attempt at its end: a lock released until then is granted", async () => {
     const { redlock } = open({ waitTimeout: 400, retryDelay: 60_000, retryJitter: 0 });
     const resource = fresh();
     await fleet.occupy(resource);
@@ -164,7 +164,7 @@ describe("waitTimeout", () => {
     await lock.release();
   });
 
-  it("0 is one attempt more, at once", async () => {
+  it("0 is one more attempt, at once", async () => {
     const { redlock } = open({ waitTimeout: 0, retryDelay: 60_000 });
     const resource = fresh();
     await fleet.occupy(resource);
@@ -175,7 +175,7 @@ describe("waitTimeout", () => {
     await fleet.free(resource);
   });
 
-  it("is no matter of tryAcquire", async () => {
+  it("does not affect tryAcquire", async () => {
     const { redlock } = open({ waitTimeout: 60_000 });
     const resource = fresh();
     await fleet.occupy(resource);
@@ -185,7 +185,7 @@ describe("waitTimeout", () => {
     await fleet.free(resource);
   });
 
-  it("is for the waiting of one call; Infinity waits on", async () => {
+  it("limits one call; Infinity removes the limit", async () => {
     const { redlock } = open({ waitTimeout: 1, retryDelay: 10, retryJitter: 0 });
     const resource = fresh();
     await fleet.occupy(resource, fleet.masters, 400);
@@ -195,7 +195,7 @@ describe("waitTimeout", () => {
 });
 
 describe("backoff", () => {
-  it("decides the delays, and is told how often and a random number", async () => {
+  it("determines the pauses, and gets the number of attempts and a random number", async () => {
     const told: Parameters<Backoff>[0][] = [];
     const backoff = (refusal: Parameters<Backoff>[0]): number => {
       told.push(refusal);
@@ -227,7 +227,7 @@ describe("backoff", () => {
     await lock.release();
   });
 
-  it("that says Infinity waits as long as it may, and no longer", async () => {
+  it("that returns Infinity waits until the limit, and no longer", async () => {
     const { redlock } = open({ backoff: () => Number.POSITIVE_INFINITY, waitTimeout: 200 });
     const resource = fresh();
     await fleet.occupy(resource);
@@ -255,7 +255,7 @@ describe("backoff", () => {
     },
   );
 
-  it("that throws is what acquire rejects with, and leaves nothing", async () => {
+  it("that throws: acquire rejects with this error, and leaves no key", async () => {
     const { redlock } = open({
       backoff: () => {
         throw new RangeError("no idea");
@@ -270,7 +270,7 @@ describe("backoff", () => {
 });
 
 describe("a wait", () => {
-  it("is no longer than the key lives", async () => {
+  it("pauses no longer than the key lives", async () => {
     const { redlock } = open({ retryDelay: 60_000, retryJitter: 0, retryCount: 1 });
     const resource = fresh();
     const {
@@ -300,7 +300,7 @@ describe("a wait", () => {
 });
 
 describe("acquireConcurrency", () => {
-  it("bounds the rounds in flight; the pause between two attempts takes no place", async () => {
+  it("bounds the rounds in flight; pauses between attempts do not count", async () => {
     const { redlock } = open({ acquireConcurrency: 1, retryCount: -1, retryDelay: 20, retryJitter: 0 });
     const blocked = fresh();
     await fleet.occupy(blocked);

@@ -1,7 +1,7 @@
 import type { Write } from "./history.ts";
 import { type Overlap, overlapsAmong } from "./spans.ts";
 
-/** When two holders worked on one key at once: each from its first read to its last write. Of one key. */
+/** The overlaps of two holders' work on one key, each from its first read to its last write. */
 export function overlapsOfEffect(writes: readonly Write[]): Overlap[] {
   const spans = new Map<string, { id: string; from: number; until: number }>();
   for (const { hold, readAt, at, accepted } of writes) {

@@ -1,7 +1,7 @@
 import type { Hold } from "./history.ts";
 import { type Overlap, overlapsAmong } from "./spans.ts";
 
-/** When two holders of one key both believed that they held it. The intervals are those of one key. */
+/** The overlaps of the intervals in which two holders of one key both observed it as held. */
 export function overlapsOfHolders(holds: readonly Hold[]): Overlap[] {
   return overlapsAmong(
     holds.map((hold) => ({

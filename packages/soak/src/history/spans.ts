@@ -12,13 +12,13 @@ export interface Span {
 export interface Overlap {
   readonly earlier: string;
   readonly later: string;
-  /** When the later one began. */
+  /** The start of the later one. */
   readonly at: number;
-  /** For so long both were there, ms. */
+  /** The duration of the overlap, ms. */
   readonly lasted: number;
 }
 
-/** Each span that begins where earlier ones leave no room for it, with the one of those that lasts longest. */
+/** Each span that starts while earlier ones leave no share for it, with the longest of those. */
 export function overlapsAmong(spans: readonly Span[]): Overlap[] {
   const overlaps: Overlap[] = [];
   let open: Span[] = [];

@@ -9,7 +9,7 @@ export type LinkFault =
   | { readonly kind: "slow"; readonly direction?: Direction; readonly milliseconds: number }
   /** The connections are reset at once; new ones are accepted. */
   | { readonly kind: "reset" }
-  /** The connections are there, and silent from now on, though the line is healed; new ones are well. */
+  /** Existing connections stay open but silent, even after the fault ends; new ones work. */
   | { readonly kind: "freeze" }
   /** The next request is executed, its reply lost, and the connection reset. */
   | { readonly kind: "reply-lost" };

@@ -3,15 +3,15 @@ import { remoteOf, startProcess } from "../processes/remote.ts";
 import type { LinkFault } from "./link-fault.ts";
 import type { LinksSide } from "./process.ts";
 
-/** One line: from a worker to a master, both by their index. */
+/** One link from a worker to a master, both by index. */
 export interface LinkEnds {
   readonly worker: number;
   readonly master: number;
 }
 
 /**
- * The links between each worker and each master, as the conductor sees them. A link has one fault at a time: a new
- * fault takes only the links without one, and heals only these.
+ * The links between each worker and each master, seen from the main process. A link has one fault at a time: a new
+ * fault affects only the links without one, and ends only there.
  */
 export class Links implements AsyncDisposable {
   readonly #child = startProcess(new URL("process.ts", import.meta.url));

@@ -2,11 +2,11 @@ import { type Direction, type Proxy as Line, type ProxyTarget, startProxy } from
 import { parentOf } from "../processes/remote.ts";
 import type { LinkFault } from "./link-fault.ts";
 
-// The process of the links: it carries everything that passes between workers and masters, so that nothing of that
-// keeps the conductor from striking, stamping and counting on time.
+// The process of the links: it forwards all traffic between workers and masters, so that this work does not delay the
+// main process, which injects faults and records times.
 
 export interface LinksSide {
-  /** Lays a line to each of the masters for each of the workers; the addresses, worker by worker. */
+  /** Opens a link from each worker to each master. Returns the addresses, worker by worker. */
   lay(masters: readonly ProxyTarget[], workers: number): Promise<string[][]>;
   inject(worker: number, master: number, fault: LinkFault): void;
   heal(worker: number, master: number): Promise<void>;
@@ -43,7 +43,7 @@ function inject(line: Line, fault: LinkFault): void {
       line.freeze();
       break;
     case "reply-lost":
-      // Called off where no request comes before the line is healed.
+      // Cancelled if no request comes before the fault ends.
       line.resetAfterRequest().catch(() => {});
       break;
     default:

@@ -84,7 +84,7 @@ async function hangMaster(master: Master, lasts: number): Promise<void> {
 
 type Words = readonly [string, ...string[]];
 
-/** How a master is made to refuse, and to write again. None of it loses anything that was written. */
+/** The commands that make a master refuse writes, and accept them again. No written data is lost. */
 const refusals: Readonly<Record<RefusalName, readonly [refuse: Words, heal: Words]>> = {
   full: [
     ["CONFIG", "SET", "maxmemory", "1"],
@@ -114,7 +114,7 @@ async function refuseWrites(
   { name, worker, masters, lasts }: Extract<Fault, { name: RefusalName }>,
 ): Promise<void> {
   const [refuse, heal] = refusals[name];
-  // Each for itself: one that is away just now does so when it is back, and keeps no other from its healing.
+  // Separately: a master that is unreachable now does so when it is back, and does not delay the others.
   const refuseAt = async (admin: Redis) => {
     await admin.call(...refuse);
     await pause(lasts);
@@ -133,12 +133,12 @@ async function refuseWrites(
 /** Upper bound on the time that a client needs to reconnect to a reachable master, ms. */
 const backIn = 3000;
 
-/** The one that no other fault is aimed at has to be back at this master, which is well, though not as it was. */
+/** The process without faults must reconnect to this master, which works but is another server than before. */
 async function expectReached({ workers }: Targets, master: number): Promise<void> {
   if (!(await workers.reaches(master, backIn))) throw new Error(`master ${master} is not reached any more`);
 }
 
-/** Another server takes over from a master, without losing a write, and so does that one again. */
+/** A failover to another server without a lost write, and back. */
 async function moveMaster(
   field: Targets,
   { master, lasts }: Extract<Fault, { name: "move-master" }>,
@@ -168,7 +168,7 @@ async function moveMaster(
 const takeOverIn = 10_000;
 
 async function takeOver(from: Redis, at: Address, to: Redis, toBe: Address): Promise<void> {
-  // Else it waits for further replicas first.
+  // Otherwise FAILOVER waits for further replicas first.
   await from.config("SET", "repl-diskless-sync-delay", "0");
   await to.replicaof(at.host, at.port);
   const has = (holds: () => Promise<boolean>) => until("a master has not taken over", takeOverIn, holds);
@@ -196,7 +196,7 @@ async function rotatePassword(
   const { workers, admins } = field;
   const admin = admins[master]!;
   const password = `password-${now()}`;
-  // Until there is a password every password is right.
+  // Without a configured password, Redis accepts every password.
   workers.password(master, password);
   Object.assign(admin.options, { username: "default", password });
   await pause(50);
@@ -206,19 +206,19 @@ async function rotatePassword(
     await expectReached(field, master);
     await pause(lasts);
   } finally {
-    // Else workers that come later never get in.
+    // Otherwise workers that start later could never connect.
     await admin.call("ACL", "SETUSER", "default", "nopass");
     workers.password(master, undefined);
     Object.assign(admin.options, { username: undefined, password: undefined });
   }
 }
 
-/** A slot has moved within this time beside the pauses that are made on purpose, ms. */
+/** The time for the move of a slot, without the injected pauses, ms. */
 const movedIn = 10_000;
 /** Pauses in the move of a slot, roughly: there are some 20 keys in it. */
 const steps = 10;
 
-/** Keys are in either master for a while, so those of one lock are in both. Locks on them have to go on afterwards. */
+/** During the move the keys of one lock may be on both masters. Locks on them must be granted again afterwards. */
 async function reshard(
   { primaries, chronicle }: Targets,
   { lasts }: Extract<Fault, { name: "reshard" }>,
@@ -245,7 +245,7 @@ async function reshard(
   await until(`"${movingKey}" was not granted where it had moved to`, backIn, isGranted);
 }
 
-/** Silences the connections for good: only new connections help. */
+/** Silences the existing connections for ever; only new ones work. */
 async function freeze(field: Targets, master: number): Promise<void> {
   const heal = await field.links.inject(linksTo(master), { kind: "freeze" });
   await heal();
@@ -286,7 +286,7 @@ async function isolateWorker(
   const hold = await field.workers.linger(worker, request);
   const wanted = masters.map((master) => ({ worker, master }));
   const heal = await field.links.inject(wanted, fault);
-  // A holder that was not notified by then still extends, over a link that another fault had taken.
+  // A holder that was not notified by then still extends, over a link that already had another fault.
   await Promise.race([hold === null ? pause(lasts) : field.chronicle.untilEnded(hold), pause(2 * lasts)]);
   await heal();
 }

@@ -1,12 +1,12 @@
 import type { LinkFault } from "../links/link-fault.ts";
 
-/** Something that goes wrong, as data; workers and masters by their index, times in ms. */
+/** A fault, as data; workers and masters by index, times in ms. */
 export type Fault =
-  /** The master dies and comes back with what it had on its disk. */
+  /** The master is killed and restarted with the data on its disk. */
   | { readonly name: "kill-master"; readonly master: number; readonly lasts: number }
-  /** SIGSTOP: connected, and it never answers. */
+  /** SIGSTOP: connections stay open, without answers. */
   | { readonly name: "hang-master"; readonly master: number; readonly lasts: number }
-  /** Masters refuse to write: for want of memory, of replicas, or as replicas themselves. They forget nothing. */
+  /** Masters refuse writes: out of memory, without replicas, or read-only. They forget nothing. */
   | {
       readonly name: RefusalName;
       /** The worker that releases to them. */
@@ -47,25 +47,25 @@ export type Fault =
       readonly fault: LinkFault;
       readonly lasts: number;
     }
-  /** SIGSTOP of a worker; in the middle of a critical section, where one is requested for. */
+  /** SIGSTOP of a worker, optionally inside a critical section. */
   | {
       readonly name: "stop-worker";
       readonly worker: number;
       readonly holding: boolean;
       readonly lasts: number;
     }
-  /** SIGKILL of a worker; another one comes in its place. */
+  /** SIGKILL of a worker, which is replaced. */
   | { readonly name: "kill-worker"; readonly worker: number }
   | UnsafeFault;
 
-/** Faults that the protocol does not promise to survive. */
+/** Faults that the protocol does not survive. */
 export type UnsafeFault =
   /** A majority of masters forgets everything: killed, and restarted with nothing. */
   | { readonly name: "amnesia"; readonly masters: readonly number[] }
   | { readonly name: "flush"; readonly masters: readonly number[] }
   /** The wall clocks of a majority of masters are set forward. */
   | { readonly name: "clock-step"; readonly masters: readonly number[]; readonly milliseconds: number }
-  /** A holder is stopped for longer than its lease, and then writes without looking. */
+  /** A holder is stopped for longer than its lease, and then writes without a check. */
   | { readonly name: "careless-writer"; readonly worker: number; readonly lasts: number };
 
 export type RefusalName = "full" | "no-replicas" | "read-only";

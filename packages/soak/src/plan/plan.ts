@@ -6,14 +6,14 @@ import type { Fault, LineFaultName } from "./fault.ts";
 export type Mode = "safe" | "unsafe";
 
 export interface PlannedFault {
-  /** From the fault before it, ms. Where it finds no room, later. */
+  /** The delay after the previous fault, ms; later if no slot is free. */
   readonly after: number;
   readonly fault: Fault;
 }
 
 /** The mean time between two faults, ms. */
 const meanGap = { safe: 1200, unsafe: 1200 } as const;
-/** These are never killed: their memory is measured from the beginning to the end. */
+/** These workers are never killed: their memory is measured over the whole run. */
 export const undisturbedWorkers: readonly number[] = [0, 1];
 
 /** These last; a reset is over at once. */
@@ -25,7 +25,7 @@ const cuts: ReadonlyArray<readonly [LineFaultName, LinkFault]> = [
   ["hold-replies", { kind: "hold", direction: "replies" }],
 ];
 const lineFaults: typeof cuts = [...cuts, ["reset", { kind: "reset" }], ["freeze", { kind: "freeze" }]];
-/** Line faults are many, and holders that lose their lock are what the notice is measured on. */
+/** Link faults are frequent, and lost locks are needed to measure the notification. */
 const safeKinds = [
   ...(["kill", "hang", "link", "link", "link", "slow", "reply", "move-master", "rotate-password"] as const),
   ...(["isolate", "isolate", "stop", "stop", "kill-worker"] as const),
@@ -35,7 +35,7 @@ const safeKinds = [
 const refusals = ["full", "no-replicas", "read-only"] as const;
 const unsafeKinds = ["amnesia", "flush", "clock", "careless"] as const;
 
-/** The faults of a seed, without end. In the safe mode only what the protocol promises to survive. */
+/** An endless sequence of the faults of a seed. In the safe mode only faults that the protocol survives. */
 export function* faultsOf(seed: number, mode: Mode, hasClocks: boolean): Generator<PlannedFault, never> {
   const random = new Random(seed, "faults", mode);
   const gap = meanGap[mode];

@@ -6,10 +6,10 @@ export interface Progress {
   readonly lost: number;
 }
 
-/** How often the line is written: rewritten on a terminal, a new one elsewhere, ms. */
+/** The interval of the progress line, ms: rewritten on a terminal, a new line elsewhere. */
 const interval = process.stdout.isTTY ? 500 : 10_000;
 
-/** Writes how the run goes until it is disposed of. */
+/** Prints the progress of the run until it is disposed of. */
 export function showProgress(until: number, progress: () => Progress): Disposable {
   const show = (): void => {
     const { grants, faults, lost } = progress();

@@ -56,7 +56,7 @@ export function violationsOf(report: Report): string[] {
   return claims.flatMap(([holds, what]) => (holds ? [] : [what]));
 }
 
-/** Whether an unsafe run has shown what it is for. */
+/** Whether an unsafe run has shown a violation. */
 export function hasShown(report: Report): boolean {
   return report.lostUpdates + report.overlapsOfHolders + report.overlapsOfEffect > 0;
 }

@@ -30,7 +30,7 @@ export class Store {
     return this.#values.get(key) ?? 0;
   }
 
-  /** Does it, unless the writer's own deadline is over by now. */
+  /** Executes the write, unless the writer's deadline has passed. */
   write(draft: Omit<Write, "at" | "accepted">, deadline: number | undefined): Write {
     const at = this.#time();
     const accepted = deadline === undefined || at < deadline;

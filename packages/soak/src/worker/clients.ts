@@ -40,7 +40,7 @@ function openIoredis(url: string, random: Random): OpenClient {
   const [library, Client] = random.pick(ioredis);
   const client = new Client(url, {
     retryStrategy: delayAfter,
-    // As for every address that may lead to another server one day.
+    // As for every address that may later lead to another server.
     reconnectOnError: (error) => error.message.includes("READONLY"),
   });
   client.on("error", () => {});

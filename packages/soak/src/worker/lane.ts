@@ -39,7 +39,7 @@ export interface Desk {
   readonly name: string;
   readonly redlock: Redlock;
   readonly ways: readonly Way[];
-  /** The one that many want, and the others. */
+  /** The hot key, and the others. */
   readonly keys: { readonly hot: string; readonly cold: readonly string[] };
   readonly shared: ReadWriteLock;
   readonly permits: Semaphore;
