@@ -72,7 +72,7 @@ function cases({ authority, good, selfSigned, ofAnotherHost, expired }: Certific
     await lock.release();
   });
 
-  it.each(bad)("%s: told, and the others' quorum works", async (_, words, certificate) => {
+  it.each(bad)("%s: reported, and the quorum of the others works", async (_, words, certificate) => {
     using fixture = await open(3, certificate);
     const lock = await fixture.redlock.acquire([fresh(), fresh()], ttl);
     const [stats] = await Promise.all(lock.attempts);

@@ -60,7 +60,7 @@ const impossible = [
 /** Fencing tokens that are possible, and that no other master has seen. */
 const implausible = ["9007199254740991", "9007199253692415", "9007199253692414", "8000000000000000"];
 
-describe.each([2, 4])("beside %i honest masters, one tells a fencing counter", (honest) => {
+describe.each([2, 4])("beside %i honest masters, one returns a false fencing counter", (honest) => {
   it.each([...impossible, ...implausible])("%j: no client's tokens change", async (counter) => {
     await using fixture = await besides(
       honest,
@@ -102,7 +102,7 @@ describe.each([2, 4])("beside %i honest masters, one tells a fencing counter", (
 
 const raw = (bytes: string): Said => ({ raw: bytes });
 
-describe("one of three masters tells a time that a key still has", () => {
+describe("one of three masters returns a false remaining time", () => {
   const times: Record<string, Said> = {
     "a fraction": raw(",20000.5\r\n"),
     "no number": raw(",nan\r\n"),
@@ -160,7 +160,7 @@ describe("one of three masters tells a time that a key still has", () => {
   });
 });
 
-describe("one of three masters tells how many", () => {
+describe("one of three masters returns a false count", () => {
   it.each([-1, 3, "1", { raw: ",1.5\r\n" }, { raw: "$-1\r\n" }])("keys it has released: %j", async (said) => {
     await using fixture = await besides(2, ({ kind }) => ("rl".includes(kind) ? said : undefined));
     const lock = await fixture.redlock.acquire([fresh(), fresh()], ttl);
@@ -176,7 +176,7 @@ describe("one of three masters tells how many", () => {
   });
 });
 
-describe("one of three masters tells the largest ticket of a queue as", () => {
+describe("one of three masters returns as the largest ticket of a queue", () => {
   const tickets = [...impossible, ...implausible, "1800000000000", "9007199254740990"];
 
   it.each(tickets)(
@@ -240,7 +240,7 @@ describe("one of three masters answers a batch", () => {
   });
 });
 
-describe("one of three masters tells of the restart guard", () => {
+describe("one of three masters returns a false guard state", () => {
   const guard = { restartGuard: { maxTtl: ttl } };
   const findings: Record<string, readonly Said[]> = {
     "a maxTtl without end": [{ raw: ",inf\r\n" }, -2, "7", 0, "0"],
@@ -265,7 +265,7 @@ describe("one of three masters tells of the restart guard", () => {
   });
 });
 
-describe("one of three masters tells the time as", () => {
+describe("one of three masters returns as its time", () => {
   it.each([
     ["no number", ["nan", "0"]],
     ["without end", ["inf", "0"]],

@@ -223,7 +223,7 @@ it("a waiting acquire gets its lock when a majority is over it", async () => {
 });
 
 describe("an ACL of two of five that leaves something out:", () => {
-  it("scripts: their SET counts, and what they cannot extend or release is told", async () => {
+  it("scripts: their SET counts, and failed extensions and releases are reported", async () => {
     const { redlock, clients, errors } = await openReady();
     for (const master of faulty) await withoutPermission(fleet.admin(master), "-eval", "-evalsha");
     const resource = fresh();

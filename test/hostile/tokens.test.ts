@@ -99,7 +99,7 @@ function around(text: string, token: string): string {
 }
 
 describe("nothing that is printed holds a token:", () => {
-  it("Redlock, Lock, votes, refusals, what inspect tells", async () => {
+  it("Redlock, Lock, votes, refusals, the result of inspect", async () => {
     const opened = await fleet.openWarm();
     const lock = await opened.redlock.acquire([fresh(), fresh()], ttl);
     const single = await opened.redlock.acquire(fresh(), ttl);
@@ -140,7 +140,7 @@ describe("nothing that is printed holds a token:", () => {
     }
   });
 
-  it("what using passes on", async () => {
+  it("the arguments of a routine of using", async () => {
     const { redlock } = await fleet.openWarm();
     const told: unknown[] = [];
     const tokens: string[] = [];
@@ -151,7 +151,7 @@ describe("nothing that is printed holds a token:", () => {
     expectNoToken(told, tokens);
   });
 
-  it("a foreign token that inspect tells of, however short it is", async () => {
+  it("a foreign token in the result of inspect, even a short one", async () => {
     const { redlock } = await fleet.openWarm();
     for (const token of ["12345678", "a", "123456789"]) {
       const resource = fresh();

@@ -54,7 +54,7 @@ describe.each([1, 2, 3, 5])("%i masters", (count) => {
     expect(errors).toEqual([]);
   });
 
-  it("a second one is refused with who, how long and what was voted, and that is no error event", async () => {
+  it("a second one is refused with the owner, the remaining time and the votes, without an error event", async () => {
     const resource = fresh();
     const holder = await open().redlock.acquire(resource, ttl);
     const { redlock, clients, errors } = open({ queue: false, retryCount: 2, retryDelay: 5, retryJitter: 0 });
@@ -195,7 +195,7 @@ describe.each([1, 2, 3, 5])("%i masters", (count) => {
     expect((await lock.release()).outcome).toBe("expired");
   });
 
-  it("inspect tells each master's holder, shortened", async () => {
+  it("inspect returns the owner on each master, shortened", async () => {
     const { redlock } = open();
     const resource = fresh();
     const names = masters().map(({ host, port }) => `${host}:${port}`);
@@ -214,7 +214,7 @@ describe.each([1, 2, 3, 5])("%i masters", (count) => {
     await lock.release();
   });
 
-  it("resume goes on with a lock elsewhere: nothing remains until the masters have been asked", async () => {
+  it("resume continues a lock elsewhere: nothing remains until the masters have answered", async () => {
     const resource = fresh();
     const given = await open().redlock.acquire([resource], ttl);
     await Promise.all(given.attempts);
@@ -317,7 +317,7 @@ it("a lock of 9,000 resources is extended and given up whole", async () => {
 });
 
 describe("votes by client", () => {
-  it("tell who was for and who was against", async () => {
+  it("contain the votes for and against", async () => {
     const { redlock, clients } = fleet.open({ on: fleet.masters.slice(0, 3) });
     const resource = fresh();
     await fleet.occupy(resource, fleet.masters.slice(2, 3));

@@ -47,7 +47,7 @@ describe("masters that are removed and added again at the same address", () => {
     await fleet.untilGone(resource);
   });
 
-  it("one after the other, while using runs: it is not told of a loss, and extends itself", async () => {
+  it("one after the other, while `using` runs: the lock is extended, and its signal does not abort", async () => {
     const { redlock } = await openReady();
     const resource = fresh();
     const shortTtl = 3000;
@@ -84,7 +84,7 @@ describe("masters that are removed and added again at the same address", () => {
     await lock.release();
   });
 
-  it("all at once: locks of before are lost, and told so", async () => {
+  it("all at once: earlier locks are lost, and their holders are notified", async () => {
     const { redlock } = await openReady();
     const taken = await redlock.acquire([fresh(), fresh()], ttl);
     const lock = redlock.resume(await taken.detach());

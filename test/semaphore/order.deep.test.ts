@@ -79,7 +79,7 @@ describe("a semaphore", () => {
     await permit.release();
   });
 
-  it("takes no notice of a line that only a minority of the masters knows of", async () => {
+  it("ignores a queue that only a minority of the masters has", async () => {
     const { redlock } = fleet.open({ retryCount: 0 });
     const name = fresh("permits");
     await fleet.occupy(`{${name}}:admission`, fleet.masters.slice(0, 2), 60_000);

@@ -53,7 +53,7 @@ describe("a semaphore on real masters", () => {
     await lock.release();
   });
 
-  it("goes on with a minority of the masters, and says so when there is no quorum", async () => {
+  it("works without a minority of the masters, and reports a missing quorum", async () => {
     const { redlock } = fleet.open({ nodeTimeout: 200 });
     const semaphore = new Semaphore(redlock, fresh("permits"), 2);
     const gone = fleet.masters.slice(0, 2);

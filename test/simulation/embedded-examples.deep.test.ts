@@ -24,7 +24,7 @@ test.concurrent("the sale, on embedded masters that are killed and hung", { time
   }
 });
 
-test.concurrent("the lottery, where no way leads to a server: the reasons are told", {
+test.concurrent("the lottery without any server prints the reasons", {
   timeout: 60_000,
 }, async () => {
   // A Docker engine that is unreachable, no program on the PATH, and no installation.

@@ -268,13 +268,13 @@ async function listened(name: "real" | "embedded", protocol: string): Promise<st
   return [begun, heard, ended, matching, matched, ...counts].join("|");
 }
 
-test.each(protocols)("RESP%s: who listens is told the same", async (protocol) => {
+test.each(protocols)("RESP%s: a subscriber gets the same replies", async (protocol) => {
   const [ours, theirs] = await Promise.all([listened("embedded", protocol), listened("real", protocol)]);
   expect(ours).toBe(theirs);
   expect(ours).toContain("message");
 });
 
-test("HELLO tells the same things in the same form, and INFO the names that clients look for", async () => {
+test("HELLO returns the same fields in the same form, and INFO the names that clients look for", async () => {
   for (const protocol of protocols) {
     using real = new Wire("real");
     using embedded = new Wire("embedded");
@@ -300,7 +300,7 @@ test("commands can be typed, and QUIT ends the connection", async () => {
   expect(await embedded.last(typed)).toBe(await real.last(typed));
 });
 
-test("what is no command at all ends the connection, with an error", async () => {
+test("invalid protocol input ends the connection, with an error", async () => {
   for (const nonsense of ["*1\r\n:5\r\n", "*1\r\n?\r\n"]) {
     for (const packets of [
       [framed(["PING"]) + nonsense + framed(["PING"])],

@@ -86,7 +86,7 @@ describe("the picture of a run, in Chromium", () => {
     return page;
   }
 
-  test("a click on a violation shows it: the band is red, and its message tells command, reply and times", async () => {
+  test("a click on a violation shows it: the band is red, and its message shows command, reply and times", async () => {
     const page = await open(twoHolders);
     expect(await page.locator("h1").textContent()).toContain("violated");
     await page.getByRole("button", { name: /while client-0 still believed/ }).click();

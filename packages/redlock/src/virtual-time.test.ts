@@ -34,7 +34,7 @@ export function ask(node: LockNode) {
     release: (resources: readonly string[], tokens: readonly string[]) =>
       answerOf<ReleaseAnswer>((settle) => node.release(resources, tokens, settle)),
     inspect: (resource: string) => answerOf<KeyState>((settle) => node.inspect(resource, settle)),
-    enqueue: (enrolment: QueueEntry) => voteOf((settle) => node.queue!.enqueue(enrolment, settle)),
+    enqueue: (entry: QueueEntry) => voteOf((settle) => node.queue!.enqueue(entry, settle)),
     transfer: (claim: Claim, previous: string) =>
       voteOf((settle) => node.queue!.transfer(claim, previous, settle)),
   };

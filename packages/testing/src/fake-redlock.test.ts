@@ -122,7 +122,7 @@ describe.each([
     expect(await redlock.tryAcquire("r", ttl)).not.toBeNull();
   });
 
-  test("a release notifies who waits, and no time passes", async () => {
+  test("a release notifies the waiter, and no time passes", async () => {
     const redlock = fakeRedlock();
     const other = fakeRedlock({ sharedWith: redlock });
     const lock = await redlock.acquire("r", ttl);

@@ -123,7 +123,7 @@ describe("a Cluster", () => {
     },
   );
 
-  it("with a password that is rotated goes on with the one that the user's client has", async () => {
+  it("with a rotated password continues with the password of the user's client", async () => {
     const client = clusterClient({ password: "old" });
     const redlock = new Redlock([client], { nodeTimeout, retryCount: 0 });
     const locked = async () => {
@@ -183,7 +183,7 @@ describe("a Cluster", () => {
     }
   });
 
-  it("goes on when one of its masters was restarted", async () => {
+  it("works after one of its masters was restarted", async () => {
     const redlock = new Redlock([clusterClient()], { retryCount: -1, retryDelay: 20, nodeTimeout: 500 });
     const resource = fresh();
     await (await redlock.acquire(resource, 20_000)).release();
@@ -236,7 +236,7 @@ describe("a slot that moves", () => {
     await Promise.all(workers);
   });
 
-  it("while some keys have moved and others have not, each is kept and given back; several at once are told to wait", async () => {
+  it("while only some keys have moved, each can be extended and released; several at once get TRYAGAIN", async () => {
     const [source, target] = cluster.admins as [Redis, Redis];
     const tag = await lockedBy(source);
     const slot = await source.cluster("KEYSLOT", tag);

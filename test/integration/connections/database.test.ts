@@ -331,7 +331,7 @@ describe("a call that is under way when a client is switched", () => {
     },
   );
 
-  it("a key that is handed over in the old database is not counted, and goes on to the next", async () => {
+  it("a key that is granted in the old database does not count, and goes to the next waiter", async () => {
     const { redlock, clients } = await open({ nodeTimeout: 3000 });
     const rival = (await open()).redlock;
     const third = (await open()).redlock;
@@ -359,7 +359,7 @@ describe("a call that is under way when a client is switched", () => {
     await fleet.untilGone(resource);
   });
 
-  it("a lock on its way within the process is given up, and the next one has it elsewhere", async () => {
+  it("a local hand-off in progress is abandoned, and the next call gets the lock in the new database", async () => {
     const { redlock, clients } = await open({ nodeTimeout: 3000, fencing: true });
     const rival = (await open({ fencing: true })).redlock;
     const resource = fresh();

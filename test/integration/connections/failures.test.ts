@@ -60,7 +60,7 @@ describe.each([
   const minority = () => fleet.masters.slice(count - Math.floor(count / 2), count);
   const names = () => minority().map(({ host, port }) => `${host}:${port}`);
 
-  it("everything goes on, without waiting for them, and tells which and why", async () => {
+  it("every call works without waiting for them, and errors name the master and the reason", async () => {
     const { redlock, errors, clients } = await openReady(count);
     await goDown(how, minority());
     const resource = fresh();
@@ -88,7 +88,7 @@ describe.each([
     expect(await redlock.using(resource, ttl, () => "done")).toBe("done");
   });
 
-  it("inspect tells of each why it cannot be asked", async () => {
+  it("inspect returns the reason for each unreachable master", async () => {
     const { redlock } = await openReady(count);
     await goDown(how, minority());
     const { result, net } = await timed(() => redlock.inspect(fresh()));
@@ -142,7 +142,7 @@ describe.each([
     expect(reasons, what).toEqual(majority().map(() => reasonOf[how]));
   };
 
-  it("every call settles in time, and the error says who was silent", async () => {
+  it("every call settles in time, and the error names the silent masters", async () => {
     const { redlock } = await openReady(count);
     const held = await redlock.acquire(fresh(), ttl);
     await goDown(how, majority());
@@ -193,27 +193,30 @@ describe.each([
 });
 
 describe("a holder that is cut off", () => {
-  it.each(["killed", "hung"] as const)("is told before its deadline, without a reply (%s)", async (how) => {
-    const { redlock } = await openReady(3, { nodeTimeout: 100 });
-    const lost: Lock[] = [];
-    redlock.on("lost", (lock) => lost.push(lock));
-    using stalls = new Stalls();
-    const begun = performance.now();
-    const lock = await redlock.acquire(fresh(), 1000);
-    const told = new Promise<number>((resolve) => {
-      lock.signal.addEventListener("abort", () => resolve(performance.now() - begun - stalls.total));
-    });
-    await goDown(how, fleet.masters.slice(0, 3));
-    expect(await rejection(redlock.extend(lock, 1000, { retryCount: 0 }))).toMatchObject({
-      code: "NO_QUORUM",
-    });
-    expect(lock.state).toBe("unknown");
-    expect(await told).toBeLessThan(1000);
-    expect(lock.signal.reason).toBeInstanceOf(LockLostError);
-    expect(lost).toEqual([lock]);
-    expect(lock.state).toBe("lost");
-    expect(await rejection(lock.extend(1000))).toBeInstanceOf(LockLostError);
-  });
+  it.each(["killed", "hung"] as const)(
+    "is notified before its deadline, without a reply (%s)",
+    async (how) => {
+      const { redlock } = await openReady(3, { nodeTimeout: 100 });
+      const lost: Lock[] = [];
+      redlock.on("lost", (lock) => lost.push(lock));
+      using stalls = new Stalls();
+      const begun = performance.now();
+      const lock = await redlock.acquire(fresh(), 1000);
+      const told = new Promise<number>((resolve) => {
+        lock.signal.addEventListener("abort", () => resolve(performance.now() - begun - stalls.total));
+      });
+      await goDown(how, fleet.masters.slice(0, 3));
+      expect(await rejection(redlock.extend(lock, 1000, { retryCount: 0 }))).toMatchObject({
+        code: "NO_QUORUM",
+      });
+      expect(lock.state).toBe("unknown");
+      expect(await told).toBeLessThan(1000);
+      expect(lock.signal.reason).toBeInstanceOf(LockLostError);
+      expect(lost).toEqual([lock]);
+      expect(lock.state).toBe("lost");
+      expect(await rejection(lock.extend(1000))).toBeInstanceOf(LockLostError);
+    },
+  );
 
   it("keeps its lock when they are back before the deadline", async () => {
     const { redlock } = await openReady(3);

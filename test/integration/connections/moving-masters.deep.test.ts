@@ -227,7 +227,7 @@ describe.each(versions)("with %s:", (_version, Version) => {
   });
 
   describe("a connection that is half open", () => {
-    it("is replaced: locks are had again, and what was taken meanwhile is given back", async () => {
+    it("is replaced: locks are granted again, and keys from the meantime are rolled back", async () => {
       const on = await proxied(3);
       const { redlock, clients } = open(on);
       await untilAllVote(redlock, clients);

@@ -112,7 +112,7 @@ describe.each(versions)("with %s:", (_version, Version) => {
     });
   });
 
-  it("one that listens is replaced with it, so that a grant is heard", async () => {
+  it("the subscription is replaced with it, so that a grant arrives", async () => {
     const { redlock, clients } = open();
     const waiters = new Redlock(clients, { nodeTimeout: 400 });
     const holder = fleet.open({ Client: AnyRedis });

@@ -89,7 +89,7 @@ describe("masters that have no EVAL", () => {
     await fleet.untilGone(resource);
   });
 
-  it("give a lock to one who waits, by asking again", async () => {
+  it("grant a lock to a waiter, which polls", async () => {
     const holder = fleet.open({ scripts });
     const waiter = fleet.open({ scripts, retryCount: -1, retryDelay: 20, retryJitter: 10 });
     const resource = fresh();
@@ -208,7 +208,7 @@ describe("a connection that is lost in the middle of a transaction", () => {
     for (const resource of resources) await fleet.untilGone(resource);
   });
 
-  it("after EXEC was executed leaves a vote that is not counted, and taken back all the same", async () => {
+  it("after EXEC was executed leaves a vote that does not count, and is rolled back", async () => {
     const { redlock } = await openThroughProxy();
     const resources = [fresh(), fresh()];
     const lost = proxy.resetAfterRequest((bytes) => bytes.includes("EXEC"));

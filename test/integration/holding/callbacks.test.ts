@@ -124,7 +124,7 @@ describe("called by timers that a routine has armed", () => {
     await fleet.free(resource);
   });
 
-  it("a handle that shares a hold is not", async () => {
+  it("a handle that shares a lease is not", async () => {
     const { redlock } = open();
     const intruder = new Intruder(redlock, fresh());
     await intruder.whileHeld(async () => {

@@ -114,7 +114,7 @@ describe("a master's late grant to a lock that was detached", () => {
     await untilQueued(resource, 0);
   });
 
-  it("stays its vote when it came before the detach, and is heard after it", async () => {
+  it("stays its vote when it was sent before the detach and arrives after it", async () => {
     const resource = fresh();
     const { first, receiver, grantByThird, hear } = await granted(resource);
     await grantByThird();
@@ -126,7 +126,7 @@ describe("a master's late grant to a lock that was detached", () => {
     await fleet.untilGone(resource);
   });
 
-  it("stays its vote when it is heard while the lock is being detached", async () => {
+  it("stays its vote when it arrives while the lock is being detached", async () => {
     const resource = fresh();
     const { first, receiver, grantByThird, hear } = await granted(resource);
     await grantByThird();
@@ -140,7 +140,7 @@ describe("a master's late grant to a lock that was detached", () => {
     await fleet.untilGone(resource);
   });
 
-  it("stays its vote when the lock was passed on as it is before, within the giver's process", async () => {
+  it("stays its vote when the lock was handed off as it is before, within the same process", async () => {
     const resource = fresh();
     const { first, locks, receiver, grantByThird, hear } = await granted(resource, 2);
     const token = await fleet.admins[0]!.get(resource);
@@ -206,7 +206,7 @@ describe("a master's late grant to a lock that was detached", () => {
   });
 });
 
-describe("those who wait in the process that detaches a lock", () => {
+describe("waiters in the process that detaches a lock", () => {
   it("are granted it as soon as the receiver releases it", async () => {
     const resource = fresh();
     const { redlock } = fleet.open(patient);
@@ -289,7 +289,7 @@ describe("a lock that was detached", () => {
     expect(await rejection(late.detach())).toMatchObject({ code: "LOCK_LOST", why: late.signal.reason.why });
   });
 
-  it("is told of after all that was sent for it, a silent master's nodeTimeout at the latest", async () => {
+  it("resolves after all commands for the lock are answered, at the latest after one nodeTimeout", async () => {
     const resource = fresh();
     const nodeTimeout = 400;
     const { redlock } = await fleet.openWarm({ nodeTimeout });
@@ -413,7 +413,7 @@ describe("a lock that is logged", () => {
     await fleet.untilGone(resource);
   });
 
-  it("is passed on as it is within the process all the same", async () => {
+  it("can still be handed off as it is within the process", async () => {
     const resource = fresh();
     const { redlock } = fleet.open(patient);
     const held = await heldElsewhere(resource);

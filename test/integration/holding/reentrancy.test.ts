@@ -9,7 +9,7 @@ const fleet = Fleet.forTests(3);
 const open = (): Redlock => fleet.open({ reentrant: true, retryCount: -1, retryDelay: 20 }).redlock;
 
 describe("a nested call", () => {
-  it("holds what the outer one holds, and no master hears of it", async () => {
+  it("holds the same resources as the outer one, and sends nothing", async () => {
     const { redlock } = await fleet.openWarm({ reentrant: true });
     const resource = fresh();
     await using tap = await WireTap.on(fleet.admins[0]!);
@@ -31,7 +31,7 @@ describe("a nested call", () => {
     await fleet.untilGone(resource);
   });
 
-  it("keeps the hold when it outlives the outer one; the last one releases", async () => {
+  it("keeps the lease when it outlives the outer one; the last one releases", async () => {
     const redlock = open();
     const resource = fresh();
     const outer = await redlock.acquire(resource, 20_000);
@@ -46,7 +46,7 @@ describe("a nested call", () => {
     await fleet.untilGone(resource);
   });
 
-  it("is told when the hold is lost, as the outer one is", async () => {
+  it("is notified when the lease is lost, as the outer one is", async () => {
     const redlock = fleet.open({ reentrant: true, nodeTimeout: 300 }).redlock;
     const resource = fresh();
     const lost: Lock[] = [];
@@ -65,7 +65,7 @@ describe("a nested call", () => {
 });
 
 describe("siblings", () => {
-  it.each(["using", "acquire"])("by %s run one at a time, in one hold of the masters", async (how) => {
+  it.each(["using", "acquire"])("by %s run one at a time, under one lease", async (how) => {
     const redlock = open();
     const resource = fresh();
     let inside = 0;
@@ -116,7 +116,7 @@ describe("siblings", () => {
   });
 });
 
-describe("a promise that outlives its hold", () => {
+describe("a promise that outlives its lease", () => {
   it("waits for the masters like every other call", async () => {
     const redlock = open();
     const resource = fresh();
@@ -165,7 +165,7 @@ describe("a promise that outlives its hold", () => {
 });
 
 describe("without reentrant", () => {
-  it("a nested call that has waited for itself in the queue is told so", async () => {
+  it("a nested call that has waited in the queue for its own lock gets an error that says so", async () => {
     const { redlock } = fleet.open();
     const resource = fresh();
     const nested = redlock.using(resource, 30_000, () =>

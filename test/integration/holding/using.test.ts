@@ -181,7 +181,7 @@ describe("renewal", () => {
     await fleet.untilGone(resource);
   });
 
-  it("goes on while a minority hangs", async () => {
+  it("keeps the lock while a minority hangs", async () => {
     const { redlock } = fleet.open({ nodeTimeout: 50 });
     const resource = fresh();
     await redlock.using(resource, 600, async (signal, lock) => {
@@ -242,7 +242,7 @@ describe("a lock that is lost", () => {
     await fleet.free(resource);
   });
 
-  it("is told before its deadline when no master answers any more", async () => {
+  it("is notified before its deadline when no master answers any more", async () => {
     const { redlock } = fleet.open({ nodeTimeout: 100 });
     await redlock.using(fresh(), 800, async (signal) => {
       await hang(fleet.masters);
@@ -315,7 +315,7 @@ describe("await using", () => {
     await fleet.untilGone(resource);
   });
 
-  it("releases on a throw, whose error goes on", async () => {
+  it("releases when the routine throws, and rejects with that error", async () => {
     const { redlock } = fleet.open();
     const resource = fresh();
     const work = async (): Promise<void> => {

@@ -111,7 +111,7 @@ describe("three candidates", () => {
 });
 
 describe("a leader", () => {
-  it("whose lock is taken away is told, and leads again when it is to be had", async () => {
+  it("that loses its lock is notified, and leads again when the lock is free", async () => {
     const resource = fresh("leader");
     const candidate = new Candidate().stand(resource, 1200);
     const lock = (await leaderOf([candidate])).leading!;
@@ -144,7 +144,7 @@ describe("a leader", () => {
 });
 
 describe("times without a quorum", () => {
-  it("end leaderships, are told of, and pass", async () => {
+  it("end the leadership, are reported, and pass", async () => {
     const resource = fresh("leader");
     const candidates = Array.from({ length: 2 }, () => new Candidate().stand(resource, 1200));
     await leaderOf(candidates);

@@ -144,7 +144,7 @@ describe("many read or one writes, on real masters", () => {
     await writing.release();
   });
 
-  it("tells a reader whose lock is over", async () => {
+  it("notifies a reader whose lock has expired", async () => {
     const { redlock } = fleet.open(soon);
     const lost: Lock[] = [];
     redlock.on("lost", (lock) => lost.push(lock));
@@ -212,7 +212,7 @@ describe("many read or one writes, on real masters", () => {
     expect(await rejection(lock.read(ttl))).toMatchObject({ code: "CLOSED" });
   });
 
-  it("goes on with a minority of the masters, and says so without a quorum", async () => {
+  it("works without a minority of the masters, and reports a missing quorum", async () => {
     const lock = open(fresh("report"));
     await (await lock.read(ttl)).release();
     const [first, second] = fleet.masters;
@@ -227,7 +227,7 @@ describe("many read or one writes, on real masters", () => {
     }
   });
 
-  it("goes on in another process with what was detached", async () => {
+  it("continues a detached lock in another process", async () => {
     const name = fresh("report");
     const [giver, taker] = [open(name), open(name)];
     const reading = taker.resume(await detached(await giver.read(ttl)));
@@ -585,29 +585,32 @@ describe("errors", () => {
     expect(reading.signal.reason).toMatchObject({ resources: [name] });
   });
 
-  it.each([true, false])("a call that waits for itself is told so (reentrant: %s)", async (reentrant) => {
-    const { redlock } = fleet.open({ ...soon, reentrant });
-    const lock = new ReadWriteLock(redlock, fresh());
-    const short = { waitTimeout: 200 };
-    const itself = "this same Redlock (a call nested in that lock waits for itself: readers and writers";
-    const write = () => lock.write(ttl, short);
-    const read = () => lock.read(ttl, short);
-    for (const nested of [
-      () => lock.usingWrite(ttl, write),
-      () => lock.usingWrite(ttl, read),
-      () => lock.usingRead(ttl, write),
-    ]) {
-      const error = (await rejection(nested())) as Error;
-      expect(error.message).toContain(`"${lock.name}" is locked by ${itself}`);
-      expect(error.message).not.toContain("reentrant lets");
-    }
-    // Not where another one has it.
-    const other = await open(lock.name).write(ttl);
-    expect(((await rejection(read())) as Error).message).toContain("by someone else");
-    await other.release();
-  });
+  it.each([true, false])(
+    "a call that waits for its own lock gets an error that says so (reentrant: %s)",
+    async (reentrant) => {
+      const { redlock } = fleet.open({ ...soon, reentrant });
+      const lock = new ReadWriteLock(redlock, fresh());
+      const short = { waitTimeout: 200 };
+      const itself = "this same Redlock (a call nested in that lock waits for itself: readers and writers";
+      const write = () => lock.write(ttl, short);
+      const read = () => lock.read(ttl, short);
+      for (const nested of [
+        () => lock.usingWrite(ttl, write),
+        () => lock.usingWrite(ttl, read),
+        () => lock.usingRead(ttl, write),
+      ]) {
+        const error = (await rejection(nested())) as Error;
+        expect(error.message).toContain(`"${lock.name}" is locked by ${itself}`);
+        expect(error.message).not.toContain("reentrant lets");
+      }
+      // Not where another one has it.
+      const other = await open(lock.name).write(ttl);
+      expect(((await rejection(read())) as Error).message).toContain("by someone else");
+      await other.release();
+    },
+  );
 
-  it("a reader behind a writer that waits for this one to stop reading is told so", async () => {
+  it("a reader behind a writer that waits for this same reader gets an error that says so", async () => {
     const lock = open(fresh());
     const reading = await lock.read(ttl);
     const writing = open(lock.name).write(ttl);

@@ -75,7 +75,7 @@ describe("a master's clock is set", () => {
     stepped += by;
   };
 
-  it.each([20_000, -20_000])("by %i ms: it is told with its size, and counts", async (by) => {
+  it.each([20_000, -20_000])("by %i ms: it is reported with its size, and the master counts", async (by) => {
     const { redlock, events } = open(true);
     for (let round = 0; round < 3; round += 1) expect(await lockOnce(redlock)).toBe(3);
     expect(events).toEqual([]);
@@ -89,7 +89,7 @@ describe("a master's clock is set", () => {
     expect(events).toHaveLength(2);
   });
 
-  it("is left out where that is asked for, until it is in line and a lock's time has passed", async () => {
+  it("is excluded with `exclude`, until its clock is right and a ttl has passed", async () => {
     const { redlock, events, reasons } = open({ exclude: true });
     expect(await lockOnce(redlock)).toBe(3);
     step(20_000);
@@ -179,7 +179,7 @@ describe("a master's clock is set", () => {
 
   // Time limits: 1.2 s pass between the steps and the last attempts, of 30 s that the lock lasts. A machine that needs
   // the other 28 s for a dozen locks fails the test.
-  it("a step is remembered for the longest ttl of any client, where it is told", async () => {
+  it("a step excludes for the longest ttl of any client, if `maxTtl` is set", async () => {
     const resource = fresh("remembered");
     const long = 30_000;
     const short = 1000;
@@ -208,7 +208,7 @@ describe("a master's clock is set", () => {
     expect(second, `refused ${refusals.length} times: ${refusals.at(-1)}`).not.toBeNull();
   });
 
-  it("without watching, nothing is told, and no TIME is asked for", async () => {
+  it("without `clockWatch` nothing is reported, and no TIME is sent", async () => {
     const { redlock, events, clients } = open(false);
     await lockOnce(redlock);
     const calls = await clients[2]!.info("commandstats");

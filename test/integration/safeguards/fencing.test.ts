@@ -224,7 +224,7 @@ describe("waiting", () => {
     expect(tokens).toEqual([...new Set(tokens)].toSorted((one, other) => one - other));
   });
 
-  it("a hold that is passed on within a process has one of its own", async () => {
+  it("a lease that is handed off within a process has one of its own", async () => {
     const { redlock } = fleet.open({ fencing: true });
     const resource = fresh();
     const first = await redlock.acquire(resource, ttl);

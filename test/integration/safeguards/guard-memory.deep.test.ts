@@ -170,7 +170,7 @@ describe.concurrent("what is believed of a guarded master", () => {
     expect(await commands()).toBe(before);
   });
 
-  it("is told where it is not that of the one that clients have seen last: old primaries that get them back", async () => {
+  it("an older epoch is detected: old primaries that get their clients back", async () => {
     await using old = await GuardedFleet.start("none", 3);
     const promoted = await Fleet.start(3);
     const proxies = await Promise.all(old.fleet.masters.map((master) => startProxy(master)));

@@ -84,7 +84,7 @@ describe("one server as two masters votes once, and an event says so", () => {
     });
   }
 
-  test("what it alone says is no quorum, also to those who wait", async () => {
+  test("its votes alone are no quorum, also for waiters", async () => {
     const [{ host, port }, other] = fleet.masters as [Master, Master];
     const resource = fresh("alone");
     await fleet.occupy(resource, [other]);
@@ -125,7 +125,7 @@ function isTold({ errors }: Opened, times: number): Promise<void> {
 }
 
 describe("a failover that makes two masters one", () => {
-  test("is noticed when the connection is made anew, told once, and over when it leads elsewhere", async () => {
+  test("is detected at a new connection, reported once, and over when the connection leads elsewhere", async () => {
     const [first, second, third] = fleet.masters as [Master, Master, Master];
     const moving = await proxyOf(first);
     const way = opened([moving, second, third].map(({ host, port }) => new Redis(port, host)));

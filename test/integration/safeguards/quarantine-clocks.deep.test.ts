@@ -68,7 +68,7 @@ async function restartThird(): Promise<void> {
 }
 
 describe("a master boots with a slow clock, and is set right by NTP", () => {
-  it("its quarantine lasts all the same, by the clocks of those who ask", async () => {
+  it("its quarantine still lasts, by the clocks of the clients", async () => {
     const [holder, rival] = (await openAll(2)) as [ReturnType<typeof open>, ReturnType<typeof open>];
     const resource = fresh("booted");
     const lock = await holdByTwo(holder.redlock, resource);

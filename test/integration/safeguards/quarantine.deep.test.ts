@@ -32,7 +32,7 @@ async function untilFirstVotes({ redlock, clients }: Opened): Promise<number[]> 
 // that take longest first.
 
 describe.concurrent("with masters that keep running", () => {
-  it("where too many have forgotten them, the clock has to do, and the user is told", async () => {
+  it("if too many have forgotten them, the clock sets the floor, and an error event reports it", async () => {
     await using guarded = await GuardedFleet.start();
     const { fleet } = guarded;
     const opened = await guarded.openNew({ fencing: true });

@@ -99,7 +99,7 @@ describe("with masters that keep running", () => {
     expect(rival.errors.map(({ reason }) => reason)).toContain("QUARANTINE");
   });
 
-  it("a quarantine is told once, in words that do not repeat themselves, and the next one again", async () => {
+  it("each quarantine is reported once, in a message without repetition", async () => {
     const holder = await guarded.openNew();
     const rival = await guarded.openGuarded();
     const master = fleet.masters[2]!;
@@ -128,7 +128,7 @@ describe("with masters that keep running", () => {
     expect(told()).toHaveLength(2);
   });
 
-  it("what is released in quarantine is not handed over", async () => {
+  it("a key that is released in quarantine is not granted", async () => {
     const holder = await guarded.openNew();
     const rival = await guarded.openGuarded();
     const resource = fresh("released");
@@ -214,7 +214,7 @@ describe("with masters that keep running", () => {
     expect(await Promise.all(fleet.admins.map((admin) => admin.dbsize()))).toEqual([0, 0, 0, 0, 0]);
   });
 
-  it("a user without the right to INFO is told so", async () => {
+  it("a user without the right to INFO gets an error that says so", async () => {
     await guarded.openNew();
     for (const admin of fleet.admins) {
       await admin.acl("SETUSER", "uninformed", "reset", "on", ">password", "~*", "&*", "+@all", "-info");
@@ -229,7 +229,7 @@ describe("with masters that keep running", () => {
     expect(net).toBeLessThan(4000);
   });
 
-  it("where it is missing, INFO is told to be missing by the votes as well", async () => {
+  it("without the right to INFO, votes report that as well", async () => {
     const { redlock, errors } = await guarded.openNew();
     for (const admin of fleet.admins) await admin.acl("SETUSER", "default", "-info");
     try {

@@ -337,7 +337,7 @@ describe("siblings", () => {
   });
 });
 
-describe("a promise that outlives its hold", () => {
+describe("a promise that outlives its lease", () => {
   test("finds it dead: what it acquires is asked of the masters, and waits for the next holder", async () => {
     const at = setting({ retryCount: -1, retryDelay: 20 });
     const { time, redlock, masters } = at;

@@ -13,7 +13,7 @@ import type { Placement } from "./placement.ts";
  *   with nothing remaining.
  * - `lost`: the deadline has passed, or a majority refused. Final.
  * - `released`: released by its holder. Final.
- * - `detached`: given away by {@link Lock.detach}, for another process to resume. Final here.
+ * - `detached`: ended by {@link Lock.detach}, for another process to resume. Final here.
  */
 export type LockState = "held" | "unknown" | "lost" | "released" | "detached";
 
@@ -23,7 +23,7 @@ export interface ExecutionResult {
    *   waiter in this process. The votes may then be those of the acquire.
    * - `expired`: a majority no longer held it.
    * - `partial`: too few masters answered. The others are cleaned when they are back, or the key expires.
-   * - `detached`: it was given away before, so nothing was sent.
+   * - `detached`: it was detached before, so nothing was sent.
    */
   readonly outcome: "released" | "expired" | "partial" | "detached";
   /** The votes, as in redlock 5. */
@@ -148,7 +148,7 @@ export class Lease implements TimerTask, ActiveLease {
     return this.#end !== undefined;
   }
 
-  /** Whether the lease was given away: it may be resumed elsewhere. */
+  /** Whether the lease was detached: it may be resumed elsewhere. */
   get isDetached(): boolean {
     return this.#end === "detached";
   }

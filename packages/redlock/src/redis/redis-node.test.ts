@@ -266,7 +266,7 @@ describe("a queue", () => {
     ]);
   });
 
-  test("a restart guard watches over what is voted for and extended alone, and over who leaves", async () => {
+  test("a restart guard checks single votes, extensions and dequeueing", async () => {
     const { node, connection } = nodeWith(1000, [-2, 900], [-1, 1000, "6"], 1, 1);
     node.guarded.watchWith(guard);
     expect(await ask(node).vote(claim)).toEqual({ vote: "yes", remaining: 1000 });
@@ -396,7 +396,7 @@ describe("a script that the master does not know", () => {
     expect(connection.sent).toHaveLength(1);
   });
 
-  test("not over the connection that has taken the place of that one, perhaps to another database", async () => {
+  test("not over the connection that has replaced it, perhaps to another database", async () => {
     const { node, connection } = nodeWith(noScript(), noScript(), 1);
     const script = { source: "return 1", sha1: "digest" };
     const call = { purpose: "release", script, keys: ["r"], args: ["t"], tokens: ["t"] } as const;

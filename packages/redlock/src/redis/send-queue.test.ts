@@ -337,7 +337,7 @@ describe("while nothing is in flight", () => {
   });
 });
 
-test("what a claim that is looked at sends at once is behind what was taken before it", async () => {
+test("operations that the check of a claim sends are behind the earlier ones", async () => {
   const { connection, node, sent } = start(new SilentConnection(), { window: 2 });
   const alone = new RedisNode(connection, { groupCommit: false });
   void ask(node).vote(claimOf("t0", "r0"));

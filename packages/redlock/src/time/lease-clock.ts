@@ -8,7 +8,7 @@ const wallGrain = 1;
  * (too much time passed, never too little).
  *
  * Neither clock of a machine is enough. The monotonic clock stops while the machine is suspended, so a holder that
- * wakes up would believe in a lease that expired long ago. The wall clock can be stepped back, with the same effect.
+ * wakes up would count on a lease that expired long ago. The wall clock can be stepped back, with the same effect.
  * So each reading adds the larger of the times that the two clocks show *since the previous reading* (PROTOCOL 3.4,
  * 3.5). Taking the larger once, over the whole lease, is not enough: a suspension followed by a step back would
  * cancel out. (Without a reading between the two they still do: no process can see that, PROTOCOL 1.4.) A step forward ends leases
@@ -16,7 +16,7 @@ const wallGrain = 1;
  *
  * If the two agree to within the resolution of the wall clock, the monotonic one is right, to a fraction of a
  * millisecond. If they do not, only the wall clock is right, and its rounding error must not be subtracted: the
- * simulation found holders that believed 0.7 ms too long after a suspension when 2 ms were always subtracted.
+ * simulation found holders that counted on their leases 0.7 ms too long after a suspension when 2 ms were always subtracted.
  */
 export class LeaseClock {
   readonly #runtime: Runtime;

@@ -71,7 +71,7 @@ export const allMarks = [
   "write let through",
 ] as const;
 
-/** Those that only a client whose locks can be given away can reach. */
+/** The marks that only a client with detachable locks can reach. */
 export const detachMarks = ["detached", "resumed"] as const;
 
 /** Those that only a client that is switched to another database can reach. */

@@ -121,7 +121,7 @@ export class Ownership implements MasterListener {
   }
 }
 
-/** The vote stays with one lock, which was given away meanwhile: an earlier round's becomes that of a later one. */
+/** The vote stays with one lock, which was detached meanwhile: an earlier round's becomes that of a later one. */
 function isOfOne(before: string, after: unknown): boolean {
   return typeof after === "string" && waiterOf(after) === waiterOf(before);
 }

@@ -58,7 +58,7 @@ describe("a mutant of the client's source", () => {
     expect(await compiler.missingIn(mutant)).toEqual([]);
   });
 
-  test("is told what is not there", async () => {
+  test("gets the name that does not exist", async () => {
     const edits = { "protocol/quorum.ts quorumOf value": "Math.ceil(masters / 2)" };
     expect(await compiler.missingIn({ name: "a fault", edits })).toEqual(["Cannot find name 'masters'."]);
   });

@@ -70,7 +70,7 @@ export class SimulatedConnection implements Connection {
   #first: { readonly promise: Promise<void>; readonly resolve: () => void };
   /** Changes with each connection: what belongs to an older one is void. */
   #generation = 0;
-  /** The one that the client believes in. */
+  /** The connection that the client takes for the current one. */
   #standing = 0;
   /** Of the master that it leads to. */
   #incarnation = 0;

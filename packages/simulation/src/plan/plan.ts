@@ -119,7 +119,7 @@ export interface ScriptedTask extends Task {
  * - `abandon`: never released; it runs out.
  * - `abort`: the waiting is aborted now and then.
  * - `several`: several resources at once.
- * - `detach`: given away while it is held, to be extended and released by another client.
+ * - `detach`: detached while it is held, to be extended and released by another client.
  * - `pair`: two resources in one turn, each with a lock of its own, the first for half of the ttl.
  */
 export type Style = (typeof styles)[number];

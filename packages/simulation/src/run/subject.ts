@@ -46,7 +46,7 @@ export interface SubjectClient {
   tryAcquire(resources: Resources, ttl: number, options?: AcquireOptions): Promise<SubjectLock | null>;
   using(resources: Resources, ttl: number, routine: Routine): Promise<void>;
   quit(): Promise<unknown>;
-  /** A handle on a lock that another client has detached; missing where locks cannot be given away. */
+  /** A handle on a lock that another client has detached; missing where locks cannot be detached. */
   resume?(detached: unknown): SubjectLock;
   /** Of a master that failed to vote. */
   on?(event: "error", listener: (error: { readonly reason: string }) => void): unknown;
@@ -70,7 +70,7 @@ export interface SubjectLock {
   remaining(): number;
   extend(ttl: number): Promise<unknown>;
   release(): Promise<{ readonly outcome: string }>;
-  /** Gives the lock away, as data that travels; missing where it cannot be given away. */
+  /** Detaches the lock as plain data; missing where it cannot be detached. */
   detach?(): Promise<unknown>;
 }
 

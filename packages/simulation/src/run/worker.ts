@@ -63,7 +63,7 @@ export class Worker implements Receiver {
   readonly bounds: Bounds;
   #isStopping = false;
   #isDone = false;
-  /** How many locks it goes on with that others have given away. */
+  /** The number of detached locks of others that it resumes. */
   #resumed = 0;
   /** When the lock of this cycle was asked for, or a little earlier; true time, us. */
   #askedAt = 0;

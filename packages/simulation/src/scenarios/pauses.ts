@@ -92,7 +92,7 @@ export const pauses: readonly Scenario[] = [
     title: "A machine sleeps while it holds the lock",
     story:
       "The machine of client 0 is suspended for longer than the ttl, and its monotonic clock with it. Client 1 takes " +
-      "the lock. Awake again, client 0 must not believe that no time has passed.",
+      "the lock. Awake again, client 0 must not assume that no time has passed.",
     source: {
       text: "Linux, clock_gettime(2): CLOCK_MONOTONIC does not count time that the system is suspended",
     },

@@ -21,7 +21,7 @@ interface Calls {
   extend(claim: Claim, repair: boolean): Promise<Answer>;
   release(resources: readonly string[], tokens: readonly string[]): Promise<ReleaseAnswer>;
   inspect(resource: string): Promise<KeyState | Fault>;
-  enqueue(enrolment: QueueEntry): Promise<Answer>;
+  enqueue(entry: QueueEntry): Promise<Answer>;
   transfer(claim: Claim, previous: string): Promise<Answer>;
   listen(channel: string, onPush?: OnPush, onChange?: () => void): Promise<void>;
 }
@@ -34,7 +34,7 @@ export function ask(node: LockNode): Calls {
     release: (resources: readonly string[], tokens: readonly string[]) =>
       answerOf<ReleaseAnswer>((settle) => node.release(resources, tokens, settle)),
     inspect: (resource: string) => answerOf<KeyState | Fault>((settle) => node.inspect(resource, settle)),
-    enqueue: (enrolment: QueueEntry) => voteOf((settle) => node.queue!.enqueue(enrolment, settle)),
+    enqueue: (entry: QueueEntry) => voteOf((settle) => node.queue!.enqueue(entry, settle)),
     transfer: (claim: Claim, previous: string) =>
       voteOf((settle) => node.queue!.transfer(claim, previous, settle)),
     listen: async (channel, onPush = () => {}, onChange = () => {}) => {

@@ -149,14 +149,14 @@ function exactnessCases(context: Context): void {
 }
 
 /** A vote that may wait. */
-function enrolment(claim: Claim) {
+function entryFor(claim: Claim) {
   return { ...claim, ticket: 1, entryTtl: long };
 }
 
 function queueCases(context: Context): void {
   it("a queue entry that is granted at once stores its proposal", async () => {
     const claim = fenced(1, 1000, "w1.1");
-    expect(await ask(context.node).enqueue(enrolment(claim))).toMatchObject({ counter: expect.any(Number) });
+    expect(await ask(context.node).enqueue(entryFor(claim))).toMatchObject({ counter: expect.any(Number) });
     expect(await storedAfter(context.node, claim)).toBe(1000);
   });
 
@@ -166,11 +166,11 @@ function queueCases(context: Context): void {
     await ask(node).vote(holder);
     const waiter = fenced(holder.resources, 1200, "w3.1");
     // It listens nowhere.
-    await ask(node).enqueue(enrolment(waiter));
+    await ask(node).enqueue(entryFor(waiter));
     await ask(node).release(holder.resources, [holder.token]);
     expect(await context.master.get(holder.resources[0]!)).toBe("w3.1");
     const next = fenced(holder.resources, 1200, "w3.2");
-    expect(await ask(node).enqueue(enrolment(next))).toEqual(yes(1000));
+    expect(await ask(node).enqueue(entryFor(next))).toEqual(yes(1000));
   });
 
   it("a token transfer stores the proposal of the successor", async () => {
@@ -191,7 +191,7 @@ function pushCases(context: Context): void {
     const holder = fenced(1, 1000);
     await ask(node).vote(holder);
     const waiter = fenced(holder.resources, 1200, "w2.7");
-    expect(await ask(node).enqueue(enrolment(waiter))).toMatchObject({ vote: "no" });
+    expect(await ask(node).enqueue(entryFor(waiter))).toMatchObject({ vote: "no" });
     await ask(node).release(holder.resources, [holder.token]);
     await until("it is told", () => heard.length > 0);
     expect(heard).toEqual([{ kind: "grant", token: "w2.7", counter: 1000 }]);

@@ -141,7 +141,7 @@ function run(rules: Rules, call: Call, operation: Operation, guarded: Guarded | 
   }
   checkProposal(proposal);
   if (kind === "q" && isQuarantined && rules.handsOverInQuarantine)
-    new Queue(rules, call).stand(keys, enrolmentIn(operation));
+    new Queue(rules, call).stand(keys, queueEntryIn(operation));
   if (guarded) bar(rules, call, guarded, { kind, ttl: operation.numbers[0], proposal });
   let reply = claimed(rules, call, operation, isSeeded(guarded));
   if (isQuarantined && typeof reply === "number" && !rules.votesInQuarantine) return [-2, reply];
@@ -208,7 +208,7 @@ function isSeeded(guarded: Guarded | undefined): boolean {
   return guarded?.mark?.state !== "1";
 }
 
-function enrolmentIn({ args, numbers, proposal }: Operation): QueueEntry {
+function queueEntryIn({ args, numbers, proposal }: Operation): QueueEntry {
   const [token = "", inbox = ""] = args;
   const [ttl, ticket, patience] = numbers;
   return { token, ttl, ticket, patience, proposal, inbox };
@@ -220,7 +220,7 @@ function claimed(rules: Rules, call: Call, operation: Operation, hasCounters: bo
   const [token = "", second = ""] = args;
   if (kind === "v" && keys.length === 1 && call("SET", keys[0]!, token, "NX", "PX", number))
     return Number(number);
-  if (kind === "q") return new Queue(rules, call, hasCounters).enqueue(keys, enrolmentIn(operation));
+  if (kind === "q") return new Queue(rules, call, hasCounters).enqueue(keys, queueEntryIn(operation));
   return claim(rules, call, keys, token, number, {
     create: kind !== "e",
     previous: kind === "s" ? second : undefined,
