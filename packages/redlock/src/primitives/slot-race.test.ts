@@ -57,7 +57,7 @@ describe("a race for slots", () => {
     };
     const racing = new SlotRace({ ...terms, acquire: once }).run();
     await time.advance(10);
-    // Busy for so long that no extension comes in time.
+    // Blocked until no extension can be in time.
     machine.block(2 * ttl);
     await time.advance(2 * ttl + 100);
     expect(granted.map(({ state }) => state)).toEqual(["lost", "held"]);

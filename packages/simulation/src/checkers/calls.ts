@@ -21,7 +21,7 @@ export class Calls {
   readonly #findings: Findings;
   readonly #pending = new Set<Call>();
   #count = 0;
-  /** By how much the most patient call was within its bound; below 1. */
+  /** The largest duration of a call, as a fraction of its bound; below 1. */
   readonly longest: Map<string, number> = new Map();
 
   constructor(findings: Findings) {

@@ -7,7 +7,7 @@ import type { LockInterval } from "./lock-intervals.ts";
 
 /** The master's time, as a client has heard it. */
 interface Heard {
-  /** By how much the clock had been set so far when it was read, ms. */
+  /** The sum of the clock's steps when it was read, ms. */
   readonly steppedBy: number;
   /** When the client heard of it; true time, us, and by its own clocks, ms. */
   readonly at: number;
@@ -40,7 +40,7 @@ const grains = 10;
 export class ClockAlarms {
   readonly #findings: Findings;
   readonly #masters: readonly Master[];
-  /** For how long a client that excludes leaves out who has stepped, ms by its monotonic clock; 0 where none does. */
+  /** The time for which a client excludes a master that has stepped, ms by its monotonic clock; 0 without `exclude`. */
   readonly #exclusion: number;
   readonly #telling = new Set<Process>();
   readonly #watched = new Map<Process, Map<Master, Watched>>();
@@ -134,7 +134,7 @@ export class ClockAlarms {
   }
 }
 
-/** By how much the clock was set between the last two readings, ms. */
+/** The sum of the clock's steps between the last two readings, ms. */
 function stepIn({ heard: [latest, before] }: Watched): number {
   return latest && before ? latest.steppedBy - before.steppedBy : 0;
 }

@@ -31,7 +31,7 @@ export class Ownership implements MasterListener {
   #changed: string[] = [];
   /** The same: votes that were cast or given. */
   #votes: { readonly key: string; readonly token: string }[] = [];
-  /** The same: grants that were pushed, and to how many. */
+  /** The same: grants that were published, and the number of receivers. */
   #pushed: { readonly token: string; readonly listeners: number }[] = [];
 
   constructor(findings: Findings, master: Master, owners: TokenOwners, listener: OwnershipListener) {

@@ -92,7 +92,7 @@ export class Waits {
 
   #overtake(wait: Wait, resource: string, { process, askedAt, lock }: LockInterval): void {
     const { calmAt } = this.#terms;
-    // Where so many are let in at a time, so many more are served meanwhile.
+    // With several permits, that many more waiters are served meanwhile.
     const maxOvertaken = this.#terms.maxOvertaken * (lock.share?.limit ?? 1);
     const isLater = askedAt > wait.begunAt && this.#kernel.now > calmAt;
     if (wait.process === process || wait.process.isDead || !isLater) return;

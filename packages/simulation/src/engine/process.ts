@@ -48,7 +48,7 @@ export class Process implements TurnTaker, Runtime {
   onTurnEnd: (() => void) | undefined;
   /** Called before each reading of a clock; may stall. */
   onClockRead: (() => void) | undefined;
-  /** By how much this turn has been stalled so far, us. */
+  /** The time for which this turn has been stalled so far, us. */
   #stalledBy = 0;
   /** Until when it is, or was last, frozen; true time, us. */
   #frozenUntil = 0;
@@ -299,7 +299,7 @@ class ProcessTimer implements Timer, Item {
   readonly callback: () => void;
   /** By the monotonic clock. */
   readonly due: number;
-  /** By how much it is late, us. */
+  /** Its delay, us. */
   readonly late: number;
   /** In the order of setting. */
   readonly number: number;

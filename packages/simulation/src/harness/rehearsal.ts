@@ -19,7 +19,7 @@ export interface ClientContext<Resource> {
   readonly redlock: Redlock;
   /** The resource that the lock protects, on a machine of its own. */
   readonly resource: Remote<Resource>;
-  /** The number of this client, from 0, and how often it has run before. */
+  /** The number of this client, from 0, and the number of its earlier runs. */
   readonly index: number;
   readonly round: number;
   /** Waits, by this process's timers. (`setTimeout` would wait in real time.) */
@@ -42,7 +42,7 @@ export interface Rehearsal {
   readonly verdict: Verdict;
   readonly violations: readonly Violation[];
   readonly hash: string;
-  /** How often the code ran to its end, and how often a lock was refused or lost. */
+  /** The number of runs that reached the end of the code, and of locks that were refused or lost. */
   readonly completed: number;
   readonly refused: number;
 }

@@ -41,7 +41,7 @@ export class Channels {
     return this.#channels.get(channel)?.size ?? 0;
   }
 
-  /** To how many it went, patterns included: one who has several is counted as often. That it arrives is not said. */
+  /** The number of subscriptions it was sent to, patterns included. A message that was sent may not arrive. */
   publish(channel: string, message: string): number {
     const subscribers = [...(this.#channels.get(channel) ?? [])];
     for (const subscriber of subscribers) subscriber.push(channel, message);

@@ -25,7 +25,7 @@ interface DatedWrite extends Change {
 }
 
 const second = 1_000_000;
-/** From so many on the log is shortened now and then. */
+/** From this number of entries on, the log is compacted now and then. */
 const manyWrites = 1024;
 
 /**

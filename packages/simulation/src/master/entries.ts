@@ -9,7 +9,7 @@ export interface Entry {
 /** A list exists only to be refused: that is all a lock needs of it. */
 export type Value = string | { readonly list: readonly string[] } | { readonly sorted: SortedSet };
 
-/** Deleted keys keep their place until there are so many of them, and more than of those that are there. */
+/** Deleted keys keep their place until there are this many, and more than live keys. */
 const maxDeleted = 1024;
 
 /**

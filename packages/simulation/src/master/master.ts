@@ -13,7 +13,7 @@ import type { WriteRefusal } from "./write-refusal.ts";
 export interface MasterListener {
   /** `sender` has written, by a command or a script. */
   wrote(write: Write, sender: Process): void;
-  /** In the middle of a command: so many listen. */
+  /** Called in the middle of a command, with the number of subscribers. */
   published(message: string, listeners: number): void;
   /** A write came while the master refuses to write; it was let in where its script had written before. */
   writeMet(isRefused: boolean): void;
@@ -34,7 +34,7 @@ export type ForeignListener = "pattern" | "channels";
 
 /** The changes of a wall clock. */
 export interface Steps {
-  /** By how much it was set so far, ms. */
+  /** The sum of its steps so far, ms. */
   readonly by: number;
   /** When it last was; true time, us. */
   readonly at: number;

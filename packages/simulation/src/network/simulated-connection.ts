@@ -22,7 +22,7 @@ interface Request {
   readonly generation: number;
   /** Of the master that this connection leads to. */
   readonly incarnation: number;
-  /** By how much it arrives later than on its way it would, us. */
+  /** The additional delay of the message, us. */
   delay: number;
   /** It will not reach the master any more. */
   isLost: boolean;

@@ -8,7 +8,7 @@ interface Command {
   readonly reject: (error: Error) => void;
 }
 
-/** ioredis's `maxRetriesPerRequest`: so often a lost connection is tried again before what waits for it fails. */
+/** ioredis's `maxRetriesPerRequest`: the number of reconnects after which waiting commands fail. */
 const maxTries = 20;
 
 /** ioredis 5's `retryStrategy`, ms. */

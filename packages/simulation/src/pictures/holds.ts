@@ -15,7 +15,7 @@ interface OpenHold {
   readonly writes: Array<readonly [number, boolean]>;
 }
 
-/** Every hold of every client: when it was believed in, what its margin was, and what was written under it. */
+/** Every lease of every client: the time in which its holder observed it as held, its margin and its writes. */
 export class HoldsDrawing {
   readonly #resources: Numbering;
   readonly #clocks: readonly ClockTrack[];

@@ -4,7 +4,7 @@ import { promisedPlan } from "../plan/swarm.ts";
 import { pictureOf } from "./picture-of.ts";
 import { record } from "./recording.ts";
 
-/** Out of the model: keys go before those believe it who hold them. */
+/** Outside of the model: keys expire before their holders expect it. */
 function withFastMasters(plan: Plan): Plan {
   return { ...plan, masters: plan.masters.map((master) => ({ ...master, rate: master.rate + 60_000 })) };
 }

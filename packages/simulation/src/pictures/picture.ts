@@ -87,7 +87,7 @@ export interface Hold {
   readonly until: number;
   /** When its own client would have said that it holds. */
   readonly beliefs: readonly Span[];
-  /** At a look at the lock: by how much others were kept away longer than it was believed in, us. */
+  /** At a check of the lock: the time for which others were excluded beyond its own deadline, us. */
   readonly margins: ReadonlyArray<readonly [at: number, margin: number]>;
   readonly writes: ReadonlyArray<readonly [at: number, accepted: boolean]>;
 }

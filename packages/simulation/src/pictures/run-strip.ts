@@ -1,8 +1,8 @@
 import { escaped } from "./markup.ts";
 import type { Picture } from "./picture.ts";
 
-// One run at a glance, for a page of text: who holds the lock, which master keeps whose key, which fault strikes, and
-// for how long two hold it. The HTML timeline shows the rest.
+// One run as a static picture: the holder of the lock, the owner of the key on each master, the faults, and
+// the time in which two clients hold the lock. The HTML timeline shows the rest.
 
 const width = 800;
 const left = 96;

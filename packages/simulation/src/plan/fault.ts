@@ -58,7 +58,7 @@ export type FaultKind =
   | PauseFault
   | ClockFault
   | NetworkFault
-  /** Down for so long; comes back with what its persistence kept. */
+  /** The time that it is down; it comes back with the data that its persistence kept. */
   | { readonly kind: "crash"; readonly masters: Targets; readonly how: CrashKind; readonly downFor: number }
   | { readonly kind: "flush"; readonly masters: Targets }
   /** Answers, and refuses to write. */

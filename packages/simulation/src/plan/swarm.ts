@@ -22,11 +22,11 @@ interface Model {
   readonly kinds: readonly FaultName[];
   /** Each in one seed of ten. */
   readonly rareKinds: readonly FaultName[];
-  /** Of the drift factor: how much of it a clock's rate uses up at most, on either side. */
+  /** The largest deviation of a clock's rate, as a fraction of the drift factor, on either side. */
   readonly shareOfDrift: number;
   /** Whether clocks run at that very bound, or are perfect, more often than anything between. */
   readonly hasExtremeRates: boolean;
-  /** Of the ttl: by how much a master's wall clock steps at most. */
+  /** The largest step of a master's wall clock, as a fraction of the ttl. */
   readonly masterStep: number;
   /** Of masters that do not keep every vote. */
   readonly rarePersistence: readonly Persistence[];
@@ -273,7 +273,7 @@ function withFencing(plan: Plan, random: Random): Plan {
   return random.chance(0.5) ? { ...plan, settings: { ...plan.settings, fencing: true } } : plan;
 }
 
-/** Every master forgets as early, and every client believes as long, as is promised: no margin is left to hide in. */
+/** Every master expires keys as early, and every client counts on its lease as long, as drift allows: no margin is left. */
 function withWorstClocks(plan: Plan, rate: number): Plan {
   return {
     ...plan,

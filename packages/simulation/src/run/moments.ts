@@ -182,7 +182,7 @@ function isRefusal(reply: unknown): boolean {
   return Array.isArray(reply) && reply[0] > 0;
 }
 
-/** `OK`, what a claim says is left, or how many keys a peer's script has set. (A fenced claim says more.) */
+/** `OK`, the remaining time of a claim, or the number of keys that a peer's script has set. (A fenced claim has more.) */
 function isYes(reply: unknown): boolean {
   if (Array.isArray(reply)) return reply[0] === -1;
   return reply === "OK" || (typeof reply === "number" && reply > 0);

@@ -25,7 +25,7 @@ export function patientBelow(longestTtl: number): typeof patient {
   return { ...patient, ttl: longestTtl, nodeTimeout: longestTtl / 3 };
 }
 
-/** How long one client may take for {@link lockEach} of so many resources, ms. */
+/** The time limit of one client for {@link lockEach} of this number of resources, ms. */
 export function patienceFor(resources: number): number {
   return resources * 2 * (waitTimeout + 4 * patient.nodeTimeout);
 }

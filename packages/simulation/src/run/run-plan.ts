@@ -50,7 +50,7 @@ export interface RunOptions {
   readonly foreign?: Subject;
   /** Sees everything that happens, with its true time in us. */
   readonly onEvent?: (time: number, entry: readonly TraceValue[]) => void;
-  /** After so many events the run is cut short, and its verdict unknown at best. Default 20 million. */
+  /** The number of events after which a run is cut short, with the verdict unknown at best. Default 20 million. */
   readonly maxEvents?: number;
   /** The run ends as soon as this is violated. By default it goes on: there may be more to find. */
   readonly stopAt?: ViolationKind | "any";
@@ -86,7 +86,7 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Out
 }
 
 /**
- * For how long who has stepped is left out at least. (Not where a hold that several share is passed on: a vote that was
+ * The minimum time for which a master that has stepped is excluded. (Not where a hold that several share is passed on: a vote that was
  * given before counts as long as it would have.)
  */
 function exclusionIn({ settings, workload }: Plan): number {

@@ -4,7 +4,7 @@ import type { Plan } from "../plan/plan.ts";
 import { Bounds } from "./bounds.ts";
 import { calmFrom } from "./injection.ts";
 
-/** The client's own: how often who waits asks again, ms, and for how many of these its place lasts. */
+/** As in the client: the heartbeat of a waiter, ms, and the lifetime of its queue entry in heartbeats. */
 const heartbeatOf = (ttl: number): number => Math.min(1000, Math.max(250, ttl / 4));
 const patienceInHeartbeats = 3;
 

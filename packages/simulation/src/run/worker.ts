@@ -54,7 +54,7 @@ export interface WorkerOptions {
   readonly startsAt: number;
 }
 
-/** Looks at the lock and writes so often while it holds it. */
+/** The number of checks and writes while it holds a lock. */
 const defaultLooks = 4;
 
 /** The work of one client process: takes locks, works under them, and releases them, in one style or another. */

@@ -10,7 +10,7 @@ export const scenarioSeeds: readonly number[] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
 /** The results of a scenario with one subject. */
 export interface ScenarioResult {
   readonly seeds: readonly number[];
-  /** In how many seeds. */
+  /** The number of seeds. */
   readonly outcomes: ReadonlyMap<ScenarioOutcome, number>;
   /** The evidence that was not observed, with its seed. */
   readonly missing: readonly string[];

@@ -6,7 +6,7 @@ import { variationOf } from "./variation.ts";
 
 /** Runs in one generation. Independent of the number of threads, so that the number changes no result. */
 const generationSize = 32;
-/** How many plans are bred from, and how many of them may descend from one seed. */
+/** The number of plans that are varied, and the maximum number of them from one seed. */
 const populationSize = 12;
 const maxOfOneSeed = 3;
 /** How many of a generation are drawn afresh: a population alone settles on the first weakness it finds. */

@@ -11,7 +11,7 @@ import {
 
 // Semaphores where a plan has locks: the same workload, faults and checks.
 
-/** Of a resource there are so many permits: "resource-0" has two, and each further one has one more. */
+/** The number of permits of a resource: "resource-0" has two, and each further one has one more. */
 export function limitOf(resource: string): number {
   return Number(resource.slice("resource-".length)) + 2;
 }

@@ -1,4 +1,4 @@
-/** Limits how many things are faulty at once: each fault acquires a slot for each thing that it affects. */
+/** Limits the number of faulty things: each fault acquires a slot for each thing that it affects. */
 export class FaultSlots {
   readonly #atOnce: number;
   readonly #taken = new Set<number>();

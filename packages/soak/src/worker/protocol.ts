@@ -66,7 +66,7 @@ export interface Assignment {
   /** The masters of the Cluster, which are one voter together. */
   readonly cluster: readonly string[];
   readonly seed: number;
-  /** Holds so many leases to the end, and does nothing else. */
+  /** Holds this number of leases to the end, and does nothing else. */
   readonly leases: number;
 }
 

@@ -33,7 +33,7 @@ function clientOf(master: Master): Redis {
   return client;
 }
 
-/** By how much a master's clock is ahead of the machine's, ms; wrong by what the question takes at most. */
+/** The offset of a master's clock from the machine's, ms; its error is at most the round trip. */
 async function ahead(client: Redis): Promise<{ least: number; most: number; asked: number; heard: number }> {
   const asked = performance.now();
   const before = Date.now();

@@ -10,8 +10,8 @@ export interface MasterClock {
   /** Sets it forward by so much, ms, or back where it is negative. */
   step(milliseconds: number): void;
   /**
-   * From now on a second takes so many seconds on it: 1.05 is 5 % fast. Without a step, to a few milliseconds. (A
-   * restart of the master takes back what a rate has added up.)
+   * Sets its rate: 1.05 is 5 % fast. The change causes no step, to within a few milliseconds. (A restart of the master
+   * resets the accumulated offset.)
    */
   run(rate: number): void;
 }

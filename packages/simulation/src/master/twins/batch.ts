@@ -44,7 +44,7 @@ export function batch(
   return replies;
 }
 
-/** `voteBatchScript`: how many there are, where each is granted by one command. */
+/** `voteBatchScript`: returns the number of votes if one command granted each. */
 export function voteBatch(
   rules: Rules,
   call: Call,
@@ -63,7 +63,7 @@ export function voteBatch(
   return set === keys.length ? set : replies;
 }
 
-/** `releaseBatchScript`: how many there are, where all are deleted at once. */
+/** `releaseBatchScript`: returns the number of releases if all keys are deleted at once. */
 export function releaseBatch(
   rules: Rules,
   call: Call,

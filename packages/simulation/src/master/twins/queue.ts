@@ -177,7 +177,7 @@ export class Queue {
     return undefined;
   }
 
-  /** The first that lives of these, and how many there are. The dead are removed. */
+  /** The first live waiter of these, and their number. Dead ones are removed. */
   #sweep(
     line: string,
     from: number,

@@ -8,7 +8,7 @@ const levelHeight = 24;
 /** Of words; a tooltip has all of them. */
 const longest = 300;
 
-/** Flags, each with what happened in words; how long it lasts is the line beside the pole. */
+/** Flags, each with the fault in words; the line beside the pole is its duration. */
 export function paintFaults(scene: Scene): void {
   const { pen, picture, window, layout, palette, targets } = scene;
   if (layout.faults.height === 0) return;

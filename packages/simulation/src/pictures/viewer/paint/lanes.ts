@@ -121,7 +121,7 @@ function maxDrift(lanes: readonly Lane[], end: number): number {
   return drifts.reduce((most, drift) => Math.max(most, drift), 1);
 }
 
-/** A thin line: up is fast. Where it changes, by how much. */
+/** A thin line for the clock's rate (up is fast), with the size of each change. */
 function paintClock(scene: Scene, row: Row, clock: readonly ClockStretch[], maxDrift: number): void {
   const { pen, window, palette, layout } = scene;
   const middle = row.top + row.height - layout.strip / 2 - 3;

@@ -5,8 +5,8 @@ import { holderColour } from "../palette.ts";
 import type { Scene } from "../scene.ts";
 
 /**
- * For each hold, from look to look: by how much its keys keep others away longer than it believes. Below zero,
- * others can win while it still believes.
+ * For each lease, between checks: the time for which its keys exclude others beyond its own deadline. Below zero,
+ * others can win while the holder still observes the lock as held.
  */
 export function paintMargins(scene: Scene): void {
   const { pen, picture, window, layout, palette } = scene;

@@ -8,7 +8,7 @@ const spacePerLine = 9;
 /** Limit on the messages of the object under the pointer. */
 const maxOfFocus = 400;
 
-/** Lines from client to master and back; from afar only how many there were. */
+/** Lines from client to master and back; zoomed out, only their number. */
 export function paintMessages(scene: Scene): void {
   const { picture, focus, token } = scene;
   const visible = inView(scene);
@@ -87,7 +87,7 @@ function paintLost({ pen, palette }: Scene, [, , x, y]: readonly [number, number
   pen.strokeStyle = colour;
 }
 
-/** Columns between clients and masters: how many were sent, and of those how many got no reply. */
+/** Columns between clients and masters: the number of messages, and of those without a reply. */
 function paintDensity(scene: Scene, visible: readonly Message[]): void {
   const { pen, window, layout, palette } = scene;
   const step = 4;
