@@ -1,8 +1,9 @@
-import { type Lock, LockLostError, Redlock } from "@quorlock/redlock";
+import { type Lock, LockLostError, Redlock, ResourceLockedError } from "@quorlock/redlock";
 import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
 import { Semaphore } from "@quorlock/redlock/semaphore";
 import type { Master } from "@quorlock/testbed";
 import { Redis } from "ioredis";
+import { Redis as Redis5 } from "ioredis-5";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh, type OpenOptions, rejection } from "../fleet/fleet.ts";
@@ -416,5 +417,34 @@ describe("a client that is switched before the first lock", () => {
     await Promise.all(lock.attempts);
     expect(await valuesElsewhere(lock.resources[0]!)).toEqual([lock.value, lock.value, lock.value]);
     await lock.release();
+  });
+});
+
+describe("a server that refuses SELECT while it runs a long script", () => {
+  it.each([
+    ["6", Redis],
+    ["5", Redis5 as unknown as typeof Redis],
+  ])("gives no votes of database 0, with ioredis %s", async (_, Client) => {
+    const [master] = fleet.masters as [Master];
+    const admin = fleet.admin(master);
+    const options = { on: [master], Client, client: { db: 1, enableReadyCheck: false }, retryCount: 0 };
+    const resource = fresh();
+    const held = await (await open(options)).redlock.acquire(resource, ttl);
+    await admin.config("SET", "busy-reply-threshold", "1");
+    const script = elsewhere[0]!.eval("while true do end", 0).catch(String);
+    await until("it is busy", () =>
+      admin.ping().then(
+        () => false,
+        () => true,
+      ),
+    );
+    const rival = fleet.open(options).redlock;
+    await expect(rival.acquire(resource, ttl)).rejects.toThrow("quorum");
+    await admin.script("KILL");
+    expect(await script).toContain("killed");
+    await admin.config("SET", "busy-reply-threshold", "5000");
+    await until("it votes", async () => (await rival.inspect("anything"))[0]?.unreachable === undefined);
+    await expect(rival.acquire(resource, ttl)).rejects.toThrow(ResourceLockedError);
+    await held.release();
   });
 });

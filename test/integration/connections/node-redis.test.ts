@@ -201,6 +201,31 @@ describe.each(versions)("node-redis %s:", (_, create) => {
     server.close();
   });
 
+  it("a client that gives up at once makes a few connections a second, not one for each call", async () => {
+    let accepted = 0;
+    const server = createServer((socket) => {
+      accepted += 1;
+      socket.on("error", () => {});
+      socket.destroy();
+    });
+    await new Promise<void>((resolve) => {
+      server.listen(0, "127.0.0.1", resolve);
+    });
+    const socket = { ...at(server.address() as AddressInfo), reconnectStrategy: false } as const;
+    const redlock = lockOver([open({ socket })]);
+    const begun = performance.now();
+    let calls = 0;
+    while (performance.now() - begun < 500) {
+      await expect(redlock.acquire(fresh(), ttl)).rejects.toThrow("quorum");
+      await turn();
+      calls += 1;
+    }
+    expect(accepted).toBeGreaterThan(1);
+    expect(accepted).toBeLessThan(15);
+    expect(calls).toBeGreaterThan(accepted);
+    server.close();
+  });
+
   it("a release that was asked for before quit reaches its master", async () => {
     const [master] = fleet.masters as [Master];
     const resource = fresh();

@@ -15,6 +15,9 @@ import { Subscriber } from "./subscriber.ts";
  */
 const minAge = 1000;
 
+/** The minimum time between two first connections, ms: each call asks for one where the user's strategy gives up. */
+const minConnectInterval = 50;
+
 /**
  * A connection of its own, with the address, credentials and options of the user's client.
  *
@@ -60,6 +63,7 @@ export class OwnConnection implements Connection {
   #isEstablished = false;
   /** Set while the first connection is being made. */
   #first: Promise<void> | undefined;
+  #firstAt = Number.NEGATIVE_INFINITY;
   #resolveFirst: () => void = () => {};
   #reason = "the connection is closed";
 
@@ -112,7 +116,12 @@ export class OwnConnection implements Connection {
     // "end": the user's retry strategy has given up. This connection lives as long as the user's client.
     const unused = (status === "wait" || status === "end") && this.#user.status !== "end";
     if (!unused) return undefined;
-    if (status === "end") this.#own = this.#open();
+    const now = systemRuntime.monotonic();
+    if (status === "end") {
+      if (now - this.#firstAt < minConnectInterval) return undefined;
+      this.#own = this.#open();
+    }
+    this.#firstAt = now;
     this.#first = new Promise<void>((resolve) => {
       this.#resolveFirst = () => {
         this.#first = undefined;

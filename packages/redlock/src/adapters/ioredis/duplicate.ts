@@ -120,6 +120,10 @@ export class Duplicate implements OwnClient {
     this.client.on("ready", () => this.#greetingTimer?.cancel());
     this.client.on("close", () => this.#greetingTimer?.cancel());
     forward(this.client, events);
+    // ioredis would use the connection in database 0 (PROTOCOL 2.15). A server that runs a long script refuses SELECT.
+    this.client.on("error", ({ command }: { command?: { name?: string } }) => {
+      if (command?.name === "select") this.cut();
+    });
   }
 
   connect(): Promise<unknown> {
