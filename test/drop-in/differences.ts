@@ -264,7 +264,7 @@ export const differences: Readonly<Record<string, Difference>> = {
     theirs: true,
     ours: false,
   },
-  "`lock.expiration` that is written": {
+  "assigning `lock.expiration`": {
     line: async (bench) => {
       const redlock = bench.redlock();
       const [later, earlier] = [await bench.held(redlock, fresh(), 5000), await bench.held(redlock, fresh())];

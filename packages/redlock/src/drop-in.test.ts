@@ -60,7 +60,40 @@ describe("a Redlock", () => {
     const lock = await time.run(redlock.acquire("r", 1000));
     await expect(redlock.extend(lock, 1000, callback)).rejects.toThrow("see docs/redlock-4.md");
     await expect(redlock.release(lock, callback)).rejects.toThrow("see docs/redlock-4.md");
+    await expect(lock.extend(1000, callback)).rejects.toThrow("see docs/redlock-4.md");
+    expect(() => void redlock.quit(callback)).toThrow("see docs/redlock-4.md");
+    expect(lock.state).toBe("held");
   });
+
+  test.each(["lockScript", "unlockScript", "extendScript"])("with %s of redlock 4 names the page", (name) => {
+    const { nodes } = virtualSetting(1);
+    expect(() => new Redlock(nodes, { [name]: String })).toThrow("see docs/redlock-4.md");
+  });
+
+  test("has no properties of redlock 4: reading one names the page", () => {
+    const { redlock } = virtualSetting(1);
+    for (const [target, name] of [
+      [redlock, "servers"],
+      [Redlock, "LockError"],
+      [Redlock, "Lock"],
+    ] as const) {
+      expect(() => Reflect.get(target, name)).toThrow(
+        new RegExp(`^${name} is a property of redlock 4: use .+ instead, see docs/redlock-4\\.md`),
+      );
+      expect(Object.keys(target)).not.toContain(name);
+    }
+  });
+
+  test.each(["on", "once", "addListener", "prependListener", "prependOnceListener"] as const)(
+    "refuses a listener of clientError with %s, and no other",
+    (method) => {
+      const { redlock } = virtualSetting(1);
+      const listen = redlock[method].bind(redlock) as (event: string, listener: () => void) => Redlock;
+      expect(() => listen("clientError", () => {})).toThrow("use error instead, see docs/redlock-4.md");
+      expect(listen("clock", () => {})).toBe(redlock);
+      expect(redlock.listenerCount("clock")).toBe(1);
+    },
+  );
 
   test("refuses the db of sesamecare's redlock, and says which database it uses", () => {
     const { nodes } = virtualSetting(1);
@@ -86,6 +119,8 @@ describe("a lock", () => {
     expect(lock.redlock).toBe(redlock);
     const { unlock } = lock as unknown as { unlock: () => unknown };
     expect(unlock).toThrow("call release() instead, see docs/redlock-4.md");
+    expect(() => Reflect.get(lock, "resource")).toThrow("use resources instead, see docs/redlock-4.md");
+    expect(() => Reflect.get(lock, "attemptsRemaining")).toThrow("see docs/redlock-4.md");
   });
 
   test("gives a copy of its resources", async () => {

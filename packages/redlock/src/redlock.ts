@@ -24,7 +24,12 @@ import { release } from "./protocol/release.ts";
 import { lateTimerThreshold } from "./protocol/round.ts";
 import { claimScript, releaseScript } from "./redis/lua/scripts.ts";
 import type { ClockEvent } from "./safeguards/clock-watch.ts";
-import { namesOfRedlock4 } from "./settings/former-names.ts";
+import {
+  eventOfRedlock4,
+  namesOfRedlock4,
+  propertiesOfRedlock4,
+  refuseCallback,
+} from "./settings/former-names.ts";
 import { checkOptions, type Place, routineAmong } from "./settings/options.ts";
 import { shown } from "./settings/ranges.ts";
 import { resourceList, whyReserved } from "./settings/resources.ts";
@@ -305,7 +310,12 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
    * the clients, as redlock 5 does. Resolves within two `nodeTimeout`s of the constructor (default: a second),
    * whatever the masters do and whatever was passed to a call; idempotent.
    */
-  quit(): Promise<void> {
+  quit(): Promise<void>;
+  /** @internal A callback of redlock 4 is refused. */
+  quit(callback?: unknown): Promise<void>;
+  /** @internal */
+  quit(callback?: unknown): Promise<void> {
+    refuseCallback(callback, "quit");
     this.#quit ??= this.#quitNow();
     return this.#quit;
   }
@@ -313,6 +323,9 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   static {
     const locking = { lock: "acquire", lockWithOptions: "acquire", acquireWithOptions: "acquire" };
     namesOfRedlock4(Redlock.prototype, { ...locking, unlock: "release", disposer: "using" });
+    propertiesOfRedlock4(Redlock.prototype, { servers: "clients" });
+    propertiesOfRedlock4(Redlock, { LockError: "the exported ExecutionError", Lock: "the exported Lock" });
+    eventOfRedlock4(Redlock.prototype);
   }
 
   /** @internal The internals that other primitives use. */

@@ -1,7 +1,7 @@
 import { type ExecutionStats, InvalidArgumentError, type LockLostError } from "../errors.ts";
 import type { Attempts } from "../protocol/execution-stats.ts";
 import { type ExecutionResult, Lease, type LockState } from "../protocol/lease.ts";
-import { namesOfRedlock4 } from "../settings/former-names.ts";
+import { namesOfRedlock4, propertiesOfRedlock4, refuseCallback } from "../settings/former-names.ts";
 import type { LeaseLimit } from "../settings/lease-limit.ts";
 import type { Settings } from "../settings/settings.ts";
 
@@ -148,7 +148,12 @@ export class Lock implements AsyncDisposable {
    * `maxHoldTime`, at most to the end of that time.
    * @throws LockLostError if it is lost, released or detached; ExecutionError if no quorum answered.
    */
-  async extend(ttl: number): Promise<this> {
+  extend(ttl: number): Promise<this>;
+  /** @internal A callback of redlock 4 is refused. */
+  extend(ttl: number, callback?: unknown): Promise<this>;
+  /** @internal */
+  async extend(ttl: number, callback?: unknown): Promise<this> {
+    refuseCallback(callback, "extend");
     await this.#owner.extend(this, ttl);
     return this;
   }
@@ -204,6 +209,7 @@ export class Lock implements AsyncDisposable {
       },
     });
     namesOfRedlock4(Lock.prototype, { unlock: "release" });
+    propertiesOfRedlock4(Lock.prototype, { resource: "resources", attemptsRemaining: "attempts" });
   }
 
   /** @internal The reason why it has ended, for an error; `undefined` if it has not. Reads the clocks. */

@@ -140,6 +140,11 @@ export function checkCallbacks(callbacks: Readonly<Record<string, unknown>>): vo
 function unknownOption(name: string, known: readonly string[], place: Place): InvalidArgumentError {
   const elsewhere = Object.entries(optionsOf).find(([, names]) => names.includes(name));
   const nearest = nearestTo(name, known);
+  if (["lockScript", "unlockScript", "extendScript"].includes(name)) {
+    return new InvalidArgumentError(
+      `${name} is an option of redlock 4: see docs/redlock-4.md of this package`,
+    );
+  }
   // An option of @sesamecare-oss/redlock.
   const hint = name === "db" ? "; locks are in the database of the clients that you pass" : "";
   if (nearest !== undefined) {
