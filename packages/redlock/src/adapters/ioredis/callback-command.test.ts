@@ -94,6 +94,16 @@ describe.each(versions)("ioredis %s", (_, open) => {
     expect(String(other.toWritable(null))).toContain("GETSET");
   });
 
+  test("tools that look at a command see its keys, and not the token behind them", () => {
+    const make = callbackCommandsOf(open())!;
+    const args = ["digest", 2, "first", "second", "token", 1000];
+    for (let masters = 0; masters < 2; masters += 1) {
+      const command = make("EVALSHA", args, "app:", () => {}) as Command & { args: unknown[] };
+      expect(command.args.map(String)).toEqual(["digest", "2", "app:first", "app:second", "?", "?"]);
+      expect(String(command.toWritable(null))).toContain("token");
+    }
+  });
+
   test("a reply settles its own command, also among several made of the same arguments", () => {
     const outcomes: unknown[] = [];
     const make = callbackCommandsOf(open())!;

@@ -22,14 +22,15 @@ interface Command {
   transformReply(reply: unknown): unknown;
 }
 
-/** Arguments as ioredis encodes them, with the encoded command. */
+/** A command as ioredis encodes it. */
 interface Encoded {
   /** The arguments before encoding. */
   readonly of: Args;
   readonly name: string;
   readonly keyPrefix: string;
+  readonly text: unknown;
+  /** The arguments as tracing tools, debug logs and the errors of ioredis show them. */
   readonly args: unknown[];
-  text: unknown;
 }
 
 type CommandClass = new (
@@ -99,19 +100,21 @@ function makerOf(Base: CommandClass): MakeCommand {
     readonly #encoded: Encoded;
 
     constructor(name: string, args: Args, keyPrefix: string, done: Done) {
-      // A tool that changes the arguments of a command changes them for all masters, as it would without
-      // sharing.
       const isEncoded = latest?.of === args && latest.name === name && latest.keyPrefix === keyPrefix;
       super(name, isEncoded ? [] : args, { replyEncoding: "utf8", keyPrefix: isEncoded ? "" : keyPrefix });
       this.isSent = false;
       this.done = done;
-      if (isEncoded) this.args = latest!.args;
-      else latest = { of: args, name, keyPrefix, args: this.args, text: undefined };
+      if (!isEncoded) {
+        const text = super.toWritable(null);
+        // Tokens are behind the keys, and a token is enough to release a lock.
+        const shown = name.startsWith("EVAL") ? 2 + Number(this.args[1]) : 1;
+        latest = { of: args, name, keyPrefix, text, args: this.args.fill("?", shown) };
+      }
       this.#encoded = latest!;
+      this.args = latest!.args;
     }
 
-    override toWritable(stream: unknown): unknown {
-      this.#encoded.text ??= super.toWritable(stream);
+    override toWritable(): unknown {
       return this.#encoded.text;
     }
 

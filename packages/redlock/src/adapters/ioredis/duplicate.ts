@@ -26,6 +26,7 @@ interface DuplicateClient {
   connect(): Promise<unknown>;
   disconnect(reconnect?: boolean): void;
   call(command: string, args: Args): Promise<unknown>;
+  sendCommand(command: object): Promise<unknown>;
   ping(message: string): Promise<unknown>;
   subscribe(channel: string): Promise<unknown>;
   unsubscribe(channel: string): Promise<unknown>;
@@ -132,7 +133,7 @@ export class Duplicate implements OwnClient {
   }
 
   send(command: string, args: Args): Promise<unknown> {
-    return this.client.call(command, args);
+    return callUntraced(this.client, command, args);
   }
 
   cut(): void {
@@ -194,6 +195,17 @@ export class SubscriberDuplicate extends Duplicate implements SubscriberClient {
   unsubscribe(channel: string): Promise<unknown> {
     return this.client.unsubscribe(channel);
   }
+}
+
+/**
+ * Sends a command that ioredis does not publish on its tracing channels: it would show tokens, and a token is enough to
+ * release a lock.
+ */
+function callUntraced(client: DuplicateClient, command: string, args: Args): Promise<unknown> {
+  const sendCommand = (made: object): Promise<unknown> =>
+    client.sendCommand(Object.assign(made, { isTraced: true }));
+  const sender = Object.create(client, { sendCommand: { value: sendCommand } }) as DuplicateClient;
+  return sender.call(command, args);
 }
 
 function forward(client: DuplicateClient, { onReady, onClose, onEnd, onFailure }: Partial<OwnEvents>): void {
@@ -298,7 +310,7 @@ export class ClusterDuplicate implements OwnClient {
   }
 
   send(command: string, args: Args): Promise<unknown> {
-    return this.client.call(command, args).catch(redirectionError);
+    return callUntraced(this.client, command, args).catch(redirectionError);
   }
 
   /** A Cluster has many connections and replaces them itself: `socketTimeout` detects silent ones. */

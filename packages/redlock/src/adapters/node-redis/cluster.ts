@@ -20,7 +20,7 @@ import {
   retryDelay,
   sendNowOrNever,
 } from "./duplicate.ts";
-import { firstKeyOf, wordsOf } from "./key-prefix.ts";
+import { firstKeyOf, untraced, wordsOf } from "./words.ts";
 
 export interface ClusterOptions {
   readonly rootNodes?: readonly (NodeRedisOptions & { readonly url?: string })[];
@@ -39,7 +39,11 @@ interface ClusterClient extends Omit<NodeRedisClient, "sendCommand"> {
   readonly masters: readonly Node[];
   readonly nodeByAddress: ReadonlyMap<string, Node>;
   nodeClient(node: Node): Promise<unknown>;
-  sendCommand(key: string | undefined, isReadonly: boolean, words: readonly string[]): Promise<unknown>;
+  sendCommand(
+    key: string | undefined,
+    isReadonly: boolean,
+    words: readonly (string | Uint8Array)[],
+  ): Promise<unknown>;
 }
 
 /** The options of a Cluster client are not public, but `duplicate` passes them to the constructor of its class. */
@@ -192,7 +196,7 @@ class ClusterConnection implements SingleConnection {
       void this.#connectTo(node);
       return Promise.reject(new NotSent(`${node.address} is not connected`));
     }
-    return this.#cluster.sendCommand(key, false, words).catch(redirectionError);
+    return this.#cluster.sendCommand(key, false, untraced(words)).catch(redirectionError);
   }
 
   destroy(): void {

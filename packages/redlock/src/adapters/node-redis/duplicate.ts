@@ -8,7 +8,7 @@ import {
   type SingleConnection,
   type SingleConnectionEvents,
 } from "../reconnecting-client.ts";
-import { wordsOf } from "./key-prefix.ts";
+import { untraced, wordsOf } from "./words.ts";
 
 /**
  * The used part of a node-redis client (`createClient`) or Cluster (`createCluster`), versions 5 and 6. A type
@@ -49,7 +49,7 @@ export interface NodeRedis extends Pick<UserClient, "keyPrefix" | "status" | "is
 
 /** The used part of a client that this adapter makes. */
 interface OneClient extends Pick<NodeRedisClient, "connect" | "destroy" | "on"> {
-  sendCommand(words: readonly string[]): Promise<unknown>;
+  sendCommand(words: readonly (string | Uint8Array)[]): Promise<unknown>;
   subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
   unsubscribe(channel: string): Promise<unknown>;
 }
@@ -148,7 +148,7 @@ class SingleClient implements SingleConnection {
   }
 
   send(command: string, args: Args): Promise<unknown> {
-    return this.client.sendCommand(wordsOf(command, args, this.#keyPrefix));
+    return this.client.sendCommand(untraced(wordsOf(command, args, this.#keyPrefix)));
   }
 
   /** A client of node-redis 5 or 6 that is destroyed while it connects stays connected: it is destroyed again once connected. */

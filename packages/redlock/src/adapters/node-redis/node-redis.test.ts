@@ -8,7 +8,7 @@ import { describe, expect, test } from "vitest";
 import { NotSent } from "../../redis/session.ts";
 import { Redlock } from "../../redlock.ts";
 import { connectionOf, isRedisClient, newConnection } from "../client-libraries.ts";
-import { firstKeyOf, wordsOf } from "./key-prefix.ts";
+import { firstKeyOf, wordsOf } from "./words.ts";
 
 // The parts that need no server; the rest is tested on real masters.
 
