@@ -26,6 +26,17 @@ const minLifetime = 1000;
 /** The time that a server has to accept a connection, and then to greet it, ms, if the user's client sets none. */
 export const defaultConnectTimeout = 10_000;
 
+/** The minimum delay before another attempt to connect, ms, whatever the user's client does. */
+export const minDelay = 50;
+/** A timer of Node with a longer delay, such as `Infinity`, fires at once. */
+const maxTimerDelay = 2 ** 31 - 1;
+
+/** The delay that a function of the user has returned, without a storm of connections. */
+export function boundedDelay(delay: number): number {
+  // (The comparison is false for NaN.)
+  return delay > minDelay ? Math.min(delay, maxTimerDelay) : minDelay;
+}
+
 /**
  * Clients for one connection each, one after the other, for as long as the user's client lives. No command of one
  * can be sent by another, whatever the library does when it reconnects (PROTOCOL 2.2).

@@ -3,6 +3,7 @@ import { outside } from "../../time/async-context.ts";
 import type { Timer } from "../../time/runtime.ts";
 import { systemRuntime } from "../../time/system.ts";
 import type { OwnClient, OwnEvents, SubscriberClient, SubscriberEvents } from "../own-client.ts";
+import { boundedDelay } from "../reconnecting-client.ts";
 
 /**
  * The used part of an ioredis `Redis` or `Cluster`, versions 5 and 6. A type and not an import: the core
@@ -164,7 +165,8 @@ export class Duplicate implements OwnClient {
     // The sentinels of a client cannot be changed: the next call makes a new connection.
     if (sentinelsIn(options) !== this.#sentinels) return null;
     this.#copyUserOptions();
-    return outside(() => (options as IoredisOptions).retryStrategy?.(times));
+    const delay = outside(() => (options as IoredisOptions).retryStrategy?.(times));
+    return typeof delay === "number" ? boundedDelay(delay) : delay;
   }
 
   /** A server may accept connections and still hang, or the network may be cut by now. */

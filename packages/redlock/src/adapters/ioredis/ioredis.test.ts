@@ -1,4 +1,4 @@
-import { Cluster, Redis } from "ioredis";
+import { Cluster, Redis, type RedisOptions } from "ioredis";
 import { Cluster as Cluster5, Redis as Redis5 } from "ioredis-5";
 import { afterEach, describe, expect, test } from "vitest";
 import { InvalidArgumentError } from "../../errors.ts";
@@ -6,6 +6,7 @@ import type { Connection } from "../../redis/connection.ts";
 import { NotSent } from "../../redis/session.ts";
 import { Redlock } from "../../redlock.ts";
 import { connectionOf, newConnection } from "../client-libraries.ts";
+import { Duplicate } from "./duplicate.ts";
 
 // The parts that need no server; the rest is tested on real masters.
 
@@ -32,6 +33,18 @@ describe.each([
   ["6", Redis, Cluster],
   ["5", ...version5],
 ] as const)("with ioredis %s", (_, AnyRedis, AnyCluster) => {
+  test.each([
+    [0, 50],
+    [Number.NaN, 50],
+    [200, 200],
+    // Node fires a timer with a longer delay at once.
+    [Number.POSITIVE_INFINITY, 2 ** 31 - 1],
+    [null, null],
+  ])("a retryStrategy that returns %s makes no storm of connections", (returned, delay) => {
+    const { client } = new Duplicate(new AnyRedis({ ...lazy, retryStrategy: () => returned }), {});
+    expect((client.options as RedisOptions).retryStrategy!(1)).toBe(delay);
+  });
+
   test("a connection is named by its address", () => {
     const names = [
       new AnyRedis({ ...lazy, port: 7001 }),

@@ -3,7 +3,9 @@ import { outside } from "../../time/async-context.ts";
 import { afterTurn, systemRuntime } from "../../time/system.ts";
 import type { OwnEvents, SubscriberClient, SubscriberEvents, UserClient } from "../own-client.ts";
 import {
+  boundedDelay,
   defaultConnectTimeout,
+  minDelay,
   ReconnectingClient,
   type SingleConnection,
   type SingleConnectionEvents,
@@ -73,8 +75,6 @@ export const sendNowOrNever = {
   readonly: false,
 };
 
-/** The minimum delay before another attempt to connect, ms, whatever the user's client does. */
-const minDelay = 50;
 /** The default delays of node-redis, ms. */
 const maxDelay = 2000;
 const maxJitter = 200;
@@ -177,7 +177,7 @@ export function retryDelay(strategy: ReconnectStrategy, retries: number, cause: 
     const jitter = (systemRuntime.randomBytes(1)[0]! / 255) * maxJitter;
     return Math.min(minDelay * 2 ** retries, maxDelay) + jitter;
   }
-  return typeof delay === "number" && delay >= 0 ? Math.max(delay, minDelay) : undefined;
+  return typeof delay === "number" && delay >= 0 ? boundedDelay(delay) : undefined;
 }
 
 /** A duplicate for subscriptions. */

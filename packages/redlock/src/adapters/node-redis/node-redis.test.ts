@@ -8,9 +8,21 @@ import { describe, expect, test } from "vitest";
 import { NotSent } from "../../redis/session.ts";
 import { Redlock } from "../../redlock.ts";
 import { connectionOf, isRedisClient, newConnection } from "../client-libraries.ts";
+import { retryDelay } from "./duplicate.ts";
 import { firstKeyOf, wordsOf } from "./words.ts";
 
 // The parts that need no server; the rest is tested on real masters.
+
+test.each([
+  [0, 50],
+  [200, 200],
+  // Node fires a timer with a longer delay at once.
+  [Number.POSITIVE_INFINITY, 2 ** 31 - 1],
+  [false, undefined],
+] as const)("a reconnectStrategy that returns %s makes no storm of connections", (returned, delay) => {
+  expect(retryDelay(() => returned, 0, new Error("lost"))).toBe(delay);
+  expect(retryDelay(returned, 0, new Error("lost"))).toBe(delay);
+});
 
 /** To the compiler the functions of one version will do: what differs in their types is not used here. */
 const version5 = [createClient5, createCluster5] as unknown as [typeof createClient, typeof createCluster];
