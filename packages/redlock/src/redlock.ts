@@ -307,8 +307,8 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
 
   /**
    * Releases every held lock (its signal aborts), ends every waiting `acquire` with a {@link ClosedError}, and quits
-   * the clients, as redlock 5 does. Resolves within two `nodeTimeout`s of the constructor (default: a second),
-   * whatever the masters do and whatever was passed to a call; idempotent.
+   * the clients, as redlock 5 does. Resolves within two `nodeTimeout`s of the constructor (default: a second), whatever
+   * was passed to a call; under load later, for as long as masters go on answering earlier requests. Idempotent.
    */
   quit(): Promise<void>;
   /** @internal A callback of redlock 4 is refused. */
