@@ -50,6 +50,7 @@ export interface IoredisOptions {
   readonly enableReadyCheck?: boolean;
   readonly redisOptions?: IoredisOptions;
   readonly retryStrategy?: ((times: number) => unknown) | null;
+  readonly clusterRetryStrategy?: ((times: number, reason?: Error) => unknown) | null;
   readonly reconnectOnError?: ((error: Error) => unknown) | null;
 }
 
@@ -165,8 +166,7 @@ export class Duplicate implements OwnClient {
     // The sentinels of a client cannot be changed: the next call makes a new connection.
     if (sentinelsIn(options) !== this.#sentinels) return null;
     this.#copyUserOptions();
-    const delay = outside(() => (options as IoredisOptions).retryStrategy?.(times));
-    return typeof delay === "number" ? boundedDelay(delay) : delay;
+    return delayOf(() => (options as IoredisOptions).retryStrategy?.(times));
   }
 
   /** A server may accept connections and still hang, or the network may be cut by now. */
@@ -216,6 +216,11 @@ function forward(client: DuplicateClient, { onReady, onClose, onEnd, onFailure }
   if (onEnd) client.on("end", onEnd);
   // Without a listener ioredis prints the error.
   client.on("error", onFailure ?? (() => {}));
+}
+
+function delayOf(strategy: () => unknown): unknown {
+  const delay = outside(strategy);
+  return typeof delay === "number" ? boundedDelay(delay) : delay;
 }
 
 /** Drops undelivered data as well, where possible: only for TCP without TLS. */
@@ -281,11 +286,12 @@ export class ClusterDuplicate implements OwnClient {
   readonly #credentials: string;
 
   constructor(userClient: IoredisClient, events: OwnEvents) {
-    const { redisOptions } = userClient.options as IoredisOptions;
+    const { redisOptions, clusterRetryStrategy } = userClient.options as IoredisOptions;
     this.#userClient = userClient;
     this.#credentials = credentialsIn(userClient.options);
     this.client = duplicateOf(userClient)([], {
       lazyConnect: true,
+      clusterRetryStrategy: (...args: [number, Error?]) => delayOf(() => clusterRetryStrategy?.(...args)),
       enableOfflineQueue: true,
       enableAutoPipelining: false,
       retryDelayOnMoved: 0,

@@ -1,4 +1,4 @@
-import { Cluster, Redis, type RedisOptions } from "ioredis";
+import { Cluster, type ClusterOptions, Redis, type RedisOptions } from "ioredis";
 import { Cluster as Cluster5, Redis as Redis5 } from "ioredis-5";
 import { afterEach, describe, expect, test } from "vitest";
 import { InvalidArgumentError } from "../../errors.ts";
@@ -6,7 +6,7 @@ import type { Connection } from "../../redis/connection.ts";
 import { NotSent } from "../../redis/session.ts";
 import { Redlock } from "../../redlock.ts";
 import { connectionOf, newConnection } from "../client-libraries.ts";
-import { Duplicate } from "./duplicate.ts";
+import { ClusterDuplicate, Duplicate } from "./duplicate.ts";
 
 // The parts that need no server; the rest is tested on real masters.
 
@@ -43,6 +43,10 @@ describe.each([
   ])("a retryStrategy that returns %s makes no storm of connections", (returned, delay) => {
     const { client } = new Duplicate(new AnyRedis({ ...lazy, retryStrategy: () => returned }), {});
     expect((client.options as RedisOptions).retryStrategy!(1)).toBe(delay);
+    const cluster = new AnyCluster([lazy], { lazyConnect: true, clusterRetryStrategy: () => returned });
+    const events = { onReady() {}, onClose() {}, onEnd() {}, onFailure() {}, onOutdated() {} };
+    const { options } = new ClusterDuplicate(cluster, events).client;
+    expect((options as ClusterOptions).clusterRetryStrategy!(1)).toBe(delay);
   });
 
   test("a connection is named by its address", () => {
