@@ -286,4 +286,24 @@ export const agreements: Readonly<Record<string, Line>> = {
     await redlock.quit();
     return (await Promise.all(ended)).length;
   },
+  "using, lock.extend and lock.release call the methods of a subclass": async (bench) => {
+    const calls: string[] = [];
+    const redlock = bench.redlock();
+    for (const name of ["acquire", "extend", "release"]) {
+      const inherited = redlock[name].bind(redlock);
+      redlock[name] = (...args: unknown[]) => {
+        calls.push(name);
+        return inherited(...args);
+      };
+    }
+    await redlock.using([fresh()], 5000, async () => 1);
+    await (await (await redlock.acquire([fresh()], 5000)).extend(5000)).release();
+    return calls;
+  },
+  "settings are spread into those of another Redlock, and clients come from a generator": async (bench) => {
+    const settings = { ...bench.redlock({ retryDelay: 7 }).settings, retryCount: 4 };
+    const clients = bench.clients();
+    const redlock = bench.redlock(settings, clients.values());
+    return [redlock.settings.retryDelay, redlock.settings.retryCount, redlock.clients.size];
+  },
 };

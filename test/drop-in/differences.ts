@@ -327,4 +327,41 @@ export const differences: Readonly<Record<string, Difference>> = {
     theirs: true,
     ours: false,
   },
+  "the own properties of a lock: `{ ...lock }`": {
+    line: async (bench) => Object.keys({ ...(await bench.held(bench.redlock(), fresh())) }),
+    theirs: ["redlock", "resources", "value", "attempts", "expiration"],
+    ours: [],
+  },
+  "`JSON.stringify(lock)`": {
+    line: async (bench) => {
+      const lock = await bench.held(bench.redlock(), fresh());
+      const text = JSON.stringify(lock);
+      return [Object.keys(JSON.parse(text) as object), text.includes(lock.value)];
+    },
+    theirs: [["redlock", "resources", "value", "attempts", "expiration"], true],
+    ours: [["resources", "state", "remaining", "expiration"], false],
+  },
+  "`structuredClone(lock)`": {
+    line: async (bench) => {
+      const lock = await bench.held(bench.redlock(), fresh());
+      return outcome(bench, () => structuredClone(lock));
+    },
+    theirs: "Error",
+    ours: "works",
+  },
+  "the arguments of the routine of `using`": {
+    line: async (bench) =>
+      bench.redlock().using([fresh()], 5000, async (...passed: unknown[]) => passed.length),
+    theirs: 1,
+    ours: 2,
+  },
+  "`using` of a subclass whose `acquire` returns an object like a lock": {
+    line: async (bench) => {
+      const redlock = bench.redlock();
+      redlock.acquire = async () => ({ expiration: 0, release: async () => {} });
+      return outcome(bench, () => redlock.using([fresh()], 5000, async () => 1));
+    },
+    theirs: "works",
+    ours: "Error",
+  },
 };
