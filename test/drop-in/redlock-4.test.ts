@@ -331,7 +331,7 @@ test.each(Object.entries(refused))("%s: refused, and the message names the page"
   expect((await thrown(line.ours)).message).toContain("see docs/redlock-4.md");
 });
 
-test("each line of the table has a test, but for the import, which pages.test.ts compiles", () => {
+test("each line of the table has a test, but for the import, which is tested with the tarball", () => {
   const page = readFileSync(new URL("../../packages/redlock/docs/redlock-4.md", import.meta.url), "utf8");
   const cells = page.split("\n").flatMap((row) => /^\| (`.+?) +\| /.exec(row)?.[1] ?? []);
   const [imported, ...rest] = cells;

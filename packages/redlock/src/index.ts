@@ -14,8 +14,8 @@ export {
   type RedlockErrorCode,
   ResourceLockedError,
 } from "./errors.ts";
+export type { RedlockAbortSignal, Routine } from "./holding/lock.ts";
 export { type DetachedLock, Lock, type LockOwner } from "./holding/lock.ts";
-export type { RedlockAbortSignal, Routine } from "./holding/using.ts";
 export type { Inspection } from "./protocol/inspect.ts";
 export type { ExecutionResult, LockState } from "./protocol/lease.ts";
 // The parts for implementing a node are exported by the subpath `internal`.

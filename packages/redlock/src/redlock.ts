@@ -9,10 +9,10 @@ import {
 } from "./errors.ts";
 import { Events } from "./events.ts";
 import { detach } from "./holding/detach.ts";
-import { type DetachedLock, Lock, type LockOwner } from "./holding/lock.ts";
+import { type DetachedLock, Lock, type LockOwner, type Routine } from "./holding/lock.ts";
 import { type EnterResult, enter, outerFor } from "./holding/reentrancy.ts";
 import { ReentrantLock } from "./holding/reentrant-lock.ts";
-import { type Routine, runWithLock } from "./holding/using.ts";
+import { runWithLock } from "./holding/using.ts";
 import type { LockRequest } from "./protocol/attempt.ts";
 import type { ActiveLease, Context } from "./protocol/context.ts";
 import { Attempts } from "./protocol/execution-stats.ts";

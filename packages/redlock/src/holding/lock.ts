@@ -5,13 +5,28 @@ import { namesOfRedlock4, propertiesOfRedlock4, refuseCallback } from "../settin
 import type { LeaseLimit } from "../settings/lease-limit.ts";
 import type { Settings } from "../settings/settings.ts";
 
-/** The operations of the Redlock that granted the lock. */
+/** The signal of a routine: aborts when the lock is lost. The reason is also at `error`, as in redlock 5. */
+export type RedlockAbortSignal = AbortSignal & { error?: Error };
+
+export type Routine<T> = (signal: RedlockAbortSignal, lock: Lock) => T | Promise<T>;
+
+/** The Redlock that granted the lock, as redlock 5 has it. */
 export interface LockOwner {
   readonly settings: Settings;
   acquire(resources: string[], ttl: number, settings?: Partial<Settings>): Promise<Lock>;
   extend(lock: Lock, ttl: number, settings?: Partial<Settings>): Promise<Lock>;
   verify(lock: Lock): Promise<boolean>;
   release(lock: Lock, settings?: Partial<Settings>): Promise<ExecutionResult>;
+  using<T>(resources: string[], ttl: number, routine: Routine<T>): Promise<T>;
+  using<T>(
+    resources: string[],
+    ttl: number,
+    settings: Partial<Settings> | undefined,
+    routine: Routine<T>,
+  ): Promise<T>;
+  on(event: "error", listener: (error: Error) => void): this;
+  once(event: "error", listener: (error: Error) => void): this;
+  off(event: "error", listener: (error: Error) => void): this;
   detach(lock: Lock, settings?: Partial<Settings>): Promise<DetachedLock>;
   resume(detached: DetachedLock): Lock;
   quit(): Promise<void>;

@@ -16,10 +16,9 @@ import { type AsyncContext, type Frame, frames } from "../time/async-context.ts"
 import { Cancellation } from "../time/cancellation.ts";
 import { maxTimerDelay, type Runtime } from "../time/runtime.ts";
 import { sleep } from "../time/sleep.ts";
-import { Lock, type LockOwner } from "./lock.ts";
+import { Lock, type LockOwner, type Routine } from "./lock.ts";
 import { ReentrantLock } from "./reentrant-lock.ts";
 import type { Turn } from "./turns.ts";
-import type { Routine } from "./using.ts";
 
 // Reentrancy (PROTOCOL 10.6) is counted in the client: counts on the masters would differ as soon as one of
 // them missed a command.

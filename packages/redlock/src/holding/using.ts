@@ -1,13 +1,8 @@
 import { leaseLimit } from "../settings/lease-limit.ts";
 import type { Settings } from "../settings/settings.ts";
 import { abortWith, onAbort, selfCheckingController } from "../time/abort.ts";
-import { Lock } from "./lock.ts";
+import { Lock, type Routine } from "./lock.ts";
 import { Renewal } from "./renewal.ts";
-
-/** The signal of a routine: aborts when the lock is lost. The reason is also at `error`, as in redlock 5. */
-export type RedlockAbortSignal = AbortSignal & { error?: Error };
-
-export type Routine<T> = (signal: RedlockAbortSignal, lock: Lock) => T | Promise<T>;
 
 /**
  * Runs `routine` while `lock` is kept extended, then releases it. Returns or throws the outcome of the

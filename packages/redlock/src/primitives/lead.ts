@@ -1,6 +1,5 @@
 import { ClosedError, ExecutionError, LockLostError, ResourceLockedError } from "../errors.ts";
-import type { Lock } from "../holding/lock.ts";
-import type { RedlockAbortSignal, Routine } from "../holding/using.ts";
+import type { Lock, RedlockAbortSignal, Routine } from "../holding/lock.ts";
 import { type AcquireOptions, Redlock } from "../redlock.ts";
 import { checkCallbacks, checkOptions, routineAmong } from "../settings/options.ts";
 import { onAbort } from "../time/abort.ts";

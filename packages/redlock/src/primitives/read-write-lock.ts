@@ -1,7 +1,8 @@
 import { InvalidArgumentError, LockLostError } from "../errors.ts";
+import type { RedlockAbortSignal, Routine } from "../holding/lock.ts";
 import { type DetachedLock, Lock } from "../holding/lock.ts";
 import { Renewal } from "../holding/renewal.ts";
-import { type RedlockAbortSignal, type Routine, runWithLock } from "../holding/using.ts";
+import { runWithLock } from "../holding/using.ts";
 import { Attempts } from "../protocol/execution-stats.ts";
 import { Lease } from "../protocol/lease.ts";
 import { Released } from "../protocol/release.ts";

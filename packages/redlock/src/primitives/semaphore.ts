@@ -5,8 +5,9 @@ import {
   type RedlockError,
   ResourceLockedError,
 } from "../errors.ts";
+import type { Routine } from "../holding/lock.ts";
 import { Lock } from "../holding/lock.ts";
-import { type Routine, runWithLock } from "../holding/using.ts";
+import { runWithLock } from "../holding/using.ts";
 import { type AcquireOptions, Redlock, type RedlockInternals } from "../redlock.ts";
 import { routineAmong } from "../settings/options.ts";
 import { shown } from "../settings/ranges.ts";
