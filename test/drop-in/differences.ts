@@ -158,6 +158,16 @@ export const differences: Readonly<Record<string, Difference>> = {
     theirs: "works",
     ours: "Error",
   },
+  "a duration of 0, below 0, `NaN`, or as text": {
+    line: async (bench) => {
+      const errors = [0, -5, Number.NaN, "5000" as never].map((duration) =>
+        thrown(async () => bench.redlock(single).acquire([fresh()], duration)),
+      );
+      return (await Promise.all(errors)).map(({ name }) => name);
+    },
+    theirs: ["ExecutionError", "ExecutionError", "Error", "Error"],
+    ours: Array.from({ length: 4 }, () => "InvalidArgumentError"),
+  },
   "no resources, an empty name, a name twice": {
     line: async (bench) => {
       const redlock = bench.redlock();
