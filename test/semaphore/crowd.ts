@@ -18,7 +18,10 @@ export interface CrowdOptions {
   readonly masters: readonly Master[];
   readonly clients: number;
   readonly limit: number;
+  /** The longest duration. */
   readonly seconds: number;
+  /** Whether the run may end before its time. Default: never. */
+  readonly isEnough?: (reportSoFar: CrowdReport) => boolean;
   /** Receives a function that reports on the run so far. */
   readonly onStart?: (reportSoFar: () => CrowdReport) => void;
 }
@@ -43,6 +46,7 @@ export async function crowd({
   clients,
   limit,
   seconds,
+  isEnough,
   onStart,
 }: CrowdOptions): Promise<CrowdReport> {
   const ways = await Promise.all(
@@ -50,16 +54,17 @@ export async function crowd({
   );
   const count = new Count();
   const end = performance.now() + seconds * 1000;
-  const shuffling = shuffle(ways.flat(), end);
   const visitors = ways.map((way) => new Visitor(way, limit, count));
   const report = (): CrowdReport => {
     const byClient = visitors.map(({ grants }) => grants);
     const grants = byClient.reduce((sum, own) => sum + own, 0);
     return { grants, refusals: count.refusals, most: count.most, byClient };
   };
+  const goesOn = (): boolean => performance.now() < end && !isEnough?.(report());
+  const shuffling = shuffle(ways.flat(), goesOn);
   onStart?.(report);
   try {
-    await Promise.all(visitors.map((visitor) => visitor.comeAndGo(end)));
+    await Promise.all(visitors.map((visitor) => visitor.comeAndGo(goesOn)));
     await shuffling;
   } finally {
     await Promise.all(visitors.map((visitor) => visitor.quit()));
@@ -68,8 +73,8 @@ export async function crowd({
   return report();
 }
 
-async function shuffle(proxies: readonly Way[], end: number): Promise<void> {
-  while (performance.now() < end) {
+async function shuffle(proxies: readonly Way[], goesOn: () => boolean): Promise<void> {
+  while (goesOn()) {
     for (const proxy of proxies) proxy.delay(Math.random() * longestWay, "replies");
     await pause(shuffleEvery);
     proxies[Math.floor(Math.random() * proxies.length)]!.reset();
@@ -114,8 +119,8 @@ class Visitor {
     this.#count = count;
   }
 
-  async comeAndGo(end: number): Promise<void> {
-    while (performance.now() < end) {
+  async comeAndGo(goesOn: () => boolean): Promise<void> {
+    while (goesOn()) {
       const lock = await this.#enter();
       if (!lock) {
         this.#count.refusals += 1;

@@ -10,17 +10,18 @@ const ttl = 30_000;
 
 describe("a semaphore on real masters", () => {
   it("is never above its limit with twelve clients, each at its own distance from every master", async () => {
-    const { most, grants, byClient } = await crowd({
+    const { most, byClient } = await crowd({
       masters: fleet.masters,
       clients: 12,
       limit: 5,
-      seconds: 6,
+      // A busy machine needs longer for the same number of grants.
+      seconds: 90,
+      isEnough: (soFar) => soFar.most >= 4 && Math.min(...soFar.byClient) >= 20,
     });
     expect(most).toBeLessThanOrEqual(5);
-    // The limit was reached, and every client got a permit.
+    // The limit was reached, and every client got permits.
     expect(most).toBeGreaterThanOrEqual(4);
-    expect(grants).toBeGreaterThan(12);
-    expect(Math.min(...byClient)).toBeGreaterThan(0);
+    expect(Math.min(...byClient)).toBeGreaterThanOrEqual(20);
   });
 
   it("has the keys that it says, and leaves none", async () => {

@@ -112,9 +112,14 @@ it("a waiter that loses its subscription keeps its place: it starts another roun
     const subscriber = clients.find((client) => / sub=1 /.test(client));
     await admin.client("KILL", "ID", /id=(\d+)/.exec(subscriber!)![1]!);
   }
-  await until("it has asked again", async () => {
+  // A master takes a waiter without a subscriber for dead. So a round that began before the last of the losses was
+  // noticed is not enough: its entry has an inbox without a subscriber there.
+  await until("it has asked again, and is heard by every master", async () => {
     const now = await Promise.all(fleet.admins.map(entries));
-    return now.every((entry, index) => entry !== null && entry !== before[index]);
+    const subscribers = await Promise.all(
+      fleet.admins.map((admin, index) => admin.pubsub("NUMSUB", String(now[index]?.split(" ")[2]))),
+    );
+    return now.every((entry, index) => entry !== before[index] && subscribers[index]![1] === 1);
   });
   expect(inboxes.size).toBe(fleet.admins.length);
   await held.release();
