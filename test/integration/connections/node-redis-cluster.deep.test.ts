@@ -1,14 +1,17 @@
 import { Redlock } from "@quorlock/redlock";
 import { clusterConfig, formCluster, type Master, startProxy } from "@quorlock/testbed";
+import type { Redis } from "ioredis";
 import { createCluster } from "redis";
 import { createCluster as createCluster5 } from "redis-5";
-import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 // The package makes connections of clients by itself and has no name for it.
 import { connectionOf } from "../../../packages/redlock/src/adapters/client-libraries.ts";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh } from "../fleet/fleet.ts";
 
 // A Cluster client of node-redis connects to each master by itself, and waits for one that hangs for ever.
+
+type Options = Parameters<typeof createCluster>[0];
 
 const ttl = 20_000;
 /** Long enough for a loaded machine to connect in a quarter of it. */
@@ -30,7 +33,7 @@ const versions = [
 const at = ({ port }: { port: number }) => ({ host: "127.0.0.1", port });
 
 describe.each(versions)("a Cluster by node-redis %s", (_, create) => {
-  function open(options: Parameters<typeof createCluster>[0]): ReturnType<typeof createCluster> {
+  function open(options: Options): ReturnType<typeof createCluster> {
     const client = create(options);
     client.on("error", () => {});
     client.on("node-error", () => {});
@@ -58,6 +61,41 @@ describe.each(versions)("a Cluster by node-redis %s", (_, create) => {
       return late !== null;
     });
     await redlock.quit();
+  });
+
+  it.each<[string, Partial<Options>]>([
+    [
+      "abortSignal and typeMapping",
+      { commandOptions: { abortSignal: AbortSignal.abort(), typeMapping: { 36: Buffer } } },
+    ],
+    ["time-out", { commandOptions: { timeout: 5000 } }],
+    [
+      "options of nodes",
+      { defaults: { pingInterval: 1, commandsQueueMaxLength: 1, socket: { socketTimeout: 20 } } },
+    ],
+    ["clientSideCache", { RESP: 3, clientSideCache: { ttl: 0, maxEntries: 0, evictPolicy: "LRU" } }],
+  ])("no command of a lock has the user's %s", async (_option, options) => {
+    const [first] = cluster.masters as [Master];
+    const [admin] = cluster.admins as [Redis];
+    await admin.config("RESETSTAT");
+    const client = open({ rootNodes: [{ socket: at(first) }], ...options });
+    const redlock = new Redlock([client], { nodeTimeout: connectTimeout, retryCount: 0 });
+    const resource = await keyOn(0);
+    await (await redlock.acquire(resource, ttl)).release();
+    // (The question for the slots has one.)
+    const timeouts = vi.spyOn(AbortSignal, "timeout");
+    try {
+      const before = await acceptedBy(admin);
+      const idle = performance.now();
+      await until("it was idle for many intervals", () => performance.now() - idle > 100);
+      await (await redlock.acquire(resource, ttl)).release();
+      expect(await acceptedBy(admin)).toBe(before);
+      expect(await admin.info("commandstats")).not.toMatch(/cmdstat_(ping|client\|tracking):/);
+      expect(timeouts).not.toHaveBeenCalled();
+    } finally {
+      timeouts.mockRestore();
+      await redlock.quit();
+    }
   });
 
   it("sends on a new connection nothing that waited on the old one", async () => {
@@ -95,6 +133,11 @@ describe.each(versions)("a Cluster by node-redis %s", (_, create) => {
     connection.disconnect();
   });
 });
+
+/** The connections that a master has accepted so far. */
+async function acceptedBy(admin: Redis): Promise<number> {
+  return Number(/total_connections_received:(\d+)/.exec(await admin.info("stats"))![1]);
+}
 
 /** A name in a slot of this master. */
 async function keyOn(index: number): Promise<string> {

@@ -8,7 +8,7 @@ import {
   createClientPool as createClientPool5,
   createSentinel as createSentinel5,
 } from "redis-5";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { turn, until } from "../../contract/until.ts";
 import { startHostileServer } from "../../hostile/hostile-server.ts";
 import { Fleet, fresh } from "../fleet/fleet.ts";
@@ -122,6 +122,38 @@ describe.each(versions)("node-redis %s:", (_, create) => {
     expect(after).toEqual(before);
   });
 
+  it.each<[string, Options]>([
+    ["pingInterval", { pingInterval: 1 }],
+    ["emitInvalidate", { RESP: 3, emitInvalidate: true }],
+    ["clientSideCache", { RESP: 3, clientSideCache: { ttl: 0, maxEntries: 0, evictPolicy: "LRU" } }],
+  ])("%s adds no command to those of a lock", async (_option, options) => {
+    const [master] = fleet.masters as [Master];
+    const admin = fleet.admin(master);
+    await admin.config("RESETSTAT");
+    const redlock = lockOver([open({ ...options, socket: at(master) })]);
+    await acquired(redlock, fresh(), 1);
+    const idle = performance.now();
+    await until("it was idle for many intervals", () => performance.now() - idle > 50);
+    await acquired(redlock, fresh(), 1);
+    expect(await admin.info("commandstats")).not.toMatch(/cmdstat_(ping|client\|tracking):/);
+  });
+
+  it("a command costs no timer, whatever time-out the user has", async () => {
+    const redlock = lockOver([
+      open({
+        socket: at(fleet.masters[0]!),
+        commandOptions: { timeout: 5000 },
+      }),
+    ]);
+    const timeouts = vi.spyOn(AbortSignal, "timeout");
+    try {
+      await acquired(redlock, fresh(), 1);
+      expect(timeouts).not.toHaveBeenCalled();
+    } finally {
+      timeouts.mockRestore();
+    }
+  });
+
   it("the address in the options counts, not the URL that it came from", async () => {
     const [master] = fleet.masters as [Master];
     const client = open({ url: "redis://127.0.0.1:1" });
@@ -166,11 +198,17 @@ describe.each(versions)("node-redis %s:", (_, create) => {
     expect(proxy.counters.accepted).toBe(accepted);
   });
 
-  it("a server that accepts connections and greets none is tried again", async () => {
+  it.each<[string, Options]>([
+    ["greets none", {}],
+    ["would not have to by the user's options", { RESP: 2, disableClientInfo: true }],
+  ])("a server that accepts connections and %s is tried again", async (_what, options) => {
     await using proxy = await startProxy(fleet.masters[0]!);
     proxy.hold("requests");
-    const redlock = lockOver([open({ socket: { ...at(proxy), connectTimeout: 150 } })]);
+    const redlock = lockOver([open({ ...options, socket: { ...at(proxy), connectTimeout: 150 } })]);
+    const errors: string[] = [];
+    redlock.on("error", ({ message }) => errors.push(message));
     await expect(redlock.acquire(fresh(), ttl)).rejects.toThrow("quorum");
+    expect(errors[0]).toContain("the server has not greeted the connection for 150 ms");
     await until("another attempt", () => proxy.counters.accepted > 1);
     await proxy.heal();
     await until("it votes", async () => (await redlock.inspect("anything"))[0]?.unreachable === undefined);
@@ -235,6 +273,30 @@ describe.each(versions)("node-redis %s:", (_, create) => {
     void lock.release();
     await redlock.quit();
     await fleet.untilGone(resource, [master]);
+  });
+
+  it("a release that was asked for before its client was destroyed reaches its master", async () => {
+    const [master] = fleet.masters as [Master];
+    const resource = fresh();
+    const client = open({ socket: at(master) });
+    await client.connect();
+    const lock = await lockOver([client], { groupCommit: false }).acquire(resource, ttl);
+    lock.release().catch(() => {});
+    client.destroy();
+    await fleet.untilGone(resource, [master]);
+  });
+
+  it("the user's reconnect strategy is asked once for each failure, and counts them", async () => {
+    const retries: number[] = [];
+    const reconnectStrategy = (count: number): number => {
+      retries.push(count);
+      return 0;
+    };
+    const nowhere = { host: "127.0.0.1", port: 1 };
+    const redlock = lockOver([open({ socket: { ...nowhere, reconnectStrategy } })]);
+    await expect(redlock.acquire(fresh(), ttl)).rejects.toThrow("quorum");
+    await until("three attempts have failed", () => retries.length >= 3);
+    expect(retries.slice(0, 3)).toEqual([0, 1, 2]);
   });
 
   it("a quit while connections are being made leaves none", async () => {

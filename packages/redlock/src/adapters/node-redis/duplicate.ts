@@ -61,11 +61,12 @@ interface OneClient extends Pick<NodeRedisClient, "connect" | "destroy" | "on"> 
  * replies as they are. node-redis documents each of them.
  */
 export const sendNowOrNever = {
-  // Without it, commands wait for a connection, and are sent late.
+  // Without it, commands wait for a connection, and are sent late: by the nodes of a Cluster, which reconnect
+  // by themselves. (Any other client is destroyed at its first error, and what waits is rejected.)
   disableOfflineQueue: true,
   // The user's may reorder commands (`asap`), drop some of them (`abortSignal`), or change replies
   // (`typeMapping`). A time-out ends only commands that were not sent yet, and costs a timer for each.
-  commandOptions: { timeout: 0, typeMapping: {} },
+  commandOptions: { timeout: 0 },
   // A server that announces its maintenance gets unsent commands later, on another connection.
   maintNotifications: "disabled",
   commandsQueueMaxLength: undefined,
