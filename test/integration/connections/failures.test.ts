@@ -1,5 +1,5 @@
 import { ExecutionError, type Lock, LockLostError, ResourceLockedError } from "@quorlock/redlock";
-import { type Master, Stalls } from "@quorlock/testbed";
+import { type Master, Stalls, startProxy } from "@quorlock/testbed";
 import type { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
@@ -348,5 +348,33 @@ describe("restarts", () => {
     await comeBack(fleet.masters.slice(0, 2));
     const lock = await redlock.acquire(fresh(), ttl, { retryCount: -1, retryDelay: 20 });
     expect(lock.state).toBe("held");
+  });
+});
+
+describe("options of a client that serve badly", () => {
+  it("a retryStrategy that throws ends no process, and the next call connects again", async () => {
+    await using proxy = await startProxy(fleet.masters[0]!);
+    const retryStrategy = () => {
+      throw new Error("a mistake in the application");
+    };
+    const { redlock } = fleet.open({ on: [proxy], client: { lazyConnect: true, retryStrategy } });
+    await (await redlock.acquire(fresh(), ttl)).release();
+    proxy.reset();
+    await proxy.when(({ connections }) => connections === 0);
+    await until("it votes", async () => (await redlock.inspect("anything"))[0]?.unreachable === undefined);
+    expect(proxy.counters.accepted).toBeGreaterThan(1);
+  });
+
+  it("a connectTimeout longer than any timer is not none", async () => {
+    await using proxy = await startProxy(fleet.masters[0]!);
+    proxy.hold("requests");
+    const client = { lazyConnect: true, connectTimeout: 2 ** 31 };
+    const { redlock } = fleet.open({ on: [proxy], client, nodeTimeout: 10_000, retryCount: 0 });
+    const acquiring = redlock.acquire(fresh(), ttl);
+    await proxy.when(({ requests }) => requests.held > 0);
+    const begun = performance.now();
+    await until("it has waited", () => performance.now() - begun > 200);
+    proxy.release("requests");
+    await (await acquiring).release();
   });
 });

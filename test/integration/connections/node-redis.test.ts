@@ -264,6 +264,21 @@ describe.each(versions)("node-redis %s:", (_, create) => {
     server.close();
   });
 
+  it("a client that cannot be duplicated for a moment is a master that is unreachable for a moment", async () => {
+    const [master] = fleet.masters as [Master];
+    const client = open({ socket: at(master) });
+    const duplicate = client.duplicate.bind(client);
+    let refusals = 1;
+    client.duplicate = ((options: Options) => {
+      refusals -= 1;
+      if (refusals >= 0) throw new Error("no duplicate");
+      return duplicate(options);
+    }) as typeof client.duplicate;
+    const redlock = lockOver([client]);
+    await expect(redlock.acquire(fresh(), ttl)).rejects.toThrow("UNREACHABLE");
+    await until("it votes", async () => (await redlock.inspect("anything"))[0]?.unreachable === undefined);
+  });
+
   it("a release that was asked for before quit reaches its master", async () => {
     const [master] = fleet.masters as [Master];
     const resource = fresh();

@@ -1,6 +1,6 @@
 import type { Args, Done } from "../redis/connection.ts";
 import { outside } from "../time/async-context.ts";
-import type { Timer } from "../time/runtime.ts";
+import { maxTimerDelay, type Timer } from "../time/runtime.ts";
 import { afterTurn, systemRuntime } from "../time/system.ts";
 import type { OwnClient, OwnEvents, UserClient } from "./own-client.ts";
 
@@ -28,8 +28,6 @@ export const defaultConnectTimeout = 10_000;
 
 /** The minimum delay before another attempt to connect, ms, whatever the user's client does. */
 export const minDelay = 50;
-/** A timer of Node with a longer delay, such as `Infinity`, fires at once. */
-const maxTimerDelay = 2 ** 31 - 1;
 
 /** The delay that a function of the user has returned, without a storm of connections. */
 export function boundedDelay(delay: number): number {
@@ -121,26 +119,36 @@ export abstract class ReconnectingClient<Single extends SingleConnection> implem
   #connect(): void {
     this.status = "connecting";
     const { connectTimeout } = this;
-    const single: Single = this.open({
-      onAccepted: () => this.#awaitGreeting(single, connectTimeout),
-      onReady: () => this.#onReady(single),
-      onLost: (error) => this.#onLost(single, error),
-    });
-    this.current = single;
-    this.#awaitGreeting(single, connectTimeout);
-    outside(() => single.connect()).catch((error: unknown) => this.#onLost(single, error));
+    let single: Single | undefined;
+    const onLost = (error: unknown): void => this.#onLost(single, error);
+    try {
+      single = this.open({
+        onAccepted: () => this.#awaitGreeting(single, connectTimeout),
+        onReady: () => this.#onReady(single),
+        onLost,
+      });
+    } catch (error) {
+      // The library, or a subclass of its client, refuses the user's options of this moment.
+      onLost(error);
+      return;
+    }
+    const made = single;
+    this.current = made;
+    this.#awaitGreeting(made, connectTimeout);
+    outside(() => made.connect()).catch(onLost);
   }
 
   /** A server may accept connections and still hang: the time-outs of libraries cover only TCP. */
-  #awaitGreeting(single: Single, connectTimeout: number): void {
+  #awaitGreeting(single: Single | undefined, connectTimeout: number): void {
     if (single !== this.current) return;
     const late = `the server has not greeted the connection for ${connectTimeout} ms`;
     this.#timer?.cancel();
-    this.#timer = systemRuntime.setTimer(() => this.#onLost(single, new Error(late)), connectTimeout);
+    const delay = Math.min(connectTimeout, maxTimerDelay);
+    this.#timer = systemRuntime.setTimer(() => this.#onLost(single, new Error(late)), delay);
     this.#timer.unref();
   }
 
-  #onReady(single: Single): void {
+  #onReady(single: Single | undefined): void {
     if (single !== this.current) return;
     this.#timer?.cancel();
     this.status = "ready";
@@ -149,7 +157,7 @@ export abstract class ReconnectingClient<Single extends SingleConnection> implem
   }
 
   /** Any error of a connection ends it. */
-  #onLost(single: Single, error: unknown): void {
+  #onLost(single: Single | undefined, error: unknown): void {
     if (single !== this.current) return;
     const wasReady = this.status === "ready";
     const lived = wasReady && systemRuntime.monotonic() - this.#readyAt >= minLifetime;
@@ -157,7 +165,7 @@ export abstract class ReconnectingClient<Single extends SingleConnection> implem
     this.current = undefined;
     this.status = "reconnecting";
     this.#lostBecause = error;
-    outside(() => single.destroy());
+    if (single) outside(() => single.destroy());
     this.#events.onFailure?.(error);
     this.#events.onClose?.();
     this.#failures = lived ? 0 : this.#failures + 1;

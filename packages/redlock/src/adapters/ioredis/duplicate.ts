@@ -1,6 +1,6 @@
 import type { Args } from "../../redis/connection.ts";
 import { outside } from "../../time/async-context.ts";
-import type { Timer } from "../../time/runtime.ts";
+import { maxTimerDelay, type Timer } from "../../time/runtime.ts";
 import { systemRuntime } from "../../time/system.ts";
 import type { OwnClient, OwnEvents, SubscriberClient, SubscriberEvents } from "../own-client.ts";
 import { boundedDelay } from "../reconnecting-client.ts";
@@ -172,8 +172,9 @@ export class Duplicate implements OwnClient {
   /** A server may accept connections and still hang, or the network may be cut by now. */
   #awaitGreeting(): void {
     const { connectTimeout } = this.#userClient.options as IoredisOptions;
+    const delay = Math.min(connectTimeout || defaultConnectTimeout, maxTimerDelay);
     this.#greetingTimer?.cancel();
-    this.#greetingTimer = systemRuntime.setTimer(() => this.cut(), connectTimeout || defaultConnectTimeout);
+    this.#greetingTimer = systemRuntime.setTimer(() => this.cut(), delay);
     this.#greetingTimer.unref();
   }
 }
@@ -219,8 +220,13 @@ function forward(client: DuplicateClient, { onReady, onClose, onEnd, onFailure }
 }
 
 function delayOf(strategy: () => unknown): unknown {
-  const delay = outside(strategy);
-  return typeof delay === "number" ? boundedDelay(delay) : delay;
+  try {
+    const delay = outside(strategy);
+    return typeof delay === "number" ? boundedDelay(delay) : delay;
+  } catch {
+    // ioredis would be stuck, and the error end the process. The next call makes a new connection.
+    return null;
+  }
 }
 
 /** Drops undelivered data as well, where possible: only for TCP without TLS. */
