@@ -9,7 +9,7 @@ interface Subscription {
 }
 
 /**
- * The interval between pings, ms. A subscriber without messages cannot distinguish a quiet channel from a
+ * The interval between pings, and between connections where the client gives up, ms. A subscriber without messages cannot distinguish a quiet channel from a
  * dead connection. Without an answer within the same time, the connection is replaced.
  */
 const pingInterval = 10_000;
@@ -30,7 +30,7 @@ export class Subscriber {
   #current: SubscriberClient | undefined;
   /** The time when it became ready, by the monotonic clock. */
   #readyAt = 0;
-  /** For the next ping, or the timeout of its answer. */
+  /** For the next ping, the timeout of its answer, or another connection. */
   #timer: Timer | undefined;
 
   /** `make`: returns `undefined` if the user's client has ended, see {@link reopen}. */
@@ -78,6 +78,9 @@ export class Subscriber {
       onClose: () => {
         if (current !== this.#current) return;
         this.#timer?.cancel();
+        // The user's retry strategy may give up this connection alone: the command connection stays.
+        this.#timer = this.#runtime.setTimer(() => this.reopen(), pingInterval);
+        this.#timer.unref();
         this.#notifyAll(false);
       },
       onMessage: (channel, message) => this.#subscriptions.get(channel)?.deref()?.onMessage(message),
