@@ -351,13 +351,14 @@ describe("restarts", () => {
   });
 });
 
+const mistaken = (): never => {
+  throw new Error("a mistake in the application");
+};
+
 describe("options of a client that serve badly", () => {
   it("a retryStrategy that throws ends no process, and the next call connects again", async () => {
     await using proxy = await startProxy(fleet.masters[0]!);
-    const retryStrategy = () => {
-      throw new Error("a mistake in the application");
-    };
-    const { redlock } = fleet.open({ on: [proxy], client: { lazyConnect: true, retryStrategy } });
+    const { redlock } = fleet.open({ on: [proxy], client: { lazyConnect: true, retryStrategy: mistaken } });
     await (await redlock.acquire(fresh(), ttl)).release();
     proxy.reset();
     await proxy.when(({ connections }) => connections === 0);

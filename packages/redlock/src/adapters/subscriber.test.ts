@@ -2,6 +2,8 @@ import { expect, test } from "vitest";
 import type { SubscriberEvents } from "./own-client.ts";
 import { Subscriber } from "./subscriber.ts";
 
+const done = (): Promise<unknown> => Promise.resolve();
+
 test("a connection that its client gives up is replaced, until the subscriber ends", () => {
   const opened: { status: string; events: SubscriberEvents }[] = [];
   const timers = new Set<() => void>();
@@ -16,7 +18,6 @@ test("a connection that its client gives up is replaced, until the subscriber en
     events.onClose();
     opened.at(-1)!.status = "end";
   };
-  const done = (): Promise<unknown> => Promise.resolve();
   const make = (events: SubscriberEvents) => {
     const client = { status: "wait", events };
     opened.push(client);

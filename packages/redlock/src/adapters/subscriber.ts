@@ -9,8 +9,9 @@ interface Subscription {
 }
 
 /**
- * The interval between pings, and between connections where the client gives up, ms. A subscriber without messages cannot distinguish a quiet channel from a
- * dead connection. Without an answer within the same time, the connection is replaced.
+ * The interval between pings, and between connections where the client gives up, ms. A subscriber without messages
+ * cannot distinguish a quiet channel from a dead connection. Without an answer within the same time, the connection is
+ * replaced.
  */
 const pingInterval = 10_000;
 
