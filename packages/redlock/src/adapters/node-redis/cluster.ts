@@ -97,6 +97,7 @@ export class ClusterDuplicate extends ReconnectingClient<ClusterConnection> {
     const cluster = duplicateOf(this.#user.client, {
       commandOptions: sendNowOrNever.commandOptions,
       clientSideCache: undefined,
+      // A command without a key goes to any node, and must not reach a replica.
       useReplicas: false,
       // Otherwise one master that is down keeps the others from being used.
       minimizeConnections: true,
