@@ -420,11 +420,11 @@ describe("a client that is switched before the first lock", () => {
   });
 });
 
-describe("a server that refuses SELECT while it runs a long script", () => {
+describe("a server that refuses SELECT", () => {
   it.each([
     ["6", Redis],
     ["5", Redis5 as unknown as typeof Redis],
-  ])("gives no votes of database 0, with ioredis %s", async (_, Client) => {
+  ])("while it runs a long script gives no votes of database 0, with ioredis %s", async (_, Client) => {
     const [master] = fleet.masters as [Master];
     const admin = fleet.admin(master);
     const options = { on: [master], Client, client: { db: 1, enableReadyCheck: false }, retryCount: 0 };
@@ -446,5 +446,22 @@ describe("a server that refuses SELECT while it runs a long script", () => {
     await until("it votes", async () => (await rival.inspect("anything"))[0]?.unreachable === undefined);
     await expect(rival.acquire(resource, ttl)).rejects.toThrow(ResourceLockedError);
     await held.release();
+  });
+
+  it.each([
+    ["6", Redis],
+    ["5", Redis5 as unknown as typeof Redis],
+  ])("gets no command behind the refusal either, with ioredis %s", async (_, Client) => {
+    const [master] = fleet.masters as [Master];
+    const admin = fleet.admin(master);
+    await admin.call("ACL", "SETUSER", "x", "on", ">x", "~*", "&*", "+@all", "-select");
+    const credentials = { username: "x", password: "x" };
+    // Nothing else that is awaited before the connection counts as ready.
+    const client = { db: 1, enableReadyCheck: false, disableClientInfo: true, ...credentials };
+    const { redlock } = fleet.open({ on: [master], Client, client, retryCount: 0 });
+    const resource = fresh();
+    await expect(redlock.acquire(resource, ttl)).rejects.toThrow("quorum");
+    expect(await admin.get(resource)).toBeNull();
+    await admin.call("ACL", "DELUSER", "x");
   });
 });

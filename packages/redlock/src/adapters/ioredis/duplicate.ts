@@ -117,7 +117,14 @@ export class Duplicate implements OwnClient {
   constructor(userClient: IoredisClient, fixed: object, events: Partial<OwnEvents> = {}) {
     this.#userClient = userClient;
     this.#sentinels = sentinelsIn(userClient.options);
-    this.#fixed = { ...sendNowOrNever, ...fixed, retryStrategy: (times: number) => this.#retryDelay(times) };
+    const { enableReadyCheck } = userClient.options as IoredisOptions;
+    this.#fixed = {
+      ...sendNowOrNever,
+      // If ioredis 5 awaits nothing else, it calls a connection ready before SELECT is answered (PROTOCOL 2.15).
+      ...(enableReadyCheck === false && { disableClientInfo: false }),
+      ...fixed,
+      retryStrategy: (times: number) => this.#retryDelay(times),
+    };
     this.client = duplicateOf(userClient)(this.#fixed);
     this.client.on("connect", () => this.#awaitGreeting());
     this.client.on("ready", () => this.#greetingTimer?.cancel());
