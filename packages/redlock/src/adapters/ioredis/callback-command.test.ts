@@ -2,7 +2,7 @@ import { Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis-5";
 import { describe, expect, test } from "vitest";
 import type { Done } from "../../redis/connection.ts";
-import { callbackCommandsOf } from "./callback-command.ts";
+import { askWith, callbackCommandsOf } from "./callback-command.ts";
 
 interface Command {
   isSent: boolean;
@@ -67,6 +67,19 @@ describe.each(versions)("ioredis %s", (_, open) => {
       ["OK", undefined],
       [undefined, "refused"],
     ]);
+  });
+
+  test("an error of a tool that wraps sendCommand is the outcome", async () => {
+    const outcomes: unknown[] = [];
+    const broken = new Error("the tool is broken");
+    const sendCommand = (): never => {
+      throw broken;
+    };
+    askWith(callbackCommandsOf(open())!, "")({ sendCommand } as never, "GET", ["key"], (reply, error) =>
+      outcomes.push([reply, error]),
+    );
+    await Promise.resolve();
+    expect(outcomes).toEqual([[undefined, broken]]);
   });
 
   test("a reply that cannot be read is an error", () => {

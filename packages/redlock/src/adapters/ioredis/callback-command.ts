@@ -7,6 +7,7 @@ export type MakeCommand = (name: string, args: Args, keyPrefix: string, done: Do
 export interface SentCommand {
   /** Whether `sendCommand` has returned. */
   isSent: boolean;
+  reject: (error: unknown) => unknown;
 }
 
 /** The used part of an ioredis command. */
@@ -80,7 +81,12 @@ interface CallingClient {
 export function askWith(make: MakeCommand, keyPrefix: string): NonNullable<UserClient["ask"]> {
   return (own, command, args, done) => {
     const sent = make(command, args, keyPrefix, done);
-    (own as SendingClient).sendCommand(sent);
+    try {
+      (own as SendingClient).sendCommand(sent);
+    } catch (error) {
+      // A tool that wraps `sendCommand` has thrown.
+      sent.reject(error);
+    }
     sent.isSent = true;
   };
 }

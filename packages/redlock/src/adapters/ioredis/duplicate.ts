@@ -27,7 +27,7 @@ interface DuplicateClient {
   connect(): Promise<unknown>;
   disconnect(reconnect?: boolean): void;
   call(command: string, args: Args): Promise<unknown>;
-  sendCommand(command: object): Promise<unknown>;
+  sendCommand(command: object, ...rest: unknown[]): Promise<unknown>;
   ping(message: string): Promise<unknown>;
   subscribe(channel: string): Promise<unknown>;
   unsubscribe(channel: string): Promise<unknown>;
@@ -141,8 +141,8 @@ export class Duplicate implements OwnClient {
     return outside(() => this.client.connect());
   }
 
-  send(command: string, args: Args): Promise<unknown> {
-    return callUntraced(this.client, command, args);
+  async send(command: string, args: Args): Promise<unknown> {
+    return this.client.call(command, args);
   }
 
   cut(): void {
@@ -208,14 +208,12 @@ export class SubscriberDuplicate extends Duplicate implements SubscriberClient {
 }
 
 /**
- * Sends a command that ioredis does not publish on its tracing channels: it would show tokens, and a token is enough to
+ * Keeps the commands of a client off the tracing channels of ioredis, which would show tokens: a token is enough to
  * release a lock.
  */
-function callUntraced(client: DuplicateClient, command: string, args: Args): Promise<unknown> {
-  const sendCommand = (made: object): Promise<unknown> =>
-    client.sendCommand(Object.assign(made, { isTraced: true }));
-  const sender = Object.create(client, { sendCommand: { value: sendCommand } }) as DuplicateClient;
-  return sender.call(command, args);
+export function untrace(client: DuplicateClient): void {
+  const sendCommand = client.sendCommand.bind(client);
+  client.sendCommand = (command, ...rest) => sendCommand(Object.assign(command, { isTraced: true }), ...rest);
 }
 
 function forward(client: DuplicateClient, { onReady, onClose, onEnd, onFailure }: Partial<OwnEvents>): void {
@@ -315,6 +313,7 @@ export class ClusterDuplicate implements OwnClient {
       scaleReads: "master",
       redisOptions: { ...redisOptions, ...sendNowOrNever, enableOfflineQueue: true },
     });
+    untrace(this.client);
     forward(this.client, events);
     // Emitted for one node. The credentials of a Cluster client cannot be changed.
     this.client.on("node error", () => {
@@ -330,8 +329,8 @@ export class ClusterDuplicate implements OwnClient {
     return outside(() => this.client.connect());
   }
 
-  send(command: string, args: Args): Promise<unknown> {
-    return callUntraced(this.client, command, args).catch(redirectionError);
+  async send(command: string, args: Args): Promise<unknown> {
+    return this.client.call(command, args).catch(redirectionError);
   }
 
   /** A Cluster has many connections and replaces them itself: `socketTimeout` detects silent ones. */

@@ -17,6 +17,7 @@ import {
   onEnd,
   SubscriberDuplicate,
   serverOf,
+  untrace,
 } from "./duplicate.ts";
 
 export type { IoredisClient } from "./duplicate.ts";
@@ -69,6 +70,7 @@ export class IoredisUser implements UserClient {
     const own = new Duplicate(this.client, { db: database, keyPrefix: this.keyPrefix }, events);
     const make = callbackCommandsOf(own.client);
     this.ask = make && askWith(make, this.keyPrefix);
+    if (!make) untrace(own.client);
     return own;
   }
 
