@@ -75,7 +75,7 @@ describe.each(versions)("ioredis %s", (_, open) => {
     const sendCommand = (): never => {
       throw broken;
     };
-    askWith(callbackCommandsOf(open())!, "")({ sendCommand } as never, "GET", ["key"], (reply, error) =>
+    askWith(callbackCommandsOf(open())!, "")({ sendCommand }, "GET", ["key"], (reply, error) =>
       outcomes.push([reply, error]),
     );
     await Promise.resolve();
