@@ -29,6 +29,20 @@ describe("a Redlock", () => {
     expect(inspect(redlock, { depth: 5 })).not.toMatch(/master|client|settings/);
   });
 
+  test("has room for a subclass's own members with names of redlock 4", () => {
+    const { nodes } = virtualSetting(1);
+    class Mine extends Redlock {
+      declare static Lock: unknown;
+      constructor() {
+        super(nodes);
+        Object.assign(this, { lock: 1, servers: 2, disposer: 3 });
+      }
+    }
+    Mine.Lock = 4;
+    expect([{ ...new Mine() }, Mine.Lock]).toMatchObject([{ lock: 1, servers: 2, disposer: 3 }, 4]);
+    expect(() => Reflect.get(Redlock, "Lock") as unknown).toThrow("redlock-4.md");
+  });
+
   test("shows its scripts", () => {
     const { scripts } = virtualSetting(1).redlock;
     const [claim, release] = [claimScript, releaseScript].map(({ source, sha1 }) => ({

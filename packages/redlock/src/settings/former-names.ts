@@ -13,7 +13,7 @@ export function namesOfRedlock4(prototype: object, replacements: Readonly<Record
         `${name}() is a method of redlock 4: call ${replacement}() instead, ${page}`,
       );
     };
-    Object.defineProperty(prototype, name, { value });
+    Object.defineProperty(prototype, name, { value, writable: true, configurable: true });
   }
 }
 
@@ -25,7 +25,11 @@ export function propertiesOfRedlock4(target: object, replacements: Readonly<Reco
         `${name} is a property of redlock 4: use ${replacement} instead, ${page}`,
       );
     };
-    Object.defineProperty(target, name, { get });
+    // A subclass may have a property of that name.
+    const set = function (this: object, value: unknown): void {
+      Object.defineProperty(this, name, { value, writable: true, configurable: true, enumerable: true });
+    };
+    Object.defineProperty(target, name, { get, set, configurable: true });
   }
 }
 
