@@ -39,7 +39,10 @@ describe("a Redlock", () => {
       }
     }
     Mine.Lock = 4;
-    expect([{ ...new Mine() }, Mine.Lock]).toMatchObject([{ lock: 1, servers: 2, disposer: 3 }, 4]);
+    expect([Object.fromEntries(Object.entries(new Mine())), Mine.Lock]).toMatchObject([
+      { lock: 1, servers: 2, disposer: 3 },
+      4,
+    ]);
     expect(() => Reflect.get(Redlock, "Lock") as unknown).toThrow("redlock-4.md");
   });
 
