@@ -8,11 +8,13 @@ function command(file: string, args: readonly string[], interruptAt?: RegExp): P
 
 const semaphore = "semaphore/main.ts";
 const conformance = "conformance/main.ts";
+const bench = "../packages/bench/src/main.ts";
 
 describe("--help explains each option", () => {
   test.each([
     [semaphore, /--seconds N /],
     [conformance, /--only TEXT .*--peers .*--rows LIST /s],
+    [bench, /--only NAME\[,NAME\] .*--cycles N /s],
   ])("%s", async (file, help) => {
     const { code, output } = await command(file, ["--help"]);
     expect(code).toBe(0);
@@ -29,6 +31,8 @@ describe("bad usage is exit 64, with the correction and no stack trace", () => {
     [conformance, ["--peers", "--rows", "1,99"], "--rows must be numbers from 1 to"],
     [conformance, ["redlock-5"], "need --peers"],
     [conformance, ["--only", "no such case at all"], 'no case is named "no such case at all"'],
+    [bench, ["--cycle", "5"], "unknown option --cycle; did you mean --cycles?"],
+    [bench, ["--only", "lod"], '--only: unknown workload "lod": did you mean "load"?'],
   ])("%s %j", async (file, args, message) => {
     const { code, errors } = await command(file, args);
     expect(errors).toContain(message);

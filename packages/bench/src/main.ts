@@ -1,78 +1,18 @@
-import { writeFileSync } from "node:fs";
-import { startMasters } from "@quorlock/testbed";
-import { machineLines } from "./measure/machine.ts";
-import { type Options, optionsFrom, UsageError, usageOf } from "./options.ts";
-import { type Goal, goalsTable, isFarOff } from "./report/goal.ts";
-import { jsonOf, type Report, type Section, writeDocs } from "./report/report.ts";
-import { textOf } from "./report/table.ts";
-import type { Workload } from "./workload.ts";
-import { atOnce, oneHung } from "./workloads/at-once.ts";
-import { clientLibraries } from "./workloads/clients.ts";
-import { counts } from "./workloads/counts.ts";
-import { hotKeys } from "./workloads/hot-key.ts";
-import { importTime } from "./workloads/import.ts";
-import { load } from "./workloads/load.ts";
-import { memory } from "./workloads/memory.ts";
-import { distantMasters, oneAtATime } from "./workloads/one-at-a-time.ts";
-import { scripts } from "./workloads/scripts.ts";
+import { spawnSync } from "node:child_process";
+import { runCommand } from "@quorlock/simulation/command-line";
+import { optionsFrom, usageOf } from "./options.ts";
+import { workloads } from "./workloads.ts";
 
-const workloads: readonly Workload[] = [
-  oneAtATime,
-  distantMasters,
-  ...atOnce,
-  clientLibraries,
-  oneHung,
-  counts,
-  ...hotKeys,
-  memory,
-  importTime,
-  scripts,
-  load,
-];
+// The entry point of `pnpm bench`. It reads the command line before anything is built; `run.ts` measures what was built.
 
-async function runAll(options: Options): Promise<void> {
-  await using masters = await startMasters(5);
-  const machine = await machineLines(masters);
-  console.log(machine.join("\n"));
-  const goals: Goal[] = [];
-  const sections: Section[] = [];
-  for (const workload of options.workloads) {
-    const begun = performance.now();
-    const findings = await workload.run(masters, options);
-    const seconds = (performance.now() - begun) / 1000;
-    for (const table of findings.tables) console.log(`\n${textOf(table)}`);
-    console.log(`  (${workload.name}: ${seconds.toFixed(1)} s)`);
-    goals.push(...findings.goals);
-    const { tables, measurements = [] } = findings;
-    sections.push({ workload: workload.name, seconds, tables, measurements });
-  }
-  const date = new Date().toISOString().slice(0, 10);
-  const report: Report = { date, machine, sections, goals };
-  if (options.json !== undefined) writeFileSync(options.json, jsonOf(report));
-  if (options.isWhole) writeDocs(report);
-  conclude(goals, options);
+async function buildAndRun(args: readonly string[]): Promise<number> {
+  optionsFrom(args, workloads);
+  const command = ["--silent", "--filter", "@quorlock/bench", "run", "measure", ...args];
+  const { status, error } = spawnSync("pnpm", command, { stdio: "inherit" });
+  if (error) throw error;
+  return status ?? 1;
 }
 
-function conclude(goals: readonly Goal[], { isJudging }: Options): void {
-  const note = isJudging
-    ? "Exit code 1: a judged goal is missed by a factor of two or more."
-    : "The goals are reported only: missing one does not change the exit code.";
-  console.log(`\n${textOf(goalsTable(goals, note))}`);
-  const failed = goals.filter((goal) => isJudging && goal.isJudged && isFarOff(goal));
-  for (const { name, unit } of failed) console.log(`FAILED by a factor of two or more: ${name} ${unit}`);
-  if (failed.length > 0) process.exitCode = 1;
-}
-
-try {
-  // pnpm passes the "--" after its own options on to the script.
-  await runAll(
-    optionsFrom(
-      process.argv.slice(2).filter((argument) => argument !== "--"),
-      workloads,
-    ),
-  );
-} catch (error) {
-  if (!(error instanceof UsageError)) throw error;
-  console.error(`${error.message}\n\n${usageOf(workloads)}`);
-  process.exitCode = 2;
-}
+// pnpm passes the "--" after its own options on to the script.
+const args = process.argv.slice(2).filter((argument) => argument !== "--");
+process.exitCode = await runCommand(args, usageOf(workloads), buildAndRun);

@@ -1,4 +1,4 @@
-import { parseArgs } from "node:util";
+import { flag, optionLines, parse, suggestion, text, UsageError } from "@quorlock/simulation/command-line";
 import { contenderNames } from "./contenders/lineup.ts";
 import type { Scale, Workload } from "./workload.ts";
 
@@ -12,43 +12,47 @@ export interface Options extends Scale {
   readonly json: string | undefined;
 }
 
-/** An invalid command line; the message is for the user. */
-export class UsageError extends Error {
-  override name = "UsageError";
+function optionsOf(workloads: readonly Workload[]) {
+  const short = inShort(workloads).map(({ name }) => name);
+  return {
+    only: text("NAME[,NAME]", `these workloads: ${namesOf(workloads).join(", ")}`),
+    contenders: text("NAME[,NAME]", `these contenders: ${contenderNames.join(", ")}`),
+    quick: flag("fewer rounds and contenders, for a quick look"),
+    short: flag(
+      `quick check of a change (${short.join(", ")}): fails if a judged goal is missed by a factor of two`,
+    ),
+    json: text("FILE", "writes the numbers to FILE; a full run also writes docs/benchmark.md and .svg"),
+    cycles: text("N", "number of operations, for workloads that count them"),
+    load: flag("the same as --only load: the table of docs/load.md, which a full run leaves out"),
+  };
 }
 
 export function usageOf(workloads: readonly Workload[]): string {
-  return `pnpm bench [options]
-  --only NAME[,NAME]        these workloads: ${workloads.map(({ name }) => name).join(", ")}
-  --contenders NAME[,NAME]  these contenders: ${contenderNames.join(", ")}
-  --quick                   fewer rounds and contenders, for a quick look
-  --short                   quick check of a change: ${inShort(workloads)
-    .map(({ name }) => name)
-    .join(", ")};
-                            fails if a judged goal is missed by a factor of two
-  --json FILE               writes the numbers to FILE; a full run also writes docs/benchmark.md and .svg
-  --cycles N                number of operations, for workloads that count them
-  --load                    the same as --only load: the table of docs/load.md, which a full run leaves out
-QUORLOCK_BEFORE=DIR         another checkout of this repository, after "pnpm build" there: its client takes part as
-                            ours-before in workloads that time one lock or many, and in load`;
+  return [
+    "Usage: pnpm bench [options]",
+    "Options:",
+    ...optionLines(optionsOf(workloads)),
+    "QUORLOCK_BEFORE=DIR: another checkout of this repository, after `pnpm build` there; its client takes part as",
+    "ours-before in workloads that time one lock or many, and in load.",
+  ].join("\n");
 }
 
 export function optionsFrom(args: readonly string[], workloads: readonly Workload[]): Options {
-  const { values } = parsed(args);
+  const { values } = parse(args, optionsOf(workloads));
   const only = values.only ?? (values.load ? "load" : undefined);
   const { cycles } = values;
   if (cycles !== undefined && !/^[1-9]\d*$/.test(cycles)) {
     throw new UsageError(`--cycles must be a whole number of at least 1, but is ${cycles}`);
   }
-  const few = values.quick || values.short;
+  const { short = false, quick = short } = values;
   return {
-    quick: few,
-    isJudging: values.short,
-    isWhole: [only, cycles, values.contenders].every((value) => value === undefined) && !few,
+    quick: quick || short,
+    isJudging: short,
+    isWhole: [only, cycles, values.contenders].every((value) => value === undefined) && !quick && !short,
     json: values.json,
     cycles: cycles === undefined ? undefined : Number(cycles),
     contenders: chosen("--contenders", values.contenders, contenderNames),
-    workloads: only === undefined && values.short ? inShort(workloads) : chosenWorkloads(only, workloads),
+    workloads: only === undefined && short ? inShort(workloads) : chosenWorkloads(only, workloads),
   };
 }
 
@@ -62,52 +66,24 @@ function chosenWorkloads(list: string | undefined, all: readonly Workload[]): re
   const names = list.split(",");
   const unknown = names.find((given) => !all.some((workload) => isMeant(given, workload)));
   if (unknown !== undefined) {
-    throw new UsageError(`--only: "${unknown}" is none of ${all.map(({ name }) => name).join(", ")}`);
+    throw new UsageError(`--only: unknown workload "${unknown}": ${suggestion(unknown, namesOf(all))}`);
   }
   return all.filter((workload) => names.some((given) => isMeant(given, workload)));
+}
+
+function namesOf(workloads: readonly Workload[]): readonly string[] {
+  return workloads.map(({ name }) => name);
 }
 
 function isMeant(given: string, { name }: Workload): boolean {
   return name === given || name.startsWith(`${given}-`);
 }
 
-function parsed(args: readonly string[]): ReturnType<typeof parse> {
-  try {
-    return parse(args);
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
-  }
-}
-
-function parse(args: readonly string[]): {
-  values: {
-    only?: string;
-    contenders?: string;
-    cycles?: string;
-    json?: string;
-    quick: boolean;
-    short: boolean;
-    load: boolean;
-  };
-} {
-  return parseArgs({
-    args: [...args],
-    options: {
-      only: { type: "string" },
-      contenders: { type: "string" },
-      cycles: { type: "string" },
-      json: { type: "string" },
-      quick: { type: "boolean", default: false },
-      short: { type: "boolean", default: false },
-      load: { type: "boolean", default: false },
-    },
-  });
-}
-
 function chosen(option: string, list: string | undefined, all: readonly string[]): readonly string[] {
   if (list === undefined) return all;
   const names = list.split(",");
   const unknown = names.find((name) => !all.includes(name));
-  if (unknown !== undefined) throw new UsageError(`${option}: "${unknown}" is none of ${all.join(", ")}`);
+  if (unknown !== undefined)
+    throw new UsageError(`${option}: unknown contender "${unknown}": ${suggestion(unknown, all)}`);
   return names;
 }

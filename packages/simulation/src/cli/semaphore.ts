@@ -2,9 +2,9 @@ import { availableParallelism } from "node:os";
 import { systemRuntime } from "@quorlock/redlock";
 import { until } from "../command-line/interruption.ts";
 import { parse, text, UsageError } from "../command-line/options.ts";
-import { explore, plansOf } from "../search/explore.ts";
+import { explore } from "../search/explore.ts";
 import { inOrder } from "../search/runner.ts";
-import { roundsInRun, roundsPlan } from "../semaphore/rounds-plan.ts";
+import { plansOfRounds, roundsOf } from "../semaphore/rounds-plan.ts";
 import { engineFrom, engineOption, subjectFrom, subjectOptions, wholeNumber } from "./arguments.ts";
 import { type Command, exitCodes, neverInterrupted } from "./command.ts";
 import { Pool } from "./pool.ts";
@@ -30,34 +30,31 @@ export const semaphore: Command = {
   async run(args, interrupted = neverInterrupted) {
     const parsed = parse(args, options);
     const { rounds: wanted, from = "1", workers = String(availableParallelism()), engine } = parsed.values;
-    const runs = Math.ceil(wholeNumber("rounds", wanted, 1) / roundsInRun);
+    const rounds = wholeNumber("rounds", wanted, 1);
     const { subject, subjectName } = await subjectFrom(parsed.values, "semaphore");
     if (!subject.keysOf) throw new UsageError(`"${subjectName}" is no mutant of the semaphore`);
     await using pool = new Pool(wholeNumber("workers", workers, 1));
-    const progress = new Progress(runs, "runs");
+    const progress = new Progress(rounds, "rounds");
+    let done = 0;
     const begun = systemRuntime.monotonic();
     const runner = pool.runner(subjectName, engineFrom(engine, "heap"));
-    const plans = plansOf(roundsPlan, wholeNumber("from", from), runs);
+    const plans = plansOfRounds(rounds, wholeNumber("from", from));
     const trials = until(interrupted, inOrder(runner, plans));
-    const {
-      verdict,
-      violated,
-      attempts,
-      grants,
-      runs: done,
-    } = await explore(trials, ({ plan, outcome }, soFar) => {
+    const { verdict, violated, unknown, attempts, grants, runs } = await explore(trials, (trial, soFar) => {
+      const { plan, outcome } = trial;
+      done += roundsOf(plan);
       if (outcome.verdict === "violated" && soFar.violated.length <= maxPrinted) {
         progress.clear();
         console.log(`seed ${plan.seed}: ${violationLines(outcome)[0]}`);
       }
-      progress.reach(soFar.runs);
+      progress.reach(done);
       return false;
     });
     progress.clear();
-    if (interrupted.aborted) console.log(`interrupted after ${done} of ${runs} runs`);
+    if (interrupted.aborted) console.log(`interrupted after ${done} of ${rounds} rounds`);
     const seconds = ((systemRuntime.monotonic() - begun) / 1000).toFixed(1);
     console.log(`${attempts} attempts, ${grants} grants of one permit or two, in ${seconds} s`);
-    console.log(`${done * roundsInRun} rounds in ${done} runs: ${violated.length} runs violated`);
+    console.log(`${done} rounds in ${runs} runs: ${violated.length} violated, ${unknown} unknown`);
     console.log(`verdict ${verdict}`);
     return exitCodes[verdict];
   },

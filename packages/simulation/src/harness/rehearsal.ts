@@ -1,4 +1,4 @@
-import { Redlock, type RedlockError, type Settings } from "@quorlock/redlock";
+import { InvalidArgumentError, Redlock, type RedlockError, type Settings } from "@quorlock/redlock";
 import { RedisNode } from "@quorlock/redlock/internal";
 import type { Verdict, Violation } from "../checkers/findings.ts";
 import type { EngineKind } from "../engine/engine.ts";
@@ -63,8 +63,10 @@ export async function rehearse<Resource extends object>(
   inject(cluster, plan, { onPause: () => {}, onKill: () => {} });
   const clients = cluster.clients.map((process, index) => fixture.begin(process, index));
   const end = Math.max(plan.duration, calmFrom(plan)) + timeLimit;
-  await kernel.run(Math.round(end * 1000), () => clients.every((client) => client.isDone));
+  const isOver = (): boolean => fixture.misuse !== undefined || clients.every((client) => client.isDone);
+  await kernel.run(Math.round(end * 1000), isOver);
   fixture.judgeTheEnd(clients);
+  if (fixture.misuse) throw fixture.misuse;
   const { verdict, violations } = cluster.findings;
   return {
     // A run that completed shows something even if no lock was requested.
@@ -84,6 +86,8 @@ interface Client {
 class Fixture<Resource extends object> {
   completed = 0;
   refused = 0;
+  /** Set where the user's invariant cannot be judged. */
+  misuse: InvalidArgumentError | undefined;
   readonly #kernel: Kernel;
   readonly #cluster: Cluster;
   readonly #plan: Plan;
@@ -143,10 +147,20 @@ class Fixture<Resource extends object> {
   #judge(): void {
     try {
       const wrong = this.#rehearsed.invariant(this.#resource);
-      if (typeof wrong === "string" && wrong !== "") this.#cluster.findings.violated("invariant", wrong);
+      if (isPromise(wrong)) this.#refuse(wrong);
+      else if (wrong === false) this.#cluster.findings.violated("invariant", "the invariant returned false");
+      else if (wrong instanceof Error) this.#cluster.findings.violated("invariant", wrong.message);
+      else if (typeof wrong === "string" && wrong !== "") this.#cluster.findings.violated("invariant", wrong);
     } catch (error) {
       this.#cluster.findings.violated("invariant", error instanceof Error ? error.message : String(error));
     }
+  }
+
+  /** By the time a promise settles the resource may be another. */
+  #refuse(promise: PromiseLike<unknown>): void {
+    promise.then(undefined, () => {});
+    const why = "its result is judged at once, after each call to the resource";
+    this.misuse ??= new InvalidArgumentError(`invariant must not return a promise: ${why}`);
   }
 
   #contextOf(process: Process, index: number): Omit<ClientContext<Resource>, "round"> {
@@ -175,6 +189,10 @@ class Fixture<Resource extends object> {
       random: () => random.fraction(),
     };
   }
+}
+
+function isPromise(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as Partial<PromiseLike<unknown>> | null | undefined)?.then === "function";
 }
 
 /** A lock that could not be had, or was lost: what code under a lock has to live with. */

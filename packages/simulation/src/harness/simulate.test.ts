@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { ClientContext } from "./rehearsal.ts";
-import { simulate } from "./simulate.ts";
+import { type SimulateOptions, simulate } from "./simulate.ts";
 
 /** A resource that two clients might write to at a time. */
 class Ledger {
@@ -150,4 +150,59 @@ describe("simulate", () => {
     });
     expect(seen).toEqual([new RangeError("not today")]);
   }, 60_000);
+});
+
+describe("options that would check nothing are refused", () => {
+  const sound: SimulateOptions<Ledger> = { ...rehearsal, seeds: 1, client: checkThenWrite };
+
+  test("an invariant that returns a promise", async () => {
+    const result = simulate({
+      ...sound,
+      client: async ({ resource }) => await resource.write([]),
+      invariant: async (ledger) => lostNone(ledger),
+    });
+    await expect(result).rejects.toThrow("invariant must not return a promise");
+    await expect(result).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  });
+
+  test("an invariant that rejects, without an unhandled rejection", async () => {
+    const result = simulate({ ...sound, invariant: () => Promise.reject(new Error("wrong")) });
+    await expect(result).rejects.toThrow("invariant must not return a promise");
+  });
+
+  test.each<[Record<string, unknown>, string]>([
+    [{ invariants: lostNone }, 'unknown option "invariants" of simulate: did you mean "invariant"?'],
+    [{ sedes: 5 }, 'unknown option "sedes" of simulate: did you mean "seeds"?'],
+    [{ seeds: Number.NaN }, "seeds must be a whole number from 1 to 9007199254740991, but is NaN"],
+    [{ seeds: 0 }, "seeds must be a whole number from 1"],
+    [{ seeds: "5" }, 'but is "5"'],
+    [{ seed: -1 }, "seed must be a whole number from 0"],
+    [{ seed: 1.5 }, "seed must be a whole number"],
+    [{ rounds: 0 }, "rounds must be a whole number from 1"],
+    [{ clients: Number.POSITIVE_INFINITY }, "clients must be a whole number from 1 to 1000, but is Infinity"],
+    [{ masters: 0 }, "masters must be a whole number from 1 to 1000, but is 0"],
+    [{ ttl: Number.NaN }, "ttl must be a whole number from 1 to 2000000, but is NaN"],
+    [{ invariant: "none" }, 'invariant must be a function, but is "none"'],
+    [{ client: undefined }, "client must be a function, but is undefined"],
+    [{ resource: {} }, "resource must be a function, but is an object"],
+    [{ settings: { waitTimeOut: 5 } }, "waitTimeout"],
+    [{ faults: ["freze"] }, 'faults: unknown kind "freze": did you mean "freeze"?'],
+    [{ faults: "freeze" }, 'faults must be a list, but is "freeze"'],
+    [
+      { faults: [{ at: 5, kind: "freeze", clients: [9], masters: [], duration: 10 }] },
+      "there is no client 9",
+    ],
+    [{ faults: ["freeze", { at: 5, kind: "kill", clients: [0] }] }, "but not both"],
+  ])("%j", async (wrong, message) => {
+    const result = simulate({ ...sound, ...wrong });
+    await expect(result).rejects.toThrow(message);
+    await expect(result).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  });
+
+  test.each([
+    ["false", () => false],
+    ["an error", () => new Error("a booking is lost")],
+  ])("an invariant that returns %s is violated", async (_, invariant) => {
+    expect((await simulate({ ...sound, invariant })).verdict).toBe("violated");
+  });
 });

@@ -4,39 +4,10 @@ import type { TraceValue } from "../engine/trace.ts";
 import type { Fault, FaultName } from "../plan/fault.ts";
 import type { Plan } from "../plan/plan.ts";
 import { carelessPlan } from "./careless-plan.ts";
-import { type ClientContext, type Rehearsal, type Rehearsed, rehearse } from "./rehearsal.ts";
+import { type Rehearsal, type Rehearsed, rehearse } from "./rehearsal.ts";
+import { checkSimulateOptions, type SimulateOptions, withFaults } from "./simulate-options.ts";
 
-export interface SimulateOptions<Resource extends object> {
-  /** Makes what the lock protects, anew for each run. Its methods run on a machine of its own, one call at a time. */
-  readonly resource: () => Resource;
-  /**
-   * The code of each client process, called several times. It may fail to lock: the client's own errors are expected.
-   */
-  readonly client: (context: ClientContext<Resource>) => Promise<unknown>;
-  /** The user's invariant of the resource: throws, or returns a description of the problem. */
-  readonly invariant?: (resource: Resource) => unknown;
-  /** How many runs, each with other clocks, latencies and faults. Default 100. */
-  readonly seeds?: number;
-  /** Only this one: to look at a run again. */
-  readonly seed?: number;
-  /** Client processes. Default 3. */
-  readonly clients?: number;
-  /** Default 5. */
-  readonly masters?: number;
-  /** How often each client runs its code. Default 5. */
-  readonly rounds?: number;
-  /** The ttl of your locks, ms: pauses, cuts and latencies are drawn in proportion. Default 1000. */
-  readonly ttl?: number;
-  /** For each client's `Redlock`. Default: waits up to ten ttls. */
-  readonly settings?: Partial<Settings>;
-  /**
-   * The kinds of faults that may happen, or exactly these. Default: all that Redlock promises to survive, and
-   * processes that are stopped between a look at the lock and what they do then, against which no lock helps.
-   */
-  readonly faults?: readonly FaultName[] | readonly Fault[];
-  /** Sees everything that happens, in the order of true time, us. */
-  readonly onEvent?: (time: number, entry: readonly TraceValue[]) => void;
-}
+export type { SimulateOptions } from "./simulate-options.ts";
 
 export interface SimulateResult {
   /** `unknown`: no run of the code came to its end. */
@@ -64,10 +35,13 @@ const defaultTtl = 1000;
  * time. Stops at the first run in which something is violated.
  *
  * Your code must take time and randomness from its context only, and do nothing but promises otherwise.
+ *
+ * Rejects with an `InvalidArgumentError` for an unknown option, a value out of range, or an invariant that returns a promise.
  */
 export async function simulate<Resource extends object>(
   options: SimulateOptions<Resource>,
 ): Promise<SimulateResult> {
+  checkSimulateOptions(options);
   const { seed, seeds = 100, rounds = 5, ttl = defaultTtl, resource, client, invariant = () => {} } = options;
   const settings = { waitTimeout: 10 * ttl, ...options.settings };
   const rehearsed: Rehearsed<Resource> = { resource, client, invariant, rounds, settings };
@@ -109,7 +83,7 @@ function planOf<Resource extends object>(seed: number, options: SimulateOptions<
   const kinds = exact ? [] : (faults as readonly FaultName[] | undefined);
   const drawnFor = { ...defaults, ttl, nodeTimeout: nodeTimeoutFor(ttl, settings) };
   const plan = carelessPlan(seed, { masters, clients, settings: drawnFor, ...(kinds ? { kinds } : {}) });
-  return exact ? { ...plan, faults: faults as readonly Fault[] } : plan;
+  return exact ? withFaults(plan, faults as readonly Fault[]) : plan;
 }
 
 function textOf({ violations }: Rehearsal): string {

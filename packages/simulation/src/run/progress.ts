@@ -41,8 +41,10 @@ export async function lockEach(
   for (const resource of resources) {
     const locking = worker.redlock.acquire(resource, ttl, { ...options, waitTimeout });
     const lock = await worker.call("last acquire", 200_000, locking);
-    if (lock) await worker.call("last release", 2 * patient.nodeTimeout, lock.release());
-    else findings.violated("stuck", `${worker.process.name} could not lock ${resource} ${when}`);
+    if (lock) {
+      findings.reached("granted in the calm");
+      await worker.call("last release", 2 * patient.nodeTimeout, lock.release());
+    } else findings.violated("stuck", `${worker.process.name} could not lock ${resource} ${when}`);
   }
 }
 
@@ -80,12 +82,18 @@ export async function extendWhileFull(
 }
 
 /** Tries each once, and gives it back: with rivals that do the same, most attempts fail. */
-export async function tryEach(worker: Worker, resources: readonly string[]): Promise<void> {
+export async function tryEach(
+  worker: Worker,
+  resources: readonly string[],
+  findings: Findings,
+): Promise<void> {
   const { ttl, ...options } = patientBelow(worker.longestTtl);
   for (const resource of resources) {
     const trying = worker.redlock.tryAcquire(resource, ttl, options);
     const lock = await worker.call("last try", 200_000, trying);
-    if (lock) await worker.call("last release", 2 * patient.nodeTimeout, lock.release());
+    if (!lock) continue;
+    findings.reached("granted in the calm");
+    await worker.call("last release", 2 * patient.nodeTimeout, lock.release());
   }
 }
 

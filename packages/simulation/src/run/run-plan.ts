@@ -214,11 +214,11 @@ class Run {
     const timeLimit = patienceFor(resources.length);
     if (settings.restartGuard) {
       // A master that has restarted since is noticed only now.
-      await this.#each(this.#living, timeLimit, (worker) => tryEach(worker, resources.slice(0, 1)));
+      await this.#each(this.#living, timeLimit, (worker) => tryEach(worker, resources.slice(0, 1), findings));
       await this.#run(this.#now + 1.2 * settings.restartGuard.maxTtl);
     }
     if (this.#answersInTime) await this.#serve(resources, timeLimit);
-    await this.#each(this.#living, timeLimit, (worker) => tryEach(worker, resources));
+    await this.#each(this.#living, timeLimit, (worker) => tryEach(worker, resources, findings));
     await this.#run(this.#now + 3 * network.longestLatency);
     const { keysOf = (resource: string) => [resource] } = this.#options.subject ?? theClient;
     if (first) judgeLeftovers(masters, all.flatMap(keysOf), findings);

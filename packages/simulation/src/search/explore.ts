@@ -66,8 +66,7 @@ export class Tally {
 
   get exploration(): Exploration {
     const { runs, unknown, attempts, operations, events, leastMargin, violated, marks } = this;
-    // A run that granted nothing shows nothing by itself; all of them together must show something.
-    const verdict = violated.length > 0 ? "violated" : unknown === runs ? "unknown" : "ok";
+    const verdict = violated.length > 0 ? "violated" : unknown > 0 || runs === 0 ? "unknown" : "ok";
     const unreached = allMarks.filter((mark) => !marks.has(mark));
     const grants = marks.get("granted") ?? 0;
     return {

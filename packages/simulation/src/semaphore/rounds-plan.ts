@@ -1,8 +1,8 @@
 import type { Plan, ScriptedTask, Style } from "../plan/plan.ts";
 import { Random } from "../random.ts";
 
-/** Rounds in one run. */
-export const roundsInRun = 100;
+/** The maximum number of rounds in one run. */
+const roundsInRun = 100;
 /** Of resource-3 there are five permits. */
 const contended = 3;
 const clients = 12;
@@ -15,14 +15,14 @@ const period = 150;
  * 5 ms for each message: every master has them in another order. In every other round they try once; else they wait
  * until they are let in, every fourth for two permits.
  */
-export function roundsPlan(seed: number): Plan {
+export function roundsPlan(seed: number, rounds: number = roundsInRun): Plan {
   const random = new Random(seed, "rounds");
   const driftFactor = 0.01;
   const rate = (): number => Math.round(random.between(-0.49, 0.49) * driftFactor * 1_000_000);
   return {
     version: 1,
     seed,
-    duration: roundsInRun * period,
+    duration: rounds * period,
     masters: Array.from({ length: masters }, () => ({
       offset: random.integer(-1000, 1000),
       rate: rate(),
@@ -48,14 +48,25 @@ export function roundsPlan(seed: number): Plan {
       hold: 10,
       think: 1,
       styles: { acquire: 1, try: 1, extend: 0, using: 0, abandon: 0, abort: 0, several: 1 },
-      script: Array.from({ length: clients }, (_, client) => tasksOf(client, random)),
+      script: Array.from({ length: clients }, (_, client) => tasksOf(client, random, rounds)),
     },
     faults: [],
   };
 }
 
-function tasksOf(client: number, random: Random): readonly ScriptedTask[] {
-  return Array.from({ length: roundsInRun }, (_, round) => ({
+/** The plans of this number of rounds in all. */
+export function* plansOfRounds(rounds: number, from: number): Generator<Plan, void> {
+  for (let done = 0, seed = from; done < rounds; done += roundsInRun, seed += 1)
+    yield roundsPlan(seed, Math.min(roundsInRun, rounds - done));
+}
+
+/** The rounds of a plan that {@link roundsPlan} has made. */
+export function roundsOf({ duration }: Plan): number {
+  return Math.round(duration / period);
+}
+
+function tasksOf(client: number, random: Random, rounds: number): readonly ScriptedTask[] {
+  return Array.from({ length: rounds }, (_, round) => ({
     at: round * period,
     do: styleIn(round, client),
     resource: contended,

@@ -1,0 +1,139 @@
+import { InvalidArgumentError, type Settings } from "@quorlock/redlock";
+import { suggestion } from "../command-line/nearest.ts";
+import type { TraceValue } from "../engine/trace.ts";
+import type { Fault, FaultName } from "../plan/fault.ts";
+import type { Plan } from "../plan/plan.ts";
+import { PlanError, validPlan } from "../plan/validate.ts";
+import type { ClientContext } from "./rehearsal.ts";
+
+export interface SimulateOptions<Resource extends object> {
+  /** Makes what the lock protects, anew for each run. Its methods run on a machine of its own, one call at a time. */
+  readonly resource: () => Resource;
+  /**
+   * The code of each client process, called several times. It may fail to lock: the client's own errors are expected.
+   */
+  readonly client: (context: ClientContext<Resource>) => Promise<unknown>;
+  /**
+   * The user's invariant of the resource: throws, or returns a description of the problem (or `false`). It is called after each call to the
+   * resource, and its result is judged at once: a promise is refused.
+   */
+  readonly invariant?: (resource: Resource) => unknown;
+  /** How many runs, each with other clocks, latencies and faults. Default 100. */
+  readonly seeds?: number;
+  /** Only this one: to look at a run again. */
+  readonly seed?: number;
+  /** Client processes. Default 3. */
+  readonly clients?: number;
+  /** Default 5. */
+  readonly masters?: number;
+  /** How often each client runs its code. Default 5. */
+  readonly rounds?: number;
+  /** The ttl of your locks, ms: pauses, cuts and latencies are drawn in proportion. Default 1000. */
+  readonly ttl?: number;
+  /** For each client's `Redlock`. Default: waits up to ten ttls. */
+  readonly settings?: Partial<Settings>;
+  /**
+   * The kinds of faults that may happen, or exactly these. Default: all that Redlock promises to survive, and
+   * processes that are stopped between a look at the lock and what they do then, against which no lock helps.
+   */
+  readonly faults?: readonly FaultName[] | readonly Fault[];
+  /** Sees everything that happens, in the order of true time, us. */
+  readonly onEvent?: (time: number, entry: readonly TraceValue[]) => void;
+}
+
+// A misspelt option would silently do nothing, and a wrong number of runs would be none: both would end "ok".
+
+type Check = (name: string, value: unknown) => void;
+
+const whole =
+  (least: number, most = Number.MAX_SAFE_INTEGER): Check =>
+  (name, value) => {
+    if (Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most) return;
+    throw invalid(`${name} must be a whole number from ${least} to ${most}, but is ${shown(value)}`);
+  };
+
+const callable: Check = (name, value) => {
+  if (typeof value !== "function") throw invalid(`${name} must be a function, but is ${shown(value)}`);
+};
+
+/** Clients and masters by number: each pair has connections. */
+const most = 1000;
+
+const checks: { readonly [Name in keyof Required<SimulateOptions<object>>]: Check } = {
+  resource: callable,
+  client: callable,
+  invariant: callable,
+  seeds: whole(1),
+  seed: whole(0),
+  clients: whole(1, most),
+  masters: whole(1, most),
+  rounds: whole(1),
+  ttl: whole(1, 2_000_000),
+  settings(name, value) {
+    if (typeof value !== "object" || value === null || Array.isArray(value))
+      throw invalid(`${name} must be an object, but is ${shown(value)}`);
+  },
+  faults: checkFaults,
+  onEvent: callable,
+};
+
+const faultNames: Readonly<Record<FaultName, true>> = {
+  freeze: true,
+  suspend: true,
+  stall: true,
+  rate: true,
+  step: true,
+  cut: true,
+  reset: true,
+  slow: true,
+  crash: true,
+  flush: true,
+  refuse: true,
+  promote: true,
+  select: true,
+  kill: true,
+};
+
+/** @throws InvalidArgumentError for an unknown option, with the nearest name, and for a value that is none. */
+export function checkSimulateOptions(options: unknown): void {
+  if (typeof options !== "object" || options === null || Array.isArray(options))
+    throw invalid(`the options of simulate must be an object, but are ${shown(options)}`);
+  for (const [name, value] of Object.entries(options)) {
+    if (value === undefined) continue;
+    if (!Object.hasOwn(checks, name))
+      throw invalid(`unknown option "${name}" of simulate: ${suggestion(name, Object.keys(checks))}`);
+    checks[name as keyof typeof checks](name, value);
+  }
+  for (const name of ["resource", "client"] as const)
+    callable(name, (options as Record<string, unknown>)[name]);
+}
+
+function checkFaults(name: string, value: unknown): void {
+  if (!Array.isArray(value)) throw invalid(`${name} must be a list, but is ${shown(value)}`);
+  const names = value.filter((fault) => typeof fault === "string");
+  if (names.length > 0 && names.length < value.length)
+    throw invalid(`${name} must be kinds of faults, or exact faults, but not both`);
+  for (const kind of names) {
+    if (!Object.hasOwn(faultNames, kind))
+      throw invalid(`${name}: unknown kind "${kind}": ${suggestion(kind, Object.keys(faultNames))}`);
+  }
+}
+
+/** The plan with these faults. @throws InvalidArgumentError for a fault that could not happen in it. */
+export function withFaults(plan: Plan, faults: readonly Fault[]): Plan {
+  try {
+    return validPlan({ ...plan, faults });
+  } catch (error) {
+    throw error instanceof PlanError ? invalid(error.message.replace(/^plan\./, "")) : error;
+  }
+}
+
+function invalid(message: string): InvalidArgumentError {
+  return new InvalidArgumentError(message);
+}
+
+function shown(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value);
+  if (Array.isArray(value)) return "a list";
+  return typeof value === "object" && value !== null ? "an object" : String(value);
+}
