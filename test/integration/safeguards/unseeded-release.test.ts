@@ -99,7 +99,7 @@ describe("a master that has lost its fencing counters, and releases a key with a
         );
         for (const answer of await Promise.all(released)) expect(answer).toEqual({ vote: "yes" });
         // A message published after a grant arrives after it.
-        await admin.publish(channel, "the-end");
+        await admin.publish(channel, "the-end - -");
         await until("all is heard", () => Promise.resolve(heard.includes("the-end")));
         expect(heard).toEqual(["the-end"]);
         expect(await admin.get("quorlock:floor")).toBeNull();

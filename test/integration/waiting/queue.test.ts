@@ -359,6 +359,22 @@ describe("waiters of one process", () => {
     await two.release();
   });
 
+  it("that follow a longer lease keep the key no longer than their own ttl", async () => {
+    const resource = fresh();
+    const { redlock } = fleet.open(patient);
+    const held = await hold(resource);
+    const [first, second] = [redlock.acquire(resource, 60_000), redlock.acquire(resource, 10_000)];
+    await untilWaiting(resource, 1);
+    await held.release();
+    await (await first).release();
+    const two = await second;
+    await untilHeld(two);
+    for (const left of await fleet.lifetimes(resource)) expect(left).toBeLessThanOrEqual(10_000);
+    expect(await two.verify()).toBe(true);
+    expect(two.remaining()).toBeLessThanOrEqual(10_000);
+    await two.release();
+  });
+
   it("let other processes have their turn", async () => {
     const resource = fresh();
     const many = fleet.open(patient).redlock;

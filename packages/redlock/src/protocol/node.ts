@@ -14,6 +14,8 @@ export interface Yes {
    * votes of this lease until now: in that case it cannot have voted for another client.
    */
   readonly inQuarantine?: boolean;
+  /** The smallest ticket of other entries in the queues of the resources; missing if there is none (PROTOCOL 7.15). */
+  readonly nextTicket?: number;
 }
 
 /** A refusal: `resource` holds another token or, where the command sets no keys, none. */
@@ -146,6 +148,8 @@ export interface Push {
   readonly token: string;
   /** As in {@link Yes}. */
   readonly counter?: number | undefined;
+  /** The next ticket in the queue; `Infinity` if there is none. Missing in a wake. */
+  readonly nextTicket?: number;
 }
 
 export type OnPush = (push: Push | Timed<Push>) => void;

@@ -299,13 +299,18 @@ function claimAnswerIn({ keys, ttl }: Operation, reply: unknown): Answer | undef
     const remaining = claimedTimeIn(reply, ttl);
     return remaining === undefined ? undefined : { vote: "yes", remaining };
   }
-  const [kind, time, counted] = reply as readonly unknown[];
-  if (kind !== -1 && kind !== -2) return refusalIn(keys, reply);
+  const [kind, time, third, fourth] = reply as readonly unknown[];
+  if (kind !== -1 && kind !== -2 && kind !== -3) return refusalIn(keys, reply);
   const remaining = claimedTimeIn(time, ttl);
   if (remaining === undefined) return undefined;
   if (kind === -2) return { vote: "yes", remaining, inQuarantine: true };
-  const counter = counterIn(counted);
-  return counter === undefined ? undefined : { vote: "yes", remaining, counter };
+  const next = kind === -3 ? third : fourth;
+  const nextTicket = next === undefined ? undefined : ticketIn(next);
+  if (next !== undefined && nextTicket === undefined) return undefined;
+  const behind = nextTicket === undefined ? undefined : { nextTicket };
+  if (kind === -3) return { vote: "yes", remaining, ...behind };
+  const counter = counterIn(third);
+  return counter === undefined ? undefined : { vote: "yes", remaining, counter, ...behind };
 }
 
 /** The error in a reply of the batch script, if it is an error. */

@@ -1,6 +1,6 @@
 import type { Push } from "../protocol/node.ts";
 import type { Connection } from "./connection.ts";
-import { counterIn } from "./reply-numbers.ts";
+import { counterIn, ticketIn } from "./reply-numbers.ts";
 import { UnexpectedReply } from "./transaction.ts";
 
 /** The inbox of a queue entry without a working subscription. */
@@ -58,14 +58,13 @@ export class GrantSubscription {
   }
 }
 
-/**
- * Parses a message of the queue script: "token", "token counter" or "wake token"; `undefined` for any other.
- */
+/** Parses a message of the queue script: "token counter next" or "wake token"; `undefined` for any other. */
 function pushOf(message: string): Push | undefined {
-  const [first = "", second, ...more] = message.split(" ");
-  if (first === "" || second === "" || more.length > 0) return undefined;
-  if (first === "wake") return second === undefined ? undefined : { kind: "wake", token: second };
-  if (second === undefined) return { kind: "grant", token: first, counter: undefined };
-  const counter = counterIn(second);
-  return counter === undefined ? undefined : { kind: "grant", token: first, counter };
+  const [first, second, third, ...more] = message.split(" ");
+  if (!first || !second || more.length > 0) return undefined;
+  if (first === "wake") return third === undefined ? { kind: "wake", token: second } : undefined;
+  const counter = second === "-" ? undefined : counterIn(second);
+  const nextTicket = third === "-" ? Number.POSITIVE_INFINITY : ticketIn(third);
+  if (nextTicket === undefined || (counter === undefined && second !== "-")) return undefined;
+  return { kind: "grant", token: first, counter, nextTicket };
 }

@@ -335,7 +335,7 @@ describe("listening", () => {
     await known;
     expect(listener.queue!.isListening).toBe(true);
     await enqueue();
-    publish("w.1");
+    publish("w.1 - 17");
     publish("wake w.1");
     change(false);
     expect(listener.queue!.isListening).toBe(false);

@@ -42,7 +42,7 @@ export function counterIn(reply: unknown): number | undefined {
   return digitsIn(reply);
 }
 
-/** The largest ticket in a queue. */
+/** A ticket in a queue. */
 export function ticketIn(reply: unknown): number | undefined {
   return digitsIn(reply);
 }

@@ -194,7 +194,9 @@ function pushCases(context: Context): void {
     expect(await ask(node).enqueue(entryFor(waiter))).toMatchObject({ vote: "no" });
     await ask(node).release(holder.resources, [holder.token]);
     await until("it is told", () => heard.length > 0);
-    expect(heard).toEqual([{ kind: "grant", token: "w2.7", counter: 1000 }]);
+    expect(heard).toEqual([
+      { kind: "grant", token: "w2.7", counter: 1000, nextTicket: Number.POSITIVE_INFINITY },
+    ]);
     expect(await storedAfter(node, waiter)).toBe(1200);
   });
 }

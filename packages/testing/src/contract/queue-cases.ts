@@ -13,6 +13,8 @@ interface Waiter {
   readonly channel: string;
   /** The received messages: tokens of grants, and wakes. */
   readonly heard: string[];
+  /** The next tickets that came with the grants. */
+  readonly next: (number | undefined)[];
   /** The number of times that it subscribed. */
   listening: number;
   token(round: number): string;
@@ -29,6 +31,7 @@ async function waiterAt(node: LockNode, ticket: number, listens = true): Promise
     node,
     channel: `quorlock:inbox:${id}`,
     heard: [],
+    next: [],
     listening: 0,
     token,
     enqueue: (resources, { round = 1, ...options } = {}) =>
@@ -36,8 +39,9 @@ async function waiterAt(node: LockNode, ticket: number, listens = true): Promise
     leave: (resources, round = 1) => ask(node).release(resources, [token(round)]),
   };
   const hear: OnPush = (push) => {
-    const { kind, token } = "reading" in push ? push.vote : push;
+    const { kind, token, nextTicket } = "reading" in push ? push.vote : push;
     waiter.heard.push(kind === "grant" ? token : `${kind} ${token}`);
+    if (kind === "grant") waiter.next.push(nextTicket);
   };
   const begin = (): void => {
     if (node.queue!.isListening) waiter.listening += 1;
@@ -97,6 +101,23 @@ function enqueueCases(context: Context): void {
     expect(await queueLength(context, resource)).toBe(2);
     expect(await context.master.place(resource, first.id)).toBeGreaterThan(long - slack);
     await expectKey(context, resource, "another-client", 30_000);
+  });
+
+  it("that is granted returns the smallest ticket that waits behind it for any of its keys, and none if none does", async () => {
+    const [first, second, third] = (await waiters(context, 3)) as [Waiter, Waiter, Waiter];
+    const [one, other] = claimOf(2).resources as [string, string];
+    for (const resource of [one, other]) await context.master.set(resource, "another-client", long);
+    await third.enqueue([one]);
+    await second.enqueue([other]);
+    await first.enqueue([one, other]);
+    for (const resource of [one, other]) await context.master.remove(resource);
+    expect(await first.enqueue([one, other], { round: 2 })).toEqual({
+      vote: "yes",
+      remaining: long,
+      nextTicket: 1001,
+    });
+    await first.leave([one, other], 2);
+    expect(await second.enqueue([other], { round: 2 })).toEqual({ vote: "yes", remaining: long });
   });
 
   it("accepts a ticket in microseconds", async () => {
@@ -337,12 +358,14 @@ function transferCases(context: Context): void {
   const transfer = (resources: readonly string[], token: string, previous: string, ttl = long) =>
     ask(context.node).transfer(claimOf(resources, ttl, token), previous);
 
-  it("transfers a lease, and shortens nothing (PROTOCOL 2.11, 7.17)", async () => {
+  it("transfers a lease, and its keys get the ttl of the new one, longer or shorter (PROTOCOL 7.17)", async () => {
     const { resources } = claimOf(2);
     for (const resource of resources) await context.master.set(resource, "before", long);
-    const answer = await transfer(resources, "after", "before", 1000);
-    expect(answer).toMatchObject({ vote: "yes" });
-    for (const resource of resources) await expectKey(context, resource, "after", long);
+    expect(await transfer(resources, "after", "before", long / 2)).toEqual({
+      vote: "yes",
+      remaining: long / 2,
+    });
+    for (const resource of resources) await expectKey(context, resource, "after", long / 2);
     expect(await transfer(resources, "last", "after", 2 * long)).toEqual({
       vote: "yes",
       remaining: 2 * long,
@@ -368,15 +391,22 @@ function transferCases(context: Context): void {
     for (const resource of [free, done, older]) await expectKey(context, resource, "after", long);
   });
 
-  it("keeps a key without expiry for ever", async () => {
-    const [resource] = claimOf(1).resources as [string];
-    await context.master.set(resource, "before");
-    expect(await transfer([resource], "after", "before")).toEqual({
-      vote: "yes",
-      remaining: Number.POSITIVE_INFINITY,
-    });
-    expect(await context.master.get(resource)).toBe("after");
-    expect(await context.master.pttl(resource)).toBe(-1);
+  it("of one key that lives longer, or has no expiry, shortens it to the new ttl", async () => {
+    const [longer, endless] = claimOf(2).resources as [string, string];
+    await context.master.set(longer, "before", 2 * long);
+    await context.master.set(endless, "before");
+    for (const resource of [longer, endless]) {
+      expect(await transfer([resource], "after", "before")).toEqual({ vote: "yes", remaining: long });
+      await expectKey(context, resource, "after", long);
+    }
+  });
+
+  it("that arrives twice shortens nothing: the key is the new lease's already", async () => {
+    const { resources } = claimOf(2);
+    for (const resource of resources) await context.master.set(resource, "before", long);
+    await transfer(resources, "after", "before", 2 * long);
+    expect(await transfer(resources, "after", "before")).toMatchObject({ vote: "yes" });
+    for (const resource of resources) await expectKey(context, resource, "after", 2 * long);
   });
 }
 
@@ -395,6 +425,24 @@ function pushCases(context: Context): void {
     await until("the next one is told", () => second.heard.length > 0);
     expect([first.heard, second.heard]).toEqual([[first.token(1)], [second.token(1)]]);
     expect(await queueLength(context, resource)).toBe(0);
+  });
+
+  it("comes with the next ticket in the queue, from a release and from another waiter's request", async () => {
+    const all = (await waiters(context, 4)) as [Waiter, Waiter, Waiter, Waiter];
+    const [first, second, third, last] = all;
+    const [resource] = claimOf(1).resources as [string];
+    await context.master.set(resource, "another-client", long);
+    for (const waiter of all) await waiter.enqueue([resource]);
+    await ask(context.node).release([resource], ["another-client"]);
+    await until("the first is told", () => first.heard.length > 0);
+    await first.leave([resource]);
+    await until("the second is told", () => second.heard.length > 0);
+    await context.master.remove(resource);
+    await last.enqueue([resource], { round: 2 });
+    await until("the third is told", () => third.heard.length > 0);
+    await third.leave([resource]);
+    await until("the last is told", () => last.heard.length > 0);
+    expect(all.map(({ next }) => next)).toEqual([[1001], [1002], [1003], [Number.POSITIVE_INFINITY]]);
   });
 
   it("reaches both of two waiters on one connection", async () => {

@@ -36,10 +36,10 @@ local function raise(keys, counter)
   if call("PTTL", "quorlock:floor:past") > pastTtl then call("DEL", "quorlock:floor:past") end
 end
 
--- The reply to a granted claim, with the largest counter from before its proposal was stored.
-local function fenced(keys, granted, proposal)
+-- The reply to a granted claim, with the largest counter from before its proposal was stored. (The ticket of the next waiter comes from \`enqueue\`.)
+local function fenced(keys, granted, proposal, next)
   local counter = counterOf(keys)
   raise(keys, math.max(counter, tonumber(proposal)))
-  return {-1, granted, exactly(counter)}
+  return {-1, granted, exactly(counter), next}
 end
 `;

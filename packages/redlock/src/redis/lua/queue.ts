@@ -60,13 +60,13 @@ local function push(inbox, message)
   return type(told) == "number" and told or nil
 end
 
--- Sets a free key to a waiter's token, publishes the grant and removes the waiter's entry. Returns the number of
--- subscribers that received it.
-local function grant(key, waiter, token, ttl, inbox, proposal)
+-- Sets a free key to a waiter's token, publishes the grant and removes the waiter's entry. \`next\`: the ticket behind it.
+-- Returns the number of subscribers that received it.
+local function grant(key, waiter, token, ttl, inbox, proposal, next)
   local counter = proposal ~= "" and counterOf({key})
   call("SET", key, token, "PX", ttl)
   if counter then raise({key}, math.max(counter, tonumber(proposal))) end
-  local told = push(inbox, counter and token .. " " .. exactly(counter) or token)
+  local told = push(inbox, token .. " " .. (counter and exactly(counter) or "-") .. " " .. (next or "-"))
   if told then forget(key, waiter) else reserve(key, token, call("PTTL", queueOf(key) .. ":" .. waiter), ttl) end
   return told
 end
@@ -79,13 +79,15 @@ end
  */
 export const grantFirst: string = `
   local queue, own = queueOf(KEYS[1]), string.match(token, "^(.+)%.%d+$") or ""
-  local first = not ARGV[2] and call("ZRANGE", queue, 0, 0)[1]
+  local both = not ARGV[2] and call("ZRANGE", queue, 0, 1, "WITHSCORES") or {}
+  local first = both[1]
   local entries = first and call("MGET", queue .. ":" .. first, queue .. ":" .. own)
   local entry = entries and not entries[2] and entries[1] or ""
   local round, ttl, inbox, proposal = string.match(entry, "^(%d+) (%d+) (%S+) (%d*) g$")
   if round and inbox ~= "-" then
 ${grant}
-    if isSubscribed(inbox) and pcall(grant, KEYS[1], first, first .. "." .. round, ttl, inbox, proposal) then return 1 end
+    local token = first .. "." .. round
+    if isSubscribed(inbox) and pcall(grant, KEYS[1], first, token, ttl, inbox, proposal, both[4]) then return 1 end
   end
 `;
 
@@ -132,7 +134,8 @@ end
  * An entry is "round ttl inbox proposal how": "-" is no inbox, an empty proposal is none. `how` is the effect
  * of a release on this waiter: "g" grants the key (the waiter wants this key alone), "w" reserves the key and
  * wakes the waiter (this was the key that blocked it), "s" only reserves the key. A grant is published to the
- * inbox as the token, followed by the counter for a fenced one; a wake as "wake" and the token.
+ * inbox as the token, the counter for a fenced one, and the next ticket in the queue, "-" for none; a wake as "wake"
+ * and the token.
  *
  * Two rules keep a refused write from creating two holders:
  * - A script writes before it publishes. Redis refuses (OOM, MISCONF, NOREPLICAS, READONLY) the first write
@@ -178,6 +181,9 @@ local function headOf(queue, asking)
   end
 end
 
+-- The ticket behind the head of a queue; nil for none.
+local function behind(queue) return call("ZRANGE", queue, 1, 1, "WITHSCORES")[2] end
+
 -- Gives a key without an owner to the first waiter of its queue, or frees it. A waiter that is subscribed and waits for
 -- this key alone gets its vote at once. For any other waiter the key is reserved as long as its entry lives: the
 -- waiter's next heartbeat finds it. A waiter without a subscriber is dead.
@@ -198,7 +204,7 @@ local function give(key)
       forget(key, waiter)
     elseif isTold and how == "g" and (isSeeded or proposal == "") then
       isSet = true
-      local told = grant(key, waiter, token, ttl, inbox, proposal)
+      local told = grant(key, waiter, token, ttl, inbox, proposal, behind(queue))
       if told ~= 0 then return end
     else
       reserve(key, token, call("PTTL", queue .. ":" .. waiter), ttl)
@@ -214,12 +220,22 @@ end
  * Votes for `token` if all KEYS `first` to `last` are free or its own and no waiter is ahead of it. Otherwise
  * it gets an entry in each queue, for `entryTtl` ms, and keys granted to it earlier go to the head of the
  * queue: heartbeat, vote and yield in one step (PROTOCOL 7.8, 7.11). Free keys whose queue it heads are reserved for
- * it. Returns the result of `claim`; a refusal also contains the largest ticket.
+ * it. Returns the result of `claim`; a refusal also contains the largest ticket, and with a yes comes the smallest
+ * ticket that waits behind it for any of the keys (PROTOCOL 7.15), nil for none.
  */
 export const enqueue = `
 local function enqueue(first, last, token, ttl, ticket, entryTtl, proposal, inbox)
   local waiter, round = string.match(token, "^(.+)%.(%d+)$")
   local queues, isTaken, blocked, isHeld = {}, {}, nil, false
+  local function claimOnly(create)
+    local next
+    for index = first, last do
+      forget(KEYS[index], waiter)
+      local ticket = call("ZRANGE", queues[index], 0, 0, "WITHSCORES")[2]
+      if ticket and (not next or tonumber(ticket) < tonumber(next)) then next = ticket end
+    end
+    return claim(first, last, token, ttl, create), next
+  end
   for index = first, last do
     local owner = ownerOf(KEYS[index])
     isHeld = isHeld or owner == token
@@ -228,10 +244,7 @@ local function enqueue(first, last, token, ttl, ticket, entryTtl, proposal, inbo
     if isTaken[index] then blocked = blocked or index end
   end
   -- A detached lease has this key: a late queue entry must not grant it to others (PROTOCOL 5.8).
-  if isHeld then
-    for held = first, last do forget(KEYS[held], waiter) end
-    return claim(first, last, token, ttl, false)
-  end
+  if isHeld then return claimOnly(false) end
   local waited = 0
   for index = first, blocked and first - 1 or last do waited = waited + call("EXISTS", queues[index]) end
   if not blocked and waited == 0 then return claim(first, last, token, ttl, true) end
@@ -263,8 +276,7 @@ local function enqueue(first, last, token, ttl, ticket, entryTtl, proposal, inbo
   end
   -- (No refusal where only dead waiters were ahead.)
   if refusal then return refusal end
-  for index = first, last do forget(KEYS[index], waiter) end
-  return claim(first, last, token, ttl, true)
+  return claimOnly(true)
 end
 `;
 

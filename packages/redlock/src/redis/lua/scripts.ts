@@ -56,7 +56,8 @@ end
  * nothing) and, with a `previous` token, the token transfer of a local hand-off.
  *
  * - A key that holds the token counts as claimed (PROTOCOL 2.7) and is renewed (PROTOCOL 2.12).
- * - No key is ever shortened (PROTOCOL 2.11).
+ * - No key is ever shortened (PROTOCOL 2.11), except by a token transfer: its key gets the ttl of the new lease
+ *   (PROTOCOL 7.17).
  * - All keys are read before the first is written: all or none.
  * - Keys that belong to the token are renewed by PEXPIRE. A master that is out of memory allows that, and
  *   allows a SET after it in the same script: a full master does not lose locks (PROTOCOL 7.5).
@@ -79,10 +80,11 @@ local function claim(first, last, token, ttl, create, previous)
   local shortest
   for index = first, last do
     local left = call("PTTL", KEYS[index])
-    local isShort, isOther = left ~= -1 and left < least, owners[index] ~= token or left == -2
+    local isOther = owners[index] ~= token or left == -2
+    local isShort = left ~= -1 and left < least or previous and isOther
     local lives = isShort and ttl or left
-    if left >= 0 and (isShort or isOther) then call("PEXPIRE", KEYS[index], lives) end
-    if isOther and left == -1 then call("SET", KEYS[index], token)
+    if isShort and left ~= -2 or isOther and left >= 0 then call("PEXPIRE", KEYS[index], lives) end
+    if isOther and left == -1 and not isShort then call("SET", KEYS[index], token)
     elseif isOther then call("SET", KEYS[index], token, "PX", lives) end
     if isShort then left = least end
     if left ~= -1 and (not shortest or left < shortest) then shortest = left end
@@ -139,8 +141,8 @@ if (proposal or "") == "" then
   -- The most frequent case: one key, which is renewed or transferred.
   local owner = #KEYS == 1 and redis.pcall("GET", KEYS[1])
   if owner and (owner == token or owner == previous) then
-    local left = call("PTTL", KEYS[1])
-    if left ~= -1 and left < tonumber(ttl) then
+    local left = owner == token and call("PTTL", KEYS[1])
+    if not left or left ~= -1 and left < tonumber(ttl) then
       local isThere = call("PEXPIRE", KEYS[1], ttl) == 1
       if owner ~= token or not isThere then call("SET", KEYS[1], token, "PX", ttl) end
       return tonumber(ttl)
@@ -155,7 +157,7 @@ local isSet = create and #KEYS == 1 and call("SET", KEYS[1], token, "NX", "PX", 
 local granted = isSet and tonumber(ttl) or claim(1, #KEYS, token, ttl, create, previous)
 return type(granted) == "number" and fenced(KEYS, granted, proposal) or granted
 `,
-  sha1: "12590e049818041e097c7766e0b0a479da6ffaf1",
+  sha1: "6494157d99644ff33f3677ed7a34f962f6c1c931",
 };
 
 /** `enqueue` for all KEYS. ARGV: token, ttl, ticket, entryTtl, a proposal or nothing, and the inbox. */
@@ -163,10 +165,11 @@ export const enqueueScript: Script = {
   source: `${calls}${isMine}${claim}${queue}${enqueue}
 local token, ttl, ticket, entryTtl, proposal, inbox = unpack(ARGV)
 if proposal ~= "" and tonumber(proposal) >= most then return redis.error_reply(tooLarge) end
-local granted = enqueue(1, #KEYS, token, ttl, ticket, entryTtl, proposal, inbox)
-return proposal ~= "" and type(granted) == "number" and fenced(KEYS, granted, proposal) or granted
+local granted, next = enqueue(1, #KEYS, token, ttl, ticket, entryTtl, proposal, inbox)
+if type(granted) ~= "number" then return granted end
+return proposal ~= "" and fenced(KEYS, granted, proposal, next) or next and {-3, granted, next} or granted
 `,
-  sha1: "c4613607c6ebbc781d9a23115b79f2655788d8ee",
+  sha1: "a85b708f3d6f69c8a9ace03a7842efb659fd8b6c",
 };
 
 /** `release` for all KEYS. ARGV: the tokens. */
@@ -183,7 +186,7 @@ local given = KEYS[2] and releaseUnwaited(1, #KEYS, token)
 if given then return given end
 ${isMine}${queue}${leave}return leave(1, #KEYS, 1, #ARGV)
 `,
-  sha1: "9e2bc5e39e172033bd2d966d96b893d120cb82bd",
+  sha1: "af687390c142923747a36cfb58e926be8116fe8f",
 };
 
 /**
@@ -218,7 +221,7 @@ if type(granted) ~= "number" then return granted end
 if isForgetful then return {-2, granted} end
 return proposal == "" and granted or fenced(KEYS, granted, proposal)
 `,
-  sha1: "f7a0848690ae0ff44e8d82fe9db996f97ac6639c",
+  sha1: "225bf4f6a6f5423d2f2060452387e18c0cf29212",
 };
 
 /** `releaseAndGrantScript` with the restart guard. ARGV: the guard's terms as in a batch, and the tokens. */
@@ -233,7 +236,7 @@ if not isKnown or inQuarantine() then return release(1, #KEYS, 2, #ARGV) end
 isSeeded = not guarded or guarded.state ~= "1"
 return leave(1, #KEYS, 2, #ARGV)
 `,
-  sha1: "2a756d8395662b494b8a39566a59ef10f865fd25",
+  sha1: "e31c9249751612902aed61654e4cf8fac700c5e2",
 };
 
 /**
@@ -259,7 +262,7 @@ for index = 1, #KEYS do
 end
 return replies
 `,
-  sha1: "ac203ad744c86aa64df300479918b7542cc5524b",
+  sha1: "eb2e2bc008185f91f4f76726243189ced38b357d",
 };
 
 /**
@@ -281,7 +284,7 @@ for index = 1, #KEYS do
 end
 return replies
 `,
-  sha1: "ad8a244c10e3c1bbc7b737af30132b4f91b251d6",
+  sha1: "2f43a819e366374cc6967de80823b7d1e8db29b5",
 };
 
 /**
@@ -313,6 +316,8 @@ return replies
  *
  * One reply for each operation except "g". A claim replies as `claim`; if it is granted with a proposal, {-1, ms until
  * the first key expires, the largest counter before}; an extension in quarantine, {-2, ms until the first key expires}.
+ * A granted queue entry that others wait behind: {-3, ms until the first key expires, the smallest ticket of these};
+ * with a proposal, that ticket is appended.
  * "h" replies {maxTtl of this master, 0 for none; the rest of the quarantine, as PTTL; epoch; state; floor of the
  * counters; 1 if all of it belongs to the current memory}.
  *
@@ -373,10 +378,11 @@ local function run(kind, last, number, ticket, entryTtl, proposal)
   if proposal ~= "" and tonumber(proposal) >= most then error(tooLarge, 0) end
   local why = guarded and bar(kind, number, proposal)
   if why then error(why, 0) end
-  local reply = claimed(kind, last, number, ticket, entryTtl, proposal)
-  if guarded and inQuarantine() and type(reply) == "number" then return {-2, reply} end
-  if proposal == "" or type(reply) ~= "number" then return reply end
-  return fenced({unpack(KEYS, key, last)}, reply, proposal)
+  local reply, next = claimed(kind, last, number, ticket, entryTtl, proposal)
+  if type(reply) ~= "number" then return reply end
+  if guarded and inQuarantine() then return {-2, reply} end
+  if proposal ~= "" then return fenced({unpack(KEYS, key, last)}, reply, proposal, next) end
+  return next and {-3, reply, next} or reply
 end
 local operation = "(%d*)(%a)(%d+),(%d+),?(%d*),?(%d*),?(%d*);"
 for times, kind, keys, number, ticket, entryTtl, proposal in string.gmatch(ARGV[1], operation) do
@@ -397,5 +403,5 @@ for times, kind, keys, number, ticket, entryTtl, proposal in string.gmatch(ARGV[
 end
 return replies
 `,
-  sha1: "93920a01e4061e6b189ad17c703455a95f71a5f3",
+  sha1: "18c20dfb2c58482a1e2e71d89d13596f1ee0723d",
 };

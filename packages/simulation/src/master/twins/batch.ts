@@ -143,12 +143,25 @@ function run(rules: Rules, call: Call, operation: Operation, guarded: Guarded | 
   if (kind === "q" && isQuarantined && rules.handsOverInQuarantine)
     new Queue(rules, call).stand(keys, queueEntryIn(operation));
   if (guarded) bar(rules, call, guarded, { kind, ttl: operation.numbers[0], proposal });
-  let reply = claimed(rules, call, operation, isSeeded(guarded));
+  let { reply, next } = claimed(rules, call, operation, isSeeded(guarded));
   if (isQuarantined && typeof reply === "number" && !rules.votesInQuarantine) return [-2, reply];
   if (typeof reply !== "number" && kind === "e" && proposal !== "" && rules.writesBackAnyway)
     reply = Number(operation.numbers[0]);
-  if (proposal === "" || typeof reply !== "number") return reply;
-  return fenced(rules, call, keys, reply, proposal);
+  return withNext(rules, call, keys, reply, proposal, next);
+}
+
+/** The reply to a claim, with the ticket behind a queue entry that is granted. */
+export function withNext(
+  rules: Rules,
+  call: Call,
+  keys: readonly string[],
+  granted: Reply,
+  proposal: string,
+  next: string | undefined,
+): Reply {
+  if (typeof granted !== "number") return granted;
+  if (proposal !== "") return fenced(rules, call, keys, granted, proposal, next);
+  return next === undefined ? granted : [-3, granted, next];
 }
 
 /** `guardedClaimScript`: one operation behind the restart guard. */
@@ -214,15 +227,21 @@ function queueEntryIn({ args, numbers, proposal }: Operation): QueueEntry {
   return { token, ttl, ticket, patience, proposal, inbox };
 }
 
-function claimed(rules: Rules, call: Call, operation: Operation, hasCounters: boolean): Reply {
+function claimed(
+  rules: Rules,
+  call: Call,
+  operation: Operation,
+  hasCounters: boolean,
+): { readonly reply: Reply; readonly next?: string | undefined } {
   const { kind, keys, args, numbers } = operation;
   const [number] = numbers;
   const [token = "", second = ""] = args;
   if (kind === "v" && keys.length === 1 && call("SET", keys[0]!, token, "NX", "PX", number))
-    return Number(number);
-  if (kind === "q") return new Queue(rules, call, hasCounters).enqueue(keys, queueEntryIn(operation));
-  return claim(rules, call, keys, token, number, {
-    create: kind !== "e",
-    previous: kind === "s" ? second : undefined,
-  });
+    return { reply: Number(number) };
+  if (kind === "q") {
+    const queue = new Queue(rules, call, hasCounters);
+    return { reply: queue.enqueue(keys, queueEntryIn(operation)), next: queue.next };
+  }
+  const previous = kind === "s" ? second : undefined;
+  return { reply: claim(rules, call, keys, token, number, { create: kind !== "e", previous }) };
 }

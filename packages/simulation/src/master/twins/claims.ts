@@ -39,13 +39,13 @@ export function claim(
   let shortest: number | undefined;
   for (const [index, key] of keys.entries()) {
     let left = call("PTTL", key) as number;
-    const isRenewed = left !== -1 && isShort(left, least);
     const isOther = owners[index] !== token || left === -2;
+    const isRenewed = (left !== -1 && isShort(left, least)) || (previous !== undefined && isOther);
     const lives = isRenewed ? ttl : String(left);
-    const isDue = left >= 0 && (isRenewed || isOther) && isSet;
+    const isDue = left !== -2 && (isRenewed || (isOther && left !== -1)) && isSet;
     if (isDue && renewsBySet) call("SET", key, token, "PX", lives);
     else if (isDue) call("PEXPIRE", key, lives);
-    if (isOther && left === -1) call("SET", key, token);
+    if (isOther && left === -1 && !isRenewed) call("SET", key, token);
     else if (isOther) call("SET", key, token, "PX", lives);
     if (isRenewed) left = Number(least);
     if (left !== -1 && (shortest === undefined || left < shortest)) shortest = left;

@@ -44,8 +44,9 @@ export function fenced(
   keys: readonly string[],
   granted: number,
   proposal: string,
+  next?: string,
 ): Reply {
   const counter = counterOf(call, keys);
   raise(call, keys, rules.stored(counter, Number(proposal)));
-  return [-1, granted, String(counter)];
+  return [-1, granted, String(counter), ...(next === undefined ? [] : [next])];
 }

@@ -59,12 +59,15 @@ export class Queue {
     this.#isSeeded = isSeeded;
   }
 
+  /** The ticket behind an entry that {@link enqueue} has granted. */
+  next: string | undefined;
+
   enqueue(keys: readonly string[], queueEntry: QueueEntry): Reply {
     const { token, ttl } = queueEntry;
     if (this.#rules.heldStay && keys.some((key) => ownerOf(this.#call, key) === token)) {
       const held = roundOf(token);
       if (!held) throw new ReplyError("ERR Lua redis lib command arguments must be strings or integers");
-      for (const key of keys) this.#forget(key, held.waiter);
+      this.#forgetIn(keys, held.waiter);
       return claim(this.#rules, this.#call, keys, token, ttl, { create: false });
     }
     const isTaken = keys.map((key) => !this.#isFreeFor(token, key));
@@ -82,7 +85,7 @@ export class Queue {
     const refusal = inTheWay < 0 ? undefined : this.#refusal(keys, queueEntry, isTaken, isFirst, inTheWay);
     // (None where only dead waiters were in the way.)
     if (refusal !== undefined) return refusal;
-    if (this.#rules.grantedLeave) for (const key of keys) this.#forget(key, own.waiter);
+    this.#forgetIn(keys, own.waiter);
     return this.#claim(keys, token, ttl);
   }
 
@@ -105,6 +108,23 @@ export class Queue {
       const text = this.#call("GET", `${queueOf(key)}:${left.waiter}`) as string | null;
       if (text !== null && Number.parseInt(text, 10) <= left.round) this.#forget(key, left.waiter);
     }
+  }
+
+  /** Removes the entries of a waiter that is granted its keys, and looks who is next. */
+  #forgetIn(keys: readonly string[], waiter: string): void {
+    const behind = keys.flatMap((key) => {
+      if (this.#rules.grantedLeave) this.#forget(key, waiter);
+      return this.#ticketAt(queueOf(key), "0") ?? [];
+    });
+    this.next = behind.reduce<string | undefined>(
+      (least, ticket) => (least === undefined || Number(ticket) < Number(least) ? ticket : least),
+      undefined,
+    );
+  }
+
+  #ticketAt(line: string, index: string): string | undefined {
+    const [, ticket] = this.#call("ZRANGE", line, index, index, "WITHSCORES") as readonly string[];
+    return ticket;
   }
 
   #claim(keys: readonly string[], token: string, ttl: string): Reply {
@@ -233,7 +253,7 @@ export class Queue {
   /** The number of listeners that were notified; undefined if publishing is forbidden. */
   #grant(key: string, { token, ttl, inbox, proposal }: Entry): number | undefined {
     const counter = proposal === "" ? undefined : counterOf(this.#call, [key]);
-    const message = counter === undefined ? token : `${token} ${counter}`;
+    const message = `${token} ${counter ?? "-"} ${this.#ticketAt(queueOf(key), "1") ?? "-"}`;
     const early = this.#rules.pushesFirst ? this.#push(inbox, message) : undefined;
     this.#call("SET", key, token, "PX", ttl);
     if (counter !== undefined) raise(this.#call, [key], this.#rules.stored(counter, Number(proposal)));

@@ -10,7 +10,7 @@ import {
   type Script,
   voteBatchScript,
 } from "@quorlock/redlock/internal";
-import { batch, guardedClaim, guardedLeave, leave, releaseBatch, voteBatch } from "./batch.ts";
+import { batch, guardedClaim, guardedLeave, leave, releaseBatch, voteBatch, withNext } from "./batch.ts";
 import { claim, release } from "./claims.ts";
 import { checkProposal, fenced } from "./fence.ts";
 import { Queue } from "./queue.ts";
@@ -45,15 +45,15 @@ interface TwinScript {
  * twin was written from.
  */
 export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
-  claimScript: { script: claimScript, writtenFrom: "12590e049818041e097c7766e0b0a479da6ffaf1" },
-  enqueueScript: { script: enqueueScript, writtenFrom: "c4613607c6ebbc781d9a23115b79f2655788d8ee" },
+  claimScript: { script: claimScript, writtenFrom: "6494157d99644ff33f3677ed7a34f962f6c1c931" },
+  enqueueScript: { script: enqueueScript, writtenFrom: "a85b708f3d6f69c8a9ace03a7842efb659fd8b6c" },
   releaseScript: { script: releaseScript, writtenFrom: "57752b4b01b4ccb17c8cdfebbe1ac4fa97b5aadc" },
-  leaveScript: { script: leaveScript, writtenFrom: "9e2bc5e39e172033bd2d966d96b893d120cb82bd" },
-  guardedClaimScript: { script: guardedClaimScript, writtenFrom: "f7a0848690ae0ff44e8d82fe9db996f97ac6639c" },
-  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "2a756d8395662b494b8a39566a59ef10f865fd25" },
-  voteBatchScript: { script: voteBatchScript, writtenFrom: "ac203ad744c86aa64df300479918b7542cc5524b" },
-  releaseBatchScript: { script: releaseBatchScript, writtenFrom: "ad8a244c10e3c1bbc7b737af30132b4f91b251d6" },
-  batchScript: { script: batchScript, writtenFrom: "93920a01e4061e6b189ad17c703455a95f71a5f3" },
+  leaveScript: { script: leaveScript, writtenFrom: "af687390c142923747a36cfb58e926be8116fe8f" },
+  guardedClaimScript: { script: guardedClaimScript, writtenFrom: "225bf4f6a6f5423d2f2060452387e18c0cf29212" },
+  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "e31c9249751612902aed61654e4cf8fac700c5e2" },
+  voteBatchScript: { script: voteBatchScript, writtenFrom: "eb2e2bc008185f91f4f76726243189ced38b357d" },
+  releaseBatchScript: { script: releaseBatchScript, writtenFrom: "2f43a819e366374cc6967de80823b7d1e8db29b5" },
+  batchScript: { script: batchScript, writtenFrom: "18c20dfb2c58482a1e2e71d89d13596f1ee0723d" },
 };
 
 /** Twins of the client's scripts; with other rules, those of a mutant's. */
@@ -76,9 +76,9 @@ export function twinsWith(changed: Partial<Rules> = {}): Readonly<Record<ScriptN
     ) => {
       checkProposal(proposal);
       const queueEntry = { token, ttl, ticket, patience, proposal, inbox };
-      const granted = new Queue(all, call).enqueue(keys, queueEntry);
-      if (proposal === "" || typeof granted !== "number") return granted;
-      return fenced(all, call, keys, granted, proposal);
+      const queue = new Queue(all, call);
+      const granted = queue.enqueue(keys, queueEntry);
+      return withNext(all, call, keys, granted, proposal, queue.next);
     },
     releaseScript: (call, keys, tokens) => release(all, call, keys, tokens),
     leaveScript: (call, keys, tokens) => leave(all, call, keys, tokens),
