@@ -295,7 +295,7 @@ describe(`${count} votes in a row`, () => {
     async (index) => {
       const { key } = holds[index]!;
       const outcome = await voted(holds, () => redis.set(key, "rival"));
-      expect(outcome.replies).toEqual(granted.with(index, [1, "rival", -1] as never));
+      expect(outcome.replies).toEqual(granted.with(index, [1, "ri***", -1] as never));
       expect(outcome.left).toContainEqual([key, "rival", -1]);
       expect(outcome.left).toHaveLength(count);
     },
@@ -314,8 +314,8 @@ describe(`${count} votes in a row`, () => {
     const twice = holdsWith(count - 1, { key: "lock:r5" });
     const replies = await batch(`${count}${vote}`, twice);
     await redis.flushall();
-    expect(await alone(vote, twice)).toEqual([...granted.slice(0, -1), [1, "t5", expect.any(Number)]]);
-    expect(replies).toEqual([...granted.slice(0, -1), [1, "t5", expect.any(Number)]]);
+    expect(await alone(vote, twice)).toEqual([...granted.slice(0, -1), [1, "t*", expect.any(Number)]]);
+    expect(replies).toEqual([...granted.slice(0, -1), [1, "t*", expect.any(Number)]]);
   });
 
   it("with an invalid ttl: each fails separately", async () => {

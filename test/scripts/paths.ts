@@ -31,8 +31,23 @@ export interface Tracker<State> {
 /** Of Lua and Redis, what runs no command. */
 const harmless = new Set([
   ...["tonumber", "tostring", "type", "unpack", "ipairs", "pairs"],
-  ...["redis.error_reply", "redis.replicate_commands", "table.concat", "table.insert", "table.remove"],
-  ...["string.match", "string.gmatch", "string.find", "string.sub", "string.format", "string.rep"],
+  ...[
+    "redis.error_reply",
+    "redis.replicate_commands",
+    "redis.acl_check_cmd",
+    "table.concat",
+    "table.insert",
+    "table.remove",
+  ],
+  ...[
+    "string.match",
+    "string.gmatch",
+    "string.find",
+    "string.sub",
+    "string.format",
+    "string.rep",
+    "string.lower",
+  ],
   ...["math.max", "math.min", "math.floor"],
 ]);
 

@@ -1,3 +1,4 @@
+import { masked } from "../redis/lua/masked.ts";
 import type { Script } from "../redis/lua/scripts.ts";
 
 /**
@@ -27,7 +28,7 @@ redis.call("ZREMRANGEBYSCORE", readersKey, "-inf", "(" .. now)
  * PTTL}.
  */
 const readScript: Script = {
-  source: `${start}
+  source: `${start}${masked}
 local token, ttl, how = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 local mine = redis.call("ZSCORE", readersKey, token)
 local expiry = math.max(now + ttl, tonumber(mine or 0))
@@ -35,7 +36,7 @@ local writer = redis.call("GET", writerKey)
 if writer == token then
   expiry = math.max(expiry, now + redis.call("PTTL", writerKey))
 elseif writer then
-  return {writer, redis.call("PTTL", writerKey)}
+  return {masked(writer), redis.call("PTTL", writerKey)}
 elseif not mine then
   if how == "renew" then return {false, -2} end
   if how == "vote" then
@@ -50,7 +51,7 @@ if redis.call("PTTL", readersKey) < expiry - now then redis.call("PEXPIRE", read
 if writer == token then redis.call("DEL", writerKey) end
 return expiry - now
 `,
-  sha1: "cb212dd18c38b0500f2c9b247161a1c62e960a64",
+  sha1: "78a203a49a4c2c38cc1044478d1cbdf067c1063f",
 };
 
 /**
@@ -63,11 +64,11 @@ return expiry - now
  * (PROTOCOL 10.4).
  */
 const writeScript: Script = {
-  source: `${start}
+  source: `${start}${masked}
 local token, ttl, how, patience, waiter = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4]), ARGV[5]
 local writer = redis.call("GET", writerKey)
 local left = redis.call("PTTL", writerKey)
-if writer and writer ~= token then return {writer, left} end
+if writer and writer ~= token then return {masked(writer), left} end
 if not writer then
   if how == "renew" then return {false, -2} end
   local last = redis.call("ZRANGE", readersKey, -1, -1, "WITHSCORES")[2]
@@ -85,7 +86,7 @@ if left < ttl then
 end
 return left
 `,
-  sha1: "88792440e22d27b14fd9c4075ce8b697272fd2cd",
+  sha1: "264d34b6b23eeb7a330cefb6741cbd1eff597956",
 };
 
 /**

@@ -22,7 +22,7 @@ export interface Yes {
 export interface No {
   readonly vote: "no";
   readonly resource: string;
-  /** The token that the key holds; `undefined` if the key is free. */
+  /** The token that the key holds, `masked`; `undefined` if the key is free. */
   readonly owner: string | undefined;
   /** The remaining time of that key, ms; 0 if it is free, `Infinity` if it has no expiry. */
   readonly remaining: number;
@@ -226,6 +226,7 @@ export interface MasterServer {
 
 /** The state of a resource on one master. */
 export interface KeyState {
+  /** The token that holds the key, `masked`; `undefined` if it is free. */
   readonly owner: string | undefined;
   readonly remaining: number;
   /** The length of the queue. */

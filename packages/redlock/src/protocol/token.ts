@@ -27,6 +27,16 @@ export function isOfWaiter(token: string): boolean {
   return /\.\d+$/.test(token);
 }
 
+/**
+ * A token as answers show it, also on the wire (PROTOCOL 2.17): its beginning tells owners apart, and the number of a
+ * round is kept.
+ */
+export function masked(token: string): string {
+  const [, waiter = token, round = ""] = /^(.*)(\.\d+)$/s.exec(token) ?? [];
+  const shown = Math.min(8, Math.floor(waiter.length / 2));
+  return waiter.slice(0, shown) + "*".repeat(waiter.length - shown) + round;
+}
+
 /** The part of a token that identifies the waiter: all but the number of the round. */
 export function waiterOf(token: string): string {
   const dot = token.lastIndexOf(".");

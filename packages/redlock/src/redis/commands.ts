@@ -319,7 +319,7 @@ export function errorIn(reply: unknown): string | undefined {
   return typeof reply[1] === "string" ? reply[1] : undefined;
 }
 
-/** The state of a key, from its value, PTTL and queue length. */
+/** The state of a key, from its masked value, PTTL and queue length. */
 export function keyStateIn([value, pttl, waiting]: readonly unknown[]): KeyState | undefined {
   const remaining = timeLeftIn(pttl);
   const queueLength = countIn(waiting);

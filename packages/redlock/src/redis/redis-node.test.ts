@@ -204,7 +204,8 @@ describe("an inspection", () => {
   test.each(holdings)("without queues, of a key that is %s", async (_, replies, holding) => {
     const connection = new ScriptedConnection(...replies);
     const node = new RedisNode(connection, { queue: false });
-    expect(await ask(node).inspect("r")).toEqual({ ...holding, queueLength: 0 });
+    const owner = holding.owner && "ri***";
+    expect(await ask(node).inspect("r")).toEqual({ ...holding, owner, queueLength: 0 });
     expect(connection.sent).toEqual([
       ["GET", "r"],
       ["PTTL", "r"],

@@ -20,6 +20,7 @@ import type {
   ReleaseAnswer,
   Timed,
 } from "../protocol/node.ts";
+import { masked } from "../protocol/token.ts";
 import { WeakListeners } from "../protocol/weak-listeners.ts";
 import { whyReserved } from "../settings/resources.ts";
 import { outside } from "../time/async-context.ts";
@@ -339,7 +340,10 @@ export class RedisNode implements LockNode {
     try {
       const replies = [this.#connection.send("GET", [resource]), this.#connection.send("PTTL", [resource])];
       const [owner, left] = await Promise.all(replies);
-      return keyStateIn([owner, left, 0]) ?? unexpected(this.name, left);
+      return (
+        keyStateIn([typeof owner === "string" ? masked(owner) : owner, left, 0]) ??
+        unexpected(this.name, left)
+      );
     } catch (error) {
       return failed(this.name, error, this.#connection.isErrorReply(error), []);
     }

@@ -132,7 +132,7 @@ describe("a vote for one resource", () => {
     await connection.answer(null, ...free);
     expect(connection.sent).toEqual(["SET r t NX PX 1000", ...reads("x"), "DISCARD", ...reads("r")]);
     await connection.answer("OK", ...found("rival", 700));
-    expect(await vote).toEqual({ vote: "no", resource: "r", owner: "rival", remaining: 700 });
+    expect(await vote).toEqual({ vote: "no", resource: "r", owner: "ri***", remaining: 700 });
     expect(connection.sent).toEqual(["DISCARD", ...reads("y")]);
     await connection.answer("OK", ...free);
     expect(await Promise.all([earlier, later])).toEqual([{ vote: "no" }, { vote: "no" }]);
@@ -251,8 +251,9 @@ describe("an extension of a key", () => {
     ["v.1", "w.2"],
     ["w", "w.2"],
     ["t", "t.1"],
-  ])("that holds %s is refused for %s", async (owner, token) => {
-    const { answer } = await extension(owner, 400, token);
+  ])("that holds %s is refused for %s", async (holder, token) => {
+    const { answer } = await extension(holder, 400, token);
+    const owner = holder.replace(/^./, "*");
     expect(await answer).toEqual({ vote: "no", resource: "r", owner, remaining: 400 });
   });
 

@@ -10,6 +10,7 @@ import type {
   OnAnswer,
   ReleaseAnswer,
 } from "../protocol/node.ts";
+import { masked } from "../protocol/token.ts";
 import { WeakListeners } from "../protocol/weak-listeners.ts";
 import { type Call, CommandQueue } from "../redis/command-queue.ts";
 import type { Purpose } from "../redis/commands.ts";
@@ -100,7 +101,7 @@ export class WatchingNode implements LockNode {
       const replies = [session.send("GET", [resource]), session.send("PTTL", [resource])];
       const [value, pttl] = await Promise.all(replies);
       const { owner, remaining: left } = foundKeyIn(value, pttl);
-      return { owner, remaining: left, queueLength: 0 };
+      return { owner: owner && masked(owner), remaining: left, queueLength: 0 };
     };
     void this.#post<KeyState>({ purpose: "request", tokens: [], isExclusive: false, run }).then(onAnswer);
   }
@@ -254,7 +255,7 @@ async function deleteIfEqual(
 function refusalIn(found: readonly FoundKey[], { resources, token }: Claim, create: boolean): No | undefined {
   for (const [index, { owner, remaining: left }] of found.entries()) {
     if (owner === undefined ? create : isMine(owner, token)) continue;
-    return { vote: "no", resource: resources[index]!, owner, remaining: left };
+    return { vote: "no", resource: resources[index]!, owner: owner && masked(owner), remaining: left };
   }
   return undefined;
 }

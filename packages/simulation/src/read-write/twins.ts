@@ -1,5 +1,6 @@
 import type { readWriteScripts } from "@quorlock/redlock/read-write-lock";
 import type { Reply } from "../master/reply.ts";
+import { masked } from "../master/twins/claims.ts";
 import { makeKnown } from "../master/twins/script-twins.ts";
 import type { Call, Twin } from "../master/twins/twin.ts";
 import { nameScript } from "../run/moments.ts";
@@ -10,8 +11,8 @@ export type ReadWriteScriptName = keyof typeof readWriteScripts;
 
 /** SHA-1 of the texts that the twins were written from. */
 export const writtenFrom: Readonly<Record<ReadWriteScriptName, string>> = {
-  read: "cb212dd18c38b0500f2c9b247161a1c62e960a64",
-  write: "88792440e22d27b14fd9c4075ce8b697272fd2cd",
+  read: "78a203a49a4c2c38cc1044478d1cbdf067c1063f",
+  write: "264d34b6b23eeb7a330cefb6741cbd1eff597956",
   release: "02b8ca17ce57309bc3626a7b83b54b727ae10841",
   withdraw: "49481ada24717e6c959b8c46698d18b964c8dea9",
 };
@@ -62,7 +63,7 @@ function read(
   const writer = call("GET", writerKey) as string | null;
   if (writer === token) {
     expiry = Math.max(expiry, now + pttl(call, writerKey));
-  } else if (writer !== null && rules.readerSeesWriter) return [writer, pttl(call, writerKey)];
+  } else if (writer !== null && rules.readerSeesWriter) return [masked(writer), pttl(call, writerKey)];
   else if (mine === null) {
     if (how === "renew") return [null, -2];
     if (how === "vote") {
@@ -89,7 +90,7 @@ function write(
   const now = begin(rules, call, readersKey);
   const writer = call("GET", writerKey) as string | null;
   const left = pttl(call, writerKey);
-  if (writer !== null && writer !== token) return [writer, left];
+  if (writer !== null && writer !== token) return [masked(writer), left];
   if (writer === null) {
     if (how === "renew") return [null, -2];
     const [, last] = call("ZRANGE", readersKey, "-1", "-1", "WITHSCORES") as readonly string[];

@@ -26,6 +26,16 @@ interface Calls {
   listen(channel: string, onPush?: OnPush, onChange?: () => void): Promise<void>;
 }
 
+/**
+ * A token as answers show it: eight characters, or half of a shorter one, and the number of the round. The whole token
+ * would be enough to release the lock.
+ */
+export function shown(token: string): string {
+  const round = /\.\d+$/.exec(token)?.[0] ?? "";
+  const length = token.length - round.length;
+  return token.slice(0, Math.min(8, Math.floor(length / 2))).padEnd(length, "*") + round;
+}
+
 /** The calls of a node, sent at once as always, with the answers as promises. */
 export function ask(node: LockNode): Calls {
   return {

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Answer, LockNode, OnPush, QueueEntry, ReleaseAnswer } from "@quorlock/redlock/internal";
-import { ask } from "./ask.ts";
+import { ask, shown } from "./ask.ts";
 import { type Context, claimOf, expectKey, long, slack } from "./contract-case.ts";
 import type { DriverMaker } from "./driver.ts";
 import { describe, expect, it } from "./framework.ts";
@@ -95,7 +95,7 @@ function enqueueCases(context: Context): void {
     const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [resource] = claimOf(1).resources as [string];
     await context.master.set(resource, "another-client", 30_000);
-    const refusal = { vote: "no", resource, owner: "another-client", remaining: expect.any(Number) };
+    const refusal = { vote: "no", resource, owner: shown("another-client"), remaining: expect.any(Number) };
     expect(await second.enqueue([resource])).toEqual({ ...refusal, latestTicket: 1001 });
     expect(await first.enqueue([resource])).toEqual({ ...refusal, latestTicket: 1001 });
     expect(await queueLength(context, resource)).toBe(2);
@@ -134,7 +134,7 @@ function enqueueCases(context: Context): void {
     await context.master.set(resource, "another-client", long);
     await first.enqueue([resource]);
     await context.master.remove(resource);
-    expect(await second.enqueue([resource])).toMatchObject({ vote: "no", owner: first.token(1) });
+    expect(await second.enqueue([resource])).toMatchObject({ vote: "no", owner: shown(first.token(1)) });
     expect(await context.master.get(resource)).toBe(first.token(1));
   });
 
@@ -182,7 +182,7 @@ function enqueueCases(context: Context): void {
     await expectKey(context, resource, deaf.token(1), 20_000);
     expect(await ask(context.node).vote(claimOf([resource]))).toMatchObject({
       vote: "no",
-      owner: deaf.token(1),
+      owner: shown(deaf.token(1)),
     });
     expect(await deaf.enqueue([resource], { round: 2 })).toMatchObject({ vote: "yes" });
     await expectKey(context, resource, deaf.token(2), long);
@@ -217,9 +217,9 @@ function roundCases(context: Context): void {
     const [first, second] = (await waiters(context, 2)) as [Waiter, Waiter];
     const [resource] = claimOf(1).resources as [string];
     await second.enqueue([resource]);
-    expect(await first.enqueue([resource])).toMatchObject({ vote: "no", owner: second.token(1) });
+    expect(await first.enqueue([resource])).toMatchObject({ vote: "no", owner: shown(second.token(1)) });
     const yielded = await second.enqueue([resource], { round: 2 });
-    expect(yielded).toMatchObject({ vote: "no", owner: first.token(1), latestTicket: 1001 });
+    expect(yielded).toMatchObject({ vote: "no", owner: shown(first.token(1)), latestTicket: 1001 });
     expect(await context.master.get(resource)).toBe(first.token(1));
     expect(await context.master.place(resource, second.id)).toBeGreaterThan(0);
   });
@@ -231,7 +231,7 @@ function roundCases(context: Context): void {
     await first.enqueue([resource]);
     expect(await second.enqueue([resource], { round: 9 })).toMatchObject({
       vote: "no",
-      owner: second.token(10),
+      owner: shown(second.token(10)),
     });
     expect(await second.leave([resource], 9)).toEqual({ vote: "no" });
     await expectKey(context, resource, second.token(10), long);
@@ -249,7 +249,7 @@ function severalCases(context: Context): void {
     expect(await waiter!.enqueue([free, taken], { entryTtl: 20_000 })).toMatchObject({
       vote: "no",
       resource: taken,
-      owner: "another-client",
+      owner: shown("another-client"),
     });
     await expectKey(context, free, waiter!.token(1), 20_000);
     for (const resource of [free, taken]) expect(await queueLength(context, resource)).toBe(1);
@@ -377,7 +377,7 @@ function transferCases(context: Context): void {
     const [mine, foreign] = claimOf(2).resources as [string, string];
     await context.master.set(mine, "before", 20_000);
     await context.master.set(foreign, "another-client", 30_000);
-    const refusal = { vote: "no", resource: foreign, owner: "another-client" };
+    const refusal = { vote: "no", resource: foreign, owner: shown("another-client") };
     expect(await transfer([mine, foreign], "after", "before")).toMatchObject(refusal);
     await expectKey(context, mine, "before", 20_000);
     await expectKey(context, foreign, "another-client", 30_000);
@@ -508,7 +508,7 @@ function pushCases(context: Context): void {
     await until("it is woken", () => wide.heard.length > 0);
     expect(await wide.enqueue([one, other], { round: 2 })).toMatchObject({
       vote: "no",
-      owner: narrow.token(1),
+      owner: shown(narrow.token(1)),
     });
     expect(await narrow.enqueue([other], { round: 2 })).toMatchObject({ vote: "yes" });
   });

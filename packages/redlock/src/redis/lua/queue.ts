@@ -33,6 +33,17 @@ ${otherwise}end
 
 /** Grants a key to a waiter. The rest of `queue` is not needed for that. */
 const grant = `${fence}
+-- An ACL refuses a command behind a write as well: then a queue would have no expiry, or a waiter would not get the key
+-- that was freed. So the commands are checked before the first write. (Before Redis 7 a script cannot ask.)
+local function demand(key, commands)
+  for command in string.gmatch(redis.acl_check_cmd and commands or "", "%u+") do
+    if not redis.acl_check_cmd(command, key) then
+      error({err = "NOPERM this user has no permissions to run the '" .. string.lower(command) .. "' command"})
+    end
+  end
+end
+local toGive, toEnter = "DEL GET PTTL SET ZRANGE ZREM", "PEXPIRE ZADD"
+
 -- Before Redis 5 a script may write after PUBSUB only with replicate_commands.
 local mayAsk = redis.replicate_commands or redis.REDIS_VERSION_NUM
 if redis.replicate_commands then redis.replicate_commands() end
@@ -81,12 +92,13 @@ export const grantFirst: string = `
   local queue, own = queueOf(KEYS[1]), string.match(token, "^(.+)%.%d+$") or ""
   local both = not ARGV[2] and call("ZRANGE", queue, 0, 1, "WITHSCORES") or {}
   local first = both[1]
-  local entries = first and call("MGET", queue .. ":" .. first, queue .. ":" .. own)
+  local entries = first and redis.pcall("MGET", queue .. ":" .. first, queue .. ":" .. own)
   local entry = entries and not entries[2] and entries[1] or ""
   local round, ttl, inbox, proposal = string.match(entry, "^(%d+) (%d+) (%S+) (%d*) g$")
   if round and inbox ~= "-" then
 ${grant}
     local token = first .. "." .. round
+    demand(KEYS[1], toGive)
     if isSubscribed(inbox) and pcall(grant, KEYS[1], first, token, ttl, inbox, proposal, both[4]) then return 1 end
   end
 `;
@@ -160,7 +172,9 @@ local function sweep(queue, from, to, asking)
   if #waiters == 0 then return nil, nil, 0 end
   unswept = unswept - #waiters
   for index, waiter in ipairs(waiters) do names[index] = queue .. ":" .. waiter end
-  local entries, head, entry = call("MGET", unpack(names)), nil, nil
+  local entries, head, entry = redis.pcall("MGET", unpack(names)), nil, nil
+  -- (An ACL may forbid MGET. A refusal behind a write would leave the waiter without the key.)
+  if entries.err then for index, name in ipairs(names) do entries[index] = call("GET", name) end end
   for index, waiter in ipairs(waiters) do
     if not entries[index] and waiter ~= asking then dead[#dead + 1] = waiter
     elseif not head then head, entry = waiter, entries[index] end
@@ -248,6 +262,7 @@ local function enqueue(first, last, token, ttl, ticket, entryTtl, proposal, inbo
   local waited = 0
   for index = first, blocked and first - 1 or last do waited = waited + call("EXISTS", queues[index]) end
   if not blocked and waited == 0 then return claim(first, last, token, ttl, true) end
+  demand(KEYS[first], toGive .. " " .. toEnter)
   local entry = round .. " " .. ttl .. " " .. inbox .. " " .. proposal .. " "
   local isFirst, waitsFor = {}, nil
   for index = first, last do
@@ -270,7 +285,7 @@ local function enqueue(first, last, token, ttl, ticket, entryTtl, proposal, inbo
       local owner = not refusal and ownerOf(KEYS[index])
       if not refusal and not isMine(owner, token) then
         local latest = call("ZRANGE", queues[index], -1, -1, "WITHSCORES")[2]
-        refusal = {index - first + 1, owner, call("PTTL", KEYS[index]), latest}
+        refusal = {index - first + 1, masked(owner), call("PTTL", KEYS[index]), latest}
       end
     end
   end
@@ -297,6 +312,7 @@ local function forgetAll(key, from, to)
 end
 
 local function leave(first, last, from, to)
+  demand(KEYS[first], toGive)
   for index = first, last do forgetAll(KEYS[index], from, to) end
   local given = 0
   for index = first, last do

@@ -1,5 +1,6 @@
 import { fence } from "./fencing.ts";
 import { guard, guardSteps } from "./guard.ts";
+import { masked } from "./masked.ts";
 import {
   enqueue,
   grantFirst,
@@ -63,9 +64,9 @@ end
  *   allows a SET after it in the same script: a full master does not lose locks (PROTOCOL 7.5).
  *
  * Returns the remaining ms of the key that expires first (-1: no expiry), or {index of the first key that
- * refuses, its value or nil, its PTTL}.
+ * refuses, its value or nil, its PTTL}; the value is `masked`.
  */
-const claim = `
+const claim = `${masked}
 local function claim(first, last, token, ttl, create, previous)
   local least = tonumber(ttl)
   local owners = {}
@@ -74,7 +75,7 @@ local function claim(first, last, token, ttl, create, previous)
     owners[index] = owner
     local mine = previous and owner == previous or isMine(owner, token) or previous and isMine(owner, previous)
     if not mine and (owner or not create) then
-      return {index - first + 1, owner, call("PTTL", KEYS[index])}
+      return {index - first + 1, masked(owner), call("PTTL", KEYS[index])}
     end
   end
   local shortest
@@ -157,7 +158,7 @@ local isSet = create and #KEYS == 1 and call("SET", KEYS[1], token, "NX", "PX", 
 local granted = isSet and tonumber(ttl) or claim(1, #KEYS, token, ttl, create, previous)
 return type(granted) == "number" and fenced(KEYS, granted, proposal) or granted
 `,
-  sha1: "6494157d99644ff33f3677ed7a34f962f6c1c931",
+  sha1: "107129950688175be1262fc971ccf810f573f292",
 };
 
 /** `enqueue` for all KEYS. ARGV: token, ttl, ticket, entryTtl, a proposal or nothing, and the inbox. */
@@ -169,7 +170,7 @@ local granted, next = enqueue(1, #KEYS, token, ttl, ticket, entryTtl, proposal, 
 if type(granted) ~= "number" then return granted end
 return proposal ~= "" and fenced(KEYS, granted, proposal, next) or next and {-3, granted, next} or granted
 `,
-  sha1: "a85b708f3d6f69c8a9ace03a7842efb659fd8b6c",
+  sha1: "d29442adf5befed7b595499b6d1d8326b8bf39dc",
 };
 
 /** `release` for all KEYS. ARGV: the tokens. */
@@ -186,7 +187,7 @@ local given = KEYS[2] and releaseUnwaited(1, #KEYS, token)
 if given then return given end
 ${isMine}${queue}${leave}return leave(1, #KEYS, 1, #ARGV)
 `,
-  sha1: "af687390c142923747a36cfb58e926be8116fe8f",
+  sha1: "c35d0f073a875843998415cc21cc3cbd10511035",
 };
 
 /**
@@ -221,7 +222,7 @@ if type(granted) ~= "number" then return granted end
 if isForgetful then return {-2, granted} end
 return proposal == "" and granted or fenced(KEYS, granted, proposal)
 `,
-  sha1: "225bf4f6a6f5423d2f2060452387e18c0cf29212",
+  sha1: "5bf685b27147415cb387b4a4ede2014900cc094f",
 };
 
 /** `releaseAndGrantScript` with the restart guard. ARGV: the guard's terms as in a batch, and the tokens. */
@@ -236,7 +237,7 @@ if not isKnown or inQuarantine() then return release(1, #KEYS, 2, #ARGV) end
 isSeeded = not guarded or guarded.state ~= "1"
 return leave(1, #KEYS, 2, #ARGV)
 `,
-  sha1: "e31c9249751612902aed61654e4cf8fac700c5e2",
+  sha1: "386d8cc09ccfec84bac47b5708523c9d3afa3cbf",
 };
 
 /**
@@ -262,7 +263,7 @@ for index = 1, #KEYS do
 end
 return replies
 `,
-  sha1: "eb2e2bc008185f91f4f76726243189ced38b357d",
+  sha1: "dc49dd108de197f9d3d3c3bd60a63bb23082bb76",
 };
 
 /**
@@ -284,7 +285,7 @@ for index = 1, #KEYS do
 end
 return replies
 `,
-  sha1: "2f43a819e366374cc6967de80823b7d1e8db29b5",
+  sha1: "79cfd60983fc885db420c429e8e8a8baa70cfbea",
 };
 
 /**
@@ -373,7 +374,7 @@ local function run(kind, last, number, ticket, entryTtl, proposal)
     return releaseUnwaited(key, last, ARGV[lastToken]) or leave(key, last, arg, lastToken)
   end
   if kind == "i" then
-    return {call("GET", KEYS[key]), call("PTTL", KEYS[key]), call("ZCARD", queueOf(KEYS[key]))}
+    return {masked(call("GET", KEYS[key])), call("PTTL", KEYS[key]), call("ZCARD", queueOf(KEYS[key]))}
   end
   if proposal ~= "" and tonumber(proposal) >= most then error(tooLarge, 0) end
   local why = guarded and bar(kind, number, proposal)
@@ -403,5 +404,5 @@ for times, kind, keys, number, ticket, entryTtl, proposal in string.gmatch(ARGV[
 end
 return replies
 `,
-  sha1: "18c20dfb2c58482a1e2e71d89d13596f1ee0723d",
+  sha1: "06f6a494dfd70978370db0eeec9153904fc5cbfc",
 };

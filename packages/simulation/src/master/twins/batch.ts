@@ -1,5 +1,5 @@
 import { type Reply, ReplyError } from "../reply.ts";
-import { claim, ownerOf, release } from "./claims.ts";
+import { claim, masked, ownerOf, release } from "./claims.ts";
 import { checkProposal, fenced } from "./fence.ts";
 import { bar, type Guarded, guardState, inQuarantine, restoreCounters, watch } from "./guard.ts";
 import { Queue, type QueueEntry, queueOf } from "./queue.ts";
@@ -137,7 +137,7 @@ function run(rules: Rules, call: Call, operation: Operation, guarded: Guarded | 
   if (kind === "l") return leave(rules, call, keys, args, isSeeded(guarded));
   if (kind === "i") {
     const [key] = keys;
-    return [call("GET", key!), call("PTTL", key!), call("ZCARD", queueOf(key!))];
+    return [masked(call("GET", key!) as string | null), call("PTTL", key!), call("ZCARD", queueOf(key!))];
   }
   checkProposal(proposal);
   if (kind === "q" && isQuarantined && rules.handsOverInQuarantine)

@@ -19,6 +19,14 @@ export function ownerOf(call: Call, key: string): string | null {
   }
 }
 
+/** `masked` in the scripts: a token as replies show it. */
+export function masked(owner: string | null): string | null {
+  if (owner === null) return null;
+  const [, waiter = owner, round = ""] = /^(.*)(\.\d+)$/s.exec(owner) ?? [];
+  const shown = Math.min(8, Math.floor(waiter.length / 2));
+  return waiter.slice(0, shown) + "*".repeat(waiter.length - shown) + round;
+}
+
 /** `claim` in the scripts, of all `keys`. */
 export function claim(
   { isMine, isShort, isSet, renewsBySet }: Rules,
@@ -34,7 +42,7 @@ export function claim(
     const owner = ownerOf(call, key);
     owners.push(owner);
     const mine = isMine(owner, token) || (previous !== undefined && isMine(owner, previous));
-    if (!mine && (owner !== null || !create)) return [index + 1, owner, call("PTTL", key)];
+    if (!mine && (owner !== null || !create)) return [index + 1, masked(owner), call("PTTL", key)];
   }
   let shortest: number | undefined;
   for (const [index, key] of keys.entries()) {

@@ -1,5 +1,5 @@
 import { type Reply, ReplyError } from "../reply.ts";
-import { claim, ownerOf } from "./claims.ts";
+import { claim, masked, ownerOf } from "./claims.ts";
 import { counterOf, raise } from "./fence.ts";
 import { type Rules, roundOf } from "./rules.ts";
 import { type Call, scriptError } from "./twin.ts";
@@ -179,7 +179,12 @@ export class Queue {
       const owner = ownerOf(this.#call, key);
       if (this.#rules.isMine(owner, token)) continue;
       const [, latest] = this.#call("ZRANGE", queueOf(key), "-1", "-1", "WITHSCORES") as readonly Reply[];
-      refusal = [index + 1, owner, this.#call("PTTL", key), ...(latest === undefined ? [] : [latest])];
+      refusal = [
+        index + 1,
+        masked(owner),
+        this.#call("PTTL", key),
+        ...(latest === undefined ? [] : [latest]),
+      ];
     }
     return refusal;
   }

@@ -45,15 +45,15 @@ interface TwinScript {
  * twin was written from.
  */
 export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
-  claimScript: { script: claimScript, writtenFrom: "6494157d99644ff33f3677ed7a34f962f6c1c931" },
-  enqueueScript: { script: enqueueScript, writtenFrom: "a85b708f3d6f69c8a9ace03a7842efb659fd8b6c" },
+  claimScript: { script: claimScript, writtenFrom: "107129950688175be1262fc971ccf810f573f292" },
+  enqueueScript: { script: enqueueScript, writtenFrom: "d29442adf5befed7b595499b6d1d8326b8bf39dc" },
   releaseScript: { script: releaseScript, writtenFrom: "57752b4b01b4ccb17c8cdfebbe1ac4fa97b5aadc" },
-  leaveScript: { script: leaveScript, writtenFrom: "af687390c142923747a36cfb58e926be8116fe8f" },
-  guardedClaimScript: { script: guardedClaimScript, writtenFrom: "225bf4f6a6f5423d2f2060452387e18c0cf29212" },
-  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "e31c9249751612902aed61654e4cf8fac700c5e2" },
-  voteBatchScript: { script: voteBatchScript, writtenFrom: "eb2e2bc008185f91f4f76726243189ced38b357d" },
-  releaseBatchScript: { script: releaseBatchScript, writtenFrom: "2f43a819e366374cc6967de80823b7d1e8db29b5" },
-  batchScript: { script: batchScript, writtenFrom: "18c20dfb2c58482a1e2e71d89d13596f1ee0723d" },
+  leaveScript: { script: leaveScript, writtenFrom: "c35d0f073a875843998415cc21cc3cbd10511035" },
+  guardedClaimScript: { script: guardedClaimScript, writtenFrom: "5bf685b27147415cb387b4a4ede2014900cc094f" },
+  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "386d8cc09ccfec84bac47b5708523c9d3afa3cbf" },
+  voteBatchScript: { script: voteBatchScript, writtenFrom: "dc49dd108de197f9d3d3c3bd60a63bb23082bb76" },
+  releaseBatchScript: { script: releaseBatchScript, writtenFrom: "79cfd60983fc885db420c429e8e8a8baa70cfbea" },
+  batchScript: { script: batchScript, writtenFrom: "06f6a494dfd70978370db0eeec9153904fc5cbfc" },
 };
 
 /** Twins of the client's scripts; with other rules, those of a mutant's. */

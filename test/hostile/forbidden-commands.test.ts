@@ -1,0 +1,166 @@
+import { type Answer, RedisNode } from "@quorlock/redlock/internal";
+import { type Masters, startMasters } from "@quorlock/testbed";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+// The package makes nodes of clients by itself and has no name for it.
+import { connectionOf } from "../../packages/redlock/src/adapters/client-libraries.ts";
+import { ask } from "../contract/ask.ts";
+import { documentedRule } from "../contract/permissions.ts";
+
+// An ACL that lacks one command of the documented rule. A script that is refused this command has the effect and the
+// answer that it has with the whole rule, or none and an error: a release that frees the key and does not reach the
+// waiter would leave the waiter without the key.
+
+let masters: Masters;
+let admin: Redis;
+let opened: Redis;
+
+beforeAll(async () => {
+  masters = await startMasters(1, { say: () => {} });
+  admin = new Redis(masters.urls[0]!);
+  opened = new Redis(masters.urls[0]!);
+});
+afterAll(async () => {
+  admin?.disconnect();
+  opened?.disconnect();
+  await masters?.stop();
+});
+
+const ttl = 60_000;
+const keyPrefix = "lock:";
+type Node = ReturnType<typeof ask>;
+
+const claim = (token: string, resources: readonly string[]) => ({
+  resources: resources.map((name) => keyPrefix + name),
+  token,
+  ttl,
+  abandoned: false,
+  ticket: 2,
+  entryTtl: ttl / 4,
+});
+const names = (...resources: readonly string[]) => resources.map((name) => keyPrefix + name);
+
+interface Case {
+  readonly prepare: (free: Node) => Promise<unknown>;
+  readonly act: (bound: Node) => Promise<unknown>;
+}
+
+const held =
+  (...resources: readonly string[]) =>
+  (free: Node) =>
+    free.vote(claim("holder.1", resources));
+const waitedFor =
+  (resources: readonly string[], waiters = ["waiter"]) =>
+  async (free: Node) => {
+    await held(...resources)(free);
+    for (const [ticket, waiter] of waiters.entries())
+      await free.enqueue({ ...claim(`${waiter}.1`, resources), ticket });
+  };
+const release =
+  (...resources: readonly string[]) =>
+  (bound: Node) =>
+    bound.release(names(...resources), ["holder.1"]);
+
+const cases: Record<string, Case> = {
+  "a vote": { prepare: async () => {}, act: (bound) => bound.vote(claim("mine.1", ["a"])) },
+  "a refused vote": { prepare: held("a"), act: (bound) => bound.vote(claim("mine.1", ["a"])) },
+  "a vote for two keys": { prepare: async () => {}, act: (bound) => bound.vote(claim("mine.1", ["a", "b"])) },
+  "an extension": {
+    prepare: held("a", "b"),
+    act: (bound) => bound.extend(claim("holder.1", ["a", "b"]), true),
+  },
+  "a token transfer": {
+    prepare: held("a"),
+    act: (bound) => bound.transfer(claim("next.1", ["a"]), "holder.1"),
+  },
+  "a release": { prepare: held("a"), act: release("a") },
+  "a release of two keys": { prepare: held("a", "b"), act: release("a", "b") },
+  "a release with a waiter": { prepare: waitedFor(["a"]), act: release("a") },
+  "a release with a waiter that is notified": {
+    prepare: async (free) => {
+      await free.listen("quorlock:inbox:test");
+      await waitedFor(["a"])(free);
+    },
+    act: release("a"),
+  },
+  "a release of two keys with a waiter": { prepare: waitedFor(["a", "b"]), act: release("a", "b") },
+  "a release with a dead waiter ahead of a live one": {
+    prepare: async (free) => {
+      await waitedFor(["a"], ["dead", "live"])(free);
+      await admin.del("quorlock:queue:{lock:a}:dead");
+    },
+    act: release("a"),
+  },
+  "a release with a waiter, in one batch with another release": {
+    prepare: async (free) => {
+      await held("other")(free);
+      await waitedFor(["a"])(free);
+    },
+    act: async (bound) => (await Promise.all([release("other")(bound), release("a")(bound)]))[1],
+  },
+  "a queue entry": { prepare: held("a"), act: (bound) => bound.enqueue(claim("waiter.1", ["a"])) },
+  "the heartbeat of a queue entry": {
+    prepare: waitedFor(["a"]),
+    act: (bound) => bound.enqueue(claim("waiter.2", ["a"])),
+  },
+  "a queue entry for a free key that another waiter is to get": {
+    prepare: async (free) => {
+      await waitedFor(["a"])(free);
+      await admin.del("lock:a");
+    },
+    act: (bound) => bound.enqueue({ ...claim("second.1", ["a"]), ticket: 9 }),
+  },
+  "the end of a wait": {
+    prepare: waitedFor(["a"]),
+    act: (bound) => bound.release(names("a"), ["waiter.1"]),
+  },
+};
+
+/** All keys with their values, and whether they expire. (Each operation of a batch is refused alone.) */
+async function contents(): Promise<Record<string, unknown>> {
+  const keys = (await admin.keys("*")).filter((key) => key !== "lock:other").toSorted();
+  const entries = keys.map(async (key) => {
+    const isSet = (await admin.type(key)) === "zset";
+    const value = isSet ? await admin.zrange(key, 0, -1, "WITHSCORES") : await admin.get(key);
+    return [key, [value, (await admin.pttl(key)) > 0]] as const;
+  });
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+/** What `act` does under a rule: its answers, and the keys before and after. */
+async function outcomeOf({ prepare, act }: Case, rule: readonly string[]) {
+  await admin.flushall();
+  await prepare(ask(new RedisNode(connectionOf(opened))));
+  await admin.acl("SETUSER", "locks", "reset", "on", ">password", ...rule);
+  const before = await contents();
+  const client = new Redis(masters.urls[0]!, {
+    username: "locks",
+    password: "password",
+    enableReadyCheck: false,
+  });
+  client.on("error", () => {});
+  try {
+    const answer = await act(ask(new RedisNode(connectionOf(client))));
+    return { before, answer: answer as Answer, after: await contents() };
+  } finally {
+    client.disconnect();
+  }
+}
+
+/** Not of scripts, or optional by the page on permissions: without them a waiter finds its grant by polling. */
+const optional = ["+publish", "+subscribe", "+pubsub|numsub", "+info", "+evalsha", "+eval"];
+const commands = documentedRule.filter((word) => word.startsWith("+") && !optional.includes(word));
+
+describe.each(commands)("without %s", (word) => {
+  it.each(Object.entries(cases))("%s is done as a whole or not at all", async (_, each) => {
+    const whole = await outcomeOf(each, documentedRule);
+    expect(whole.answer.vote).not.toBe("none");
+    const { before, answer, after } = await outcomeOf(
+      each,
+      documentedRule.filter((other) => other !== word),
+    );
+    if (word === "+mget") expect(answer.vote).toBe(whole.answer.vote);
+    if (answer.vote === "none") expect(answer.error.reason).toBe("NOPERM");
+    expect(after).toEqual(answer.vote === "none" ? before : whole.after);
+  });
+});
