@@ -121,7 +121,7 @@ async function contents(): Promise<Record<string, unknown>> {
   const keys = (await admin.keys("*")).filter((key) => key !== "lock:other").toSorted();
   const entries = keys.map(async (key) => {
     const isSet = (await admin.type(key)) === "zset";
-    const value = isSet ? await admin.zrange(key, 0, -1, "WITHSCORES") : await admin.get(key);
+    const value = isSet ? await admin.call("ZRANGE", key, "0", "-1", "WITHSCORES") : await admin.get(key);
     return [key, [value, (await admin.pttl(key)) > 0]] as const;
   });
   return Object.fromEntries(await Promise.all(entries));
