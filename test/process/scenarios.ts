@@ -87,6 +87,37 @@ export const scenarios: Record<string, Scenario> = {
     });
     await quitting;
   },
+  async "quit after callers gave up while late extensions held them back"({ redlock }) {
+    const short = 2000;
+    const end = new AbortController();
+    const ended = untilAborted(end.signal);
+    let held = 0;
+    const all: Promise<unknown>[] = [];
+    await new Promise<void>((resolve) => {
+      for (let index = 0; index < 256; index += 1) {
+        const routine = (): Promise<unknown> => {
+          held += 1;
+          if (held === 256) resolve();
+          return ended;
+        };
+        all.push(redlock.using(`r${index}`, short, routine));
+      }
+    });
+    // Every extension is due after a third of the ttl, and begins more than a twentieth later.
+    block(short / 2);
+    const refusal = /^No new lock: \d+ are held, and their extensions are \d+ ms late/;
+    for (let message = ""; !refusal.test(message); ) {
+      const refused = redlock.acquire("another", short, { waitTimeout: 20 });
+      const lock = await refused.catch((error: Error) => {
+        ({ message } = error);
+        return undefined;
+      });
+      await lock?.release();
+    }
+    end.abort();
+    await Promise.all(all);
+    await redlock.quit();
+  },
   async "quit with some masters hung"(fixture) {
     await busyWith(fixture);
     await fixture.ask("hang");

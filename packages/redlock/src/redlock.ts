@@ -164,7 +164,8 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
 
   /**
    * Like `acquire`, in one attempt and without waiting: resolves to `null` if another client holds one of the
-   * resources.
+   * resources. Settles within one `nodeTimeout` (default here: 500 ms; with `fencing` two), the wait for one of the
+   * `acquireConcurrency` slots included.
    * @throws ExecutionError if no quorum answered; AbortError; InvalidArgumentError.
    */
   async tryAcquire(

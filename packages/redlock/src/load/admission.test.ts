@@ -31,7 +31,28 @@ function setting(acquireConcurrency = 1000) {
     for (const extension of all) admission.extensionBegan(extension);
     return all;
   };
-  return { time, machine, clock, due, leases, admission, budget, enter, extend };
+  /** Waits for a slot, as a call does. */
+  const wait = (one: RetryBudget): Promise<boolean> => {
+    one.startSlotWait();
+
+    return admission.wait(one);
+  };
+  return { time, machine, clock, due, leases, admission, budget, enter, extend, wait };
+}
+
+/** A setting whose extensions are late, and the number of timers that are set from now on. */
+async function late() {
+  const all = setting();
+  const { machine, extend, time } = all;
+  let count = 0;
+  const setTimer = machine.setTimer.bind(machine);
+  machine.setTimer = (callback, delay) => {
+    count += 1;
+    return setTimer(callback, delay);
+  };
+  const extensions = extend(128);
+  await time.advance(60);
+  return { ...all, extensions, timersSet: () => count };
 }
 
 /** The result of `promise`, if it has settled. */
@@ -226,13 +247,13 @@ describe("late extensions", () => {
   });
 
   test("end the wait of callers in line when their retries would be over, with the reason", async () => {
-    const { admission, budget, extend, time } = setting();
-    const patient = budget({ retryCount: 2, retryDelay: 100 });
+    const { wait, budget, extend, time } = setting();
+    const patient = budget({ retryCount: 2, retryDelay: 100, nodeTimeout: 4 });
     const impatient = budget({ retryCount: 0 });
     const limited = budget({ waitTimeout: 150 });
     extend(128);
     await time.advance(60);
-    const waits = [patient, impatient, limited].map((one) => admission.wait(one));
+    const waits = [patient, impatient, limited].map(wait);
     await time.advance(5);
     expect(await Promise.all(waits.map(outcome))).toEqual(["pending", false, "pending"]);
     await time.advance(100);
@@ -243,16 +264,77 @@ describe("late extensions", () => {
     expect(patient.lateness!.by).toBeGreaterThan(50);
   });
 
-  test("end the wait of callers that were in line before, too", async () => {
-    const { admission, budget, enter, extend, time } = setting(1);
+  test("end the wait of callers that were in line before and never retry", async () => {
+    const { admission, budget, enter, extend, time, wait } = setting(1);
     enter();
-    const waiting = admission.wait(budget({ retryCount: 1, retryDelay: 100 }));
-    await time.advance(1000);
-    expect(await outcome(waiting)).toBe("pending");
     extend(128);
+    const impatient = budget({ retryCount: 0 });
+    const waiting = wait(impatient);
     await time.advance(60);
+    expect(await outcome(waiting)).toBe("pending");
     admission.leave();
-    await time.advance(120);
     expect(await outcome(waiting)).toBe(false);
+    expect(impatient.lateness).toMatchObject({ allowed: 50 });
+  });
+
+  describe("need a timer", () => {
+    test("only while a caller is held back that has not given up", async () => {
+      const { admission, budget, machine, time, timersSet } = await late();
+      const cancellation = new Cancellation();
+      const waiting = admission.wait(budget({ retryCount: -1 }, cancellation));
+      expect(machine.timers.size).toBe(1);
+      cancellation.cancel(new Error("aborted"));
+      expect(await outcome(waiting)).toBe(false);
+      // The one that spreads thousands of refusals.
+      await time.advance(1);
+      expect(machine.timers.size).toBe(0);
+      const before = timersSet();
+      await time.advance(10_000);
+      expect(timersSet()).toBe(before);
+    });
+
+    test("not while all slots are taken: a round that ends looks instead", async () => {
+      const { admission, budget, enter, extend, machine, time } = setting(1);
+      enter();
+      const extensions = extend(128);
+      void admission.wait(budget({ retryCount: -1 }));
+      await time.advance(60);
+      expect(machine.timers.size).toBe(0);
+      admission.leave();
+      expect(machine.timers.size).toBe(1);
+      for (const extension of extensions) admission.extensionEnded(extension, true);
+      await time.advance(1000);
+      expect(machine.timers.size).toBe(0);
+    });
+
+    test("a third of the ttl later, not every millisecond, for as long as they are late", async () => {
+      const { admission, budget, time, timersSet } = await late();
+      const waiting = admission.wait(budget({ retryCount: -1 }));
+      await time.advance(10_000);
+      expect(await outcome(waiting)).toBe("pending");
+      // A ttl of 1000 ms.
+      expect(timersSet()).toBeLessThanOrEqual(31);
+    });
+
+    test("a third of the ttl later, too, while the cap of the leases holds a caller back", async () => {
+      const { admission, budget, extensions, leases, time, timersSet } = await late();
+      leases.size = 10_000;
+      const cancellation = new Cancellation();
+      for (const extension of extensions) admission.extensionEnded(extension, true);
+      const waiting = admission.wait(budget({ retryCount: -1 }, cancellation));
+      await time.advance(300);
+      // After the pause so many leases may be held that this caller is not one of them.
+      leases.size = 20_000;
+      for (let third = 0; third < 3; third += 1) {
+        leases.size *= 3;
+        await time.advance(333);
+      }
+      expect(timersSet()).toBeLessThanOrEqual(6);
+      cancellation.cancel(new Error("aborted"));
+      await outcome(waiting);
+      const before = timersSet();
+      await time.advance(10_000);
+      expect(timersSet()).toBeLessThanOrEqual(before + 1);
+    });
   });
 });

@@ -1,7 +1,7 @@
 import type { Cancellation } from "../time/cancellation.ts";
 import { Fifo } from "../time/fifo.ts";
 import type { LeaseClock } from "../time/lease-clock.ts";
-import type { Runtime } from "../time/runtime.ts";
+import { maxTimerDelay, type Runtime, type Timer } from "../time/runtime.ts";
 import type { Timers } from "../time/timers.ts";
 import { Paced } from "./paced.ts";
 
@@ -62,8 +62,8 @@ export interface Waits {
   readonly ended: Cancellation;
   /** Set if the caller was held back: how late extensions were. */
   lateness: Lateness | undefined;
-  /** From now on the remaining retries count as the time that they would take. */
-  useTimeLimit(): void;
+  /** Extensions are late: a caller that never retries stops waiting now. */
+  holdBack(): void;
 }
 
 /** A caller that waits for admission. */
@@ -109,8 +109,11 @@ export class Admission {
   #surplus = initialSurplus;
   /** The time in which each lease is extended once, ms. */
   #period = 0;
-  /** Whether callers are held back because extensions are late, and not only for lack of slots. */
-  #isHolding = false;
+  /**
+   * Looks again when the pause or the cap is over. Set exactly while a living caller is held back because extensions
+   * are late, and not for lack of slots.
+   */
+  #timer: Timer | undefined;
 
   constructor(
     runtime: Runtime,
@@ -141,7 +144,7 @@ export class Admission {
       const waiting: Waiting = { budget, resolve, forget: () => {}, isOver: false, wasHeld: false };
       this.#line.push(waiting);
       waiting.forget = budget.ended.onCancel(() => this.#giveUp(waiting));
-      if (this.#isHolding) holdBack(waiting);
+      if (this.#timer) holdBack(waiting);
       this.#goOn();
     });
   }
@@ -226,14 +229,15 @@ export class Admission {
   #goOn(): void {
     while (this.#line.length > this.#over && this.#active + 1 <= this.#limit) {
       if (this.#isBehind()) {
-        if (!this.#isHolding) this.#hold();
+        if (!this.#timer) this.#hold();
         return;
       }
-      this.#isHolding = false;
       const waiting = this.#line.shift()!;
       if (waiting.isOver) this.#over -= 1;
       else this.#admit(waiting);
     }
+    // Nobody waits, or a round that ends goes on with the next caller.
+    this.#stopLooking();
   }
 
   #admit(waiting: Waiting): void {
@@ -247,6 +251,7 @@ export class Admission {
     if (waiting.isOver) return;
     waiting.isOver = true;
     this.#over += 1;
+    if (this.#over === this.#line.length) this.#stopLooking();
     if (waiting.wasHeld) waiting.budget.lateness = this.#late;
     this.#refusals.call(() => waiting.resolve(false));
     // Tens of thousands of callers may come and go while none is admitted.
@@ -255,28 +260,29 @@ export class Admission {
     this.#over = 0;
   }
 
-  /** Stops admitting callers for now. */
+  /** Stops admitting callers until the timer. Extensions that end admit the next caller as well. */
   #hold(): void {
-    this.#isHolding = true;
     for (const waiting of this.#line) if (!waiting.isOver) holdBack(waiting);
-    this.#lookLater();
-  }
-
-  /** Extensions that end admit the next caller as well; but there may be none in flight. */
-  #lookLater(): void {
+    if (this.#line.length === this.#over) return;
+    // Still to come, see `#isBehind`: so each timer ends the pause or doubles the cap, or extensions are late again.
     const until = this.#isLate ? this.#lateUntil : this.#capUntil;
     const delay = Math.max(1, Math.ceil(until - this.#clock.now()));
-    this.#runtime.setTimer(() => {
-      this.#goOn();
-      if (this.#isHolding) this.#lookLater();
-    }, delay);
+    this.#timer = this.#runtime.setTimer(
+      () => {
+        this.#timer = undefined;
+        this.#goOn();
+      },
+      Math.min(delay, maxTimerDelay),
+    );
+  }
+
+  #stopLooking(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
   }
 }
 
-/**
- * A caller may be held back for as long as the leases are held: its retries count as the time that they would take.
- */
 function holdBack(waiting: Waiting): void {
   waiting.wasHeld = true;
-  waiting.budget.useTimeLimit();
+  waiting.budget.holdBack();
 }

@@ -50,19 +50,15 @@ export async function attempt(
 ): Promise<Attempt> {
   const { runtime, clock, proposals, isQueued, placements, admission } = context;
 
-  // PROTOCOL 2.1: a new token for each attempt: a late rollback of the previous attempt cannot touch the votes of this one.
-  const token = isQueued ? firstToken(runtime) : newToken(runtime);
-  const claim = new RoundClaim(placements.current, request.resources, token, request.ttl);
-  if (proposals) claim.proposal = proposals.at(runtime.wall());
-
-  // PROTOCOL 2.2 to 2.5.
-  const { behind } = request.settings;
-  const ask: Ask = behind
-    ? (node, onVote) => node.vote(claim, voteBehind(node, behind, onVote))
-    : claim.question("vote");
+  let claim: RoundClaim;
   let voted: VoteRound;
   try {
-    voted = await voteRound(context, request, claim, ask, cancellation, attempts);
+    // PROTOCOL 2.1: a new token for each attempt: a late rollback of the previous attempt cannot touch the votes of this one.
+    const token = isQueued ? firstToken(runtime) : newToken(runtime);
+    claim = new RoundClaim(placements.current, request.resources, token, request.ttl);
+    if (proposals) claim.proposal = proposals.at(runtime.wall());
+    // PROTOCOL 2.2 to 2.5.
+    voted = await voteRound(context, request, claim, questionOf(claim, request), cancellation, attempts);
   } finally {
     admission.leave();
   }
@@ -153,6 +149,11 @@ export async function voteRound(
   if (fencingToken === undefined || !isStillWanted || !isInTime) return { round, won };
   claim.lease = new Lease(context, { placement, resources, token, ttl, deadlines, fencingToken });
   return { round, won, lease: claim.lease };
+}
+
+function questionOf(claim: RoundClaim, { settings: { behind } }: LockRequest): Ask {
+  if (!behind) return claim.question("vote");
+  return (node, onVote) => node.vote(claim, voteBehind(node, behind, onVote));
 }
 
 function rollBack(context: Context, claim: RoundClaim, round: Round<Answer>): Promise<void> {

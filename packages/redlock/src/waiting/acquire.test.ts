@@ -549,3 +549,153 @@ describe("acquireConcurrency", () => {
     await setting.time.measure(stuck);
   });
 });
+
+/** A call of "other" takes the only slot for `nodeTimeout` ms, because no master answers it. */
+function withTakenSlots(nodeTimeout: number, options: object = {}): VirtualSetting {
+  const setting = virtualSetting(3, { ...still, acquireConcurrency: 1, retryCount: 0, ...options });
+  for (const node of setting.nodes) {
+    node.answering = ({ kind, resources }) =>
+      kind === "vote" && resources[0] === "other" ? "silence" : undefined;
+  }
+  setting.redlock.acquire("other", 60_000, { nodeTimeout }).catch(() => {});
+  return setting;
+}
+
+describe("a call that waits for a slot", () => {
+  test("and never retries is refused within its nodeTimeout", async () => {
+    const setting = withTakenSlots(4000);
+    const options = { nodeTimeout: 200 };
+    const { took, error } = await setting.time.measure(setting.redlock.tryAcquire("r", 60_000, options));
+    expect(error).toBeInstanceOf(ExecutionError);
+    expect((error as Error).message).toMatch(/^Timed out waiting for one of 1 acquire slots/);
+    expect(took).toBe(150);
+  });
+
+  test("and never retries has that time for its slot and its round together", async () => {
+    const setting = withTakenSlots(120);
+    for (const node of setting.nodes) node.hang();
+    const options = { nodeTimeout: 200 };
+    const { took, error } = await setting.time.measure(setting.redlock.tryAcquire("r", 60_000, options));
+    expect((error as Error).message).toMatch(/^No quorum: master-0: TIMEOUT/);
+    // The rollback of an unanswered vote is not waited for.
+    expect(took).toBe(200);
+  });
+
+  test("and never retries, nor has a nodeTimeout, is refused within half a second", async () => {
+    for (const ttl of [1000, 60_000]) {
+      const setting = withTakenSlots(4000);
+      const { took } = await setting.time.measure(setting.redlock.acquire("r", ttl));
+      expect(took).toBe(375);
+    }
+  });
+
+  test("and never retries has a quarter of that time for a round that begins late", async () => {
+    const setting = withTakenSlots(149);
+    const options = { nodeTimeout: 200 };
+    const lock = await setting.time.run(setting.redlock.tryAcquire("r", 60_000, options));
+    expect(lock!.state).toBe("held");
+    expect(setting.time.now()).toBeLessThan(155);
+  });
+
+  test("has the time that its retries would take", async () => {
+    const setting = withTakenSlots(4000);
+    const options = { nodeTimeout: 200, retryCount: 3, retryDelay: 100 };
+    const { took } = await setting.time.measure(setting.redlock.acquire("r", 60_000, options));
+    expect(took).toBe(150 + 3 * 100);
+  });
+
+  test("has the time that its backoff would take, and the first retry is still the first", async () => {
+    const asked: number[] = [];
+    const backoff = ({ attempt }: { attempt: number }) => {
+      asked.push(attempt);
+      return attempt * 100;
+    };
+    const setting = withTakenSlots(250);
+    for (const master of setting.masters) master.put("r", "rival");
+    const options = { nodeTimeout: 200, retryCount: 3, backoff };
+    await setting.time.measure(setting.redlock.acquire("r", 60_000, options));
+    expect(asked).toEqual([1, 2, 3, 1, 2, 3]);
+    // 100 ms of 250 were more than its slot time: half of the mean pause, so the three retries are two and a half.
+    expect(votesAt(setting).slice(1)).toEqual([250, 352, 554, 856]);
+  });
+
+  test("counts a long wait as retries", async () => {
+    const setting = withTakenSlots(350);
+    for (const master of setting.masters) master.put("r", "rival");
+    const options = { nodeTimeout: 200, retryCount: 3, retryDelay: 100 };
+    await setting.time.measure(setting.redlock.acquire("r", 60_000, options));
+    // 200 ms of 350 are two of three retries.
+    expect(votesAt(setting).slice(1)).toEqual([350, 452]);
+  });
+
+  test("gets its time once more after the event loop was blocked", async () => {
+    const setting = withTakenSlots(450);
+    const options = { nodeTimeout: 400 };
+    const waiting = setting.redlock.tryAcquire("r", 60_000, options);
+    setting.machine.block(400);
+    const lock = await setting.time.run(waiting);
+    expect(lock!.state).toBe("held");
+    const next = withTakenSlots(4000);
+    const refused = next.redlock.tryAcquire("r", 60_000, options);
+    next.machine.block(400);
+    expect((await next.time.measure(refused)).took).toBeLessThanOrEqual(400 + 300);
+  });
+
+  test("is admitted in a burst of 2,000, whatever the settings", async () => {
+    const setting = virtualSetting(3);
+    const calls = Array.from({ length: 2000 }, (_, index) =>
+      index % 2 ? setting.redlock.tryAcquire(`r${index}`, 1000) : setting.redlock.acquire(`r${index}`, 1000),
+    );
+    for (const lock of await setting.time.run(Promise.all(calls))) expect(lock).not.toBeNull();
+  });
+});
+
+function failingBackoff(): never {
+  throw new Error("no backoff");
+}
+
+describe("a slot is returned", () => {
+  test("after an exception in the attempt", async () => {
+    const setting = virtualSetting(3, { ...still, acquireConcurrency: 1, retryCount: 0 });
+    const { machine, redlock, time } = setting;
+    const randomBytes = machine.randomBytes.bind(machine);
+    machine.randomBytes = () => {
+      throw new Error("no randomness");
+    };
+    await expect(redlock.acquire("r", 1000)).rejects.toThrow("no randomness");
+    machine.randomBytes = randomBytes;
+    expect((await time.run(redlock.acquire("r", 1000))).state).toBe("held");
+  });
+
+  test("after an exception in the backoff of a call that waits", async () => {
+    const setting = withTakenSlots(100);
+    const failing = setting.redlock.acquire("r", 60_000, { retryCount: 3, backoff: failingBackoff });
+    await expect(failing).rejects.toThrow("no backoff");
+    const options = { nodeTimeout: 200 };
+    expect((await setting.time.run(setting.redlock.tryAcquire("r", 60_000, options)))!.state).toBe("held");
+  });
+
+  test("after an exception between the admission and the attempt", async () => {
+    const setting = virtualSetting(3, { retryCount: 3 });
+    const inside = Redlock.internalsOf(setting.redlock);
+    const { runtime, clock, timers } = inside.context;
+    const admission = new Admission(runtime, clock, timers, new Set(), 1);
+    let asked = 0;
+    const queues = {
+      isContended: () => {
+        asked += 1;
+        if (asked === 3) throw new Error("no clock");
+        return false;
+      },
+    } as unknown as LocalQueues;
+    const context = { ...inside.context, admission };
+    const request = { resources: ["r"], ttl: 1000, settings: inside.settingsFor(undefined) };
+    expect(admission.enter()).toBe(true);
+    const failing = acquire({ context, request, cancellation: new Cancellation(), queues });
+    failing.catch(() => {});
+    await settle();
+    admission.leave();
+    await expect(failing).rejects.toThrow("no clock");
+    expect(admission.enter()).toBe(true);
+  });
+});

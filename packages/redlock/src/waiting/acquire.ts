@@ -167,12 +167,18 @@ async function attemptWhenAdmitted(
   attempts: Attempts,
 ): Promise<Attempt | undefined> {
   const { admission } = context;
+  // PROTOCOL 12.10: within the time of this call. The user's backoff may throw here, before there is a slot.
+  budget.startSlotWait();
   if (!(await admission.wait(budget))) return undefined;
-  // Others may have been refused meanwhile.
-  if (!budget.ended.reason && !queues?.isContended(request.resources))
-    return attempt(context, request, cancellation, attempts);
-  admission.leave();
-  return undefined;
+  let asked: LockRequest | undefined;
+  try {
+    budget.endSlotWait();
+    // Others may have been refused meanwhile.
+    if (!budget.ended.reason && !queues?.isContended(request.resources)) asked = budget.inTime(request);
+  } finally {
+    if (!asked) admission.leave();
+  }
+  return asked && attempt(context, asked, cancellation, attempts);
 }
 
 /** The result of waiting in the queues. */

@@ -1,8 +1,9 @@
 import type { Lateness } from "../load/admission.ts";
-import type { Attempt } from "../protocol/attempt.ts";
+import type { Attempt, LockRequest } from "../protocol/attempt.ts";
 import { contentionIn } from "../protocol/quorum.ts";
+import { lateTimerThreshold } from "../protocol/round.ts";
 import { pauseBetween, pauseUntilGone } from "../settings/backoff.ts";
-import type { Settings } from "../settings/settings.ts";
+import { maxNodeTimeout, nodeTimeoutFor, type Settings } from "../settings/settings.ts";
 import { Cancellation } from "../time/cancellation.ts";
 import { maxTimerDelay, type Runtime, type Timer } from "../time/runtime.ts";
 
@@ -13,6 +14,17 @@ import { maxTimerDelay, type Runtime, type Timer } from "../time/runtime.ts";
 const minRetryCost = 0.1;
 /** The maximum number of retries for which the backoff function is called in advance. */
 const maxBackoffCalls = 100;
+
+/**
+ * The part of the time of an attempt that its wait for a slot may take; the rest is left for the round
+ * (PROTOCOL 12.10).
+ */
+const slotFraction = 3 / 4;
+/**
+ * As a part of a wait for a slot: an event loop that was blocked for longer took the time in which others could have
+ * ended their rounds.
+ */
+const stalledFraction = 1 / 10;
 
 /** Whether a refused call waits at all. */
 export function mayWait({ retryCount, waitTimeout }: Settings): boolean {
@@ -31,15 +43,18 @@ export class RetryBudget {
   #timer: Timer | undefined;
   #attempts = 0;
   #retries = 0;
-  /** Since `useTimeLimit`: the start, by the monotonic clock, and the mean time of a retry. */
+  /** Since the beginning of a wait without retries: the time, by the monotonic clock, and the mean time of a retry. */
   #waitingSince = 0;
   #pause = 0;
+  /** The time that the call may wait for slots before that counts as retries, ms. */
+  #slotTime: number;
 
   /** `startedAt`: the time of the call, by the monotonic clock. */
   constructor(runtime: Runtime, settings: Settings, cancellation: Cancellation, startedAt: number) {
     this.#runtime = runtime;
     this.#settings = settings;
     this.#startedAt = startedAt;
+    this.#slotTime = timeOfAttempt(settings) * slotFraction;
     cancellation.onCancel(() => this.ended.cancel(cancellation.reason!));
     const { waitTimeout } = settings;
     if (waitTimeout === undefined) return;
@@ -48,27 +63,69 @@ export class RetryBudget {
     else this.ended.cancel(timeIsOver());
   }
 
-  /**
-   * From here on the call waits without retrying: the remaining retries count as the time they would take.
-   */
+  /** From here on the call waits without retrying: the remaining retries count as the time they would take. */
   useTimeLimit(): void {
-    const { retryCount, waitTimeout, retryDelay } = this.#settings;
+    this.#limitWait(0);
+  }
+
+  /** The call waits for a slot: for the rest of its slot time, and for the time that its retries would take. */
+  startSlotWait(): void {
+    this.#limitWait(this.#slotTime);
+  }
+
+  /** The call has a slot: what it waited beyond its slot time counts as retries. */
+  endSlotWait(): void {
+    if (!this.#isCounted) return;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    const waited = this.#runtime.monotonic() - this.#waitingSince;
+    if (this.#pause > 0) this.#retries += Math.max(0, waited - this.#slotTime) / this.#pause;
+    this.#slotTime = Math.max(0, this.#slotTime - waited);
+  }
+
+  /** New locks are held back because extensions are late: a call that never retries ends. */
+  holdBack(): void {
+    if (!mayWait(this.#settings)) this.ended.cancel(timeIsOver());
+  }
+
+  /**
+   * The request of a round that begins now. A call that never retries has one `nodeTimeout` for its slot and its round
+   * together.
+   */
+  inTime(request: LockRequest): LockRequest {
+    const { settings, ttl } = request;
+    if (mayWait(settings)) return request;
+    const whole = timeOfAttempt(settings);
+    const left = this.#startedAt + whole - this.#runtime.monotonic();
+    const time = Math.max(left, whole * (1 - slotFraction));
+    return {
+      ...request,
+      settings: { ...settings, nodeTimeout: Math.min(nodeTimeoutFor(ttl, settings), time) },
+    };
+  }
+
+  /** Whether retries limit the call, and not a time or nothing. */
+  get #isCounted(): boolean {
+    return this.#settings.waitTimeout === undefined && this.#settings.retryCount !== -1;
+  }
+
+  #limitWait(slotTime: number): void {
     this.#waitingSince = this.#runtime.monotonic();
-    this.#pause = retryDelay;
-    if (this.#timer || waitTimeout !== undefined || retryCount === -1) return;
+    this.#pause = this.#settings.retryDelay;
+    if (!this.#isCounted) return;
+    const { retryCount, retryDelay, backoff } = this.#settings;
     const retries = Math.max(0, retryCount - this.#retries);
     // A backoff may grow: it is called for the first retries, and the others count like the last of these.
-    const asked = this.#settings.backoff ? Math.min(Math.ceil(retries), maxBackoffCalls) : 0;
+    const asked = backoff ? Math.min(Math.ceil(retries), maxBackoffCalls) : 0;
     let left = 0;
     let pause = retryDelay;
-    for (let retry = 0; retry < asked; retry += 1) {
-      this.#attempts += 1;
-      pause = pauseBetween(this.#settings, this.#runtime, this.#attempts);
+    for (let retry = 1; retry <= asked; retry += 1) {
+      pause = pauseBetween(this.#settings, this.#runtime, this.#attempts + retry);
       left += pause;
     }
     left += (retries - asked) * pause;
     this.#pause = left / Math.max(1, retries);
-    this.#endAfter(left);
+    this.#endAfter(slotTime + left, slotTime > 0);
   }
 
   /** The number of retries that the time since `useTimeLimit` is worth. */
@@ -98,10 +155,16 @@ export class RetryBudget {
     this.#timer?.cancel();
   }
 
-  #endAfter(delay: number): void {
+  /** `mayStall`: a timer that fires late because the event loop was blocked gives the time once more. */
+  #endAfter(delay: number, mayStall = false): void {
     // Longer than the maximum timer delay: in practice, no limit.
     if (delay > maxTimerDelay) return;
-    this.#timer = this.#runtime.setTimer(() => this.ended.cancel(timeIsOver()), Math.ceil(delay));
+    const due = this.#runtime.monotonic() + delay;
+    this.#timer = this.#runtime.setTimer(() => {
+      const stall = this.#runtime.monotonic() - due;
+      if (mayStall && stall > Math.max(delay * stalledFraction, lateTimerThreshold)) this.#endAfter(delay);
+      else this.ended.cancel(timeIsOver());
+    }, Math.ceil(delay));
   }
 
   /** No pause is longer than the remaining time of the lock that is in the way. */
@@ -110,6 +173,11 @@ export class RetryBudget {
     if (kind === "unavailable") return Number.POSITIVE_INFINITY;
     return pauseUntilGone(freeIn, this.#runtime);
   }
+}
+
+/** The time of one attempt of this call, the wait for a slot included, ms (PROTOCOL 12.10). */
+function timeOfAttempt({ nodeTimeout = maxNodeTimeout }: Settings): number {
+  return nodeTimeout;
 }
 
 function timeIsOver(): Error {
