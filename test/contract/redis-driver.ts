@@ -1,5 +1,6 @@
 import {
   type Claim,
+  type Connection,
   type LockNode,
   type OnVote,
   type Question,
@@ -50,6 +51,7 @@ export function redisDriver(options: RedisDriverOptions): DriverMaker {
   return Object.assign(() => startDriver(options), {
     queue: scripts && queue && keepsQueues ? listens : "none",
     keepsCounters: scripts && keepsCounters,
+    makesConnections: scripts,
   } as const);
 }
 
@@ -64,24 +66,29 @@ async function startDriver(options: RedisDriverOptions): Promise<Driver> {
   });
   const target = (await options.prepare?.(admin, master)) ?? master;
   const proxy = await startProxy({ host: master.host, port: target.port });
+  const connectOnly = (): Connection => connectionOf(quietly(options.client(proxy.port, master)));
   return {
     master: masterViewOf((...words) => admin.call(...words), options.keyPrefix),
     path: pathThrough(proxy),
     connect() {
-      const client = options.client(proxy.port, master);
-      // A lost connection is what some cases are about; without a listener ioredis prints it, and node-redis throws it.
-      if ("on" in client) client.on("error", () => {});
-      if (!scripts) return withoutScripts([client])[0]!;
-      const connection = connectionOf(client);
+      if (!scripts) return withoutScripts([quietly(options.client(proxy.port, master))])[0]!;
+      const connection = connectOnly();
       if (options.byQuestions) return new QuestionedNode(connection, { groupCommit, queue });
       return new RedisNode(connection, { groupCommit, queue });
     },
+    connectOnly,
     async [Symbol.asyncDispose]() {
       admin.disconnect();
       await proxy.stop();
       await masters.stop();
     },
   };
+}
+
+/** A lost connection is what some cases are about; without a listener ioredis prints it, and node-redis throws it. */
+function quietly(client: RedisClient): RedisClient {
+  if ("on" in client) client.on("error", () => {});
+  return client;
 }
 
 /** Whatever is asked of it alone is put as a question that could go to others as well. */

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { LockNode } from "@quorlock/redlock";
+import type { Connection, LockNode } from "@quorlock/redlock/internal";
 import type { MasterView, Path } from "./driver.ts";
 import { expect } from "./framework.ts";
 
@@ -22,6 +22,8 @@ export interface Context {
   node: LockNode;
   /** One more. */
   connect(): LockNode;
+  /** A connection without a node. */
+  connectOnly(): Connection;
 }
 
 /** Resource names that no other case and no earlier run uses. */

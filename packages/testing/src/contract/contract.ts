@@ -21,6 +21,8 @@ export interface ContractOptions {
   readonly name: string;
   /** A new connection, or a new node, of your adapter. Each call is for another client. */
   connect(address: Address): Connection | LockNode;
+  /** Whether `connect` returns nodes; a connection has cases of its own. Default false. */
+  readonly makesNodes?: boolean;
   /**
    * The url of a Redis or Valkey for this suite alone: it writes keys and flushes cached scripts. Default: an
    * embedded master.
@@ -45,9 +47,13 @@ export interface ContractOptions {
  * in a test file.
  */
 export function contract(options: ContractOptions): void {
-  const { name, queue = "pushes", keepsCounters = true, framework } = options;
+  const { name, queue = "pushes", keepsCounters = true, makesNodes = false, framework } = options;
   const start = (): Promise<Driver> => driverOf(options);
-  const makeDriver: DriverMaker = Object.assign(start, { queue, keepsCounters });
+  const makeDriver: DriverMaker = Object.assign(start, {
+    queue,
+    keepsCounters,
+    makesConnections: !makesNodes,
+  });
   lockNodeContract(name, makeDriver, framework);
 }
 
@@ -67,6 +73,12 @@ async function driverOf(options: ContractOptions): Promise<Driver> {
     connect() {
       const made = options.connect(address);
       return isNode(made) ? made : new RedisNode(made);
+    },
+    connectOnly() {
+      const made = options.connect(address);
+      if (!isNode(made)) return made;
+      made.disconnect();
+      throw new Error("connect has returned a LockNode: pass makesNodes: true");
     },
     async [Symbol.asyncDispose]() {
       admin.close();

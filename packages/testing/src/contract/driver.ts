@@ -1,4 +1,4 @@
-import type { LockNode } from "@quorlock/redlock/internal";
+import type { Connection, LockNode } from "@quorlock/redlock/internal";
 
 /** The real content of a master, read on a separate connection. Keys have the names that the node is given. */
 export interface MasterView {
@@ -46,6 +46,8 @@ export interface Driver extends AsyncDisposable {
   readonly path: Path;
   /** A node with a connection of its own, which is made at once or at the first call. */
   connect(): LockNode;
+  /** A connection of the kind that the nodes have. Only called if `makesConnections`. */
+  connectOnly(): Connection;
 }
 
 /** Starts a driver. `queue`: how its nodes serve waiters; `heartbeats` is a queue without messages to subscribe to. */
@@ -54,4 +56,6 @@ export interface DriverMaker {
   readonly queue: "pushes" | "heartbeats" | "none";
   /** Whether its nodes store fencing tokens. */
   readonly keepsCounters: boolean;
+  /** Whether its nodes are made of connections, which have cases of their own. */
+  readonly makesConnections: boolean;
 }

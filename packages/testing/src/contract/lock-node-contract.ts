@@ -1,5 +1,6 @@
-import type { Answer, Fault, LockNode, ReleaseAnswer } from "@quorlock/redlock/internal";
+import type { Answer, Fault, KeyState, LockNode, ReleaseAnswer } from "@quorlock/redlock/internal";
 import { ask, shown } from "./ask.ts";
+import { connectionCases } from "./connection-cases.ts";
 import { type Context, claimOf, expectKey, long, slack, type TestClaim } from "./contract-case.ts";
 import type { Driver, DriverMaker } from "./driver.ts";
 import { fencingCases } from "./fencing-cases.ts";
@@ -25,7 +26,7 @@ export function lockNodeContract(name: string, makeDriver: DriverMaker, framewor
   useFramework(framework);
   describe(`LockNode: ${name}`, () => {
     let driver: Driver;
-    const opened: LockNode[] = [];
+    const opened: Array<{ disconnect(): void }> = [];
     const context: Context = {
       get master() {
         return driver.master;
@@ -38,6 +39,11 @@ export function lockNodeContract(name: string, makeDriver: DriverMaker, framewor
         const node = driver.connect();
         opened.push(node);
         return node;
+      },
+      connectOnly() {
+        const connection = driver.connectOnly();
+        opened.push(connection);
+        return connection;
       },
     };
 
@@ -52,7 +58,7 @@ export function lockNodeContract(name: string, makeDriver: DriverMaker, framewor
 
     afterEach(async () => {
       await driver.path.heal();
-      for (const node of opened.splice(0)) node.disconnect();
+      for (const each of opened.splice(0)) each.disconnect();
       await until("the connections are closed", () => driver.path.connections === 0);
     });
 
@@ -73,6 +79,7 @@ export function lockNodeContract(name: string, makeDriver: DriverMaker, framewor
     describe("lost connection", () => lostConnectionCases(context));
     describe("answers", () => answerCases(context));
     describe("end", () => endCases(context));
+    if (makeDriver.makesConnections) describe("connection", () => connectionCases(context));
   });
 }
 
@@ -438,6 +445,33 @@ function orderCases(context: Context): void {
     expect(await release).toEqual({ vote: "yes" });
     expect(await vote).toMatchObject({ vote: "yes" });
     for (const resource of next.resources) expect(await context.master.get(resource)).toBe(next.token);
+  });
+
+  it("answers each of several calls that are unanswered at once with its own answer, also after a reconnect", async () => {
+    const { resources } = claimOf(6);
+    for (const [index, resource] of resources.entries())
+      await context.master.set(resource, `owner ${index}`, long);
+    const inspectAll = async (): Promise<ReadonlyArray<Promise<KeyState | Fault>>> => {
+      const answers: Array<Promise<KeyState | Fault>> = [];
+      for (const resource of resources) {
+        answers.push(ask(context.node).inspect(resource));
+        // A turn for each, or they are sent as one command.
+        await turn();
+      }
+      return answers;
+    };
+    for (const isLost of [false, true, false]) {
+      context.path.holdReplies();
+      const answers = await inspectAll();
+      await context.path.heldReplies();
+      if (isLost) context.path.reset();
+      context.path.deliverReplies();
+      const owners = (await Promise.all(answers)).map((answer) =>
+        "owner" in answer ? answer.owner : "none",
+      );
+      expect(owners).toEqual(resources.map((_, index) => (isLost ? "none" : `owner ${index}`)));
+      if (isLost) await untilReachable(context.node);
+    }
   });
 
   it("answers each of a hundred calls at once with its own answer", async () => {
