@@ -450,7 +450,7 @@ function orderCases(context: Context): void {
   it("answers each of several calls that are unanswered at once with its own answer, also after a reconnect", async () => {
     const { resources } = claimOf(6);
     for (const [index, resource] of resources.entries())
-      await context.master.set(resource, `owner ${index}`, long);
+      await context.master.set(resource, `${index} owns it`, long);
     const inspectAll = async (): Promise<ReadonlyArray<Promise<KeyState | Fault>>> => {
       const answers: Array<Promise<KeyState | Fault>> = [];
       for (const resource of resources) {
@@ -469,7 +469,7 @@ function orderCases(context: Context): void {
       const owners = (await Promise.all(answers)).map((answer) =>
         "owner" in answer ? answer.owner : "none",
       );
-      expect(owners).toEqual(resources.map((_, index) => (isLost ? "none" : `owner ${index}`)));
+      expect(owners).toEqual(resources.map((_, index) => (isLost ? "none" : shown(`${index} owns it`))));
       if (isLost) await untilReachable(context.node);
     }
   });
