@@ -61,6 +61,10 @@ function arranging(good: Connection, arrange: (calls: Array<[string, Args, Done]
   };
 }
 
+function lengthOf(args: Args): number {
+  return args.join().length;
+}
+
 function onceReady(good: Connection): Promise<void> {
   return new Promise((resolve) => {
     if (good.isReady) resolve();
@@ -85,7 +89,7 @@ const titles = [own, ownAfterLoss, inOrder, noResend, noLateSend, newNumber, onc
 interface Broken {
   readonly refusedBy: string;
   readonly because: RegExp;
-  part(good: Connection): Part;
+  readonly part: (good: Connection) => Part;
 }
 
 const broken: Record<string, Broken> = {
@@ -147,15 +151,13 @@ const broken: Record<string, Broken> = {
   "sends the commands of a turn in reverse": {
     refusedBy: inOrder,
     because: /out of order: \w+, command \d+ of 160, has the reply .* instead of the reply/,
-    part: (good) => arranging(good, (calls) => calls.reverse()),
+    part: (good) => arranging(good, (calls) => calls.toReversed()),
   },
   "sends long commands after short ones": {
     refusedBy: inOrder,
     because: /out of order: /,
-    part(good) {
-      const lengthOf = (args: Args): number => String(args.at(1)).length + String(args.at(-1)).length;
-      return arranging(good, (calls) => calls.sort(([, one], [, other]) => lengthOf(one) - lengthOf(other)));
-    },
+    part: (good) =>
+      arranging(good, (calls) => calls.sort(([, one], [, other]) => lengthOf(one) - lengthOf(other))),
   },
   "sends scripts after other commands": {
     refusedBy: inOrder,

@@ -38,7 +38,7 @@ export function connectionCases(context: Context): void {
   it("gives each of many commands its own answer after commands that were lost with their connection", async () => {
     const keys = await differentKeys(context);
     for (const what of ["requests", "replies"] as const) {
-      const lost = await loseWith(context, what, () => keys.map(({ key }) => send("GET", key)).reverse());
+      const lost = await loseWith(context, what, () => keys.toReversed().map(({ key }) => send("GET", key)));
       const answers: Array<Promise<Outcome>> = [];
       const stop = connection.onReady(() => {
         answers.push(...keys.map(({ key }) => send("GET", key)));
