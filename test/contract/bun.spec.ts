@@ -1,24 +1,75 @@
 import { env } from "node:process";
+import { Redlock } from "@quorlock/redlock";
 import { contract } from "@quorlock/testing/contract";
+import { Redis } from "ioredis";
 // The package makes connections of clients by itself and has no name for it.
 import { connectionOf } from "../../packages/redlock/src/adapters/client-libraries.ts";
+import { serverCases } from "./server-cases.ts";
 
 // Run by Bun, see bun.deep.test.ts.
 
+type RedisClient = Parameters<typeof connectionOf>[0];
+
 declare const Bun: {
-  readonly RedisClient: new (
-    url: string,
-    options: { readonly autoReconnect: boolean },
-  ) => Parameters<typeof connectionOf>[0];
+  readonly RedisClient: new (url: string, options?: { readonly autoReconnect: boolean }) => RedisClient;
 };
 
 /** The types of Bun are not installed. */
 const frameworkOfBun: string = "bun:test";
-const framework = (await import(frameworkOfBun)) as NonNullable<Parameters<typeof contract>[0]["framework"]>;
+const framework = (await import(frameworkOfBun)) as NonNullable<Parameters<typeof contract>[0]["framework"]> &
+  Parameters<typeof serverCases>[0] & {
+    expect(actual: unknown): { readonly rejects: { toThrow(text: string): Promise<void> } };
+  };
 
 contract({
   framework,
   name: "Bun.RedisClient",
   redis: env["MASTER"]!,
   connect: ({ url }) => connectionOf(new Bun.RedisClient(url, { autoReconnect: false })),
+});
+
+serverCases(
+  framework,
+  {
+    asksServer: true,
+    open: (port) => new Bun.RedisClient(`redis://127.0.0.1:${port}`),
+    get: (client: { get(key: string): Promise<unknown> }, key) => client.get(key),
+    close: (client: { close(): void }) => client.close(),
+  },
+  () => {
+    const [first, second] = [env["MASTER"]!, env["SECOND_MASTER"]!].map((url) => new URL(url));
+    return [serverAt(first!), serverAt(second!)];
+  },
+);
+
+function serverAt({ hostname, port }: URL): { readonly host: string; readonly port: number } {
+  return { host: hostname, port: Number(port) };
+}
+
+const { it, expect } = framework;
+const port = Number(new URL(env["MASTER"]!).port);
+const guarded = { restartGuard: { maxTtl: 60_000 }, nodeTimeout: 2000, retryCount: 0 };
+
+it("guarded beside ioredis in one database, neither puts the master into quarantine", async () => {
+  const url = `redis://127.0.0.1:${port}/3`;
+  const others = new Redlock([new Redis(url)], guarded);
+  const redlock = new Redlock([new Bun.RedisClient(url)], guarded);
+  await others.initialize();
+  for (let time = 0; time < 2; time += 1) {
+    for (const each of [others, redlock]) await (await each.acquire("guarded", 10_000)).release();
+  }
+  await Promise.all([others.quit(), redlock.quit()]);
+});
+
+it("without the right to learn the database, the restart guard is refused, and locks without it are granted", async () => {
+  const admin = new Redis(port);
+  await admin.call("ACL", "SETUSER", "blind", "on", ">blind", "~*", "&*", "+@all", "-client|info");
+  const client = new Bun.RedisClient(`redis://blind:blind@127.0.0.1:${port}/3`);
+  const refused = new Redlock([client], guarded).acquire("unguarded", 10_000);
+  await expect(refused).rejects.toThrow("does not allow its user to run CLIENT INFO");
+  const plain = new Redlock([client], { nodeTimeout: 2000, retryCount: 0 });
+  await (await plain.acquire("unguarded", 10_000)).release();
+  await plain.quit();
+  await admin.call("ACL", "DELUSER", "blind");
+  admin.disconnect();
 });

@@ -1,4 +1,5 @@
 import type { Args, Done } from "../redis/connection.ts";
+import type { Dials } from "./dials.ts";
 
 /** The client that the user passed, as the adapter of its library presents it. */
 export interface UserClient {
@@ -21,8 +22,8 @@ export interface UserClient {
   /** Makes one for subscriptions only. */
   openSubscriber(database: number | undefined, events: SubscriberEvents): SubscriberClient;
   watch(events: UserEvents): void;
-  /** Returns why `own`, ready since `readyAt`, may be connected to another server than this client. */
-  whyElsewhere(own: OwnClient, readyAt: number): string | undefined;
+  /** The connections that it has made or is making, as far as it shows them. */
+  readonly dials: Dials;
   /** Whether the user wants to reconnect after this error reply. Calls a function of the user. */
   reconnectsOnError(error: Error): boolean;
   isErrorReply(error: unknown): error is Error;
@@ -58,6 +59,8 @@ export interface OwnClient {
 }
 
 export interface OwnEvents {
+  /** It begins to make a connection: from now on it may look for the address. */
+  readonly onDial: () => void;
   readonly onReady: () => void;
   readonly onClose: () => void;
   readonly onEnd: () => void;
@@ -73,6 +76,6 @@ export interface SubscriberClient extends Pick<OwnClient, "client" | "connect" |
   unsubscribe(channel: string): Promise<unknown>;
 }
 
-export interface SubscriberEvents extends Pick<OwnEvents, "onReady" | "onClose"> {
+export interface SubscriberEvents extends Pick<OwnEvents, "onDial" | "onReady" | "onClose"> {
   readonly onMessage: (channel: string, message: string) => void;
 }

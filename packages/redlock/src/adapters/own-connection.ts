@@ -5,7 +5,7 @@ import { NotSent } from "../redis/session.ts";
 import { SilenceWatch } from "../redis/silence-watch.ts";
 import { whyReserved } from "../settings/resources.ts";
 import { outside } from "../time/async-context.ts";
-import { systemRuntime } from "../time/system.ts";
+import { afterTurn, systemRuntime } from "../time/system.ts";
 import type { OwnClient, UserClient } from "./own-client.ts";
 import { Subscriber } from "./subscriber.ts";
 
@@ -47,11 +47,14 @@ export class OwnConnection implements Connection {
   readonly #silence: SilenceWatch;
   readonly ask: Connection["ask"];
   #own: OwnClient;
-  /**
-   * A second connection, made while the current one is silent. Once the server greets it, the current one is
-   * known to be dead.
-   */
+  /** A second connection, made while the current one is silent or in doubt. It replaces that one, or is dropped. */
   #candidate: OwnClient | undefined;
+  /** Whether the current connection may lead to another server than the user's client (PROTOCOL 2.17). */
+  #isInDoubt = false;
+  /** The dials of the user's client when a connection was dialed. */
+  readonly #dialOf = new WeakMap<OwnClient, number>();
+  /** The connection on which {@link serverIds} were asked for. */
+  #identified: OwnClient | undefined;
   /** The connection that a candidate has replaced, until it has ended. */
   #silent: { readonly own: OwnClient; readonly successor: OwnClient } | undefined;
   /**
@@ -76,14 +79,19 @@ export class OwnConnection implements Connection {
     this.#own = this.#open();
     this.ask = user.ask && this.#askWith(user.ask);
     this.#silence = new SilenceWatch(systemRuntime, {
-      onSilence: () => this.#openCandidate(),
-      onAnswer: () => this.#dropCandidate(),
+      onSilence: () => {
+        if (this.#own.client.status === "ready" && !this.#candidate) this.#openCandidate();
+      },
+      onAnswer: () => {
+        if (!this.#isInDoubt) this.#dropCandidate();
+      },
       isErrorReply: (error) => user.isErrorReply(error),
     });
     this.#subscriber = new Subscriber(
       (events) => (user.status === "end" ? undefined : user.openSubscriber(this.#database, events)),
       (error) => user.isErrorReply(error),
       systemRuntime,
+      () => user.dials,
     );
     user.watch({
       onReady: () => this.#followServer(),
@@ -98,12 +106,12 @@ export class OwnConnection implements Connection {
     if (user.status !== "wait") void this.connectFirst();
   }
 
-  get database(): number | undefined {
-    return this.#database;
+  get database(): number | "unknown" | undefined {
+    return this.#database ?? (this.#user.isCluster ? undefined : "unknown");
   }
 
   get isReady(): boolean {
-    return this.#isEstablished && this.#own.client.status === "ready";
+    return this.#isEstablished && !this.#isInDoubt && this.#own.client.status === "ready";
   }
 
   get notReadyReason(): string {
@@ -122,23 +130,33 @@ export class OwnConnection implements Connection {
       this.#own = this.#open();
     }
     this.#firstAt = now;
-    this.#first = new Promise<void>((resolve) => {
-      this.#resolveFirst = () => {
-        this.#first = undefined;
-        resolve();
-      };
-    });
-    const connecting = this.#first;
+    const connecting = this.#letWait();
     const own = this.#own;
     own.connect().catch((error: unknown) => this.#onConnectFailed(own, error));
     return connecting;
   }
 
+  /** Commands wait until {@link #resolveFirst} is called. */
+  #letWait(): Promise<void> {
+    this.#first ??= new Promise<void>((resolve) => {
+      this.#resolveFirst = () => {
+        this.#first = undefined;
+        resolve();
+      };
+    });
+    return this.#first;
+  }
+
   send(command: string, args: Args): Promise<unknown> {
-    if (!canSend(this.#own)) return Promise.reject(new NotSent(this.#reason));
-    const reply = this.#own.send(command, args);
+    if (this.#isInDoubt) return Promise.reject(new NotSent(this.#reason));
+    return this.#sendOn(this.#own, command, args);
+  }
+
+  #sendOn(own: OwnClient, command: string, args: Args): Promise<unknown> {
+    if (!canSend(own)) return Promise.reject(new NotSent(this.#reason));
+    const reply = own.send(command, args);
     // A Cluster has many connections.
-    if (this.#user.isCluster) return reply;
+    if (this.#user.isCluster || own !== this.#own) return reply;
     this.#silence.onSent();
     reply.then(
       () => this.#silence.onSettled(undefined),
@@ -150,7 +168,7 @@ export class OwnConnection implements Connection {
   #askWith(ask: NonNullable<UserClient["ask"]>): Connection["ask"] {
     return (command, args, done) => {
       // As in `canSend`, but inlined: every lock passes here.
-      if (this.#own.client.status !== "ready") throw new NotSent(this.#reason);
+      if (this.#own.client.status !== "ready" || this.#isInDoubt) throw new NotSent(this.#reason);
       ask(this.#own.client, command, args, (reply, error) => {
         this.#silence.onSettled(error);
         done(reply, error);
@@ -240,9 +258,7 @@ export class OwnConnection implements Connection {
     if (database === this.#database) return;
     const why = `the client of ${this.name} was switched from database ${this.#database} to ${database}`;
     this.#database = database;
-    const old = this.#own;
-    this.#dropCandidate();
-    this.#own = this.#open();
+    const old = this.#openAnother();
     this.#isEstablished = false;
     this.#resolveFirst();
     const left = new PreviousConnection(this, old, why);
@@ -253,11 +269,18 @@ export class OwnConnection implements Connection {
 
   /** Commands sent on the old connection are answered with a fault; the next call makes a new connection. */
   #replaceOwn(): void {
-    const old = this.#own;
-    this.#dropCandidate();
-    this.#own = this.#open();
+    const old = this.#openAnother();
     this.#onClosed(this.#own);
     old.end();
+  }
+
+  /** Returns the connection before. */
+  #openAnother(): OwnClient {
+    const old = this.#own;
+    this.#dropCandidate();
+    this.#isInDoubt = false;
+    this.#own = this.#open();
+    return old;
   }
 
   /** Closes a connection to the wrong server; its client makes another. */
@@ -268,34 +291,70 @@ export class OwnConnection implements Connection {
     this.#own.cut();
   }
 
-  /**
-   * The connection is silent: the server is slow, or the network is cut. No timeout can distinguish the two,
-   * but a new connection can: a slow server greets it no earlier than it answers earlier commands.
-   */
   #openCandidate(): void {
-    if (this.#own.client.status !== "ready" || this.#candidate) return;
     this.#candidate = this.#open();
     this.#candidate.connect().catch(() => {});
   }
 
   #dropCandidate(): void {
-    this.#candidate?.drop();
+    const candidate = this.#candidate;
     this.#candidate = undefined;
+    candidate?.drop();
   }
 
-  /** Commands on the silent connection are rejected before anything is sent on the new one. */
+  /** A second connection is ready: decides between it and the current one. */
+  async #judge(candidate: OwnClient): Promise<void> {
+    const serverIds = await outside(() => this.#identify(candidate));
+    if (serverIds && !this.#isInDoubt) await this.#untilItWrites(candidate);
+    if (!serverIds || candidate !== this.#candidate || candidate.client.status !== "ready") return;
+    if (this.#isBehind(candidate)) this.#compare();
+    else if (this.#isInDoubt && this.#leadsTo(serverIds)) {
+      this.#dialOf.set(this.#own, this.#dialOf.get(candidate)!);
+      this.#dropCandidate();
+      this.#isInDoubt = false;
+      if (this.#isEstablished) this.#resolveFirst();
+      else this.#establish();
+    } else this.#switchTo(candidate);
+  }
+
+  /**
+   * The current connection is silent: the server is slow, or the network is cut. No timeout can distinguish the two,
+   * but a new connection can: a slow server answers it no earlier than earlier commands. It answers a write, because a
+   * server may hold back those alone (CLIENT PAUSE WRITE).
+   */
+  async #untilItWrites(candidate: OwnClient): Promise<void> {
+    await candidate.send("SET", ["quorlock:silence", "", "XX", "PX", 1]).catch(() => {});
+    // The answers to earlier commands may have arrived in the same turn.
+    await new Promise<void>((resolve) => afterTurn(resolve));
+  }
+
+  /** Whether the current connection leads to this server. */
+  #leadsTo([server]: readonly string[]): boolean {
+    const isKnown = this.#identified === this.#own && this.#own.client.status === "ready";
+    return isKnown && server !== undefined && this.serverIds.includes(server);
+  }
+
+  /** Commands on the replaced connection are rejected before anything is sent on the new one. */
   #switchTo(candidate: OwnClient): void {
-    const silent = this.#own;
-    this.#onClosed(silent);
-    this.#reason = "the connection was silent and is being replaced";
+    const old = this.#own;
+    this.#onLost();
+    if (!this.#isInDoubt) {
+      this.#resolveFirst();
+      this.#reason = "the connection was silent and is being replaced";
+    }
     this.#own = candidate;
     this.#candidate = undefined;
-    this.#silent = { own: silent, successor: candidate };
-    silent.drop();
+    const mayHaveCommands = old.client.status === "ready";
+    if (mayHaveCommands) this.#silent = { own: old, successor: candidate };
+    old.drop();
+    if (!mayHaveCommands) void this.#onConnected(candidate);
   }
 
   #onEnded(own: OwnClient): void {
-    if (own === this.#candidate) this.#candidate = undefined;
+    if (own === this.#candidate) {
+      this.#candidate = undefined;
+      if (this.#isInDoubt) this.#own.cut();
+    }
     this.#onClosed(own);
     if (own !== this.#silent?.own) return;
     const { successor } = this.#silent;
@@ -305,8 +364,9 @@ export class OwnConnection implements Connection {
 
   #open(): OwnClient {
     const own: OwnClient = this.#user.open(this.#database, {
+      onDial: () => this.#dialOf.set(own, this.#user.dials.begun),
       onReady: () => {
-        if (own === this.#candidate) this.#switchTo(own);
+        if (own === this.#candidate) void this.#judge(own);
         else void this.#onConnected(own);
       },
       onClose: () => {
@@ -316,7 +376,7 @@ export class OwnConnection implements Connection {
       },
       onEnd: () => this.#onEnded(own),
       onFailure: (error) => {
-        if (own === this.#own)
+        if (own === this.#own || this.#isInDoubt)
           this.#reason = error instanceof Error ? error.message || error.name : String(error);
       },
       onOutdated: () => {
@@ -329,9 +389,17 @@ export class OwnConnection implements Connection {
   /** Identifies the server before anything else is sent. */
   async #onConnected(own: OwnClient): Promise<void> {
     if (own !== this.#own) return;
-    const serverIds = own.addresses ?? (await outside(() => this.#serverIds(own)));
-    if (own !== this.#own || own.client.status !== "ready") return;
+    const serverIds = own.addresses ?? (await outside(() => this.#identify(own)));
+    if (!serverIds || own !== this.#own || own.client.status !== "ready") return;
     this.serverIds = serverIds;
+    this.#identified = own;
+    if (this.#isBehind(own)) this.#compare();
+    else this.#establish();
+  }
+
+  #establish(): void {
+    this.#dropCandidate();
+    this.#isInDoubt = false;
     this.#isEstablished = true;
     this.session += 1;
     this.#readyAt = systemRuntime.monotonic();
@@ -340,27 +408,67 @@ export class OwnConnection implements Connection {
     for (const listener of this.#listeners) listener();
   }
 
-  /** The run id of the server (PROTOCOL 2.9); empty if it is not allowed, or if the connection was lost again. */
-  async #serverIds(own: OwnClient): Promise<readonly string[]> {
+  /**
+   * The run id of the server (PROTOCOL 2.9); empty if it cannot be had. `undefined` if the connection is unusable, or
+   * if the server refuses to say it at the moment: the connection is then made again.
+   */
+  async #identify(own: OwnClient): Promise<readonly string[] | undefined> {
     if (!this.#user.asksServer) return [];
-    const info = await this.send("INFO", ["server"]).catch((error: unknown) => {
-      // ioredis takes no such connection for ready, node-redis does.
-      if (own === this.#own && this.isErrorReply(error) && isWrongServer(error)) {
-        own.cut();
-        this.#reason = error.message;
+    try {
+      const found = runId.exec(await this.#textOf(own, "INFO", "server"))?.[1];
+      if (this.database === "unknown") {
+        const database = /\bdb=(\d+)/.exec(await this.#textOf(own, "CLIENT", "INFO"))?.[1];
+        if (database !== undefined) this.#database = Number(database);
       }
-    });
-    const found = typeof info === "string" ? runId.exec(info)?.[1] : undefined;
-    return found === undefined ? [] : [found];
+      return found === undefined ? [] : [found];
+    } catch (error) {
+      if (own.client.status !== "ready") return undefined;
+      own.cut();
+      if (own === this.#own || this.#isInDoubt)
+        this.#reason = error instanceof Error ? error.message : String(error);
+      return undefined;
+    }
+  }
+
+  /** The text of a reply; empty if the server does not have the command for this user. Any other error is temporary. */
+  async #textOf(own: OwnClient, command: string, arg: string): Promise<string> {
+    try {
+      const reply = await this.#sendOn(own, command, [arg]);
+      return typeof reply === "string" ? reply : "";
+    } catch (error) {
+      if (this.isErrorReply(error) && isUnavailable(error)) return "";
+      throw error;
+    }
+  }
+
+  /** The user's client has connected, perhaps to another server: these connections follow. */
+  #followServer(): void {
+    this.#subscriber.reopen();
+    if (this.#isBehind(this.#own)) this.#compare();
+  }
+
+  /** Whether the connection of the user's client was dialed after this one (PROTOCOL 2.17). */
+  #isBehind(own: OwnClient): boolean {
+    return (this.#dialOf.get(own) ?? Number.POSITIVE_INFINITY) < this.#user.dials.connected;
   }
 
   /**
-   * The user's client has connected to another server, so this connection follows. It may still be connected
-   * to the previous one, which continues to serve others.
+   * The address may have led to another server when the current connection was dialed. A second connection shows where
+   * it leads now; commands wait for that (PROTOCOL 2.17).
    */
-  #followServer(): void {
-    const why = this.#user.whyElsewhere(this.#own, this.#readyAt);
-    if (why !== undefined) this.#replace(why);
+  #compare(): void {
+    if (this.#user.isCluster) {
+      // Its connections are many, and those of its library.
+      this.#replaceOwn();
+      void this.connectFirst();
+      return;
+    }
+    this.#isInDoubt = true;
+    this.#reason = "its client has reconnected, perhaps to another server";
+    if (this.#isEstablished) void this.#letWait();
+    if (this.#candidate && !this.#isBehind(this.#candidate)) return;
+    this.#dropCandidate();
+    this.#openCandidate();
   }
 
   /** Does the same as the user's client on this error, without resending anything. */
@@ -387,9 +495,13 @@ export class OwnConnection implements Connection {
   /** Events of a replaced connection are ignored. */
   #onClosed(own: OwnClient): void {
     if (own !== this.#own) return;
+    this.#onLost();
+    this.#resolveFirst();
+  }
+
+  #onLost(): void {
     if (this.#isEstablished) this.#lostAt = systemRuntime.monotonic();
     this.#isEstablished = false;
-    this.#resolveFirst();
   }
 }
 
@@ -454,6 +566,11 @@ function canSend({ client }: OwnClient): boolean {
 
 /** A run id. Some proxies return one of zeros. */
 const runId = /^run_id:(?!0+\r?$)(\S+)/m;
+
+/** The server does not have the command, or not for this user. */
+function isUnavailable({ message }: Error): boolean {
+  return /^(NOPERM\b|ERR .*\b(unknown|unsupported|not supported)\b)/.test(message);
+}
 
 /** The server is a replica, or no longer knows the user. A script quotes the error within its own. */
 function isWrongServer({ message }: Error): boolean {

@@ -118,6 +118,7 @@ export abstract class ReconnectingClient<Single extends SingleConnection> implem
 
   #connect(): void {
     this.status = "connecting";
+    this.#events.onDial?.();
     const { connectTimeout } = this;
     let single: Single | undefined;
     const onLost = (error: unknown): void => this.#onLost(single, error);

@@ -24,13 +24,19 @@ test("a connection that its client gives up is replaced, until the subscriber en
     const methods = { connect: done, ping: done, subscribe: done, unsubscribe: done };
     return { client, ...methods, cut: () => {}, end: () => {} };
   };
-  const subscriber = new Subscriber(make, () => false, {
+  const runtime = {
     monotonic: () => 0,
-    setTimer: (callback) => {
+    setTimer: (callback: () => void) => {
       timers.add(callback);
       return { cancel: () => void timers.delete(callback), unref: () => {} };
     },
-  });
+  };
+  const subscriber = new Subscriber(
+    make,
+    () => false,
+    runtime,
+    () => ({ begun: 0, connected: 0 }),
+  );
   const subscription = { onMessage: () => {}, onChange: () => {} };
   subscriber.subscribe("channel", subscription);
   expect(opened).toHaveLength(1);

@@ -1,4 +1,5 @@
 import type { Runtime, Timer } from "../time/runtime.ts";
+import type { Dials } from "./dials.ts";
 import type { SubscriberClient, SubscriberEvents } from "./own-client.ts";
 
 type SubscriberRuntime = Pick<Runtime, "setTimer" | "monotonic">;
@@ -26,11 +27,14 @@ export class Subscriber {
   readonly #make: (events: SubscriberEvents) => SubscriberClient | undefined;
   readonly #isErrorReply: (error: unknown) => boolean;
   readonly #runtime: SubscriberRuntime;
+  readonly #dials: () => Pick<Dials, "begun" | "connected">;
   readonly #subscriptions = new Map<string, WeakRef<Subscription>>();
   readonly #registry = new FinalizationRegistry<string>((channel) => this.#unsubscribe(channel));
   #current: SubscriberClient | undefined;
   /** The time when it became ready, by the monotonic clock. */
   #readyAt = 0;
+  /** The dials of the user's client when it was dialed. */
+  #dial = 0;
   /** For the next ping, the timeout of its answer, or another connection. */
   #timer: Timer | undefined;
 
@@ -39,10 +43,12 @@ export class Subscriber {
     make: (events: SubscriberEvents) => SubscriberClient | undefined,
     isErrorReply: (error: unknown) => boolean,
     runtime: SubscriberRuntime,
+    dials: () => Pick<Dials, "begun" | "connected">,
   ) {
     this.#make = make;
     this.#isErrorReply = isErrorReply;
     this.#runtime = runtime;
+    this.#dials = dials;
   }
 
   subscribe(channel: string, subscription: Subscription): void {
@@ -54,14 +60,19 @@ export class Subscriber {
   }
 
   /**
-   * The command connection is back, so this one is reopened if it was used. A connection that was made before
-   * the other was lost, at `lostAt`, may lead to the previous server or nowhere: it is replaced.
+   * The command connection or the user's client is back, so this one is reopened if it was used. A connection that was
+   * made before the other was lost, at `lostAt`, may lead to the previous server or nowhere: it is replaced.
    */
   reopen(lostAt: number = Number.NEGATIVE_INFINITY): void {
     const { client } = this.#current ?? {};
     const isOver = !client || client.status === "end";
     if (isOver && this.#subscriptions.size > 0) this.#open();
-    else if (client?.status === "ready" && this.#readyAt <= lostAt) this.#current?.cut();
+    else if (client?.status === "ready" && (this.#readyAt <= lostAt || this.#isBehind)) this.#current?.cut();
+  }
+
+  /** Whether the connection of the user's client was dialed after this one (PROTOCOL 2.17). */
+  get #isBehind(): boolean {
+    return this.#dial < this.#dials().connected;
   }
 
   /** Ends the connection until it is reopened. */
@@ -75,7 +86,13 @@ export class Subscriber {
 
   #open(): void {
     const current: SubscriberClient | undefined = this.#make({
-      onReady: () => this.#onReady(current!),
+      onDial: () => {
+        if (current === this.#current) this.#dial = this.#dials().begun;
+      },
+      onReady: () => {
+        if (current === this.#current && this.#isBehind) current?.cut();
+        else this.#onReady(current!);
+      },
       onClose: () => {
         if (current !== this.#current) return;
         this.#timer?.cancel();

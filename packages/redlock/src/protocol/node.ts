@@ -250,7 +250,7 @@ export interface LockNode {
   readonly name: string;
   /** The client that the user passed for this master: the key of `votesFor` and `votesAgainst`. */
   readonly client: object;
-  /** The number of the database that its keys are in. Default 0. */
+  /** The number of the database that its keys are in; `undefined` if it is unknown. */
   readonly database?: number | undefined;
   /**
    * Returns why these resources cannot be locked here: one is a key of this library's own, or they are not in one

@@ -1,5 +1,5 @@
 import type { NodeError } from "../errors.ts";
-import { failed, unexpected, unsent } from "../protocol/faults.ts";
+import { failed, fault, unexpected, unsent } from "../protocol/faults.ts";
 import type {
   Answer,
   Claim,
@@ -143,8 +143,9 @@ export class RedisNode implements LockNode {
     else void this.#inspectPlain(resource).then(onAnswer);
   }
 
-  get database(): number {
-    return this.#connection.database ?? 0;
+  get database(): number | undefined {
+    const { database = 0 } = this.#connection;
+    return database === "unknown" ? undefined : database;
   }
 
   get guarded(): GuardedMaster {
@@ -368,7 +369,13 @@ export class RedisNode implements LockNode {
     if (!this.#connection.isReady) void this.#postWhenConnected(operation);
     // The connection has been made, so it is known whether its server votes through another node.
     else if (this.#refusal && !isRelease(operation)) operation.onAnswer(this.client, this.#refusal);
+    else if (operation.guard && this.database === undefined) operation.onAnswer(this.client, this.#unguardable);
     else this.#sendQueue.post(operation);
+  }
+
+  /** A marker of the restart guard names its database (PROTOCOL 9.3). */
+  get #unguardable(): Fault {
+    return fault(this.name, "NOPERM", "its database is unknown, because CLIENT INFO is not allowed", false);
   }
 
   /** Sends once the first connection is ready, or not at all. */

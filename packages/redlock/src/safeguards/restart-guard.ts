@@ -221,8 +221,9 @@ export class RestartGuard {
 type Answers = ReadonlyArray<GuardState | Fault | undefined>;
 
 function forbidden(name: string, { error }: Fault): InvalidArgumentError {
+  const command = error.message.includes("CLIENT INFO") ? "CLIENT INFO" : "INFO";
   return new InvalidArgumentError(
-    `restartGuard: ${name} does not allow its user to run INFO, which is needed to detect restarts (${error.message})`,
+    `restartGuard: ${name} does not allow its user to run ${command}, which is needed to detect restarts (${error.message})`,
   );
 }
 

@@ -1,6 +1,14 @@
 import type { Args } from "../../redis/connection.ts";
 import { outside } from "../../time/async-context.ts";
-import type { OwnClient, OwnEvents, SubscriberClient, SubscriberEvents, UserClient } from "../own-client.ts";
+import { Dials } from "../dials.ts";
+import type {
+  OwnClient,
+  OwnEvents,
+  SubscriberClient,
+  SubscriberEvents,
+  UserClient,
+  UserEvents,
+} from "../own-client.ts";
 import {
   ReconnectingClient,
   type SingleConnection,
@@ -30,7 +38,7 @@ export function isBunRedis(client: unknown): client is BunRedisClient {
 
 let count = 0;
 
-/** A `RedisClient` of Bun. It exposes neither its address nor whether it was closed; its events allow one listener. */
+/** A `RedisClient` of Bun. It exposes neither its address nor whether it was closed. */
 export class BunUser implements UserClient {
   readonly client: BunRedisClient;
   readonly name: string;
@@ -40,6 +48,8 @@ export class BunUser implements UserClient {
   readonly database = undefined;
   readonly asksServer = true;
   readonly ask: UserClient["ask"] = (own, command, args, done) => (own as Duplicate).ask(command, args, done);
+  /** It shows no dial, only that it is connected. */
+  readonly dials: Dials = new Dials();
   #isEnded = false;
 
   constructor(client: BunRedisClient) {
@@ -61,10 +71,12 @@ export class BunUser implements UserClient {
     return new SubscriberDuplicate(this, events);
   }
 
-  watch(): void {}
-
-  whyElsewhere(): undefined {
-    return undefined;
+  watch({ onReady }: UserEvents): void {
+    onConnect(this.client, () => {
+      this.dials.redial();
+      this.dials.ready();
+      onReady();
+    });
   }
 
   reconnectsOnError(): boolean {
@@ -85,6 +97,26 @@ export class BunUser implements UserClient {
     this.#isEnded = true;
     outside(() => this.client.close());
   }
+}
+
+/**
+ * Calls `listener` whenever the client has connected, before the function of the user. A client of Bun has room for
+ * one function, a property: from now on that of the user is kept beside it.
+ */
+function onConnect(client: BunRedisClient, listener: () => void): void {
+  let users = client.onconnect;
+  client.onconnect = function (this: never, ...args) {
+    listener();
+    users?.apply(this, args);
+  };
+  Object.defineProperty(client, "onconnect", {
+    configurable: true,
+    enumerable: true,
+    get: () => users,
+    set(value: BunRedisClient["onconnect"]) {
+      users = value;
+    },
+  });
 }
 
 /** The default delays of Bun, ms. */

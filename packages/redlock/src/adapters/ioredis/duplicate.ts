@@ -83,8 +83,6 @@ const defaultConnectTimeout = 10_000;
 
 /** As of `node:net`. */
 interface Stream {
-  readonly remoteAddress?: string;
-  readonly remotePort?: number;
   readonly writableEnded: boolean;
   resetAndDestroy?(): void;
   destroy(): void;
@@ -92,12 +90,6 @@ interface Stream {
 
 function streamOf(client: object): Stream | undefined {
   return (client as { stream?: Stream | null }).stream ?? undefined;
-}
-
-/** The server that a client is connected to; `undefined` if it is not connected or not over TCP. */
-export function serverOf(client: object): string | undefined {
-  const { remoteAddress, remotePort } = streamOf(client) ?? {};
-  return remoteAddress === undefined ? undefined : `${remoteAddress} ${remotePort}`;
 }
 
 /**
@@ -216,7 +208,9 @@ export function untrace(client: DuplicateClient): void {
   client.sendCommand = (command, ...rest) => sendCommand(Object.assign(command, { isTraced: true }), ...rest);
 }
 
-function forward(client: DuplicateClient, { onReady, onClose, onEnd, onFailure }: Partial<OwnEvents>): void {
+function forward(client: DuplicateClient, events: Partial<OwnEvents>): void {
+  const { onDial, onReady, onClose, onEnd, onFailure } = events;
+  if (onDial) client.on("connecting", onDial);
   if (onReady) client.on("ready", onReady);
   if (onClose) client.on("close", onClose);
   if (onEnd) client.on("end", onEnd);

@@ -44,7 +44,7 @@ describe.each([
     const { client } = new Duplicate(new AnyRedis({ ...lazy, retryStrategy: () => returned }), {});
     expect((client.options as RedisOptions).retryStrategy!(1)).toBe(delay);
     const cluster = new AnyCluster([lazy], { lazyConnect: true, clusterRetryStrategy: () => returned });
-    const events = { onReady() {}, onClose() {}, onEnd() {}, onFailure() {}, onOutdated() {} };
+    const events = { onDial() {}, onReady() {}, onClose() {}, onEnd() {}, onFailure() {}, onOutdated() {} };
     const { options } = new ClusterDuplicate(cluster, events).client;
     expect((options as ClusterOptions).clusterRetryStrategy!(1)).toBe(delay);
   });

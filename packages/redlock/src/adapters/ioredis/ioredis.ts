@@ -1,4 +1,5 @@
 import { outside } from "../../time/async-context.ts";
+import { Dials } from "../dials.ts";
 import type {
   OwnClient,
   OwnEvents,
@@ -16,7 +17,6 @@ import {
   type IoredisOptions,
   onEnd,
   SubscriberDuplicate,
-  serverOf,
   untrace,
 } from "./duplicate.ts";
 
@@ -33,6 +33,7 @@ export class IoredisUser implements UserClient {
   readonly name: string;
   readonly keyPrefix: string;
   readonly isCluster: boolean;
+  readonly #dials = new Dials();
   /**
    * Without promises, if this version of ioredis allows it. Not on a Cluster, where ioredis resends a command
    * after a slot has moved.
@@ -82,12 +83,16 @@ export class IoredisUser implements UserClient {
   watch(events: UserEvents): void {
     onEnd(this.client, events.onEnd);
     this.client.on("select", events.onSelect);
-    this.client.on("ready", events.onReady);
+    for (const event of ["connecting", "close", "reconnecting"]) this.client.on(event, () => void this.dials);
+    this.client.on("ready", () => {
+      this.#dials.ready();
+      events.onReady();
+    });
   }
 
-  whyElsewhere(own: OwnClient): string | undefined {
-    const [theirs, ours] = [this.client, own.client].map(serverOf);
-    return theirs && ours && theirs !== ours ? `its client is connected to ${theirs} now` : undefined;
+  get dials(): Dials {
+    this.#dials.see(dialed.has(this.status));
+    return this.#dials;
   }
 
   reconnectsOnError(error: Error): boolean {
@@ -106,6 +111,9 @@ export class IoredisUser implements UserClient {
     end(this.client);
   }
 }
+
+/** The states of a client that is connected, or connecting. */
+const dialed = new Set(["connecting", "connect", "ready"]);
 
 function nameOf(client: IoredisClient): string {
   const options = client.options as IoredisOptions;

@@ -1,5 +1,5 @@
 import type { Args, Done } from "../../redis/connection.ts";
-import { systemRuntime } from "../../time/system.ts";
+import { Dials } from "../dials.ts";
 import type {
   OwnClient,
   OwnEvents,
@@ -62,14 +62,10 @@ export class NodeRedisUser implements UserClient {
   #isEnded: boolean;
   /** Whether it was opened, and not closed by its own `socketTimeout`, which is no reason to end locks. */
   #isInUse: boolean;
-  #lostAt = Number.NEGATIVE_INFINITY;
-  #isConnected: boolean;
+  readonly #dials = new Dials();
 
   constructor(client: NodeRedisClient) {
-    const { socketEpoch = 0, isReady = client.isOpen } = client as {
-      socketEpoch?: number;
-      isReady?: boolean;
-    };
+    const { socketEpoch = 0 } = client as { socketEpoch?: number };
     this.client = client;
     this.isCluster = kindOfNodeRedis(client) === "cluster";
     const options = this.isCluster ? clusterOptionsOf(client) : optionsOf(client);
@@ -79,7 +75,6 @@ export class NodeRedisUser implements UserClient {
     this.database = this.isCluster ? undefined : (optionsOf(client).database ?? 0);
     this.#isEnded = !client.isOpen && socketEpoch > 0;
     this.#isInUse = client.isOpen;
-    this.#isConnected = isReady;
     // A Cluster sends a command again after a slot has moved.
     this.ask = this.isCluster ? undefined : ask;
   }
@@ -108,13 +103,10 @@ export class NodeRedisUser implements UserClient {
       else destroyConnected(client);
     });
     client.on("ready", () => {
-      this.#isConnected = true;
+      this.#dials.ready();
       onReady();
     });
-    client.on("reconnecting", () => {
-      if (this.#isConnected) this.#lostAt = systemRuntime.monotonic();
-      this.#isConnected = false;
-    });
+    client.on("reconnecting", () => this.#dials.redial());
     const onOver = (): void => {
       this.#isEnded = true;
       onEnd();
@@ -131,9 +123,9 @@ export class NodeRedisUser implements UserClient {
     });
   }
 
-  /** node-redis does not show the server: a connection that is older than the user's may lead to another one. */
-  whyElsewhere(_: OwnClient, readyAt: number): string | undefined {
-    return readyAt <= this.#lostAt ? "its client has reconnected" : undefined;
+  get dials(): Dials {
+    this.#dials.see(this.client.isOpen);
+    return this.#dials;
   }
 
   reconnectsOnError(): boolean {

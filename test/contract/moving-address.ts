@@ -1,0 +1,79 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+
+interface Target {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** A connection through the address. */
+export interface Link {
+  readonly isOpen: boolean;
+  /** Whether the client has sent this word, in lower or upper case. */
+  hasSent(word: string): boolean;
+  /** Ends it on both sides. */
+  cut(): void;
+  /** From now on the replies of its server arrive. */
+  release(): void;
+}
+
+/** An address that can be given to another server, like a virtual IP. Each connection can be cut and delayed alone. */
+export interface MovingAddress extends AsyncDisposable {
+  readonly port: number;
+  /** All connections that were ever made, in their order. */
+  readonly links: readonly Link[];
+  /** New connections lead to another server from now on. */
+  moveTo(target: Target): void;
+  /** Whether the servers of new connections are slow: no reply arrives until {@link Link.release}. */
+  isSlow: boolean;
+}
+
+export async function movingAddress(first: Target): Promise<MovingAddress> {
+  let target = first;
+  const links: Link[] = [];
+  const server = createServer((client) => void links.push(linkTo(target, client, address.isSlow)));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address: MovingAddress = {
+    port: (server.address() as AddressInfo).port,
+    links,
+    moveTo(next) {
+      target = next;
+    },
+    isSlow: false,
+    async [Symbol.asyncDispose]() {
+      for (const link of links) link.cut();
+      server.close();
+      await once(server, "close");
+    },
+  };
+  return address;
+}
+
+function linkTo({ host, port }: Target, client: Socket, isSlow: boolean): Link {
+  const server = connect({ host, port, noDelay: true });
+  client.setNoDelay(true);
+  const cut = (): void => {
+    client.destroy();
+    server.destroy();
+  };
+  for (const socket of [client, server]) {
+    socket.on("error", cut);
+    socket.on("close", cut);
+  }
+  let requests = "";
+  client.on("data", (bytes) => {
+    requests += bytes.toString("latin1").toLowerCase();
+  });
+  client.pipe(server);
+  const release = (): void => void server.pipe(client);
+  if (!isSlow) release();
+  return {
+    get isOpen() {
+      return !client.destroyed;
+    },
+    hasSent: (word) => requests.includes(`\r\n${word}\r\n`),
+    cut,
+    release,
+  };
+}

@@ -1,0 +1,240 @@
+import { Redlock } from "@quorlock/redlock";
+import { Redis } from "ioredis";
+import type { RedisClient } from "../../packages/redlock/src/adapters/client-libraries.ts";
+import { movingAddress, type Link, type MovingAddress } from "./moving-address.ts";
+import { until } from "./until.ts";
+
+/** What the cases need of a client library. */
+export interface Library {
+  /** A client of the server at this port, which reconnects by itself. */
+  open(port: number): RedisClient;
+  /** The value of a key, read by the client. */
+  get(client: never, key: string): Promise<unknown>;
+  close(client: never): void;
+  /** Whether its connections ask for the id of their server. */
+  readonly asksServer: boolean;
+}
+
+/** The functions of a test framework. Those of Vitest and Bun will do. */
+interface Framework {
+  it(name: string, run: () => Promise<void>): unknown;
+  readonly expect: (actual: unknown) => { toBe(wanted: unknown): void; toEqual(wanted: unknown): void };
+}
+
+interface Server {
+  readonly host: string;
+  readonly port: number;
+}
+
+const ttl = 60_000;
+let count = 0;
+const fresh = (): string => `moved-${process.pid}-${(count += 1)}`;
+
+/** A client, connected to the first of two servers, and a Redlock over it, connected too. */
+class Scene {
+  readonly client: RedisClient;
+  readonly redlock: Redlock;
+  readonly address: MovingAddress;
+  readonly #library: Library;
+  readonly #admins: readonly Redis[];
+
+  constructor(library: Library, address: MovingAddress, admins: readonly Redis[]) {
+    this.#library = library;
+    this.address = address;
+    this.#admins = admins;
+    this.client = library.open(address.port);
+    this.redlock = new Redlock([this.client], { nodeTimeout: 2000, retryCount: 0 });
+  }
+
+  /** Until the user's client is connected to this server. */
+  async clientIsAt(server: number): Promise<void> {
+    await until(`the client is at ${server}`, async () => {
+      const where = this.#library.get(this.client as never, "where").catch(() => undefined);
+      return (await where) === `${server}`;
+    });
+  }
+
+  /** Acquires a lock, and returns the servers that have its key; `undefined` if it is not granted. */
+  async placeOfLock(): Promise<number[] | undefined> {
+    const resource = fresh();
+    const lock = await this.redlock.acquire(resource, ttl).catch(() => undefined);
+    const keys = await Promise.all(this.#admins.map((admin) => admin.get(resource)));
+    await lock?.release();
+    if (!lock) return undefined;
+    return keys.flatMap((key, server) => (key === null ? [] : [server]));
+  }
+
+  async locksAreAt(server: number): Promise<void> {
+    await until(`locks are at ${server}`, async () => `${await this.placeOfLock()}` === `${server}`);
+  }
+
+  /** The connection that is made after `change`. */
+  async next(change: () => void): Promise<Link> {
+    const { links } = this.address;
+    const { length } = links;
+    change();
+    await until("a connection is made", () => Promise.resolve(links.length > length));
+    return links[length]!;
+  }
+
+  end(): void {
+    void this.redlock.quit();
+    this.#library.close(this.client as never);
+  }
+}
+
+/**
+ * Cases about the server that a connection leads to: the address of a master moves to another one (PROTOCOL 2.17), or a
+ * server cannot say at the moment which one it is (PROTOCOL 2.9). `serversOf`: two of them, which are this suite's
+ * alone.
+ */
+export function serverCases(
+  { it, expect }: Framework,
+  library: Library,
+  serversOf: () => readonly [Server, Server],
+): void {
+  async function scene(play: (scene: Scene, user: Link, own: Link) => Promise<void>): Promise<void> {
+    const servers = serversOf();
+    const admins = servers.map(({ host, port }) => new Redis(port, host));
+    await Promise.all(admins.map((admin, server) => admin.set("where", server)));
+    const address = await movingAddress(servers[0]);
+    const made = new Scene(library, address, admins);
+    try {
+      await made.clientIsAt(0);
+      await made.locksAreAt(0);
+      const [user, own] = address.links as [Link, Link];
+      await play(made, user, own);
+    } finally {
+      made.end();
+      for (const admin of admins) admin.disconnect();
+      await address[Symbol.asyncDispose]();
+    }
+  }
+
+  it("a connection that the previous server greets late is not used: locks are where the client is", () =>
+    scene(async (made, user, own) => {
+      const { address } = made;
+      address.isSlow = true;
+      // Both look for the address while it leads to the first server, which is slow.
+      const userAgain = await made.next(() => user.cut());
+      const ownAgain = await made.next(() => own.cut());
+      address.isSlow = false;
+      address.moveTo(serversOf()[1]);
+      userAgain.cut();
+      await made.clientIsAt(1);
+      ownAgain.release();
+      const places: unknown[] = [];
+      await until("it is followed", async () => {
+        const place = await made.placeOfLock();
+        if (place) places.push(place);
+        return places.length === 3;
+      });
+      expect(places).toEqual([[1], [1], [1]]);
+    }));
+
+  it("the client reconnects to another server while the previous one serves on: locks follow", () =>
+    scene(async (made, user) => {
+      made.address.moveTo(serversOf()[1]);
+      user.cut();
+      await made.clientIsAt(1);
+      await made.locksAreAt(1);
+      for (let time = 0; time < 3; time += 1) expect(await made.placeOfLock()).toEqual([1]);
+    }));
+
+  it("the client follows the address back, and so do the locks", () =>
+    scene(async (made, user) => {
+      made.address.moveTo(serversOf()[1]);
+      const there = await made.next(() => user.cut());
+      await made.clientIsAt(1);
+      await made.locksAreAt(1);
+      made.address.moveTo(serversOf()[0]);
+      there.cut();
+      await made.clientIsAt(0);
+      await made.locksAreAt(0);
+    }));
+
+  // A connection whose server cannot be compared is replaced.
+  if (!library.asksServer) return;
+
+  it("one server as two masters votes once, also if it refused INFO with BUSY while connections were made", async () => {
+    const [shared, other] = serversOf();
+    await using first = await movingAddress(shared);
+    await using second = await movingAddress(shared);
+    const clients = [first, second, other].map(({ port }) => library.open(port));
+    const redlock = new Redlock(clients, { nodeTimeout: 2000, retryCount: 0 });
+    const admin = new Redis(shared.port, shared.host);
+    const votes = async (): Promise<number> => {
+      const lock = await redlock.acquire(fresh(), ttl).catch(() => undefined);
+      if (!lock) return 0;
+      const [stats] = await Promise.all(lock.attempts);
+      await Promise.all((await lock.release()).attempts);
+      return stats!.votesFor.size;
+    };
+    try {
+      await until("two of three vote", async () => (await votes()) === 2);
+      await whileBusy(admin, shared, async () => {
+        for (const { links } of [first, second]) {
+          const known = new Set(links);
+          for (const link of known) link.cut();
+          const isAsked = (): boolean => links.some((link) => !known.has(link) && link.hasSent("info"));
+          await until("the server is asked which one it is", () => Promise.resolve(isAsked()));
+        }
+      });
+      let most = 0;
+      await until("both servers vote again", async () => {
+        most = Math.max(most, await votes());
+        return most >= 2;
+      });
+      for (let time = 0; time < 5; time += 1) most = Math.max(most, await votes());
+      expect(most).toBe(2);
+    } finally {
+      void redlock.quit();
+      admin.disconnect();
+      for (const client of clients) library.close(client as never);
+    }
+  });
+
+  it("the client reconnects to the same server: the connection of the locks stays, and no call fails", () =>
+    scene(async (made, user, own) => {
+      user.cut();
+      const places: unknown[] = [];
+      const reconnected = made.clientIsAt(0);
+      for (let time = 0; time < 20; time += 1) places.push(await made.placeOfLock());
+      await reconnected;
+      for (let time = 0; time < 20; time += 1) places.push(await made.placeOfLock());
+      expect(places).toEqual(places.map(() => [0]));
+      expect(own.isOpen).toBe(true);
+    }));
+
+  it("an extension in flight while the client reconnects counts", () =>
+    scene(async (made, user, own) => {
+      const lock = await made.redlock.acquire(fresh(), ttl);
+      user.cut();
+      for (let time = 0; time < 20; time += 1) await lock.extend(ttl);
+      await made.clientIsAt(0);
+      await lock.extend(ttl);
+      expect((await lock.release()).outcome).toBe("released");
+      expect(own.isOpen).toBe(true);
+    }));
+}
+
+/** While a script runs, a server answers almost every command with BUSY. */
+async function whileBusy(admin: Redis, { host, port }: Server, run: () => Promise<void>): Promise<void> {
+  await admin.config("SET", "lua-time-limit", 5);
+  const blocker = new Redis(port, host);
+  const blocked = blocker.eval("while true do end", 0).catch(() => {});
+  const isBusy = (): Promise<boolean> =>
+    admin.get("where").then(
+      () => false,
+      (error: Error) => error.message.startsWith("BUSY"),
+    );
+  await until("it is busy", isBusy);
+  try {
+    await run();
+  } finally {
+    await admin.script("KILL");
+    await blocked;
+    blocker.disconnect();
+    await admin.config("SET", "lua-time-limit", 5000);
+  }
+}
