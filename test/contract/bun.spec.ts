@@ -17,9 +17,7 @@ declare const Bun: {
 /** The types of Bun are not installed. */
 const frameworkOfBun: string = "bun:test";
 const framework = (await import(frameworkOfBun)) as NonNullable<Parameters<typeof contract>[0]["framework"]> &
-  Parameters<typeof serverCases>[0] & {
-    expect(actual: unknown): { readonly rejects: { toThrow(text: string): Promise<void> } };
-  };
+  Parameters<typeof serverCases>[0];
 
 contract({
   framework,
@@ -46,7 +44,7 @@ function serverAt({ hostname, port }: URL): { readonly host: string; readonly po
   return { host: hostname, port: Number(port) };
 }
 
-const { it, expect } = framework;
+const { it, expect }: Parameters<typeof serverCases>[0] = framework;
 const port = Number(new URL(env["MASTER"]!).port);
 const guarded = { restartGuard: { maxTtl: 60_000 }, nodeTimeout: 2000, retryCount: 0 };
 
@@ -66,7 +64,8 @@ it("without the right to learn the database, the restart guard is refused, and l
   await admin.call("ACL", "SETUSER", "blind", "on", ">blind", "~*", "&*", "+@all", "-client|info");
   const client = new Bun.RedisClient(`redis://blind:blind@127.0.0.1:${port}/3`);
   const refused = new Redlock([client], guarded).acquire("unguarded", 10_000);
-  await expect(refused).rejects.toThrow("does not allow its user to run CLIENT INFO");
+  const why = await refused.then(() => "granted", String);
+  expect(why.includes("does not allow its user to run CLIENT INFO")).toBe(true);
   const plain = new Redlock([client], { nodeTimeout: 2000, retryCount: 0 });
   await (await plain.acquire("unguarded", 10_000)).release();
   await plain.quit();

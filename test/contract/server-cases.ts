@@ -1,7 +1,7 @@
 import { Redlock } from "@quorlock/redlock";
 import { Redis } from "ioredis";
 import type { RedisClient } from "../../packages/redlock/src/adapters/client-libraries.ts";
-import { movingAddress, type Link, type MovingAddress } from "./moving-address.ts";
+import { type Link, type MovingAddress, movingAddress } from "./moving-address.ts";
 import { until } from "./until.ts";
 
 /** What the cases need of a client library. */
@@ -17,7 +17,7 @@ export interface Library {
 
 /** The functions of a test framework. Those of Vitest and Bun will do. */
 interface Framework {
-  it(name: string, run: () => Promise<void>): unknown;
+  readonly it: (name: string, run: () => Promise<void>) => unknown;
   readonly expect: (actual: unknown) => { toBe(wanted: unknown): void; toEqual(wanted: unknown): void };
 }
 
@@ -27,8 +27,12 @@ interface Server {
 }
 
 const ttl = 60_000;
+
 let count = 0;
-const fresh = (): string => `moved-${process.pid}-${(count += 1)}`;
+function fresh(): string {
+  count += 1;
+  return `server-${process.pid}-${count}`;
+}
 
 /** A client, connected to the first of two servers, and a Redlock over it, connected too. */
 class Scene {
@@ -65,7 +69,7 @@ class Scene {
   }
 
   async locksAreAt(server: number): Promise<void> {
-    await until(`locks are at ${server}`, async () => `${await this.placeOfLock()}` === `${server}`);
+    await until(`locks are at ${server}`, async () => String(await this.placeOfLock()) === `${server}`);
   }
 
   /** The connection that is made after `change`. */

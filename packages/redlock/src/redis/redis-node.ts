@@ -369,7 +369,8 @@ export class RedisNode implements LockNode {
     if (!this.#connection.isReady) void this.#postWhenConnected(operation);
     // The connection has been made, so it is known whether its server votes through another node.
     else if (this.#refusal && !isRelease(operation)) operation.onAnswer(this.client, this.#refusal);
-    else if (operation.guard && this.database === undefined) operation.onAnswer(this.client, this.#unguardable);
+    else if (operation.guard && this.database === undefined)
+      operation.onAnswer(this.client, this.#unguardable);
     else this.#sendQueue.post(operation);
   }
 

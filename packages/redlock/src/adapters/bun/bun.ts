@@ -105,6 +105,7 @@ export class BunUser implements UserClient {
  */
 function onConnect(client: BunRedisClient, listener: () => void): void {
   let users = client.onconnect;
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- Bun's client has none.
   client.onconnect = function (this: never, ...args) {
     listener();
     users?.apply(this, args);

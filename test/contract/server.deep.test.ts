@@ -1,11 +1,11 @@
-import { startMasters, type Masters } from "@quorlock/testbed";
+import { type Masters, startMasters } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis-5";
 import { Redis as Valkey } from "iovalkey";
 import { createClient } from "redis";
 import { createClient as createClient5 } from "redis-5";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { serverCases, type Library } from "./server-cases.ts";
+import { type Library, serverCases } from "./server-cases.ts";
 
 // Our connections follow the user's client to another server, whatever its library shows of its connection.
 
@@ -37,7 +37,7 @@ function likeNodeRedis(create: typeof createClient, options: object = {}): Libra
       const client = create({ socket: { host, port }, ...options });
       client.on("error", () => {});
       client.connect().catch(() => {});
-      return client as never;
+      return client;
     },
     get: (client: ReturnType<typeof createClient>, key) => client.get(key),
     close: (client: ReturnType<typeof createClient>) => {
