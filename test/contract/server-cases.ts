@@ -88,7 +88,7 @@ class Scene {
 }
 
 /**
- * Cases about the server that a connection leads to: the address of a master moves to another one (PROTOCOL 2.17), or a
+ * Cases about the server that a connection leads to: the address of a master moves to another one (PROTOCOL 2.18), or a
  * server cannot say at the moment which one it is (PROTOCOL 2.9). `serversOf`: two of them, which are this suite's
  * alone.
  */

@@ -1,6 +1,6 @@
 /**
  * Counts the connections of the user's client. A connection of ours that was dialed before the one that the client
- * has now may lead to a server that the address has left since (PROTOCOL 2.17).
+ * has now may lead to a server that the address has left since (PROTOCOL 2.18).
  */
 export class Dials {
   /** The number of connections that were begun. */

@@ -49,7 +49,7 @@ export class OwnConnection implements Connection {
   #own: OwnClient;
   /** A second connection, made while the current one is silent or in doubt. It replaces that one, or is dropped. */
   #candidate: OwnClient | undefined;
-  /** Whether the current connection may lead to another server than the user's client (PROTOCOL 2.17). */
+  /** Whether the current connection may lead to another server than the user's client (PROTOCOL 2.18). */
   #isInDoubt = false;
   /** The dials of the user's client when a connection was dialed. */
   readonly #dialOf = new WeakMap<OwnClient, number>();
@@ -447,14 +447,14 @@ export class OwnConnection implements Connection {
     if (this.#isBehind(this.#own)) this.#compare();
   }
 
-  /** Whether the connection of the user's client was dialed after this one (PROTOCOL 2.17). */
+  /** Whether the connection of the user's client was dialed after this one (PROTOCOL 2.18). */
   #isBehind(own: OwnClient): boolean {
     return (this.#dialOf.get(own) ?? Number.POSITIVE_INFINITY) < this.#user.dials.connected;
   }
 
   /**
    * The address may have led to another server when the current connection was dialed. A second connection shows where
-   * it leads now; commands wait for that (PROTOCOL 2.17).
+   * it leads now; commands wait for that (PROTOCOL 2.18).
    */
   #compare(): void {
     if (this.#user.isCluster) {

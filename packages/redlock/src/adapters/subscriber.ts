@@ -70,7 +70,7 @@ export class Subscriber {
     else if (client?.status === "ready" && (this.#readyAt <= lostAt || this.#isBehind)) this.#current?.cut();
   }
 
-  /** Whether the connection of the user's client was dialed after this one (PROTOCOL 2.17). */
+  /** Whether the connection of the user's client was dialed after this one (PROTOCOL 2.18). */
   get #isBehind(): boolean {
     return this.#dial < this.#dials().connected;
   }
