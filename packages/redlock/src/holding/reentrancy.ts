@@ -115,9 +115,10 @@ export function outerFor(
  * @throws InvalidArgumentError if it holds only some: waiting for the others would mean waiting for itself.
  */
 function covers(lock: ReentrantLock, resources: readonly string[]): boolean {
-  const missing = resources.filter((resource) => !lock.resources.includes(resource));
+  const own = new Set(lock.resources);
+  const missing = resources.filter((resource) => !own.has(resource));
   if (missing.length === 0 || missing.length === resources.length) return missing.length === 0;
-  const held = resources.filter((resource) => lock.resources.includes(resource));
+  const held = resources.filter((resource) => own.has(resource));
   throw new InvalidArgumentError(
     `${listed(held)} is held already and ${listed(missing)} is not: lock only the missing ones here, or all of them in the outer call`,
   );

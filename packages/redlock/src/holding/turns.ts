@@ -34,9 +34,10 @@ export class Turns {
   }
 
   #isNext(turn: Turn): boolean {
+    const wanted = new Set(turn.resources);
     for (const before of this.#turns) {
       if (before === turn) return true;
-      if (before.resources.some((resource) => turn.resources.includes(resource))) return false;
+      if (before.resources.some((resource) => wanted.has(resource))) return false;
     }
     return false;
   }

@@ -4,7 +4,7 @@ import { type Runtime, randomFraction } from "../time/runtime.ts";
 export class Slots {
   /** By number. */
   readonly all: readonly string[];
-  readonly #byPreference: Set<string>;
+  #byPreference: Set<string>;
 
   /** Each client starts in a random order; otherwise all would try the same slot. */
   constructor(name: string, limit: number, runtime: Runtime) {
@@ -29,9 +29,9 @@ export class Slots {
 
   /** Moves slots to the front that have just been released. */
   prefer(slots: readonly string[]): void {
-    const others = [...this.#byPreference].filter((slot) => !slots.includes(slot));
-    this.#byPreference.clear();
-    for (const slot of [...slots, ...others]) this.#byPreference.add(slot);
+    const preferred = new Set(slots);
+    for (const slot of this.#byPreference) preferred.add(slot);
+    this.#byPreference = preferred;
   }
 
   #moveToEnd(slots: readonly string[]): readonly string[] {

@@ -250,14 +250,16 @@ export class Semaphore {
     const acquire = (slot: string, signal: AbortSignal): Promise<Lock | RedlockError> =>
       this.#internals.acquire([slot], ttl, { ...settings, waitTimeout: left() }, signal);
     for (;;) {
-      const race = new SlotRace({ slots: this.#slots.all, count: permits, ttl, settings, signal, acquire });
+      const { runtime } = this.#internals.context;
+      const slots = this.#slots.all;
+      const race = new SlotRace({ runtime, slots, count: permits, ttl, settings, signal, acquire });
       const held = await race.run();
       if (permits === 1) return held[0]!;
       // Several slots become one lock: sent in the same turn, the vote reaches each master right after the
       // releases.
       for (const lock of held) void lock.release();
-      const slots = held.flatMap(({ resources }) => resources);
-      const answer = await this.#internals.acquire(slots, ttl, withoutWaiting(settings), signal);
+      const freed = held.flatMap(({ resources }) => resources);
+      const answer = await this.#internals.acquire(freed, ttl, withoutWaiting(settings), signal);
       if (answer instanceof Lock) return answer;
       if (left() === 0) throw answer;
     }

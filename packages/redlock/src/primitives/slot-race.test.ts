@@ -17,7 +17,7 @@ function setting(count: number) {
     return lock;
   };
   const slots = ["a", "b", "c"];
-  const terms = { slots, count, ttl, settings, signal: controller.signal };
+  const terms = { runtime: machine, slots, count, ttl, settings, signal: controller.signal };
   return { time, masters, machine, granted, terms, acquire, controller };
 }
 
@@ -80,5 +80,20 @@ describe("a race for slots", () => {
     expect(error).toBe(reason);
     await time.advance(10);
     expect(masters[0]!.owner("a")).toBeUndefined();
+  });
+
+  test("asks for 128 slots at most in one turn, and for no further one when it is decided", async () => {
+    const { time, terms, acquire } = setting(1);
+    const slots = Array.from({ length: 1000 }, (_, index) => `slot ${index}`);
+    const perTurn = new Map<number, number>();
+    const counting = (slot: string): Promise<Lock> => {
+      perTurn.set(time.now(), (perTurn.get(time.now()) ?? 0) + 1);
+      return acquire(slot);
+    };
+    await time.run(new SlotRace({ ...terms, slots, acquire: counting }).run());
+    await time.advance(1000);
+    expect(Math.max(...perTurn.values())).toBe(128);
+    const asked = [...perTurn.values()].reduce((sum, count) => sum + count);
+    expect(asked).toBeLessThan(1000);
   });
 });

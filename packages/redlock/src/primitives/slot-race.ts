@@ -1,10 +1,16 @@
 import { type RedlockError, ResourceLockedError } from "../errors.ts";
 import { Lock } from "../holding/lock.ts";
 import { Renewal } from "../holding/renewal.ts";
+import { Paced } from "../load/paced.ts";
 import type { Settings } from "../settings/settings.ts";
 import { abortWith, onAbort } from "../time/abort.ts";
+import type { Runtime } from "../time/runtime.ts";
+
+/** The number of slots that are asked for in one turn of the event loop: each takes some 40 us. */
+const maxPerTurn = 128;
 
 export interface SlotRaceOptions {
+  readonly runtime: Pick<Runtime, "setTimer">;
   readonly slots: readonly string[];
   /** The number of slots to acquire. */
   readonly count: number;
@@ -36,7 +42,7 @@ export class SlotRace {
 
   /** Rejects when too few slots remain that have not failed, with the most informative error. */
   async run(): Promise<readonly Lock[]> {
-    const { slots, signal } = this.#options;
+    const { slots, signal, runtime } = this.#options;
     const decided = new Promise<readonly Lock[]>((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -44,7 +50,15 @@ export class SlotRace {
     const end = () => abortWith(this.#end, signal.reason);
     const unsubscribe = onAbort(signal, end);
     if (signal.aborted) end();
-    const acquires = slots.map((slot) => this.#acquireSlot(slot).catch((error) => this.#fail(error)));
+    const acquires: Promise<void>[] = [];
+    const paced = new Paced(maxPerTurn, runtime);
+    for (const slot of slots) {
+      paced.call(() => {
+        // Decided meanwhile; a race that was aborted before it began still asks, to learn why.
+        if (this.#end.signal.aborted && acquires.length > 0) return;
+        acquires.push(this.#acquireSlot(slot).catch((error) => this.#fail(error)));
+      });
+    }
     try {
       return await decided;
     } catch (error) {

@@ -102,6 +102,8 @@ export class Pipeline implements BatchOrigin {
   #hadBacklog = false;
   /** The flush in which the silence was last checked. */
   #checkedInFlush = 0;
+  /** The flush in which abandoned requests were last dropped. */
+  #droppedInFlush = 0;
 
   constructor(origin: PipelineOrigin, slot: number | undefined) {
     this.#origin = origin;
@@ -182,7 +184,7 @@ export class Pipeline implements BatchOrigin {
     this.#isSilentIn(flush);
     if (isRelease(operation)) this.#takeRelease(operation);
     else if (this.#isSilent) this.#answer(operation, this.#silenceFault());
-    else if (purposeOf(operation) === "request") this.#takeRequest(operation);
+    else if (purposeOf(operation) === "request") this.#takeRequest(operation, flush);
     else if (this.#keepCount < this.#origin.window && this.#keeps.length === 0) this.#add(operation);
     else this.#waitForRoom(this.#keeps, operation);
   }
@@ -317,15 +319,19 @@ export class Pipeline implements BatchOrigin {
     queue.push(operation);
   }
 
-  #takeRequest(operation: Operation): void {
+  #takeRequest(operation: Operation, flush: number): void {
     const canSend =
       this.#otherCount < this.#origin.window && this.#releases.length + this.#requests.length === 0;
     if (canSend) this.#add(operation);
-    else this.#keepRequest(operation);
+    else this.#keepRequest(operation, flush);
   }
 
-  #keepRequest(operation: Operation): void {
-    if (this.#requests.length >= maxWaitingRequests) this.#dropAbandoned();
+  #keepRequest(operation: Operation, flush: number): void {
+    // Once per flush: for each of thousands of refused requests it would read thousands of waiting ones.
+    if (this.#requests.length >= maxWaitingRequests && this.#droppedInFlush !== flush) {
+      this.#droppedInFlush = flush;
+      this.#dropAbandoned();
+    }
     if (this.#requests.length < maxWaitingRequests) {
       if (operation.kind === "vote") this.#unsentVotes.set(operation.values[0]!, operation);
       this.#waitForRoom(this.#requests, operation);

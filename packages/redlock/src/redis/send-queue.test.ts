@@ -804,6 +804,26 @@ describe("a master that does not answer", () => {
     expect(await Promise.race([wanted[0], Promise.resolve("waits")])).toBe("waits");
   });
 
+  test("has its waiting requests read once in a turn, however many are refused there", async () => {
+    const { node } = start();
+    let read = 0;
+    const waiting = {
+      ...claimOf("t0", "r0"),
+      get abandoned(): boolean {
+        read += 1;
+        return false;
+      },
+    };
+    for (let count = 0; count < 512 + 4096; count += 1) void ask(node).vote(waiting);
+    await settle();
+    read = 0;
+    const refused = Array.from({ length: 1000 }, () => ask(node).vote(claimOf("t1", "r1")));
+    await settle();
+    for (const answer of await Promise.all(refused)) expect(answer).toMatchObject(givenUp);
+    // A turn is at most 128 of them.
+    expect(read).toBeLessThanOrEqual(4096 * 8);
+  });
+
   test("is sent no abandoned vote, however many there are", async () => {
     const { sent, node, time } = await gathered(() => []);
     const given = { ...claimOf("t1", "r1"), abandoned: true };

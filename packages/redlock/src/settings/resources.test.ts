@@ -87,3 +87,12 @@ describe("the library's own keys", () => {
     expect(refusalOf(() => checkName("semaphore", "{quorlock:a}"))).toBeUndefined();
   });
 });
+
+test("the check of 50,000 names reads each of them once", () => {
+  const names = Array.from({ length: 50_000 }, (_, index) => `name:${index}`);
+  const begun = performance.now();
+  expect(resourceList(names)).toEqual(names);
+  // Some 10 ms. Each name compared with all others takes 8 s and more.
+  expect(performance.now() - begun).toBeLessThan(2000);
+  expect(refusalOf(() => resourceList([...names, "name:7"]))?.message).toContain('"name:7" is named twice');
+});

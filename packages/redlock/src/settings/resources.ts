@@ -20,11 +20,14 @@ export function resourceList(resources: unknown): readonly string[] {
     checkWellFormed("a resource", resource);
   }
   if (list.length === 1) return list as readonly string[];
-  const twice = list.find((resource, index) => list.indexOf(resource) !== index);
-  if (twice !== undefined) {
-    throw new InvalidArgumentError(
-      `each resource may be named once, but ${JSON.stringify(twice)} is named twice`,
-    );
+  const seen = new Set<unknown>();
+  for (const resource of list) {
+    if (seen.has(resource)) {
+      throw new InvalidArgumentError(
+        `each resource may be named once, but ${JSON.stringify(resource)} is named twice`,
+      );
+    }
+    seen.add(resource);
   }
   return list as readonly string[];
 }
