@@ -61,7 +61,8 @@ export default defineConfig({
         test: {
           name: "deep",
           include: [deep],
-          exclude: ["**/node_modules/**"],
+          // The other one is the copy of `pnpm mutation`.
+          exclude: ["**/node_modules/**", ".stryker-tmp/**"],
           testTimeout: hang,
           hookTimeout: hang,
         },
