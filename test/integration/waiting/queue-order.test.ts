@@ -1,9 +1,9 @@
-import { systemRuntime } from "@quorlock/redlock";
-import { expect, it } from "vitest";
+import { type Redlock, systemRuntime } from "@quorlock/redlock";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh } from "../fleet/fleet.ts";
 
-// First come, first served, with the limits that docs/waiting.md states.
+// Waiting calls are served in the order in which `acquire` was called.
 
 const fleet = Fleet.forTests(3);
 
@@ -20,62 +20,146 @@ async function untilWaiting(resource: string, count: number): Promise<void> {
   });
 }
 
-it("a client with a slow clock does not overtake, not even on its first wait", async () => {
-  const resource = fresh();
-  const holder = await fleet.openWarm();
-  const held = await holder.redlock.acquire(resource, ttl);
-  const served: string[] = [];
-  const waits: Promise<void>[] = [];
-  const wait = async (name: string, slow: number): Promise<void> => {
-    const runtime = { ...systemRuntime, wall: () => systemRuntime.wall() - slow };
-    const { redlock } = await fleet.openWarm({ ...patient, runtime });
-    const position = waits.length + 1;
-    waits.push(
-      redlock.acquire(resource, ttl).then(async (lock) => {
-        served.push(name);
-        await lock.release();
-      }),
-    );
-    await untilWaiting(resource, position);
+/** Takes the lock as soon as it can, and gives it back: notes when it was served. */
+function taking(served: string[]) {
+  return async (redlock: Redlock, resource: string | string[], name: string, options: object = {}) => {
+    const lock = await redlock.acquire(resource, ttl, options);
+    served.push(name);
+    await lock.release();
   };
-  await wait("first", 0);
-  await wait("slow by 5 s", 5000);
-  await wait("third", 0);
-  // Until it has seen the queue, and asked again: the largest ticket is the third's, the second largest its own.
-  const [admin] = fleet.admins;
-  await until("its ticket is corrected", async () => {
-    const scores = await admin!.zrange(`quorlock:queue:{${resource}}`, "0", "-1", "WITHSCORES");
-    return Number(scores[3]) - Number(scores[1]) < 5000 && Number(scores[5]) >= Number(scores[3]);
+}
+
+const skewed = (by: number) => ({ ...systemRuntime, wall: () => systemRuntime.wall() + by });
+
+describe.each([
+  ["the masters' time", async () => {}],
+  [
+    "its own clock, where it may not read theirs",
+    async () => {
+      for (const admin of fleet.admins) await admin.acl("SETUSER", "default", "-time");
+    },
+  ],
+])("a ticket by %s", (_, forbid) => {
+  beforeEach(forbid);
+  afterEach(async () => {
+    for (const admin of fleet.admins) await admin.acl("SETUSER", "default", "+time");
   });
-  await held.release();
-  await Promise.all(waits);
-  expect(served).toEqual(["first", "slow by 5 s", "third"]);
+
+  it.each([-10_000, 0])(
+    "a client whose clock is off by %i ms does not overtake: on its first wait, nor on a queue that it has not seen",
+    async (skew) => {
+      const [seen, unseen] = [fresh(), fresh()];
+      const { redlock: holder } = await fleet.openWarm();
+      const { redlock: right } = await fleet.openWarm(patient);
+      const { redlock: slow } = await fleet.openWarm({ ...patient, runtime: skewed(skew) });
+      for (const resource of [seen, unseen]) {
+        const held = await holder.acquire(resource, ttl);
+        const served: string[] = [];
+        const take = taking(served);
+        const waits = [take(right, resource, "first")];
+        await untilWaiting(resource, 1);
+        waits.push(take(slow, resource, "second"));
+        await untilWaiting(resource, 2);
+        await until("its ticket is the larger one", async () => {
+          const scores = await fleet.admins[0]!.zrange(
+            `quorlock:queue:{${resource}}`,
+            "0",
+            "-1",
+            "WITHSCORES",
+          );
+          return scores.length === 4 && Number(scores[3]) - Number(scores[1]) < 5_000_000;
+        });
+        const { redlock: another } = await fleet.openWarm(patient);
+        waits.push(take(another, resource, "third"));
+        await untilWaiting(resource, 3);
+        await held.release();
+        await Promise.all(waits);
+        expect(served).toEqual(["first", "second", "third"]);
+      }
+    },
+  );
 });
 
-it("a process serves at most 16 of its own calls that came after a waiter of another process", async () => {
+it("a client whose clock is 10 s fast keeps its place", async () => {
   const resource = fresh();
-  const [holder, many, one] = [
-    await fleet.openWarm(),
+  const { redlock: holder } = await fleet.openWarm();
+  const held = await holder.acquire(resource, ttl);
+  const served: string[] = [];
+  const take = taking(served);
+  const { redlock: fast } = await fleet.openWarm({ ...patient, runtime: skewed(10_000) });
+  const waits = [take(fast, resource, "fast")];
+  await untilWaiting(resource, 1);
+  const { redlock: right } = await fleet.openWarm(patient);
+  waits.push(take(right, resource, "right"));
+  await untilWaiting(resource, 2);
+  await held.release();
+  await Promise.all(waits);
+  expect(served).toEqual(["fast", "right"]);
+});
+
+it("a process serves none of its own calls that came after a waiter of another process before that one", async () => {
+  const resource = fresh();
+  const { redlock: holder } = await fleet.openWarm();
+  const [{ redlock: many }, { redlock: one }] = [
     await fleet.openWarm(patient),
     await fleet.openWarm(patient),
   ];
-  const held = await holder.redlock.acquire(resource, ttl);
+  const held = await holder.acquire(resource, ttl);
   const served: string[] = [];
-  const take = (redlock: typeof many.redlock, name: string) =>
-    redlock.acquire(resource, ttl).then(async (lock) => {
-      served.push(name);
-      await lock.release();
-    });
-  const waits = [take(many.redlock, "many")];
+  const take = taking(served);
+  const waits = Array.from({ length: 40 }, (_, index) => take(many, resource, `many ${index}`));
   await untilWaiting(resource, 1);
-  waits.push(take(one.redlock, "one"));
+  waits.push(take(one, resource, "one"));
   await untilWaiting(resource, 2);
-  for (let count = 0; count < 59; count += 1) waits.push(take(many.redlock, "many"));
+  for (let index = 40; index < 80; index += 1) waits.push(take(many, resource, `many ${index}`));
   await held.release();
   await Promise.all(waits);
-  expect(served.indexOf("one")).toBeGreaterThan(0);
-  // The first of them came before it, and 15 after it.
-  expect(served.indexOf("one")).toBeLessThanOrEqual(16);
+  const inOrder = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, index) => `many ${from + index}`);
+  expect(served).toEqual([...inOrder(0, 40), "one", ...inOrder(40, 80)]);
+});
+
+it("a process that is served keeps its place for its next call: none of another process passes it", async () => {
+  const resource = fresh();
+  const { redlock: holder } = await fleet.openWarm();
+  const [{ redlock: one }, { redlock: other }] = [
+    await fleet.openWarm(patient),
+    await fleet.openWarm(patient),
+  ];
+  const held = await holder.acquire(resource, ttl);
+  const served: string[] = [];
+  const take = taking(served);
+  const waits: Promise<void>[] = [];
+  const expected: string[] = [];
+  // In turns, so far apart that their readings of the masters' time do not matter.
+  for (let turn = 0; turn < 6; turn += 1) {
+    for (const [name, redlock] of Object.entries({ one, other })) {
+      const begun = systemRuntime.monotonic();
+      expected.push(`${name} ${turn}`);
+      waits.push(take(redlock, resource, `${name} ${turn}`));
+      if (turn === 0) await untilWaiting(resource, waits.length);
+      await until("100 ms have passed", async () => systemRuntime.monotonic() - begun > 100);
+    }
+  }
+  await held.release();
+  await Promise.all(waits);
+  expect(served).toEqual(expected);
+});
+
+it("lists of one process that share a resource are served in the order of the calls", async () => {
+  const [shared, other] = [fresh(), fresh()];
+  const { redlock: holder } = await fleet.openWarm();
+  const { redlock } = await fleet.openWarm(patient);
+  const held = await holder.acquire(shared, ttl);
+  const served: string[] = [];
+  const take = taking(served);
+  const waits = [take(redlock, shared, "0"), take(redlock, [shared, other], "1")];
+  await untilWaiting(shared, 2);
+  for (let index = 2; index < 30; index += 1)
+    waits.push(take(redlock, index % 2 === 0 ? shared : [shared, other], `${index}`));
+  await held.release();
+  await Promise.all(waits);
+  expect(served).toEqual(Array.from({ length: 30 }, (_, index) => `${index}`));
 });
 
 it("a waiter that loses its subscription keeps its place: it starts another round at once, and is granted by it", async () => {

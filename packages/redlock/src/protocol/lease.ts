@@ -52,9 +52,7 @@ export interface LeaseTerms {
  */
 const maxNotice = 10;
 
-/**
- * The number of tokens of earlier leases that are kept: as many as the hand-offs of a lease in one turn of a process.
- */
+/** The number of tokens of earlier leases that are kept. */
 const maxOtherTokens = 16;
 
 export const timeRanOut: string = "its time ran out before a quorum of masters confirmed an extension";
@@ -208,6 +206,11 @@ export class Lease implements TimerTask, ActiveLease {
   /** All tokens that a master may hold the key under (PROTOCOL 5.4). */
   get tokens(): readonly string[] {
     return [...this.#otherTokens, this.#token];
+  }
+
+  /** Whether one more token transfer would forget the oldest of them, which a late master may still have. */
+  get mustNotBeTransferred(): boolean {
+    return this.#otherTokens.length >= maxOtherTokens;
   }
 
   alsoUsed(token: string): void {

@@ -161,6 +161,8 @@ export interface LockQueue {
    * Otherwise the entry stays in the queue, and keys granted to it in an earlier round go to the head of the queue.
    */
   enqueue(entry: QueueEntry, onVote: OnVote): void;
+  /** Reads the master's clock, ms since the epoch. */
+  time(onAnswer: OnAnswer<{ readonly time: number }>): void;
   /** Votes for the claim if the keys hold its token, or `previous`, or nothing: transfers a lease in one step. */
   transfer(claim: Claim, previous: string, onVote: OnVote): void;
   /**

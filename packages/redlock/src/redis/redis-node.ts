@@ -216,6 +216,7 @@ export class RedisNode implements LockNode {
       enqueue: (entry, onVote) => {
         this.#claim("enqueue", entry, [entry.token, subscription.address], onVote);
       },
+      time: (onAnswer) => this.#postTimeRead("request", onAnswer, () => {}),
       transfer: (claim, previous, onVote) => this.#claim("transfer", claim, [claim.token, previous], onVote),
       listen: (channel, onPush, onChange) =>
         subscription.listen(channel, (push) => this.#onPush(push, onPush), onChange),
@@ -323,6 +324,10 @@ export class RedisNode implements LockNode {
       this.#isReading = false;
       onReading("time" in answer ? clock.observe(sent, answer.time) : answer);
     };
+    this.#postTimeRead(purpose, onAnswer, onSend);
+  }
+
+  #postTimeRead(purpose: Purpose, onAnswer: OnAnswer<Time>, onSend: () => void): void {
     this.#postOperation({
       ...timeRead,
       purpose,

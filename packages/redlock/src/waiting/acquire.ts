@@ -46,6 +46,8 @@ export async function acquire(acquisition: Acquisition): Promise<AcquireResult> 
   const startedAt = context.runtime.monotonic();
   const attempts = new Attempts(context.nodes);
   const queues = mayWait(settings) && resources.length <= maxQueuedResources ? acquisition.queues : undefined;
+  // PROTOCOL 7.2: the ticket belongs to the call from here on.
+  const sinceStart = queues ? queues.clock.call(startedAt) : 0;
   let firstAttempt: Attempt | undefined;
   if (!queues?.isContended(resources) && context.admission.enter()) {
     firstAttempt = await attempt(context, request, cancellation, attempts);
@@ -59,7 +61,8 @@ export async function acquire(acquisition: Acquisition): Promise<AcquireResult> 
     const tried = await trying;
     if (!("outcome" in tried)) return tried;
     budget.useTimeLimit();
-    const result = await queues!.wait(request, budget.ended, attempts);
+    const call = Math.floor(startedAt * 1000) + sinceStart;
+    const result = await queues!.wait(request, budget.ended, attempts, call);
     attempts.countWait(budget.retriesWaited);
     return await resultOf(result, acquisition, tried, attempts);
   } finally {

@@ -1,9 +1,9 @@
 import type { Context } from "../protocol/context.ts";
 import type { Push, Timed } from "../protocol/node.ts";
 import type { Placement } from "../protocol/placement.ts";
+import { quorumOf } from "../protocol/quorum.ts";
 import { newToken, waiterOf } from "../protocol/token.ts";
-import { Cancellation } from "../time/cancellation.ts";
-import { sleep } from "../time/sleep.ts";
+import { askMost } from "./shared-work.ts";
 
 /** A waiting acquire, as the receiver of grants. */
 export interface GrantHandler {
@@ -15,13 +15,6 @@ export interface GrantHandler {
   onListening(): void;
   /** A client was switched to another database: grants in the previous one do not count. */
   onDatabaseChange(): void;
-}
-
-/** A position in the order of arrival. */
-export interface Ticket {
-  readonly drawn: number;
-  /** Drawn by this client's clock alone, before any queue was seen. */
-  readonly isProvisional: boolean;
 }
 
 /** The request of an acquire or a lease that has ended. */
@@ -45,33 +38,36 @@ export class GrantListener {
   readonly #channel: string;
   readonly #handlers = new Map<string, GrantHandler>();
   readonly #departed = new Map<string, Departed>();
-  #opened: Promise<void> | undefined;
-  /** The largest ticket drawn or seen so far. */
-  #latestTicket = 0;
-  /** Whether the queue of any resource has been seen. */
-  #hasSeenQueue = false;
-  /** Added to provisional tickets. */
-  #provisionalOffset = 0;
+  readonly #onChange: () => void;
 
-  constructor(context: Context) {
+  /** `onChange` is called when a connection may lead elsewhere: its client was switched, or it was made again. */
+  constructor(context: Context, onChange: () => void) {
     this.#context = context;
+    this.#onChange = onChange;
     context.placements.onLeft(() => {
+      onChange();
       for (const listener of [...this.#handlers.values()]) listener.onDatabaseChange();
     });
     this.#channel = `quorlock:inbox:${newToken(context.runtime)}`;
   }
 
-  /**
-   * Resolves when it is known for each master whether the subscription works, at the latest `timeout` ms
-   * after the first call.
-   */
-  open(timeout: number): Promise<void> {
-    if (!this.#opened) {
-      const known = new Cancellation();
-      void this.#listen().then(() => known.cancel(new Error("it is known who is heard")));
-      this.#opened = sleep(this.#context.runtime, timeout, known);
-    }
-    return this.#opened;
+  /** Opens the subscriptions. Resolves when it is known which of them work, except for masters that hang. */
+  open(): Promise<void> {
+    const { nodes, runtime } = this.#context;
+    return askMost(runtime, nodes.length, quorumOf(nodes.length), (index, onAnswer) => {
+      let isKnown = false;
+      const onPush = (push: Push | Timed<Push>) => this.#onPush(index, push);
+      const onChange = () => {
+        if (isKnown) this.#onChange();
+        for (const listener of this.#handlers.values()) listener.onListening();
+      };
+      // Each master has a channel of its own: if two of them are one server, its grant through one is not a
+      // vote of the other (PROTOCOL 2.8).
+      void nodes[index]!.queue?.listen(`${this.#channel}.${index}`, onPush, onChange).then(() => {
+        isKnown = true;
+        onAnswer();
+      });
+    });
   }
 
   /** Whether the subscriptions to all masters work. */
@@ -99,48 +95,6 @@ export class GrantListener {
   /** The lease continues elsewhere: grants belong to it, so nothing is rolled back here (PROTOCOL 5.6). */
   forget(waiter: string): void {
     this.#handlers.delete(waiter);
-  }
-
-  /**
-   * Records the largest ticket in the queues as seen by the owner of `ticket`, 0 for none. Returns whether
-   * `ticket` counts as a larger one from now on.
-   */
-  observe(ticket: Ticket, latest: number): boolean {
-    const isAhead = ticket.isProvisional && !this.#hasSeenQueue && latest > this.valueOf(ticket);
-    if (isAhead) this.#provisionalOffset = latest + 1 - ticket.drawn;
-    this.#hasSeenQueue = true;
-    this.#latestTicket = Math.max(this.#latestTicket, latest);
-    return isAhead;
-  }
-
-  /**
-   * The ticket of an acquire that starts now: above all tickets seen, or clients with slow clocks would go
-   * first (PROTOCOL 7.2). Before any queue was seen, it comes from the clock alone; the first look at a queue
-   * corrects all such tickets.
-   */
-  nextTicket(wall: number): Ticket {
-    const drawn = Math.max(Math.floor(wall), this.#latestTicket + 1);
-    this.#latestTicket = drawn;
-    return { drawn, isProvisional: !this.#hasSeenQueue };
-  }
-
-  /** The value of a ticket in the queues. */
-  valueOf({ drawn, isProvisional }: Ticket): number {
-    return isProvisional ? drawn + this.#provisionalOffset : drawn;
-  }
-
-  async #listen(): Promise<void> {
-    const onChange = () => {
-      for (const listener of this.#handlers.values()) listener.onListening();
-    };
-    await Promise.all(
-      this.#context.nodes.map(async (node, index) => {
-        const onPush = (push: Push | Timed<Push>) => this.#onPush(index, push);
-        // Each master has a channel of its own: if two of them are one server, its grant through one is not a
-        // vote of the other (PROTOCOL 2.8).
-        await node.queue?.listen(`${this.#channel}.${index}`, onPush, onChange);
-      }),
-    );
   }
 
   #onPush(index: number, push: Push | Timed<Push>): void {

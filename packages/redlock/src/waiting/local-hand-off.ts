@@ -17,8 +17,8 @@ export interface AcquireCall {
 }
 
 export interface HandedOff {
-  /** The lease of the next call; `undefined` without a quorum. */
-  readonly successor?: Lease;
+  /** The lease of the next call. */
+  readonly successor: Lease;
   /** The result for the call that released. */
   readonly result: ExecutionResult;
 }
@@ -52,7 +52,11 @@ export function reuseLease(lease: Lease, predecessor: AcquireCall, next: Acquire
  * of this round's votes alone, each from the send on, like any other. If the transfer fails, both tokens are
  * released.
  */
-export async function transferToken(lease: Lease, next: AcquireCall, settings: Settings): Promise<HandedOff> {
+export async function transferToken(
+  lease: Lease,
+  next: AcquireCall,
+  settings: Settings,
+): Promise<Partial<HandedOff> & Pick<HandedOff, "result">> {
   const { context, placement } = lease;
   const { nodes, runtime } = context;
   const start = runtime.wall();

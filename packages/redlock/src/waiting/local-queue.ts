@@ -1,13 +1,14 @@
 import type { Context } from "../protocol/context.ts";
 import type { ExecutionResult, Lease } from "../protocol/lease.ts";
 import type { Contention } from "../protocol/quorum.ts";
-import { release } from "../protocol/release.ts";
+import { Released, release } from "../protocol/release.ts";
 import { waiterOf } from "../protocol/token.ts";
-import type { Settings } from "../settings/settings.ts";
+import { nodeTimeoutFor, type Settings } from "../settings/settings.ts";
 import type { Cancellation } from "../time/cancellation.ts";
-import type { GrantListener, Ticket } from "./grant-listener.ts";
+import type { GrantListener } from "./grant-listener.ts";
 import { type AcquireCall, reuseLease, transferToken } from "./local-hand-off.ts";
-import { type OnFinished, QueuedAcquire } from "./queue-entry.ts";
+import { QueuedAcquire, type QueuedCall } from "./queue-entry.ts";
+import type { TicketClock } from "./ticket-clock.ts";
 
 /**
  * The result of waiting. Without a lease: the masters' latest answers, if any, or the error of the user's
@@ -20,8 +21,11 @@ export interface WaitResult {
 }
 
 /** A call that waits in this process. */
-export interface LocalWaiter extends AcquireCall {
-  readonly ticket: Ticket;
+export interface LocalWaiter extends QueuedCall {
+  /** The microsecond in which it began, by the monotonic clock: no two calls began in the same one. */
+  readonly call: number;
+  /** Its entry in the masters' queues. */
+  entry: QueuedAcquire | undefined;
   readonly resolve: (result: WaitResult) => void;
 }
 
@@ -33,112 +37,165 @@ export interface LocalQueueEvents {
 }
 
 /**
- * The maximum number of calls served by one grant: a waiter in another process is overtaken by at most 15 of
- * each process (PROTOCOL 7.15).
- */
-const maxLocalGrants = 16;
-
-/**
- * The calls of one process that wait for the same resources. The first one is in the masters' queues on
- * behalf of all. When the lock is granted, all calls that wait here at that moment are served one after the
- * other by local hand-offs (`local-hand-off.ts`), and then the lock is released to the next process in the
- * masters' queues. So other processes wait for one batch of this one and no longer.
+ * The calls of one process that wait for the same resources, in the order of their tickets.
+ *
+ * The first of them is in the masters' queues: the first that neither backs off nor leaves, and that the lease will
+ * not be handed to here. So no call waits for another one's pauses or time limits.
+ *
+ * A granted lease is handed on to the calls that wait here as long as their tickets are smaller than those of all other
+ * waiters that the masters know, and than the time of the grant (PROTOCOL 7.15). Then it is released to the next in
+ * the masters' queues.
  */
 export class LocalQueue {
   readonly #context: Context;
   readonly #grantListener: GrantListener;
+  readonly #clock: TicketClock;
   readonly #key: string;
   readonly #events: LocalQueueEvents;
+  /** By the time of the call. */
   #waiters: LocalWaiter[] = [];
-  /** The acquire in the masters' queues. */
-  #queued: QueuedAcquire | undefined;
+  /** Those of them that have an entry. */
+  readonly #entered = new Set<LocalWaiter>();
   /** The lease, while it is in this process. */
   #lease: Lease | undefined;
+  /** The lease is handed on to smaller tickets only. */
+  #bound = 0;
   /** The current holder, or the latest. */
   #holder: AcquireCall | undefined;
-  /** The remaining local hand-offs of the current grant. */
-  #localGrantsLeft = 0;
-  /** Set during a hand-off; resolves when it is done. */
-  #handingOff: Promise<ExecutionResult> | undefined;
-  /** The masters' latest answers to the acquire in their queues. */
+  /** Set during a token transfer; resolves when it is done. */
+  #transferring: Promise<ExecutionResult> | undefined;
+  /** The masters' latest answers to an entry of this process. */
   #contention: Contention | undefined;
 
-  constructor(context: Context, grantListener: GrantListener, key: string, events: LocalQueueEvents) {
+  constructor(
+    context: Context,
+    grantListener: GrantListener,
+    clock: TicketClock,
+    key: string,
+    events: LocalQueueEvents,
+  ) {
     this.#context = context;
     this.#grantListener = grantListener;
+    this.#clock = clock;
     this.#key = key;
     this.#events = events;
   }
 
   /** Waits until `ended` is cancelled. */
   join(waiter: LocalWaiter, ended: Cancellation): void {
-    // Mostly there is only one call, and an array that has grown keeps its capacity.
-    if (this.#waiters.length === 0) this.#waiters = [waiter];
-    else this.#waiters.push(waiter);
+    this.#insert(waiter);
     ended.onCancel(() => this.#giveUp(waiter));
-    this.#enqueueFirst();
+    this.#enter();
+    // One that waits here has a place behind others of this process, whose tickets the masters know.
+    if (!waiter.entry) waiter.isProvisional = false;
   }
 
   /** Resolves when no hand-off is running, for `quit`. */
   get handedOff(): Promise<unknown> {
-    return Promise.resolve(this.#handingOff);
+    return Promise.resolve(this.#transferring);
+  }
+
+  /** A call that began earlier may come later: it has asked the masters before. */
+  #insert(waiter: LocalWaiter): void {
+    // Mostly there is only one call, and an array that has grown keeps its capacity.
+    if (this.#waiters.length === 0) this.#waiters = [waiter];
+    else {
+      let place = this.#waiters.length;
+      while (place > 0 && this.#waiters[place - 1]!.call > waiter.call) place -= 1;
+      if (place === this.#waiters.length) this.#waiters.push(waiter);
+      else this.#waiters.splice(place, 0, waiter);
+      this.#keepOrder(place);
+    }
+  }
+
+  /** The tickets from `place` on follow the calls, even if our reading of the masters' time has changed meanwhile. */
+  #keepOrder(place: number): void {
+    for (let index = Math.max(1, place); index < this.#waiters.length; index += 1) {
+      const before = this.#waiters[index - 1]!.ticket;
+      const waiter = this.#waiters[index]!;
+      if (waiter.ticket > before) return;
+      waiter.ticket = before + 1;
+    }
   }
 
   #giveUp(waiter: LocalWaiter): void {
-    if (this.#waiters[0] === waiter && this.#queued) {
-      // The first one leaves the masters' queues before it resolves.
-      this.#queued.giveUp();
-    } else if (this.#remove(waiter)) {
-      waiter.resolve({ contention: this.#queued ? this.#queued.contention : this.#contention });
-      this.#enqueueFirst();
+    // One with an entry leaves the masters' queues before it resolves.
+    if (waiter.entry) waiter.entry.giveUp();
+    else if (this.#remove(waiter)) {
+      waiter.resolve({ contention: this.#latestContention });
+      this.#enter();
     }
+  }
+
+  get #latestContention(): Contention | undefined {
+    for (const { entry } of this.#entered)
+      if (entry!.isStanding && entry!.contention) return entry!.contention;
+    return this.#contention;
   }
 
   #remove(waiter: LocalWaiter): boolean {
     const index = this.#waiters.indexOf(waiter);
-    if (index >= 0) this.#waiters.splice(index, 1);
+    if (index === 0) this.#waiters.shift();
+    else if (index > 0) this.#waiters.splice(index, 1);
     return index >= 0;
   }
 
-  /** Puts the first waiting call into the masters' queues, unless the lock is here and will be handed off. */
-  #enqueueFirst(): void {
-    if (this.#queued || this.#handingOff || (this.#lease && this.#localGrantsLeft > 0)) return;
-    const first = this.#waiters[0];
-    if (first) this.#enqueue(first);
-    else if (!this.#lease) this.#events.onEmpty(this.#key);
+  /** Puts the first call that the lease will not be handed to here into the masters' queues. */
+  #enter(): void {
+    const from = this.#lease ? this.#placeOf(this.#bound) : 0;
+    for (const waiter of this.#entered)
+      if (waiter.entry!.isStanding && this.#waiters.indexOf(waiter) < from) return;
+    for (let index = from; index < this.#waiters.length; index += 1) {
+      const first = this.#waiters[index]!;
+      if (first.entry?.isStanding === false) continue;
+      if (!first.entry) this.#enqueue(first);
+      return;
+    }
+    if (this.#waiters.length === 0 && !this.#lease) this.#events.onEmpty(this.#key);
+  }
+
+  /** The number of calls with smaller tickets. */
+  #placeOf(ticket: number): number {
+    let [from, to] = [0, this.#waiters.length];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if (this.#waiters[middle]!.ticket < ticket) from = middle + 1;
+      else to = middle;
+    }
+    return from;
   }
 
   #enqueue(waiter: LocalWaiter): void {
-    const { request, ticket, attempts } = waiter;
-    const onFinished: OnFinished = (lease, error) => this.#onFinished(waiter, lease, error);
-    this.#queued = new QueuedAcquire(
-      this.#context,
-      this.#grantListener,
-      request,
-      ticket,
-      attempts,
-      onFinished,
-    );
-    this.#queued.start();
+    const entry = new QueuedAcquire(this.#context, this.#grantListener, this.#clock, waiter, {
+      onAway: () => this.#enter(),
+      onRaised: () => this.#keepOrder(this.#waiters.indexOf(waiter)),
+      onFinished: (lease, error) => this.#onFinished(waiter, lease, error),
+    });
+    waiter.entry = entry;
+    this.#entered.add(waiter);
+    entry.start();
   }
 
   #onFinished(waiter: LocalWaiter, lease: Lease | undefined, error: unknown): void {
-    const { contention, wasRefused } = this.#queued!;
-    this.#queued = undefined;
+    const { contention, wasRefused, nextTicket } = waiter.entry!;
+    waiter.entry = undefined;
+    this.#entered.delete(waiter);
     // A won round says nothing to the calls that still wait.
     this.#contention = lease ? undefined : contention;
     if (wasRefused) this.#events.onRefused(waiter.request.resources);
     this.#remove(waiter);
     if (lease) {
-      this.#localGrantsLeft = Math.min(this.#waiters.length, maxLocalGrants - 1);
+      // PROTOCOL 7.15: no later call is served before one that the masters know, or did not know yet at the grant.
+      this.#bound = Math.min(nextTicket, this.#clock.now());
       this.#setLease(lease, waiter);
     }
     waiter.resolve({ lease, contention, error });
-    this.#enqueueFirst();
+    this.#enter();
   }
 
   #setLease(lease: Lease, { request, attempts }: AcquireCall): void {
     this.#lease = lease;
+    if (lease.mustNotBeTransferred) this.#bound = 0;
     // Not the whole waiter, which would keep its promise in memory.
     this.#holder = { request, attempts };
     lease.handOff = (settings) => this.#onRelease(lease, settings);
@@ -162,7 +219,13 @@ export class LocalQueue {
   #clearLease(lease: Lease): void {
     if (this.#lease !== lease) return;
     this.#lease = undefined;
-    this.#enqueueFirst();
+    this.#enter();
+  }
+
+  /** The next call to hand the lease to: the first that does not back off, unless others come before it. */
+  get #next(): LocalWaiter | undefined {
+    const first = this.#waiters.find(({ entry }) => !entry || entry.isStanding);
+    return first && !first.entry && first.ticket < this.#bound ? first : undefined;
   }
 
   /**
@@ -171,31 +234,51 @@ export class LocalQueue {
    */
   #onRelease(lease: Lease, settings: Settings): Promise<ExecutionResult> | undefined {
     const isHere = this.#lease === lease;
-    const next = isHere && this.#localGrantsLeft > 0 ? this.#waiters[0] : undefined;
-    if (next) {
-      this.#handingOff = this.#handOff(lease, next, settings);
-      return this.#handingOff;
+    const next = isHere ? this.#next : undefined;
+    const reused = next && reuseLease(lease, this.#holder!, next);
+    if (reused) {
+      // The token stays in use: an extension may find and count its grants (PROTOCOL 7.18).
+      this.#handOver(next, reused.successor, settings);
+      return Promise.resolve(reused.result);
     }
     this.#rollBackGrants(lease);
+    if (next) {
+      this.#transferring = this.#transfer(lease, next, settings);
+      return this.#withinOwnTime(this.#transferring, lease, settings);
+    }
     // After the release, so that waiters on the masters come before this process.
     if (isHere) void Promise.resolve().then(() => this.#clearLease(lease));
     return undefined;
   }
 
-  async #handOff(lease: Lease, next: LocalWaiter, settings: Settings): Promise<ExecutionResult> {
-    this.#localGrantsLeft -= 1;
-    const reused = reuseLease(lease, this.#holder!, next);
-    // A reused token stays in use: an extension may find and count its grants (PROTOCOL 7.18).
-    if (!reused) this.#rollBackGrants(lease);
-    const { successor, result } = await (reused ?? transferToken(lease, next, settings));
-    this.#handingOff = undefined;
-    if (successor) {
-      this.#setLease(successor, next);
-      if (this.#remove(next)) next.resolve({ lease: successor });
-      // The next call has given up meanwhile: the lock goes to the one after it.
-      else void release(successor, settings);
-    } else this.#lease = undefined;
-    this.#enqueueFirst();
+  async #transfer(lease: Lease, next: LocalWaiter, settings: Settings): Promise<ExecutionResult> {
+    const { successor, result } = await transferToken(lease, next, settings);
+    this.#transferring = undefined;
+    if (successor) this.#handOver(next, successor, settings);
+    else this.#clearLease(lease);
     return result;
+  }
+
+  #handOver(next: LocalWaiter, successor: Lease, settings: Settings): void {
+    this.#setLease(successor, next);
+    if (this.#remove(next)) next.resolve({ lease: successor });
+    // The next call has given up meanwhile: the lock goes to the one after it.
+    else void release(successor, settings);
+    this.#enter();
+  }
+
+  /** A token transfer takes as long as the next call allows; the call that released has its own limit (PROTOCOL 1.10). */
+  #withinOwnTime(
+    transferred: Promise<ExecutionResult>,
+    { context, longestTtl }: Lease,
+    settings: Settings,
+  ): Promise<ExecutionResult> {
+    const { nodes, runtime } = context;
+    const start = runtime.wall();
+    return new Promise((resolve, reject) => {
+      const giveUp = (): void => resolve(new Released("partial", nodes, start));
+      const timer = runtime.setTimer(giveUp, nodeTimeoutFor(longestTtl, settings));
+      void transferred.then(resolve, reject).finally(() => timer.cancel());
+    });
   }
 }

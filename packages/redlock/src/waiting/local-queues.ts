@@ -5,6 +5,8 @@ import { nodeTimeoutFor } from "../settings/settings.ts";
 import type { Cancellation } from "../time/cancellation.ts";
 import { GrantListener } from "./grant-listener.ts";
 import { LocalQueue, type LocalQueueEvents, type WaitResult } from "./local-queue.ts";
+import { SharedWork } from "./shared-work.ts";
+import { TicketClock } from "./ticket-clock.ts";
 
 /**
  * The time for which a resource counts as contended after a refusal, ms. Calls within it go to the queue
@@ -16,15 +18,20 @@ const maxContended = 1000;
 
 /** The local queues of one process (PROTOCOL 7.15), one for each list of resources. */
 export class LocalQueues implements LocalQueueEvents {
+  readonly clock: TicketClock;
   readonly #context: Context;
   readonly #grantListener: GrantListener;
   readonly #queues = new Map<string, LocalQueue>();
   /** The end of that time by the monotonic clock, ms. */
   readonly #contended = new Map<string, number>();
+  #opening: Promise<void> | undefined;
+  /** What waits need: open subscriptions, and the time of the masters. */
+  #preparation: SharedWork | undefined;
 
   constructor(context: Context) {
     this.#context = context;
-    this.#grantListener = new GrantListener(context);
+    this.clock = new TicketClock(context);
+    this.#grantListener = new GrantListener(context, () => this.clock.expire());
   }
 
   /** Resolves when no hand-off is running, for `quit`. */
@@ -50,22 +57,36 @@ export class LocalQueues implements LocalQueueEvents {
     }
   }
 
-  /** Waits until the lock is granted or `ended` is cancelled. */
-  wait(request: LockRequest, ended: Cancellation, attempts: Attempts): Promise<WaitResult> {
-    const ticket = this.#grantListener.nextTicket(this.#context.runtime.wall());
+  /**
+   * Waits until the lock is granted or `ended` is cancelled. `call`: the microsecond in which the call began, by the
+   * monotonic clock.
+   */
+  wait(request: LockRequest, ended: Cancellation, attempts: Attempts, call: number): Promise<WaitResult> {
     return new Promise((resolve) => {
-      const waiter = { request, ticket, attempts, resolve };
-      // The first wait opens the subscriptions, and gives them the time of one round.
-      const subscribed = this.#grantListener.open(nodeTimeoutFor(request.ttl, request.settings));
-      void ended.race(subscribed).then(() => this.#queueFor(request).join(waiter, ended));
+      const prepared = this.#prepare().within(nodeTimeoutFor(request.ttl, request.settings));
+      void ended.race(prepared).then(() => {
+        const ticket = this.clock.ticketOf(call);
+        const isProvisional = this.clock.isAlone;
+        const waiter = { request, attempts, call, ticket, isProvisional, entry: undefined, resolve };
+        this.#queueFor(request).join(waiter, ended);
+      });
     });
+  }
+
+  #prepare(): SharedWork {
+    const { clock } = this;
+    if (!this.#preparation || clock.mustAsk) {
+      this.#opening ??= this.#grantListener.open();
+      this.#preparation = new SharedWork(this.#context.runtime, Promise.all([this.#opening, clock.read()]));
+    } else if (clock.isOld) void clock.read();
+    return this.#preparation;
   }
 
   #queueFor(request: LockRequest): LocalQueue {
     const key = JSON.stringify([...request.resources].sort());
     let queue = this.#queues.get(key);
     if (!queue) {
-      queue = new LocalQueue(this.#context, this.#grantListener, key, this);
+      queue = new LocalQueue(this.#context, this.#grantListener, this.clock, key, this);
       this.#queues.set(key, queue);
     }
     return queue;

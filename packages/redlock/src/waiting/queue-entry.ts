@@ -22,7 +22,9 @@ import { Cancellation } from "../time/cancellation.ts";
 import { maxTimerDelay, type Timer } from "../time/runtime.ts";
 import { sleep } from "../time/sleep.ts";
 import { leaseDeadline, never, nodeDeadline } from "../time/validity.ts";
-import { type GrantHandler, type GrantListener, pushIn, type Ticket } from "./grant-listener.ts";
+import { type GrantHandler, type GrantListener, pushIn } from "./grant-listener.ts";
+import type { AcquireCall } from "./local-hand-off.ts";
+import type { TicketClock } from "./ticket-clock.ts";
 
 /**
  * The interval between two rounds of a queue entry: this part of the ttl, within the bounds below, ms. A
@@ -37,11 +39,25 @@ const entryTtlInHeartbeats = 3;
 /** A late grant with less than this part of the ttl left is renewed by another round before it is used. */
 const minRemainingFraction = 1 / 2;
 
-/**
- * Called once at the end: with the lease, or without one after all queues are left; with the error if the
- * user's backoff threw.
- */
-export type OnFinished = (lease: Lease | undefined, error?: unknown) => void;
+/** A call of `acquire` with its place in the order of all calls. */
+export interface QueuedCall extends AcquireCall {
+  /** Drawn when it began: it is kept through every round and backoff (PROTOCOL 7.2). */
+  ticket: number;
+  /** Whether the ticket is by our own clock, and no queue has been seen since: then it goes behind those that are there. */
+  isProvisional: boolean;
+}
+
+export interface EntryEvents {
+  /** It does not stand in the queues any more, or not until its backoff is over: its place is free for another call. */
+  onAway(): void;
+  /** Its ticket has become a larger one. */
+  onRaised(): void;
+  /**
+   * Called once at the end: with the lease, or without one after all queues are left; with the error if the
+   * user's backoff threw.
+   */
+  onFinished(lease: Lease | undefined, error?: unknown): void;
+}
 
 /**
  * One acquire that waits in the masters' queues (PROTOCOL 7).
@@ -52,7 +68,7 @@ export type OnFinished = (lease: Lease | undefined, error?: unknown) => void;
  * waiters each head some of the queues, and neither reaches a quorum.
  *
  * Solution:
- * - One ticket, drawn at the start, orders the entry in the same way on every master (7.2).
+ * - One ticket, drawn when the call began, orders the entry in the same way on every master (7.2).
  * - A refused vote enqueues in the same step (7.1), so no release is missed between the two.
  * - A release grants the key to the first waiter and pushes the token to its channel (7.4). Grants and yes answers of
  *   one round count together: a quorum of them is the lock (7.7).
@@ -68,11 +84,12 @@ export type OnFinished = (lease: Lease | undefined, error?: unknown) => void;
 export class QueuedAcquire implements GrantHandler {
   readonly #context: Context;
   readonly #grantListener: GrantListener;
+  readonly #clock: TicketClock;
   readonly #request: LockRequest;
-  readonly #ticket: Ticket;
   readonly #attempts: Attempts;
-  /** `undefined` after it was called. */
-  #onFinished: OnFinished | undefined;
+  /** `undefined` after the end. */
+  #call: QueuedCall | undefined;
+  #events: EntryEvents | undefined;
   readonly #id: string;
   /** The databases of its queues. */
   #placement: Placement;
@@ -87,14 +104,18 @@ export class QueuedAcquire implements GrantHandler {
   #sentAt = never;
   /** The current round, until it is closed. */
   #round: Round<Answer> | undefined;
+  /** Whether a quorum of masters has answered it. */
+  #isHeard = false;
   /** Judges grants that arrive after the latest round was closed, if the masters' clocks are watched. */
   #clocks: RoundClocks | undefined;
-  /** The result of the latest closed round. */
+  /** The result of the latest round that a quorum has answered. */
   #contention: Contention | undefined;
   #deadlines: number[] = [];
   #counters: (number | undefined)[] = [];
   /** The masters that have reserved, in this round, the key that blocked the entry. */
   readonly #wokenBy = new Set<number>();
+  /** The smallest ticket that waits behind the votes of this round. */
+  #nextTicket = Number.POSITIVE_INFINITY;
   /** Cancels the storing of the fencing token; set while that runs and no other round may begin. */
   #fencing: Cancellation | undefined;
   #lease: Lease | undefined;
@@ -103,25 +124,25 @@ export class QueuedAcquire implements GrantHandler {
   /** Runs from the first vote of a round: starts another round if the votes are split. */
   #splitVoteTimer: Timer | undefined;
   #hasYielded = false;
-  /** Whether the votes of this round arrived too late. */
-  #isTooLate = false;
+  /** Whether it has left the queues for a backoff. */
+  #isBackingOff = false;
   #isNextRoundDue = false;
   #wasRefused = false;
 
   constructor(
     context: Context,
     grantListener: GrantListener,
-    request: LockRequest,
-    ticket: Ticket,
-    attempts: Attempts,
-    onFinished: OnFinished,
+    clock: TicketClock,
+    call: QueuedCall,
+    events: EntryEvents,
   ) {
     this.#context = context;
     this.#grantListener = grantListener;
-    this.#request = request;
-    this.#ticket = ticket;
-    this.#attempts = attempts;
-    this.#onFinished = onFinished;
+    this.#clock = clock;
+    this.#call = call;
+    this.#request = call.request;
+    this.#attempts = call.attempts;
+    this.#events = events;
     this.#id = newToken(context.runtime);
     this.#placement = context.placements.current;
     this.#propose();
@@ -138,6 +159,16 @@ export class QueuedAcquire implements GrantHandler {
     return this.#wasRefused;
   }
 
+  /** Whether it stands in the queues: not if it backs off or leaves. */
+  get isStanding(): boolean {
+    return !this.#isFinished && !this.#isBackingOff;
+  }
+
+  /** The smallest ticket of others that wait for any of the resources, as far as the votes show. */
+  get nextTicket(): number {
+    return this.#nextTicket;
+  }
+
   /** Enters the queues and stays until the lock is granted or the acquire is given up. */
   start(): void {
     this.#grantListener.add(this.#id, this);
@@ -151,28 +182,39 @@ export class QueuedAcquire implements GrantHandler {
     const { resources, ttl } = this.#request;
     this.#grantListener.rollBackGrants(this.#id, { placement: this.#placement, resources, ttl });
     this.#dequeue(() => this.#finish(undefined, error));
+    this.#events?.onAway();
   }
 
   /**
-   * Drops the callback: a lease keeps a reference to this object, and through it would keep the caller's
+   * Drops the callbacks: a lease keeps a reference to this object, and through it would keep the caller's
    * promise.
    */
   #finish(lease: Lease | undefined, error?: unknown): void {
-    const onFinished = this.#onFinished;
-    this.#onFinished = undefined;
-    onFinished?.(lease, error);
+    const events = this.#events;
+    this.#events = undefined;
+    this.#call = undefined;
+    events?.onFinished(lease, error);
+  }
+
+  /** Does what may call the user's backoff. If that throws, the call ends with its error, wherever it was called from. */
+  #unlessItThrows(step: () => void): void {
+    try {
+      step();
+    } catch (error) {
+      this.giveUp(error);
+    }
   }
 
   onGrant(index: number, push: Push | Timed<Push>): void {
     const claim = this.#claim;
-    const { token, counter } = pushIn(push);
+    const { token, counter, nextTicket = 0 } = pushIn(push);
     // A grant to an earlier round is found and counted by the next one (PROTOCOL 2.14).
     if (token !== claim?.token) return;
-    if (!("reading" in push)) this.#onVote(index, counter);
+    if (!("reading" in push)) this.#onVote(index, counter, nextTicket);
     else {
       const clocks = this.#round ? this.#round.clocks : this.#clocks;
       clocks?.judge(index, push, (judged) => {
-        if (!("vote" in judged) && claim === this.#claim) this.#onVote(index, counter);
+        if (!("vote" in judged) && claim === this.#claim) this.#onVote(index, counter, nextTicket);
       });
     }
   }
@@ -196,51 +238,53 @@ export class QueuedAcquire implements GrantHandler {
     if (this.#isFinished) return;
     this.#fencing?.cancel(new Error("a client was switched to another database"));
     this.#dequeue(() => {});
+    this.#isHeard = true;
     this.#startNextRound();
   }
 
-  /** Every master has answered or timed out: decides when the next round begins. */
-  #onRoundClosed(answers: Tally): void {
+  /**
+   * The next round begins a pause after a quorum has answered, not after the last master: one that hangs delays no
+   * other (PROTOCOL 7.11). Before a quorum has answered no round begins, however long the round trip is.
+   */
+  #onHeard(answers: Tally): void {
+    this.#isHeard = true;
+    this.#contention = contentionIn(answers);
+    this.#call!.isProvisional = false;
     // No other round runs while the fencing token is stored.
-    if (this.#isFinished || this.#fencing) return;
-    try {
-      this.#prepareNext(answers);
-    } catch (error) {
-      // The user's backoff threw.
-      this.giveUp(error);
-    }
+    if (this.#fencing) return;
+    if (this.#isNextRoundDue) this.#enqueue();
+    else this.#scheduleNextRound(this.#pauseBeforeNextRound(answers));
   }
 
-  #prepareNext(answers: Tally): void {
-    const { nodes, placements } = this.#context;
-    if (this.#placement !== placements.current) {
-      this.#enqueue();
-      return;
-    }
+  /** Every master has answered or timed out. */
+  #onRoundClosed(answers: Tally): void {
+    if (this.#isFinished) return;
+    this.#isHeard = true;
+    this.#contention = contentionIn(answers);
+    if (this.#fencing) return;
     const faults = answers.filter((answer) => answer?.vote === "none").length;
     // PROTOCOL 7.12: without a reachable quorum, an entry at the head of a few queues would block all others.
     // It leaves them and keeps its ticket.
-    if (this.#isTooLate || faults > toleratedFailures(nodes.length)) this.#backOff();
+    if (faults > toleratedFailures(this.#context.nodes.length)) this.#backOff();
     else if (this.#hasVotes && !this.#hasYielded) {
       // Some votes, but no quorum: rivals hold the others. The next round releases these votes before it is
       // sent; they go to the head of each queue, which may be this entry again.
       this.#hasYielded = true;
-      this.#enqueue();
-    } else {
-      this.#hasYielded = false;
-      this.#scheduleNextRound(this.#pauseBeforeNextRound(answers));
-    }
+      this.#startNextRound();
+    } else this.#hasYielded = false;
   }
 
   #enqueue(): void {
-    const { placements, runtime, clock, report } = this.#context;
+    const { placements, runtime, clock, quorum, report } = this.#context;
     const { resources, ttl, settings } = this.#request;
     const placement = placements.current;
     this.#placement = placement;
     if (this.#hasVotes) this.#propose();
     this.#forgetVotes();
+    this.#cancelNextRound();
     this.#isNextRoundDue = false;
-    this.#isTooLate = false;
+    this.#isBackingOff = false;
+    this.#isHeard = false;
     // Each round has a token of its own (PROTOCOL 2.13).
     this.#roundCount += 1;
     const entryTtl = this.#heartbeat * entryTtlInHeartbeats + nodeTimeoutFor(ttl, settings);
@@ -250,7 +294,7 @@ export class QueuedAcquire implements GrantHandler {
       resources,
       token,
       ttl,
-      this.#grantListener.valueOf(this.#ticket),
+      this.#call!.ticket,
       Math.ceil(entryTtl),
     );
     claim.proposal = this.#proposal;
@@ -263,11 +307,14 @@ export class QueuedAcquire implements GrantHandler {
       ask: (node, settle) => node.queue!.enqueue(claim, settle),
       onAnswer: (index, answer) => {
         // A late yes is none of a later round (PROTOCOL 2.14).
-        if (answer.vote === "yes" && claim === this.#claim) this.#onVote(index, answer.counter);
-        else if (answer.vote === "no") {
-          this.#wasRefused = true;
-          this.#observeTickets(round.answers);
-        } else if (answer.vote === "none") report(answer.error);
+        if (answer.vote === "yes" && claim === this.#claim)
+          this.#onVote(index, answer.counter, answer.nextTicket ?? Number.POSITIVE_INFINITY);
+        else if (answer.vote === "no") this.#wasRefused = true;
+        else if (answer.vote === "none") report(answer.error);
+        if (round !== this.#round || this.#isHeard || this.#isFinished) return false;
+        if (answer.vote === "no") this.#observeTickets(round.answers);
+        if (round.answers.filter((given) => given && given.vote !== "none").length >= quorum)
+          this.#unlessItThrows(() => this.#onHeard(round.answers));
         return false;
       },
     });
@@ -276,11 +323,11 @@ export class QueuedAcquire implements GrantHandler {
     this.#attempts.add(round, this.#roundCount > 1);
     round.onClosed(() => {
       claim.giveUp();
+      if (round !== this.#round) return;
       // Only the result is kept: a wait may be long, and a round is large.
       this.#round = undefined;
       this.#clocks = round.clocks;
-      if (!this.#isFinished) this.#contention = contentionIn(round.answers);
-      this.#onRoundClosed(round.answers);
+      this.#unlessItThrows(() => this.#onRoundClosed(round.answers));
     });
   }
 
@@ -291,17 +338,24 @@ export class QueuedAcquire implements GrantHandler {
   #observeTickets(answers: Tally): void {
     const tickets = answers.flatMap((answer) => (answer?.vote === "no" ? [answer.latestTicket ?? 0] : []));
     const latest = tickets.sort((a, b) => b - a)[this.#context.quorum - 1];
-    if (latest !== undefined && this.#grantListener.observe(this.#ticket, latest)) this.#startNextRound();
+    const call = this.#call;
+    if (latest === undefined || !call) return;
+    this.#clock.observe(latest);
+    if (!call.isProvisional || latest < call.ticket) return;
+    call.ticket = latest + 1;
+    this.#events?.onRaised();
+    this.#isNextRoundDue = true;
   }
 
   /** Counts a vote of this round: the master keeps the key for at least the ttl from the send. */
-  #onVote(index: number, counter: number | undefined): void {
+  #onVote(index: number, counter: number | undefined, nextTicket: number): void {
     const { quorum, clock } = this.#context;
     const { ttl, settings } = this.#request;
     const claim = this.#claim!;
     const deadline = nodeDeadline(this.#sentAt, ttl, settings.driftFactor);
     this.#deadlines[index] = deadline;
     this.#counters[index] = counter;
+    this.#nextTicket = Math.min(this.#nextTicket, nextTicket);
     // A vote after the quorum still extends the lease.
     if (this.#lease) this.#lease.renew(index, deadline);
     if (this.#isFinished || this.#fencing) return;
@@ -311,7 +365,7 @@ export class QueuedAcquire implements GrantHandler {
     if (left > settings.minimumValidity && isFresh) {
       if (claim.proposal === undefined) this.#grant(claim);
       else void this.#fence(claim);
-    } else if (left > never && isFresh) this.#onTooLate();
+    } else if (left > never && isFresh) this.#unlessItThrows(() => this.#backOff());
     else if (left > never) this.#startNextRound();
     // No quorum yet: another round soon finds where the other votes went.
     else this.#startNextRoundSoon();
@@ -320,25 +374,20 @@ export class QueuedAcquire implements GrantHandler {
   /**
    * PROTOCOL 2.5: votes with less than `minimumValidity` left are a failed attempt. The entry leaves the
    * queues for a backoff and keeps its ticket: at the head of the queues it would get the same late votes
-   * again and block all others.
+   * again and block all others. Its place is free for the next call of this process meanwhile.
    */
-  #onTooLate(): void {
-    this.#isTooLate = true;
-    // Otherwise this happens when the round is closed.
-    if (!this.#round) this.#backOff();
-  }
-
   #backOff(): void {
-    this.#isTooLate = false;
     this.#cancelNextRound();
     const pause = pauseBetween(this.#request.settings, this.#context.runtime, this.#roundCount);
+    this.#isBackingOff = true;
     this.#dequeue(() => this.#scheduleNextRound(pause));
+    this.#events?.onAway();
   }
 
   #startNextRoundSoon(): void {
     const { ttl, settings } = this.#request;
-    const timeout = nodeTimeoutFor(ttl, settings);
-    this.#splitVoteTimer ??= this.#context.runtime.setTimer(() => this.#startNextRound(), timeout);
+    const delay = Math.min(nodeTimeoutFor(ttl, settings), this.#heartbeat);
+    this.#splitVoteTimer ??= this.#context.runtime.setTimer(() => this.#startNextRound(), delay);
   }
 
   #grant(claim: QueueEntryClaim, fencingToken?: number): void {
@@ -382,19 +431,16 @@ export class QueuedAcquire implements GrantHandler {
     }
     // Otherwise another round, as soon as this one is closed.
     const isTooLate = left > never && left <= settings.minimumValidity;
-    if (token !== undefined && isTooLate) this.#onTooLate();
-    else if (this.#round) this.#startNextRound();
-    else this.#enqueue();
+    if (token !== undefined && isTooLate) this.#unlessItThrows(() => this.#backOff());
+    else this.#startNextRound();
   }
 
   /**
-   * Proposes a token in the order of arrival: by the ticket, and within one millisecond by the id of the
-   * entry, as the masters order them. Nearly always it is above the previous holder's token, so no second
-   * round is needed.
+   * Proposes a token in the order of the tickets, which are in microseconds as well. Nearly always it is above the
+   * previous holder's token, so no second round is needed.
    */
   #propose(): void {
-    const order = Number.parseInt(this.#id.slice(0, 2), 16) / 1000;
-    this.#proposal = this.#context.proposals?.at(this.#ticket.drawn + order);
+    this.#proposal = this.#context.proposals?.at((this.#call!.ticket + 0.5) / 1000);
   }
 
   get #hasVotes(): boolean {
@@ -411,7 +457,9 @@ export class QueuedAcquire implements GrantHandler {
    */
   #pauseBeforeNextRound(answers: Tally): number {
     const { runtime } = this.#context;
-    if (this.#isNextRoundDue) return 0;
+    // Some votes, and no quorum yet: those of the last masters may make it.
+    if (this.#hasVotes && this.#round?.isOpen) return this.#heartbeat;
+    this.#hasYielded &&= this.#hasVotes;
     const isNotified = this.#grantListener.isListening && ownersIn(answers).every(isOfWaiter);
     const interval = isNotified
       ? this.#heartbeat
@@ -423,17 +471,16 @@ export class QueuedAcquire implements GrantHandler {
   #scheduleNextRound(delay: number): void {
     if (this.#isFinished) return;
     this.#nextRoundTimer = this.#context.runtime.setTimer(
-      () => this.#startNextRound(),
+      () => this.#enqueue(),
       Math.min(Math.ceil(delay), maxTimerDelay),
     );
   }
 
-  /** Starts the next round now, or as soon as the current one is closed. */
+  /** Starts the next round now, or as soon as a quorum of masters has answered the current one. */
   #startNextRound(): void {
-    this.#isNextRoundDue = true;
-    if (!this.#nextRoundTimer) return;
-    this.#cancelNextRound();
-    this.#enqueue();
+    if (this.#isFinished || this.#fencing || this.#isBackingOff) return;
+    if (this.#isHeard) this.#enqueue();
+    else this.#isNextRoundDue = true;
   }
 
   #cancelNextRound(): void {
@@ -456,8 +503,11 @@ export class QueuedAcquire implements GrantHandler {
   /** From here on no vote of the round counts (PROTOCOL 2.14). */
   #forgetVotes(): void {
     this.#wokenBy.clear();
+    this.#nextTicket = Number.POSITIVE_INFINITY;
     this.#claim?.giveUp();
     this.#claim = undefined;
+    this.#round = undefined;
+    this.#clocks = undefined;
     this.#cancelSplitVoteTimer();
     this.#deadlines = this.#context.nodes.map(() => never);
     this.#counters = [];

@@ -1,0 +1,60 @@
+import { Cancellation } from "../time/cancellation.ts";
+import type { Runtime, Timer } from "../time/runtime.ts";
+import { sleep } from "../time/sleep.ts";
+
+/** Masters that answer later than the others by this, ms, and by as long as those took, are not awaited. */
+const minGrace = 10;
+
+/**
+ * Asks `count` masters, and resolves when all have answered. Once `enough` have, the others have as long again, so that
+ * a master that hangs delays nobody.
+ */
+export function askMost(
+  runtime: Runtime,
+  count: number,
+  enough: number,
+  ask: (index: number, onAnswer: () => void) => void,
+): Promise<void> {
+  return new Promise((resolve) => {
+    const startedAt = runtime.monotonic();
+    let answers = 0;
+    let timer: Timer | undefined;
+    const onAnswer = (): void => {
+      answers += 1;
+      if (answers === count) {
+        timer?.cancel();
+        resolve();
+      } else if (answers === enough)
+        timer = runtime.setTimer(resolve, Math.ceil(minGrace + runtime.monotonic() - startedAt));
+    };
+    for (let index = 0; index < count; index += 1) ask(index, onAnswer);
+  });
+}
+
+/**
+ * Work that is done for all callers: it has no caller's time limit. Each caller waits for it as long as its own limit
+ * allows, counted from the beginning of the work.
+ */
+export class SharedWork {
+  readonly #runtime: Runtime;
+  readonly #startedAt: number;
+  readonly #done = new Cancellation();
+  readonly #waits = new Map<number, Promise<void>>();
+
+  constructor(runtime: Runtime, work: Promise<unknown>) {
+    this.#runtime = runtime;
+    this.#startedAt = runtime.monotonic();
+    void work.then(() => this.#done.cancel(new Error("it is done")));
+  }
+
+  /** Resolves when the work is done, at the latest `limit` ms after it began. */
+  within(limit: number): Promise<void> {
+    let wait = this.#waits.get(limit);
+    if (!wait) {
+      const left = this.#startedAt + limit - this.#runtime.monotonic();
+      wait = left > 0 ? sleep(this.#runtime, left, this.#done) : Promise.resolve();
+      this.#waits.set(limit, wait);
+    }
+    return wait;
+  }
+}

@@ -1,0 +1,130 @@
+import type { Context } from "../protocol/context.ts";
+import { quorumOf } from "../protocol/quorum.ts";
+import { askMost } from "./shared-work.ts";
+
+/** The age from which the masters' time is read again, ms. */
+const maxAge = 10_000;
+/** Clocks of two machines drift apart by less than this part of the time. */
+const drift = 1e-4;
+/** If the wall clock and the monotonic clock differ by this much more than at the reading, one has stepped, ms. */
+const stepThreshold = 50;
+/** A time beyond this, ms (in the year 2112), is none: a ticket is a whole number of microseconds below 2^53. */
+const maxTime = 2 ** 52 / 1000;
+
+/** The offset of a clock from our monotonic clock, ms. */
+interface Reading {
+  readonly offset: number;
+  /** Half of the time that the reading took. */
+  readonly uncertainty: number;
+  /** The time of the reading by the monotonic clock, and the difference of our two clocks at that time. */
+  readonly at: number;
+  readonly wallOffset: number;
+}
+
+/**
+ * Makes tickets of the times at which calls began (PROTOCOL 7.2). A ticket is in microseconds since the epoch, by the
+ * median of the masters' clocks, so that the clocks of clients do not matter. If fewer than a quorum of masters tell
+ * their time, it is by our own wall clock, which is behind no ticket that a quorum of masters has named.
+ */
+export class TicketClock {
+  readonly #context: Context;
+  /** The beginning of the latest call, in microseconds. */
+  #latestCall = 0;
+  #reading: Reading | undefined;
+  /** When the masters were asked, whether they answered or not. */
+  #asked: Reading | undefined;
+  /** How far our wall clock is behind the tickets of others, ms. */
+  #behind = 0;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /**
+   * The microseconds to add to the time of a call, so that no two calls began at the same microsecond. (The time
+   * itself is not returned: a small number takes no memory while the call is under way.)
+   */
+  call(startedAt: number): number {
+    const time = Math.floor(startedAt * 1000);
+    this.#latestCall = Math.max(time, this.#latestCall + 1);
+    return this.#latestCall - time;
+  }
+
+  /** Whether tickets have to wait until the masters have been asked. */
+  get mustAsk(): boolean {
+    return this.#asked === undefined || Math.abs(this.#wallOffset() - this.#asked.wallOffset) > stepThreshold;
+  }
+
+  get isOld(): boolean {
+    return this.#asked !== undefined && this.#context.runtime.monotonic() - this.#asked.at > maxAge;
+  }
+
+  /** The masters may be others. */
+  expire(): void {
+    this.#asked = undefined;
+  }
+
+  /** The ticket of a call, by the microsecond in which it began. */
+  ticketOf(call: number): number {
+    const offset = this.#reading?.offset ?? this.#wallOffset() + this.#behind;
+    return Math.max(1, call + Math.round(offset * 1000));
+  }
+
+  /** The ticket of a call that began now. */
+  now(): number {
+    return this.ticketOf(Math.floor(this.#context.runtime.monotonic() * 1000));
+  }
+
+  /** Whether tickets are made by our own clock. */
+  get isAlone(): boolean {
+    return this.#reading === undefined;
+  }
+
+  /** Records a ticket that a quorum of masters has named: our own clock is behind none. */
+  observe(ticket: number): void {
+    if (this.isAlone) this.#behind += Math.max(0, ticket - this.now()) / 1000;
+  }
+
+  /** Reads the clocks of the masters. */
+  async read(): Promise<void> {
+    const { nodes, runtime } = this.#context;
+    const quorum = quorumOf(nodes.length);
+    const readings: Reading[] = [];
+    const mustForget = this.mustAsk;
+    this.#asked = this.#readingOf(0, runtime.monotonic());
+    await askMost(runtime, nodes.length, quorum, (index, onAnswer) => {
+      const sentAt = runtime.monotonic();
+      const { queue } = nodes[index]!;
+      if (!queue) onAnswer();
+      else
+        queue.time((answer) => {
+          if ("time" in answer && answer.time < maxTime) readings.push(this.#readingOf(answer.time, sentAt));
+          onAnswer();
+        });
+    });
+    // The lower one of two in the middle: clients that hear the same masters choose the same.
+    readings.sort((a, b) => a.offset - b.offset);
+    const median = readings[Math.floor((readings.length - 1) / 2)];
+    if (readings.length >= quorum && isBetter(median!, this.#reading)) this.#reading = median;
+    else if (readings.length < quorum && mustForget) this.#reading = undefined;
+  }
+
+  #readingOf(time: number, sentAt: number): Reading {
+    const at = this.#context.runtime.monotonic();
+    const uncertainty = (at - sentAt) / 2;
+    return { offset: time - sentAt - uncertainty, uncertainty, at, wallOffset: this.#wallOffset() };
+  }
+
+  #wallOffset(): number {
+    const { runtime } = this.#context;
+    return runtime.wall() - runtime.monotonic();
+  }
+}
+
+/** The earlier reading stays if it agrees with the later one and is no less exact. */
+function isBetter(later: Reading, earlier: Reading | undefined): boolean {
+  if (!earlier) return true;
+  const uncertainty = earlier.uncertainty + (later.at - earlier.at) * drift;
+  const difference = Math.abs(later.offset - earlier.offset);
+  return later.uncertainty < uncertainty || difference > later.uncertainty + uncertainty;
+}
