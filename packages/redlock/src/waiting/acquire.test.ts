@@ -523,7 +523,7 @@ describe("acquireConcurrency", () => {
         isContended = true;
       },
       wait: async () => ({}),
-      clock: { call: () => 0 },
+      clock: { latestCall: 0 },
     } as unknown as LocalQueues;
     const request = { resources: ["r"], ttl: 1000, settings: inside.settingsFor(undefined) };
     const contests = Array.from({ length: 5 }, () =>

@@ -46,8 +46,13 @@ export async function acquire(acquisition: Acquisition): Promise<AcquireResult> 
   const startedAt = context.runtime.monotonic();
   const attempts = new Attempts(context.nodes);
   const queues = mayWait(settings) && resources.length <= maxQueuedResources ? acquisition.queues : undefined;
-  // PROTOCOL 7.2: the ticket belongs to the call from here on.
-  const sinceStart = queues ? queues.clock.call(startedAt) : 0;
+  // PROTOCOL 7.2: the ticket belongs to the call from here on. (A small number takes no memory meanwhile.)
+  let sinceStart = 0;
+  if (queues) {
+    const { clock } = queues;
+    clock.latestCall = Math.max(Math.floor(startedAt * 1000), clock.latestCall + 1);
+    sinceStart = clock.latestCall - Math.floor(startedAt * 1000);
+  }
   let firstAttempt: Attempt | undefined;
   if (!queues?.isContended(resources) && context.admission.enter()) {
     firstAttempt = await attempt(context, request, cancellation, attempts);

@@ -32,7 +32,7 @@ export function askMost(
 }
 
 /**
- * Work that is done for all callers: it has no caller's time limit. Each caller waits for it as long as its own limit
+ * Work that is done for all callers: it has no caller's time limit (PROTOCOL 7.15). Each caller waits for it as long as its own limit
  * allows, counted from the beginning of the work.
  */
 export class SharedWork {

@@ -27,9 +27,9 @@ interface Reading {
  * their time, it is by our own wall clock, which is behind no ticket that a quorum of masters has named.
  */
 export class TicketClock {
+  /** The microsecond in which the latest call began, by the monotonic clock: no two calls began in the same one. */
+  latestCall = 0;
   readonly #context: Context;
-  /** The beginning of the latest call, in microseconds. */
-  #latestCall = 0;
   #reading: Reading | undefined;
   /** When the masters were asked, whether they answered or not. */
   #asked: Reading | undefined;
@@ -38,16 +38,6 @@ export class TicketClock {
 
   constructor(context: Context) {
     this.#context = context;
-  }
-
-  /**
-   * The microseconds to add to the time of a call, so that no two calls began at the same microsecond. (The time
-   * itself is not returned: a small number takes no memory while the call is under way.)
-   */
-  call(startedAt: number): number {
-    const time = Math.floor(startedAt * 1000);
-    this.#latestCall = Math.max(time, this.#latestCall + 1);
-    return this.#latestCall - time;
   }
 
   /** Whether tickets have to wait until the masters have been asked. */

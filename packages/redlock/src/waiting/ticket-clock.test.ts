@@ -1,0 +1,109 @@
+import { expect, test } from "vitest";
+import type { Context } from "../protocol/context.ts";
+import type { Fault, LockNode } from "../protocol/node.ts";
+import { VirtualMachine, VirtualTime } from "../virtual-time.test.ts";
+import { TicketClock } from "./ticket-clock.ts";
+
+interface Setting {
+  readonly time: VirtualTime;
+  readonly machine: VirtualMachine;
+  readonly clock: TicketClock;
+  /** The masters' clocks, ms ahead of ours; `undefined` for one that may not be asked, `null` for one that hangs. */
+  readonly masters: (number | undefined | null)[];
+}
+
+const refused: Fault = { vote: "none", error: new Error("NOPERM") as Fault["error"], sent: true };
+
+function setting(...masters: (number | undefined | null)[]): Setting {
+  const time = new VirtualTime();
+  const machine = new VirtualMachine(time);
+  const nodes = masters.map((_, index) => {
+    const read = (onAnswer: (answer: { time: number } | Fault) => void): void => {
+      const ahead = masters[index];
+      if (ahead === null) return;
+      const wall = machine.wall();
+      machine.receive(() => onAnswer(ahead === undefined ? refused : { time: wall + 1 + ahead }), 2);
+    };
+    return { queue: { time: read } } as unknown as LockNode;
+  });
+  const clock = new TicketClock({ nodes, runtime: machine } as unknown as Context);
+  return { time, machine, clock, masters };
+}
+
+/** How far a ticket of now is ahead of our wall clock, ms. */
+function ahead({ clock, machine }: Setting): number {
+  return Math.round(clock.now() / 1000 - machine.wall());
+}
+
+test.each([
+  ["the median", [-7000, 10_000, 20_000], 10_000],
+  ["the median, whatever one of them says", [9000, 10_000, 9_000_000_000], 10_000],
+  [
+    "that of a quorum, if one says a time that no ticket can have",
+    [10_000, 10_500, 9_000_000_000_000],
+    10_000,
+  ],
+  ["the lower one of two", [10_000, 10_500], 10_000],
+  ["that of a quorum, if one is refused", [10_000, undefined, 10_500], 10_000],
+  ["that of a quorum, if one hangs", [10_000, 10_500, null], 10_000],
+  ["our own, if too few tell theirs", [10_000, undefined, undefined], 0],
+])("the time is %s", async (_, masters, expected) => {
+  const now = setting(...masters);
+  await now.time.run(now.clock.read());
+  expect(ahead(now)).toBe(expected);
+  expect(now.clock.mustAsk).toBe(false);
+});
+
+test("a step of our wall clock changes no ticket, and asks for the time again", async () => {
+  const now = setting(10_000, 10_000, 10_000);
+  await now.time.run(now.clock.read());
+  const before = now.clock.now();
+  now.machine.suspend(0);
+  expect(now.clock.now()).toBe(before);
+  now.machine.suspend(5000);
+  expect(now.clock.mustAsk).toBe(true);
+  await now.time.run(now.clock.read());
+  // The monotonic clock stood still meanwhile.
+  expect(ahead(now)).toBe(10_000);
+});
+
+test("the time is old after 10 s, and a later reading that says the same changes nothing", async () => {
+  const now = setting(10_000, 10_000, 10_000);
+  await now.time.run(now.clock.read());
+  const offset = now.clock.ticketOf(0);
+  await now.time.advance(10_001);
+  expect(now.clock.isOld).toBe(true);
+  await now.time.run(now.clock.read());
+  expect(now.clock.isOld).toBe(false);
+  expect(now.clock.ticketOf(0)).toBe(offset);
+  now.masters.fill(12_000);
+  await now.time.run(now.clock.read());
+  expect(ahead(now)).toBe(12_000);
+});
+
+test("a reading by too few keeps the one before, unless a clock has stepped or a connection changed", async () => {
+  const now = setting(10_000, 10_000, 10_000);
+  await now.time.run(now.clock.read());
+  now.masters.fill(undefined);
+  await now.time.run(now.clock.read());
+  expect(ahead(now)).toBe(10_000);
+  now.clock.expire();
+  expect(now.clock.mustAsk).toBe(true);
+  await now.time.run(now.clock.read());
+  expect(now.clock.isAlone).toBe(true);
+  expect(ahead(now)).toBe(0);
+});
+
+test("our own clock is behind no ticket that was named, and the masters' time ignores such tickets", async () => {
+  const now = setting(undefined, undefined, undefined);
+  await now.time.run(now.clock.read());
+  const named = now.clock.now() + 10_000_000;
+  now.clock.observe(named);
+  expect(now.clock.now()).toBeGreaterThanOrEqual(named);
+  now.clock.observe(named - 5_000_000);
+  expect(ahead(now)).toBe(10_000);
+  now.masters.fill(1000);
+  await now.time.run(now.clock.read());
+  now.clock.observe(named);
+  expect(ahead(now)).toBe(1000);
+});
