@@ -87,14 +87,15 @@ it("a release settles within its own nodeTimeout, whatever the next caller allow
   await (await second).release();
 });
 
+const throwing = () => {
+  throw new Error("this backoff fails");
+};
+
 it("a backoff that throws when a message comes ends its call with that error, and no other", async () => {
   const resource = fresh();
   const held = await (await fleet.openWarm()).redlock.acquire(resource, ttl);
   const { redlock } = await fleet.openWarm();
-  const backoff = () => {
-    throw new Error("this backoff fails");
-  };
-  const failing = rejection(redlock.acquire(resource, ttl, { ...greedy, backoff }));
+  const failing = rejection(redlock.acquire(resource, ttl, { ...greedy, backoff: throwing }));
   await untilWaiting(resource, 1);
   const waiting = redlock.acquire(resource, ttl, patient);
   await held.release();

@@ -97,6 +97,9 @@ it("a client whose clock is 10 s fast keeps its place", async () => {
   expect(served).toEqual(["fast", "right"]);
 });
 
+const inOrder = (from: number, to: number) =>
+  Array.from({ length: to - from }, (_, index) => `many ${from + index}`);
+
 it("a process serves none of its own calls that came after a waiter of another process before that one", async () => {
   const resource = fresh();
   const { redlock: holder } = await fleet.openWarm();
@@ -114,8 +117,6 @@ it("a process serves none of its own calls that came after a waiter of another p
   for (let index = 40; index < 80; index += 1) waits.push(take(many, resource, `many ${index}`));
   await held.release();
   await Promise.all(waits);
-  const inOrder = (from: number, to: number) =>
-    Array.from({ length: to - from }, (_, index) => `many ${from + index}`);
   expect(served).toEqual([...inOrder(0, 40), "one", ...inOrder(40, 80)]);
 });
 
