@@ -41,6 +41,7 @@ class Scene {
   readonly address: MovingAddress;
   readonly #library: Library;
   readonly #admins: readonly Redis[];
+  readonly #faults: string[] = [];
 
   constructor(library: Library, address: MovingAddress, admins: readonly Redis[]) {
     this.#library = library;
@@ -48,6 +49,13 @@ class Scene {
     this.#admins = admins;
     this.client = library.open(address.port);
     this.redlock = new Redlock([this.client], { nodeTimeout: 2000, retryCount: 0 });
+    this.redlock.on("error", ({ message }) => this.#faults.push(message));
+  }
+
+  /** The messages of the master's faults so far. */
+  async lastFaults(): Promise<readonly string[]> {
+    await until("a fault is reported", () => Promise.resolve(this.#faults.length > 0));
+    return this.#faults;
   }
 
   /** Until the user's client is connected to this server. */
@@ -155,6 +163,26 @@ export function serverCases(
       there.cut();
       await made.clientIsAt(0);
       await made.locksAreAt(0);
+    }));
+
+  it("the error of a command whose connection is lost advises no option", () =>
+    scene(async (made, _, own) => {
+      const { host, port } = serversOf()[0];
+      const admin = new Redis(port, host);
+      await admin.call("CLIENT", "PAUSE", 60_000, "WRITE");
+      try {
+        const resource = fresh();
+        const acquiring = made.redlock.acquire(resource, ttl).catch((error: unknown) => error);
+        await until("it is asked for", () => Promise.resolve(own.hasSent(resource)));
+        own.cut();
+        const { message } = (await acquiring) as Error;
+        const faults = await made.lastFaults();
+        expect(faults.length > 0 && /UNREACHABLE/.test(message)).toBe(true);
+        expect(faults.filter((fault) => /maxRetries|enableOfflineQueue|option/.test(fault))).toEqual([]);
+      } finally {
+        await admin.call("CLIENT", "UNPAUSE");
+        admin.disconnect();
+      }
     }));
 
   // A connection whose server cannot be compared is replaced.

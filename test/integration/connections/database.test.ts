@@ -4,6 +4,7 @@ import { Semaphore } from "@quorlock/redlock/semaphore";
 import type { Master } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis-5";
+import { Redis as Valkey } from "iovalkey";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
 import { Fleet, fresh, type OpenOptions, rejection } from "../fleet/fleet.ts";
@@ -64,14 +65,35 @@ describe("a lock that is held when a client is switched", () => {
     const lock = await redlock.acquire(fresh(), ttl);
     await Promise.all(lock.attempts);
     const { signal } = lock;
-    const switched = which.map((index) => clients[index]!.select(1));
-    // Told in the same turn, before anything could be sent.
+    // Told with the first reply, before anything could be sent.
+    await Promise.race(which.map((index) => clients[index]!.select(1)));
     expect([signal.aborted, lost]).toEqual([true, [lock]]);
     isLostBySwitch(lock);
-    await Promise.all(switched);
     expect(await rejection(lock.extend(ttl))).toBeInstanceOf(LockLostError);
     expect(await lock.verify()).toBe(false);
     expect(await keysElsewhere()).toEqual([]);
+  });
+
+  it.each([
+    ["6", Redis],
+    ["5", Redis5 as unknown as typeof Redis],
+    ["iovalkey", Valkey as unknown as typeof Redis],
+  ])("is kept when the SELECT is refused, and more are granted: ioredis %s", async (_, Client) => {
+    const { redlock, clients, errors } = await open({ Client, retryCount: 0 });
+    const lock = await redlock.acquire(fresh(), ttl);
+    await Promise.all(lock.attempts);
+    for (const client of clients) await expect(client.select(99)).rejects.toThrow("out of range");
+    expect(lock.signal.aborted).toBe(false);
+    await lock.extend(ttl);
+    await (await redlock.acquire(fresh(), ttl)).release();
+    expect((await lock.release()).outcome).toBe("released");
+    expect(errors).toEqual([]);
+    // A later one is followed.
+    await Promise.all(clients.map((client) => client.select(1)));
+    const next = await redlock.acquire(fresh(), ttl);
+    await Promise.all(next.attempts);
+    expect(await valuesElsewhere(next.resources[0]!)).toEqual([next.value, next.value, next.value]);
+    await Promise.all((await next.release()).attempts);
   });
 
   it("is not repaired in the other database by its renewals, and no second client gets it", async () => {

@@ -56,6 +56,23 @@ describe.each(versions)("with %s:", (_version, Version) => {
     expect(errors).toEqual([]);
   });
 
+  it("a server that holds back writes keeps its connection, and its late answers count", async () => {
+    const { redlock: quick, clients } = open();
+    await untilAllVote(quick, clients);
+    const redlock = new Redlock(clients, { nodeTimeout: 8000, retryCount: 0 });
+    const errors: unknown[] = [];
+    redlock.on("error", (error) => errors.push(error));
+    const before = accepted();
+    for (const admin of fleet.admins) await admin.call("CLIENT", "PAUSE", 3500, "WRITE");
+    const lock = await redlock.acquire(fresh(), 40_000);
+    const [stats] = await Promise.all(lock.attempts);
+    expect(stats!.votesFor.size).toBe(3);
+    await Promise.all((await lock.release()).attempts);
+    expect(errors).toEqual([]);
+    // One more for each master, to see whether the first is cut.
+    expect(accepted() - before).toBeLessThanOrEqual(proxies.length);
+  });
+
   it("masters that hang are not stormed with connections, and vote when they are back", async () => {
     const { redlock, clients } = open();
     await untilAllVote(redlock, clients);

@@ -1,5 +1,6 @@
 import type { Args, Done } from "../../redis/connection.ts";
 import type { UserClient } from "../own-client.ts";
+import { withoutAdvice } from "./lost-connection.ts";
 
 /** Makes a command for `sendCommand`. Its outcome goes to `done`, never before `sendCommand` has returned. */
 export type MakeCommand = (name: string, args: Args, keyPrefix: string, done: Done) => SentCommand;
@@ -134,7 +135,7 @@ function makerOf(Base: CommandClass): MakeCommand {
       // Properties instead of methods: tracing tools detach these functions and call them without the
       // command.
       this.resolve = (reply) => this.#answered(reply);
-      this.reject = (error) => this.#settle(undefined, error);
+      this.reject = (error) => this.#settle(undefined, withoutAdvice(error));
     }
 
     #answered(reply: unknown): void {

@@ -4,6 +4,7 @@ import { maxTimerDelay, type Timer } from "../../time/runtime.ts";
 import { systemRuntime } from "../../time/system.ts";
 import type { OwnClient, OwnEvents, SubscriberClient, SubscriberEvents } from "../own-client.ts";
 import { boundedDelay } from "../reconnecting-client.ts";
+import { withoutAdvice } from "./lost-connection.ts";
 
 /**
  * The used part of an ioredis `Redis` or `Cluster`, versions 5 and 6. A type and not an import: the core
@@ -134,7 +135,7 @@ export class Duplicate implements OwnClient {
   }
 
   async send(command: string, args: Args): Promise<unknown> {
-    return this.client.call(command, args);
+    return this.client.call(command, args).catch(failed);
   }
 
   cut(): void {
@@ -176,6 +177,10 @@ export class Duplicate implements OwnClient {
     this.#greetingTimer = systemRuntime.setTimer(() => this.cut(), delay);
     this.#greetingTimer.unref();
   }
+}
+
+function failed(error: unknown): never {
+  throw withoutAdvice(error);
 }
 
 /** A duplicate for subscriptions. */
@@ -344,7 +349,8 @@ export class ClusterDuplicate implements OwnClient {
  * slot is moving.
  */
 function redirectionError(error: unknown): never {
-  if (!(error instanceof Error && error.message.startsWith("Too many Cluster redirections"))) throw error;
+  if (!(error instanceof Error && error.message.startsWith("Too many Cluster redirections")))
+    throw withoutAdvice(error);
   const reply = new Error(`TRYAGAIN the hash slot moves (${error.message})`);
   reply.name = "ReplyError";
   throw reply;

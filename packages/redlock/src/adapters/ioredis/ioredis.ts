@@ -82,7 +82,16 @@ export class IoredisUser implements UserClient {
   /** (A switched client emits `select` again after each reconnect.) */
   watch(events: UserEvents): void {
     onEnd(this.client, events.onEnd);
-    this.client.on("select", events.onSelect);
+    this.client.on("select", (database: number) => {
+      // Emitted when the command is written: the server may refuse it, and the client then stays where it is.
+      const reply = selectReplyOf(this.client, database);
+      if (reply)
+        reply.then(
+          () => events.onSelect(database),
+          () => {},
+        );
+      else events.onSelect(database);
+    });
     for (const event of ["connecting", "close", "reconnecting"]) this.client.on(event, () => void this.dials);
     this.client.on("ready", () => {
       this.#dials.ready();
@@ -110,6 +119,27 @@ export class IoredisUser implements UserClient {
   disconnect(): void {
     end(this.client);
   }
+}
+
+interface QueuedCommand {
+  readonly name: string;
+  readonly args: readonly unknown[];
+  readonly promise: Promise<unknown>;
+}
+
+type CommandQueue = { peekBack(): { readonly command: QueuedCommand } | undefined } | undefined;
+
+/** The reply to the SELECT that was the latest command; `undefined` if this version of ioredis does not keep it. */
+function selectReplyOf(client: object, database: number): Promise<unknown> | undefined {
+  const { commandQueue, offlineQueue } = client as {
+    commandQueue?: CommandQueue;
+    offlineQueue?: CommandQueue;
+  };
+  for (const queue of [commandQueue, offlineQueue]) {
+    const command = queue?.peekBack?.()?.command;
+    if (command?.name === "select" && Number(command.args[0]) === database) return command.promise;
+  }
+  return undefined;
 }
 
 /** The states of a client that is connected, or connecting. */

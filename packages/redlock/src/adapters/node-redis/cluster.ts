@@ -26,7 +26,15 @@ export interface ClusterOptions {
   readonly rootNodes?: readonly (NodeRedisOptions & { readonly url?: string })[];
   readonly defaults?: NodeRedisOptions;
   readonly keyPrefix?: string | Uint8Array;
+  readonly nodeAddressMap?: AddressMap;
 }
+
+interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+type AddressMap = Readonly<Record<string, Address>> | ((address: string) => Address | undefined);
 
 interface Node {
   readonly address: string;
@@ -68,7 +76,8 @@ export class ClusterDuplicate extends ReconnectingClient<ClusterConnection> {
   }
 
   get addresses(): readonly string[] {
-    return this.current?.addresses ?? [];
+    const { nodeAddressMap } = clusterOptionsOf(this.#user.client);
+    return (this.current?.addresses ?? []).map((address) => addressBehind(address, nodeAddressMap));
   }
 
   protected override get connectTimeout(): number {
@@ -203,6 +212,12 @@ class ClusterConnection implements SingleConnection {
   destroy(): void {
     destroy(this.#cluster);
   }
+}
+
+/** The address that is dialed for the one that a node announces: several Clusters may announce the same. */
+function addressBehind(announced: string, map: AddressMap | undefined): string {
+  const address = typeof map === "function" ? outside(() => map(announced)) : map?.[announced];
+  return address ? `${address.host}:${address.port}` : announced;
 }
 
 /** The masters were reached: the slot is moving. */
