@@ -27,12 +27,13 @@ const versions = [
 describe.each(versions)("Clusters of node-redis %s behind a nodeAddressMap", (_, create) => {
   function open(port: number, isFunction: boolean): ReturnType<typeof createCluster> {
     const place = { host: "127.0.0.1", port };
-    const client = create({
+    const options: Parameters<typeof createCluster>[0] = {
       rootNodes: [{ socket: place }],
       nodeAddressMap: isFunction
         ? (address) => (address === announced ? place : undefined)
         : { [announced]: place },
-    });
+    };
+    const client = create(options);
     client.on("error", () => {});
     clients.push(client);
     return client;
