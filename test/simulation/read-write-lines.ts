@@ -26,7 +26,7 @@ const argumentsOf: Readonly<Record<keyof typeof readWriteScripts, (random: Rando
   write: (random) => [
     token(random),
     ttl(random),
-    how(random),
+    random.chance(0.2) ? "wait" : how(random),
     random.pick([0, ttl(random)]),
     random.pick(["w1", "w2"]),
   ],

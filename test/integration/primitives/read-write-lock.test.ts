@@ -386,7 +386,8 @@ describe("starvation", () => {
     await until("it waits", async () => (await waitingWriters(name)).filter(Boolean).length >= 2);
     for (const client of clients) client.disconnect();
     const { net } = await timed(async () => (await lock.read(ttl)).release());
-    expect(net).toBeLessThan(2_000);
+    // 2 s, its nodeTimeout and one more attempt of the reader.
+    expect(net).toBeLessThan(2_500);
     await reading.release();
   });
 });

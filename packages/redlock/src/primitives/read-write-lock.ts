@@ -44,16 +44,13 @@ export type WriteRoutine<T> = (signal: RedlockAbortSignal, lock: WriteLock) => T
 const readers = "the readers of a ReadWriteLock";
 const writers = "the writers of a ReadWriteLock";
 
-/** The assumed maximum delay of a user's `backoff` function, ms. */
-const defaultBackoff = 1000;
-
 /**
  * Many readers or one writer, on the same masters as the locks of `redlock`: each of them needs a majority,
  * and each master admits readers or a writer (PROTOCOL 10.3). The result is a `Lock` with all its guarantees,
  * but without a fencing token.
  *
  * Waiting means retrying, with `retryDelay`. While a writer waits that was refused because of readers, the
- * masters admit no further reader until it has asked again, so a stream of readers cannot starve it. This is
+ * masters admit no further reader, whatever its `retryDelay` or `backoff`, so a stream of readers cannot starve it. This is
  * recorded for each client by name, and only caused by readers: while none is admitted their number only
  * decreases, so writers do not starve readers either.
  */
@@ -173,7 +170,7 @@ export class ReadWriteLock {
     const settings = this.#masters.settingsFor(given, writers);
     const { write } = this.#resources;
     if (!isWaiting(settings)) return this.#redlock.acquire(write, ttl, options);
-    const stopWaiting = this.#masters.startWaiting(write, maxTimeToRetry(ttl, settings));
+    const stopWaiting = this.#masters.startWaiting(write, nodeTimeoutFor(ttl, settings));
     try {
       return await this.#redlock.acquire(write, ttl, options);
     } finally {
@@ -238,10 +235,4 @@ export class ReadWriteLock {
 
 function isWaiting({ waitTimeout, retryCount }: Settings): boolean {
   return waitTimeout === undefined ? retryCount !== 0 : waitTimeout > 0;
-}
-
-/** The maximum time from one attempt to the arrival of the next, ms, with a safety factor of 2. */
-function maxTimeToRetry(ttl: number, settings: Settings): number {
-  const { backoff, retryDelay, retryJitter } = settings;
-  return 2 * (backoff ? defaultBackoff : retryDelay + retryJitter) + nodeTimeoutFor(ttl, settings);
 }

@@ -3,7 +3,23 @@ import { newToken } from "../protocol/token.ts";
 import { RedisNode } from "../redis/redis-node.ts";
 import { Redlock, type RedlockInternals } from "../redlock.ts";
 import type { Settings } from "../settings/settings.ts";
+import type { Runtime, Timer } from "../time/runtime.ts";
 import { ReadWriteNode, type WaitingWriters } from "./read-write-node.ts";
+
+/**
+ * Readers are kept away for this time after a waiting writer was refused, and one `nodeTimeout`, ms: so long, if its
+ * process dies.
+ */
+const announcementTime = 2000;
+/** While it waits that time is renewed this often, ms, however long the pauses between its attempts are. */
+const renewalInterval = 500;
+
+/** A writer that waits. */
+interface WaitingWriter {
+  readonly nodeTimeout: number;
+  /** Whether it waited when readers refused a writer of this client: readers that come later wait for it. */
+  isAnnounced: boolean;
+}
 
 const mastersOf = new WeakMap<Redlock, ReadWriteMasters>();
 
@@ -16,8 +32,11 @@ export class ReadWriteMasters implements WaitingWriters {
   readonly name: string;
   readonly #internals: RedlockInternals;
   readonly #nodes: readonly ReadWriteNode[];
-  /** By resource: the retry times of the waiting writers. */
-  readonly #waiting = new Map<string, readonly number[]>();
+  /** By resource. */
+  readonly #waiting = new Map<string, Set<WaitingWriter>>();
+  /** By resource: the next renewal of the announcement. Set while an announced writer waits. */
+  readonly #renewals = new Map<string, Timer>();
+  readonly #runtime: Runtime;
 
   /** @throws InvalidArgumentError */
   static of(redlock: Redlock): ReadWriteMasters {
@@ -37,6 +56,7 @@ export class ReadWriteMasters implements WaitingWriters {
     }
     const { context } = inside;
     const { runtime, nodes } = context;
+    this.#runtime = runtime;
     this.name = newToken(runtime);
     this.#nodes = nodes.map((node) => {
       if (node instanceof RedisNode) return new ReadWriteNode(node, this);
@@ -53,6 +73,7 @@ export class ReadWriteMasters implements WaitingWriters {
   /** Waiting writers are withdrawn: their precedence would otherwise exclude readers until it expires. */
   async #quit(): Promise<void> {
     const quitting = this.redlock.quit();
+    for (const resource of this.#renewals.keys()) this.#stopRenewing(resource);
     // After all commands of the writers.
     const withdrawn = [...this.#waiting.keys()].flatMap((resource) =>
       this.#nodes.map((node) => node.withdraw(resource)),
@@ -68,23 +89,51 @@ export class ReadWriteMasters implements WaitingWriters {
     return this.#internals.lockOf(...hold);
   }
 
-  retryWithin(resource: string): number {
-    return Math.max(0, ...(this.#waiting.get(resource) ?? []));
+  announcementFor(resource: string): number {
+    const writers = this.#waiting.get(resource);
+    if (!writers) return 0;
+    return announcementTime + Math.max(...[...writers].map(({ nodeTimeout }) => nodeTimeout));
   }
 
   /**
-   * Registers a waiting writer that asks again within `retryWithin` ms. Returns a function that removes it.
+   * PROTOCOL 10.4: every writer that waits now keeps later readers out until it is granted or gives up. Later writers
+   * do not, unless readers refuse a writer again; and while readers are kept out, none does for ever.
    */
-  startWaiting(resource: string, retryWithin: number): () => void {
-    this.#waiting.set(resource, [...(this.#waiting.get(resource) ?? []), retryWithin]);
+  onRefusedByReaders(resource: string): void {
+    for (const writer of this.#waiting.get(resource) ?? []) writer.isAnnounced = true;
+    if (this.#isAnnounced(resource) && !this.#renewals.has(resource)) this.#renewLater(resource);
+  }
+
+  /** Registers a waiting writer. Returns a function that removes it. */
+  startWaiting(resource: string, nodeTimeout: number): () => void {
+    const writer: WaitingWriter = { nodeTimeout, isAnnounced: false };
+    const writers = this.#waiting.get(resource) ?? new Set();
+    this.#waiting.set(resource, writers.add(writer));
     return () => {
-      const all = this.#waiting.get(resource)!;
-      const others = all.toSpliced(all.indexOf(retryWithin), 1);
-      if (others.length > 0) this.#waiting.set(resource, others);
-      else {
-        this.#waiting.delete(resource);
-        for (const node of this.#nodes) void node.withdrawIfRecorded(resource);
-      }
+      writers.delete(writer);
+      if (writers.size === 0) this.#waiting.delete(resource);
+      if (this.#isAnnounced(resource)) return;
+      this.#stopRenewing(resource);
+      for (const node of this.#nodes) void node.withdrawIfRecorded(resource);
     };
+  }
+
+  #isAnnounced(resource: string): boolean {
+    return [...(this.#waiting.get(resource) ?? [])].some(({ isAnnounced }) => isAnnounced);
+  }
+
+  #renewLater(resource: string): void {
+    const renew = (): void => {
+      for (const node of this.#nodes) void node.renewIfRecorded(resource);
+      this.#renewLater(resource);
+    };
+    const timer = this.#runtime.setTimer(renew, renewalInterval);
+    timer.unref();
+    this.#renewals.set(resource, timer);
+  }
+
+  #stopRenewing(resource: string): void {
+    this.#renewals.get(resource)?.cancel();
+    this.#renewals.delete(resource);
   }
 }

@@ -16,6 +16,9 @@ function keysOf(resource: string): readonly [writer: string, readers: string, in
   return [write, read, `${readWritePrefix}{${userName(resource)}}:intent`];
 }
 
+/** The owner in a refusal of a writer by readers. */
+const byReaders = "readers";
+
 function isForWriting(resource: string): boolean {
   return resource.endsWith(":write");
 }
@@ -27,8 +30,9 @@ function isForWriting(resource: string): boolean {
 export interface WaitingWriters {
   /** The name of the client, the same for all its writers. */
   readonly name: string;
-  /** The maximum time until a writer of `resource` asks again, ms; 0 if none waits. */
-  retryWithin(resource: string): number;
+  /** For how long a refusal by readers keeps further readers out, ms; 0 if no writer of `resource` waits. */
+  announcementFor(resource: string): number;
+  onRefusedByReaders(resource: string): void;
 }
 
 /**
@@ -89,6 +93,23 @@ export class ReadWriteNode implements LockNode {
     if (this.#recordedIntents.has(resource)) await this.withdraw(resource);
   }
 
+  /**
+   * The same, for the renewal of that precedence between two attempts. Its purpose is that of `withdraw`, so neither
+   * overtakes the other.
+   */
+  async renewIfRecorded(resource: string): Promise<void> {
+    if (!this.#recordedIntents.has(resource)) return;
+    const call = {
+      purpose: "release" as const,
+      script: readWriteScripts.write,
+      keys: keysOf(resource),
+      args: ["", 0, "wait", Math.ceil(this.#waiting.announcementFor(resource)), this.#waiting.name],
+      tokens: [],
+      read: () => 0,
+    };
+    await this.#node.runScript<number>(call);
+  }
+
   /** Ends the precedence of waiting writers: new readers are admitted again. */
   async withdraw(resource: string): Promise<void> {
     this.#recordedIntents.delete(resource);
@@ -141,13 +162,13 @@ export class ReadWriteNode implements LockNode {
       this.#node.claimWith({ ...call, script: readWriteScripts.read, args }, onVote);
       return;
     }
-    const retryTime = Math.ceil(this.#waiting.retryWithin(resource));
+    const announced = Math.ceil(this.#waiting.announcementFor(resource));
     const read = (reply: unknown): Answer => {
       const answer = call.read(reply);
-      if (retryTime > 0 && answer.vote === "no") this.#recordIntent(resource);
+      if (announced > 0 && answer.vote === "no" && answer.owner === byReaders) this.#recordIntent(resource);
       return answer;
     };
-    const writerArgs = [...args, retryTime, this.#waiting.name];
+    const writerArgs = [...args, announced, this.#waiting.name];
     this.#node.claimWith({ ...call, read, script: readWriteScripts.write, args: writerArgs }, onVote);
   }
 
@@ -155,7 +176,8 @@ export class ReadWriteNode implements LockNode {
   #recordIntent(resource: string): void {
     this.#recordedIntents.add(resource);
     // No writer waits any more that would withdraw it later.
-    if (this.#waiting.retryWithin(resource) === 0) void this.withdraw(resource);
+    if (this.#waiting.announcementFor(resource) === 0) void this.withdraw(resource);
+    else this.#waiting.onRefusedByReaders(resource);
   }
 }
 

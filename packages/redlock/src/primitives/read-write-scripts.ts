@@ -56,28 +56,28 @@ return expiry - now
 
 /**
  * A writer's claim. ARGV: token, ttl, how, the time in ms for which no further reader is admitted if readers
- * refuse this claim (0: it does not wait), and the name of its client.
+ * refuse this claim (0: it does not wait), and the name of its client. How is "vote", "repair", "renew", or "wait",
+ * which claims nothing: it renews that time for a writer that readers have refused, between its attempts.
  *
  * Each client is one member, which only that client changes: a writer that gives up or is granted does not
- * affect others. Only a refusal by readers adds or prolongs it, not a refusal by another writer. So while no
- * reader is admitted the set only shrinks, and readers are admitted again when it is empty
- * (PROTOCOL 10.4).
+ * affect others. Only a refusal by readers adds it, not a refusal by another writer (PROTOCOL 10.4).
  */
 const writeScript: Script = {
   source: `${start}${masked}
 local token, ttl, how, patience, waiter = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4]), ARGV[5]
 local writer = redis.call("GET", writerKey)
 local left = redis.call("PTTL", writerKey)
-if writer and writer ~= token then return {masked(writer), left} end
-if not writer then
+local waits = how == "wait"
+if writer and writer ~= token and not waits then return {masked(writer), left} end
+if waits or not writer then
   if how == "renew" then return {false, -2} end
   local last = redis.call("ZRANGE", readersKey, -1, -1, "WITHSCORES")[2]
-  if last then
+  if waits or last then
     if patience > 0 then
       redis.call("ZADD", intentKey, now + patience, waiter)
       if redis.call("PTTL", intentKey) < patience then redis.call("PEXPIRE", intentKey, patience) end
     end
-    return {"readers", tonumber(last) - now}
+    return {"readers", tonumber(last or now) - now}
   end
 end
 if left < ttl then
@@ -86,7 +86,7 @@ if left < ttl then
 end
 return left
 `,
-  sha1: "264d34b6b23eeb7a330cefb6741cbd1eff597956",
+  sha1: "aab3a73051f8b88fe2bb36f2b3c714fce3df6f59",
 };
 
 /**

@@ -12,7 +12,7 @@ export type ReadWriteScriptName = keyof typeof readWriteScripts;
 /** SHA-1 of the texts that the twins were written from. */
 export const writtenFrom: Readonly<Record<ReadWriteScriptName, string>> = {
   read: "78a203a49a4c2c38cc1044478d1cbdf067c1063f",
-  write: "264d34b6b23eeb7a330cefb6741cbd1eff597956",
+  write: "aab3a73051f8b88fe2bb36f2b3c714fce3df6f59",
   release: "02b8ca17ce57309bc3626a7b83b54b727ae10841",
   withdraw: "49481ada24717e6c959b8c46698d18b964c8dea9",
 };
@@ -90,16 +90,17 @@ function write(
   const now = begin(rules, call, readersKey);
   const writer = call("GET", writerKey) as string | null;
   const left = pttl(call, writerKey);
-  if (writer !== null && writer !== token) return [masked(writer), left];
-  if (writer === null) {
+  const waits = how === "wait";
+  if (writer !== null && writer !== token && !waits) return [masked(writer), left];
+  if (waits || writer === null) {
     if (how === "renew") return [null, -2];
     const [, last] = call("ZRANGE", readersKey, "-1", "-1", "WITHSCORES") as readonly string[];
-    if (last !== undefined && rules.writerSeesReaders) {
+    if (waits || (last !== undefined && rules.writerSeesReaders)) {
       if (Number(patience) > 0) {
         call("ZADD", intentKey, String(now + Number(patience)), waiter);
         if (pttl(call, intentKey) < Number(patience)) call("PEXPIRE", intentKey, patience);
       }
-      return ["readers", Number(last) - now];
+      return ["readers", Number(last ?? now) - now];
     }
   }
   if (left < Number(ttl)) call("SET", writerKey, token, "PX", ttl);

@@ -1,0 +1,120 @@
+import { Redlock } from "@quorlock/redlock";
+import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
+import { describe, expect, it } from "vitest";
+import { until } from "../../contract/until.ts";
+import { Fleet, fresh, type OpenOptions } from "../fleet/fleet.ts";
+
+const fleet = Fleet.forTests(3);
+
+const ttl = 30_000;
+/** Far above the 2 s for which a master keeps readers out without a renewal. */
+const longPause = 3200;
+
+function open(name: string, options: OpenOptions = {}): ReadWriteLock {
+  const { redlock } = fleet.open({ nodeTimeout: 200, waitTimeout: 30_000, ...options });
+  return new ReadWriteLock(redlock, name);
+}
+
+async function isShutOut(reader: ReadWriteLock): Promise<boolean> {
+  const reading = await reader.tryRead(ttl);
+  await reading?.release();
+  return reading === null;
+}
+
+async function untilNoneWaits(name: string): Promise<void> {
+  await until("no writer is announced", async () => {
+    const counts = await Promise.all(
+      fleet.admins.map((admin) => admin.zcard(`quorlock:rw:{${name}}:intent`)),
+    );
+    return counts.every((count) => count === 0);
+  });
+}
+
+/** Whether later readers stay out until the writer is granted, as they are asked again and again. */
+async function staysFirst(name: string, writer: ReadWriteLock): Promise<void> {
+  const reading = await open(name).read(ttl);
+  const reader = open(name);
+  const seen = { isGranted: false };
+  const writing = writer.write(ttl).then((lock) => {
+    seen.isGranted = true;
+    return lock;
+  });
+  await until("readers are refused", () => isShutOut(reader));
+  const begun = performance.now();
+  let hasReleased = false;
+  while (!seen.isGranted) {
+    expect(await isShutOut(reader)).toBe(true);
+    if (!hasReleased && performance.now() - begun > longPause * 0.75) {
+      hasReleased = true;
+      await reading.release();
+    }
+  }
+  await (await writing).release();
+  await (await reader.read(ttl)).release();
+  await untilNoneWaits(name);
+}
+
+describe("a waiting writer comes before readers that call later", () => {
+  it("with a backoff of 3.2 s", async () => {
+    const name = fresh("report");
+    await staysFirst(name, open(name, { backoff: () => longPause }));
+  });
+
+  it("with a retryDelay of 3.2 s", async () => {
+    const name = fresh("report");
+    await staysFirst(name, open(name, { retryDelay: longPause, retryJitter: 0 }));
+  });
+
+  it("while another writer of its client is granted", async () => {
+    const name = fresh("report");
+    const writer = open(name, { backoff: ({ attempt }) => (attempt === 1 ? longPause : 100) });
+    const [reading, reader] = [await open(name).read(ttl), open(name)];
+    const first = writer.write(ttl);
+    await until("readers are refused", () => isShutOut(reader));
+    const second = writer.write(ttl, { retryDelay: 20, retryJitter: 0, backoff: () => 20 });
+    await reading.release();
+    const granted = await second;
+    expect(await isShutOut(reader)).toBe(true);
+    await granted.release();
+    const seen = { isGranted: false };
+    const last = first.then((lock) => {
+      seen.isGranted = true;
+      return lock;
+    });
+    while (!seen.isGranted) expect(await isShutOut(reader)).toBe(true);
+    await (await last).release();
+    await untilNoneWaits(name);
+  });
+
+  it("and readers come in although writers of one client wait without a gap", async () => {
+    const name = fresh("report");
+    const writer = open(name, { retryDelay: 20, retryJitter: 10 });
+    const [reading, reader] = [await open(name).read(ttl), open(name, { retryDelay: 10, retryJitter: 5 })];
+    const stream = { isOver: false };
+    // Two at a time, so one always waits: only those that readers refused keep readers out.
+    const streams = [0, 1].map(async () => {
+      while (!stream.isOver) await (await writer.write(ttl)).release();
+    });
+    await until("readers are refused", () => isShutOut(reader));
+    await reading.release();
+    await (await reader.read(ttl, { waitTimeout: 20_000 })).release();
+    stream.isOver = true;
+    await Promise.all(streams);
+    await untilNoneWaits(name);
+  });
+
+  it("and a Redlock that quits in the pause lets readers in at once", async () => {
+    const name = fresh("report");
+    const { redlock } = fleet.open({ nodeTimeout: 200, backoff: () => longPause, waitTimeout: 30_000 });
+    expect(redlock).toBeInstanceOf(Redlock);
+    const reading = await open(name).read(ttl);
+    const reader = open(name);
+    const waiting = new ReadWriteLock(redlock, name).write(ttl);
+    waiting.catch(() => {});
+    await until("readers are refused", () => isShutOut(reader));
+    await redlock.quit();
+    expect(await isShutOut(reader)).toBe(false);
+    await reading.release();
+    await untilNoneWaits(name);
+  });
+});
