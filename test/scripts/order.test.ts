@@ -25,8 +25,20 @@ const scripts: Readonly<Record<string, redlock.Script>> = {
 /** The scripts that claim a key for a client that may have a claim on it already. */
 const claims = ["claim", "guarded claim", "read", "write"] as const;
 
-const reads = ["GET", "MGET", "EXISTS", "PTTL", "TIME", "INFO", "PUBSUB", "ZCARD", "ZRANGE", "ZSCORE"];
-const sets = ["SET", "ZADD"];
+const reads = [
+  "GET",
+  "MGET",
+  "EXISTS",
+  "PTTL",
+  "TIME",
+  "INFO",
+  "OBJECT",
+  "PUBSUB",
+  "ZCARD",
+  "ZRANGE",
+  "ZSCORE",
+];
+const sets = ["SET", "SETRANGE", "ZADD"];
 const removals = ["DEL", "ZREM"];
 const otherWrites = ["PEXPIRE", "ZREMRANGEBYSCORE"];
 const writes = [...sets, ...removals, ...otherWrites];

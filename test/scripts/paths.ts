@@ -35,6 +35,7 @@ const harmless = new Set([
     "redis.error_reply",
     "redis.replicate_commands",
     "redis.acl_check_cmd",
+    "redis.set_repl",
     "table.concat",
     "table.insert",
     "table.remove",

@@ -56,7 +56,9 @@ function drawn(random: Random): Operation {
     time: [],
   };
   const keys = kind === "time" ? [] : kind === "inspect" || random.chance(0.8) ? [key()] : [key(), key()];
-  const guard = random.chance(0.9) ? undefined : { terms: "60000,11,0,1,1,0,0", refused: () => {} };
+  const guard = random.chance(0.9)
+    ? undefined
+    : { terms: "60000,11,0,1,1,0,0", refused: () => {}, extendedInQuarantine: () => {} };
   return {
     kind,
     keys,

@@ -31,6 +31,7 @@ function briefGuard(): Guard {
       return `${ttl},${Date.now() * 1000},0,1,${Date.now() + 2 * ttl},0,0`;
     },
     refused: () => {},
+    extendedInQuarantine: () => {},
   };
 }
 

@@ -181,6 +181,8 @@ export interface Guard {
   readonly terms: string;
   /** Called when the master gave no vote to a claim, or was not asked. */
   refused(error: NodeError): void;
+  /** Called when the master extended a claim in quarantine. */
+  extendedInQuarantine(): void;
 }
 
 /** The restart guard's knowledge of one master. */

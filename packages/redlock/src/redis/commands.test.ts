@@ -3,7 +3,7 @@ import type { Claim, Guard } from "../protocol/node.ts";
 import { batchArgs, batchCommand, encoded, forgetEncoded, type Operation } from "./commands.ts";
 import { batchScript, releaseBatchScript, voteBatchScript } from "./lua/scripts.ts";
 
-const guard: Guard = { terms: "60000,11,0,1,1,0,0", refused: () => {} };
+const guard: Guard = { terms: "60000,11,0,1,1,0,0", refused: () => {}, extendedInQuarantine: () => {} };
 
 function operation(kind: Operation["kind"], keys: readonly string[], values: readonly string[]) {
   return {

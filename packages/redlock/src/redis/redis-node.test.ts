@@ -16,7 +16,11 @@ import {
 } from "./lua/scripts.ts";
 import { RedisNode } from "./redis-node.ts";
 
-const guard: Guard = { terms: "60000,4711,0,1,1700000000000,0,0", refused: () => {} };
+const guard: Guard = {
+  terms: "60000,4711,0,1,1700000000000,0,0",
+  refused: () => {},
+  extendedInQuarantine: () => {},
+};
 
 function shown({ kind, token }: Push): string {
   return kind === "grant" ? token : `${kind} ${token}`;

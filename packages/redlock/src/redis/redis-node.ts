@@ -295,9 +295,10 @@ export class RedisNode implements LockNode {
     });
   }
 
-  /** Reports a refused vote to the guard. */
+  /** Reports to the guard that a vote was refused, or that the master is in quarantine. */
   #reportRefusal(answer: Answer): Answer {
     if (answer.vote === "none") this.#guard?.refused(answer.error);
+    else if (answer.vote === "yes" && answer.inQuarantine) this.#guard?.extendedInQuarantine();
     return answer;
   }
 

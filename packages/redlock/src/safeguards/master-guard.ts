@@ -1,5 +1,6 @@
 import type { NodeError } from "../errors.ts";
 import type { Fault, Guard, GuardState, LockNode } from "../protocol/node.ts";
+import { outside } from "../time/async-context.ts";
 import { type Runtime, randomFraction } from "../time/runtime.ts";
 import { QuarantineReports } from "./quarantine-news.ts";
 
@@ -48,8 +49,12 @@ export class MasterGuard implements Guard {
   readonly #reports: QuarantineReports;
   /** Faults of a quarantine that was reported before. */
   readonly #alreadyReported = new WeakSet<NodeError>();
-  /** The largest epoch seen on this master: an older one belongs to another process (PROTOCOL 9.5). */
+  /** The largest epoch seen on this master: an older one belongs to another memory (PROTOCOL 9.5). */
   #maxSeenEpoch = 0;
+  /** Whether that is the epoch of the memory that the master has now, as far as this client can tell. */
+  #isEpochKnown = false;
+  #isReading = false;
+  #readAt = Number.NEGATIVE_INFINITY;
   #latestEpoch = 0;
   /** Random within a millisecond, so that two clients do not draw the same epoch. */
   #epochOffset: number | undefined;
@@ -72,7 +77,40 @@ export class MasterGuard implements Guard {
   refused(error: NodeError): void {
     if (error.reason === "UNGUARDED") this.#coordinator.compare();
     else if (error.reason === "UNSEEDED") void this.#restoreCounters(error);
-    else if (error.reason === "QUARANTINE" && !this.#reports.isNew(error)) this.#alreadyReported.add(error);
+    else if (error.reason === "QUARANTINE") {
+      if (!this.#reports.isNew(error)) this.#alreadyReported.add(error);
+      this.#readNewEpoch();
+    }
+  }
+
+  extendedInQuarantine(): void {
+    this.#readNewEpoch();
+  }
+
+  /** A quarantine has an epoch, which this client may have begun (PROTOCOL 9.5). */
+  #readNewEpoch(): void {
+    const { runtime, maxTtl } = this.#coordinator;
+    // Its votes are refused or repaired for as long as it lasts: a reading now and then is enough.
+    if (runtime.monotonic() - this.#readAt < maxTtl / 10) return;
+    this.#isEpochKnown = false;
+    this.readEpoch();
+  }
+
+  /** The server behind the connection may be another one. */
+  forgetConnection(): void {
+    this.#isEpochKnown = false;
+  }
+
+  /** Reads the epoch of the master's memory, unless it is known. */
+  readEpoch(): void {
+    if (this.#isEpochKnown || this.#isReading) return;
+    this.#isReading = true;
+    this.#readAt = this.#coordinator.runtime.monotonic();
+    outside(() =>
+      this.ask(this, () => {
+        this.#isReading = false;
+      }),
+    );
   }
 
   /** Whether this quarantine was reported before. */
@@ -93,12 +131,14 @@ export class MasterGuard implements Guard {
         return termsFor();
       },
       refused: (error) => this.refused(error),
+      extendedInQuarantine: () => this.extendedInQuarantine(),
     };
   }
 
   /** Forgets everything: the node leads to another database. */
   forget(): void {
     this.#maxSeenEpoch = 0;
+    this.#isEpochKnown = false;
     this.#unseededSince = undefined;
   }
 
@@ -107,8 +147,10 @@ export class MasterGuard implements Guard {
     const database = this.node.database;
     this.node.guarded!.state(guard, (answer) => {
       const isOfHere = database === this.node.database;
-      if (isOfHere && isGuardState(answer) && answer.isCurrent)
+      if (isOfHere && isGuardState(answer) && answer.isCurrent) {
         this.#maxSeenEpoch = Math.max(this.#maxSeenEpoch, answer.epoch);
+        this.#isEpochKnown = true;
+      }
       onAnswer(answer);
     });
   }

@@ -15,7 +15,7 @@ export interface RestartGuardOptions {
   readonly maxTtl: number;
   /**
    * Masters that keep every vote through a crash (`appendfsync always`): they vote immediately after a
-   * restart, and only an emptied one is in quarantine. The same for all clients. For all masters, or a
+   * restart, and only one that was emptied, reloaded or promoted is in quarantine. The same for all clients. For all masters, or a
    * function of a master's `host:port`. Default false.
    */
   readonly durable?: boolean | ((node: string) => boolean);
@@ -23,7 +23,7 @@ export interface RestartGuardOptions {
 
 /**
  * Delayed restarts, implemented by the clients (PROTOCOL 9). A restarted master may have forgotten votes. So
- * every claim first checks that the process is the known one: a new process does not vote until everything it
+ * every claim first checks that the memory is the known one: a new memory does not vote until everything it
  * may have forgotten has expired. Held leases are repaired there meanwhile.
  *
  * All clients must agree on that time. Before this client puts any master into quarantine, it compares
@@ -71,7 +71,10 @@ export class RestartGuard {
    * @throws InvalidArgumentError if a master's answer shows that this configuration cannot work.
    */
   async ensureAgreed(): Promise<void> {
-    if (this.#isAgreed) return;
+    if (this.#isAgreed) {
+      this.#readEpochs();
+      return;
+    }
     this.#comparison ??= this.#compare();
     await this.#comparison;
     if (this.#problem) await this.#compare();
@@ -127,7 +130,16 @@ export class RestartGuard {
 
   #onBack(guard: MasterGuard): void {
     // Before the first vote, all masters are compared anyway.
-    if (this.#isAgreed) outside(() => guard.ask(guard, () => {}));
+    guard.forgetConnection();
+    if (this.#isAgreed) guard.readEpoch();
+  }
+
+  /**
+   * Reads the epochs that are unknown: a reading before the agreement begins no quarantine, so it finds no
+   * epoch in a memory that is not marked (PROTOCOL 9.5). They are sent with the vote, and no call waits.
+   */
+  #readEpochs(): void {
+    for (const guard of this.#guards) guard.readEpoch();
   }
 
   /**
@@ -175,6 +187,7 @@ export class RestartGuard {
     // forgotten it.
     const enough = Math.min(nodes.length, quorum + 1);
     if (this.#problem === undefined && this.#compared.size >= enough) this.#isAgreed = true;
+    if (this.#isAgreed) this.#readEpochs();
     return this.#isAgreed;
   }
 
@@ -221,9 +234,9 @@ export class RestartGuard {
 type Answers = ReadonlyArray<GuardState | Fault | undefined>;
 
 function forbidden(name: string, { error }: Fault): InvalidArgumentError {
-  const command = error.message.includes("CLIENT INFO") ? "CLIENT INFO" : "INFO";
+  const command = error.message.includes("CLIENT INFO") ? "CLIENT INFO" : "INFO and OBJECT";
   return new InvalidArgumentError(
-    `restartGuard: ${name} does not allow its user to run ${command}, which is needed to detect restarts (${error.message})`,
+    `restartGuard: ${name} does not allow its user to run ${command}, which is needed to detect a loss of memory (${error.message})`,
   );
 }
 

@@ -53,6 +53,8 @@ export class Durability {
 
   /** To be called for each write; `at` is true time, us, and never decreases. */
   record({ key, entry }: Change, at: number): void {
+    // Neither a file nor a replica has it in this form.
+    if (entry?.isRaw) return;
     if (this.#keepsAll) {
       apply(this.#base, { key, entry });
       return;

@@ -4,6 +4,8 @@ export interface Entry {
   readonly value: Value;
   /** By the master's wall clock, ms since the epoch. */
   readonly expiresAt: number | undefined;
+  /** A string that SETRANGE has written: it is raw until it is loaded again. */
+  readonly isRaw?: boolean;
 }
 
 /** A list exists only to be refused: that is all a lock needs of it. */

@@ -75,6 +75,8 @@ export class Master {
   #steps: Steps = { by: 0, at: Number.NEGATIVE_INFINITY };
   #isUp = true;
   #incarnation = 1;
+  /** How often it was a replica in between, in this process. */
+  #promotions = 0;
   #found: Map<string, Entry> = new Map();
   /** The other databases, until it restarts: no lock of the plan is in them. */
   readonly #others = new Map<number, Keyspace>();
@@ -98,7 +100,7 @@ export class Master {
       if (forbids.includes("PUBSUB")) throw forbidden("pubsub|numsub");
       return this.channels.count(channel);
     };
-    this.#model = new RedisModel(this.#keyspaceOf([]), this.runId, publish, listeners);
+    this.#model = new RedisModel(this.#keyspaceOf([]), this.#replId, publish, listeners);
     this.#model.writes.onWrite = (isRefused) => {
       if (this.#sender) this.#listener?.writeMet(isRefused);
     };
@@ -130,7 +132,11 @@ export class Master {
   refuseWrites(why: WriteRefusal): () => void {
     // (Of two reasons at a time one is reported; when one ends, the other still holds.)
     this.#setRefusals([...this.#refusals, why]);
-    return () => this.#setRefusals(this.#refusals.toSpliced(this.#refusals.lastIndexOf(why), 1));
+    return () => {
+      this.#setRefusals(this.#refusals.toSpliced(this.#refusals.lastIndexOf(why), 1));
+      // It was a replica, whose link never came up.
+      if (why === "READONLY" && this.#isUp) this.#promote(this.#model.keyspace);
+    };
   }
 
   #setRefusals(refusals: readonly WriteRefusal[]): void {
@@ -191,8 +197,10 @@ export class Master {
 
   /** Until when the restart guard keeps it from voting, by its wall clock; the quarantine may have to begin yet. */
   votesFrom(maxTtl: number): number {
-    const mark = this.#model.keyspace.get("quorlock:guard", this.process.wallNow())?.value;
-    const isSeen = typeof mark === "string" && mark.startsWith(`${this.runId} `);
+    const { keyspace } = this.#model;
+    const mark = keyspace.get("quorlock:guard", this.process.wallNow())?.value;
+    const isOwn = keyspace.get("quorlock:guard:memory", this.process.wallNow())?.isRaw === true;
+    const isSeen = isOwn && typeof mark === "string" && mark.startsWith(`${this.#replId} `);
     if (!isSeen) return this.process.wallNow() + maxTtl;
     const byItsKey = this.peek("quorlock:quarantine")?.expiresAt ?? 0;
     // The clients' clocks show what its own would if it had not been set.
@@ -233,6 +241,31 @@ export class Master {
     this.#start(known);
   }
 
+  /** It becomes a replica of its replica, which had not received the last `lag` us of writes, and is promoted back. */
+  resyncFromReplica(lag: number): void {
+    if (this.#isUp) this.#promote(this.#replaceMemory(lag));
+  }
+
+  /** DEBUG RELOAD of a snapshot that lacks the last `lag` us of writes. The process goes on running. */
+  reload(lag: number): void {
+    if (this.#isUp) this.#model.replaceKeyspace(this.#replaceMemory(lag));
+  }
+
+  #promote(keyspace: Keyspace): void {
+    const formerId = this.#replId;
+    this.#promotions += 1;
+    this.#model.promote(keyspace, this.#replId, formerId);
+  }
+
+  /** Other data in the same process, to which connections stay. */
+  #replaceMemory(lag: number): Keyspace {
+    const state = this.#durability.stateAt(this.#kernel.now - lag);
+    this.#durability.restartWith(state, this.#kernel.now);
+    this.process.record("is thrown back");
+    for (const [key, entry] of state) this.#recordEntry(key, entry);
+    return this.#keyspaceOf(state);
+  }
+
   /** The total of the steps of its wall clock: for checkers. */
   get steps(): Steps {
     return this.#steps;
@@ -257,7 +290,7 @@ export class Master {
     this.#incarnation += 1;
     this.#isUp = true;
     this.#others.clear();
-    this.#model.restart(this.#keyspaceOf(state), this.runId);
+    this.#model.restart(this.#keyspaceOf(state), this.#replId);
     this.#letForeignersListen();
     this.process.record("comes up");
     for (const [key, entry] of state) this.#recordEntry(key, entry);
@@ -279,6 +312,10 @@ export class Master {
       this.#recordEntry(write.key, write.entry, this.#sender?.name);
       if (this.#sender) this.#listener?.wrote(write, this.#sender);
     });
+  }
+
+  get #replId(): string {
+    return `${this.runId}-${this.#promotions}`;
   }
 
   /** Of the process that runs at present. */

@@ -21,8 +21,7 @@ export type Listeners = (channel: string) => number;
  */
 export class RedisModel {
   #keyspace: Keyspace;
-  /** New with each start of the process. */
-  #runId: string;
+  #history: History;
   readonly #publish: Publish;
   readonly #listeners: Listeners;
   /** Whether it writes at the moment. */
@@ -30,9 +29,14 @@ export class RedisModel {
   readonly #scripts = new Set<string>();
   readonly #commands: ReadonlyMap<string, Command>;
 
-  constructor(keyspace: Keyspace, runId: string, publish: Publish = () => 0, listeners: Listeners = () => 0) {
+  constructor(
+    keyspace: Keyspace,
+    replId: string,
+    publish: Publish = () => 0,
+    listeners: Listeners = () => 0,
+  ) {
     this.#keyspace = keyspace;
-    this.#runId = runId;
+    this.#history = { replId, formerId: noId };
     this.#publish = publish;
     this.#listeners = listeners;
     this.#commands = new Map<string, Command>([
@@ -60,7 +64,9 @@ export class RedisModel {
       ["FLUSHALL", () => this.#flushAll()],
       ["PING", () => "PONG"],
       ["TIME", (_, now) => [String(Math.floor(now / 1000)), String((now % 1000) * 1000)]],
-      ["INFO", () => `# Server\r\nrun_id:${this.#runId}\r\n`],
+      ["INFO", () => this.#replication()],
+      ["SETRANGE", ([key, offset, value], now) => this.#overwrite(key!, offset!, value!, now)],
+      ["OBJECT", ([action, key], now) => this.#encoding(action!, key!, now)],
     ]);
   }
 
@@ -69,10 +75,16 @@ export class RedisModel {
   }
 
   /** A new process with the keys that the old one left. Scripts are not kept. */
-  restart(keyspace: Keyspace, runId: string): void {
+  restart(keyspace: Keyspace, replId: string): void {
     this.replaceKeyspace(keyspace);
-    this.#runId = runId;
+    this.#history = { replId, formerId: noId };
     this.#scripts.clear();
+  }
+
+  /** The same process was a replica for a moment. Scripts are kept. */
+  promote(keyspace: Keyspace, replId: string, formerId: string): void {
+    this.replaceKeyspace(keyspace);
+    this.#history = { replId, formerId };
   }
 
   /** Other keys in the same process. */
@@ -98,6 +110,30 @@ export class RedisModel {
     if (!entry) return null;
     if (typeof entry.value !== "string") throw wrongType();
     return entry.value;
+  }
+
+  #replication(): string {
+    const { replId, formerId } = this.#history;
+    const role = this.writes.refusal === "READONLY" ? "slave" : "master";
+    return `# Replication\r\nrole:${role}\r\nmaster_replid:${replId}\r\nmaster_replid2:${formerId}\r\n`;
+  }
+
+  /** From the beginning, as scripts do it. */
+  #overwrite(key: string, offset: string, value: string, now: number): number {
+    if (offset !== "0") throw new Error("SETRANGE behind the beginning is not modelled");
+    const entry = this.#keyspace.get(key, now);
+    const changed = value + (this.#string(key, now) ?? "").slice(value.length);
+    this.#keyspace.set(key, { value: changed, expiresAt: entry?.expiresAt, isRaw: true });
+    return changed.length;
+  }
+
+  #encoding(action: string, key: string, now: number): string | null {
+    if (action !== "ENCODING") throw new Error(`OBJECT ${action} is not modelled`);
+    const entry = this.#keyspace.get(key, now);
+    if (!entry) return null;
+    if (typeof entry.value !== "string") throw new Error("the encoding of this type is not modelled");
+    if (entry.isRaw || entry.value.length > 44) return "raw";
+    return /^(0|-?[1-9]\d{0,17})$/.test(entry.value) ? "int" : "embstr";
   }
 
   #stringOrNull(key: string, now: number): string | null {
@@ -262,6 +298,14 @@ export class RedisModel {
     return "OK";
   }
 }
+
+/** The replication ids of a master: its own, and that of the master whose data it had before. */
+interface History {
+  readonly replId: string;
+  readonly formerId: string;
+}
+
+const noId = "0".repeat(40);
 
 const zaddOptions: ReadonlySet<string> = new Set(["NX", "XX", "GT", "LT", "CH", "INCR"]);
 

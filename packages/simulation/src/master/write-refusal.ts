@@ -25,7 +25,7 @@ const messages: Readonly<Record<WriteRefusal, string>> = {
 };
 
 /** Commands that may take more memory: Redis's flag `denyoom`. */
-const growing: ReadonlySet<string> = new Set(["SET", "INCR", "DECR", "RPUSH", "ZADD"]);
+const growing: ReadonlySet<string> = new Set(["SET", "SETRANGE", "INCR", "DECR", "RPUSH", "ZADD"]);
 /** The other ones with Redis's flag `write`. */
 const shrinking: ReadonlySet<string> = new Set([
   "DEL",

@@ -30,6 +30,7 @@ export const guardMutants: readonly Mutant[] = [
     name: "a client that is refused in quarantine gets a queue entry, and is granted the key",
     rules: { handsOverInQuarantine: true },
   },
+  { name: "a marker counts although its memory was loaded from a file", rules: { trustsLoadedMemory: true } },
 ];
 
 /** To be found where a master boots with a slow clock that is set later. */

@@ -36,6 +36,10 @@ function deed(fault: Fault): string {
       return `refuses to write (${fault.why}) for ${ms(fault.duration)}`;
     case "promote":
       return `replaced by a replica that lacks the last ${ms(fault.lag)}`;
+    case "resync":
+      return `resynchronised from a replica that lacks the last ${ms(fault.lag)}, and promoted back`;
+    case "reload":
+      return `reloads a snapshot that lacks the last ${ms(fault.lag)}`;
     case "select":
       return `switched to another database for ${ms(fault.duration)}`;
     case "kill":

@@ -115,6 +115,8 @@ function drawKind(scale: Scale, kind: FaultName): FaultKind {
     case "refuse":
       return { kind, masters, why: random.pick(writeRefusals), duration };
     case "promote":
+    case "resync":
+    case "reload":
       return { kind, masters: [oneOf(random, scale.masters)], lag: Math.round(random.logUniform(1, ttl)) };
     case "select":
       return { kind, clients, masters, duration };

@@ -70,6 +70,10 @@ export type FaultKind =
     }
   /** Replaced at once by a replica that lacks the last `lag` ms of writes. */
   | { readonly kind: "promote"; readonly masters: Targets; readonly lag: number }
+  /** Resynchronised from a replica that lacks the last `lag` ms of writes, and promoted back: the process stays. */
+  | { readonly kind: "resync"; readonly masters: Targets; readonly lag: number }
+  /** Reloads a snapshot that lacks the last `lag` ms of writes: the process stays. */
+  | { readonly kind: "reload"; readonly masters: Targets; readonly lag: number }
   /** Their connections lead to another database, where nothing of the plan is locked; then back to the first. */
   | {
       readonly kind: "select";

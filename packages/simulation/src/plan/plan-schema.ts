@@ -122,6 +122,8 @@ function faultsWith(when: typeof at | typeof on) {
       duration: positive,
     }),
     v.strictObject({ kind: v.literal("promote"), ...masters, lag: span }),
+    v.strictObject({ kind: v.literal("resync"), ...masters, lag: span }),
+    v.strictObject({ kind: v.literal("reload"), ...masters, lag: span }),
     v.strictObject({ kind: v.literal("select"), ...both, duration: positive }),
     v.strictObject({ kind: v.literal("kill"), ...clients }),
   ]);

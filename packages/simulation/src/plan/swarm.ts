@@ -58,7 +58,7 @@ const beyond: Model = {
 /** As promised with the restart guard: whenever and however often masters forget what they have voted for. */
 const forgetful: Model = {
   ...promised,
-  kinds: [...promised.kinds, "flush", "promote", "crash"],
+  kinds: [...promised.kinds, "flush", "promote", "resync", "reload", "crash"],
   rarePersistence: [{ mode: "aof-everysec" }, { mode: "rdb", interval: 1000 }, { mode: "none" }],
 };
 

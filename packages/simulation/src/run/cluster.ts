@@ -60,7 +60,7 @@ export class Cluster {
     this.#plan = plan;
     this.#random = new Random(plan.seed, "cluster");
     this.findings = new Findings(() => kernel.now, judgedOf(plan));
-    const longestLag = Math.max(0, ...plan.faults.map((fault) => (fault.kind === "promote" ? fault.lag : 0)));
+    const longestLag = Math.max(0, ...plan.faults.map((fault) => ("lag" in fault ? fault.lag : 0)));
     this.masters = plan.masters.map((master, index) => {
       const process = this.#process(`master-${index}`, false, master, 0);
       const phase = this.#random.stream(`disk ${index}`).integer(0, 1_000_000);

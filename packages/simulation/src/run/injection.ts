@@ -99,13 +99,18 @@ function happen(cluster: Cluster, fault: Fault, place: Place | undefined, listen
 }
 
 type Triggered = AtMoment & FaultKind;
-type MasterFault = Extract<FaultKind, { kind: "crash" | "flush" | "promote" | "refuse" }>;
+type MasterFault = Extract<
+  FaultKind,
+  { kind: "crash" | "flush" | "promote" | "resync" | "reload" | "refuse" }
+>;
 type LinkFault = Extract<FaultKind, { kind: "cut" | "reset" | "slow" }>;
 type Stall = Extract<FaultKind, { kind: "stall" }>;
 
 function harm({ kernel }: Cluster, master: Master, fault: MasterFault): void {
   if (fault.kind === "flush") master.flushAll();
   else if (fault.kind === "promote") master.promoteReplica(microseconds(fault.lag));
+  else if (fault.kind === "resync") master.resyncFromReplica(microseconds(fault.lag));
+  else if (fault.kind === "reload") master.reload(microseconds(fault.lag));
   else if (fault.kind === "refuse")
     kernel.engine.schedule(master.refuseWrites(fault.why), microseconds(fault.duration));
   else if (master.isUp) {

@@ -1,12 +1,14 @@
 /**
  * Delayed restarts (PROTOCOL 8.8, 9), for the scripts that claim keys.
  *
- * `quorlock:guard` marks that this process has been seen in this database: "run id, epoch, end, maxTtl,
- * database, state". If the marker is missing, names another process or database, or is older than the epoch
- * that the client has seen at this address, the master may have forgotten votes. It is then in quarantine,
- * and does not vote, for as long as any forgotten vote can live. The epoch identifies one loss of memory,
- * also within one process (FLUSHALL), and grows with each. State 2: in quarantine. State 1: the quarantine is
- * over, but the fencing counters are not restored. State 0: ready.
+ * `quorlock:guard` marks a memory that clients have seen: "replication id, epoch, end, maxTtl, database,
+ * state". `quorlock:guard:memory` holds the epoch as well, in a form that exists only where it was written:
+ * it is not replicated, and a value that was loaded from a file or from another master has another encoding.
+ * If one of the two is missing or belongs to another memory, if the database is another one, or if the epoch
+ * is older than the one that the client has seen at this address, the master may have forgotten votes. It is
+ * then in quarantine, and does not vote, for as long as any forgotten vote can live. The epoch identifies one
+ * loss of memory, also within one process (FLUSHALL), and grows with each. State 2: in quarantine. State 1:
+ * the quarantine is over, but the fencing counters are not restored. State 0: ready.
  *
  * The quarantine ends when `quorlock:quarantine` has expired *and* `end` has passed by the wall clock of the
  * asking client: a master that boots with a slow clock and is set forward expires the key at once.
@@ -17,12 +19,32 @@
 export const guard = `
 local guarded
 
+-- A number is a text after SETRANGE, and a number again when it is loaded (PROTOCOL 9.2).
+local function keepInMemory()
+  call("SET", "quorlock:guard:memory", guarded.since)
+  call("SETRANGE", "quorlock:guard:memory", 0, guarded.since)
+end
+
 local function mark(state, ends, length)
-  -- The key first: if only the key is written, the marker still does not name this memory.
+  -- In this order: if only the first of them are written, the marker still does not belong to this memory.
   if length then call("SET", "quorlock:quarantine", "", "PX", exactly(length)) end
-  local words = {guarded.runId, guarded.since, exactly(ends), guarded.longest, guarded.database, state}
+  local words = {guarded.replId, guarded.since, exactly(ends), guarded.longest, guarded.database, state}
   call("SET", "quorlock:guard", table.concat(words, " "))
+  redis.set_repl(redis.REPL_NONE)
+  local isKept, why = pcall(keepInMemory)
+  redis.set_repl(redis.REPL_ALL)
+  if not isKept then error(why, 0) end
   guarded.state, guarded.ends = state, ends
+end
+
+-- Whether this memory is the one of a marker with this replication id and epoch (PROTOCOL 9.3).
+local function isMemoryOf(was, since, durable, info)
+  local isSame = was == guarded.replId
+  -- Another id, and none before it: a new history began, which has no data of another master.
+  if not isSame and not string.find(info, "master_replid2:0+\\r") then return false end
+  if durable == "1" and not isSame then return true end
+  return call("GET", "quorlock:guard:memory") == since
+    and call("OBJECT", "ENCODING", "quorlock:guard:memory") == "raw"
 end
 
 local function watch(terms)
@@ -32,13 +54,26 @@ local function watch(terms)
   if not maxTtl then return end
   now = tonumber(now)
   guarded = {why = "UNGUARDED maxTtl has not been compared with the other masters", wanted = maxTtl, now = now}
-  local runId = string.match(call("INFO", "server"), "run_id:(%S+)")
+  local info = call("INFO", "replication")
+  guarded.replId = string.match(info, "master_replid:(%S+)")
+  if not guarded.replId then
+    guarded.why = "UNGUARDED its INFO has no master_replid"
+    return
+  end
+  -- The memory of a replica changes at any time.
+  if not string.find(info, "role:master", 1, true) then
+    guarded.why = "READONLY it is a replica"
+    return
+  end
   local was, since, ends, longest, place, state =
     string.match(call("GET", "quorlock:guard") or "", "^(%S+) (%d+) (%d+) (%d+) (%d+) (%d)$")
-  local isKnown = was and (was == runId or durable == "1") and place == database and tonumber(since) >= tonumber(after)
+  local isKnown = was and place == database and tonumber(since) >= tonumber(after)
+    and isMemoryOf(was, since, durable, info)
   if isKnown then
-    guarded.runId, guarded.since, guarded.longest, guarded.database = was, since, longest, place
+    guarded.since, guarded.longest, guarded.database = since, longest, place
     guarded.state, guarded.ends, guarded.isKnown = state, tonumber(ends), true
+    -- (If the write is refused, the next script repeats it.)
+    if was ~= guarded.replId then pcall(mark, state, guarded.ends) end
   elseif right == "0" then
     return
   elseif right == "3" then
@@ -57,7 +92,7 @@ local function watch(terms)
   else
     local length = math.max(tonumber(longest or 0), tonumber(maxTtl))
     guarded.since = exactly(math.max(tonumber(since or 0) + 1, tonumber(epoch)))
-    guarded.runId, guarded.database, guarded.longest = runId, database, isKnown and longest or maxTtl
+    guarded.database, guarded.longest = database, isKnown and longest or maxTtl
     if right ~= "2" or was then mark("2", now + length, length)
     elseif call("GET", "quorlock:guard:new") == epoch then mark("0", 0)
     else
@@ -89,7 +124,9 @@ local function inQuarantine() return guarded and (guarded.why or guarded.state =
 /** The operations of clients on the guard: reading its state, and restoring the counters. */
 export const guardSteps = `
 local function guardState()
-  call("INFO", "server")
+  -- Without the right to these commands the client learns that here.
+  call("INFO", "replication")
+  call("OBJECT", "ENCODING", "quorlock:guard:memory")
   local since, ends, longest, state =
     string.match(call("GET", "quorlock:guard") or "", "^%S+ (%d+) (%d+) (%d+) %d+ (%d)$")
   local left, floor = call("PTTL", "quorlock:quarantine"), call("GET", "quorlock:floor")

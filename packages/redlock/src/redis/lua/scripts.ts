@@ -197,14 +197,18 @@ ${isMine}${queue}${leave}return leave(1, #KEYS, 1, #ARGV)
 export const guardedClaimScript: Script = {
   source: `${calls}
 local kind, token, ttl, proposal, terms, previous = unpack(ARGV)
-local maxTtl, durable, database, after = string.match(terms, "^(%d+),%d+,(%d),%d,%d+,(%d+),(%d+)$")
--- The most frequent case: the marker names this process, is ready, and has this maxTtl (PROTOCOL 9.2). (A claim without
+local maxTtl, database, after = string.match(terms, "^(%d+),%d+,%d,%d,%d+,(%d+),(%d+)$")
+-- The most frequent case: the marker names this memory, is ready, and has this maxTtl (PROTOCOL 9.2). (A claim without
 -- a fencing token needs no counters.)
 local seen, since, longest, place, state =
   string.match(call("GET", "quorlock:guard") or "", "^(%S+) (%d+) %d+ (%d+) (%d+) (%d)$")
 local isReady = longest == maxTtl and place == database and (state == "0" or state == "1" and proposal == "")
   and tonumber(since) >= tonumber(after) and tonumber(ttl) <= tonumber(maxTtl)
-  and (durable == "1" or string.find(call("INFO", "server"), "run_id:" .. seen .. "\\r", 1, true))
+  and call("OBJECT", "ENCODING", "quorlock:guard:memory") == "raw"
+if isReady then
+  local info = call("INFO", "replication")
+  isReady = string.find(info, "master_replid:" .. seen .. "\\r", 1, true) and string.find(info, "role:master", 1, true)
+end
 if isReady and kind == "v" and proposal == "" and #KEYS == 1
   and call("SET", KEYS[1], token, "NX", "PX", ttl) then return tonumber(ttl) end
 ${isMine}${claim}${fence}
@@ -222,7 +226,7 @@ if type(granted) ~= "number" then return granted end
 if isForgetful then return {-2, granted} end
 return proposal == "" and granted or fenced(KEYS, granted, proposal)
 `,
-  sha1: "5bf685b27147415cb387b4a4ede2014900cc094f",
+  sha1: "8c3aea3efeb90bfc410b2dd5b9ffde21c44c7dce",
 };
 
 /** `releaseAndGrantScript` with the restart guard. ARGV: the guard's terms as in a batch, and the tokens. */
@@ -237,7 +241,7 @@ if not isKnown or inQuarantine() then return release(1, #KEYS, 2, #ARGV) end
 isSeeded = not guarded or guarded.state ~= "1"
 return leave(1, #KEYS, 2, #ARGV)
 `,
-  sha1: "386d8cc09ccfec84bac47b5708523c9d3afa3cbf",
+  sha1: "327bf9e8a40997f7cc0244d8c0ff4cbe2552ae05",
 };
 
 /**
@@ -404,5 +408,5 @@ for times, kind, keys, number, ticket, entryTtl, proposal in string.gmatch(ARGV[
 end
 return replies
 `,
-  sha1: "06f6a494dfd70978370db0eeec9153904fc5cbfc",
+  sha1: "b703e5f0ff74ce11fb05d765d68c4b95aa4a604b",
 };

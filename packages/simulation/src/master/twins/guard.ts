@@ -6,6 +6,7 @@ import type { Call } from "./twin.ts";
 const marker = "quorlock:guard";
 const quarantine = "quorlock:quarantine";
 
+const memory = "quorlock:guard:memory";
 const declared = "quorlock:guard:new";
 
 /** The guard state of a master, for the operations behind `g`: `guarded` in the scripts. */
@@ -20,7 +21,7 @@ export interface Guarded {
 }
 
 interface Mark {
-  readonly runId: string;
+  readonly replId: string;
   readonly since: string;
   /** By the wall clocks of clients, ms; 0 where it is not in quarantine. */
   readonly ends: number;
@@ -36,13 +37,17 @@ export function watch(rules: Rules, call: Call, terms: string): Guarded | undefi
   if (maxTtl === undefined) return undefined;
   const now = Number(wall);
   const guarded = { wanted: maxTtl, now };
-  const runId = /run_id:(\S+)/.exec(call("INFO", "server") as string)![1]!;
-  const before = markIn(call);
+  const info = call("INFO", "replication") as string;
+  const replId = /master_replid:(\S+)/.exec(info)?.[1];
+  if (replId === undefined) return { ...guarded, why: "UNGUARDED its INFO has no master_replid" };
+  if (!info.includes("role:master")) return { ...guarded, why: "READONLY it is a replica" };
+  let before = markIn(call);
   const isKnown =
-    before &&
-    (before.runId === runId || durable === "1") &&
+    before !== undefined &&
     before.database === database &&
-    Number(before.since) >= Number(after);
+    Number(before.since) >= Number(after) &&
+    isMemoryOf(rules, call, before, { replId, info, isDurable: durable === "1" });
+  if (isKnown && before!.replId !== replId) before = keepIfItCan(call, before!, { ...before!, replId });
   if (!isKnown && right === "0")
     return { ...guarded, why: "UNGUARDED maxTtl has not been compared with the other masters" };
   if (!isKnown && right === "3") {
@@ -50,11 +55,11 @@ export function watch(rules: Rules, call: Call, terms: string): Guarded | undefi
     return { ...guarded, why: "UNGUARDED maxTtl has not been compared with the other masters" };
   }
   if (isKnown && right !== "4") {
-    return { ...guarded, mark: before.state === "2" ? quarantined(rules, call, before, now) : before };
+    return { ...guarded, mark: before!.state === "2" ? quarantined(rules, call, before!, now) : before! };
   }
-  const longest = isKnown ? before.longest : maxTtl;
+  const longest = isKnown ? before!.longest : maxTtl;
   const since = String(Math.max(Number(before?.since ?? 0) + 1, Number(epoch)));
-  const fresh = { runId, since, ends: 0, longest, database, state: "0" };
+  const fresh = { replId, since, ends: 0, longest, database, state: "0" };
   if (right !== "2" || before) {
     const length = Number(rules.quarantine(String(Math.max(Number(before?.longest ?? 0), Number(maxTtl)))));
     call("SET", quarantine, "", "PX", String(length));
@@ -63,6 +68,24 @@ export function watch(rules: Rules, call: Call, terms: string): Guarded | undefi
   if (call("GET", declared) !== epoch)
     return { ...guarded, why: "UNGUARDED it was emptied since it was asked whether it is new" };
   return { ...guarded, mark: keep(call, fresh) };
+}
+
+/** `isMemoryOf` in the scripts. */
+function isMemoryOf(
+  rules: Rules,
+  call: Call,
+  mark: Mark,
+  {
+    replId,
+    info,
+    isDurable,
+  }: { readonly replId: string; readonly info: string; readonly isDurable: boolean },
+): boolean {
+  const isSame = mark.replId === replId;
+  if (!isSame && !/master_replid2:0+\r/.test(info) && !rules.trustsHistoryOfOthers) return false;
+  if (isDurable && !isSame) return true;
+  if (rules.trustsLoadedMemory) return true;
+  return call("GET", memory) === mark.since && call("OBJECT", "ENCODING", memory) === "raw";
 }
 
 /** One that is in quarantine: until its key has expired, and its end has passed by the client's clock. */
@@ -100,7 +123,8 @@ export function bar(
 
 /** `guardState` in the scripts. */
 export function guardState(call: Call, guarded: Guarded | undefined): Reply {
-  call("INFO", "server");
+  call("INFO", "replication");
+  call("OBJECT", "ENCODING", memory);
   const { longest = "0", since = "0", state = "2" } = markIn(call) ?? {};
   const left = call("PTTL", quarantine);
   const isKnown = guarded?.mark && guarded.why === undefined ? 1 : 0;
@@ -131,14 +155,16 @@ export function inQuarantine(guarded: Guarded | undefined): boolean {
 
 function markIn(call: Call): Mark | undefined {
   const text = (call("GET", marker) as string | null) ?? "";
-  const [whole, runId = "", since = "", ends, longest = "", database = "", state = ""] =
+  const [whole, replId = "", since = "", ends, longest = "", database = "", state = ""] =
     /^(\S+) (\d+) (\d+) (\d+) (\d+) (\d)$/.exec(text) ?? [];
-  return whole === undefined ? undefined : { runId, since, ends: Number(ends), longest, database, state };
+  return whole === undefined ? undefined : { replId, since, ends: Number(ends), longest, database, state };
 }
 
 function keep(call: Call, mark: Mark): Mark {
-  const { runId, since, ends, longest, database, state } = mark;
-  call("SET", marker, `${runId} ${since} ${ends} ${longest} ${database} ${state}`);
+  const { replId, since, ends, longest, database, state } = mark;
+  call("SET", marker, `${replId} ${since} ${ends} ${longest} ${database} ${state}`);
+  call("SET", memory, since);
+  call("SETRANGE", memory, "0", since);
   return mark;
 }
 

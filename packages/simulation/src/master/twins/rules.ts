@@ -36,6 +36,10 @@ export interface Rules {
   readonly seedsInQuarantine: boolean;
   /** Whether it votes without them. */
   readonly votesUnseeded: boolean;
+  /** Whether a marker counts although the data was loaded from a file or from another master. */
+  readonly trustsLoadedMemory: boolean;
+  /** Whether a marker counts although the master was a replica since. */
+  readonly trustsHistoryOfOthers: boolean;
 }
 
 /** Those of the scripts as they are. */
@@ -57,6 +61,8 @@ export const rules: Rules = {
   handsOverInQuarantine: false,
   seedsInQuarantine: false,
   votesUnseeded: false,
+  trustsLoadedMemory: false,
+  trustsHistoryOfOthers: false,
 };
 
 /** The very token, or that of an earlier round of the same waiter. */
