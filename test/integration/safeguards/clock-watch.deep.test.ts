@@ -142,6 +142,17 @@ describe("a master's clock is set", () => {
     expect(lock.state).toBe("held");
   });
 
+  it("not noticed: it is set forth and back between two readings of a client, and two hold the lock", async () => {
+    const resource = fresh("unnoticed");
+    const rival = open({ exclude: true });
+    expect(await lockOnce(rival.redlock)).toBe(3);
+    const lock = await heldAndForgotten(resource, (redlock) => redlock.tryAcquire(resource, ttl));
+    step(-40_000);
+    expect(await rival.redlock.tryAcquire(resource, ttl)).not.toBeNull();
+    expect(rival.events).toEqual([]);
+    expect(lock.state).toBe("held");
+  });
+
   it("nor for a writer, nor for a reader beside one", async () => {
     const name = fresh("written");
     const write = (redlock: Redlock) => new ReadWriteLock(redlock, name).tryWrite(ttl);

@@ -3,6 +3,7 @@ import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import type { Master, MastersOptions } from "@quorlock/testbed";
 import { Cluster, Redis } from "ioredis";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { documentedRule } from "../../contract/permissions.ts";
 import { until } from "../../contract/until.ts";
 import { type Fleet, fresh, rejection, timed } from "../fleet/fleet.ts";
 import { GuardedFleet, restartGuard, ttl, untilConnected } from "../fleet/guarded-fleet.ts";
@@ -214,30 +215,74 @@ describe("with masters that keep running", () => {
     expect(await Promise.all(fleet.admins.map((admin) => admin.dbsize()))).toEqual([0, 0, 0, 0, 0]);
   });
 
-  it("a user without the right to INFO gets an error that says so", async () => {
-    await guarded.openNew();
-    for (const admin of fleet.admins) {
-      await admin.acl("SETUSER", "uninformed", "reset", "on", ">password", "~*", "&*", "+@all", "-info");
-    }
-    const client = { username: "uninformed", password: "password", enableReadyCheck: false };
-    const { redlock } = fleet.open({ restartGuard, client });
-    const asked = timed(() => rejection(redlock.acquire(fresh("uninformed"), ttl, { retryCount: 50 })));
-    const { result: error, net } = await asked;
-    expect(error).toBeInstanceOf(InvalidArgumentError);
-    expect((error as Error).message).toContain("INFO");
-    // At once: the retries that are allowed would take ten seconds.
-    expect(net).toBeLessThan(4000);
-  });
+  it.each(["info", "object"])(
+    "a user without the right to %s gets an error that says so",
+    async (command) => {
+      await guarded.openNew();
+      for (const admin of fleet.admins) {
+        await admin.acl(
+          "SETUSER",
+          "uninformed",
+          "reset",
+          "on",
+          ">password",
+          "~*",
+          "&*",
+          "+@all",
+          `-${command}`,
+        );
+      }
+      const client = { username: "uninformed", password: "password", enableReadyCheck: false };
+      const { redlock } = fleet.open({ restartGuard, client });
+      const asked = timed(() => rejection(redlock.acquire(fresh("uninformed"), ttl, { retryCount: 50 })));
+      const { result: error, net } = await asked;
+      expect(error).toBeInstanceOf(InvalidArgumentError);
+      expect((error as Error).message).toContain("does not allow its user to run INFO and OBJECT");
+      // At once: the retries that are allowed would take ten seconds.
+      expect(net).toBeLessThan(4000);
+    },
+  );
 
-  it("without the right to INFO, votes report that as well", async () => {
+  it.each(["info", "object"])("without the right to %s, votes report that as well", async (command) => {
     const { redlock, errors } = await guarded.openNew();
-    for (const admin of fleet.admins) await admin.acl("SETUSER", "default", "-info");
+    for (const admin of fleet.admins) await admin.acl("SETUSER", "default", `-${command}`);
     try {
       await rejection(redlock.acquire(fresh("uninformed"), ttl, { retryCount: 0 }));
     } finally {
-      for (const admin of fleet.admins) await admin.acl("SETUSER", "default", "+info");
+      for (const admin of fleet.admins) await admin.acl("SETUSER", "default", `+${command}`);
     }
     expect(new Set(errors.map(({ reason }) => reason))).toEqual(new Set(["NOPERM"]));
+  });
+
+  it("without the right to SETRANGE, a master is not declared new, and its votes report that", async () => {
+    const { redlock, errors } = fleet.open({ restartGuard });
+    await untilConnected({ redlock });
+    for (const admin of fleet.admins) await admin.acl("SETUSER", "default", "-setrange");
+    try {
+      expect(String(await rejection(redlock.initialize()))).toContain("could not be declared new");
+      await rejection(redlock.acquire(fresh("unmarked"), ttl, { retryCount: 0 }));
+    } finally {
+      for (const admin of fleet.admins) await admin.acl("SETUSER", "default", "+setrange");
+    }
+    expect(new Set(errors.map(({ reason }) => reason))).toEqual(new Set(["NOPERM"]));
+  });
+
+  it("the documented permissions are enough", async () => {
+    const rule = [
+      ...documentedRule.filter((word) => !word.startsWith("~lock")),
+      "~*",
+      "+object",
+      "+setrange",
+    ];
+    for (const admin of fleet.admins)
+      await admin.acl("SETUSER", "locks", "reset", "on", ">password", ...rule);
+    const client = { username: "locks", password: "password" };
+    const { redlock, errors } = fleet.open({ restartGuard, client });
+    await untilConnected({ redlock });
+    await redlock.initialize();
+    const lock = await redlock.acquire(fresh("permitted"), ttl);
+    expect((await lock.attempts[0]!).votesFor.size).toBe(5);
+    expect(errors).toEqual([]);
   });
 
   it("costs no round trip: one command for each master, of a lock and of its release", async () => {

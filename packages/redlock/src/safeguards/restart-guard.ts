@@ -93,7 +93,7 @@ export class RestartGuard {
       found.maxTtl === 0 ? undefined : new InvalidArgumentError(`initialize: ${name} is not new`),
     );
     const after = await this.#readStates((index) => declaring[index]!.declare);
-    this.#check(after, (found, name) => this.#differs(found, name));
+    this.#check(after, (found, name) => this.#differs(found, name) ?? notDeclared(found, name));
     this.#isAgreed = true;
   }
 
@@ -238,6 +238,11 @@ function forbidden(name: string, { error }: Fault): InvalidArgumentError {
   return new InvalidArgumentError(
     `restartGuard: ${name} does not allow its user to run ${command}, which is needed to detect a loss of memory (${error.message})`,
   );
+}
+
+/** Its write was refused, or it was emptied meanwhile. */
+function notDeclared({ isCurrent }: GuardState, name: string): ExecutionError | undefined {
+  return isCurrent ? undefined : new ExecutionError(`initialize: ${name} could not be declared new`, []);
 }
 
 function uncertain(name: string, heard: number, enough: number): NodeError {
