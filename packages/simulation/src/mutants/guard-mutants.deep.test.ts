@@ -1,5 +1,6 @@
 import { afterAll, describe, test } from "vitest";
 import { Pool } from "../cli/pool.ts";
+import type { Fault } from "../plan/fault.ts";
 import type { Plan } from "../plan/plan.ts";
 import { guardedPlan } from "../plan/swarm.ts";
 import { scenarios } from "../scenarios/scenarios.ts";
@@ -10,14 +11,21 @@ import { guardMutants, slowBootMutants } from "./guard-mutants.ts";
 /** The harness's budget for each. */
 const seeds = 400;
 
-/** All want the same two and wait for them: queues are long, and with few in them it would take thousands of seeds. */
+/**
+ * All want the same two and wait for them, and one master after the other is emptied: queues are long, and with few in
+ * them it would take thousands of seeds.
+ */
 function crowdedPlan(seed: number): Plan {
   const plan = guardedPlan(seed);
   const { ttl } = plan.settings;
+  const emptied = plan.masters.map((_, index): Fault => {
+    return { kind: "flush", masters: [index], at: Math.round(ttl * (0.4 + 1.1 * index)) };
+  });
   const styles = { acquire: 1, try: 0, extend: 1, using: 0, abandon: 0.3, abort: 0.3, several: 1 };
   return {
     ...plan,
     duration: 6 * ttl,
+    faults: emptied,
     settings: {
       ...plan.settings,
       queue: true,
