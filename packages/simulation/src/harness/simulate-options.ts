@@ -90,6 +90,8 @@ const faultNames: Readonly<Record<FaultName, true>> = {
   flush: true,
   refuse: true,
   promote: true,
+  resync: true,
+  reload: true,
   select: true,
   kill: true,
 };

@@ -16,14 +16,9 @@ function crowdedFaults({ faults, masters, seed, settings }: Plan): readonly Faul
   const kept = faults.filter(({ kind }) => !["resync", "reload", "rate", "step", "suspend"].includes(kind));
   const lag = Math.round(settings.ttl * 0.1);
   const thrownBack = Array.from({ length: 6 }, (_, index): Fault => {
-    const kind = index % 2 === 0 ? "reload" : "promote";
-    return {
-      on: "granted",
-      occurrence: 2 + 3 * index,
-      kind,
-      masters: [(index + seed) % masters.length],
-      lag,
-    };
+    const when = { on: "granted", occurrence: 2 + 3 * index } as const;
+    const where = { masters: [(index + seed) % masters.length], lag };
+    return index % 2 === 0 ? { ...when, kind: "reload", ...where } : { ...when, kind: "promote", ...where };
   });
   return [...kept, ...thrownBack];
 }
