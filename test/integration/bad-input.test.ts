@@ -40,6 +40,12 @@ const calls: Record<string, Call> = {
   using,
 };
 
+function revoked(target: object): unknown {
+  const { proxy, revoke } = Proxy.revocable(target, {});
+  revoke();
+  return proxy;
+}
+
 async function expectRefused(work: () => Promise<unknown>, ...inMessage: string[]): Promise<void> {
   const before = (await tap.commands()).length;
   const error = await rejection(work());
@@ -65,6 +71,8 @@ describe.each(Object.entries(calls))("%s refuses, before a byte is sent,", (_, c
     ["null among names", [null], "null"],
     ["a hole", Object.assign([], { length: 1 }), "undefined"],
     ["a list in a list", [["a"]], "object"],
+    ["a revoked Proxy", revoked([]), "revoked Proxy"],
+    ["a revoked Proxy among names", ["a", revoked({})], "revoked Proxy"],
     ["an object", {}, "object"],
     ["an object without a prototype", Object.create(null), "object"],
     ["a symbol", Symbol("s"), "symbol"],
@@ -90,6 +98,16 @@ describe.each(Object.entries(calls))("%s refuses, before a byte is sent,", (_, c
     ["true for options", true, ["options", "true"]],
     ["a list for options", [{ retryCount: 3 }], ["options", "array"]],
     ["a signal for options", new AbortController().signal, ["options", "{ signal }"]],
+    ["an inherited option", Object.create({ retryCount: 3 }), ['"retryCount"', "inherited"]],
+    ["an inherited misspelt option", Object.create({ retrycount: 3 }), ['"retrycount"', "inherited"]],
+    ["a revoked Proxy for options", revoked({}), ["options", "a revoked Proxy"]],
+    ["a revoked Proxy for a number", { retryCount: revoked({}) }, ["retryCount", "a revoked Proxy"]],
+    ["a revoked Proxy for a signal", { signal: revoked({}) }, ["signal", "a revoked Proxy"]],
+    ["a revoked Proxy for a parent", { parent: revoked({}) }, ["parent"]],
+    ["0 for a parent", { parent: 0 }, ["parent"]],
+    ["false for a parent", { parent: false }, ["parent"]],
+    ["empty text for a parent", { parent: "" }, ["parent"]],
+    ["0 for a signal", { signal: 0 }, ["signal"]],
     ["text for a number", { retryCount: "3" }, ["retryCount", '"3"']],
     ["a function for a number", { retryCount: () => 3 }, ["retryCount", "a function"]],
   ])("%s", async (_what, options, inMessage) => {
@@ -138,6 +156,16 @@ describe.each(Object.entries(calls))("%s refuses, before a byte is sent,", (_, c
   ])("%s", async (_what, settings, inMessage) => {
     await expectRefused(() => call(fresh(), 5000, settings), ...inMessage);
   });
+});
+
+it.each(["signal", "parent"])("an absent %s may be null", async (name) => {
+  const options = { [name]: null } as object;
+  const { redlock } = opened;
+  await (await redlock.acquire(fresh(), 5000, options)).release();
+  await (await redlock.tryAcquire(fresh(), 5000, options))!.release();
+  expect(await redlock.using(fresh(), 5000, options, routine)).toBe("not reached");
+  await (await new Semaphore(redlock, fresh(), 2).acquire(5000, options)).release();
+  await (await new ReadWriteLock(redlock, fresh()).write(5000, options)).release();
 });
 
 describe("using refuses, before a byte is sent,", () => {

@@ -31,7 +31,7 @@ import {
   refuseCallback,
 } from "./settings/former-names.ts";
 import { checkOptions, type Place, routineAmong } from "./settings/options.ts";
-import { shown } from "./settings/ranges.ts";
+import { isRevoked, shown } from "./settings/ranges.ts";
 import { resourceList, whyReserved } from "./settings/resources.ts";
 import { checkHolding, checkTtl, type Settings, settingsFrom } from "./settings/settings.ts";
 import { onAbort } from "./time/abort.ts";
@@ -379,7 +379,9 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     options: AcquireOptions | undefined,
     settings: Settings = this.#settingsFor(options),
   ): Promise<EnterResult> {
-    const { signal, parent } = options ?? {};
+    // Absent options may be null.
+    const signal = options?.signal ?? undefined;
+    const parent = options?.parent ?? undefined;
     const request = { resources: resourceList(resources), ttl, settings };
     checkTtl(ttl, settings);
     this.#checkKeys(request.resources);
@@ -390,7 +392,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     const { context, reentrancy, guard, queues } = this.#parts;
     try {
       const entering =
-        reentrancy || guard || parent
+        reentrancy || guard || parent !== undefined
           ? this.#enterOrAcquire(request, cancellation, parent)
           : acquire({ context, request, cancellation, queues });
       this.#underWay.set(cancellation, entering);
@@ -412,7 +414,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     parent: Lock | undefined,
   ): Promise<EnterResult> {
     const { context, reentrancy, guard, queues } = this.#parts;
-    if (reentrancy || parent) {
+    if (reentrancy || parent !== undefined) {
       const outer = outerFor(reentrancy, request.resources, parent);
       const anew = (wanted: LockRequest): Promise<EnterResult> =>
         this.#enterOrAcquire(wanted, cancellation, parent);
@@ -488,7 +490,7 @@ function throwIfEnded(lock: Lock): void {
 }
 
 function throwIfAborted(signal: AbortSignal): void {
-  if (typeof (signal as Partial<AbortSignal> | null)?.addEventListener !== "function") {
+  if (isRevoked(signal) || typeof (signal as Partial<AbortSignal>).addEventListener !== "function") {
     throw new InvalidArgumentError(`signal must be an AbortSignal, but is ${shown(signal)}`);
   }
   if (signal.aborted) throw new AbortError(signal.reason);

@@ -11,6 +11,7 @@ import { Attempts } from "../protocol/execution-stats.ts";
 import { extend } from "../protocol/extend.ts";
 import { release } from "../protocol/release.ts";
 import { ttlWithin } from "../settings/lease-limit.ts";
+import { isRevoked } from "../settings/ranges.ts";
 import type { Settings } from "../settings/settings.ts";
 import { type AsyncContext, type Frame, frames } from "../time/async-context.ts";
 import { Cancellation } from "../time/cancellation.ts";
@@ -75,7 +76,11 @@ export class Reentrancy {
   }
 
   named(parent: unknown, resources: readonly string[]): ReentrantLock {
-    if (!(parent instanceof ReentrantLock) || Lock.leaseOf(parent).context !== this.#context) {
+    if (
+      isRevoked(parent) ||
+      !(parent instanceof ReentrantLock) ||
+      Lock.leaseOf(parent).context !== this.#context
+    ) {
       throw new InvalidArgumentError("parent must be a lock of this Redlock");
     }
     if (!covers(parent, resources)) {

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "../errors.ts";
-import { checkBoolean, checkFunction, shown } from "./ranges.ts";
+import { checkBoolean, checkFunction, isRevoked, shown } from "./ranges.ts";
 import { settingNames } from "./settings.ts";
 
 const inCalls = [...settingNames, "signal", "parent"];
@@ -43,13 +43,13 @@ const optionsOf: Readonly<Record<Place, readonly string[]>> = {
 };
 
 /**
- * Checks that `options` is an object, or absent, and that each option is known in this place. An entry that is
- * `undefined` or `null` counts as absent. The values are checked where they are used.
+ * Checks that `options` is an object, or absent, and that each option is known in this place, and no inherited one. An
+ * entry that is `undefined` or `null` counts as absent. The values are checked where they are used.
  * @throws InvalidArgumentError that names the unknown option, and a similar known one if there is one.
  */
 export function checkOptions(options: unknown, place: Place): void {
   if (options === undefined || options === null) return;
-  if (typeof options !== "object" || Array.isArray(options)) {
+  if (typeof options !== "object" || isRevoked(options) || Array.isArray(options)) {
     const hint =
       typeof options === "function" ? "; callbacks are those of redlock 4, see docs/redlock-4.md" : "";
     throw new InvalidArgumentError(`options must be an object, but is ${shown(options)} (${place})${hint}`);
@@ -63,6 +63,13 @@ export function checkOptions(options: unknown, place: Place): void {
   for (const [name, value] of Object.entries(options)) {
     if (value !== undefined && value !== null && !known.includes(name))
       throw unknownOption(name, known, place);
+  }
+  // Some options would count and others not: they are copied.
+  for (const name in options) {
+    if (Object.hasOwn(options, name) || name in Object.prototype) continue;
+    throw new InvalidArgumentError(
+      `options must have options of their own, but ${shown(name)} is inherited (${place}): pass { ...options, ${name} }`,
+    );
   }
 }
 

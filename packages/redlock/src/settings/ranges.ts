@@ -34,6 +34,16 @@ export function checkFunction(name: string, value: unknown): void {
   throw new InvalidArgumentError(`${name} must be a function, but is ${shown(value)}`);
 }
 
+/** Whether it is a Proxy that was revoked: every look at it throws a TypeError. */
+export function isRevoked(value: unknown): boolean {
+  try {
+    Array.isArray(value);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
 /** The length at which text is cut off in a message. */
 const maxTextLength = 100;
 
@@ -42,6 +52,7 @@ export function shown(value: unknown): string {
   if (typeof value === "string") {
     return JSON.stringify(value.length > maxTextLength ? `${value.slice(0, maxTextLength)}…` : value);
   }
+  if (isRevoked(value)) return "a revoked Proxy";
   if (Array.isArray(value)) return "an array";
   if (typeof value === "function") return "a function";
   if (typeof value === "object" && value !== null) return "an object";

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, listed } from "../errors.ts";
-import { shown } from "./ranges.ts";
+import { isRevoked, shown } from "./ranges.ts";
 
 /**
  * The prefix of this library's own keys: queues, fencing counters, the marker of the restart guard, readers and
@@ -9,6 +9,8 @@ export const ownPrefix = "quorlock:";
 
 /** Checks resource names and returns them as a new list. */
 export function resourceList(resources: unknown): readonly string[] {
+  if (isRevoked(resources))
+    throw new InvalidArgumentError("resources must be names, but are a revoked Proxy");
   const list: readonly unknown[] = Array.isArray(resources) ? [...resources] : [resources];
   if (list.length === 0)
     throw new InvalidArgumentError("resources must name at least one resource, but is empty");
