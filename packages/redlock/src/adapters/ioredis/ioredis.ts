@@ -93,9 +93,22 @@ export class IoredisUser implements UserClient {
       else events.onSelect(database);
     });
     for (const event of ["connecting", "close", "reconnecting"]) this.client.on(event, () => void this.dials);
-    this.client.on("ready", () => {
+    const onReady = (): void => {
       this.#dials.ready();
       events.onReady();
+    };
+    this.client.on("ready", onReady);
+    if (this.isCluster) this.#watchNodes(onReady);
+  }
+
+  /** A Cluster makes another client for a node that it has lost: the address of the node may have moved. */
+  #watchNodes(onReady: () => void): void {
+    const lost = new Set<string>();
+    this.client.on("-node", ({ options }: ClusterNode) => lost.add(addressOf(options)));
+    this.client.on("+node", (node: ClusterNode) => {
+      if (!lost.delete(addressOf(node.options))) return;
+      this.#dials.redial();
+      node.on("ready", onReady);
     });
   }
 
@@ -119,6 +132,12 @@ export class IoredisUser implements UserClient {
   disconnect(): void {
     end(this.client);
   }
+}
+
+type ClusterNode = Pick<IoredisClient, "on"> & { readonly options: IoredisOptions };
+
+function addressOf({ host, port }: IoredisOptions): string {
+  return `${host}:${port}`;
 }
 
 interface QueuedCommand {

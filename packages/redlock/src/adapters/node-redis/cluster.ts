@@ -42,7 +42,7 @@ interface Node {
 }
 
 /** The used part of a Cluster client. */
-interface ClusterClient extends Omit<NodeRedisClient, "sendCommand"> {
+export interface ClusterClient extends Omit<NodeRedisClient, "sendCommand"> {
   readonly slots: readonly ({ readonly master: Node } | undefined)[];
   readonly masters: readonly Node[];
   readonly nodeByAddress: ReadonlyMap<string, Node>;

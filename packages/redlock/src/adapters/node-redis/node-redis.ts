@@ -8,7 +8,7 @@ import type {
   UserClient,
   UserEvents,
 } from "../own-client.ts";
-import { ClusterDuplicate, type ClusterOptions, clusterOptionsOf } from "./cluster.ts";
+import { type ClusterClient, ClusterDuplicate, type ClusterOptions, clusterOptionsOf } from "./cluster.ts";
 import {
   Duplicate,
   destroy,
@@ -102,11 +102,13 @@ export class NodeRedisUser implements UserClient {
       if (client.isOpen) this.#isEnded = false;
       else destroyConnected(client);
     });
-    client.on("ready", () => {
+    const onConnected = (): void => {
       this.#dials.ready();
       onReady();
-    });
+    };
+    client.on("ready", onConnected);
     client.on("reconnecting", () => this.#dials.redial());
+    if (this.isCluster) this.#watchNodes(onConnected);
     const onOver = (): void => {
       this.#isEnded = true;
       onEnd();
@@ -120,6 +122,19 @@ export class NodeRedisUser implements UserClient {
       if (client.isOpen) return;
       if (error instanceof Error && error.message.startsWith("Socket timeout")) this.#isInUse = false;
       else onOver();
+    });
+  }
+
+  /** The nodes of a Cluster reconnect by themselves. Version 5 reports only their first connection. */
+  #watchNodes(onReady: () => void): void {
+    const watched = new WeakSet<object>();
+    this.client.on("node-reconnecting", () => {
+      this.#dials.redial();
+      for (const { client: node } of (this.client as unknown as ClusterClient).nodeByAddress.values()) {
+        if (!node || watched.has(node)) continue;
+        watched.add(node);
+        node.on("ready", onReady);
+      }
     });
   }
 
