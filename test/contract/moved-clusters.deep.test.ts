@@ -50,37 +50,43 @@ it.each<[string, (port: number) => ClusterLibrary]>([
   ["iovalkey", (port) => likeIoredis(ValkeyCluster as unknown as typeof Cluster, port)],
   ["node-redis 6", (port) => likeNodeRedis(createCluster, port)],
   ["node-redis 5", (port) => likeNodeRedis(createCluster5 as unknown as typeof createCluster, port)],
-])("a Cluster by %s reconnects to another one while the previous one serves on: locks follow", async (_, open) => {
-  const [first, second] = masters.list;
-  await using address = await movingAddress(first!);
-  for (const [index, admin] of admins.entries()) {
-    await admin.config("SET", "cluster-announce-port", address.port);
-    await admin.set("where", index);
-  }
-  const library = open(address.port);
-  const isAt = (index: number): Promise<void> =>
-    until(`the client is at ${index}`, async () => (await library.get("where").catch(() => null)) === `${index}`);
-  await isAt(0);
-  const users = new Set(address.links);
-  const redlock = new Redlock([library.client], { nodeTimeout: 2000, retryCount: 0 });
-  let count = 0;
-  const places = async (): Promise<string> => {
-    count += 1;
-    const resource = `moved-cluster-${address.port}-${count}`;
-    const lock = await redlock.acquire(resource, 60_000).catch(() => undefined);
-    const keys = await Promise.all(admins.map((admin) => admin.get(resource)));
-    await lock?.release();
-    return keys.map((key) => (key === null ? "-" : "key")).join();
-  };
-  try {
-    await until("locks are at the first", async () => (await places()) === "key,-");
-    address.moveTo(second!);
-    for (const link of users) link.cut();
-    await isAt(1);
-    await until("locks are at the second", async () => (await places()) === "-,key");
-    expect(await places()).toBe("-,key");
-  } finally {
-    void redlock.quit();
-    library.close();
-  }
-});
+])(
+  "a Cluster by %s reconnects to another one while the previous one serves on: locks follow",
+  async (_, open) => {
+    const [first, second] = masters.list;
+    await using address = await movingAddress(first!);
+    for (const [index, admin] of admins.entries()) {
+      await admin.config("SET", "cluster-announce-port", address.port);
+      await admin.set("where", index);
+    }
+    const library = open(address.port);
+    const isAt = (index: number): Promise<void> =>
+      until(
+        `the client is at ${index}`,
+        async () => (await library.get("where").catch(() => null)) === `${index}`,
+      );
+    await isAt(0);
+    const users = new Set(address.links);
+    const redlock = new Redlock([library.client], { nodeTimeout: 2000, retryCount: 0 });
+    let count = 0;
+    const places = async (): Promise<string> => {
+      count += 1;
+      const resource = `moved-cluster-${address.port}-${count}`;
+      const lock = await redlock.acquire(resource, 60_000).catch(() => undefined);
+      const keys = await Promise.all(admins.map((admin) => admin.get(resource)));
+      await lock?.release();
+      return keys.map((key) => (key === null ? "-" : "key")).join();
+    };
+    try {
+      await until("locks are at the first", async () => (await places()) === "key,-");
+      address.moveTo(second!);
+      for (const link of users) link.cut();
+      await isAt(1);
+      await until("locks are at the second", async () => (await places()) === "-,key");
+      expect(await places()).toBe("-,key");
+    } finally {
+      void redlock.quit();
+      library.close();
+    }
+  },
+);

@@ -66,7 +66,11 @@ function linkTo({ host, port }: Target, client: Socket, isSlow: boolean): Link {
     requests += bytes.toString("latin1").toLowerCase();
   });
   client.pipe(server);
-  const release = (): void => void server.pipe(client);
+  let isReleased = false;
+  const release = (): void => {
+    if (!isReleased) server.pipe(client);
+    isReleased = true;
+  };
   if (!isSlow) release();
   return {
     get isOpen() {

@@ -76,6 +76,21 @@ class Scene {
     return keys.flatMap((key, server) => (key === null ? [] : [server]));
   }
 
+  /** Until a waiter has subscribed to its grants at this server. */
+  async waiterIsHeardAt(server: number): Promise<void> {
+    const other = new Redlock([this.client], { nodeTimeout: 2000 });
+    await this.locksAreAt(server);
+    const resource = fresh();
+    const held = await this.redlock.acquire(resource, ttl);
+    const waiting = other.acquire(resource, ttl, { waitTimeout: 30_000 });
+    await until(`the waiter listens at ${server}`, async () => {
+      const channels = await this.#admins[server]!.pubsub("CHANNELS", "quorlock:inbox:*");
+      return channels.length > 0;
+    });
+    await held.release();
+    await (await waiting).release();
+  }
+
   async locksAreAt(server: number): Promise<void> {
     await until(`locks are at ${server}`, async () => String(await this.placeOfLock()) === `${server}`);
   }
@@ -142,6 +157,23 @@ export function serverCases(
         return places.length === 3;
       });
       expect(places).toEqual([[1], [1], [1]]);
+    }));
+
+  it("a connection for grants that the previous server greets late is made again: waiters are notified", () =>
+    scene(async (made, user) => {
+      const { address } = made;
+      await made.waiterIsHeardAt(0);
+      address.isSlow = true;
+      const { length } = address.links;
+      const userAgain = await made.next(() => user.cut());
+      for (const link of address.links.slice(1, length)) link.cut();
+      await until("all look for the address", () => Promise.resolve(address.links.length === 2 * length));
+      address.isSlow = false;
+      address.moveTo(serversOf()[1]);
+      userAgain.cut();
+      await made.clientIsAt(1);
+      for (const link of address.links.slice(length)) link.release();
+      await made.waiterIsHeardAt(1);
     }));
 
   it("the client reconnects to another server while the previous one serves on: locks follow", () =>
