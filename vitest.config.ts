@@ -49,7 +49,7 @@ export default defineConfig({
             "test/integration/connections/sentinel.deep.test.ts",
             // These open clients of their own, or are about what only ioredis has: an event of `select`.
             "test/integration/{bad-input,drop-in}.test.ts",
-            "test/integration/connections/{cluster,database,traces,node-redis.deep,node-redis-cluster.deep}.test.ts",
+            "test/integration/connections/{cluster,database,traces,key-prefix.deep,node-redis.deep,node-redis-cluster.deep}.test.ts",
           ],
           testTimeout: hang,
           hookTimeout: hang,

@@ -1,5 +1,5 @@
-import { Redis } from "ioredis";
-import { Redis as Redis5 } from "ioredis-5";
+import { Command as Command6, Redis } from "ioredis";
+import { Command as Command5, Redis as Redis5 } from "ioredis-5";
 import { describe, expect, test } from "vitest";
 import type { Done } from "../../redis/connection.ts";
 import { askWith, callbackCommandsOf } from "./callback-command.ts";
@@ -12,15 +12,15 @@ interface Command {
 }
 
 function textFor(key: string): string {
-  return `*5\r\n$3\r\nSET\r\n$${key.length}\r\n${key}\r\n$5\r\nvalue\r\n$2\r\nPX\r\n$2\r\n10\r\n`;
+  return `*5\r\n$3\r\nset\r\n$${key.length}\r\n${key}\r\n$5\r\nvalue\r\n$2\r\nPX\r\n$2\r\n10\r\n`;
 }
 
 const versions = [
-  ["6", () => new Redis({ lazyConnect: true })],
-  ["5", () => new Redis5({ lazyConnect: true })],
+  ["6", () => new Redis({ lazyConnect: true }), Command6],
+  ["5", () => new Redis5({ lazyConnect: true }), Command5],
 ] as const;
 
-describe.each(versions)("ioredis %s", (_, open) => {
+describe.each(versions)("ioredis %s", (_, open, AnyCommand) => {
   function made(done: Done, keyPrefix = "") {
     return callbackCommandsOf(open())!("SET", ["key", "value", "PX", 10], keyPrefix, done) as Command;
   }
@@ -104,7 +104,7 @@ describe.each(versions)("ioredis %s", (_, open) => {
     expect(texts).toEqual(["a:key", "a:key", "b:key", "key"].map(textFor));
     expect(args).toEqual(["key", "value", "PX", 10]);
     const other = make("GETSET", args, "", () => {}) as Command;
-    expect(String(other.toWritable(null))).toContain("GETSET");
+    expect(String(other.toWritable(null))).toContain("getset");
   });
 
   test("tools that look at a command see its keys, and not the token behind them", () => {
@@ -134,9 +134,19 @@ describe.each(versions)("ioredis %s", (_, open) => {
     ]);
   });
 
+  test("a transformer that the application set for the replies to a command does not see theirs", () => {
+    const client = open();
+    AnyCommand.setReplyTransformer("getdel", () => "changed");
+    const outcomes: unknown[] = [];
+    const command = callbackCommandsOf(client)!("GETDEL", ["key"], "", (reply) => outcomes.push(reply));
+    Object.assign(command, { isSent: true });
+    (command as Command).resolve("as it was");
+    expect(outcomes).toEqual(["as it was"]);
+  });
+
   test("their keys have the prefix", () => {
     const text = String(made(() => {}, "app:").toWritable(null));
-    expect(text).toBe("*5\r\n$3\r\nSET\r\n$7\r\napp:key\r\n$5\r\nvalue\r\n$2\r\nPX\r\n$2\r\n10\r\n");
+    expect(text).toBe("*5\r\n$3\r\nset\r\n$7\r\napp:key\r\n$5\r\nvalue\r\n$2\r\nPX\r\n$2\r\n10\r\n");
   });
 
   test("a version that makes commands in another way is left alone", () => {

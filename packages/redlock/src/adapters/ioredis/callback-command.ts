@@ -13,6 +13,7 @@ export interface SentCommand {
 
 /** The used part of an ioredis command. */
 interface Command {
+  name: string;
   transformed?: boolean;
   isTraced?: boolean;
   resolve: (reply: unknown) => unknown;
@@ -108,7 +109,9 @@ function makerOf(Base: CommandClass): MakeCommand {
 
     constructor(name: string, args: Args, keyPrefix: string, done: Done) {
       const isEncoded = latest?.of === args && latest.name === name && latest.keyPrefix === keyPrefix;
-      super(name, isEncoded ? [] : args, { replyEncoding: "utf8", keyPrefix: isEncoded ? "" : keyPrefix });
+      // In lower case, for the prefix: before version 5.9, and in iovalkey, ioredis knows the keys of such names only.
+      const word = isEncoded ? name : name.toLowerCase();
+      super(word, isEncoded ? [] : args, { replyEncoding: "utf8", keyPrefix: isEncoded ? "" : keyPrefix });
       this.isSent = false;
       this.done = done;
       if (!isEncoded) {
@@ -119,6 +122,8 @@ function makerOf(Base: CommandClass): MakeCommand {
       }
       this.#encoded = latest!;
       this.args = latest!.args;
+      // In upper case, for the reply: an application may have set a transformer for the replies to "get" or "set".
+      this.name = name;
     }
 
     override toWritable(): unknown {
@@ -181,7 +186,7 @@ function checked(make: MakeCommand): MakeCommand | undefined {
     resolve("late");
     const { reject } = failed;
     reject("error");
-    const wanted = "*4\r\n$7\r\nEVALSHA\r\n$6\r\ndigest\r\n$1\r\n1\r\n$10\r\nprefix:key\r\n";
+    const wanted = "*4\r\n$7\r\nevalsha\r\n$6\r\ndigest\r\n$1\r\n1\r\n$10\r\nprefix:key\r\n";
     const isWritten = texts.every((text) => text === wanted);
     return isWritten && outcomes.join() === "reply,error" ? make : undefined;
   } catch {

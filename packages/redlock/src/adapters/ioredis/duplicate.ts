@@ -2,8 +2,9 @@ import type { Args } from "../../redis/connection.ts";
 import { outside } from "../../time/async-context.ts";
 import { maxTimerDelay, type Timer } from "../../time/runtime.ts";
 import { systemRuntime } from "../../time/system.ts";
-import type { OwnClient, OwnEvents, SubscriberClient, SubscriberEvents } from "../own-client.ts";
+import type { OwnClient, OwnEvents, SubscriberClient, SubscriberEvents, UserClient } from "../own-client.ts";
 import { boundedDelay } from "../reconnecting-client.ts";
+import { askWith, callbackCommandsOf } from "./callback-command.ts";
 import { withoutAdvice } from "./lost-connection.ts";
 
 /**
@@ -100,6 +101,8 @@ function streamOf(client: object): Stream | undefined {
  */
 export class Duplicate implements OwnClient {
   readonly client: DuplicateClient;
+  /** Missing if this version of ioredis makes commands in an unknown way. */
+  readonly ask: UserClient["ask"];
   readonly #userClient: IoredisClient;
   readonly #fixed: object;
   readonly #sentinels: string;
@@ -107,7 +110,11 @@ export class Duplicate implements OwnClient {
   #greetingTimer: Timer | undefined;
 
   /** `fixed`: the options that override the user's at any time. */
-  constructor(userClient: IoredisClient, fixed: object, events: Partial<OwnEvents> = {}) {
+  constructor(
+    userClient: IoredisClient,
+    fixed: { readonly db?: number | undefined; readonly keyPrefix?: string },
+    events: Partial<OwnEvents> = {},
+  ) {
     this.#userClient = userClient;
     this.#sentinels = sentinelsIn(userClient.options);
     const { enableReadyCheck } = userClient.options as IoredisOptions;
@@ -119,6 +126,9 @@ export class Duplicate implements OwnClient {
       retryStrategy: (times: number) => this.#retryDelay(times),
     };
     this.client = duplicateOf(userClient)(this.#fixed);
+    const make = callbackCommandsOf(this.client);
+    this.ask = make && askWith(make, fixed.keyPrefix ?? "");
+    if (!make) untrace(this.client);
     this.client.on("connect", () => this.#awaitGreeting());
     this.client.on("ready", () => this.#greetingTimer?.cancel());
     this.client.on("close", () => this.#greetingTimer?.cancel());
@@ -134,8 +144,13 @@ export class Duplicate implements OwnClient {
     return outside(() => this.client.connect());
   }
 
-  async send(command: string, args: Args): Promise<unknown> {
-    return this.client.call(command, args).catch(failed);
+  /** By {@link ask}, whose commands show no token to tracing tools and debug logs. */
+  send(command: string, args: Args): Promise<unknown> {
+    const { ask, client } = this;
+    if (!ask) return call(client, command, args).catch(failed);
+    return new Promise((resolve, reject) => {
+      ask(client, command, args, (reply, error) => (error === undefined ? resolve(reply) : reject(error)));
+    });
   }
 
   cut(): void {
@@ -185,7 +200,11 @@ function failed(error: unknown): never {
 
 /** A duplicate for subscriptions. */
 export class SubscriberDuplicate extends Duplicate implements SubscriberClient {
-  constructor(userClient: IoredisClient, fixed: object, events: SubscriberEvents) {
+  constructor(
+    userClient: IoredisClient,
+    fixed: { readonly db?: number | undefined; readonly keyPrefix?: string },
+    events: SubscriberEvents,
+  ) {
     // `Subscriber` subscribes after each reconnect, once the master has answered.
     super(userClient, { ...fixed, autoResubscribe: false }, events);
     this.client.on("message", events.onMessage);
@@ -208,9 +227,14 @@ export class SubscriberDuplicate extends Duplicate implements SubscriberClient {
  * Keeps the commands of a client off the tracing channels of ioredis, which would show tokens: a token is enough to
  * release a lock.
  */
-export function untrace(client: DuplicateClient): void {
+function untrace(client: DuplicateClient): void {
   const sendCommand = client.sendCommand.bind(client);
   client.sendCommand = (command, ...rest) => sendCommand(Object.assign(command, { isTraced: true }), ...rest);
+}
+
+/** In lower case: before version 5.9, and in iovalkey, ioredis knows the keys of such names only (prefix, hash slot). */
+async function call(client: DuplicateClient, command: string, args: Args): Promise<unknown> {
+  return client.call(command.toLowerCase(), args);
 }
 
 function forward(client: DuplicateClient, events: Partial<OwnEvents>): void {
@@ -329,7 +353,7 @@ export class ClusterDuplicate implements OwnClient {
   }
 
   async send(command: string, args: Args): Promise<unknown> {
-    return this.client.call(command, args).catch(redirectionError);
+    return call(this.client, command, args).catch(redirectionError);
   }
 
   /** A Cluster has many connections and replaces them itself: `socketTimeout` detects silent ones. */

@@ -8,7 +8,6 @@ import type {
   UserClient,
   UserEvents,
 } from "../own-client.ts";
-import { askWith, callbackCommandsOf } from "./callback-command.ts";
 import {
   ClusterDuplicate,
   Duplicate,
@@ -17,7 +16,6 @@ import {
   type IoredisOptions,
   onEnd,
   SubscriberDuplicate,
-  untrace,
 } from "./duplicate.ts";
 
 export type { IoredisClient } from "./duplicate.ts";
@@ -69,9 +67,7 @@ export class IoredisUser implements UserClient {
   open(database: number | undefined, events: OwnEvents): OwnClient {
     if (this.isCluster) return new ClusterDuplicate(this.client, events);
     const own = new Duplicate(this.client, { db: database, keyPrefix: this.keyPrefix }, events);
-    const make = callbackCommandsOf(own.client);
-    this.ask = make && askWith(make, this.keyPrefix);
-    if (!make) untrace(own.client);
+    this.ask = own.ask;
     return own;
   }
 

@@ -132,6 +132,7 @@ class ClusterConnection implements SingleConnection {
   /** The time that its masters have to greet a connection before the others are used without them, ms. */
   readonly #greetingTimeout: number;
   readonly #events: SingleConnectionEvents;
+  readonly #watched = new WeakSet<object>();
   #error: unknown;
   #isReady = false;
 
@@ -148,10 +149,13 @@ class ClusterConnection implements SingleConnection {
     cluster.on("error", (error: unknown) => {
       this.#error ??= error;
     });
-    cluster.on("node-error", (error: unknown) => {
-      this.#error = error;
-      if (this.#isReady && !this.#masters.some(({ client }) => client?.isReady)) events.onLost(error);
-    });
+    // Missing in version 5.0, which is why masters are watched as well.
+    cluster.on("node-error", (error: unknown) => this.#onNodeError(error));
+  }
+
+  #onNodeError(error: unknown): void {
+    this.#error = error;
+    if (this.#isReady && !this.#masters.some(({ client }) => client?.isReady)) this.#events.onLost(error);
   }
 
   get #masters(): readonly Node[] {
@@ -195,7 +199,12 @@ class ClusterConnection implements SingleConnection {
   }
 
   #connectTo(node: Node): Promise<unknown> {
-    return outside(() => this.#cluster.nodeClient(node)).catch(() => {});
+    const connecting = outside(() => this.#cluster.nodeClient(node)).catch(() => {});
+    if (node.client && !this.#watched.has(node.client)) {
+      this.#watched.add(node.client);
+      node.client.on("error", (error: unknown) => this.#onNodeError(error));
+    }
+    return connecting;
   }
 
   send(command: string, args: Args): Promise<unknown> {

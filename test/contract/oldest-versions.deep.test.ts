@@ -1,0 +1,75 @@
+import { clusterConfig, formCluster } from "@quorlock/testbed";
+import Redis50, { Cluster as Cluster50 } from "ioredis-5.0";
+import { Cluster as Cluster58, Redis as Redis58 } from "ioredis-5.8";
+import { Cluster as ClusterOfValkey, Redis as RedisOfValkey } from "iovalkey";
+import { createClient as createClient50, createCluster as createCluster50 } from "redis-5.0";
+import { createClient as createClient60, createCluster as createCluster60 } from "redis-6.0";
+import type { RedisClient } from "../../packages/redlock/src/adapters/client-libraries.ts";
+import { lockNodeContract } from "./lock-node-contract.ts";
+import { type RedisDriverOptions, redisDriver } from "./redis-driver.ts";
+
+// The contract with the oldest version that each peer range admits, and the last one of ioredis that does not find the
+// keys of commands in upper case. The newest versions have files of their own.
+
+const host = "127.0.0.1";
+const keyPrefix = "app:";
+/** The cluster tells its clients where its masters are: the proxy has to be put in between there as well. */
+const cluster: Pick<RedisDriverOptions, "config" | "keepsQueues" | "keepsCounters" | "prepare"> = {
+  config: clusterConfig,
+  keepsQueues: false,
+  keepsCounters: false,
+  async prepare(admin, master) {
+    await formCluster([admin]);
+    return master;
+  },
+};
+
+/** To the compiler, a class of one version will do. */
+type AnyRedis = typeof Redis58;
+type AnyCluster = typeof Cluster58;
+
+for (const [name, Redis, Cluster] of [
+  ["ioredis 5.0", Redis50 as unknown as AnyRedis, Cluster50 as unknown as AnyCluster],
+  ["ioredis 5.8", Redis58, Cluster58],
+  ["iovalkey", RedisOfValkey as unknown as AnyRedis, ClusterOfValkey as unknown as AnyCluster],
+] as const) {
+  lockNodeContract(name, redisDriver({ client: (port) => new Redis(port, host), byQuestions: true }));
+  lockNodeContract(
+    `${name}, keyPrefix`,
+    redisDriver({ client: (port) => new Redis(port, host, { keyPrefix }), keyPrefix }),
+  );
+  lockNodeContract(
+    `${name}, keyPrefix, without scripts`,
+    redisDriver({ scripts: false, client: (port) => new Redis(port, host, { keyPrefix }), keyPrefix }),
+  );
+  lockNodeContract(
+    `${name}, Cluster`,
+    redisDriver({
+      ...cluster,
+      keyPrefix,
+      client: (port, master) =>
+        new Cluster([{ host, port }], { keyPrefix, natMap: { [`${host}:${master.port}`]: { host, port } } }),
+    }),
+  );
+}
+
+for (const [name, createClient, createCluster] of [
+  ["node-redis 5.0", createClient50, createCluster50],
+  ["node-redis 6.0", createClient60, createCluster60],
+] as unknown as [string, typeof createClient50, typeof createCluster50][]) {
+  lockNodeContract(
+    name,
+    redisDriver({ client: (port) => createClient({ socket: { host, port } }) as unknown as RedisClient }),
+  );
+  lockNodeContract(
+    `${name}, Cluster`,
+    redisDriver({
+      ...cluster,
+      client(port, master) {
+        const socket = { host, port };
+        const nodeAddressMap = { [`${host}:${master.port}`]: socket };
+        return createCluster({ rootNodes: [{ socket }], nodeAddressMap }) as unknown as RedisClient;
+      },
+    }),
+  );
+}
