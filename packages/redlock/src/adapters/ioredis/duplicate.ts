@@ -112,7 +112,7 @@ export class Duplicate implements OwnClient {
   /** `fixed`: the options that override the user's at any time. */
   constructor(
     userClient: IoredisClient,
-    fixed: { readonly db?: number | undefined; readonly keyPrefix?: string },
+    fixed: Readonly<Record<string, unknown>> & Pick<IoredisOptions, "keyPrefix">,
     events: Partial<OwnEvents> = {},
   ) {
     this.#userClient = userClient;
@@ -202,7 +202,7 @@ function failed(error: unknown): never {
 export class SubscriberDuplicate extends Duplicate implements SubscriberClient {
   constructor(
     userClient: IoredisClient,
-    fixed: { readonly db?: number | undefined; readonly keyPrefix?: string },
+    fixed: Readonly<Record<string, unknown>> & Pick<IoredisOptions, "keyPrefix">,
     events: SubscriberEvents,
   ) {
     // `Subscriber` subscribes after each reconnect, once the master has answered.
