@@ -4,7 +4,6 @@ import { Cluster as Cluster58, Redis as Redis58 } from "ioredis-5.8";
 import { Cluster as ClusterOfValkey, Redis as RedisOfValkey } from "iovalkey";
 import { createClient as createClient50, createCluster as createCluster50 } from "redis-5.0";
 import { createClient as createClient60, createCluster as createCluster60 } from "redis-6.0";
-import type { RedisClient } from "../../packages/redlock/src/adapters/client-libraries.ts";
 import { lockNodeContract } from "./lock-node-contract.ts";
 import { type RedisDriverOptions, redisDriver } from "./redis-driver.ts";
 
@@ -57,10 +56,7 @@ for (const [name, createClient, createCluster] of [
   ["node-redis 5.0", createClient50, createCluster50],
   ["node-redis 6.0", createClient60, createCluster60],
 ] as unknown as [string, typeof createClient50, typeof createCluster50][]) {
-  lockNodeContract(
-    name,
-    redisDriver({ client: (port) => createClient({ socket: { host, port } }) as unknown as RedisClient }),
-  );
+  lockNodeContract(name, redisDriver({ client: (port) => createClient({ socket: { host, port } }) }));
   lockNodeContract(
     `${name}, Cluster`,
     redisDriver({
@@ -68,7 +64,7 @@ for (const [name, createClient, createCluster] of [
       client(port, master) {
         const socket = { host, port };
         const nodeAddressMap = { [`${host}:${master.port}`]: socket };
-        return createCluster({ rootNodes: [{ socket }], nodeAddressMap }) as unknown as RedisClient;
+        return createCluster({ rootNodes: [{ socket }], nodeAddressMap });
       },
     }),
   );

@@ -47,7 +47,7 @@ const clients: readonly [string, Open][] = [
   ]),
   ...factories.map(([name, create]): [string, Open] => [
     name,
-    (master) => create({ socket: at(master), keyPrefix }) as unknown as RedisClient,
+    (master) => create({ socket: at(master), keyPrefix }),
   ]),
 ];
 const clusters: readonly [string, Open][] = [
@@ -57,7 +57,7 @@ const clusters: readonly [string, Open][] = [
   ]),
   ...factories.map(([name, , create]): [string, Open] => [
     name,
-    (master) => create({ rootNodes: [{ socket: at(master) }], keyPrefix }) as unknown as RedisClient,
+    (master) => create({ rootNodes: [{ socket: at(master) }], keyPrefix }),
   ]),
 ];
 
@@ -105,23 +105,26 @@ describe.each(clients)("a client of %s with a key prefix", (_, open) => {
   });
 });
 
+/** The keys of the cluster whose name ends so. */
+async function keysEnding(resource: string): Promise<readonly string[]> {
+  return (await Promise.all(cluster.admins.map((admin) => admin.keys(`*${resource}`)))).flat();
+}
+
 describe.each(clusters)("a Cluster of %s with a key prefix", (_, open) => {
   it("locks the key with the prefix, and excludes a Cluster of the newest version", async () => {
     const [old, other] = [open, (master: Master) => new Cluster([at(master)], { keyPrefix })].map((make) =>
       redlockOn(make(cluster.masters[0]!)),
     ) as [Redlock, Redlock];
-    const all = async (resource: string) =>
-      (await Promise.all(cluster.admins.map((admin) => admin.keys(`*${resource}`)))).flat();
     for (const [first, second] of [
       [old, other],
       [other, old],
     ] as const) {
       const resource = fresh();
       const lock = await first.acquire(resource, ttl);
-      expect(await all(resource)).toEqual([keyPrefix + resource]);
+      expect(await keysEnding(resource)).toEqual([keyPrefix + resource]);
       expect(await rejection(second.acquire(resource, ttl))).toBeInstanceOf(ResourceLockedError);
       expect((await lock.release()).outcome).toBe("released");
-      expect(await all(resource)).toEqual([]);
+      expect(await keysEnding(resource)).toEqual([]);
     }
   });
 });
