@@ -142,9 +142,11 @@ export function buildClient(
     if (error.reason === "SAME_SERVER" && !distinct.isNew(error)) return;
     if (error.reason !== "QUARANTINE" || !guard?.wasReported(error)) targets.error(error);
   };
-  const scripted = { queue, onFault: report, runtime };
-  // ioredis-mock replies nothing to the script for batches.
+  const scripted = { queue, groupCommit, onFault: report, runtime };
   const nodes = nodesOf(clients, (client) => {
+    // A master of an adapter that the user has written.
+    if (isNode(client)) return isRedisNode(client) ? client.withDefaults(scripted) : client;
+    // ioredis-mock replies nothing to the script for batches.
     const batches = groupCommit && !isIoredisMock(client);
     return new RedisNode(connectionOf(client), { ...scripted, groupCommit: batches });
   });
@@ -219,7 +221,7 @@ function watchClocks(
   }
 }
 
-function nodesOf(clients: Iterable<Client>, nodeOf: (client: RedisClient) => LockNode): readonly LockNode[] {
+function nodesOf(clients: Iterable<Client>, nodeOf: (client: Client) => LockNode): readonly LockNode[] {
   if (isNode(clients) || isRedisClient(clients)) {
     throw new InvalidArgumentError("clients must be a list, also for a single one: new Redlock([client])");
   }
@@ -237,7 +239,12 @@ function nodesOf(clients: Iterable<Client>, nodeOf: (client: RedisClient) => Loc
   if (new Set(passed).size < list.length) {
     throw new InvalidArgumentError("each client may be passed once, but one is passed twice");
   }
-  return list.map((client) => (isNode(client) ? client : nodeOf(client)));
+  return list.map(nodeOf);
+}
+
+/** Not of a subclass, which may answer in its own way. */
+function isRedisNode(node: LockNode): node is RedisNode {
+  return Object.getPrototypeOf(node) === RedisNode.prototype;
 }
 
 function isNode(client: unknown): client is LockNode {

@@ -64,6 +64,7 @@ export class RedisNode implements LockNode {
   readonly keepsCounters: boolean;
   readonly queue: LockQueue | undefined;
   readonly #connection: Connection;
+  readonly #options: RedisNodeOptions;
   readonly #runtime: SendQueueRuntime;
   readonly #groupCommit: boolean;
   readonly #sendQueue: SendQueue;
@@ -80,6 +81,7 @@ export class RedisNode implements LockNode {
 
   constructor(connection: Connection, options: RedisNodeOptions = {}) {
     this.#connection = connection;
+    this.#options = options;
     this.name = connection.name;
     this.client = connection.client;
     this.keepsCounters = connection.slotOf?.("", false) === undefined;
@@ -88,6 +90,11 @@ export class RedisNode implements LockNode {
     this.#sendQueue = sendQueueOf(connection, this.#runtime, options.window);
     if ((options.queue ?? true) && this.keepsCounters)
       this.queue = this.#makeQueue(options.onFault ?? (() => {}));
+  }
+
+  /** The same master, with these options instead of those that it was not given. */
+  withDefaults(defaults: RedisNodeOptions): RedisNode {
+    return new RedisNode(this.#connection, { ...defaults, ...this.#options });
   }
 
   get drainedAt(): number {

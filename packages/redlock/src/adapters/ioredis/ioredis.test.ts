@@ -64,6 +64,19 @@ describe.each([
     expect(names).toEqual(["127.0.0.1:7001", "/run/redis.sock", group, ...clusters]);
   });
 
+  test.each([
+    ["redis://10.0.0.1:7004?password=secret&username=me", "10.0.0.1:7004"],
+    ["redis://10.0.0.1:7004/0?password=secret", "10.0.0.1:7004"],
+    ["10.0.0.1:7004?password=secret", "10.0.0.1:7004"],
+    ["redis://10.0.0.1:7004?password=at@secret", "an unusual address"],
+    ["redis://:sl/secret@10.0.0.1:7004", "an unusual address"],
+    ["redis://:what?secret@10.0.0.1:7004", "an unusual address"],
+    ["redis://:secret@10.0.0.1:7004#secret", "10.0.0.1:7004"],
+  ])("the name of a Cluster at %s has no password", (url, address) => {
+    const { name } = newConnection(opened(new AnyCluster([url], { lazyConnect: true })));
+    expect(name).toBe(`cluster at ${address}`);
+  });
+
   test("there is one for each client, however many Redlocks share it", () => {
     const client = opened(new AnyRedis(lazy));
     const other = opened(new AnyRedis(lazy));

@@ -166,8 +166,15 @@ function nameOf(client: IoredisClient): string {
     const [first] =
       (client as { startupNodes?: ReadonlyArray<IoredisOptions | string | number> }).startupNodes ?? [];
     if (typeof first === "object") return `cluster at ${first.host}:${first.port}`;
-    // A port, or a URL that may contain a password before the address.
-    return `cluster at ${/[^/@]+(?=\/\d*$|$)/.exec(`${first}`)?.[0]}`;
+    return `cluster at ${typeof first === "string" ? addressIn(first) : first}`;
   }
   return options.path ?? (options.sentinels ? options.name! : `${options.host}:${options.port}`);
+}
+
+/** The host and port of a URL, which may contain a password before them and behind them. Nothing else of it is shown. */
+function addressIn(url: string): string {
+  const [, host, rest = ""] = /^(?:(?:[a-z]+:)?\/\/)?(?:[^/?#@]*@)?([^/?#@]*)(.*)$/is.exec(url) ?? [];
+  const isPlain =
+    host !== undefined && /^(\[[\da-f:.]+\]|[\w.-]+)(:\d+)?$/i.test(host) && !rest.includes("@");
+  return isPlain ? host : "an unusual address";
 }

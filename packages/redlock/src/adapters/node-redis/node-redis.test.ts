@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { createClient, createCluster, ErrorReply, SimpleError } from "redis";
 import {
   createClient as createClient5,
@@ -5,6 +6,7 @@ import {
   ErrorReply as ErrorReply5,
 } from "redis-5";
 import { describe, expect, test } from "vitest";
+import { InvalidArgumentError } from "../../errors.ts";
 import { NotSent } from "../../redis/session.ts";
 import { Redlock } from "../../redlock.ts";
 import { connectionOf, isRedisClient, newConnection } from "../client-libraries.ts";
@@ -32,6 +34,18 @@ describe.each([
   ["6", createClient, createCluster],
   ["5", ...version5],
 ] as const)("with node-redis %s", (_, client, cluster) => {
+  test("a Cluster at an invalid url is refused by an error without the url", () => {
+    const error = (() => {
+      try {
+        return new Redlock([cluster({ rootNodes: [{ url: "redis://me:secret@:x:7004" }] })]);
+      } catch (caught) {
+        return caught;
+      }
+    })();
+    expect(error).toBeInstanceOf(InvalidArgumentError);
+    expect(inspect(error, { showHidden: true, depth: 9 })).not.toContain("secret");
+  });
+
   test("a connection is named by its address", () => {
     const names = [
       client(),

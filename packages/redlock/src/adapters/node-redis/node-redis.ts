@@ -1,3 +1,4 @@
+import { InvalidArgumentError } from "../../errors.ts";
 import type { Args, Done } from "../../redis/connection.ts";
 import { Dials } from "../dials.ts";
 import type {
@@ -176,6 +177,11 @@ function nameOf({ socket = {} }: NodeRedisOptions): string {
 }
 
 function clusterNameOf({ rootNodes: [first = {}] = [] }: ClusterOptions): string {
-  // A URL may contain a password before the address.
-  return `cluster at ${first.url === undefined ? nameOf(first) : new URL(first.url).host}`;
+  return `cluster at ${first.url === undefined ? nameOf(first) : hostIn(first.url)}`;
+}
+
+/** A URL may contain a password, which the error of `URL` would carry as `input`. */
+function hostIn(url: string): string {
+  if (!URL.canParse(url)) throw new InvalidArgumentError("the url of a root node of the Cluster is invalid");
+  return new URL(url).host;
 }

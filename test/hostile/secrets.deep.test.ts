@@ -1,0 +1,222 @@
+import { channel, tracingChannel } from "node:diagnostics_channel";
+import { inspect } from "node:util";
+import { type Lock, Redlock } from "@quorlock/redlock";
+import { lead } from "@quorlock/redlock/lead";
+import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
+import { Semaphore } from "@quorlock/redlock/semaphore";
+import { Redis } from "ioredis";
+import { Redis as Redis5 } from "ioredis-5";
+import { Redis as RedisOfValkey } from "iovalkey";
+import { createClient } from "redis";
+import { createClient as createClient5 } from "redis-5";
+import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { until } from "../contract/until.ts";
+import { Fleet, fresh, rejection } from "../integration/fleet/fleet.ts";
+
+// A token is enough to release a lock. All primitives run with each library while every error, event, diagnostics channel
+// and line of the console is recorded. The tokens are those that the masters were sent, so none is forgotten.
+
+const ttl = 20_000;
+const username = "locks";
+const password = "a-password-of-these-tests";
+const fleet = Fleet.forTests(3);
+
+beforeAll(async () => {
+  const rule = ["reset", "on", `>${password}`, "~*", "&*", "+@all"];
+  for (const admin of fleet.admins) await admin.acl("SETUSER", username, ...rule);
+});
+
+// `initialize` is for new masters.
+beforeEach(() => Promise.all(fleet.admins.map((admin) => admin.flushall())));
+
+const url = (port: number): string => `redis://${username}:${password}@127.0.0.1:${port}`;
+const libraries: Record<string, (port: number) => object> = {
+  "ioredis 6": (port) => new Redis(url(port)),
+  "ioredis 5": (port) => new Redis5(url(port)),
+  iovalkey: (port) => new RedisOfValkey(url(port)),
+  "node-redis 6": (port) => createClient({ url: url(port) }),
+  "node-redis 5": (port) => createClient5({ url: url(port) }),
+};
+
+/** As objects come into a log, clients and their options aside. */
+function printed(value: unknown): string {
+  const json = (() => {
+    try {
+      return JSON.stringify(value);
+    } catch {
+      return "";
+    }
+  })();
+  const stack =
+    value instanceof Error ? `${value.stack} ${inspect(Object.entries(value))} ${inspect(value.cause)}` : "";
+  return [String(value), inspect(value, { depth: 9 }), json, stack].join("\n");
+}
+
+const subjects = ["ioredis", "iovalkey", "node-redis"];
+const events = ["error", "connection:ready", "connection:closed", "pubsub", "command:reply", "maintenance"];
+
+/** Everything that is published or written while `act` runs. */
+async function overheard(act: (tell: (value: unknown) => void) => Promise<void>): Promise<string> {
+  const texts: string[] = [];
+  const tell = (value: unknown): void => void texts.push(printed(value));
+  // Replies included: only clients and sockets are left out.
+  const see = (message: unknown): void => {
+    const { client: _, socket: __, ...seen } = message as { client?: unknown; socket?: unknown };
+    tell(seen);
+  };
+  const listeners = { start: see, end: see, asyncStart: see, asyncEnd: see, error: see };
+  const traces = subjects.flatMap((name) =>
+    ["command", "batch", "connect"].map((subject) => tracingChannel(`${name}:${subject}`)),
+  );
+  const channels = subjects.flatMap((name) => events.map((event) => channel(`${name}:${event}`)));
+  const spies = (["log", "info", "warn", "error", "debug"] as const).map((method) =>
+    vi.spyOn(console, method).mockImplementation((...words: unknown[]) => words.forEach(tell)),
+  );
+  for (const trace of traces) trace.subscribe(listeners);
+  for (const one of channels) one.subscribe(see);
+  try {
+    await act(tell);
+  } finally {
+    for (const trace of traces) trace.unsubscribe(listeners);
+    for (const one of channels) one.unsubscribe(see);
+    for (const spy of spies) spy.mockRestore();
+  }
+  return texts.join("\n");
+}
+
+/** The tokens in the commands that the masters are sent while `act` runs. */
+async function tokensOf(act: () => Promise<void>): Promise<ReadonlySet<string>> {
+  const tokens = new Set<string>();
+  const monitors = await Promise.all(fleet.masters.map(({ port }) => new Redis(port).monitor()));
+  for (const monitor of monitors)
+    monitor.on("monitor", (_: string, words: readonly string[]) => {
+      // (The name of a client's channel is not a token.)
+      const text = words.join(" ").replaceAll(/quorlock:inbox:[\da-f]+/g, "");
+      for (const [token] of text.matchAll(/(?<![\da-f])[\da-f]{32}(?![\da-f])/g)) tokens.add(token);
+    });
+  try {
+    await act();
+    for (const admin of fleet.admins) await admin.ping();
+  } finally {
+    for (const monitor of monitors) monitor.disconnect();
+  }
+  return tokens;
+}
+
+class Run {
+  readonly #open: () => readonly object[];
+  readonly #tell: (value: unknown) => void;
+  readonly #redlocks: Redlock[] = [];
+
+  constructor(open: () => readonly object[], tell: (value: unknown) => void) {
+    this.#open = open;
+    this.#tell = tell;
+  }
+
+  redlock(options: object = {}): Redlock {
+    const clients = this.#open() as Redis[];
+    for (const client of clients) client.on("error", this.#tell);
+    const redlock = new Redlock(clients, { nodeTimeout: 2500, ...options });
+    redlock.on("error", this.#tell);
+    redlock.on("lost", this.#tell);
+    this.#redlocks.push(redlock);
+    return redlock;
+  }
+
+  async refused(attempt: Promise<unknown>): Promise<void> {
+    const error = await rejection(attempt);
+    this.#tell(error);
+    const { attempts = [] } = error as Partial<Lock>;
+    for (const { votesAgainst } of await Promise.all(attempts))
+      for (const vote of votesAgainst.values()) this.#tell(vote);
+  }
+
+  async locks(): Promise<void> {
+    const [one, other] = [this.redlock(), this.redlock()];
+    for (const resources of [[fresh()], [fresh(), fresh()]]) {
+      let lock = await one.acquire(resources, ttl);
+      await this.refused(other.acquire(resources, ttl, { retryCount: 0 }));
+      this.#tell(await other.tryAcquire(resources, ttl));
+      const waiting = other.acquire(resources, ttl, { waitTimeout: 15_000 });
+      await until("the waiter is in the queue", async () => {
+        return (await fleet.admins[0]!.exists(`quorlock:queue:{${resources[0]}}`)) === 1;
+      });
+      lock = await lock.extend(ttl);
+      this.#tell(lock);
+      this.#tell(await one.inspect(resources[0]!));
+      await lock.release();
+      const granted = await waiting;
+      this.#tell(granted);
+      this.#tell(await granted.verify());
+      // A rival's key: the lock is lost.
+      for (const admin of fleet.admins) await admin.set(resources[0]!, "rival");
+      await this.refused(granted.extend(ttl));
+    }
+    await one.using(fresh(), ttl, async (signal) => this.#tell(signal));
+  }
+
+  async primitives(): Promise<void> {
+    const [one, other] = [this.redlock(), this.redlock()];
+    const name = fresh();
+    const [mine, theirs] = [one, other].map((redlock) => new ReadWriteLock(redlock, name)) as [
+      ReadWriteLock,
+      ReadWriteLock,
+    ];
+    const writer = await mine.write(ttl);
+    await this.refused(theirs.read(ttl, { retryCount: 0 }));
+    await this.refused(theirs.write(ttl, { retryCount: 0 }));
+    const reader = await writer.downgrade();
+    await this.refused(theirs.write(ttl, { retryCount: 0 }));
+    await (await theirs.read(ttl)).release();
+    await reader.release();
+    const semaphores = [one, other].map((redlock) => new Semaphore(redlock, fresh(), 1));
+    const permit = await semaphores[0]!.acquire(ttl);
+    await this.refused(new Semaphore(other, semaphores[0]!.name, 1).acquire(ttl, { retryCount: 0 }));
+    await permit.release();
+    const resign = new AbortController();
+    await lead(one, fresh(), ttl, () => resign.abort(), { signal: resign.signal, onError: this.#tell });
+  }
+
+  async safeguards(): Promise<void> {
+    const fencing = this.redlock({ fencing: true });
+    const resource = fresh();
+    const fenced = await fencing.acquire(resource, ttl);
+    await this.refused(fencing.acquire(resource, ttl, { retryCount: 0 }));
+    await fenced.release();
+    const guarded = this.redlock({ restartGuard: { maxTtl: ttl } });
+    await guarded.initialize();
+    const lock = await guarded.acquire(resource, ttl);
+    await this.refused(guarded.acquire(resource, ttl, { retryCount: 0 }));
+    await lock.release();
+  }
+
+  /** Closes the clients as well. */
+  async quit(): Promise<void> {
+    await Promise.all(this.#redlocks.map((redlock) => redlock.quit()));
+  }
+}
+
+describe.each(Object.entries(libraries))("with %s", (name, open) => {
+  it("no error, event, diagnostics channel or line of the console holds a token or the password", async () => {
+    let text = "";
+    const tokens = await tokensOf(async () => {
+      text = await overheard(async (tell) => {
+        const run = new Run(() => fleet.masters.map(({ port }) => open(port)), tell);
+        try {
+          await run.locks();
+          await run.primitives();
+          await run.safeguards();
+        } finally {
+          await run.quit();
+        }
+      });
+    });
+    expect(tokens.size).toBeGreaterThan(15);
+    // The channels are the right ones.
+    if (name.startsWith("node-redis")) expect(text).toContain("EVALSHA");
+    const shown = [...tokens, password].filter((secret) => text.includes(secret));
+    expect(shown.map((secret) => text.slice(text.indexOf(secret) - 300, text.indexOf(secret) + 60))).toEqual(
+      [],
+    );
+  }, 60_000);
+});
