@@ -108,13 +108,18 @@ export class LocalQueue {
     }
   }
 
-  /** The tickets from `place` on follow the calls, even if our reading of the masters' time has changed meanwhile. */
+  /**
+   * The tickets at `place` and behind it follow the calls, even if our reading of the masters' time has changed
+   * meanwhile, or a ticket has become a larger one.
+   */
   #keepOrder(place: number): void {
     for (let index = Math.max(1, place); index < this.#waiters.length; index += 1) {
       const before = this.#waiters[index - 1]!.ticket;
       const waiter = this.#waiters[index]!;
-      if (waiter.ticket > before) return;
-      waiter.ticket = before + 1;
+      if (waiter.ticket <= before) {
+        waiter.ticket = before + 1;
+        waiter.entry?.renew();
+      } else if (index > place) return;
     }
   }
 

@@ -175,6 +175,11 @@ export class QueuedAcquire implements GrantHandler {
     this.#enqueue();
   }
 
+  /** Tells the masters its ticket, which has changed. */
+  renew(): void {
+    this.#startNextRound();
+  }
+
   /** Leaves all queues. The callback waits for the dequeueing, for one nodeTimeout at most. */
   giveUp(error?: unknown): void {
     if (this.#isFinished) return;

@@ -2,8 +2,9 @@ import type { Context } from "../protocol/context.ts";
 import { quorumOf } from "../protocol/quorum.ts";
 import { askMost } from "./shared-work.ts";
 
-/** The age from which the masters' time is read again, ms. */
+/** The age from which the masters' time is read again, ms; sooner if they did not tell it. */
 const maxAge = 10_000;
+const maxAgeAlone = 1000;
 /** Clocks of two machines drift apart by less than this part of the time. */
 const drift = 1e-4;
 /** If the wall clock and the monotonic clock differ by this much more than at the reading, one has stepped, ms. */
@@ -46,7 +47,8 @@ export class TicketClock {
   }
 
   get isOld(): boolean {
-    return this.#asked !== undefined && this.#context.runtime.monotonic() - this.#asked.at > maxAge;
+    const age = this.#asked ? this.#context.runtime.monotonic() - this.#asked.at : 0;
+    return age > (this.isAlone ? maxAgeAlone : maxAge);
   }
 
   /** The masters may be others. */
