@@ -82,7 +82,7 @@ function isMemoryOf(
   }: { readonly replId: string; readonly info: string; readonly isDurable: boolean },
 ): boolean {
   const isSame = mark.replId === replId;
-  if (!isSame && !/master_replid2:0+\r/.test(info) && !rules.trustsHistoryOfOthers) return false;
+  if (!isSame && !/master_replid2:0+\r/.test(info)) return false;
   if (isDurable && !isSame) return true;
   if (rules.trustsLoadedMemory) return true;
   return call("GET", memory) === mark.since && call("OBJECT", "ENCODING", memory) === "raw";

@@ -38,8 +38,6 @@ export interface Rules {
   readonly votesUnseeded: boolean;
   /** Whether a marker counts although the data was loaded from a file or from another master. */
   readonly trustsLoadedMemory: boolean;
-  /** Whether a marker counts although the master was a replica since. */
-  readonly trustsHistoryOfOthers: boolean;
 }
 
 /** Those of the scripts as they are. */
@@ -62,7 +60,6 @@ export const rules: Rules = {
   seedsInQuarantine: false,
   votesUnseeded: false,
   trustsLoadedMemory: false,
-  trustsHistoryOfOthers: false,
 };
 
 /** The very token, or that of an earlier round of the same waiter. */
