@@ -688,6 +688,7 @@ describe("a slot is returned", () => {
         if (asked === 3) throw new Error("no clock");
         return false;
       },
+      clock: { latestCall: 0 },
     } as unknown as LocalQueues;
     const context = { ...inside.context, admission };
     const request = { resources: ["r"], ttl: 1000, settings: inside.settingsFor(undefined) };
