@@ -375,6 +375,30 @@ describe("waiters of one process", () => {
     await two.release();
   });
 
+  it("share one queue entry also after one of them has held the lock alone", async () => {
+    const resource = fresh();
+    const { redlock } = fleet.open(patient);
+    const held = await hold(resource);
+    const first = redlock.acquire(resource, ttl);
+    await untilWaiting(resource, 1);
+    await held.release();
+    const one = await first;
+    const other = fleet.open(patient).redlock.acquire(resource, ttl);
+    await untilWaiting(resource, 1);
+    const second = redlock.acquire(resource, ttl);
+    await untilWaiting(resource, 2);
+    await one.release();
+    const between = await other;
+    await untilWaiting(resource, 1);
+    const third = redlock.acquire(resource, ttl);
+    // Behind whatever the third sends.
+    await redlock.inspect(resource);
+    await untilWaiting(resource, 1);
+    await between.release();
+    await (await second).release();
+    await (await third).release();
+  });
+
   it("let other processes have their turn", async () => {
     const resource = fresh();
     const many = fleet.open(patient).redlock;

@@ -22,8 +22,6 @@ export interface WaitResult {
 
 /** A call that waits in this process. */
 export interface LocalWaiter extends QueuedCall {
-  /** The microsecond in which it began, by the monotonic clock: no two calls began in the same one. */
-  readonly call: number;
   /** Its entry in the masters' queues. */
   entry: QueuedAcquire | undefined;
   readonly resolve: (result: WaitResult) => void;

@@ -66,9 +66,9 @@ export class LocalQueues implements LocalQueueEvents {
       const prepared = this.#prepare().within(nodeTimeoutFor(request.ttl, request.settings));
       void ended.race(prepared).then(() => {
         const ticket = this.clock.ticketOf(call);
-        const isProvisional = this.clock.isAlone;
-        const waiter = { request, attempts, call, ticket, isProvisional, entry: undefined, resolve };
-        this.#queueFor(request).join(waiter, ended);
+        const isOwnTime = this.clock.isAlone;
+        const place = { call, ticket, isOwnTime, isProvisional: isOwnTime };
+        this.#queueFor(request).join({ request, attempts, ...place, entry: undefined, resolve }, ended);
       });
     });
   }

@@ -43,6 +43,10 @@ const minRemainingFraction = 1 / 2;
 export interface QueuedCall extends AcquireCall {
   /** Drawn when it began: it is kept through every round and backoff (PROTOCOL 7.2). */
   ticket: number;
+  /** The microsecond in which it began, by the monotonic clock: no two calls began in the same one. */
+  readonly call: number;
+  /** Whether the ticket is by our own clock: it is drawn again once the masters have told their time. */
+  isOwnTime: boolean;
   /** Whether the ticket is by our own clock, and no queue has been seen since: then it goes behind those that are there. */
   isProvisional: boolean;
 }
@@ -50,7 +54,7 @@ export interface QueuedCall extends AcquireCall {
 export interface EntryEvents {
   /** It does not stand in the queues any more, or not until its backoff is over: its place is free for another call. */
   onAway(): void;
-  /** Its ticket has become a larger one. */
+  /** It has another ticket. */
   onRaised(): void;
   /**
    * Called once at the end: with the lease, or without one after all queues are left; with the error if the
@@ -287,9 +291,10 @@ export class QueuedAcquire implements GrantHandler {
     if (this.#hasVotes) this.#propose();
     this.#forgetVotes();
     this.#cancelNextRound();
-    this.#isNextRoundDue = false;
     this.#isBackingOff = false;
     this.#isHeard = false;
+    this.#drawAgain();
+    this.#isNextRoundDue = false;
     // Each round has a token of its own (PROTOCOL 2.13).
     this.#roundCount += 1;
     const entryTtl = this.#heartbeat * entryTtlInHeartbeats + nodeTimeoutFor(ttl, settings);
@@ -374,6 +379,16 @@ export class QueuedAcquire implements GrantHandler {
     else if (left > never) this.#startNextRound();
     // No quorum yet: another round soon finds where the other votes went.
     else this.#startNextRoundSoon();
+  }
+
+  #drawAgain(): void {
+    const call = this.#call!;
+    if (this.#clock.isOld) void this.#clock.read();
+    if (!call.isOwnTime || this.#clock.isAlone) return;
+    call.isOwnTime = false;
+    call.isProvisional = false;
+    call.ticket = this.#clock.ticketOf(call.call);
+    this.#events?.onRaised();
   }
 
   /**

@@ -4,7 +4,7 @@ import { askMost } from "./shared-work.ts";
 
 /** The age from which the masters' time is read again, ms; sooner if they did not tell it. */
 const maxAge = 10_000;
-const maxAgeAlone = 1000;
+const maxAgeAlone = 200;
 /** Clocks of two machines drift apart by less than this part of the time. */
 const drift = 1e-4;
 /** If the wall clock and the monotonic clock differ by this much more than at the reading, one has stepped, ms. */
@@ -34,6 +34,7 @@ export class TicketClock {
   #reading: Reading | undefined;
   /** When the masters were asked, whether they answered or not. */
   #asked: Reading | undefined;
+  #isReading = false;
   /** How far our wall clock is behind the tickets of others, ms. */
   #behind = 0;
 
@@ -79,6 +80,8 @@ export class TicketClock {
 
   /** Reads the clocks of the masters. */
   async read(): Promise<void> {
+    if (this.#isReading) return;
+    this.#isReading = true;
     const { nodes, runtime } = this.#context;
     const quorum = quorumOf(nodes.length);
     const readings: Reading[] = [];
@@ -94,6 +97,7 @@ export class TicketClock {
           onAnswer();
         });
     });
+    this.#isReading = false;
     // The lower one of two in the middle: clients that hear the same masters choose the same.
     readings.sort((a, b) => a.offset - b.offset);
     const median = readings[Math.floor((readings.length - 1) / 2)];
