@@ -253,6 +253,11 @@ export class Lock implements AsyncDisposable {
     throw new InvalidArgumentError("lock must come from acquire, tryAcquire, using or resume");
   }
 
+  /** @internal Releases it by settings of a call's own. */
+  static releaseWithin(lock: Lock, { nodeTimeout }: Settings): Promise<ExecutionResult> {
+    return lock.#owner.release(lock, { nodeTimeout });
+  }
+
   /** @internal */
   static extended(lock: Lock, attempts: Attempts): void {
     lock.#attempts = attempts;

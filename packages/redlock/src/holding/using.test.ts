@@ -27,6 +27,17 @@ describe("using", () => {
     expect(nodes[0]!.kinds).toEqual(["vote", "release", "vote", "release"]);
   });
 
+  test.each([
+    ["using", { nodeTimeout: 800 }, { nodeTimeout: 100 }, 102],
+    ["the constructor", { nodeTimeout: 100 }, undefined, 102],
+  ])("releases within the nodeTimeout of %s", async (_, ofAll, own, most) => {
+    const { time, nodes, redlock } = virtualSetting(3, ofAll);
+    const using = redlock.using("r", 1000, own, () => {
+      for (const node of nodes) node.hang();
+    });
+    expect((await time.measure(using)).took).toBeLessThanOrEqual(most + 2);
+  });
+
   test("with one of two locked keys rejects as acquire does, and runs nothing", async () => {
     const { time, masters, redlock } = virtualSetting(3);
     for (const master of masters) master.put("r", "rival");

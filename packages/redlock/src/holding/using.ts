@@ -24,8 +24,8 @@ export async function runWithLock<T>(
   } finally {
     link?.unlink();
     renewal.stop();
-    // For a lock that the routine has detached, this sends nothing.
-    await lock.release();
+    // For a lock that the routine has detached, this sends nothing. (PROTOCOL 1.10: by the settings of this call.)
+    await Lock.releaseWithin(lock, settings);
   }
 }
 

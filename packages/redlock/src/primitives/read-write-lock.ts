@@ -150,7 +150,7 @@ export class ReadWriteLock {
       return await runWithLock(lock, ttl, settings, options.signal, (signal) => routine(signal, writing));
     } finally {
       reading?.renewal.stop();
-      await reading?.lock.release();
+      if (reading) await Lock.releaseWithin(reading.lock, settings);
     }
   }
 

@@ -190,8 +190,9 @@ export class QueuedAcquire implements GrantHandler {
     this.#stop();
     const { resources, ttl } = this.#request;
     this.#grantListener.rollBackGrants(this.#id, { placement: this.#placement, resources, ttl });
-    this.#dequeue(() => this.#finish(undefined, error));
+    // PROTOCOL 7.15: the next caller here is in the queues before this one leaves them.
     this.#events?.onAway();
+    this.#dequeue(() => this.#finish(undefined, error));
   }
 
   /**
@@ -400,8 +401,8 @@ export class QueuedAcquire implements GrantHandler {
     this.#cancelNextRound();
     const pause = pauseBetween(this.#request.settings, this.#context.runtime, this.#roundCount);
     this.#isBackingOff = true;
-    this.#dequeue(() => this.#scheduleNextRound(pause));
     this.#events?.onAway();
+    this.#dequeue(() => this.#scheduleNextRound(pause));
   }
 
   #startNextRoundSoon(): void {

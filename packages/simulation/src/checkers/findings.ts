@@ -12,6 +12,7 @@
  * - `unsettled`: a call did not settle within its own time-out.
  * - `forgotten`: all faults were over, and a lock was free for long while a client waited for it.
  * - `unfair`: there were no faults, and a waiter was overtaken again and again.
+ * - `order`: a waiting call was served before one that had been called earlier.
  * - `stuck`: all faults were over, and still no client could lock.
  * - `unrenewed`: the masters had no memory left, and a holder could not keep the keys that it had.
  * - `invariant`: the user's invariant of the resource did not hold.
@@ -30,6 +31,7 @@ export type ViolationKind =
   | "unsettled"
   | "forgotten"
   | "unfair"
+  | "order"
   | "stuck"
   | "unrenewed"
   | "invariant"
@@ -78,6 +80,9 @@ export const detachMarks = ["detached", "resumed"] as const;
 /** Those that only a client that is switched to another database can reach. */
 const databaseMarks = ["locked elsewhere"] as const;
 
+/** Those that only callers with backoff functions of their own can reach. */
+const callerMarks = ["backoff failed"] as const;
+
 /** Those that only a client with fencing tokens can reach. */
 export const fencingMarks = ["fence rejected"] as const;
 
@@ -86,6 +91,7 @@ export const watchMarks = ["step told", "granted without who stepped"] as const;
 
 export type Mark =
   | (typeof databaseMarks)[number]
+  | (typeof callerMarks)[number]
   | (typeof allMarks)[number]
   | (typeof detachMarks)[number]
   | (typeof fencingMarks)[number]

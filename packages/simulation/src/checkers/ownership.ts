@@ -11,6 +11,9 @@ import { WaitingWriters } from "./waiting-writers.ts";
 export interface OwnershipListener {
   /** The master has granted a key to `client` on behalf of another client, which gave it up. */
   onHandOver(client: Process, master: Master): void;
+  /** A vote with this token joined the queue, or would have. */
+  onEnqueue(token: string): void;
+  onWrite(master: Master, write: Write, sender: Process): void;
 }
 
 /**
@@ -57,6 +60,7 @@ export class Ownership implements MasterListener {
 
   wrote(write: Write, sender: Process): void {
     this.#owners.see(write, sender);
+    this.#listener.onWrite(this.#master, write, sender);
     const { key, entry, previous } = write;
     if (key.startsWith(queuePrefix)) this.#placeChanged(write, sender);
     this.#writers.wrote(write, sender);
@@ -86,6 +90,7 @@ export class Ownership implements MasterListener {
     this.#votes = [];
     this.#pushed = [];
     for (const { keys, token, isGranted } of enqueuesIn(args, reply)) {
+      this.#listener.onEnqueue(token);
       const stays = isGranted && keys.some((key) => this.#master.peek(`${queueOf(key)}:${waiterOf(token)}`));
       if (stays)
         this.#violated(`${sender.name} was granted ${keys.join(", ")} and waits for it all the same`);

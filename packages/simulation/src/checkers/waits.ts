@@ -1,14 +1,26 @@
 import type { Kernel } from "../engine/kernel.ts";
 import type { Process } from "../engine/process.ts";
+import type { CallTerms } from "../run/call-terms.ts";
 import type { Findings } from "./findings.ts";
 import type { LockInterval } from "./lock-intervals.ts";
 
-/** A client that asks for locks and waits until they are free. */
+/** A call that asks for locks and waits until they are free. */
 export interface Wait {
+  /** In the order of the calls. */
+  readonly number: number;
   readonly process: Process;
   readonly resources: readonly string[];
+  readonly ttl: number;
   /** True time, us. */
   readonly begunAt: number;
+  /** Maximum time that a lock may be free without faults while it waits for it, by the settings of its own, us. */
+  readonly maxIdle: number;
+  /** While it neither has been aborted nor has run out of time. */
+  readonly isWaiting: boolean;
+  /** It has been aborted. */
+  isAborted: boolean;
+  /** When an earlier call last stood in its way that waited for other locks as well; true time, us. */
+  blockedUntil: number;
   /** How often others who had asked later were served before. */
   overtaken: number;
 }
@@ -16,8 +28,11 @@ export interface Wait {
 export interface WaitTerms {
   /** From when on there are no faults any more; true time, us. */
   readonly calmAt: number;
-  /** Maximum time that a lock may be free without faults while a client waits for it, us. */
-  readonly maxIdle: number;
+  /**
+   * Maximum time that a lock may be free without faults while a call waits for it, us, by what it was passed. Default: by the settings of
+   * the constructor.
+   */
+  maxIdle(call?: CallTerms): number;
   /** Maximum number of times that a waiter may be overtaken without faults; infinite if no queue is kept. */
   readonly maxOvertaken: number;
 }
@@ -40,6 +55,7 @@ export class Waits {
   readonly #terms: WaitTerms;
   readonly #uses = new Map<string, Use>();
   readonly #open = new Set<Wait>();
+  #count = 0;
   #maxIdle = 0;
   #maxOvertaken = 0;
 
@@ -49,15 +65,45 @@ export class Waits {
     this.#terms = terms;
   }
 
-  begin(process: Process, resources: readonly string[]): Wait {
-    const wait = { process, resources, begunAt: process.now, overtaken: 0 };
+  /** In a turn of the caller. `call`: what it passes; `ttl`: that of the lock, where it is another. */
+  begin(
+    process: Process,
+    resources: readonly string[],
+    call?: CallTerms,
+    ttl: number = call?.ttl ?? 0,
+  ): Wait {
+    this.#count += 1;
+    const number = this.#count;
+    const begunAt = process.now;
+    const lasting = call ? leastWait(call) : Number.POSITIVE_INFINITY;
+    const wait: Wait = {
+      number,
+      process,
+      resources,
+      ttl,
+      begunAt,
+      maxIdle: this.#terms.maxIdle(call),
+      isAborted: false,
+      get isWaiting() {
+        return !this.isAborted && process.now < begunAt + lasting;
+      },
+      overtaken: 0,
+      blockedUntil: 0,
+    };
     this.#open.add(wait);
     return wait;
   }
 
-  /** In a turn of the waiter: it was granted its locks, or has stopped waiting. */
-  end(wait: Wait): void {
-    if (this.#open.delete(wait)) this.#judge(wait);
+  /** In a turn of the waiter: it was granted its locks, or has stopped waiting. Returns whether that is new. */
+  end(wait: Wait): boolean {
+    if (!this.#open.delete(wait)) return false;
+    this.#judge(wait);
+    for (const other of this.#open) if (isInTheWay(wait, other)) other.blockedUntil = wait.process.now;
+    return true;
+  }
+
+  get open(): Iterable<Wait> {
+    return this.#open;
   }
 
   held(interval: LockInterval): void {
@@ -97,19 +143,22 @@ export class Waits {
     const isLater = askedAt > wait.begunAt && this.#kernel.now > calmAt;
     if (wait.process === process || wait.process.isDead || !isLater) return;
     wait.overtaken += 1;
-    if (!Number.isFinite(maxOvertaken)) return;
+    if (!Number.isFinite(maxOvertaken + wait.maxIdle)) return;
     this.#maxOvertaken = Math.max(this.#maxOvertaken, wait.overtaken / maxOvertaken);
     if (wait.overtaken !== maxOvertaken + 1) return;
     const who = `${wait.process.name} has waited for "${resource}" since ${wait.begunAt / 1000} ms`;
     this.#findings.violated("unfair", `${who} and was overtaken ${wait.overtaken} times in the calm`);
   }
 
-  #judge({ process, resources, begunAt }: Wait): void {
-    if (process.isDead) return;
-    const { calmAt, maxIdle } = this.#terms;
+  #judge(wait: Wait): void {
+    const { process, resources, begunAt, maxIdle, blockedUntil } = wait;
+    const { calmAt } = this.#terms;
+    if (process.isDead || !Number.isFinite(maxIdle)) return;
+    for (const other of this.#open) if (isInTheWay(other, wait)) return;
     const now = process.now;
     const freeSince = Math.max(...resources.map((resource) => this.#busyUntil(resource)));
-    const idle = now - Math.max(begunAt, calmAt, freeSince);
+    if (!Number.isFinite(freeSince)) return;
+    const idle = now - Math.max(begunAt, calmAt, freeSince, blockedUntil);
     this.#maxIdle = Math.max(this.#maxIdle, idle / maxIdle);
     if (idle <= maxIdle) return;
     const what = resources.map((resource) => `"${resource}"`).join(" and ");
@@ -136,4 +185,18 @@ export class Waits {
 /** The names under which others wait for this lock: waiters for a semaphore do not know the slot that they will get. */
 function waitedFor({ lock }: LockInterval): readonly string[] {
   return lock.share ? [lock.share.of] : lock.resources;
+}
+
+/** Whether `other` may be the first for a lock that `wait` wants, and wait for another one before it takes it. */
+function isInTheWay(other: Wait, wait: Wait): boolean {
+  const isEarlier = other.begunAt < wait.begunAt + wait.maxIdle / 4;
+  const overlaps = isEarlier && other.resources.some((resource) => wait.resources.includes(resource));
+  return overlaps && other.resources.some((resource) => !wait.resources.includes(resource));
+}
+
+/** The least time for which a call waits that is always refused, us of true time. (Its clock may be fast.) */
+function leastWait({ settings }: CallTerms): number {
+  const { waitTimeout, retryCount, retryDelay, retryJitter, backoff } = settings;
+  const pauses = backoff ? 0 : retryCount * Math.max(0, retryDelay - retryJitter);
+  return 900 * (waitTimeout ?? pauses);
 }

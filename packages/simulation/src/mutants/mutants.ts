@@ -1,5 +1,6 @@
 import { type Connection, guardedLeaveScript, leaveScript, releaseScript } from "@quorlock/redlock/internal";
 import { roundOf } from "../master/twins/rules.ts";
+import { callerMutants, rareCallerMutants } from "./caller-mutants.ts";
 import { fencingMutants } from "./fencing-mutants.ts";
 import type { Edits, Mutant } from "./mutant.ts";
 
@@ -77,6 +78,7 @@ export const mutants: readonly Mutant[] = [
   ...queueMutants,
   ...holdMutants,
   ...fencingMutants,
+  ...callerMutants,
   {
     name: "half of the masters are a quorum",
     edits: { "protocol/quorum.ts quorumOf value": "Math.ceil(members / 2)" },
@@ -203,6 +205,7 @@ export const mutants: readonly Mutant[] = [
 
 /** Too rare for the budget of the others: the seed bank keeps a run that shows it. */
 export const rareMutants: readonly Mutant[] = [
+  ...rareCallerMutants,
   {
     name: "a call whose time is over waits in the queue all the same",
     edits: { "waiting/retry-budget.ts constructor timeIsOver statement": "this.#endAfter(0);" },

@@ -85,7 +85,7 @@ class Client implements SubjectClient {
    * A routine receives the signal only. The state of its lock is observed by wrapping `acquire` and `extend`, which
    * `using` calls on its own instance.
    */
-  async using(resources: Resources, ttl: number, routine: Routine): Promise<void> {
+  async using(resources: Resources, ttl: number, options: AcquireOptions, routine: Routine): Promise<void> {
     // It refuses a ttl below 100 ms; then its users have only `acquire`.
     if (ttl < 100) return holdWhile(this, resources, ttl, routine);
     const watched = Object.create(this.#redlock) as Redlock5;
@@ -102,7 +102,7 @@ class Client implements SubjectClient {
     };
     const { automaticExtensionThreshold } = this.#settings;
     const settings = {
-      ...this.#retries({}),
+      ...this.#retries(options),
       automaticExtensionThreshold: Math.min(automaticExtensionThreshold, ttl - 100),
     };
     await this.#coded(

@@ -59,6 +59,19 @@ const task = v.strictObject({
   looks: v.exactOptional(whole(1)),
 });
 
+const call = v.strictObject({
+  ttl: v.exactOptional(whole(1)),
+  nodeTimeout: v.exactOptional(positive),
+  retryCount: v.exactOptional(whole(0)),
+  retryDelay: v.exactOptional(span),
+  retryJitter: v.exactOptional(span),
+  waitTimeout: v.exactOptional(span),
+  minimumValidity: v.exactOptional(span),
+  backoff: v.exactOptional(
+    v.strictObject({ initial: span, maximum: span, throwsFrom: v.exactOptional(whole(1)) }),
+  ),
+});
+
 const targets = v.union([v.array(whole(0)), v.literal("here")], 'must be a list of numbers, or "here"');
 const at = { at: span };
 const on = {
@@ -165,6 +178,7 @@ export const planSchema: v.GenericSchema<unknown, Plan> = v.strictObject({
     automaticExtensionThreshold: span,
     queue: v.exactOptional(v.boolean()),
     fencing: v.exactOptional(v.boolean()),
+    acquireConcurrency: v.exactOptional(whole(1)),
     groupCommit: v.exactOptional(v.boolean()),
     restartGuard: v.exactOptional(v.strictObject({ maxTtl: whole(1) })),
     clockWatch: v.exactOptional(
@@ -177,6 +191,8 @@ export const planSchema: v.GenericSchema<unknown, Plan> = v.strictObject({
     think: span,
     parallel: v.exactOptional(v.pipe(whole(1), v.maxValue(64))),
     several: v.exactOptional(v.pipe(whole(2), v.maxValue(1000))),
+    calls: v.exactOptional(v.pipe(v.array(call), v.minLength(1))),
+    lists: v.exactOptional(v.pipe(v.array(v.pipe(v.array(whole(0)), v.minLength(1))), v.minLength(1))),
     styles: weights,
     script: v.exactOptional(v.array(v.array(task))),
   }),

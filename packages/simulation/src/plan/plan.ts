@@ -71,12 +71,40 @@ export interface LockSettings {
   readonly queue?: boolean;
   /** Whether locks have fencing tokens. Default: no. */
   readonly fencing?: boolean;
+  /** How many vote rounds one client may have in flight. Default: the client's. */
+  readonly acquireConcurrency?: number;
   /** Whether what is asked for in one turn is sent together. Default: yes. */
   readonly groupCommit?: boolean;
   /** Masters may forget their votes. Default: none, they may not. */
   readonly restartGuard?: { readonly maxTtl: number };
   /** Whether the masters' clocks are watched, and what for. Default: no. */
   readonly clockWatch?: ClockWatchOptions;
+}
+
+/** What a call is passed of its own; the rest is the constructor's. */
+export interface CallSettings {
+  /** Not above that of the plan. */
+  readonly ttl?: number;
+  readonly nodeTimeout?: number;
+  readonly retryCount?: number;
+  readonly retryDelay?: number;
+  readonly retryJitter?: number;
+  readonly waitTimeout?: number;
+  readonly minimumValidity?: number;
+  readonly backoff?: BackoffPlan;
+}
+
+/** A backoff function: a pause of up to `initial` ms, that doubles with each attempt, up to `maximum`. */
+export interface BackoffPlan {
+  readonly initial: number;
+  readonly maximum: number;
+  /** From this attempt on it throws. */
+  readonly throwsFrom?: number;
+}
+
+/** No pause after attempt number `attempt` is longer, ms. */
+export function pauseLimit({ initial, maximum }: BackoffPlan, attempt: number): number {
+  return Math.min(maximum, initial * 2 ** (attempt - 1));
 }
 
 /** The use that clients make of their locks. */
@@ -89,6 +117,10 @@ export interface Workload {
   readonly parallel?: number;
   /** How many resources `several` locks at once. Default 2. */
   readonly several?: number;
+  /** The settings of calls: each call takes one of these. Default: all have those of the constructor. */
+  readonly calls?: readonly CallSettings[];
+  /** The lists of resources, by number, of which each use locks one. Default: one resource, or `several` neighbours. */
+  readonly lists?: ReadonlyArray<readonly number[]>;
   /** How often each way of using a lock is taken, as weights; what is missing is not taken. */
   readonly styles: Readonly<Partial<Record<Style, number>>>;
   /** The tasks of each client, one after the other, instead of drawn work. */
@@ -100,6 +132,8 @@ export interface Task {
   readonly do: Style;
   /** By number, from 0. */
   readonly resource: number;
+  /** The number of a list of the workload's, in place of `resource`. */
+  readonly list?: number;
   /** In the critical section, ms by the client's timers; drawn where it is not given. */
   readonly hold?: number;
   /** How often it looks at its lock and writes meanwhile, at regular intervals. Default 4. */
@@ -147,7 +181,8 @@ export function resourcesIn({ resources, several = 2 }: Workload): readonly stri
 }
 
 /** Those that a task locks; where it locks several, the first and those that follow. */
-export function resourcesOf({ do: style, resource }: Task, workload: Workload): readonly string[] {
+export function resourcesOf({ do: style, resource, list }: Task, workload: Workload): readonly string[] {
+  if (list !== undefined && workload.lists) return workload.lists[list]!.map(resourceName);
   if (style !== "several" && style !== "pair") return [resourceName(resource)];
   const all = resourcesIn(workload);
   return Array.from(

@@ -1,6 +1,7 @@
 import type { Persistence } from "../master/durability.ts";
 import type { Latency } from "../network/latency.ts";
 import { Random } from "../random.ts";
+import { withCallers } from "./draw-callers.ts";
 import { drawFault, drawRate, type Scale } from "./draw-fault.ts";
 import { withWaiting } from "./draw-waiting.ts";
 import type { Fault, FaultName, Targets } from "./fault.ts";
@@ -258,13 +259,14 @@ function planFrom(seed: number, random: Random, model: Model, given: Partial<Giv
     model.hasExtremeRates && random.chance(rarely) ? withWorstClocks(plan, Math.floor(scale.rate)) : plan;
   if (given.settings) return clocked;
   const waiting = withWaiting(clocked, random.stream("waiting"));
-  return withFencing(withSelects(waiting, scale, random.stream("database")), random.stream("fencing"));
+  const calling = withCallers(waiting, random.stream("callers"));
+  return withFencing(withSelects(calling, scale, random.stream("database")), random.stream("fencing"));
 }
 
 /** In one of eight a client is switched to another database, while it holds something or waits. */
 function withSelects(plan: Plan, scale: Scale, random: Random): Plan {
   if (!random.chance(1 / 8)) return plan;
-  const draw = (): Fault => drawFault({ ...scale, random, kinds: ["select"] });
+  const draw = (): Fault => drawFault({ ...scale, clients: plan.clients.length, random, kinds: ["select"] });
   return { ...plan, faults: [...plan.faults, ...Array.from({ length: random.integer(1, 4) }, draw)] };
 }
 

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { Fault, FaultKind, Moment, Targets, When } from "./fault.ts";
-import type { Plan } from "./plan.ts";
+import { type Plan, resourcesIn } from "./plan.ts";
 import { planSchema } from "./plan-schema.ts";
 
 /** An invalid plan; the message names the place and the reason. */
@@ -20,6 +20,7 @@ export function validPlan(input: unknown): Plan {
   plan.masters.forEach(({ sameAs = 0 }, index) => {
     checkNumber(sameAs, plan.masters.length, "master", `plan.masters[${index}].sameAs`);
   });
+  checkCallers(plan);
   plan.workload.script?.forEach((tasks, client) => {
     const where = `plan.workload.script[${client}]`;
     if (client >= plan.clients.length) throw new PlanError(`${where}: there is no client ${client}`);
@@ -28,6 +29,18 @@ export function validPlan(input: unknown): Plan {
     });
   });
   return plan;
+}
+
+function checkCallers({ workload, settings }: Plan): void {
+  workload.lists?.forEach((list, index) => {
+    const where = `plan.workload.lists[${index}]`;
+    if (new Set(list).size < list.length) throw new PlanError(`${where}: names a resource twice`);
+    for (const resource of list) checkNumber(resource, resourcesIn(workload).length, "resource", where);
+  });
+  workload.calls?.forEach(({ ttl = 1 }, index) => {
+    if (ttl > settings.ttl)
+      throw new PlanError(`plan.workload.calls[${index}].ttl: must not be above plan.settings.ttl`);
+  });
 }
 
 /** Validates `input`, found at `root`, and reports the first problem. */

@@ -82,6 +82,10 @@ class Hold implements SubjectLock {
     }
   }
 
+  verify(): Promise<boolean> {
+    return this.#lock.verify();
+  }
+
   release(): Promise<{ readonly outcome: string }> {
     return this.#lock.release();
   }
@@ -129,12 +133,14 @@ export function readWriteLocksOf(
       const held = await (writes ? lock.tryWrite(ttl, options) : lock.tryRead(ttl, options));
       return held && new Hold(runtime, name, held, writes ? (held as WriteLock) : undefined);
     },
-    using(resources, ttl, routine) {
+    using(resources, ttl, options, routine) {
       const { name, lock, writes, downgrades } = next(resources);
       if (!writes) {
-        return lock.usingRead(ttl, (signal, reading) => routine(signal, new Hold(runtime, name, reading)));
+        return lock.usingRead(ttl, options, (signal, reading) =>
+          routine(signal, new Hold(runtime, name, reading)),
+        );
       }
-      return lock.usingWrite(ttl, async (_signal, writing) => {
+      return lock.usingWrite(ttl, options, async (_signal, writing) => {
         const held = new Hold(runtime, name, writing, writing);
         if (downgrades) await held.downgrade();
         await routine(held.signal, held);

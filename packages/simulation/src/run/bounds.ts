@@ -1,52 +1,84 @@
-import type { LockSettings } from "../plan/plan.ts";
+import { type CallSettings, type LockSettings, pauseLimit } from "../plan/plan.ts";
+
+/** A busy process gives answers one more turn, ms. */
+const turn = 2;
+/** The client's default for what has no ttl of its own, ms. */
+const defaultNodeTimeout = 500;
 
 /**
  * How long each call may take by its own settings, ms: what the client's documentation says, and where that gives
- * a number of attempts, what those can add up to.
+ * a number of attempts, what those can add up to. Nothing that other callers have set is in it.
  */
 export class Bounds {
-  protected readonly settings: LockSettings;
+  protected readonly settings: LockSettings & CallSettings;
   readonly nodeTimeout: number;
 
-  constructor(settings: LockSettings) {
+  constructor(settings: LockSettings & CallSettings) {
     this.settings = settings;
     const { ttl } = settings;
     // The client's default, as its documentation gives it.
-    this.nodeTimeout = settings.nodeTimeout ?? Math.min(Math.max(ttl / 20, 50), 500, Math.max(1, ttl / 4));
+    this.nodeTimeout =
+      settings.nodeTimeout ?? Math.min(Math.max(ttl / 20, 50), defaultNodeTimeout, Math.max(1, ttl / 4));
   }
 
   get acquire(): number {
-    const { waitTimeout, retryCount, retryDelay, retryJitter } = this.settings;
-    if (waitTimeout !== undefined) return waitTimeout + this.#rounds(1) + this.#guard;
-    return (retryCount + 1) * (this.tryAcquire + retryDelay + retryJitter);
-  }
-
-  /** Before the first vote the restart guard asks all masters. */
-  get #guard(): number {
-    return this.settings.restartGuard ? (this.settings.nodeTimeout ?? 500) + 2 : 0;
+    const { waitTimeout, retryCount } = this.settings;
+    if (waitTimeout !== undefined) return waitTimeout + this.attempt + this.#leave + this.#guard;
+    return (retryCount + 1) * this.tryAcquire + this.#pauses(retryCount);
   }
 
   /** Votes that are split are taken again, up to 8 times. */
   get tryAcquire(): number {
-    return 9 * this.#rounds(1) + 8 * Math.max(this.settings.retryDelay, 50) + this.#guard;
+    return 9 * this.attempt + this.#leave + 8 * Math.max(this.settings.retryDelay, 50) + this.#guard;
   }
 
   get extend(): number {
-    const { retryCount, retryDelay, retryJitter } = this.settings;
-    return (retryCount + 1) * (this.#rounds(1) + retryDelay + retryJitter);
+    const { retryCount } = this.settings;
+    return (retryCount + 1) * this.#round + this.#pauses(retryCount);
+  }
+
+  get verify(): number {
+    return this.#round;
   }
 
   get release(): number {
-    return this.#rounds(1);
+    return this.#round;
   }
 
-  /** Whatever is under way rolls back first; then masters are left, which takes one more. */
+  /** A last question to each master follows what is still on its way there; after a hand-off, a release of the old token too. */
+  get detach(): number {
+    return 2 * this.#round;
+  }
+
+  /** Whatever is under way rolls back first; then masters are left, which takes one more. Of the constructor's settings. */
   get quit(): number {
-    return this.#rounds(1) + 2 * Math.max(500, this.nodeTimeout);
+    return 2 * ((this.settings.nodeTimeout ?? defaultNodeTimeout) + turn);
   }
 
-  /** A round, one that stores its fencing token, and its roll-back. A busy process gives answers one more turn. */
-  #rounds(count: number): number {
-    return count * ((this.settings.fencing ? 3 : 2) * this.nodeTimeout + 2);
+  /** A round, and one that stores its fencing token. */
+  protected get attempt(): number {
+    return (this.settings.fencing ? 2 : 1) * this.#round;
+  }
+
+  get #round(): number {
+    return this.nodeTimeout + turn;
+  }
+
+  /** A waiter leaves the queues; a call that was aborted rolls back. */
+  get #leave(): number {
+    return this.#round;
+  }
+
+  /** Before the first vote the restart guard asks all masters. */
+  get #guard(): number {
+    return this.settings.restartGuard ? (this.settings.nodeTimeout ?? defaultNodeTimeout) + turn : 0;
+  }
+
+  #pauses(count: number): number {
+    const { backoff, retryDelay, retryJitter } = this.settings;
+    if (!backoff) return count * (retryDelay + retryJitter);
+    let sum = 0;
+    for (let attempt = 1; attempt <= count; attempt += 1) sum += pauseLimit(backoff, attempt);
+    return sum;
   }
 }

@@ -4,6 +4,7 @@ import { Effects } from "../checkers/effects.ts";
 import { Fencing } from "../checkers/fencing.ts";
 import type { Mark, Verdict, Violation, ViolationKind } from "../checkers/findings.ts";
 import { LockIntervals } from "../checkers/lock-intervals.ts";
+import { Order } from "../checkers/order.ts";
 import { Ownership } from "../checkers/ownership.ts";
 import { Shares } from "../checkers/shares.ts";
 import { TokenOwners } from "../checkers/token-owners.ts";
@@ -13,12 +14,14 @@ import { engineOf } from "../engine/engine-of.ts";
 import { Kernel } from "../engine/kernel.ts";
 import type { Process } from "../engine/process.ts";
 import { Trace, type TraceValue } from "../engine/trace.ts";
+import type { Write } from "../master/keyspace.ts";
 import type { Master } from "../master/master.ts";
 import { writeRefusals } from "../master/write-refusal.ts";
-import { type Plan, resourcesIn } from "../plan/plan.ts";
+import { type LockSettings, type Plan, resourcesIn } from "../plan/plan.ts";
 import { excludesAllSteps } from "../plan/swarm.ts";
 import { Random } from "../random.ts";
 import { Bounds } from "./bounds.ts";
+import { CallTermsSource } from "./call-terms.ts";
 import { Cluster } from "./cluster.ts";
 import { HalfCut } from "./half-cut.ts";
 import { calmFrom, inject } from "./injection.ts";
@@ -37,7 +40,7 @@ import {
   tryEach,
 } from "./progress.ts";
 import { ScriptedWorker } from "./scripted-worker.ts";
-import { answersWithin, termsOf } from "./service.ts";
+import { answersWithin, orderTermsOf, termsOf } from "./service.ts";
 import { foreignClient, type Subject, type SubjectLock, theClient } from "./subject.ts";
 import { Worker } from "./worker.ts";
 
@@ -121,12 +124,19 @@ class Run {
     const owners = new TokenOwners();
     const onHandOver = (client: Process, master: Master): void =>
       this.#cluster.moments.handedOver({ client, master });
-    for (const master of masters) master.watch(new Ownership(findings, master, owners, { onHandOver }));
+    const order = new Order(findings, masters, orderTermsOf(plan));
+    const listener = {
+      onHandOver,
+      onEnqueue: (token: string) => order.enqueued(token),
+      onWrite: (master: Master, write: Write, sender: Process) => order.wrote(master, write, sender),
+    };
+    for (const master of masters) master.watch(new Ownership(findings, master, owners, listener));
     const checkers = {
       findings,
       intervals: this.#intervals,
       shares: new Shares(this.#kernel, findings, this.#intervals),
       waits: this.#waits,
+      order,
       calls: this.#calls,
       effects: new Effects(this.#kernel, findings),
       fencing: new Fencing(findings),
@@ -144,12 +154,15 @@ class Run {
         if (reason === "UNCERTAIN_FLOOR" && !this.#cluster.isElsewhere(process)) checkers.fencing.stop();
       });
       this.#alarms.listenTo(process, redlock);
+      const boundsFor = itsSubject.boundsFor ?? ((own: LockSettings) => new Bounds(own));
       const workerOptions = {
         process,
         redlock,
         isElsewhere: () => this.#cluster.isElsewhere(process),
         isBounded: itsSubject.isUnbounded !== true,
-        bounds: itsSubject.boundsFor?.(settings) ?? new Bounds(settings),
+        bounds: boundsFor(settings),
+        boundsFor,
+        terms: new CallTermsSource(settings, workload, boundsFor),
         settings,
         workload,
         checkers,
@@ -196,8 +209,11 @@ class Run {
     await this.#run(calm + 3 * settings.ttl);
     for (const worker of this.#workers) worker.stop();
     // A cycle under way: waiting for a lock, working under it, giving it up.
-    const { bounds } = this.#workers[0]!;
-    const cycle = bounds.acquire + 30 * settings.ttl + 8 * bounds.extend + bounds.release;
+    const cycle = Math.max(
+      ...new CallTermsSource(settings, this.#plan.workload, (own) => new Bounds(own)).all.map(
+        (call) => call.bounds.acquire + 30 * settings.ttl + 8 * call.bounds.extend + call.bounds.release,
+      ),
+    );
     const isOver = (): boolean => this.#post.isEmpty && this.#workers.every((worker) => worker.isDone);
     await this.#run(this.#now + 2 * cycle, isOver);
     this.#waits.judgeTheRest();

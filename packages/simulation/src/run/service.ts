@@ -1,7 +1,10 @@
+import type { OrderTerms } from "../checkers/order.ts";
 import type { WaitTerms } from "../checkers/waits.ts";
 import type { Latency } from "../network/latency.ts";
+import type { FaultName } from "../plan/fault.ts";
 import type { Plan } from "../plan/plan.ts";
 import { Bounds } from "./bounds.ts";
+import { type CallTerms, CallTermsSource } from "./call-terms.ts";
 import { calmFrom } from "./injection.ts";
 
 /** As in the client: the heartbeat of a waiter, ms, and the lifetime of its queue entry in heartbeats. */
@@ -11,28 +14,86 @@ const patienceInHeartbeats = 3;
 /** The bounds on waiting that a plan's settings imply. */
 export function termsOf(plan: Plan): WaitTerms {
   const { settings, workload, clients, masters, network } = plan;
-  const { ttl, queue = true, retryDelay, retryJitter } = settings;
-  const { nodeTimeout } = new Bounds(settings);
-  const entryTtl = patienceInHeartbeats * heartbeatOf(ttl) + nodeTimeout;
+  const { ttl } = settings;
+  const calls = new CallTermsSource(settings, workload, (own) => new Bounds(own)).all;
+  const entryTtl =
+    patienceInHeartbeats * heartbeatOf(ttl) + Math.max(...calls.map(({ bounds }) => bounds.nodeTimeout));
   // A dead holder's keys expire, and so do the queue entries of dead waiters behind it. Then the next waiter asks
   // again, or is notified. If a foreign client listens to the inbox of a dead waiter, the waiter counts as alive: it
   // is granted the key as well.
   const listened = masters.some(({ listeners = [] }) => listeners.includes("channels")) ? 1.2 * ttl : 0;
-  const maxIdle = 1.2 * ttl + listened + entryTtl + 4 * (nodeTimeout + retryDelay + retryJitter);
   // A master's lost memory is noticed by the first client that asks there, and the master votes again after the
   // quarantine.
   const quarantine = 1.2 * (settings.restartGuard?.maxTtl ?? 0);
   const calmAt = Math.max(plan.duration, calmFrom(plan)) + network.longestLatency + quarantine;
-  // Foreign clients that ask again and again may split the votes, and come first, for as long as they like.
-  // (A client whose messages are delayed for longer than others hold the lock is not served in order either.)
-  const isServed =
-    queue && answersWithin(0.8 * nodeTimeout, network.latency) && !clients.some(({ isForeign }) => isForeign);
+  const isServed = servesAll(plan, calls);
   const { parallel = 1 } = workload;
   return {
     calmAt: 1000 * calmAt,
-    maxIdle: isServed ? 1000 * maxIdle : Number.POSITIVE_INFINITY,
+    // Of what the settings of calls are, its own alone: no call waits for the pauses and time-outs of another one.
+    maxIdle(call = calls[0]!) {
+      if (!isServed || !isModest(call)) return Number.POSITIVE_INFINITY;
+      const { retryDelay, retryJitter, backoff } = call.settings;
+      const pause = backoff ? backoff.maximum : retryDelay + retryJitter;
+      return 1000 * (1.2 * ttl + listened + entryTtl + 4 * (call.bounds.nodeTimeout + pause));
+    },
     maxOvertaken: isServed ? 2 * clients.length * parallel : Number.POSITIVE_INFINITY,
   };
+}
+
+/**
+ * Foreign clients that ask again and again may split the votes, and come first, for as long as they like. (A client
+ * whose messages are delayed for longer than others hold the lock is not served in order either.)
+ */
+function servesAll({ settings, clients, network }: Plan, calls: readonly CallTerms[]): boolean {
+  const isAnswered = (call: CallTerms): boolean => {
+    const {
+      ttl,
+      settings: { minimumValidity = 0 },
+      bounds,
+    } = call;
+    const isInTime = minimumValidity === 0 || answersWithin((ttl - minimumValidity) / 4, network.latency);
+    return (isInTime || !isModest(call)) && answersWithin(0.8 * bounds.nodeTimeout, network.latency);
+  };
+  return settings.queue !== false && !clients.some(({ isForeign }) => isForeign) && calls.every(isAnswered);
+}
+
+/** Whether a lock may have as much time left as the call demands. */
+function isModest({ ttl, settings: { minimumValidity = 0 } }: CallTerms): boolean {
+  return minimumValidity < 0.5 * ttl;
+}
+
+/** All other faults change what clients know of the masters' clocks, or how long messages take. */
+const harmless: ReadonlySet<FaultName> = new Set<FaultName>(["kill", "refuse"]);
+
+/** After how many round trips a refused call stands in the queues: its vote, what it prepares, its entry, a script that is unknown. */
+const tripsToEnter = 4;
+/** How long the client goes by one reading of the masters' clocks, ms. */
+const readingAge = 10_000;
+
+/** What a plan says about the order of calls. */
+export function orderTermsOf(plan: Plan): OrderTerms {
+  const { settings, workload, clients, network, faults, masters } = plan;
+  const calls = new CallTermsSource(settings, workload, (own) => new Bounds(own)).all;
+  const slowest = strictBoundOf(network.latency);
+  const isCalm = faults.every(({ kind }) => harmless.has(kind));
+  const isKnown = isCalm && Number.isFinite(slowest) && servesAll(plan, calls);
+  const lateness = 20 * Math.max(...clients.map(({ timerLateness }) => timerLateness));
+  const drift = settings.driftFactor * Math.min(readingAge, 2 * plan.duration);
+  const isPlain = faults.length === 0 && !settings.restartGuard && masters.every((master) => !master.forbids);
+  return {
+    // A reading is off by half of its round trip at most; and an earlier one is kept that agrees with it.
+    tolerance: isKnown ? 1000 * (2 * (4 * slowest + drift) + lateness + 2) : Number.POSITIVE_INFINITY,
+    addsSkew: network.latency.shape !== "constant",
+    arrival:
+      isKnown && isPlain ? 1000 * (tripsToEnter * 2 * slowest + lateness + 2) : Number.POSITIVE_INFINITY,
+  };
+}
+
+/** What no message exceeds, ms. */
+function strictBoundOf(latency: Latency): number {
+  if (latency.shape === "constant") return latency.ms;
+  return latency.shape === "uniform" ? latency.to : Number.POSITIVE_INFINITY;
 }
 
 /** Whether hardly a request and its answer take longer than `time` ms. */

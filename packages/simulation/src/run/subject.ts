@@ -44,7 +44,10 @@ export type Routine = (signal: AbortSignal | undefined, lock: SubjectLock) => Pr
 export interface SubjectClient {
   acquire(resources: Resources, ttl: number, options?: AcquireOptions): Promise<SubjectLock>;
   tryAcquire(resources: Resources, ttl: number, options?: AcquireOptions): Promise<SubjectLock | null>;
-  using(resources: Resources, ttl: number, routine: Routine): Promise<void>;
+  using(resources: Resources, ttl: number, options: AcquireOptions, routine: Routine): Promise<void>;
+  /** With settings of the call's own; missing where such a call has none. */
+  extend?(lock: SubjectLock, ttl: number, options: AcquireOptions): Promise<unknown>;
+  release?(lock: SubjectLock, options: AcquireOptions): Promise<{ readonly outcome: string }>;
   quit(): Promise<unknown>;
   /** A handle on a lock that another client has detached; missing where locks cannot be detached. */
   resume?(detached: unknown): SubjectLock;
@@ -69,6 +72,8 @@ export interface SubjectLock {
   /** The remaining time by which its user acts, ms. */
   remaining(): number;
   extend(ttl: number): Promise<unknown>;
+  /** Whether the masters still hold it; missing where they cannot be asked. */
+  verify?(): Promise<boolean>;
   release(): Promise<{ readonly outcome: string }>;
   /** Detaches the lock as plain data; missing where it cannot be detached. */
   detach?(): Promise<unknown>;

@@ -4,9 +4,10 @@ import type { Effects } from "../checkers/effects.ts";
 import type { Fencing } from "../checkers/fencing.ts";
 import type { Findings, Mark } from "../checkers/findings.ts";
 import type { LockInterval, LockIntervals } from "../checkers/lock-intervals.ts";
+import type { Order } from "../checkers/order.ts";
 import type { Shares } from "../checkers/shares.ts";
 import type { TokenOwners } from "../checkers/token-owners.ts";
-import type { Waits } from "../checkers/waits.ts";
+import type { Wait, Waits } from "../checkers/waits.ts";
 import type { Process } from "../engine/process.ts";
 import {
   type LockSettings,
@@ -19,15 +20,17 @@ import {
 } from "../plan/plan.ts";
 import type { Random } from "../random.ts";
 import type { Bounds } from "./bounds.ts";
+import { backoffFailed, type CallTerms, type CallTermsSource } from "./call-terms.ts";
 import type { Moments } from "./moments.ts";
 import type { Parcel, Post, Receiver } from "./post.ts";
-import { type SubjectClient, type SubjectLock, tokenOf } from "./subject.ts";
+import { type Resources, type SubjectClient, type SubjectLock, tokenOf } from "./subject.ts";
 
 interface Checkers {
   readonly findings: Findings;
   readonly intervals: LockIntervals;
   readonly shares: Shares;
   readonly waits: Waits;
+  readonly order: Order;
   readonly effects: Effects;
   readonly fencing: Fencing;
   readonly alarms: ClockAlarms;
@@ -42,7 +45,10 @@ export interface WorkerOptions {
   readonly isElsewhere: () => boolean;
   /** Its calls are to settle within their own time-outs. */
   readonly isBounded: boolean;
+  /** By the settings of the constructor. */
   readonly bounds: Bounds;
+  readonly boundsFor: (settings: LockSettings) => Bounds;
+  readonly terms: CallTermsSource;
   readonly random: Random;
   readonly settings: LockSettings;
   readonly workload: Workload;
@@ -52,6 +58,12 @@ export interface WorkerOptions {
   readonly post: Post;
   /** When it begins to use locks, ms by the timers of its process. */
   readonly startsAt: number;
+}
+
+/** How a client came to a lock. */
+interface Origin {
+  readonly wait?: Wait | undefined;
+  readonly resumedFrom?: number;
 }
 
 /** The number of checks and writes while it holds a lock. */
@@ -111,7 +123,10 @@ export class Worker implements Receiver {
       await this.pause(random.exponential(workload.think));
       if (this.#isStopping) break;
       const style = this.#pickStyle();
-      await this.perform({ do: style, resource: random.integer(0, workload.resources - 1) });
+      const resource = random.integer(0, workload.resources - 1);
+      const { lists } = workload;
+      const list = lists && style !== "pair" ? { list: random.integer(0, lists.length - 1) } : {};
+      await this.perform({ do: style, resource, ...list });
     }
   }
 
@@ -139,63 +154,85 @@ export class Worker implements Receiver {
 
   /** One use of a lock, from asking for it to giving it up. */
   async perform(task: Task): Promise<void> {
-    const { redlock, settings, random, workload } = this.#options;
+    const { redlock, random, workload, terms: source } = this.#options;
     const all = resourcesOf(task, workload);
-    const resource = all[0]!;
+    const resource = task.list === undefined ? all[0]! : all;
     this.#askedAt = this.process.now;
     this.#options.checkers.findings.attempts += 1;
-    const { ttl } = settings;
+    const terms = source.draw(random);
+    const { ttl, options } = terms;
     switch (task.do) {
       case "using":
-        return this.#using(resource, task);
+        return this.#using(resource, task, terms);
       case "try": {
-        const trying = redlock.tryAcquire(resource, ttl);
-        return this.#hold((await this.call("tryAcquire", this.bounds.tryAcquire, trying)) ?? undefined, task);
+        const trying = redlock.tryAcquire(resource, ttl, options);
+        return this.#hold(
+          (await this.call("tryAcquire", terms.bounds.tryAcquire, trying)) ?? undefined,
+          task,
+        );
       }
       case "several":
-        return this.#hold(await this.#waitFor(all, redlock.acquire(all, ttl)), task);
+        return this.#acquireAndHold(all, task, terms);
       case "pair":
-        return this.#pair(all, task);
+        return this.#pair(all, task, terms);
       case "detach":
-        if (random.chance(0.3)) return this.#using(resource, task);
-        return this.#hold(await this.#waitFor([resource], redlock.acquire(resource, ttl)), task);
-      case "abort": {
-        const controller = new AbortController();
-        this.process.setTimer(() => controller.abort(), random.exponential(ttl / 4));
-        const acquiring = redlock.acquire(resource, ttl, { signal: controller.signal });
-        return this.#hold(await this.#waitFor([resource], acquiring), task);
-      }
+        if (random.chance(0.3)) return this.#using(resource, task, terms);
+        return this.#acquireAndHold(resource, task, terms);
+      case "abort":
+        return this.#acquireAndHold(resource, task, terms, random.exponential(ttl / 4));
       default:
-        return this.#hold(await this.#waitFor([resource], redlock.acquire(resource, ttl)), task);
+        return this.#acquireAndHold(resource, task, terms);
     }
   }
 
   /** Two locks of different ttls, whose votes travel in one batch. */
-  async #pair([first = "", second = ""]: readonly string[], task: Task): Promise<void> {
-    const { redlock, settings } = this.#options;
-    const acquiring = redlock.acquire(first, Math.ceil(settings.ttl / 2));
-    const waiting = this.#waitFor([second], redlock.acquire(second, settings.ttl));
-    const isShort = this.call("acquire", this.bounds.acquire, acquiring);
-    await Promise.all([
-      isShort.then((lock) => this.#hold(lock, task)),
-      waiting.then((lock) => this.#hold(lock, task)),
-    ]);
+  async #pair([first = "", second = ""]: readonly string[], task: Task, terms: CallTerms): Promise<void> {
+    const ttl = longEnough(Math.ceil(terms.ttl / 2), terms);
+    const settings = { ...terms.settings, ttl };
+    const short = { ...terms, ttl, settings, bounds: this.#options.boundsFor(settings) };
+    await Promise.all([this.#acquireAndHold(first, task, short), this.#acquireAndHold(second, task, terms)]);
   }
 
-  async #waitFor(
-    resources: readonly string[],
-    acquiring: Promise<SubjectLock>,
-  ): Promise<SubjectLock | undefined> {
-    const { waits } = this.#options.checkers;
-    const wait = waits.begin(this.process, resources);
-    const lock = await this.call("acquire", this.bounds.acquire, acquiring);
-    waits.end(wait);
-    return lock;
+  /** `abortAfter`: the caller's signal aborts then, ms. */
+  async #acquireAndHold(
+    resource: Resources,
+    task: Task,
+    terms: CallTerms,
+    abortAfter?: number,
+  ): Promise<void> {
+    const wait = this.#beginWait(resource, terms);
+    const signal = abortAfter === undefined ? {} : { signal: this.#signalIn(abortAfter, wait) };
+    const acquiring = this.redlock.acquire(resource, wait.ttl, { ...terms.options, ...signal });
+    const lock = await this.call("acquire", terms.bounds.acquire, acquiring);
+    this.#endWait(wait);
+    await this.#hold(lock, task, wait);
   }
 
-  async #hold(lock: SubjectLock | undefined, task: Task): Promise<void> {
+  #signalIn(delay: number, wait: Wait): AbortSignal {
+    const controller = new AbortController();
+    this.process.setTimer(() => {
+      wait.isAborted = true;
+      controller.abort();
+    }, delay);
+    return controller.signal;
+  }
+
+  /** Just before a call: with settings of their own, each call of a process has a ttl of its own. */
+  #beginWait(resource: Resources, terms: CallTerms): Wait {
+    const { workload, checkers } = this.#options;
+    const least = longEnough(1, terms);
+    const ttl = workload.calls ? checkers.order.ttlFor(this.process, terms.ttl, least) : terms.ttl;
+    return checkers.waits.begin(this.process, [resource].flat(), terms, ttl);
+  }
+
+  #endWait(wait: Wait): void {
+    const { waits, order } = this.#options.checkers;
+    if (waits.end(wait)) order.giveBack(this.process, wait.ttl);
+  }
+
+  async #hold(lock: SubjectLock | undefined, task: Task, wait?: Wait): Promise<void> {
     if (!lock || (await this.#givesBackElsewhere(lock))) return;
-    const interval = this.#begin(lock);
+    const interval = this.#begin(lock, { wait });
     this.#listenTo(lock.signal, interval);
     await this.#work(interval, task);
     if (task.do === "abandon") return this.#outlive(lock);
@@ -207,18 +244,41 @@ export class Worker implements Receiver {
   async #givesBackElsewhere(lock: SubjectLock): Promise<boolean> {
     if (!this.#options.isElsewhere()) return false;
     this.#options.checkers.findings.reached("locked elsewhere");
-    await this.call("release", this.bounds.release, lock.release());
+    await this.#releaseNow(lock);
     return true;
+  }
+
+  /** By the settings of this call, whatever those were by which it was acquired. */
+  #releaseNow(lock: SubjectLock): Promise<{ readonly outcome: string } | undefined> {
+    const { redlock, settings, terms: source, random } = this.#options;
+    const terms = source.draw(random);
+    const releasing = redlock.release?.(lock, terms.options) ?? lock.release();
+    const { release } = redlock.release ? this.#bounding(terms, settings.ttl) : this.bounds;
+    return this.call("release", release, releasing);
+  }
+
+  /** The bounds of a call about a lock that was asked for `ttl` ms, at most. */
+  #bounding({ settings }: CallTerms, ttl: number): Bounds {
+    return this.#options.boundsFor({ ...settings, ttl });
+  }
+
+  /** With settings of the call's own, where the subject knows any. */
+  #extend(lock: SubjectLock, ttl: number): Promise<unknown> {
+    const { redlock, settings, terms: source, random } = this.#options;
+    const terms = source.draw(random);
+    const extending = redlock.extend?.(lock, longEnough(ttl, terms), terms.options) ?? lock.extend(ttl);
+    const { extend } = redlock.extend ? this.#bounding(terms, settings.ttl) : this.bounds;
+    return this.call("extend", extend, extending);
   }
 
   async #release(interval: LockInterval): Promise<void> {
     const { intervals, findings } = this.#options.checkers;
     const { lock } = interval;
     intervals.end(interval);
-    const releasing = lock.release();
+    const releasing = this.#releaseNow(lock);
     // PROTOCOL 5.3: over before the first byte of the release is sent, not when the masters have answered.
     if (lock.remaining() > 0) findings.violated("belief", `${this.process.name} holds what it has released`);
-    const result = await this.call("release", this.bounds.release, releasing);
+    const result = await releasing;
     if (result?.outcome === "expired") findings.reached("expired at release");
     if (result?.outcome === "partial") findings.reached("partial release");
   }
@@ -233,7 +293,7 @@ export class Worker implements Receiver {
     // PROTOCOL 5.5: over at the call, as by a release.
     if (lock.remaining() > 0)
       checkers.findings.violated("belief", `${this.process.name} holds what it has given away`);
-    const detached = await this.call("detach", this.bounds.release, detaching);
+    const detached = await this.call("detach", this.bounds.detach, detaching);
     if (detached === undefined) return true;
     checkers.findings.reached("detached");
     // It travels as text.
@@ -255,29 +315,36 @@ export class Worker implements Receiver {
     checkers.owners.giveTo(this.process, tokenOf(lock));
     if (lock.remaining() > 0)
       checkers.findings.violated("belief", `${this.process.name} holds what it has only been told of`);
-    const extended = await this.call("extend", this.bounds.extend, lock.extend(settings.ttl));
+    const extended = await this.#extend(lock, settings.ttl);
     // (That very turn may have been stalled.)
     if (!extended || lock.remaining() === 0 || this.#options.isElsewhere()) {
-      await this.call("release", this.bounds.release, lock.release());
+      await this.#releaseNow(lock);
       return;
     }
     checkers.findings.reached("resumed");
-    const interval = this.#begin(lock, askedAt);
+    const interval = this.#begin(lock, { resumedFrom: askedAt });
     this.#listenTo(lock.signal, interval);
     await this.#work(interval, { do: "acquire", resource: 0 });
     await this.#release(interval);
   }
 
-  async #using(resource: string, task: Task): Promise<void> {
-    const { redlock, settings, checkers } = this.#options;
+  async #using(resource: Resources, task: Task, terms: CallTerms): Promise<void> {
+    const { redlock, checkers } = this.#options;
     const { intervals } = checkers;
+    const wait = this.#beginWait(resource, terms);
+    let beginRoutine!: () => void;
     let endRoutine!: () => void;
+    const routineBegan = new Promise<void>((resolve) => {
+      beginRoutine = resolve;
+    });
     const routineEnded = new Promise<void>((resolve) => {
       endRoutine = resolve;
     });
-    const using = redlock.using(resource, settings.ttl, async (signal, lock) => {
+    const using = redlock.using(resource, wait.ttl, terms.options, async (signal, lock) => {
+      beginRoutine();
+      this.#endWait(wait);
       if (this.#options.isElsewhere()) return endRoutine();
-      const interval = this.#begin(lock);
+      const interval = this.#begin(lock, { wait });
       this.#listenTo(signal, interval);
       await this.#work(interval, task);
       if (task.do === "detach") await this.#giveAway(interval);
@@ -285,19 +352,24 @@ export class Worker implements Receiver {
       endRoutine();
     });
     // The routine takes as long as it takes: what comes before and after it has a bound.
-    const before = Promise.race([using, routineEnded]);
-    await this.call("using, before", this.bounds.acquire + this.#maxWork, before);
-    await this.call("using, after", this.bounds.release, using);
+    await this.call("using, before", terms.bounds.acquire, Promise.race([using, routineBegan]));
+    this.#endWait(wait);
+    await Promise.race([using.catch(() => {}), routineEnded]);
+    await this.call("using, after", terms.bounds.release, using);
   }
 
-  /** `resumedFrom`: the time of the request, if another client has handed the lock over. */
-  #begin(lock: SubjectLock, resumedFrom?: number): LockInterval {
-    const { intervals, shares, waits, findings, fencing, alarms } = this.#options.checkers;
+  /**
+   * `wait`: the call that waited for it. `resumedFrom`: the time of the request, if another client has handed the lock
+   * over.
+   */
+  #begin(lock: SubjectLock, { wait, resumedFrom }: Origin): LockInterval {
+    const { intervals, shares, waits, order, findings, fencing, alarms } = this.#options.checkers;
     const isGranted = resumedFrom === undefined;
     if (isGranted) findings.reached("granted");
     const interval = intervals.begin(this.process, lock, resumedFrom ?? this.#askedAt);
     shares.began(interval);
     waits.held(interval);
+    if (wait) order.granted(interval, wait, waits.open);
     alarms.granted(interval);
     // PROTOCOL 2.5. Where this very turn was stalled the time was lost after the client had looked.
     if (lock.remaining() === 0 && !this.process.isStalled) {
@@ -324,13 +396,18 @@ export class Worker implements Receiver {
         checkers.shares.acted(interval);
       }
       await this.pause(work / looks);
+      if (workload.calls && !interval.isOver && random.chance(0.1)) await this.#verify(interval);
       if (task.do !== "extend" || interval.isOver) continue;
       // Now and then for less: no master may shorten what it has promised before (PROTOCOL 2.11).
       const ttl = random.chance(0.2) ? Math.ceil(settings.ttl * random.between(0.5, 1)) : settings.ttl;
-      const extended = await this.call("extend", this.bounds.extend, interval.lock.extend(ttl));
+      const extended = await this.#extend(interval.lock, ttl);
       if (extended) checkers.findings.reached("extended");
       else checkers.findings.reached("extension failed");
     }
+  }
+
+  async #verify({ lock }: LockInterval): Promise<void> {
+    if (lock.verify) await this.call("verify", this.bounds.verify, lock.verify());
   }
 
   get #maxWork(): number {
@@ -367,12 +444,20 @@ export class Worker implements Receiver {
   }
 }
 
+/** The client takes no `nodeTimeout` and no `minimumValidity` that is not well below the ttl. */
+function longEnough(ttl: number, { options, ttl: most }: CallTerms): number {
+  const { nodeTimeout = 0, minimumValidity = 0 } = options;
+  if (minimumValidity > most / 2) return most;
+  return Math.max(ttl, Math.min(most, Math.ceil(1.1 * Math.max(nodeTimeout, minimumValidity)) + 3));
+}
+
 /** Errors of calls that are no violations. */
 const marksOfErrors: ReadonlyMap<unknown, Mark> = new Map<unknown, Mark>([
   ["ABORTED", "aborted"],
   ["RESOURCE_LOCKED", "locked"],
   ["NO_QUORUM", "no quorum"],
   ["LOCK_LOST", "lost"],
+  [backoffFailed, "backoff failed"],
 ]);
 
 /** By its code and not by its class: a mutant brings classes of its own. */

@@ -15,6 +15,7 @@ export const simplifications: readonly Simplification[] = [
   shorter,
   fewerStyles,
   fewerAtOnce,
+  fewerCalls,
   idealClocks,
   defaultParties,
   plainNetwork,
@@ -53,7 +54,7 @@ function* fewerMasters(plan: Plan): Generator<Plan> {
 function* fewerResources(plan: Plan): Generator<Plan> {
   const { workload } = plan;
   // Clients and resources that a script names must exist.
-  if (workload.script) return;
+  if (workload.script || workload.lists) return;
   for (let resources = 1; resources < workload.resources; resources += 1)
     yield { ...plan, workload: { ...workload, resources } };
 }
@@ -85,6 +86,25 @@ function* fewerAtOnce(plan: Plan): Generator<Plan> {
   const fewer = Math.max(2, Math.floor(several / 2));
   if (several > 2) yield { ...plan, workload: { ...workload, ...beside, several: fewer } };
   if (parallel > 1) yield { ...plan, workload: { ...workload, ...together } };
+  if (parallel > 2)
+    yield { ...plan, workload: { ...workload, ...together, parallel: Math.floor(parallel / 2) } };
+}
+
+/** One way to call, and one list. */
+function* fewerCalls(plan: Plan): Generator<Plan> {
+  const { calls, lists, ...workload } = plan.workload;
+  const both = { ...(calls ? { calls } : {}), ...(lists ? { lists } : {}) };
+  if (lists) yield { ...plan, workload: { ...workload, ...(calls ? { calls } : {}) } };
+  if (calls) yield { ...plan, workload: { ...workload, ...(lists ? { lists } : {}) } };
+  for (const gone of indicesOf(calls))
+    yield { ...plan, workload: { ...workload, ...both, calls: without(calls!, gone) } };
+  for (const gone of indicesOf(lists))
+    yield { ...plan, workload: { ...workload, ...both, lists: without(lists!, gone) } };
+}
+
+/** Of a list that may become shorter. */
+function indicesOf(list: readonly unknown[] = []): readonly number[] {
+  return list.length > 1 ? [...list.keys()] : [];
 }
 
 /** No other listeners, no denied commands, and no late or foreign clients. */

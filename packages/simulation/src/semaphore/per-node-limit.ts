@@ -1,4 +1,4 @@
-import type { Runtime } from "@quorlock/redlock";
+import type { AcquireOptions, Runtime } from "@quorlock/redlock";
 import { type Answer, type Connection, type LockNode, RedisNode } from "@quorlock/redlock/internal";
 import type { LockSettings } from "../plan/plan.ts";
 import {
@@ -61,7 +61,7 @@ class PerNodeClient implements SubjectClient {
     return null;
   }
 
-  using(resources: Resources, ttl: number, routine: Routine): Promise<void> {
+  using(resources: Resources, ttl: number, _options: AcquireOptions, routine: Routine): Promise<void> {
     return holdWhile(this, resources, ttl, routine);
   }
 

@@ -63,12 +63,14 @@ export function semaphoresOf(redlock: Redlock, Class: typeof Semaphore): Subject
       const lock = await semaphore.tryAcquire(ttl, { ...options, permits });
       return lock && shared(lock, semaphore, permits);
     },
-    using(resources, ttl, routine) {
+    using(resources, ttl, options, routine) {
       const { semaphore, permits } = wish(resources);
-      return semaphore.using(ttl, { permits }, (signal, lock) =>
+      return semaphore.using(ttl, { ...options, permits }, (signal, lock) =>
         routine(signal, shared(lock, semaphore, permits)),
       );
     },
+    extend: (lock, ttl, options) => redlock.extend(lock as unknown as Lock, ttl, options),
+    release: (lock, options) => redlock.release(lock as unknown as Lock, options),
     quit: () => redlock.quit(),
   };
 }

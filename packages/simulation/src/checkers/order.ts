@@ -1,0 +1,181 @@
+import type { Process } from "../engine/process.ts";
+import type { Write } from "../master/keyspace.ts";
+import type { Master } from "../master/master.ts";
+import { ownPrefix, queueOf, queuePrefix } from "../master/twins/queue.ts";
+import { tokenOf } from "../run/subject.ts";
+import type { Findings } from "./findings.ts";
+import type { LockInterval } from "./lock-intervals.ts";
+import { waiterOf } from "./token-owners.ts";
+import type { Wait } from "./waits.ts";
+
+/** By how much the order of two calls is known, and from when on a call counts. Infinite where it cannot be said. */
+export interface OrderTerms {
+  /**
+   * Two calls that are further apart than this have tickets in their order, us: how far two readings of the masters' clocks may differ.
+   * (Calls of one process for the same resources are in their order always.)
+   */
+  readonly tolerance: number;
+  /** Whether clients may have read the clocks of different masters, so that the distance of these counts as well. */
+  readonly addsSkew: boolean;
+  /** A call that is refused stands in the queues after this time, us; without faults. */
+  readonly arrival: number;
+}
+
+/** An entry in a queue of one master. */
+interface Place {
+  readonly owner: Process;
+  readonly ttl: number;
+  /** True time, us. */
+  readonly since: number;
+  /** By the master's wall clock, ms. */
+  expiresAt: number;
+}
+
+/**
+ * Waiting calls are served in the order in which they were called (PROTOCOL 7.2). When a call is granted a lock, no call counts
+ * as overtaken that
+ *
+ * - was called later, or earlier by less than clocks can tell;
+ * - came into the queues after the votes of the lock had been given;
+ * - has stopped waiting: it was aborted, or its time is over;
+ * - does not stand in the queues of a quorum of masters: its masters do not answer, its votes came too late. Without faults there is no
+ *   such call: each counts a few round trips after it was called.
+ *
+ * A call that wins a free key by its first vote, without any place in a queue, has not waited, and overtakes nobody.
+ */
+export class Order {
+  readonly #findings: Findings;
+  readonly #masters: readonly Master[];
+  readonly #terms: OrderTerms;
+  /** By master and queue. */
+  readonly #places = new Map<Master, Map<string, Map<string, Place>>>();
+  /** When each token got its first vote; of a token that took the place of another, that of the other. True time, us. */
+  readonly #grantedAt = new Map<string, number>();
+  /** Waiters that have asked for a place in a queue. */
+  readonly #waiters = new Set<string>();
+  /** Tokens that have been held, or that were made of others in the same process. */
+  readonly #handedOff = new Set<string>();
+  /** The ttls of calls under way, which tell the calls of a process apart. */
+  readonly #ttls = new Map<Process, Set<number>>();
+
+  constructor(findings: Findings, masters: readonly Master[], terms: OrderTerms) {
+    this.#findings = findings;
+    this.#masters = masters;
+    this.#terms = terms;
+  }
+
+  /** A ttl from `least` to `wanted` ms that no other call of the process has at present, if there is one. */
+  ttlFor(process: Process, wanted: number, least: number): number {
+    const taken = this.#ttls.get(process) ?? new Set();
+    this.#ttls.set(process, taken);
+    let ttl = wanted;
+    while (taken.has(ttl) && ttl >= least) ttl -= 1;
+    if (ttl < least) return wanted;
+    taken.add(ttl);
+    return ttl;
+  }
+
+  giveBack(process: Process, ttl: number): void {
+    this.#ttls.get(process)?.delete(ttl);
+  }
+
+  /** A vote that joins the queue if it is refused was answered. */
+  enqueued(token: string): void {
+    this.#waiters.add(waiterOf(token));
+  }
+
+  wrote(master: Master, { key, entry, previous }: Write, sender: Process): void {
+    if (key.startsWith(queuePrefix)) this.#placeChanged(master, key, entry, sender);
+    else if (!key.startsWith(ownPrefix)) this.#voteChanged(entry?.value, previous?.value, sender);
+  }
+
+  #placeChanged(master: Master, key: string, entry: Write["entry"], owner: Process): void {
+    const end = key.lastIndexOf(":");
+    const [queue, waiter] = [key.slice(0, end), key.slice(end + 1)];
+    if (typeof entry?.value !== "string") {
+      this.#places.get(master)?.get(queue)?.delete(waiter);
+      return;
+    }
+    const queues = this.#places.get(master) ?? new Map<string, Map<string, Place>>();
+    this.#places.set(master, queues);
+    const places = queues.get(queue) ?? new Map<string, Place>();
+    queues.set(queue, places);
+    const expiresAt = entry.expiresAt ?? Number.POSITIVE_INFINITY;
+    const place = places.get(waiter);
+    if (place && place.expiresAt >= master.process.wallNow()) place.expiresAt = expiresAt;
+    else {
+      const ttl = Number(entry.value.split(" ", 2)[1]);
+      places.set(waiter, { owner, ttl, since: master.process.now, expiresAt });
+    }
+  }
+
+  #voteChanged(token: unknown, before: unknown, sender: Process): void {
+    if (typeof token !== "string" || token === before || this.#grantedAt.has(token)) return;
+    // A token that takes the place of another is a hand-off: it was decided upon what was known when the other was granted.
+    const predecessor = typeof before === "string" && this.#handedOff.has(before) ? before : undefined;
+    if (predecessor !== undefined && waiterOf(predecessor) !== waiterOf(token)) this.#handedOff.add(token);
+    const root = predecessor === undefined ? undefined : this.#grantedAt.get(predecessor);
+    this.#grantedAt.set(token, root ?? sender.now);
+  }
+
+  /** In a turn of the holder: `wait` was granted `interval`, while the calls of `open` wait. */
+  granted(interval: LockInterval, wait: Wait, open: Iterable<Wait>): void {
+    const token = tokenOf(interval.lock);
+    const isHandedOff = this.#handedOff.has(token);
+    this.#handedOff.add(token);
+    const grantedAt = this.#grantedAt.get(token);
+    if (interval.lock.share || grantedAt === undefined) return;
+    if (!isHandedOff && !this.#waiters.has(waiterOf(token))) return;
+    for (const other of open) {
+      const shared = other.resources.find((resource) => wait.resources.includes(resource));
+      if (shared === undefined || other === wait || !this.#isEarlier(other, wait)) continue;
+      if (!other.isWaiting || !this.#stood(other, shared, grantedAt, [wait, ...open])) continue;
+      const ahead = ((wait.begunAt - other.begunAt) / 1000).toFixed(3);
+      const who = `${other.process.name} had called ${ahead} ms before ${wait.process.name} for "${shared}"`;
+      this.#findings.violated("order", `${who}, and was not served before hold ${interval.number}`);
+      return;
+    }
+  }
+
+  #isEarlier(other: Wait, wait: Wait): boolean {
+    const { process } = other;
+    if (process === wait.process && isOfOneList(other, wait)) return other.number < wait.number;
+    // (Time that a process did not see is in none of its readings.)
+    if (process.isDead || process.frozenTime + wait.process.frozenTime > 0) return false;
+    return other.begunAt + this.#terms.tolerance + this.#skew < wait.begunAt;
+  }
+
+  /** How far the masters' wall clocks are apart now, us. */
+  get #skew(): number {
+    if (!this.#terms.addsSkew) return 0;
+    const clocks = this.#masters.map(({ process }) => process.wallNow());
+    return 1000 * (Math.max(...clocks) - Math.min(...clocks));
+  }
+
+  #stood(other: Wait, resource: string, grantedAt: number, all: readonly Wait[]): boolean {
+    if (Number.isFinite(other.maxIdle) && other.begunAt + this.#terms.arrival < grantedAt) return true;
+    const places = this.#masters.filter((master) => this.#stoodOn(master, other, resource, grantedAt));
+    if (places.length <= this.#masters.length / 2) return false;
+    // One of several that look the same stands there for all of them: the first, as far as can be seen.
+    return !all.some((same) => same !== other && looksLike(same, other));
+  }
+
+  #stoodOn(master: Master, { process, ttl }: Wait, resource: string, before: number): boolean {
+    const now = master.process.wallNow();
+    for (const place of this.#places.get(master)?.get(queueOf(resource))?.values() ?? []) {
+      const isIt = place.owner === process && place.ttl === ttl;
+      if (isIt && place.since < before && place.expiresAt >= now) return master.isUp;
+    }
+    return false;
+  }
+}
+
+function isOfOneList({ resources }: Wait, other: Wait): boolean {
+  return (
+    resources.length === other.resources.length && resources.every((name) => other.resources.includes(name))
+  );
+}
+
+function looksLike(one: Wait, other: Wait): boolean {
+  return one.process === other.process && one.ttl === other.ttl;
+}

@@ -1,0 +1,47 @@
+import type { Mutant } from "./mutant.ts";
+
+/** Faults in what callers of one process share: PROTOCOL 1.10, 7.2, 7.15. */
+export const callerMutants: readonly Mutant[] = [
+  {
+    name: "a lease is handed on to all who wait in its process",
+    edits: { "waiting/local-queue.ts #onFinished #bound value": "Number.POSITIVE_INFINITY" },
+  },
+  {
+    name: "a release waits for the nodeTimeout of the next caller",
+    edits: { "waiting/local-queue.ts #onRelease #withinOwnTime": "this.#transferring" },
+  },
+  {
+    name: "the end of using waits for the nodeTimeout of the constructor",
+    edits: { "holding/lock.ts releaseWithin value": "lock.#owner.release(lock)" },
+  },
+  {
+    name: "the ticket is drawn when the call begins to wait",
+    edits: {
+      "waiting/acquire.ts acquire wait": (call) =>
+        call.replace(/, call\)$/, ", Math.floor(context.runtime.monotonic() * 1000))"),
+    },
+  },
+];
+
+/** Too rare for the budget of the others: the seed bank keeps a run that shows it. */
+export const rareCallerMutants: readonly Mutant[] = [
+  {
+    name: "a later call keeps the smaller ticket of another reading",
+    edits: {
+      "waiting/local-queue.ts #keepOrder body": `{
+        for (let index = Math.max(1, place); index < this.#waiters.length; index += 1) {
+          const before = this.#waiters[index - 1]!.ticket;
+          if (this.#waiters[index]!.ticket > before) return;
+          this.#waiters[index]!.ticket = before + 1;
+        }
+      }`,
+    },
+  },
+  {
+    name: "a waiter leaves the queues before the next caller of its process enters them",
+    edits: {
+      "waiting/queue-entry.ts #backOff onAway": "undefined",
+      "waiting/queue-entry.ts #backOff #dequeue": (leave) => `${leave}, this.#events?.onAway()`,
+    },
+  },
+];
