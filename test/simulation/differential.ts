@@ -188,10 +188,10 @@ class Model {
   readonly #model: RedisModel;
   readonly #channels = new Channels();
 
-  constructor(runId: string) {
+  constructor(replId: string) {
     this.#model = new RedisModel(
       new Keyspace(),
-      runId,
+      replId,
       (channel, message) => this.#channels.publish(channel, message),
       (channel) => this.#channels.count(channel),
     );
@@ -203,6 +203,13 @@ class Model {
 
   refuse(refusal: WriteRefusal | undefined): void {
     this.#model.writes.refusal = refusal;
+  }
+
+  /** The ids of the server's replication: it may have been a replica in between. */
+  follow(replication: string): void {
+    const [, replId] = /master_replid:(\w+)/.exec(replication)!;
+    const [, formerId] = /master_replid2:(\w+)/.exec(replication)!;
+    this.#model.promote(this.#model.keyspace, replId!, formerId!);
   }
 
   monitor(): void {
@@ -307,7 +314,8 @@ async function messagesOf(
 ): Promise<string[] | undefined> {
   await redis.pipeline().flushall().call("SCRIPT", "FLUSH").exec();
   let entries: Keys = new Map();
-  const model = new Model(/run_id:(\w+)/.exec(await redis.info("server"))![1]!);
+  const model = new Model("unknown");
+  model.follow(await redis.info("replication"));
   const story: string[] = [];
   const messages: string[] = [];
   // In every third all want the same: what is handed over then is mostly heard.
@@ -321,6 +329,7 @@ async function messagesOf(
     if (refusal !== refusals[index - 1]) {
       await master.refuse(refusal);
       model.refuse(refusal);
+      model.follow(await redis.info("replication"));
       story.push(refusal === undefined ? "it writes again" : `it refuses to write: ${refusal}`);
     }
     const command = line(random, isContended, refusal === undefined ? [] : heldIn(entries));
