@@ -164,8 +164,8 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
 
   /**
    * Like `acquire`, in one attempt and without waiting: resolves to `null` if another client holds one of the
-   * resources. Settles within one `nodeTimeout` (default here: 500 ms; with `fencing` two), the wait for one of the
-   * `acquireConcurrency` slots included.
+   * resources. With a `nodeTimeout` it settles within that time (with `fencing` two), the wait for one of the
+   * `acquireConcurrency` slots included; without one it waits for a slot for up to 500 ms, and then for the masters.
    * @throws ExecutionError if no quorum answered; AbortError; InvalidArgumentError.
    */
   async tryAcquire(

@@ -199,12 +199,9 @@ function checkBelow(name: string, value: number, limitName: string, limit: numbe
   );
 }
 
-/** The longest default of `nodeTimeout`, ms. */
-export const maxNodeTimeout = 500;
-
 /** The time one master has to answer, ms; see {@link Settings.nodeTimeout}. */
 export function nodeTimeoutFor(ttl: number, settings: Settings): number {
-  return settings.nodeTimeout ?? Math.min(Math.max(ttl / 20, 50), maxNodeTimeout, Math.max(1, ttl / 4));
+  return settings.nodeTimeout ?? Math.min(Math.max(ttl / 20, 50), 500, Math.max(1, ttl / 4));
 }
 
 /** The number of attempts that `acquire` and `extend` may make. */

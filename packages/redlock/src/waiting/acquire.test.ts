@@ -582,11 +582,24 @@ describe("a call that waits for a slot", () => {
     expect(took).toBe(200);
   });
 
-  test("and never retries, nor has a nodeTimeout, is refused within half a second", async () => {
-    for (const ttl of [1000, 60_000]) {
+  test("and has no nodeTimeout is refused after half a second, whatever the ttl", async () => {
+    for (const ttl of [1000, 10_000, 60_000]) {
       const setting = withTakenSlots(4000);
       const { took } = await setting.time.measure(setting.redlock.acquire("r", ttl));
-      expect(took).toBe(375);
+      expect(took).toBe(500);
+    }
+  });
+
+  test("and has no nodeTimeout has the default of its ttl for its round besides", async () => {
+    for (const [ttl, roundTime] of [
+      [1000, 50],
+      [10_000, 500],
+    ] as const) {
+      const setting = withTakenSlots(490);
+      for (const node of setting.nodes) node.hang();
+      const { took, error } = await setting.time.measure(setting.redlock.tryAcquire("r", ttl));
+      expect((error as Error).message).toMatch(/^No quorum: master-0: TIMEOUT/);
+      expect(took).toBe(490 + roundTime);
     }
   });
 

@@ -3,7 +3,7 @@ import type { Attempt, LockRequest } from "../protocol/attempt.ts";
 import { contentionIn } from "../protocol/quorum.ts";
 import { lateTimerThreshold } from "../protocol/round.ts";
 import { pauseBetween, pauseUntilGone } from "../settings/backoff.ts";
-import { maxNodeTimeout, nodeTimeoutFor, type Settings } from "../settings/settings.ts";
+import type { Settings } from "../settings/settings.ts";
 import { Cancellation } from "../time/cancellation.ts";
 import { maxTimerDelay, type Runtime, type Timer } from "../time/runtime.ts";
 
@@ -16,10 +16,15 @@ const minRetryCost = 0.1;
 const maxBackoffCalls = 100;
 
 /**
- * The part of the time of an attempt that its wait for a slot may take; the rest is left for the round
+ * The part of a given `nodeTimeout` that the wait for a slot may take; the rest is left for the round
  * (PROTOCOL 12.10).
  */
 const slotFraction = 3 / 4;
+/**
+ * The time that a call without a `nodeTimeout` may wait for a slot, ms: the same for every ttl, since the wait depends
+ * on the number of calls. Its round has the default `nodeTimeout` besides.
+ */
+const defaultSlotTime = 500;
 /**
  * As a part of a wait for a slot: an event loop that was blocked for longer took the time in which others could have
  * ended their rounds.
@@ -54,7 +59,7 @@ export class RetryBudget {
     this.#runtime = runtime;
     this.#settings = settings;
     this.#startedAt = startedAt;
-    this.#slotTime = timeOfAttempt(settings) * slotFraction;
+    this.#slotTime = slotTimeOf(settings);
     cancellation.onCancel(() => this.ended.cancel(cancellation.reason!));
     const { waitTimeout } = settings;
     if (waitTimeout === undefined) return;
@@ -89,19 +94,16 @@ export class RetryBudget {
   }
 
   /**
-   * The request of a round that begins now. A call that never retries has one `nodeTimeout` for its slot and its round
-   * together.
+   * The request of a round that begins now. A call that never retries has a given `nodeTimeout` for its slot and its
+   * round together.
    */
   inTime(request: LockRequest): LockRequest {
-    const { settings, ttl } = request;
-    if (mayWait(settings)) return request;
-    const whole = timeOfAttempt(settings);
-    const left = this.#startedAt + whole - this.#runtime.monotonic();
-    const time = Math.max(left, whole * (1 - slotFraction));
-    return {
-      ...request,
-      settings: { ...settings, nodeTimeout: Math.min(nodeTimeoutFor(ttl, settings), time) },
-    };
+    const { settings } = request;
+    const { nodeTimeout } = settings;
+    if (nodeTimeout === undefined || mayWait(settings)) return request;
+    const left = this.#startedAt + nodeTimeout - this.#runtime.monotonic();
+    const time = Math.min(nodeTimeout, Math.max(left, nodeTimeout * (1 - slotFraction)));
+    return { ...request, settings: { ...settings, nodeTimeout: time } };
   }
 
   /** Whether retries limit the call, and not a time or nothing. */
@@ -175,9 +177,9 @@ export class RetryBudget {
   }
 }
 
-/** The time of one attempt of this call, the wait for a slot included, ms (PROTOCOL 12.10). */
-function timeOfAttempt({ nodeTimeout = maxNodeTimeout }: Settings): number {
-  return nodeTimeout;
+/** The time that a call may wait for its slots, ms (PROTOCOL 12.10). */
+function slotTimeOf({ nodeTimeout }: Settings): number {
+  return nodeTimeout === undefined ? defaultSlotTime : nodeTimeout * slotFraction;
 }
 
 function timeIsOver(): Error {
