@@ -62,6 +62,8 @@ export class CommandQueue {
   #lastAnswerAt = 0;
   #drainedAt = Number.NEGATIVE_INFINITY;
   #isPaused = false;
+  /** Whether abandoned requests were dropped in this turn. */
+  #hasDropped = false;
   #answeredListeners: Array<() => void> = [];
 
   constructor(connection: Connection, runtime: Pick<Runtime, "monotonic"> = systemRuntime) {
@@ -125,7 +127,13 @@ export class CommandQueue {
     return this.#requests < maxRequests ? undefined : crowdedOut(name, maxRequests);
   }
 
+  /** Once in a turn: for each of thousands of refused requests it would read thousands of waiting calls. */
   #dropAbandoned(): void {
+    if (this.#hasDropped) return;
+    this.#hasDropped = true;
+    queueMicrotask(() => {
+      this.#hasDropped = false;
+    });
     for (const call of this.#others.drain()) {
       if (call.claim?.abandoned) call.resolve(abandoned(this.#connection.name));
       else this.#others.push(call);

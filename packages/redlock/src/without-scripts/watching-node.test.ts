@@ -422,6 +422,23 @@ describe("a first connection", () => {
 });
 
 describe("a master that does not answer", () => {
+  test("has its waiting requests read once in a turn, however many are refused there", async () => {
+    const { node } = opened();
+    let read = 0;
+    const waiting = {
+      ...both,
+      get abandoned(): boolean {
+        read += 1;
+        return false;
+      },
+    };
+    for (let count = 0; count < 4096; count += 1) void ask(node).vote(waiting);
+    read = 0;
+    const refused = await Promise.all(Array.from({ length: 1000 }, () => ask(node).vote(claim)));
+    for (const answer of refused) expect(answer).toMatchObject({ sent: false });
+    expect(read).toBeLessThanOrEqual(4096);
+  });
+
   test("has at most 4096 requests, without abandoned ones: no fault of its own", async () => {
     const { node } = opened();
     void ask(node).release(["r"], ["t"]);
