@@ -34,7 +34,7 @@ export interface Rehearsed<Resource extends object> {
   readonly client: (context: ClientContext<Resource>) => Promise<unknown>;
   readonly rounds: number;
   readonly settings: Partial<Settings>;
-  /** Throws, or returns what is wrong. Called after each call to the resource, and at the end. */
+  /** Throws, or returns what is wrong: a text, an Error or `false`. `undefined`, `true` and "" are in order. Called after each call to the resource, and at the end. */
   readonly invariant: (resource: Resource) => unknown;
 }
 
@@ -86,7 +86,7 @@ interface Client {
 class Fixture<Resource extends object> {
   completed = 0;
   refused = 0;
-  /** Set where the user's invariant cannot be judged. */
+  /** Set if the user's code does not run, or its invariant cannot be judged. */
   misuse: InvalidArgumentError | undefined;
   readonly #kernel: Kernel;
   readonly #cluster: Cluster;
@@ -136,7 +136,10 @@ class Fixture<Resource extends object> {
 
   async #round(context: ClientContext<Resource>): Promise<void> {
     try {
-      await this.#rehearsed.client(context);
+      const running: unknown = this.#rehearsed.client(context);
+      if (!isPromise(running))
+        this.#refuse(`client must return a promise, but has returned ${kindOf(running)}`);
+      else if (isIterator(await running)) this.#refuse("client must not return a generator: nothing runs it");
       this.completed += 1;
     } catch (error) {
       if (isAboutLocking(error)) this.refused += 1;
@@ -147,20 +150,30 @@ class Fixture<Resource extends object> {
   #judge(): void {
     try {
       const wrong = this.#rehearsed.invariant(this.#resource);
-      if (isPromise(wrong)) this.#refuse(wrong);
-      else if (wrong === false) this.#cluster.findings.violated("invariant", "the invariant returned false");
+      if (wrong === undefined || wrong === true || wrong === "") return;
+      if (wrong === false) this.#cluster.findings.violated("invariant", "the invariant returned false");
       else if (wrong instanceof Error) this.#cluster.findings.violated("invariant", wrong.message);
-      else if (typeof wrong === "string" && wrong !== "") this.#cluster.findings.violated("invariant", wrong);
+      else if (typeof wrong === "string") this.#cluster.findings.violated("invariant", wrong);
+      else this.#refuseResult(wrong);
     } catch (error) {
       this.#cluster.findings.violated("invariant", error instanceof Error ? error.message : String(error));
     }
   }
 
-  /** By the time a promise settles the resource may be another. */
-  #refuse(promise: PromiseLike<unknown>): void {
-    promise.then(undefined, () => {});
-    const why = "its result is judged at once, after each call to the resource";
-    this.misuse ??= new InvalidArgumentError(`invariant must not return a promise: ${why}`);
+  #refuseResult(result: unknown): void {
+    if (isPromise(result)) {
+      // By the time it settles the resource may be another.
+      result.then(undefined, () => {});
+      const why = "its result is judged at once, after each call to the resource";
+      this.#refuse(`invariant must not return a promise: ${why}`);
+    } else {
+      const allowed = "undefined or true if nothing is wrong, and otherwise a text, an Error or false";
+      this.#refuse(`invariant must return ${allowed}, but has returned ${kindOf(result)}`);
+    }
+  }
+
+  #refuse(why: string): void {
+    this.misuse ??= new InvalidArgumentError(why);
   }
 
   #contextOf(process: Process, index: number): Omit<ClientContext<Resource>, "round"> {
@@ -193,6 +206,17 @@ class Fixture<Resource extends object> {
 
 function isPromise(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as Partial<PromiseLike<unknown>> | null | undefined)?.then === "function";
+}
+
+function isIterator(value: unknown): boolean {
+  return typeof (value as Partial<Iterator<unknown>> | null | undefined)?.next === "function";
+}
+
+function kindOf(value: unknown): string {
+  if (isIterator(value)) return "a generator, which nothing runs";
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "object" && value !== null) return "an object";
+  return typeof value === "function" ? "a function" : String(value);
 }
 
 /** A lock that could not be had, or was lost: what code under a lock has to live with. */

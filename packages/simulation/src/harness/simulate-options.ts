@@ -14,8 +14,9 @@ export interface SimulateOptions<Resource extends object> {
    */
   readonly client: (context: ClientContext<Resource>) => Promise<unknown>;
   /**
-   * The user's invariant of the resource: throws, or returns a description of the problem (or `false`). It is called after each call to the
-   * resource, and its result is judged at once: a promise is refused.
+   * The user's invariant of the resource: throws, or returns a description of the problem (or `false`); `undefined` or
+   * `true` if there is none. It is called after each call to the resource, and its result is judged at once: a promise, a
+   * generator and any other value are refused.
    */
   readonly invariant?: (resource: Resource) => unknown;
   /** How many runs, each with other clocks, latencies and faults. Default 100. */

@@ -170,6 +170,42 @@ describe("options that would check nothing are refused", () => {
     await expect(result).rejects.toThrow("invariant must not return a promise");
   });
 
+  test.each<[string, () => unknown, string]>([
+    ["is a generator function", function* () {}, "a generator, which nothing runs"],
+    ["is an async generator function", async function* () {}, "a generator, which nothing runs"],
+    ["returns a number", () => 0, "has returned 0"],
+    ["returns null", () => null, "has returned null"],
+    ["returns an object", () => ({ ok: false }), "has returned an object"],
+    ["returns a list", () => ["lost"], "has returned a list"],
+    ["returns a function", () => () => {}, "has returned a function"],
+  ])("an invariant that %s", async (_, invariant, message) => {
+    const result = simulate({ ...sound, invariant });
+    await expect(result).rejects.toThrow(message);
+    await expect(result).rejects.toThrow("invariant must return undefined or true if nothing is wrong");
+    await expect(result).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  });
+
+  test.each<[string, () => unknown, string]>([
+    [
+      "is a generator function",
+      function* () {},
+      "client must return a promise, but has returned a generator",
+    ],
+    ["is an async generator function", async function* () {}, "client must return a promise"],
+    ["returns nothing", () => {}, "client must return a promise, but has returned undefined"],
+    ["resolves to a generator", async () => (function* () {})(), "client must not return a generator"],
+  ])("a client that %s", async (_, client, message) => {
+    const result = simulate({ ...sound, client: client as () => Promise<unknown> });
+    await expect(result).rejects.toThrow(message);
+    await expect(result).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  });
+
+  test.each([undefined, true, ""])("but not an invariant that returns %j", async (nothing) => {
+    expect((await simulate({ ...sound, invariant: () => nothing, client: async () => {} })).verdict).toBe(
+      "ok",
+    );
+  });
+
   test.each<[Record<string, unknown>, string]>([
     [{ invariants: lostNone }, 'unknown option "invariants" of simulate: did you mean "invariant"?'],
     [{ sedes: 5 }, 'unknown option "sedes" of simulate: did you mean "seeds"?'],

@@ -36,7 +36,8 @@ const defaultTtl = 1000;
  *
  * Your code must take time and randomness from its context only, and do nothing but promises otherwise.
  *
- * Rejects with an `InvalidArgumentError` for an unknown option, a value out of range, or an invariant that returns a promise.
+ * Rejects with an `InvalidArgumentError` for an unknown option, a value out of range, an
+ * invariant that returns a promise, a generator, a number, null or an object, or a client that returns no promise.
  */
 export async function simulate<Resource extends object>(
   options: SimulateOptions<Resource>,
