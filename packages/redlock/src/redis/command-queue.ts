@@ -131,7 +131,7 @@ export class CommandQueue {
   #dropAbandoned(): void {
     if (this.#hasDropped) return;
     this.#hasDropped = true;
-    queueMicrotask(() => {
+    void Promise.resolve().then(() => {
       this.#hasDropped = false;
     });
     for (const call of this.#others.drain()) {
