@@ -1,6 +1,6 @@
 import { ExecutionError, InvalidArgumentError, Redlock } from "@quorlock/redlock";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
-import type { Master, MastersOptions } from "@quorlock/testbed";
+import { type Master, type MastersOptions, startProxy } from "@quorlock/testbed";
 import { Cluster, Redis } from "ioredis";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { documentedRule } from "../../contract/permissions.ts";
@@ -190,6 +190,30 @@ describe("with masters that keep running", () => {
     await redlock.initialize();
     const again = await rejection(redlock.initialize());
     expect((again as Error).message).toContain("is not new");
+  });
+
+  it("one of two clients that declare the masters new at the same time does so", async () => {
+    await using proxy = await startProxy(fleet.masters[4]!);
+    const on = [...fleet.masters.slice(0, 4), proxy];
+    const early = fleet.open({ restartGuard, on, nodeTimeout: 5000 });
+    const late = fleet.open({ restartGuard });
+    await untilConnected(early);
+    await untilConnected(late);
+    // All five have answered that they are new; the declaration is held up on its way to the fifth.
+    const asked = proxy.nextReply((bytes) => bytes.toString().startsWith("*1\r\n*"));
+    void asked.then(() => proxy.hold("requests"));
+    const declared = early.redlock.initialize();
+    await asked;
+    await until("it is held up", () => proxy.counters.requests.held > 0);
+    await until("the others are declared", async () => {
+      const found = await Promise.all(fleet.admins.map((admin) => admin.exists("quorlock:guard")));
+      return found.join() === "1,1,1,1,0";
+    });
+    expect(String(await rejection(late.redlock.initialize()))).toContain("is not new");
+    proxy.release("requests");
+    await declared;
+    const markers = await Promise.all(fleet.admins.map((admin) => admin.get("quorlock:guard")));
+    expect(markers.map((marker) => marker?.split(" ").at(-1))).toEqual(["0", "0", "0", "0", "0"]);
   });
 
   it("another maxTtl is refused, with both numbers", async () => {

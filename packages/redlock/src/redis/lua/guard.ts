@@ -77,8 +77,9 @@ local function watch(terms)
   elseif right == "0" then
     return
   elseif right == "3" then
-    -- The client asks whether this master is new: the declaration counts only if it finds this key, in the same memory.
-    if not was then call("SET", "quorlock:guard:new", epoch, "PX", 60000) end
+    -- The client asks whether this master is new: its declaration counts only if it finds this key, in the same
+    -- memory. (A key of its own: another client may ask at the same time.)
+    if not was then call("SET", "quorlock:guard:new:" .. epoch, "", "PX", 60000) end
     return
   end
   if isKnown and right ~= "4" then
@@ -94,7 +95,7 @@ local function watch(terms)
     guarded.since = exactly(math.max(tonumber(since or 0) + 1, tonumber(epoch)))
     guarded.database, guarded.longest = database, isKnown and longest or maxTtl
     if right ~= "2" or was then mark("2", now + length, length)
-    elseif call("GET", "quorlock:guard:new") == epoch then mark("0", 0)
+    elseif call("GET", "quorlock:guard:new:" .. epoch) then mark("0", 0)
     else
       guarded.why = "UNGUARDED it was emptied since it was asked whether it is new"
       return

@@ -226,7 +226,7 @@ if type(granted) ~= "number" then return granted end
 if isForgetful then return {-2, granted} end
 return proposal == "" and granted or fenced(KEYS, granted, proposal)
 `,
-  sha1: "8c3aea3efeb90bfc410b2dd5b9ffde21c44c7dce",
+  sha1: "5565cc792ec9214d9de8d3642f59870fe0149d09",
 };
 
 /** `releaseAndGrantScript` with the restart guard. ARGV: the guard's terms as in a batch, and the tokens. */
@@ -241,7 +241,7 @@ if not isKnown or inQuarantine() then return release(1, #KEYS, 2, #ARGV) end
 isSeeded = not guarded or guarded.state ~= "1"
 return leave(1, #KEYS, 2, #ARGV)
 `,
-  sha1: "327bf9e8a40997f7cc0244d8c0ff4cbe2552ae05",
+  sha1: "fcf13a06faabb627061b07ceef7eecf61f23e331",
 };
 
 /**
@@ -408,5 +408,5 @@ for times, kind, keys, number, ticket, entryTtl, proposal in string.gmatch(ARGV[
 end
 return replies
 `,
-  sha1: "b703e5f0ff74ce11fb05d765d68c4b95aa4a604b",
+  sha1: "535d18eb673c34176010a6b75a2b43b7672b036f",
 };

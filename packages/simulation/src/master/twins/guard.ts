@@ -7,7 +7,7 @@ const marker = "quorlock:guard";
 const quarantine = "quorlock:quarantine";
 
 const memory = "quorlock:guard:memory";
-const declared = "quorlock:guard:new";
+const declared = (epoch: string): string => `quorlock:guard:new:${epoch}`;
 
 /** The guard state of a master, for the operations behind `g`: `guarded` in the scripts. */
 export interface Guarded {
@@ -51,7 +51,7 @@ export function watch(rules: Rules, call: Call, terms: string): Guarded | undefi
   if (!isKnown && right === "0")
     return { ...guarded, why: "UNGUARDED maxTtl has not been compared with the other masters" };
   if (!isKnown && right === "3") {
-    if (!before) call("SET", declared, epoch, "PX", "60000");
+    if (!before) call("SET", declared(epoch), "", "PX", "60000");
     return { ...guarded, why: "UNGUARDED maxTtl has not been compared with the other masters" };
   }
   if (isKnown && right !== "4") {
@@ -65,7 +65,7 @@ export function watch(rules: Rules, call: Call, terms: string): Guarded | undefi
     call("SET", quarantine, "", "PX", String(length));
     return { ...guarded, mark: keep(call, { ...fresh, ends: now + length, state: "2" }) };
   }
-  if (call("GET", declared) !== epoch)
+  if (call("GET", declared(epoch)) === null)
     return { ...guarded, why: "UNGUARDED it was emptied since it was asked whether it is new" };
   return { ...guarded, mark: keep(call, fresh) };
 }
