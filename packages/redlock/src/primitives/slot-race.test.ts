@@ -64,6 +64,20 @@ describe("a race for slots", () => {
     expect(await time.run(racing)).toHaveLength(2);
   });
 
+  test("ends at once if its signal has aborted before it begins", async () => {
+    const { time, terms, controller } = setting(1);
+    const reason = new Error("enough");
+    controller.abort(reason);
+    const asked: string[] = [];
+    const acquire = (slot: string, signal: AbortSignal): Promise<Lock> => {
+      asked.push(slot);
+      return Promise.reject(signal.reason as Error);
+    };
+    const { error } = await time.measure(new SlotRace({ ...terms, acquire }).run());
+    expect(error).toBe(reason);
+    expect(asked).toEqual(["a"]);
+  });
+
   test("ends with its signal, and leaves nothing behind", async () => {
     const { time, masters, terms, acquire, controller } = setting(2);
     const pending = (slot: string, signal: AbortSignal): Promise<Lock> => {

@@ -98,7 +98,9 @@ export class SlotRace {
   #fail(error: unknown): void {
     const { slots, count } = this.#options;
     this.#failures.push(error);
-    if (this.#failures.length > slots.length - count) this.#reject(mostInformative(this.#failures));
+    // After an abort, slots may remain that were never asked for, and do not fail.
+    const isOver = this.#end.signal.aborted || this.#failures.length > slots.length - count;
+    if (isOver) this.#reject(mostInformative(this.#failures));
   }
 }
 

@@ -94,6 +94,25 @@ test("a reading by too few keeps the one before, unless a clock has stepped or a
   expect(ahead(now)).toBe(0);
 });
 
+test("the time is old as soon as a connection has changed", async () => {
+  const now = setting(10_000, 10_000, 10_000);
+  await now.time.run(now.clock.read());
+  expect(now.clock.isOld).toBe(false);
+  now.clock.expire();
+  expect(now.clock.isOld).toBe(true);
+});
+
+test("a reading that too few masters answer does not prevent the next", async () => {
+  const now = setting(10_000, null, null);
+  void now.clock.read();
+  await now.time.advance(1000);
+  expect(now.clock.isAlone).toBe(true);
+  expect(now.clock.isOld).toBe(true);
+  now.masters.fill(10_000);
+  await now.time.run(now.clock.read());
+  expect(ahead(now)).toBe(10_000);
+});
+
 test("our own clock is behind no ticket that was named, and the masters' time ignores such tickets", async () => {
   const now = setting(undefined, undefined, undefined);
   await now.time.run(now.clock.read());

@@ -34,7 +34,6 @@ export class TicketClock {
   #reading: Reading | undefined;
   /** When the masters were asked, whether they answered or not. */
   #asked: Reading | undefined;
-  #isReading = false;
   /** How far our wall clock is behind the tickets of others, ms. */
   #behind = 0;
 
@@ -47,8 +46,10 @@ export class TicketClock {
     return this.#asked === undefined || Math.abs(this.#wallOffset() - this.#asked.wallOffset) > stepThreshold;
   }
 
+  /** Whether the masters are to be asked again. */
   get isOld(): boolean {
-    const age = this.#asked ? this.#context.runtime.monotonic() - this.#asked.at : 0;
+    if (this.mustAsk) return true;
+    const age = this.#context.runtime.monotonic() - this.#asked!.at;
     return age > (this.isAlone ? maxAgeAlone : maxAge);
   }
 
@@ -78,15 +79,14 @@ export class TicketClock {
     if (this.isAlone) this.#behind += Math.max(0, ticket - this.now()) / 1000;
   }
 
-  /** Reads the clocks of the masters. */
+  /** Reads the clocks of the masters. A reading that too few answer does not prevent the next. */
   async read(): Promise<void> {
-    if (this.#isReading) return;
-    this.#isReading = true;
     const { nodes, runtime } = this.#context;
     const quorum = quorumOf(nodes.length);
     const readings: Reading[] = [];
     const mustForget = this.mustAsk;
-    this.#asked = this.#readingOf(0, runtime.monotonic());
+    const asked = this.#readingOf(0, runtime.monotonic());
+    this.#asked = asked;
     await askMost(runtime, nodes.length, quorum, (index, onAnswer) => {
       const sentAt = runtime.monotonic();
       const { queue } = nodes[index]!;
@@ -97,12 +97,11 @@ export class TicketClock {
           onAnswer();
         });
     });
-    this.#isReading = false;
     // The lower one of two in the middle: clients that hear the same masters choose the same.
     readings.sort((a, b) => a.offset - b.offset);
     const median = readings[Math.floor((readings.length - 1) / 2)];
     if (readings.length >= quorum && isBetter(median!, this.#reading)) this.#reading = median;
-    else if (readings.length < quorum && mustForget) this.#reading = undefined;
+    else if (readings.length < quorum && mustForget && asked === this.#asked) this.#reading = undefined;
   }
 
   #readingOf(time: number, sentAt: number): Reading {
