@@ -49,11 +49,11 @@ export const twinScripts: Readonly<Record<ScriptName, TwinScript>> = {
   enqueueScript: { script: enqueueScript, writtenFrom: "d29442adf5befed7b595499b6d1d8326b8bf39dc" },
   releaseScript: { script: releaseScript, writtenFrom: "57752b4b01b4ccb17c8cdfebbe1ac4fa97b5aadc" },
   leaveScript: { script: leaveScript, writtenFrom: "c35d0f073a875843998415cc21cc3cbd10511035" },
-  guardedClaimScript: { script: guardedClaimScript, writtenFrom: "8c3aea3efeb90bfc410b2dd5b9ffde21c44c7dce" },
-  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "327bf9e8a40997f7cc0244d8c0ff4cbe2552ae05" },
+  guardedClaimScript: { script: guardedClaimScript, writtenFrom: "5565cc792ec9214d9de8d3642f59870fe0149d09" },
+  guardedLeaveScript: { script: guardedLeaveScript, writtenFrom: "fcf13a06faabb627061b07ceef7eecf61f23e331" },
   voteBatchScript: { script: voteBatchScript, writtenFrom: "dc49dd108de197f9d3d3c3bd60a63bb23082bb76" },
   releaseBatchScript: { script: releaseBatchScript, writtenFrom: "79cfd60983fc885db420c429e8e8a8baa70cfbea" },
-  batchScript: { script: batchScript, writtenFrom: "b703e5f0ff74ce11fb05d765d68c4b95aa4a604b" },
+  batchScript: { script: batchScript, writtenFrom: "535d18eb673c34176010a6b75a2b43b7672b036f" },
 };
 
 /** Twins of the client's scripts; with other rules, those of a mutant's. */
