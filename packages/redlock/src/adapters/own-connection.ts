@@ -569,7 +569,7 @@ const runId = /^run_id:(?!0+\r?$)(\S+)/m;
 
 /** The server does not have the command, or not for this user. */
 function isUnavailable({ message }: Error): boolean {
-  return /^(NOPERM\b|ERR .*\b(unknown|unsupported|not supported)\b)/.test(message);
+  return /^(NOPERM\b|ERR .*\b(unknown|unsupported|not supported)\b)/i.test(message);
 }
 
 /** The server is a replica, or no longer knows the user. A script quotes the error within its own. */

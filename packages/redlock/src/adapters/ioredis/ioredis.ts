@@ -88,7 +88,12 @@ export class IoredisUser implements UserClient {
         );
       else events.onSelect(database);
     });
-    for (const event of ["connecting", "close", "reconnecting"]) this.client.on(event, () => void this.dials);
+    for (const event of ["connecting", "reconnecting"]) this.client.on(event, () => void this.dials);
+    this.client.on("close", () => {
+      // The status may be that of the next dial: an earlier listener has called `connect`.
+      this.#dials.see(false);
+      void this.dials;
+    });
     const onReady = (): void => {
       this.#dials.ready();
       events.onReady();
