@@ -1,7 +1,8 @@
+import { inspect } from "node:util";
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from "ioredis";
 import { Cluster as Cluster5, Redis as Redis5 } from "ioredis-5";
 import { afterEach, describe, expect, test } from "vitest";
-import { InvalidArgumentError } from "../../errors.ts";
+import { type ExecutionError, InvalidArgumentError } from "../../errors.ts";
 import type { Connection } from "../../redis/connection.ts";
 import { NotSent } from "../../redis/session.ts";
 import { Redlock } from "../../redlock.ts";
@@ -75,6 +76,17 @@ describe.each([
   ])("the name of a Cluster at %s has no password", (url, address) => {
     const { name } = newConnection(opened(new AnyCluster([url], { lazyConnect: true })));
     expect(name).toBe(`cluster at ${address}`);
+  });
+
+  test("a URL with a scheme that ioredis does not know shows no password, in the name and in errors", async () => {
+    const client = opened(new AnyRedis("redis+tls://me:secret@10.0.0.1:7004", { lazyConnect: true }));
+    const redlock = new Redlock([client], { retryCount: 0 });
+    const error = (await redlock.acquire("r", 1000).catch((reason: unknown) => reason)) as ExecutionError;
+    const [attempt] = await Promise.all(error.attempts);
+    const faults = [...attempt!.votesAgainst.values()].map((fault) => inspect(fault));
+    const texts = [error.stack, inspect(error.cause), ...faults];
+    expect(texts.join()).toContain("10.0.0.1:7004: UNREACHABLE");
+    expect(texts.join()).not.toContain("secret");
   });
 
   test("there is one for each client, however many Redlocks share it", () => {

@@ -66,7 +66,9 @@ export class IoredisUser implements UserClient {
 
   open(database: number | undefined, events: OwnEvents): OwnClient {
     if (this.isCluster) return new ClusterDuplicate(this.client, events);
-    const own = new Duplicate(this.client, { db: database, keyPrefix: this.keyPrefix }, events);
+    const onFailure = (error: unknown): void => events.onFailure(withoutPath(error, this.#options.path));
+    const fixed = { db: database, keyPrefix: this.keyPrefix };
+    const own = new Duplicate(this.client, fixed, { ...events, onFailure });
     this.ask = own.ask;
     return own;
   }
@@ -173,7 +175,19 @@ function nameOf(client: IoredisClient): string {
     if (typeof first === "object") return `cluster at ${first.host}:${first.port}`;
     return `cluster at ${typeof first === "string" ? addressIn(first) : first}`;
   }
-  return options.path ?? (options.sentinels ? options.name! : `${options.host}:${options.port}`);
+  if (options.path !== undefined) return pathIn(options.path);
+  return options.sentinels ? options.name! : `${options.host}:${options.port}`;
+}
+
+/** A path. To ioredis, a URL with an unknown scheme is one as well, and may contain a password. */
+function pathIn(path: string): string {
+  return path.includes("@") || path.includes("?") ? addressIn(path) : path;
+}
+
+/** The error of a connection, without what {@link pathIn} hides: ioredis quotes the path. */
+function withoutPath(error: unknown, path: string | undefined): unknown {
+  if (!(error instanceof Error) || path === undefined || pathIn(path) === path) return error;
+  return new Error(error.message.replaceAll(path, () => pathIn(path)));
 }
 
 /** The host and port of a URL, which may contain a password before them and behind them. Nothing else of it is shown. */
