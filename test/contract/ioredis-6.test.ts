@@ -6,5 +6,5 @@ lockNodeContract("ioredis 6", redisDriver({ client: (port) => new Redis(port, "1
 
 lockNodeContract(
   "ioredis 6, as one of several masters",
-  redisDriver({ client: (port) => new Redis(port, "127.0.0.1"), byQuestions: true }),
+  redisDriver({ client: (port) => new Redis(port, "127.0.0.1"), asOneOfSeveral: true }),
 );

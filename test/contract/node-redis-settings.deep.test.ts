@@ -22,7 +22,7 @@ lockNodeContract(
 
 lockNodeContract(
   "node-redis 6, as one of several masters",
-  redisDriver({ client: (port) => createClient(address(port)), byQuestions: true }),
+  redisDriver({ client: (port) => createClient(address(port)), asOneOfSeveral: true }),
 );
 
 for (const groupCommit of [false, true]) {

@@ -3,7 +3,8 @@ import {
   type Connection,
   type LockNode,
   type OnVote,
-  type Question,
+  type Operation,
+  type OperationKind,
   RedisNode,
   type ReleaseAnswer,
 } from "@quorlock/redlock/internal";
@@ -13,6 +14,7 @@ import { type Driver, type DriverMaker, masterViewOf, pathThrough } from "@quorl
 import { Redis } from "ioredis";
 // The package makes nodes of clients by itself and has no name for it: the contract is for what it makes.
 import { connectionOf, type RedisClient } from "../../packages/redlock/src/adapters/client-libraries.ts";
+import { operationOf } from "../../packages/redlock/src/protocol/operation.ts";
 
 export interface RedisDriverOptions {
   /** A new client of the master that is reached at `port` (the proxy's). */
@@ -24,8 +26,8 @@ export interface RedisDriverOptions {
   password?: string;
   /** The database of the client. Default 0. */
   database?: number;
-  /** Whether it is asked as one of several masters, by questions that they share, as a round does. Default false. */
-  byQuestions?: boolean;
+  /** Whether it is asked as one of several masters, by operations that they share, as a round does. Default false. */
+  asOneOfSeveral?: boolean;
   /** Default true. */
   groupCommit?: boolean;
   /** Default true. */
@@ -73,7 +75,7 @@ async function startDriver(options: RedisDriverOptions): Promise<Driver> {
     connect() {
       if (!scripts) return withoutScripts([quietly(options.client(proxy.port, master))])[0]!;
       const connection = connectOnly();
-      if (options.byQuestions) return new QuestionedNode(connection, { groupCommit, queue });
+      if (options.asOneOfSeveral) return new SharingNode(connection, { groupCommit, queue });
       return new RedisNode(connection, { groupCommit, queue });
     },
     connectOnly,
@@ -91,14 +93,14 @@ function quietly(client: RedisClient): RedisClient {
   return client;
 }
 
-/** Whatever is asked of it alone is put as a question that could go to others as well. */
-class QuestionedNode extends RedisNode {
+/** Whatever is asked of it alone is an operation that could go to others as well. */
+class SharingNode extends RedisNode {
   override vote(claim: Claim, settle: OnVote): void {
-    this.ask({ ...questionOf("vote", claim), onAnswer: heardFrom(this, settle) });
+    this.#askFor("vote", claim, settle);
   }
 
   override extend(claim: Claim, repair: boolean, settle: OnVote): void {
-    this.ask({ ...questionOf(repair ? "repair" : "extend", claim), onAnswer: heardFrom(this, settle) });
+    this.#askFor(repair ? "repair" : "extend", claim, settle);
   }
 
   override release(
@@ -106,34 +108,29 @@ class QuestionedNode extends RedisNode {
     words: readonly string[],
     settle: (answer: ReleaseAnswer) => void,
   ): void {
-    // (A question that is not for all alike comes back as a release of this master alone.)
+    // (An operation that is not for all alike comes back as a release of this master alone.)
     if (this.#isAsking) super.release(keys, words, settle);
     else {
       this.#isAsking = true;
-      this.ask({
-        kind: "release",
-        keys,
-        values: words,
-        ttl: 0,
-        claim: undefined,
-        onAnswer: heardFrom(this, settle),
-      });
+      const asked = { kind: "release", keys, values: words, ttl: 0, claim: undefined } as const;
+      this.ask(operationOf(asked, heardFrom(this, settle)));
       this.#isAsking = false;
     }
+  }
+
+  #askFor(kind: OperationKind, claim: Claim, settle: OnVote): void {
+    const { resources: keys, token, ttl } = claim;
+    this.ask(operationOf({ kind, keys, values: [token], ttl, claim }, heardFrom(this, settle)));
   }
 
   #isAsking = false;
 }
 
-function questionOf(kind: "vote" | "extend" | "repair", claim: Claim): Omit<Question, "onAnswer"> {
-  return { kind, keys: claim.resources, values: [claim.token], ttl: claim.ttl, claim };
-}
-
 /** The answer comes with the client of the master that gave it. */
-function heardFrom(node: LockNode, settle: unknown): Question["onAnswer"] {
+function heardFrom(node: LockNode, settle: unknown): Operation["onAnswer"] {
   return (client, answer) => {
     if (client !== node.client) throw new Error("the answer of another master");
-    // A question is answered in its own kind.
+    // An operation is answered in its own kind.
     (settle as (its: typeof answer) => void)(answer);
   };
 }

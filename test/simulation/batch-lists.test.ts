@@ -1,7 +1,9 @@
+import type { Operation } from "@quorlock/redlock/internal";
 import { Random } from "@quorlock/simulation";
 import { describe, expect, it } from "vitest";
 // The packages have no names for these: the two have to understand each other.
-import { batchArgs, kindLetters, type Operation } from "../../packages/redlock/src/redis/commands.ts";
+import { operationOf } from "../../packages/redlock/src/protocol/operation.ts";
+import { batchArgs, kindLetters } from "../../packages/redlock/src/redis/commands.ts";
 import { operationsIn, repliedIn } from "../../packages/simulation/src/master/twins/batch.ts";
 
 function understood(list: string, keys: readonly string[], args: readonly string[]): unknown {
@@ -59,14 +61,6 @@ function drawn(random: Random): Operation {
   const guard = random.chance(0.9)
     ? undefined
     : { terms: "60000,11,0,1,1,0,0", refused: () => {}, extendedInQuarantine: () => {} };
-  return {
-    kind,
-    keys,
-    values: words[kind],
-    ttl: kind === "vote" || kind === "transfer" ? random.pick([1000, 2000]) : 0,
-    claim: undefined,
-    isUnbatched: false,
-    guard,
-    onAnswer: () => {},
-  };
+  const ttl = kind === "vote" || kind === "transfer" ? random.pick([1000, 2000]) : 0;
+  return operationOf({ kind, keys, values: words[kind], ttl, claim: undefined }, () => {}, { guard });
 }

@@ -6,7 +6,7 @@ import {
   type Runtime,
   systemRuntime,
 } from "@quorlock/redlock";
-import { type Question, RedisNode } from "@quorlock/redlock/internal";
+import { type Operation, RedisNode } from "@quorlock/redlock/internal";
 import { withoutScripts } from "@quorlock/redlock/without-scripts";
 import type { Master } from "@quorlock/testbed";
 import { Cluster, Redis } from "ioredis";
@@ -253,9 +253,9 @@ describe("a second round that fails", () => {
     let lost = 0;
     /** Between the rounds the key goes, as if it had expired. */
     class LosingNode extends RedisNode {
-      override ask(question: Question): void {
-        const extend = () => super.ask(question);
-        const isSecond = question.kind === "extend" && question.claim?.proposal !== undefined;
+      override ask(operation: Operation): void {
+        const extend = () => super.ask(operation);
+        const isSecond = operation.kind === "extend" && operation.claim?.proposal !== undefined;
         if (!isSecond || lost === count) extend();
         else {
           lost += 1;

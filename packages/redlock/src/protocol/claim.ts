@@ -1,7 +1,7 @@
 import type { Lease } from "./lease.ts";
 import type { Claim, QueueEntry } from "./node.ts";
+import type { Asked } from "./operation.ts";
 import type { Placement } from "./placement.ts";
-import type { Asked } from "./round.ts";
 
 /** A claim that is abandoned explicitly, or when its lease ends. */
 export class RoundClaim implements Claim {

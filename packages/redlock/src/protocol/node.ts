@@ -73,25 +73,58 @@ export interface QueueEntry extends Claim {
   readonly entryTtl: number;
 }
 
-/** One request to several masters, built once for all of them. */
-export interface Question {
-  /** `repair`: an extension that sets free keys as well. */
-  readonly kind: "vote" | "extend" | "repair" | "release";
+/** `repair`: an extension that sets free keys as well. `delete`: a release on masters without a queue. */
+export type OperationKind =
+  | "vote"
+  | "extend"
+  | "repair"
+  | "release"
+  | "delete"
+  | "enqueue"
+  | "transfer"
+  | "inspect"
+  | "guardState"
+  | "restoreCounters"
+  | "time";
+
+/**
+ * `keep`: for a lease that is held. `release`: gives one back. `request`: requests a new one, or only reads.
+ * Operations that cannot all be sent go in this order.
+ */
+export type Purpose = "keep" | "release" | "request";
+
+/** One request, to one master or the same to several; made by `operationOf`. */
+export interface Operation {
+  readonly kind: OperationKind;
   readonly keys: readonly string[];
   /** The token of a claim, or all tokens of a release. */
   readonly values: readonly string[];
-  /** ms; 0 for a release. */
+  /** ms; 0 for an operation that is no claim. */
   readonly ttl: number;
   /** An abandoned claim is not sent any more. `undefined` for a release, which is always sent. */
   readonly claim: Claim | undefined;
-  /**
-   * Called once for each master that was asked, with its answer, possibly before the call returns. It must not throw.
-   */
-  onAnswer(client: object, answer: Answer | ReleaseAnswer | Timed<Answer>): void;
+  /** Called once for each master that was asked, with its answer, possibly before the call returns. It must not throw. */
+  readonly onAnswer: (client: object, answer: AnyAnswer) => void;
+  /** Whether it is sent immediately in a command of its own, instead of with the other waiting operations. */
+  readonly isUnbatched: boolean;
+  /** The restart guard of this master. */
+  readonly guard: Guard | undefined;
+  /** Overrides the purpose that follows from the kind, for an operation that accompanies another one. */
+  readonly purpose: Purpose | undefined;
+  /** Called right before each send; only for time reads. */
+  readonly onSend: (() => void) | undefined;
 }
+
+/** The type of an answer follows from the kind of its operation. */
+export type AnyAnswer = Answer | Timed<Answer> | ReleaseAnswer | KeyState | GuardState | Time;
 
 /** Called once with the answer to a call, possibly before the call returns. It must not throw. */
 export type OnAnswer<A> = (answer: A | Fault) => void;
+
+/** The reading of a master's clock, ms since the epoch. */
+export interface Time {
+  readonly time: number;
+}
 
 /** Both clocks of this client, ms. */
 export interface Moment {
@@ -162,7 +195,7 @@ export interface LockQueue {
    */
   enqueue(entry: QueueEntry, onVote: OnVote): void;
   /** Reads the master's clock, ms since the epoch. */
-  time(onAnswer: OnAnswer<{ readonly time: number }>): void;
+  time(onAnswer: OnAnswer<Time>): void;
   /** Votes for the claim if the keys hold its token, or `previous`, or nothing: transfers a lease in one step. */
   transfer(claim: Claim, previous: string, onVote: OnVote): void;
   /**
@@ -269,7 +302,7 @@ export interface LockNode {
    * The same as `vote`, `extend` and `release`, for a request to several masters. Missing if it would save nothing:
    * then each master is asked by a call of its own. (A wrapper of a node wraps or hides this method as well.)
    */
-  ask?(question: Question): void;
+  ask?(operation: Operation): void;
   /** Whether the master stores the fencing tokens that claims propose. */
   readonly keepsCounters?: boolean;
   /** Makes waiting fair. Without a queue, waiting means asking again. */

@@ -3,7 +3,8 @@ import type { Cancellation } from "../time/cancellation.ts";
 import type { LeaseClock } from "../time/lease-clock.ts";
 import { maxTimerDelay, type Runtime, type Timer } from "../time/runtime.ts";
 import { fault } from "./faults.ts";
-import type { Answer, Fault, LockNode, Question, ReleaseAnswer, Timed } from "./node.ts";
+import type { AnyAnswer, Fault, LockNode, Operation, Timed } from "./node.ts";
+import { type Asked, operationOf } from "./operation.ts";
 import { RoundClocks } from "./round-clocks.ts";
 
 export interface RoundPlan<Reply extends object> {
@@ -28,9 +29,6 @@ export interface RoundPlan<Reply extends object> {
    */
   onAnswer(index: number, answer: Reply | Fault): boolean;
 }
-
-/** A question without its callback, which the round adds. */
-export type Asked = Omit<Question, "onAnswer">;
 
 type OnAnswer<Reply> = (reply: Reply | Fault | Timed<Reply>) => void;
 
@@ -110,12 +108,12 @@ export class Round<Reply extends object> {
 
   #askAll(plan: RoundPlan<Reply>): void {
     const { nodes, ask } = plan;
-    // One question object for all masters: each sends it as it is.
-    const question = typeof ask === "function" ? undefined : { ...ask, onAnswer: this.#callbackFor(plan) };
+    // One operation for all masters: each sends it as it is.
+    const operation = typeof ask === "function" ? undefined : operationOf(ask, this.#callbackFor(plan));
     for (let index = 0; index < nodes.length; index += 1) {
       const node = nodes[index]!;
       try {
-        if (question && node.ask) node.ask(question);
+        if (operation && node.ask) node.ask(operation);
         else this.#askAlone(plan, index, node);
       } catch (error) {
         this.#receive(plan, index, faultOf(node, error));
@@ -124,11 +122,10 @@ export class Round<Reply extends object> {
     this.#setTimer(plan, this.sentAt);
   }
 
-  #callbackFor(plan: RoundPlan<Reply>): Question["onAnswer"] {
+  #callbackFor(plan: RoundPlan<Reply>): Operation["onAnswer"] {
     return (client, answer) => {
       for (let index = 0; index < plan.nodes.length; index += 1) {
         if (plan.nodes[index]!.client !== client) continue;
-        // The reply type follows from the kind of the question.
         this.#receive(plan, index, answer as unknown as Reply);
         return;
       }
@@ -143,7 +140,7 @@ export class Round<Reply extends object> {
       return;
     }
     const { kind, keys, values, claim } = ask;
-    const own = onAnswer as unknown as (answer: Answer | ReleaseAnswer | Timed<Answer>) => void;
+    const own = onAnswer as unknown as (answer: AnyAnswer) => void;
     if (kind === "release") node.release(keys, values, own);
     else if (kind === "vote") node.vote(claim!, own);
     else node.extend(claim!, kind === "repair", own);

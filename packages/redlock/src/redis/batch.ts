@@ -1,5 +1,6 @@
 import { failed, unexpected } from "../protocol/faults.ts";
-import type { Fault } from "../protocol/node.ts";
+import type { Fault, Operation } from "../protocol/node.ts";
+import { operationOf } from "../protocol/operation.ts";
 import { waiterOf } from "../protocol/token.ts";
 import {
   answerIn,
@@ -8,7 +9,6 @@ import {
   errorIn,
   forgetEncoded,
   isAbandoned,
-  type Operation,
   repliesIn,
 } from "./commands.ts";
 import type { Args, Connection, Done } from "./connection.ts";
@@ -127,9 +127,8 @@ export class Batch {
    */
   #askForOwner(vote: Operation): void {
     const { client, name, notReadyReason } = this.#connection;
-    const onAnswer: Operation["onAnswer"] = (askedClient, answer) => vote.onAnswer(askedClient, answer);
-    if (this.#origin.isCurrent(this))
-      this.send(encoded([{ ...vote, kind: "extend", claim: undefined, onAnswer }]));
+    const question = operationOf({ ...vote, kind: "extend", claim: undefined }, vote.onAnswer);
+    if (this.#origin.isCurrent(this)) this.send(encoded([question]));
     // The SET was sent: the key may hold the token.
     else vote.onAnswer(client, failed(name, notReadyReason, false, vote.values));
   }

@@ -1,9 +1,8 @@
 import { abandoned, crowdedOut, failed, unexpected, unsent } from "../protocol/faults.ts";
-import type { Claim, Fault } from "../protocol/node.ts";
+import type { Claim, Fault, Purpose } from "../protocol/node.ts";
 import { Fifo } from "../time/fifo.ts";
 import type { Runtime } from "../time/runtime.ts";
 import { systemRuntime } from "../time/system.ts";
-import type { Purpose } from "./commands.ts";
 import type { Connection } from "./connection.ts";
 import { slowAnswerThreshold } from "./pipeline.ts";
 import { NotSent, Session } from "./session.ts";

@@ -1,21 +1,13 @@
 import { describe, expect, test } from "vitest";
-import type { Claim, Guard } from "../protocol/node.ts";
-import { batchArgs, batchCommand, encoded, forgetEncoded, type Operation } from "./commands.ts";
+import type { Claim, Guard, Operation } from "../protocol/node.ts";
+import { operationOf } from "../protocol/operation.ts";
+import { batchArgs, batchCommand, encoded, forgetEncoded } from "./commands.ts";
 import { batchScript, releaseBatchScript, voteBatchScript } from "./lua/scripts.ts";
 
 const guard: Guard = { terms: "60000,11,0,1,1,0,0", refused: () => {}, extendedInQuarantine: () => {} };
 
 function operation(kind: Operation["kind"], keys: readonly string[], values: readonly string[]) {
-  return {
-    kind,
-    keys,
-    values,
-    ttl: 0,
-    claim: undefined,
-    isUnbatched: false,
-    guard: undefined,
-    onAnswer: () => {},
-  };
+  return operationOf({ kind, keys, values, ttl: 0, claim: undefined }, () => {});
 }
 
 function vote(key: string, token: string, options: Partial<Claim> & { guard?: Guard } = {}): Operation {

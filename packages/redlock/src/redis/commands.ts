@@ -1,12 +1,14 @@
 import type {
   Answer,
-  Fault,
   Guard,
   GuardState,
   KeyState,
-  Question,
+  Operation,
+  OperationKind,
+  Purpose,
   QueueEntry,
   ReleaseAnswer,
+  Time,
 } from "../protocol/node.ts";
 import type { Args } from "./connection.ts";
 import {
@@ -23,34 +25,8 @@ import {
 } from "./lua/scripts.ts";
 import { claimedTimeIn, counterIn, countIn, epochIn, ticketIn, timeIn, timeLeftIn } from "./reply-numbers.ts";
 
-/** The reading of a master's clock, ms since the epoch. */
-export interface Time {
-  readonly time: number;
-}
-
-/**
- * One operation on a master, alone or in a batch: a {@link Question}, or an operation for a single master.
- */
-export interface Operation extends Omit<Question, "kind" | "onAnswer"> {
-  /** `delete`: a release on masters without a queue. */
-  readonly kind: keyof typeof kindLetters;
-  /**
-   * Whether it is sent immediately in a command of its own, instead of with the other waiting operations.
-   * Default false.
-   */
-  readonly isUnbatched?: boolean;
-  /** The restart guard of this master. */
-  readonly guard?: Guard | undefined;
-  /** Overrides the purpose that follows from the kind, for an operation that accompanies another one. */
-  readonly purpose?: Purpose | undefined;
-  /** Called right before each send; only for time reads. */
-  readonly onSend?: (() => void) | undefined;
-  /** Called once for each master that the operation was posted to. */
-  onAnswer(client: object, answer: Answer | ReleaseAnswer | KeyState | GuardState | Time | Fault): void;
-}
-
 /** The letters that the batch script uses for the kinds of operations. */
-export const kindLetters = {
+export const kindLetters: Readonly<Record<OperationKind, string>> = {
   vote: "v",
   repair: "p",
   extend: "e",
@@ -62,7 +38,7 @@ export const kindLetters = {
   guardState: "h",
   restoreCounters: "f",
   time: "c",
-} as const;
+};
 
 /**
  * Whether the operation may be removed before it is sent. Only claims can be abandoned. The check may read
@@ -82,12 +58,7 @@ export function isRelease({ kind }: Operation): boolean {
   return kind === "release" || kind === "delete";
 }
 
-/**
- * `keep`: for a lease that is held. `release`: gives one back. `request`: requests a new one, or only reads.
- * Operations that cannot all be sent go in this order (PROTOCOL 12.7).
- */
-export type Purpose = "keep" | "release" | "request";
-
+/** Its place among operations that cannot all be sent (PROTOCOL 12.7). */
 export function purposeOf({ kind, purpose }: Operation): Purpose {
   if (purpose) return purpose;
   if (kind === "vote" || kind === "enqueue" || kind === "inspect") return "request";

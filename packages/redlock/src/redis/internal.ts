@@ -3,6 +3,7 @@
 
 export type {
   Answer,
+  AnyAnswer,
   Claim,
   Fault,
   Guard,
@@ -18,11 +19,14 @@ export type {
   OnAnswer,
   OnPush,
   OnVote,
+  Operation,
+  OperationKind,
+  Purpose,
   Push,
-  Question,
   QueueEntry,
   Reading,
   ReleaseAnswer,
+  Time,
   Timed,
   Yes,
 } from "../protocol/node.ts";

@@ -1,10 +1,10 @@
 import { crowdedOut } from "../protocol/faults.ts";
-import type { Fault, ReleaseAnswer } from "../protocol/node.ts";
+import type { Fault, Operation, ReleaseAnswer } from "../protocol/node.ts";
 import { waiterOf } from "../protocol/token.ts";
 import { Fifo } from "../time/fifo.ts";
 import type { Runtime } from "../time/runtime.ts";
 import { Batch, type BatchOrigin } from "./batch.ts";
-import { isAbandoned, isRelease, isUnawaited, type Operation, purposeOf } from "./commands.ts";
+import { isAbandoned, isRelease, isUnawaited, purposeOf } from "./commands.ts";
 import type { Connection } from "./connection.ts";
 
 /**
@@ -74,7 +74,7 @@ export class Pipeline implements BatchOrigin {
   readonly connection: Connection;
   readonly #origin: PipelineOrigin;
   /** In the order of sending. */
-  readonly #inFlight = new Set<Batch>();
+  readonly #inFlight: Batch[] = [];
   /** The operations of the next batch. */
   #operations: Operation[] = [];
   #keys = 0;
@@ -116,7 +116,7 @@ export class Pipeline implements BatchOrigin {
   }
 
   get isIdle(): boolean {
-    return this.#inFlight.size === 0 && !this.hasBacklog;
+    return this.#inFlight.length === 0 && !this.hasBacklog;
   }
 
   /** Whether the next batch is empty. */
@@ -136,7 +136,7 @@ export class Pipeline implements BatchOrigin {
    */
   get isDraining(): boolean {
     if (!this.#hadBacklog) return false;
-    const isBehind = this.#lastOfBacklog !== undefined && this.#inFlight.has(this.#lastOfBacklog);
+    const isBehind = this.#lastOfBacklog !== undefined && this.#inFlight.includes(this.#lastOfBacklog);
     this.#hadBacklog = this.hasBacklog || isBehind;
     return this.#hadBacklog;
   }
@@ -156,7 +156,7 @@ export class Pipeline implements BatchOrigin {
   sendAll(operations: readonly Operation[], flush: number): boolean {
     const { window } = this.#origin;
     if (operations.length > maxBatchSize || this.#operations.length > 0 || this.hasBacklog) return false;
-    if (this.#inFlight.size > 0 && this.#isSilentIn(flush)) return false;
+    if (this.#inFlight.length > 0 && this.#isSilentIn(flush)) return false;
     let keys = 0;
     let keepCount = 0;
     let maxTtl = this.#maxTtl;
@@ -242,7 +242,7 @@ export class Pipeline implements BatchOrigin {
       this.connection.session,
       this.#origin.runtime.monotonic(),
     );
-    this.#inFlight.add(batch);
+    this.#inFlight.push(batch);
     this.#origin.onBatchSent();
     batch.send();
     return batch;
@@ -261,7 +261,8 @@ export class Pipeline implements BatchOrigin {
       this.#hadBacklog &&
       this.isDraining &&
       this.#origin.runtime.monotonic() - batch.sentAt <= slowAnswerThreshold;
-    this.#inFlight.delete(batch);
+    // Not always the first: commands that follow up a batch may be answered later.
+    this.#inFlight.splice(this.#inFlight.indexOf(batch), 1);
     this.#keepCount -= batch.keepCount;
     this.#otherCount -= batch.operations.length - batch.keepCount;
     this.#origin.onBatchAnswered(this, wasDraining);
@@ -276,7 +277,7 @@ export class Pipeline implements BatchOrigin {
 
   /** The oldest batch is overdue, and a caller has given up on it. */
   #checkSilence(): boolean {
-    const [oldest] = this.#inFlight as Iterable<Batch | undefined>;
+    const oldest: Batch | undefined = this.#inFlight[0];
     const isOverdue = oldest && this.#origin.runtime.monotonic() - oldest.sentAt > this.#silence;
     // Being overdue is not enough: a caller with a longer timeout may still be waiting.
     return isOverdue === true && oldest.operations.some(isUnawaited);

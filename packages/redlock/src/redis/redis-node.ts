@@ -14,18 +14,22 @@ import type {
   OnAnswer,
   OnPush,
   OnVote,
+  Operation,
+  OperationKind,
+  Purpose,
   Push,
-  Question,
   Reading,
   ReleaseAnswer,
+  Time,
   Timed,
 } from "../protocol/node.ts";
+import { operationOf } from "../protocol/operation.ts";
 import { masked } from "../protocol/token.ts";
 import { WeakListeners } from "../protocol/weak-listeners.ts";
 import { whyReserved } from "../settings/resources.ts";
 import { outside } from "../time/async-context.ts";
 import { systemRuntime } from "../time/system.ts";
-import { isAbandoned, isRelease, keyStateIn, type Operation, type Purpose, type Time } from "./commands.ts";
+import { isAbandoned, isRelease, keyStateIn } from "./commands.ts";
 import type { Connection } from "./connection.ts";
 import { GrantSubscription } from "./grant-subscription.ts";
 import { type ScriptCall, ScriptCalls } from "./script-calls.ts";
@@ -105,15 +109,15 @@ export class RedisNode implements LockNode {
     return this.#connection.refuses?.(resources) ?? whyReserved(resources);
   }
 
-  ask(question: Question): void {
+  ask(operation: Operation): void {
     if (this.#groupCommit && this.queue && !this.#guard && !this.#clock) {
-      this.#postOperation(question as Operation);
+      this.#postOperation(operation);
       return;
     }
     // A master with its own way of answering needs an operation of its own.
-    const { kind, keys, values, claim } = question;
+    const { kind, keys, values, claim } = operation;
     const onAnswer = (answer: Answer | ReleaseAnswer | Timed<Answer>): void =>
-      question.onAnswer(this.client, answer);
+      operation.onAnswer(this.client, answer);
     if (kind === "release") this.release(keys, values, onAnswer);
     else this.#claim(kind, claim!, values, onAnswer);
   }
@@ -336,13 +340,9 @@ export class RedisNode implements LockNode {
   }
 
   #postTimeRead(purpose: Purpose, onAnswer: OnAnswer<Time>, onSend: () => void): void {
-    this.#postOperation({
-      ...timeRead,
-      purpose,
-      onSend,
-      onAnswer: (_, answer) => onAnswer(answer as Time | Fault),
-      isUnbatched: !this.#groupCommit,
-    });
+    const onOwnAnswer = (_: object, answer: unknown): void => onAnswer(answer as Time | Fault);
+    const isUnbatched = !this.#groupCommit;
+    this.#postOperation(operationOf(timeRead, onOwnAnswer, { isUnbatched, purpose, onSend }));
   }
 
   /** Without a queue, two plain commands read everything. */
@@ -375,7 +375,8 @@ export class RedisNode implements LockNode {
     const isUnbatched = !this.#groupCommit;
     // The answer has the type of the operation.
     const onOwnAnswer = (_: object, answer: unknown): void => onAnswer(answer as A | Fault);
-    this.#postOperation({ kind, keys, values, ttl, claim, isUnbatched, guard, onAnswer: onOwnAnswer });
+    const asked = { kind, keys, values, ttl, claim };
+    this.#postOperation(operationOf(asked, onOwnAnswer, { isUnbatched, guard }));
   }
 
   #postOperation(operation: Operation): void {
@@ -407,11 +408,9 @@ export class RedisNode implements LockNode {
   }
 }
 
-type OperationKind = Operation["kind"];
 type Moves = WeakListeners<[why: string, old: LockNode]>;
 
-/** The constant part of a time read. */
-const timeRead = { kind: "time", keys: [], values: [], ttl: 0, claim: undefined, guard: undefined } as const;
+const timeRead = { kind: "time", keys: [], values: [], ttl: 0, claim: undefined } as const;
 
 /** A yes without a reading does not count. */
 function timed(answer: Answer, clock: MasterClock, reading: Reading | Fault): Answer | Timed<Answer> {

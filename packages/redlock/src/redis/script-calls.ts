@@ -1,8 +1,7 @@
 import { abandoned } from "../protocol/faults.ts";
-import type { Claim, Fault } from "../protocol/node.ts";
+import type { Claim, Fault, Purpose } from "../protocol/node.ts";
 import type { Runtime } from "../time/runtime.ts";
 import { CommandQueue } from "./command-queue.ts";
-import type { Purpose } from "./commands.ts";
 import type { Connection } from "./connection.ts";
 import type { Script } from "./lua/scripts.ts";
 import type { Session } from "./session.ts";

@@ -1,7 +1,7 @@
 import { abandoned, unsent } from "../protocol/faults.ts";
-import type { Fault } from "../protocol/node.ts";
+import type { Fault, Operation } from "../protocol/node.ts";
 import type { Runtime, Timer } from "../time/runtime.ts";
-import { isAbandoned, isRelease, type Operation } from "./commands.ts";
+import { isAbandoned, isRelease } from "./commands.ts";
 import type { Connection } from "./connection.ts";
 import { defaultWindow, maxBatchSize, Pipeline, type PipelineOrigin } from "./pipeline.ts";
 

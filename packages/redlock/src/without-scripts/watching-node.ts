@@ -8,12 +8,12 @@ import type {
   MasterServer,
   No,
   OnAnswer,
+  Purpose,
   ReleaseAnswer,
 } from "../protocol/node.ts";
 import { masked } from "../protocol/token.ts";
 import { WeakListeners } from "../protocol/weak-listeners.ts";
 import { type Call, CommandQueue } from "../redis/command-queue.ts";
-import type { Purpose } from "../redis/commands.ts";
 import type { Connection } from "../redis/connection.ts";
 import { countIn, timeLeftIn } from "../redis/reply-numbers.ts";
 import { Session } from "../redis/session.ts";
