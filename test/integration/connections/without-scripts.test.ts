@@ -334,6 +334,8 @@ describe("a client that leaves its connection in the middle of a transaction", (
       const release = ask(node).release([second], ["mine"]);
       await executed();
       const selected = client.select(1);
+      // Its reply leaves the proxy first: the user's connection is the older one.
+      await proxy.when(({ replies }) => replies.held > 1);
       proxy.release("replies");
       await selected;
       expect(await extension).toMatchObject(unsent);
@@ -367,13 +369,13 @@ describe("a client that leaves its connection in the middle of a transaction", (
       const other = withoutScripts(clients)[0]!;
       const released: Promise<ReleaseAnswer>[] = [];
       const back = (resource: string) => (_: string, old: LockNode) => {
+        proxy.hold("replies");
         released.push(ask(old).release([resource], ["mine"]));
       };
       const listeners = [back(first), back(second)];
       node.onMove!(listeners[0]!);
       other.onMove!(listeners[1]!);
-      proxy.hold("replies");
-      const selected = client.select(1);
+      await client.select(1);
       expect(released).toHaveLength(listeners.length);
       await executed();
       await fleet.occupy(first, [master], ttl, "a rival");
@@ -381,7 +383,6 @@ describe("a client that leaves its connection in the middle of a transaction", (
       expect(await Promise.all(released)).toEqual([{ vote: "no" }, { vote: "yes" }]);
       expect(await fleet.values(first)).toEqual(["a rival"]);
       expect(await fleet.values(second)).toEqual([null]);
-      await selected;
     },
   );
 });

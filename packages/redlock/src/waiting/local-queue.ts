@@ -107,8 +107,8 @@ export class LocalQueue {
   }
 
   /**
-   * The tickets at `place` and behind it follow the calls, even if our reading of the masters' time has changed
-   * meanwhile, or a ticket has become a larger one.
+   * The tickets at `place` and behind it follow the calls (PROTOCOL 7.2), even if our reading of the masters' time has
+   * changed meanwhile, or a ticket has become a larger one.
    */
   #keepOrder(place: number): void {
     for (let index = Math.max(1, place); index < this.#waiters.length; index += 1) {
