@@ -46,8 +46,8 @@ function withHeadOfLine(plan: Plan, random: Random): Plan {
   const minimumValidity = unreachable(ttl, driftFactor);
   return {
     ...plan,
-    masters: plan.masters.map(({ forbids, ...master }) => master),
-    clients: clients.slice(0, 2).map(({ isForeign, ...client }) => client),
+    masters: plan.masters.map(({ offset, rate, persistence }) => ({ offset, rate, persistence })),
+    clients: clients.slice(0, 2).map(({ offset, rate, timerLateness }) => ({ offset, rate, timerLateness })),
     network: {
       ...plan.network,
       latency: { shape: "constant", ms: random.logUniform(0.02, 0.2) * nodeTimeout },
