@@ -108,7 +108,7 @@ export class LocalQueue {
 
   /**
    * The tickets at `place` and behind it follow the calls, even if our reading of the masters' time has changed
-   * meanwhile, or a ticket has become a larger one.
+   * meanwhile, or a ticket has become a larger one (PROTOCOL 7.2).
    */
   #keepOrder(place: number): void {
     for (let index = Math.max(1, place); index < this.#waiters.length; index += 1) {
