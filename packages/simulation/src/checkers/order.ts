@@ -84,12 +84,14 @@ export class Order {
     this.#waiters.add(waiterOf(token));
   }
 
-  wrote(master: Master, { key, entry, previous }: Write, sender: Process): void {
-    if (key.startsWith(queuePrefix)) this.#placeChanged(master, key, entry, sender);
+  wrote(master: Master, write: Write, sender: Process): void {
+    const { key, entry, previous } = write;
+    if (key.startsWith(queuePrefix)) this.#placeChanged(master, write, sender);
     else if (!key.startsWith(ownPrefix)) this.#voteChanged(entry?.value, previous?.value, sender);
   }
 
-  #placeChanged(master: Master, key: string, entry: Write["entry"], owner: Process): void {
+  /** (A master that has lost its memory has no previous entry of a waiter that comes again.) */
+  #placeChanged(master: Master, { key, entry, previous }: Write, owner: Process): void {
     const end = key.lastIndexOf(":");
     const [queue, waiter] = [key.slice(0, end), key.slice(end + 1)];
     if (typeof entry?.value !== "string") {
@@ -102,7 +104,7 @@ export class Order {
     queues.set(queue, places);
     const expiresAt = entry.expiresAt ?? Number.POSITIVE_INFINITY;
     const place = places.get(waiter);
-    if (place && place.expiresAt >= master.process.wallNow()) place.expiresAt = expiresAt;
+    if (place && previous && place.expiresAt >= master.process.wallNow()) place.expiresAt = expiresAt;
     else {
       const ttl = Number(entry.value.split(" ", 2)[1]);
       places.set(waiter, { owner, ttl, since: master.process.now, expiresAt });
@@ -161,10 +163,10 @@ export class Order {
   }
 
   #stoodOn(master: Master, { process, ttl }: Wait, resource: string, before: number): boolean {
-    const now = master.process.wallNow();
-    for (const place of this.#places.get(master)?.get(queueOf(resource))?.values() ?? []) {
-      const isIt = place.owner === process && place.ttl === ttl;
-      if (isIt && place.since < before && place.expiresAt >= now) return master.isUp;
+    const queue = queueOf(resource);
+    for (const [waiter, place] of this.#places.get(master)?.get(queue) ?? []) {
+      const isIt = place.owner === process && place.ttl === ttl && place.since < before;
+      if (isIt && master.peek(`${queue}:${waiter}`)) return true;
     }
     return false;
   }

@@ -15,6 +15,13 @@ export const callerMutants: readonly Mutant[] = [
     edits: { "holding/lock.ts releaseWithin value": "lock.#owner.release(lock)" },
   },
   {
+    name: "the next waiter is not enqueued while the first backs off",
+    edits: {
+      "waiting/local-queue.ts #enter body": (body) =>
+        body.replace("isStanding === false) continue", "isStanding === false) return"),
+    },
+  },
+  {
     name: "the ticket is drawn when the call begins to wait",
     edits: {
       "waiting/acquire.ts acquire wait": (call) =>

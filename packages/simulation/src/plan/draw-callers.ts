@@ -7,6 +7,8 @@ import type { CallSettings, LockSettings, Plan, Workload } from "./plan.ts";
  */
 export function withCallers(plan: Plan, random: Random): Plan {
   if (!random.chance(0.35)) return plan;
+  const head = random.stream("head");
+  if (head.chance(0.15)) return withHeadOfLine(plan, head);
   const { settings, workload } = plan;
   const isCrowded = random.chance(0.3);
   const nearby = random.chance(0.6);
@@ -29,6 +31,47 @@ export function withCallers(plan: Plan, random: Random): Plan {
       ...(random.chance(0.6) ? { lists: drawLists(workload, random) } : {}),
     },
   };
+}
+
+/**
+ * A few calls in each process for one lock, and no faults. Some demand more than a lease has, and back off for long each time they are
+ * first: the lock is free then, and calls behind them in their process have it at once.
+ */
+function withHeadOfLine(plan: Plan, random: Random): Plan {
+  const { settings, workload, clients } = plan;
+  const { ttl, driftFactor } = settings;
+  const nodeTimeout = Math.max(2, Math.round(ttl * 0.1));
+  const long = Math.round(4000 + ttl * random.between(4, 8));
+  const pauses = { nodeTimeout, retryJitter: 1, waitTimeout: 2 * long };
+  const minimumValidity = unreachable(ttl, driftFactor);
+  return {
+    ...plan,
+    masters: plan.masters.map(({ offset, rate, persistence }) => ({ offset, rate, persistence })),
+    clients: clients.slice(0, 2).map(({ offset, rate, timerLateness }) => ({ offset, rate, timerLateness })),
+    network: {
+      ...plan.network,
+      latency: { shape: "constant", ms: random.logUniform(0.02, 0.2) * nodeTimeout },
+    },
+    faults: [],
+    settings: { ...settings, queue: true },
+    workload: {
+      ...workload,
+      resources: 1,
+      parallel: random.integer(2, 4),
+      hold: Math.min(workload.hold, ttl * 0.1),
+      think: Math.min(workload.think, ttl * 0.1),
+      styles: { acquire: 1, using: random.fraction() },
+      calls: [
+        { ...pauses, minimumValidity, retryDelay: long },
+        { ...pauses, retryDelay: random.integer(1, 20) },
+      ],
+    },
+  };
+}
+
+/** No lock has that much left. */
+function unreachable(ttl: number, driftFactor: number): number {
+  return Math.max(1, Math.floor(ttl * (1 - driftFactor)) - 6);
 }
 
 function drawCall(settings: LockSettings, random: Random): CallSettings {
@@ -54,7 +97,7 @@ function drawCall(settings: LockSettings, random: Random): CallSettings {
 
 /** Of one in ten so much that no lock has it: such a call backs off again and again, and delays nobody. */
 function drawValidity(ttl: number, driftFactor: number, random: Random): Partial<CallSettings> {
-  if (random.chance(0.1)) return { minimumValidity: Math.max(1, Math.floor(ttl * (1 - driftFactor)) - 6) };
+  if (random.chance(0.1)) return { minimumValidity: unreachable(ttl, driftFactor) };
   return random.chance(0.3) ? { minimumValidity: Math.round(ttl * random.between(0, 0.4)) } : {};
 }
 
