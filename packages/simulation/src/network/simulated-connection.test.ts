@@ -88,15 +88,15 @@ describe("a simulated connection", () => {
   test("is made again for as long as the server is too busy to say which one it is", async () => {
     const { connection, master, seen, send, at, run } = setting();
     const ready: boolean[] = [];
-    let end: () => void = () => {};
+    const scripts: Array<() => void> = [];
     at(5, () => {
-      end = master.beBusy();
+      scripts.push(master.beBusy());
     });
     at(60, () => ready.push(connection.isReady));
-    at(100, () => end());
+    at(100, () => scripts[0]!());
     at(200, () => ready.push(connection.isReady));
     at(205, () => {
-      end = master.beBusy();
+      scripts.push(master.beBusy());
     });
     send(210, "GET", "k");
     await run();
