@@ -3,7 +3,14 @@ import { join } from "node:path";
 import { systemRuntime } from "@quorlock/redlock";
 import { until } from "../command-line/interruption.ts";
 import { type Arguments, flag, parse, text, UsageError } from "../command-line/options.ts";
-import { beyondPlan, guardedPlan, promisedPlan, sharedServerPlan, watchedPlan } from "../plan/swarm.ts";
+import {
+  beyondPlan,
+  guardedPlan,
+  movedPlan,
+  promisedPlan,
+  sharedServerPlan,
+  watchedPlan,
+} from "../plan/swarm.ts";
 import { type Exploration, explore as exploreTrials, plansOf, type Tally } from "../search/explore.ts";
 import { guided } from "../search/guided.ts";
 import { inOrder, type Runner, type Trial } from "../search/runner.ts";
@@ -21,6 +28,7 @@ const options = {
   guarded: flag("masters may lose their memory, and the clients use the restart guard"),
   watched: flag("the masters' clocks may step, and the clients watch them"),
   shared: flag("two of three masters are one server"),
+  moved: flag("addresses of masters change places"),
   beyond: flag("also draws faults beyond those that the protocol survives"),
   mode: text("MODE", "random (default), or guided: varies the plans that came closest to a violation"),
   workers: text("N", "number of threads; default: one for each core"),
@@ -30,7 +38,7 @@ const options = {
 
 export const explore: Command = {
   usage:
-    "explore --seeds N | --attempts N [--from M] [--guarded | --watched | --shared | --beyond [--mode random|guided]] [--workers N] " +
+    "explore --seeds N | --attempts N [--from M] [--guarded | --watched | --shared | --moved | --beyond [--mode random|guided]] [--workers N] " +
     "[--subject NAME | --mutant NAME] [--engine fake-timers|heap]",
   purpose: "runs many seeds on every core, and prints each violation with the command that replays it",
   options,
@@ -62,6 +70,7 @@ const worlds = {
   guarded: guardedPlan,
   watched: watchedPlan,
   shared: sharedServerPlan,
+  moved: movedPlan,
 };
 type World = keyof typeof worlds;
 
@@ -76,7 +85,9 @@ interface Request {
 
 function requestFrom({ values }: Arguments<typeof options>): Request {
   const { seeds, attempts, from, mode } = values;
-  const asked = (["beyond", "guarded", "watched", "shared"] as const).filter((name) => values[name] === true);
+  const asked = (["beyond", "guarded", "watched", "shared", "moved"] as const).filter(
+    (name) => values[name] === true,
+  );
   if (asked.length > 1) throw new UsageError(`--${asked.join(" and --")} exclude each other`);
   const [world = "promised"] = asked;
   if (seeds !== undefined && attempts !== undefined)

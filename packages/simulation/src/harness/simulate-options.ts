@@ -90,6 +90,8 @@ const faultNames: Readonly<Record<FaultName, true>> = {
   crash: true,
   flush: true,
   refuse: true,
+  busy: true,
+  move: true,
   promote: true,
   resync: true,
   reload: true,

@@ -73,6 +73,7 @@ export class Master {
   /** The sender of the command that is being executed. */
   #sender: Process | undefined;
   #steps: Steps = { by: 0, at: Number.NEGATIVE_INFINITY };
+  #longScripts = 0;
   #isUp = true;
   #incarnation = 1;
   /** How often it was a replica in between, in this process. */
@@ -118,6 +119,7 @@ export class Master {
 
   /** A process that subscribes in a turn of the master listens from then on, unless that is forbidden. */
   subscribe(channel: string, subscriber: Subscriber): ReplyError | undefined {
+    if (this.isBusy) return busy();
     if (this.#forbids.includes("SUBSCRIBE")) return forbidden("subscribe");
     this.channels.subscribe(channel, subscriber);
     if (this.#foreign.includes("channels")) this.channels.subscribe(channel, foreigner);
@@ -137,6 +139,19 @@ export class Master {
       // It was a replica, whose link never came up.
       if (why === "READONLY" && this.#isUp) this.#promote(this.#model.keyspace);
     };
+  }
+
+  /** A script runs for long: it answers every command with BUSY from now on, until what is returned is called. */
+  beBusy(): () => void {
+    this.#longScripts += 1;
+    this.process.record("is busy");
+    return () => {
+      this.#longScripts -= 1;
+    };
+  }
+
+  get isBusy(): boolean {
+    return this.#longScripts > 0;
   }
 
   #setRefusals(refusals: readonly WriteRefusal[]): void {
@@ -177,6 +192,7 @@ export class Master {
   }
 
   #execute(command: string, args: readonly (string | number)[], sender?: Process): Reply | ReplyError {
+    if (this.isBusy) return busy();
     this.#sender = sender;
     try {
       const reply = this.#model.execute(command, args, this.process.wallNow());
@@ -326,6 +342,12 @@ export class Master {
 
 function forbidden(command: string): ReplyError {
   return new ReplyError(`NOPERM this user has no permissions to run the '${command}' command`);
+}
+
+function busy(): ReplyError {
+  return new ReplyError(
+    "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
+  );
 }
 
 function textOf(value: Value): string {

@@ -3,11 +3,11 @@ import { semaphoreMutants } from "../semaphore/mutants.ts";
 import { guardMutants, slowBootMutants } from "./guard-mutants.ts";
 import type { Mutant } from "./mutant.ts";
 import { mutants, rareMutants } from "./mutants.ts";
-import { sharedServerMutants } from "./shared-server-mutants.ts";
+import { movedServerMutants, sharedServerMutants } from "./shared-server-mutants.ts";
 import { outlierMutants, watchMutants } from "./watch-mutants.ts";
 
 /** Those of the client and of its other primitives. */
 export const everyMutant: readonly Mutant[] = [
   ...[mutants, rareMutants, guardMutants, slowBootMutants, sharedServerMutants, watchMutants, outlierMutants],
-  ...[readWriteMutants, watchedReadWriteMutants, semaphoreMutants],
+  ...[movedServerMutants, readWriteMutants, watchedReadWriteMutants, semaphoreMutants],
 ].flat();

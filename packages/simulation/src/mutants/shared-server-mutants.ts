@@ -1,3 +1,4 @@
+import { SimulatedConnection } from "../network/simulated-connection.ts";
 import type { Mutant } from "./mutant.ts";
 
 /**
@@ -8,5 +9,21 @@ export const sharedServerMutants: readonly Mutant[] = [
   {
     name: "a server votes once for each of its addresses",
     edits: { "safeguards/distinct-masters.ts #judge condition": "false" },
+  },
+];
+
+/** The same where addresses change places: PROTOCOL 2.9, 2.10. */
+export const movedServerMutants: readonly Mutant[] = [
+  {
+    name: "the vote of a server by its old address counts beside the one by its new address",
+    edits: { "safeguards/distinct-masters.ts #moveVotes body": "{ void [before, index]; }" },
+  },
+  {
+    name: "a server that is too busy to say which one it is counts all the same",
+    connections: (connections) => {
+      for (const connection of connections)
+        if (connection instanceof SimulatedConnection) connection.takesBusyForNoId = true;
+      return connections;
+    },
   },
 ];

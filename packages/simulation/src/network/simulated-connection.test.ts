@@ -1,5 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { Process } from "../engine/process.ts";
 import type { Persistence } from "../master/durability.ts";
+import { Master } from "../master/master.ts";
+import { Random } from "../random.ts";
 import type { Latency } from "./latency.ts";
 import { ms, oneToOne } from "./one-to-one.ts";
 import { SimulatedConnection } from "./simulated-connection.ts";
@@ -38,6 +41,67 @@ describe("a simulated connection", () => {
     await run();
     expect(ready).toEqual([false, true]);
     expect(seen).toEqual(["SET: OK at 50", "GET: v at 60"]);
+  });
+
+  test("goes to the server that its address leads to when it is dialed; what is under way stays at the old one", async () => {
+    const ends = oneToOne();
+    const { kernel, client, master, at } = ends;
+    const process = new Process(kernel, {
+      ...{
+        name: "other",
+        isAsynchronous: false,
+        wall: 0,
+        rate: 0,
+        random: new Random(1, "other"),
+        timerLateness: 0,
+      },
+    });
+    const other = new Master(kernel, process, { mode: "aof-always" });
+    let leadsTo = master;
+    const witness = { sent: () => {}, executed: () => {}, replyLost: () => {} };
+    const options = { ...ends, leadsTo: () => leadsTo, reconnectDelay: 50 };
+    const connection = new SimulatedConnection(kernel, options, witness);
+    const seen: unknown[] = [];
+    const set = (key: string): void =>
+      client.deliver(() => void connection.send("SET", [key, "v"]).catch(() => {}));
+    const look = (): void => void seen.push([...connection.serverIds, connection.isAway]);
+    at(30, () => {
+      leadsTo = other;
+      set("before the reset");
+    });
+    at(35, () => {
+      look();
+      connection.reset("delivered", 100 * ms);
+    });
+    at(200, () => {
+      look();
+      set("after it");
+    });
+    at(300, () => other.crash("process"));
+    at(310, () => seen.push(connection.isReady));
+    await kernel.run(400 * ms);
+    const home = (key: string): unknown => master.peek(key)?.value;
+    expect(seen).toEqual([[master.runId, false], [other.runId, true], false]);
+    expect([home("before the reset"), home("after it")]).toEqual(["v", undefined]);
+  });
+
+  test("is made again for as long as the server is too busy to say which one it is", async () => {
+    const { connection, master, seen, send, at, run } = setting();
+    const ready: boolean[] = [];
+    const scripts: Array<() => void> = [];
+    at(5, () => {
+      scripts.push(master.beBusy());
+    });
+    at(60, () => ready.push(connection.isReady));
+    at(100, () => scripts[0]!());
+    at(200, () => ready.push(connection.isReady));
+    at(205, () => {
+      scripts.push(master.beBusy());
+    });
+    send(210, "GET", "k");
+    await run();
+    expect(ready).toEqual([false, true]);
+    expect(seen[0]).toMatch(/^GET: BUSY /);
   });
 
   test("keeps commands in order, however long each takes", async () => {

@@ -1,8 +1,9 @@
 import type { Connection } from "@quorlock/redlock/internal";
 import { shortestDelay } from "../engine/engine.ts";
 import type { Kernel } from "../engine/kernel.ts";
+import type { Master } from "../master/master.ts";
 import { ReplyError } from "../master/reply.ts";
-import type { ConnectionOptions, SimulatedSubscription } from "./simulated-subscription.ts";
+import { type ConnectionOptions, Server, type SimulatedSubscription } from "./simulated-subscription.ts";
 
 /** The connection is gone, and with it whatever was not answered. */
 class ConnectionError extends Error {
@@ -20,6 +21,7 @@ interface Request {
   readonly sentAt: number;
   /** Of the connection it was sent on. */
   readonly generation: number;
+  readonly master: Master;
   /** Of the master that this connection leads to. */
   readonly incarnation: number;
   /** The additional delay of the message, us. */
@@ -77,6 +79,9 @@ export class SimulatedConnection implements Connection {
   /** In the order of sending. */
   #unanswered: Request[] = [];
   #sent = 0;
+  readonly #server: Server;
+  /** For a mutant: a server that refuses INFO with BUSY has no id, and the connection is used (PROTOCOL 2.9). */
+  takesBusyForNoId = false;
 
   /** `listen`: for the first channel, on which connection it listens. */
   constructor(
@@ -92,7 +97,7 @@ export class SimulatedConnection implements Connection {
     this.name = options.name ?? options.master.name;
     const { promise, resolve } = deferred();
     this.#first = { promise, resolve };
-    options.master.onDown(() => this.reset("lost"));
+    this.#server = new Server(options, () => this.reset("lost"));
     this.#connect();
   }
 
@@ -102,6 +107,11 @@ export class SimulatedConnection implements Connection {
 
   get database(): number {
     return this.#database;
+  }
+
+  /** Whether its latest connection was made to another server than the one at home. */
+  get isAway(): boolean {
+    return this.#server.dialed !== this.#options.master;
   }
 
   onMove(listener: (why: string, old: Connection) => void): void {
@@ -138,7 +148,8 @@ export class SimulatedConnection implements Connection {
 
   #sendTo(database: number, command: string, args: readonly (string | number)[]): Promise<unknown> {
     if (this.#state !== "ready") return Promise.reject(new ConnectionError("not connected"));
-    const { client, master, requests } = this.#options;
+    const { client, requests } = this.#options;
+    const master = this.#server.dialed;
     this.#sent += 1;
     const number = this.#sent;
     this.#kernel.trace.add(client.now, client.name, "sends", master.name, number, command, ...args);
@@ -156,6 +167,7 @@ export class SimulatedConnection implements Connection {
         reject,
         sentAt,
         generation,
+        master,
         incarnation: this.#incarnation,
         delay: 0,
         isLost,
@@ -219,8 +231,7 @@ export class SimulatedConnection implements Connection {
 
   /** At the master's end of the wire. */
   #arrive(request: Request): void {
-    const { master } = this.#options;
-    const { incarnation, delay } = request;
+    const { master, incarnation, delay } = request;
     if (request.isLost || !master.isUp || master.incarnation !== incarnation) return;
     if (delay > 0) {
       request.delay = 0;
@@ -241,13 +252,14 @@ export class SimulatedConnection implements Connection {
     });
   }
 
-  #execute({ command, args, database }: Request): unknown {
-    const { master, client } = this.#options;
+  #execute({ master, command, args, database }: Request): unknown {
+    const { client } = this.#options;
     return database === 0 ? master.execute(command, args, client) : master.executeIn(database, command, args);
   }
 
   #reply(request: Request, reply: unknown, steppedBy: number): void {
-    const { client, master, replies } = this.#options;
+    const { client, replies } = this.#options;
+    const { master } = request;
     replies.send(master.process.now, () => {
       if (request.generation !== this.#generation) return;
       client.deliver(() => {
@@ -287,31 +299,34 @@ export class SimulatedConnection implements Connection {
 
   /** A round trip; cut directions hold it up like everything else. */
   #connect(): void {
-    const { client, master, requests, replies } = this.#options;
+    const { client, requests, replies } = this.#options;
+    const master = this.#server.dial();
     const generation = this.#generation;
     const isVoid = (): boolean =>
       generation !== this.#generation || this.#state === "ready" || this.#state === "closed";
     requests.send(client.now, () => {
       if (isVoid()) return;
-      const { isUp, incarnation } = master;
+      const { isBusy, isUp, incarnation } = master;
       replies.send(this.#kernel.now, () => {
         if (isVoid()) return;
         client.deliver(() => {
           if (isVoid()) return;
-          if (isUp && master.isUp && master.incarnation === incarnation) this.#stand();
+          const isUsable = isUp && master.isUp && master.incarnation === incarnation;
+          // A server that does not say which one it is may be that of another address (PROTOCOL 2.9).
+          if (isUsable && (!isBusy || this.takesBusyForNoId)) this.#stand(isBusy ? [] : [master.runId]);
           else this.#fail();
         });
       });
     });
   }
 
-  #stand(): void {
+  #stand(serverIds: readonly string[]): void {
     this.#kernel.trace.add(this.#kernel.now, this.#options.client.name, "connects", this.name);
     this.#state = "ready";
     this.#standing = this.#generation;
     this.session += 1;
-    this.#incarnation = this.#options.master.incarnation;
-    this.serverIds = [this.#options.master.runId];
+    this.#incarnation = this.#server.dialed.incarnation;
+    this.serverIds = serverIds;
     this.#first.resolve();
     for (const listener of [...this.#readyListeners]) listener();
   }

@@ -7,13 +7,52 @@ import type { OneWay } from "./one-way.ts";
 
 export interface ConnectionOptions {
   readonly client: Process;
+  /** The server at home at this address. */
   readonly master: Master;
+  /** The server that the address leads to. Default: the one at home. */
+  readonly leadsTo?: () => Master;
   readonly requests: OneWay;
   readonly replies: OneWay;
   /** From a failed or lost connection to the next try, ms. */
   readonly reconnectDelay: number;
   /** Default: the master's own name. */
   readonly name?: string;
+}
+
+/** The server that the connections by one address are made to: the one that the address leads to when they are dialed. */
+export class Server {
+  readonly #options: Pick<ConnectionOptions, "master" | "leadsTo">;
+  readonly #onDown: () => void;
+  /** Those of which it hears that they go down. */
+  readonly #known = new Set<Master>();
+  #dialed: Master;
+
+  /** `onDown`: the server of the latest connection has gone down. */
+  constructor(options: Pick<ConnectionOptions, "master" | "leadsTo">, onDown: () => void) {
+    this.#options = options;
+    this.#onDown = onDown;
+    this.#dialed = options.master;
+    this.dial();
+  }
+
+  /** Of the latest connection. */
+  get dialed(): Master {
+    return this.#dialed;
+  }
+
+  /** For one more connection. */
+  dial(): Master {
+    const { master, leadsTo } = this.#options;
+    const dialed = leadsTo?.() ?? master;
+    this.#dialed = dialed;
+    if (!this.#known.has(dialed)) {
+      this.#known.add(dialed);
+      dialed.onDown(() => {
+        if (this.#dialed === dialed) this.#onDown();
+      });
+    }
+    return dialed;
+  }
 }
 
 /** One channel that a client listens to. */
@@ -49,12 +88,18 @@ export class SimulatedSubscription {
   #generation = 0;
   /** This connection, as the master knows it. */
   #subscriber: Subscriber | undefined;
+  readonly #server: Server;
 
   constructor(kernel: Kernel, options: ConnectionOptions, witness: PushWitness) {
     this.#kernel = kernel;
     this.#options = options;
     this.#witness = witness;
-    options.master.onDown(() => this.reset());
+    this.#server = new Server(options, () => this.reset());
+  }
+
+  /** Whether its latest connection was made to another server than the one at home. */
+  get isAway(): boolean {
+    return this.#server.dialed !== this.#options.master;
   }
 
   subscribe(channel: string, hear: Ear["hear"], changed: Ear["changed"]): void {
@@ -72,7 +117,8 @@ export class SimulatedSubscription {
   /** The client's end is gone, and so is the connection as soon as the master hears of it. */
   hangUp(): void {
     this.#generation += 1;
-    const { client, master, requests } = this.#options;
+    const { client, requests } = this.#options;
+    const master = this.#server.dialed;
     const subscriber = this.#subscriber;
     this.#subscriber = undefined;
     if (!subscriber) return;
@@ -94,25 +140,26 @@ export class SimulatedSubscription {
 
   #lose(): void {
     if (this.#state !== "ready" && this.#state !== "connecting") return;
-    const { client, master } = this.#options;
     this.#state = "lost";
-    this.#kernel.trace.add(this.#kernel.now, client.name, "is deaf to", master.name);
+    const { now, trace } = this.#kernel;
+    trace.add(now, this.#options.client.name, "is deaf to", this.#server.dialed.name);
     for (const ear of [...this.#ears.values()]) ear.changed(false);
   }
 
   /** A round trip; where the master is down it is tried again later. */
   #connect(): void {
-    const { client, master, requests, replies } = this.#options;
+    const { client, requests, replies } = this.#options;
+    const master = this.#server.dial();
     this.#state = "connecting";
     const generation = this.#generation;
     requests.send(client.now, () => {
       if (generation !== this.#generation) return;
-      const { isUp, incarnation } = master;
+      const { isBusy, isUp, incarnation } = master;
       replies.send(this.#kernel.now, () => {
         if (generation !== this.#generation) return;
         client.deliver(() => {
           if (generation !== this.#generation) return;
-          if (isUp && master.isUp && master.incarnation === incarnation) this.#stand();
+          if (isUp && !isBusy && master.isUp && master.incarnation === incarnation) this.#stand();
           else this.reset();
         });
       });
@@ -127,7 +174,8 @@ export class SimulatedSubscription {
   }
 
   #subscribe(channel: string): void {
-    const { client, master, requests, replies } = this.#options;
+    const { client, requests, replies } = this.#options;
+    const master = this.#server.dialed;
     const subscriber = this.#subscriber!;
     const generation = this.#generation;
     requests.send(client.now, () => {
@@ -148,14 +196,16 @@ export class SimulatedSubscription {
   }
 
   #acknowledge(channel: string, error: ReplyError | undefined): void {
-    const { client, master } = this.#options;
-    this.#kernel.trace.add(this.#kernel.now, client.name, "listens to", master.name, error === undefined);
+    const { now, trace } = this.#kernel;
+    const { name } = this.#server.dialed;
+    trace.add(now, this.#options.client.name, "listens to", name, error === undefined);
     this.#ears.get(channel)?.changed(error === undefined, error);
   }
 
   /** In a turn of the master, in the middle of a command. */
   #push(generation: number, channel: string, message: string): void {
-    const { client, master, replies } = this.#options;
+    const { client, replies } = this.#options;
+    const master = this.#server.dialed;
     this.#kernel.trace.add(this.#kernel.now, master.name, "pushes", client.name, channel, message);
     this.#witness.pushed();
     replies.send(master.process.now, () => {

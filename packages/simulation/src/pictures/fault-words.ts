@@ -34,6 +34,10 @@ function deed(fault: Fault): string {
       return "emptied (FLUSHALL)";
     case "refuse":
       return `refuses to write (${fault.why}) for ${ms(fault.duration)}`;
+    case "busy":
+      return `busy (a script runs) for ${ms(fault.duration)}`;
+    case "move":
+      return `addresses lead to master ${fault.to} for ${ms(fault.duration)}`;
     case "promote":
       return `replaced by a replica that lacks the last ${ms(fault.lag)}`;
     case "resync":

@@ -114,6 +114,10 @@ function drawKind(scale: Scale, kind: FaultName): FaultKind {
       return { kind, masters: [oneOf(random, scale.masters)] };
     case "refuse":
       return { kind, masters, why: random.pick(writeRefusals), duration };
+    case "busy":
+      return { kind, masters, duration };
+    case "move":
+      return { kind, clients, masters, to: random.integer(0, scale.masters - 1), duration };
     case "promote":
     case "resync":
     case "reload":

@@ -58,6 +58,7 @@ export type FaultKind =
   | PauseFault
   | ClockFault
   | NetworkFault
+  | MoveFault
   /** The time that it is down; it comes back with the data that its persistence kept. */
   | { readonly kind: "crash"; readonly masters: Targets; readonly how: CrashKind; readonly downFor: number }
   | { readonly kind: "flush"; readonly masters: Targets }
@@ -68,6 +69,8 @@ export type FaultKind =
       readonly why: WriteRefusal;
       readonly duration: number;
     }
+  /** Answers every command with BUSY, as while a script runs for long: it does not even say which server it is. */
+  | { readonly kind: "busy"; readonly masters: Targets; readonly duration: number }
   /** Replaced at once by a replica that lacks the last `lag` ms of writes. */
   | { readonly kind: "promote"; readonly masters: Targets; readonly lag: number }
   /** Resynchronised from a replica that lacks the last `lag` ms of writes, and promoted back: the process stays. */
@@ -147,5 +150,17 @@ type NetworkFault = OnWire &
         readonly duration: number;
       }
   );
+
+/**
+ * For these clients the addresses of `masters` lead to the server of master number `to`: connections that are made from
+ * then on reach it, and those that exist stay. Afterwards they lead home, and connections that are elsewhere break.
+ */
+interface MoveFault {
+  readonly kind: "move";
+  readonly clients: Targets;
+  readonly masters: Targets;
+  readonly to: number;
+  readonly duration: number;
+}
 
 export type FaultName = FaultKind["kind"];

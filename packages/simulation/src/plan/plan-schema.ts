@@ -134,6 +134,8 @@ function faultsWith(when: typeof at | typeof on) {
       why: v.picklist(writeRefusals),
       duration: positive,
     }),
+    v.strictObject({ kind: v.literal("busy"), ...masters, duration: positive }),
+    v.strictObject({ kind: v.literal("move"), ...both, to: whole(0), duration: positive }),
     v.strictObject({ kind: v.literal("promote"), ...masters, lag: span }),
     v.strictObject({ kind: v.literal("resync"), ...masters, lag: span }),
     v.strictObject({ kind: v.literal("reload"), ...masters, lag: span }),

@@ -113,6 +113,35 @@ export function sharedServerPlan(seed: number): Plan {
   return { ...plan, masters: [{ ...first, sameAs: 1 }, second, third], faults };
 }
 
+/**
+ * The plan of a seed in which addresses change places: connections that are made then reach another server of the
+ * plan. Some servers are too busy then to say which one they are. Each is one vote, by whichever address: nothing may be
+ * violated.
+ */
+export function movedPlan(seed: number): Plan {
+  const plan = promisedPlan(seed);
+  const random = new Random(seed, "plan moved");
+  const changes = Array.from({ length: random.integer(2, 6) }, () => swapped(plan, random));
+  return { ...plan, faults: [...plan.faults, ...changes.flat()] };
+}
+
+/** Two addresses change places, for one client or all, and their connections are made again one after the other. */
+function swapped({ masters, clients, settings: { ttl }, duration }: Plan, random: Random): readonly Fault[] {
+  const at = Math.round(random.between(0, duration));
+  const lasts = Math.ceil(ttl * random.logUniform(0.2, 3));
+  const everyone = clients.map((_, index) => index);
+  const who = random.chance(0.5) ? everyone : [random.pick(everyone)];
+  const [one, other] = [random.integer(0, masters.length - 1), random.integer(0, masters.length - 1)];
+  const breaks = (): number => at + Math.ceil(random.between(0, lasts / 2));
+  return [
+    { at, kind: "move", clients: who, masters: [one], to: other, duration: lasts },
+    { at, kind: "move", clients: who, masters: [other], to: one, duration: lasts },
+    { at: breaks(), kind: "reset", clients: who, masters: [one], inFlight: "delivered" },
+    { at: breaks(), kind: "reset", clients: who, masters: [other], inFlight: "lost" },
+    { at, kind: "busy", masters: [random.pick([one, other])], duration: lasts / 2 },
+  ];
+}
+
 /** Bound on the difference between two clocks of a plan, ms: no clock counts as skewed. */
 const farthest = 1e9;
 

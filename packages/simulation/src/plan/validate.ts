@@ -76,6 +76,7 @@ function checkAim(plan: Plan, fault: Fault, where: string): void {
     }
   }
   if ("clients" in fault) checkTargets(fault, fault.clients, clients.length, "client", `${where}.clients`);
+  if (fault.kind === "move") checkNumber(fault.to, masters.length, "master", `${where}.to`);
   if ("masters" in fault) checkTargets(fault, fault.masters, masters.length, "master", `${where}.masters`);
 }
 

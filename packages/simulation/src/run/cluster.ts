@@ -20,12 +20,19 @@ export interface Wire {
   readonly replies: OneWay;
 }
 
-type Ends = Pick<ConnectionOptions, "client" | "master" | "reconnectDelay">;
+type Ends = Required<Pick<ConnectionOptions, "client" | "master" | "leadsTo" | "reconnectDelay">>;
 
 /** The connections between one client and one master: one for commands, and one that only listens. */
 export interface Link {
   readonly commands: Wire & { readonly connection: SimulatedConnection };
   readonly pushes: Wire & { readonly connection: SimulatedSubscription };
+  readonly route: Route;
+}
+
+/** Where an address leads at present. */
+interface Route {
+  /** Unless it is the server at home. */
+  away: { readonly at: Master } | undefined;
 }
 
 /**
@@ -95,7 +102,8 @@ export class Cluster {
       return new OneWay(this.kernel, latency, longestLatency * 1000, random);
     };
     const master = this.masters[this.#plan.masters[column]!.sameAs ?? column]!;
-    const ends = { client, master, reconnectDelay };
+    const route: Route = { away: undefined };
+    const ends = { client, master, reconnectDelay, leadsTo: () => route.away?.at ?? master };
     const commands = { requests: oneWay("requests"), replies: oneWay("replies") };
     let pushes: Link["pushes"] | undefined;
     // Most clients of a large cluster never wait: made for the first who asks.
@@ -111,6 +119,7 @@ export class Cluster {
       () => listening().connection,
     );
     return {
+      route,
       commands: { ...commands, connection },
       get pushes() {
         return listening();

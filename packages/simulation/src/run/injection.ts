@@ -86,6 +86,9 @@ function happen(cluster: Cluster, fault: Fault, place: Place | undefined, listen
     case "select":
       for (const link of linksBetween(cluster, clients, masters)) select(cluster, link, fault.duration);
       return;
+    case "move":
+      for (const link of linksBetween(cluster, clients, masters)) move(cluster, link, fault);
+      return;
     case "kill":
       for (const client of clients) {
         client.kill();
@@ -101,8 +104,9 @@ function happen(cluster: Cluster, fault: Fault, place: Place | undefined, listen
 type Triggered = AtMoment & FaultKind;
 type MasterFault = Extract<
   FaultKind,
-  { kind: "crash" | "flush" | "promote" | "resync" | "reload" | "refuse" }
+  { kind: "crash" | "flush" | "promote" | "resync" | "reload" | "refuse" | "busy" }
 >;
+type MoveFault = Extract<FaultKind, { kind: "move" }>;
 type LinkFault = Extract<FaultKind, { kind: "cut" | "reset" | "slow" }>;
 type Stall = Extract<FaultKind, { kind: "stall" }>;
 
@@ -111,6 +115,7 @@ function harm({ kernel }: Cluster, master: Master, fault: MasterFault): void {
   else if (fault.kind === "promote") master.promoteReplica(microseconds(fault.lag));
   else if (fault.kind === "resync") master.resyncFromReplica(microseconds(fault.lag));
   else if (fault.kind === "reload") master.reload(microseconds(fault.lag));
+  else if (fault.kind === "busy") kernel.engine.schedule(master.beBusy(), microseconds(fault.duration));
   else if (fault.kind === "refuse")
     kernel.engine.schedule(master.refuseWrites(fault.why), microseconds(fault.duration));
   else if (master.isUp) {
@@ -142,6 +147,18 @@ function disturb({ kernel }: Cluster, link: Link, fault: LinkFault): void {
     if (fault.ending === "reset") for (const { connection } of wires) connection.reset("lost");
     for (const way of cut) way.heal();
   }, microseconds(fault.duration));
+}
+
+/** A later move of the same address replaces this one, which then ends nothing. */
+function move({ kernel, masters }: Cluster, link: Link, { to, duration }: MoveFault): void {
+  const isAway = { at: masters[to]! };
+  link.route.away = isAway;
+  kernel.engine.schedule(() => {
+    if (link.route.away !== isAway) return;
+    link.route.away = undefined;
+    if (link.commands.connection.isAway) link.commands.connection.reset("lost");
+    if (link.pushes.connection.isAway) link.pushes.connection.reset();
+  }, microseconds(duration));
 }
 
 /** To another database than that of the plan's locks, and back. */

@@ -206,11 +206,14 @@ function* smallerThan(magnitude: number): Generator<number> {
 function withoutProcess(fault: Fault, who: "client" | "master", gone: number): readonly Fault[] {
   const at = "on" in fault ? fault[who] : undefined;
   if (at === gone) return [];
+  const isLed = who === "master" && fault.kind === "move";
+  if (isLed && fault.to === gone) return [];
   const field = `${who}s` as const;
   const targets = targetsIn(fault, field);
   const renumbered = {
     ...fault,
     ...(at === undefined ? {} : { [who]: at > gone ? at - 1 : at }),
+    ...(isLed && fault.to > gone ? { to: fault.to - 1 } : {}),
     ...(targets === "here" || !(field in fault) ? {} : { [field]: renumber(targets, gone) }),
   } as Fault;
   return hasTarget(renumbered) ? [renumbered] : [];
@@ -227,7 +230,7 @@ function targetsIn(fault: Fault, field: "clients" | "masters"): Targets {
 /** A fault of connections needs a process at either end. */
 function hasTarget(fault: Fault): boolean {
   const counts = [targetsIn(fault, "clients").length, targetsIn(fault, "masters").length];
-  const isOfConnections = fault.kind === "cut" || fault.kind === "reset" || fault.kind === "slow";
+  const isOfConnections = ["cut", "reset", "slow", "move"].includes(fault.kind);
   return isOfConnections ? counts.every((count) => count > 0) : counts.some((count) => count > 0);
 }
 

@@ -39,6 +39,8 @@ export async function inject(field: Targets, fault: Fault): Promise<void> {
       return listen(field, fault);
     case "move-master":
       return moveMaster(field, fault);
+    case "greet-late":
+      return greetLate(field, fault);
     case "rotate-password":
       return rotatePassword(field, fault);
     case "reshard":
@@ -162,6 +164,63 @@ async function moveMaster(
     away.disconnect();
   }
   await expectReached(field, master);
+}
+
+/** A master has executed what reached it within this time, ms. */
+const drainedIn = 50;
+/** Clients dial again within this time, ms. */
+const redialedIn = 500;
+/** Upper bound on the time in which they reconnect, ms: some close a silent connection only after 2 s. */
+const reconnectedIn = 6000;
+
+/**
+ * The clients of all workers leave a silent server for the one that its address leads to now. Then the former one
+ * accepts writes, and greets the connections that Quorlock dialed before: nothing may be written there. If a worker
+ * does not reconnect in time (it is stopped, or was killed), its client may still be there, and the former server stays a
+ * replica.
+ */
+async function greetLate(
+  field: Targets,
+  { master, lasts }: Extract<Fault, { name: "greet-late" }>,
+): Promise<void> {
+  const { masters, admins, links, workers } = field;
+  await using spares = await startMasters(1, { say: () => {} });
+  const [there] = spares.list;
+  const home = masters[master]!;
+  const atHome = admins[master]!;
+  const away = new Redis(there!.url);
+  away.on("error", () => {});
+  try {
+    await takeOver(atHome, home, away, there!);
+    // No vote is under way to it when it falls silent: it would be executed later, unheard.
+    const heal = await links.inject(linksTo(master), { kind: "cut", direction: "requests" });
+    await pause(drainedIn);
+    await home.hang();
+    await heal();
+    await (await links.inject(linksTo(master), { kind: "reset" }))();
+    await pause(redialedIn);
+    await links.pointTo(master, there!);
+    const haveLeft = await workers.reconnect(master, reconnectedIn);
+    // Sent before it goes on, so it is executed before any answer to a greeting.
+    const serving = haveLeft ? [atHome.config("RESETSTAT"), atHome.replicaof("NO", "ONE")] : [];
+    await home.resume();
+    await Promise.all(serving);
+    await pause(lasts);
+    const written = haveLeft ? writesIn(await atHome.info("commandstats")) : 0;
+    await takeOver(away, there!, atHome, home);
+    await links.pointTo(master, home);
+    if (written > 0)
+      throw new Error(`master ${master} was sent ${written} votes after its address had left it`);
+  } finally {
+    away.disconnect();
+  }
+  await expectReached(field, master);
+}
+
+/** Commands by which clients vote. */
+function writesIn(stats: string): number {
+  const calls = stats.matchAll(/^cmdstat_(?:set|eval|evalsha):calls=(\d+)/gm);
+  return [...calls].reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
 /** Upper bound on the time that a replica needs to synchronize, ms. */

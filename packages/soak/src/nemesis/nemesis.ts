@@ -89,7 +89,7 @@ export class Nemesis {
 /** Masters that refuse to write meanwhile, or must not: their votes are looked at, or they are made replicas. */
 function refusingIn(fault: Fault): readonly number[] {
   if (isRefusal(fault)) return fault.masters;
-  const isLookedAt = ["move-master", "rotate-password", "freeze"].includes(fault.name);
+  const isLookedAt = ["move-master", "greet-late", "rotate-password", "freeze"].includes(fault.name);
   return isLookedAt && "master" in fault ? [fault.master] : [];
 }
 

@@ -19,6 +19,11 @@ export type Fault =
   /** The address of a master leads to another server, which has taken over from it; then it is back. */
   | { readonly name: "move-master"; readonly master: number; readonly lasts: number }
   /**
+   * The same while the former server is silent: it greets the connections that were made to it after clients have
+   * connected to the new one, and serves on.
+   */
+  | { readonly name: "greet-late"; readonly master: number; readonly lasts: number }
+  /**
    * A master gets a password, its clients are given it, and all its connections are closed; afterwards it has none
    * again.
    */

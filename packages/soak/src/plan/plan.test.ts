@@ -29,6 +29,7 @@ describe("the safe mode", () => {
       "cut-requests",
       "freeze",
       "full",
+      "greet-late",
       "hang-master",
       "hold-replies",
       "hold-requests",

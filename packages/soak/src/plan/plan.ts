@@ -27,7 +27,8 @@ const cuts: ReadonlyArray<readonly [LineFaultName, LinkFault]> = [
 const lineFaults: typeof cuts = [...cuts, ["reset", { kind: "reset" }], ["freeze", { kind: "freeze" }]];
 /** Link faults are frequent, and lost locks are needed to measure the notification. */
 const safeKinds = [
-  ...(["kill", "hang", "link", "link", "link", "slow", "reply", "move-master", "rotate-password"] as const),
+  ...(["kill", "hang", "link", "link", "link", "slow", "reply", "rotate-password"] as const),
+  ...(["move-master", "greet-late"] as const),
   ...(["isolate", "isolate", "stop", "stop", "kill-worker"] as const),
   ...(["refuse", "refuse", "refuse", "refuse", "refuse", "refuse", "listener"] as const),
   ...(["reshard", "reshard"] as const),
@@ -55,6 +56,7 @@ function safeFault(random: Random): Fault {
     case "kill":
       return { name: "kill-master", master, lasts };
     case "move-master":
+    case "greet-late":
     case "rotate-password":
       return { name: kind, master, lasts };
     case "reshard":

@@ -13,6 +13,8 @@ export interface OpenClient {
   /** Its name and major version. */
   readonly library: string;
   readonly setPassword: (password: string | undefined) => void;
+  /** Leaves its connection. Resolves when it has another one. */
+  readonly reconnect: () => Promise<void>;
 }
 
 /** To the compiler one version will do: the types of the other differ in what is not used here. */
@@ -44,7 +46,12 @@ function openIoredis(url: string, random: Random): OpenClient {
     reconnectOnError: (error) => error.message.includes("READONLY"),
   });
   client.on("error", () => {});
-  return { client, library, setPassword: (password) => changePassword(client.options, password) };
+  const reconnect = async (): Promise<void> => {
+    const ready = new Promise<void>((resolve) => void client.once("ready", resolve));
+    client.disconnect(true);
+    await ready;
+  };
+  return { client, library, setPassword: (password) => changePassword(client.options, password), reconnect };
 }
 
 function openNodeRedis(url: string, random: Random): OpenClient {
@@ -53,7 +60,11 @@ function openNodeRedis(url: string, random: Random): OpenClient {
   const client = create({ url, socket });
   client.on("error", () => {});
   client.connect().catch(() => {});
-  return { client, library, setPassword: (password) => changePassword(client.options, password) };
+  const reconnect = async (): Promise<void> => {
+    if (client.isOpen) client.destroy();
+    await client.connect();
+  };
+  return { client, library, setPassword: (password) => changePassword(client.options, password), reconnect };
 }
 
 function changePassword(

@@ -73,6 +73,7 @@ const conductor = parentOf<ConductorSide, WorkerSide>({
   password(master, password) {
     clients[master]!.setPassword(password);
   },
+  reconnect: (master) => clients[master]!.reconnect(),
   async reaches(master, limit) {
     const until = now() + limit;
     const stood = stalls.total;

@@ -52,6 +52,8 @@ export interface WorkerSide {
   resume(detached: Detached): void;
   /** This master wants a password from now on, or none. */
   password(master: number, password: string | undefined): void;
+  /** The user's client leaves its connection to this master. Resolves when it has another one. */
+  reconnect(master: number): Promise<void>;
   /** Whether this master votes for what this worker asks, within `limit` ms. */
   reaches(master: number, limit: number): Promise<boolean>;
   /** After a garbage collection. */

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type { Child } from "@quorlock/simulation/processes";
 import type { BirpcReturn } from "birpc";
 import { now } from "../clock.ts";
@@ -130,6 +131,14 @@ export class Workers implements AsyncDisposable {
   /** Sends a master's password to all workers. */
   password(master: number, password: string | undefined): void {
     for (const { remote } of this.#members) void remote.password.asEvent(master, password);
+  }
+
+  /** The clients of all processes connect to a master again. Whether all of them have within `limit` ms. */
+  async reconnect(master: number, limit: number): Promise<boolean> {
+    const reconnecting = this.#members.map(({ remote }) => remote.reconnect(master).then(() => true));
+    const late = pause(limit, false);
+    const all = Promise.all(reconnecting).then(() => true);
+    return Promise.race([all.catch(() => false), late]);
   }
 
   /** Whether the process that no fault concerns reaches the master within `limit` ms. */
