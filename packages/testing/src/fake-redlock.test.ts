@@ -95,6 +95,14 @@ describe("fakeRedlock", () => {
   });
 });
 
+function outcomeOf(make: () => Redlock): unknown {
+  try {
+    return make().settings.retryCount;
+  } catch (error) {
+    return error;
+  }
+}
+
 describe("options of fakeRedlock", () => {
   const thrown = new Error("no such setting");
   const unreadable = {
@@ -124,13 +132,6 @@ describe("options of fakeRedlock", () => {
     ["null", null],
     ["absent ones", { queue: undefined, retryCount: null }],
   ])("%s: the result is that of new Redlock", (_, options) => {
-    const outcomeOf = (make: () => Redlock): unknown => {
-      try {
-        return make().settings.retryCount;
-      } catch (error) {
-        return error;
-      }
-    };
     const node = new RedisNode(new InProcessConnection());
     const real = outcomeOf(() => new Redlock([node], options as RedlockOptions));
     const fake = outcomeOf(() => fakeRedlock(options as RedlockOptions));

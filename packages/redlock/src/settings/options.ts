@@ -52,9 +52,9 @@ export function checkOptions(options: unknown, place: Place, more: readonly stri
   readable(`options (${place})`, () => checkNames(options, place, [...optionsOf[place], ...more]));
 }
 
-function checkNames(options: NonNullable<unknown>, place: Place, known: readonly string[]): void {
+function checkNames(options: unknown, place: Place, known: readonly string[]): void {
   const isList = !isRevoked(options) && Symbol.iterator in Object(options);
-  if (typeof options !== "object" || isRevoked(options) || isList) {
+  if (typeof options !== "object" || options === null || isRevoked(options) || isList) {
     const hint =
       typeof options === "function" ? "; callbacks are those of redlock 4, see docs/redlock-4.md" : "";
     throw new InvalidArgumentError(`options must be an object, but is ${shown(options)} (${place})${hint}`);
