@@ -80,11 +80,12 @@ function onceReady(good: Connection): Promise<void> {
 const own = "gives each of many commands its own answer";
 const ownAfterLoss = `${own} after commands that were lost with their connection`;
 const inOrder = "executes many commands in the order of the calls";
+const eachOnce = "executes each command once";
 const noResend = "rejects commands that are lost with their connection, and never sends them again";
 const noLateSend = "rejects at once what is sent without a connection, and never sends it later";
 const newNumber = "has a new session number before anything can be sent on the next connection";
 const once = "settles each command once, and not before the call has returned";
-const titles = [own, ownAfterLoss, inOrder, noResend, noLateSend, newNumber, once];
+const titles = [own, ownAfterLoss, inOrder, eachOnce, noResend, noLateSend, newNumber, once];
 
 interface Broken {
   readonly refusedBy: string;
@@ -174,6 +175,33 @@ const broken: Record<string, Broken> = {
         good.send(command, args).then(done, (error: unknown) => done(undefined, error));
       },
     }),
+  },
+  "sends each command twice": {
+    refusedBy: eachOnce,
+    because: /20 INCR of a new key have left it at 40/,
+    part: (good) => ({
+      send(command, args) {
+        const reply = good.send(command, args);
+        good.send(command, args).catch(() => {});
+        return reply;
+      },
+    }),
+  },
+  "sends each command of ask twice, and answers with the second reply": {
+    refusedBy: eachOnce,
+    because: /20 INCR of a new key have left it at 30/,
+    part: (good) => ({
+      send: (command, args) => good.send(command, args),
+      ask(command, args, done) {
+        good.send(command, args).catch(() => {});
+        good.send(command, args).then(done, (error: unknown) => done(undefined, error));
+      },
+    }),
+  },
+  "is always ready": {
+    refusedBy: noLateSend,
+    because: /not within 10000 ms: isReady is false after the connection was cut/,
+    part: () => ({ isReady: true }),
   },
   "never changes its session number": {
     refusedBy: newNumber,

@@ -40,6 +40,22 @@ const calls: Record<string, Call> = {
   using,
 };
 
+const thrown = new Error("no such setting");
+
+/** An object whose property can be listed, and not read. */
+function unreadable<T extends object>(target: T, name: PropertyKey): T {
+  return Object.defineProperty(target, name, {
+    enumerable: true,
+    get(): never {
+      throw thrown;
+    },
+  });
+}
+
+function raise(error: Error): never {
+  throw error;
+}
+
 function revoked(target: object): unknown {
   const { proxy, revoke } = Proxy.revocable(target, {});
   revoke();
@@ -73,6 +89,7 @@ describe.each(Object.entries(calls))("%s refuses, before a byte is sent,", (_, c
     ["a list in a list", [["a"]], "object"],
     ["a revoked Proxy", revoked([]), "revoked Proxy"],
     ["a revoked Proxy among names", ["a", revoked({})], "revoked Proxy"],
+    ["a list that cannot be read", unreadable(["a"], 0), "cannot be read"],
     ["an object", {}, "object"],
     ["an object without a prototype", Object.create(null), "object"],
     ["a symbol", Symbol("s"), "symbol"],
@@ -100,6 +117,19 @@ describe.each(Object.entries(calls))("%s refuses, before a byte is sent,", (_, c
     ["a signal for options", new AbortController().signal, ["options", "{ signal }"]],
     ["an inherited option", Object.create({ retryCount: 3 }), ['"retryCount"', "inherited"]],
     ["an inherited misspelt option", Object.create({ retrycount: 3 }), ['"retrycount"', "inherited"]],
+    ["a Map for options", new Map([["retryCount", 3]]), ["options", "a Map"]],
+    ["a Set for options", new Set(["retryCount"]), ["options", "a Set"]],
+    [
+      "a getter of a class",
+      new (class {
+        get retryCount(): number {
+          return 3;
+        }
+      })(),
+      ['"retryCount"', "inherited"],
+    ],
+    ["an option that cannot be read", unreadable({}, "retryCount"), ["options", "cannot be read"]],
+    ["an inherited one that cannot be read", Object.create(unreadable({}, "retryCount")), ["retryCount"]],
     ["a revoked Proxy for options", revoked({}), ["options", "a revoked Proxy"]],
     ["a revoked Proxy for a number", { retryCount: revoked({}) }, ["retryCount", "a revoked Proxy"]],
     ["a revoked Proxy for a signal", { signal: revoked({}) }, ["signal", "a revoked Proxy"]],
@@ -112,6 +142,17 @@ describe.each(Object.entries(calls))("%s refuses, before a byte is sent,", (_, c
     ["a function for a number", { retryCount: () => 3 }, ["retryCount", "a function"]],
   ])("%s", async (_what, options, inMessage) => {
     await expectRefused(() => call(fresh(), 5000, options as object), ...inMessage);
+  });
+
+  it("a getter that throws, with its error as the cause", async () => {
+    for (const work of [
+      call(fresh(), 5000, unreadable({}, "retryCount")),
+      call(fresh(), 5000, unreadable({}, "signal")),
+      call(fresh(), 5000, new Proxy({}, { ownKeys: () => raise(thrown) })),
+      call(unreadable(["a", "b"], 1), 5000),
+    ]) {
+      expect(await rejection(work)).toMatchObject({ code: "INVALID_ARGUMENT", cause: thrown });
+    }
   });
 
   it.each<[string, unknown, string]>([

@@ -61,8 +61,8 @@ export class InvalidArgumentError extends RedlockError {
   static override readonly kind: string = "quorlock.InvalidArgumentError";
   override name = "InvalidArgumentError";
 
-  constructor(message: string) {
-    super("INVALID_ARGUMENT", message);
+  constructor(message: string, options?: { readonly cause?: unknown }) {
+    super("INVALID_ARGUMENT", message, options);
   }
 }
 

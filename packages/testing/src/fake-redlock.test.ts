@@ -1,7 +1,15 @@
-import { ClosedError, InvalidArgumentError, LockLostError, Redlock } from "@quorlock/redlock";
+import {
+  ClosedError,
+  InvalidArgumentError,
+  LockLostError,
+  Redlock,
+  type RedlockOptions,
+} from "@quorlock/redlock";
+import { RedisNode } from "@quorlock/redlock/internal";
 import { lead } from "@quorlock/redlock/lead";
 import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
 import { Semaphore } from "@quorlock/redlock/semaphore";
+import { InProcessConnection } from "@quorlock/simulation/embedded";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { fakeRedlock } from "./fake-redlock.ts";
 import { advance, timersToFake } from "./fake-timers.ts";
@@ -84,6 +92,131 @@ describe("fakeRedlock", () => {
   test("refuses what a Redlock refuses, and to share the locks of one that is no fake", () => {
     expect(() => fakeRedlock({ retryCount: -2 })).toThrow(InvalidArgumentError);
     expect(() => fakeRedlock({ sharedWith: {} as Redlock })).toThrow("sharedWith must be a Redlock made by");
+  });
+});
+
+function outcomeOf(make: () => Redlock): unknown {
+  try {
+    return make().settings.retryCount;
+  } catch (error) {
+    return error;
+  }
+}
+
+describe("options of fakeRedlock", () => {
+  const thrown = new Error("no such setting");
+  const unreadable = {
+    get retryCount(): number {
+      throw thrown;
+    },
+  };
+  const inherited = Object.create({ retryCount: 0 }) as object;
+  const { proxy: revoked, revoke } = Proxy.revocable({}, {});
+  revoke();
+
+  test.each<[string, unknown]>([
+    ["0", 0],
+    ["false", false],
+    ["empty text", ""],
+    ["a number", 5],
+    ["a list", []],
+    ["a Map", new Map([["queue", false]])],
+    ["a function", () => {}],
+    ["a signal", new AbortController().signal],
+    ["a revoked Proxy", revoked],
+    ["an inherited option", inherited],
+    ["an option that cannot be read", unreadable],
+    ["an unknown option", { queu: false }],
+    ["a wrong runtime", { runtime: {} }],
+    ["undefined", undefined],
+    ["null", null],
+    ["absent ones", { queue: undefined, retryCount: null }],
+  ])("%s: the result is that of new Redlock", (_, options) => {
+    const node = new RedisNode(new InProcessConnection());
+    const real = outcomeOf(() => new Redlock([node], options as RedlockOptions));
+    const fake = outcomeOf(() => fakeRedlock(options as RedlockOptions));
+    expect(fake).toEqual(real);
+    expect(fake === 10 || fake instanceof InvalidArgumentError).toBe(true);
+  });
+
+  test.each<[string, unknown]>([
+    ["0", 0],
+    ["false", false],
+    ["empty text", ""],
+    ["a number", 5],
+    ["an object", {}],
+    ["a revoked Proxy", revoked],
+  ])("sharedWith that is no fake is refused: %s", (_, other) => {
+    expect(() => fakeRedlock({ sharedWith: other as Redlock })).toThrow(
+      "sharedWith must be a Redlock made by fakeRedlock",
+    );
+  });
+
+  test("sharedWith: null shares with none", async () => {
+    const redlock = fakeRedlock({ sharedWith: null as unknown as Redlock });
+    await (await redlock.acquire("r", ttl)).release();
+  });
+
+  test("a getter counts", async () => {
+    const options = {
+      get retryCount(): number {
+        return 3;
+      },
+    };
+    expect(fakeRedlock(options).settings.retryCount).toBe(3);
+  });
+
+  test.each([[0], [false], [""], [5], [null]])("parent: %j in a call is as in a Redlock", async (parent) => {
+    const call = fakeRedlock({ reentrant: true }).acquire("r", ttl, { parent: parent as never });
+    if (parent === null) await (await call).release();
+    else await expect(call).rejects.toBeInstanceOf(InvalidArgumentError);
+  });
+});
+
+describe("fakeRedlock under timers that are faked in part", () => {
+  afterEach(() => void vi.useRealTimers());
+
+  const clocks = ["Date", "performance", "setTimeout", "clearTimeout"] as const;
+  const parts = Array.from({ length: 2 ** clocks.length - 2 }, (_, index) =>
+    clocks.filter((_, bit) => ((index + 1) >> bit) & 1),
+  );
+
+  test.each(parts.map((toFake) => [toFake.join(), toFake] as const))(
+    "%s: one clear error",
+    async (_, toFake) => {
+      const before = fakeRedlock();
+      const held = await before.acquire("held", ttl);
+      vi.useFakeTimers({ toFake: [...toFake] });
+      expect(() => fakeRedlock()).toThrow(/^fakeRedlock needs all clocks and timers faked, or none, but /);
+      await expect(before.acquire("held", ttl)).rejects.toThrow(
+        "fakeRedlock needs all clocks and timers faked",
+      );
+      await expect(before.tryAcquire("r", ttl)).rejects.toThrow(
+        "fakeRedlock needs all clocks and timers faked",
+      );
+      await expect(before.using("r", ttl, async () => {})).rejects.toThrow(
+        "needs all clocks and timers faked",
+      );
+      await expect(advance(1)).rejects.toThrow(/^advance needs/);
+      vi.useRealTimers();
+      await held.release();
+    },
+  );
+
+  test("a Date of the test alone", () => {
+    vi.setSystemTime(0);
+    expect(() => fakeRedlock()).toThrow(
+      "but Date is and performance, setTimeout, clearTimeout are not: vi.useFakeTimers({ toFake: timersToFake })",
+    );
+  });
+
+  test("others may be real: intervals, immediates and ticks", async () => {
+    vi.useFakeTimers({ toFake: [...clocks] });
+    const redlock = fakeRedlock();
+    const lock = await redlock.acquire("r", ttl);
+    await advance(ttl + 1);
+    expect(lock.state).toBe("lost");
+    expect(await redlock.tryAcquire("r", ttl)).not.toBeNull();
   });
 });
 

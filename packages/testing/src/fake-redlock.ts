@@ -1,6 +1,7 @@
-import { InvalidArgumentError, Redlock, type RedlockOptions } from "@quorlock/redlock";
-import { RedisNode } from "@quorlock/redlock/internal";
+import { InvalidArgumentError, Redlock, type RedlockOptions, systemRuntime } from "@quorlock/redlock";
+import { checkConstructorOptions, RedisNode } from "@quorlock/redlock/internal";
 import { EmbeddedRedis, InProcessConnection } from "@quorlock/simulation/embedded";
+import { refusePartlyFaked } from "./faked-clocks.ts";
 
 export interface FakeRedlockOptions extends RedlockOptions {
   /**
@@ -10,6 +11,15 @@ export interface FakeRedlockOptions extends RedlockOptions {
   readonly sharedWith?: Redlock;
 }
 
+/** The clocks of the test. Each request for a lock draws a token, before it waits for anything. */
+const runtime: NonNullable<RedlockOptions["runtime"]> = {
+  ...systemRuntime,
+  randomBytes(count) {
+    refusePartlyFaked("fakeRedlock");
+    return systemRuntime.randomBytes(count);
+  },
+};
+
 /** The model of Redis behind each fake. */
 const stores = new WeakMap<Redlock, EmbeddedRedis>();
 
@@ -17,14 +27,18 @@ const stores = new WeakMap<Redlock, EmbeddedRedis>();
  * A `Redlock` for tests of code that only needs a lock: the real class, with one master that is an object in this
  * process. No network, no port, nothing to stop. It reads the clocks of the test, so fake timers let its locks expire.
  *
- * @throws InvalidArgumentError for wrong options, or if `sharedWith` is no fake.
+ * @throws InvalidArgumentError for wrong options, or if `sharedWith` is no fake; Error while some of the clocks and
+ * timers are faked and others are not, here and from each request for a lock.
  */
-export function fakeRedlock({ sharedWith, ...options }: FakeRedlockOptions = {}): Redlock {
-  const store = sharedWith === undefined ? new EmbeddedRedis() : stores.get(sharedWith);
+export function fakeRedlock(given?: FakeRedlockOptions): Redlock {
+  checkConstructorOptions(given, ["sharedWith"]);
+  const { sharedWith, ...options } = given ?? {};
+  const store =
+    sharedWith === undefined || sharedWith === null ? new EmbeddedRedis() : stores.get(sharedWith);
   if (!store) throw new InvalidArgumentError("sharedWith must be a Redlock made by fakeRedlock");
-  const { queue = true, groupCommit = true } = options;
-  const node = new RedisNode(new InProcessConnection(store), { queue, groupCommit });
-  const redlock = new Redlock([node], options);
+  if (!options.runtime) refusePartlyFaked("fakeRedlock");
+  const node = new RedisNode(new InProcessConnection(store));
+  const redlock = new Redlock([node], { ...options, runtime: options.runtime ?? runtime });
   stores.set(redlock, store);
   return redlock;
 }

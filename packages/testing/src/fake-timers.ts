@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers";
 import { bytesRead } from "@quorlock/simulation/embedded";
+import { refusePartlyFaked } from "./faked-clocks.ts";
 
 /** The real one, also while timers are faked: they replace globals, and what modules export. */
 const nextTurn = setImmediate;
@@ -32,12 +33,14 @@ const quietTurns = 10;
  * lock that is kept extended stays held; `vi.advanceTimersByTime` would skip the answers. Other waits (for a file,
  * for another server) are not awaited.
  *
- * @throws RangeError unless `ms` is a number of at least 0; Error without fake timers of Vitest, Jest or Sinon.
+ * @throws RangeError unless `ms` is a number of at least 0; Error without fake timers of Vitest, Jest or Sinon, or if only
+ * some of the clocks and timers are faked.
  */
 export async function advance(ms: number): Promise<void> {
   if (!(ms >= 0 && ms < Number.POSITIVE_INFINITY)) {
     throw new RangeError(`advance takes a number of ms, 0 or more, got ${ms}`);
   }
+  refusePartlyFaked("advance");
   const { clock } = setTimeout as { clock?: FakeClock };
   if (typeof clock?.next !== "function") {
     throw new Error(

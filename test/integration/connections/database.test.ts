@@ -96,6 +96,57 @@ describe("a lock that is held when a client is switched", () => {
     await Promise.all((await next.release()).attempts);
   });
 
+  const libraries = [
+    ["ioredis 6", Redis],
+    ["ioredis 5", Redis5 as unknown as typeof Redis],
+    ["iovalkey", Valkey as unknown as typeof Redis],
+  ] as const;
+
+  describe.each(libraries)("and the client was refused a SELECT before, by %s", (_, Client) => {
+    it.each([
+      ["the first", {}, [], 0],
+      ["of its options", { db: 1 }, [], 1],
+      ["that it selected", {}, [1], 1],
+    ] as const)("is in the database of the client: %s", async (_what, options, selected, expected) => {
+      const clients = fleet.masters.map(({ host, port }) =>
+        new Client({ host, port, ...options }).on("error", () => {}),
+      );
+      try {
+        for (const client of clients) {
+          await client.ping();
+          for (const database of selected) await client.select(database);
+          await expect(client.select(99)).rejects.toThrow("out of range");
+        }
+        const redlock = new Redlock(clients, { retryCount: 0, nodeTimeout: 900 });
+        const lock = await redlock.acquire(fresh(), ttl);
+        await Promise.all(lock.attempts);
+        const there = expected === 1 ? valuesElsewhere(lock.resources[0]!) : keysHere(lock.resources[0]!);
+        expect(await there).toHaveLength(3);
+        expect(await valuesElsewhere(lock.resources[0]!)).toEqual(
+          expected === 1 ? [lock.value, lock.value, lock.value] : none,
+        );
+        await Promise.all((await lock.release()).attempts);
+      } finally {
+        for (const client of clients) client.disconnect();
+      }
+    });
+  });
+
+  it("is in the database that the client selected, while another command blocks the client", async () => {
+    const clients = fleet.masters.map(({ host, port }) => new Redis({ host, port }));
+    try {
+      await Promise.all(clients.map((client) => client.select(1)));
+      for (const client of clients) client.blpop("nothing", 0).catch(() => {});
+      const redlock = new Redlock(clients, { retryCount: 0, nodeTimeout: 2000 });
+      const lock = await redlock.acquire(fresh(), ttl);
+      await Promise.all(lock.attempts);
+      expect(await valuesElsewhere(lock.resources[0]!)).toEqual([lock.value, lock.value, lock.value]);
+      await Promise.all((await lock.release()).attempts);
+    } finally {
+      for (const client of clients) client.disconnect();
+    }
+  });
+
   it("is not repaired in the other database by its renewals, and no second client gets it", async () => {
     const { redlock, clients } = await open();
     const rival = (await open()).redlock;

@@ -13,6 +13,11 @@ export interface UserClient {
   readonly status: string;
   /** The current database. A Cluster has only one. */
   readonly database: number | undefined;
+  /**
+   * Asks the server for the database of the user's connection, if {@link database} may be one that the server has
+   * refused. `undefined` if it is certain; resolves to `undefined` if the server does not say it in time.
+   */
+  askDatabase?(): Promise<number | undefined> | undefined;
   /** Whether a new server is asked for its id: some proxies close the connection instead of answering. */
   readonly asksServer: boolean;
   /** As in `Connection.ask`, on a client that {@link open} has made. Known from the first such client on. */

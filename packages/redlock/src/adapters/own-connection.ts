@@ -67,6 +67,8 @@ export class OwnConnection implements Connection {
   /** Set while the first connection is being made. */
   #first: Promise<void> | undefined;
   #firstAt = Number.NEGATIVE_INFINITY;
+  /** Set until the database of the user's client is known. */
+  #askingDatabase: Promise<void> | undefined;
   #resolveFirst: () => void = () => {};
   #reason = "the connection is closed";
 
@@ -77,6 +79,8 @@ export class OwnConnection implements Connection {
     this.#keyPrefix = user.keyPrefix;
     this.#database = user.database;
     this.#own = this.#open();
+    const asked = user.askDatabase?.();
+    if (asked) this.#askingDatabase = this.#takeDatabase(asked);
     this.ask = user.ask && this.#askWith(user.ask);
     this.#silence = new SilenceWatch(systemRuntime, {
       onSilence: () => {
@@ -131,9 +135,24 @@ export class OwnConnection implements Connection {
     }
     this.#firstAt = now;
     const connecting = this.#letWait();
+    if (this.#askingDatabase) void this.#askingDatabase.then(() => this.#connect());
+    else this.#connect();
+    return connecting;
+  }
+
+  #connect(): void {
     const own = this.#own;
     own.connect().catch((error: unknown) => this.#onConnectFailed(own, error));
-    return connecting;
+  }
+
+  /** Nothing is sent to a database before it is known that the user's client is there (PROTOCOL 2.15). */
+  async #takeDatabase(asked: Promise<number | undefined>): Promise<void> {
+    const claimed = this.#database;
+    const database = await asked;
+    this.#askingDatabase = undefined;
+    if (database === undefined || database === claimed || this.#database !== claimed) return;
+    this.#database = database;
+    this.#openAnother().end();
   }
 
   /** Commands wait until {@link #resolveFirst} is called. */

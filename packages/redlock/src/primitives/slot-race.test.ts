@@ -96,7 +96,7 @@ describe("a race for slots", () => {
     expect(masters[0]!.owner("a")).toBeUndefined();
   });
 
-  test("asks for 128 slots at most in one turn, and for no further one when it is decided", async () => {
+  test("asks for 32 slots at most in one turn, and for no further one when it is decided", async () => {
     const { time, terms, acquire } = setting(1);
     const slots = Array.from({ length: 1000 }, (_, index) => `slot ${index}`);
     const perTurn = new Map<number, number>();
@@ -106,7 +106,7 @@ describe("a race for slots", () => {
     };
     await time.run(new SlotRace({ ...terms, slots, acquire: counting }).run());
     await time.advance(1000);
-    expect(Math.max(...perTurn.values())).toBe(128);
+    expect(Math.max(...perTurn.values())).toBe(32);
     const asked = [...perTurn.values()].reduce((sum, count) => sum + count);
     expect(asked).toBeLessThan(1000);
   });

@@ -7,7 +7,7 @@ import { abortWith, onAbort } from "../time/abort.ts";
 import type { Runtime } from "../time/runtime.ts";
 
 /** The number of slots that are asked for in one turn of the event loop: each takes some 40 us. */
-const maxPerTurn = 128;
+const maxPerTurn = 32;
 
 export interface SlotRaceOptions {
   readonly runtime: Pick<Runtime, "setTimer">;

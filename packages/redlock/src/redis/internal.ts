@@ -30,6 +30,7 @@ export type {
   Timed,
   Yes,
 } from "../protocol/node.ts";
+export { checkConstructorOptions } from "../settings/options.ts";
 export type { Args, Connection, Done } from "./connection.ts";
 export {
   batchScript,

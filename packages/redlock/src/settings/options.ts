@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "../errors.ts";
-import { checkBoolean, checkFunction, isRevoked, shown } from "./ranges.ts";
+import { checkBoolean, checkFunction, isRevoked, readable, shown } from "./ranges.ts";
 import { settingNames } from "./settings.ts";
 
 const inCalls = [...settingNames, "signal", "parent"];
@@ -47,9 +47,14 @@ const optionsOf: Readonly<Record<Place, readonly string[]>> = {
  * entry that is `undefined` or `null` counts as absent. The values are checked where they are used.
  * @throws InvalidArgumentError that names the unknown option, and a similar known one if there is one.
  */
-export function checkOptions(options: unknown, place: Place): void {
+export function checkOptions(options: unknown, place: Place, more: readonly string[] = []): void {
   if (options === undefined || options === null) return;
-  if (typeof options !== "object" || isRevoked(options) || Array.isArray(options)) {
+  readable(`options (${place})`, () => checkNames(options, place, [...optionsOf[place], ...more]));
+}
+
+function checkNames(options: unknown, place: Place, known: readonly string[]): void {
+  const isList = !isRevoked(options) && Symbol.iterator in Object(options);
+  if (typeof options !== "object" || options === null || isRevoked(options) || isList) {
     const hint =
       typeof options === "function" ? "; callbacks are those of redlock 4, see docs/redlock-4.md" : "";
     throw new InvalidArgumentError(`options must be an object, but is ${shown(options)} (${place})${hint}`);
@@ -59,23 +64,32 @@ export function checkOptions(options: unknown, place: Place): void {
       `options must be an object: pass the AbortSignal as { signal } (${place})`,
     );
   }
-  const known = optionsOf[place];
   for (const [name, value] of Object.entries(options)) {
     if (value !== undefined && value !== null && !known.includes(name))
       throw unknownOption(name, known, place);
   }
   // Some options would count and others not: they are copied.
-  for (const name in options) {
-    if (Object.hasOwn(options, name) || name in Object.prototype) continue;
+  for (const name of inheritedIn(options, known)) {
     throw new InvalidArgumentError(
       `options must have options of their own, but ${shown(name)} is inherited (${place}): pass { ...options, ${name} }`,
     );
   }
 }
 
-/** Checks the types of the constructor's options that are not numbers. */
-export function checkConstructorOptions(options: object | null | undefined): void {
-  checkOptions(options, "new Redlock");
+/** The options that a copy of `options` does not have: those of its prototypes, and hidden ones. */
+function inheritedIn(options: object, known: readonly string[]): readonly string[] {
+  const isOwn = (name: string): boolean => Object.prototype.propertyIsEnumerable.call(options, name);
+  const names: string[] = known.filter((name) => name in options);
+  for (const name in options) if (!(name in Object.prototype)) names.push(name);
+  return names.filter((name) => !isOwn(name));
+}
+
+/** Checks the types of the constructor's options that are not numbers. `more`: the names of options besides those. */
+export function checkConstructorOptions(
+  options: object | null | undefined,
+  more: readonly string[] = [],
+): void {
+  checkOptions(options, "new Redlock", more);
   const { groupCommit, queue, fencing, reentrant, restartGuard, clockWatch, runtime } = (options ??
     {}) as Record<string, unknown>;
   checkBoolean("groupCommit", groupCommit);

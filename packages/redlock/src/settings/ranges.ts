@@ -44,6 +44,16 @@ export function isRevoked(value: unknown): boolean {
   }
 }
 
+/** What `read` returns. An error of a getter, or of a Proxy, is the cause of an InvalidArgumentError about `what`. */
+export function readable<T>(what: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof InvalidArgumentError) throw error;
+    throw new InvalidArgumentError(`${what} cannot be read, see the cause`, { cause: error });
+  }
+}
+
 /** The length at which text is cut off in a message. */
 const maxTextLength = 100;
 
@@ -54,6 +64,7 @@ export function shown(value: unknown): string {
   }
   if (isRevoked(value)) return "a revoked Proxy";
   if (Array.isArray(value)) return "an array";
+  if (value instanceof Map || value instanceof Set) return `a ${value.constructor.name}`;
   if (typeof value === "function") return "a function";
   if (typeof value === "object" && value !== null) return "an object";
   return String(value);

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, listed } from "../errors.ts";
-import { isRevoked, shown } from "./ranges.ts";
+import { isRevoked, readable, shown } from "./ranges.ts";
 
 /**
  * The prefix of this library's own keys: queues, fencing counters, the marker of the restart guard, readers and
@@ -11,7 +11,9 @@ export const ownPrefix = "quorlock:";
 export function resourceList(resources: unknown): readonly string[] {
   if (isRevoked(resources))
     throw new InvalidArgumentError("resources must be names, but are a revoked Proxy");
-  const list: readonly unknown[] = Array.isArray(resources) ? [...resources] : [resources];
+  const list: readonly unknown[] = Array.isArray(resources)
+    ? readable("the list of resources", () => [...resources])
+    : [resources];
   if (list.length === 0)
     throw new InvalidArgumentError("resources must name at least one resource, but is empty");
   for (const resource of list) {

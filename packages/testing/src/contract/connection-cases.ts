@@ -81,6 +81,20 @@ export function connectionCases(context: Context): void {
     });
   });
 
+  it("executes each command once", async () => {
+    const [counter] = claimOf(1).resources as [string];
+    const replies = await soon(
+      "an INCR",
+      Array.from({ length: 20 }, () => send("INCR", counter)),
+    );
+    const expected = Array.from({ length: 20 }, (_, index) => index + 1);
+    const isOnce = replies.every((outcome, index) => isReply(outcome, expected[index]));
+    const count = await context.master.get(counter);
+    await context.master.remove(counter);
+    if (isOnce && count === "20") return;
+    throw new Error(`20 INCR of a new key have left it at ${count}, with ${replies.map(textOf).join(", ")}`);
+  });
+
   it("rejects commands that are lost with their connection, and never sends them again", async () => {
     const { resources } = claimOf(20);
     const lost = await loseWith(context, "requests", () =>
@@ -101,6 +115,7 @@ export function connectionCases(context: Context): void {
   it("rejects at once what is sent without a connection, and never sends it later", async () => {
     const { resources } = claimOf(4);
     await context.path.cut();
+    await until("isReady is false after the connection was cut", () => !connection.isReady);
     await until(
       "a command is rejected after the connection was cut",
       async () => "error" in (await soon("a command without a connection", [send("GET", resources[0]!)]))[0]!,

@@ -1,4 +1,5 @@
 import { outside } from "../../time/async-context.ts";
+import { systemRuntime } from "../../time/system.ts";
 import { Dials } from "../dials.ts";
 import type {
   OwnClient,
@@ -24,6 +25,9 @@ export function isIoredis(client: unknown): client is IoredisClient {
   const candidate = client as Partial<IoredisClient> | null | undefined;
   return typeof candidate?.duplicate === "function" && typeof candidate.status === "string";
 }
+
+/** The time that the user's connection has to say its database, ms. */
+const askTime = 500;
 
 /** A `Redis` or `Cluster` of ioredis 5 or 6. */
 export class IoredisUser implements UserClient {
@@ -58,6 +62,24 @@ export class IoredisUser implements UserClient {
     if (this.isCluster) return undefined;
     const { condition } = this.client as { condition?: { select?: number } | null };
     return condition?.select ?? this.#options.db ?? 0;
+  }
+
+  /**
+   * ioredis takes the database of a SELECT for the current one when it writes the command. Whether the server refused
+   * it is known to nobody afterwards. A client that is blocked by another command does not answer in time.
+   */
+  askDatabase(): Promise<number | undefined> | undefined {
+    if (this.isCluster || this.database === (this.#options.db ?? 0)) return undefined;
+    const asked = this.client as unknown as { call(...words: string[]): Promise<unknown> };
+    return new Promise((resolve) => {
+      const timer = systemRuntime.setTimer(() => resolve(undefined), askTime);
+      const settle = (info: unknown): void => {
+        timer.cancel();
+        const [, database] = /\bdb=(\d+)/.exec(String(info)) ?? [];
+        resolve(database === undefined ? undefined : Number(database));
+      };
+      outside(() => asked.call("client", "info")).then(settle, () => settle(""));
+    });
   }
 
   get asksServer(): boolean {
