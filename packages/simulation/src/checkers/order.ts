@@ -27,8 +27,6 @@ interface Place {
   readonly ttl: number;
   /** True time, us. */
   readonly since: number;
-  /** By the master's wall clock, ms. */
-  expiresAt: number;
 }
 
 /**
@@ -84,12 +82,13 @@ export class Order {
     this.#waiters.add(waiterOf(token));
   }
 
-  wrote(master: Master, { key, entry, previous }: Write, sender: Process): void {
-    if (key.startsWith(queuePrefix)) this.#placeChanged(master, key, entry, sender);
+  wrote(master: Master, write: Write, sender: Process): void {
+    const { key, entry, previous } = write;
+    if (key.startsWith(queuePrefix)) this.#placeChanged(master, write, sender);
     else if (!key.startsWith(ownPrefix)) this.#voteChanged(entry?.value, previous?.value, sender);
   }
 
-  #placeChanged(master: Master, key: string, entry: Write["entry"], owner: Process): void {
+  #placeChanged(master: Master, { key, entry, previous }: Write, owner: Process): void {
     const end = key.lastIndexOf(":");
     const [queue, waiter] = [key.slice(0, end), key.slice(end + 1)];
     if (typeof entry?.value !== "string") {
@@ -100,13 +99,11 @@ export class Order {
     this.#places.set(master, queues);
     const places = queues.get(queue) ?? new Map<string, Place>();
     queues.set(queue, places);
-    const expiresAt = entry.expiresAt ?? Number.POSITIVE_INFINITY;
-    const place = places.get(waiter);
-    if (place && place.expiresAt >= master.process.wallNow()) place.expiresAt = expiresAt;
-    else {
-      const ttl = Number(entry.value.split(" ", 2)[1]);
-      places.set(waiter, { owner, ttl, since: master.process.now, expiresAt });
-    }
+    // (A master that has lost its memory has lost the place.)
+    const { expiresAt = Number.POSITIVE_INFINITY } = previous ?? { expiresAt: 0 };
+    if (places.has(waiter) && expiresAt >= master.process.wallNow()) return;
+    const ttl = Number(entry.value.split(" ", 2)[1]);
+    places.set(waiter, { owner, ttl, since: master.process.now });
   }
 
   #voteChanged(token: unknown, before: unknown, sender: Process): void {
@@ -161,10 +158,10 @@ export class Order {
   }
 
   #stoodOn(master: Master, { process, ttl }: Wait, resource: string, before: number): boolean {
-    const now = master.process.wallNow();
-    for (const place of this.#places.get(master)?.get(queueOf(resource))?.values() ?? []) {
+    const queue = queueOf(resource);
+    for (const [waiter, place] of this.#places.get(master)?.get(queue) ?? []) {
       const isIt = place.owner === process && place.ttl === ttl;
-      if (isIt && place.since < before && place.expiresAt >= now) return master.isUp;
+      if (isIt && place.since < before && master.peek(`${queue}:${waiter}`)) return master.isUp;
     }
     return false;
   }
