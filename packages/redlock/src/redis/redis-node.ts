@@ -227,7 +227,7 @@ export class RedisNode implements LockNode {
       enqueue: (entry, onVote) => {
         this.#claim("enqueue", entry, [entry.token, subscription.address], onVote);
       },
-      time: (onAnswer) => this.#postTimeRead("request", onAnswer, () => {}),
+      time: (onAnswer) => this.#askTime("request", onAnswer),
       transfer: (claim, previous, onVote) => this.#claim("transfer", claim, [claim.token, previous], onVote),
       listen: (channel, onPush, onChange) =>
         subscription.listen(channel, (push) => this.#onPush(push, onPush), onChange),
@@ -278,7 +278,7 @@ export class RedisNode implements LockNode {
       // One time read at a time is enough (PROTOCOL 11.1).
       ask(
         (answer) => onVote(this.#reportRefusal(answer)),
-        () => void (this.#isReading || this.#readTime(clock, purpose, () => {})),
+        () => void (this.#isReading || this.#readTime(purpose, () => {})),
       );
       return;
     }
@@ -298,7 +298,7 @@ export class RedisNode implements LockNode {
       readings += 1;
       const number = readings;
       reading = undefined;
-      this.#readTime(clock, purpose, (its) => {
+      this.#readTime(purpose, (its) => {
         if (number !== readings) return;
         reading = its;
         if (answer?.vote !== "none") forward();
@@ -318,31 +318,31 @@ export class RedisNode implements LockNode {
     const clock = this.#clock;
     if (!clock?.judgesVotes || push.kind === "wake") onPush(push);
     else
-      this.#readTime(
-        clock,
-        "keep",
-        (reading) => void ("vote" in reading || onPush({ vote: push, clock, reading })),
-      );
+      this.#readTime("keep", (reading) => void ("vote" in reading || onPush({ vote: push, clock, reading })));
   }
 
   /** `purpose`: that of the claim before it, which it must not overtake (PROTOCOL 12.8). */
-  #readTime(clock: MasterClock, purpose: Purpose, onReading: (reading: Reading | Fault) => void): void {
+  #readTime(purpose: Purpose, onReading: (reading: Reading | Fault) => void): void {
     this.#isReading = true;
-    let sent = clock.now();
-    const onSend = (): void => {
-      sent = clock.now();
-    };
-    const onAnswer = (answer: Time | Fault): void => {
+    this.#askTime(purpose, (answer, reading) => {
       this.#isReading = false;
-      onReading("time" in answer ? clock.observe(sent, answer.time) : answer);
-    };
-    this.#postTimeRead(purpose, onAnswer, onSend);
+      onReading("vote" in answer ? answer : reading!);
+    });
   }
 
-  #postTimeRead(purpose: Purpose, onAnswer: OnAnswer<Time>, onSend: () => void): void {
-    const onOwnAnswer = (_: object, answer: unknown): void => onAnswer(answer as Time | Fault);
+  /** Whatever the time is asked for, the clock watch sees it (PROTOCOL 11.1). */
+  #askTime(purpose: Purpose, onTime: (answer: Time | Fault, reading?: Reading) => void): void {
+    const clock = this.#clock;
+    let sent = clock?.now();
+    const onSend = (): void => {
+      sent = clock?.now();
+    };
+    const onAnswer = (_: object, answer: unknown): void => {
+      const time = answer as Time | Fault;
+      onTime(time, "time" in time ? clock?.observe(sent!, time.time) : undefined);
+    };
     const isUnbatched = !this.#groupCommit;
-    this.#postOperation(operationOf(timeRead, onOwnAnswer, { isUnbatched, purpose, onSend }));
+    this.#postOperation(operationOf(timeRead, onAnswer, { isUnbatched, purpose, onSend }));
   }
 
   /** Without a queue, two plain commands read everything. */

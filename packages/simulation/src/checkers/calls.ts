@@ -9,6 +9,7 @@ interface Call {
   readonly bound: number;
   readonly begunAt: number;
   readonly frozenBefore: number;
+  readonly interruptionsBefore: number;
 }
 
 /** The caller's clock may be that much slower than true time. */
@@ -16,16 +17,22 @@ const slowestClock = 1.06;
 /** Timers of whole milliseconds, one after the other. */
 const slack = 20;
 
-/** Every call settles within its own time-out, whatever the masters do. Time in which the caller stood still is not counted. */
+/**
+ * Every call settles within its own time-out, whatever the masters do. Time in which the caller stood still is not counted;
+ * and whenever it has stood still, by its own clocks, the round under way takes its time once more.
+ */
 export class Calls {
   readonly #findings: Findings;
+  readonly #longestRound: number;
   readonly #pending = new Set<Call>();
   #count = 0;
   /** The largest duration of a call, as a fraction of its bound; below 1. */
   readonly longest: Map<string, number> = new Map();
 
-  constructor(findings: Findings) {
+  /** `longestRound`: no round of any call takes longer, ms. */
+  constructor(findings: Findings, longestRound: number) {
     this.#findings = findings;
+    this.#longestRound = longestRound;
   }
 
   get pending(): number {
@@ -36,7 +43,8 @@ export class Calls {
   async settles<T>(process: Process, name: string, bound: number, promise: Promise<T>): Promise<T> {
     this.#count += 1;
     const number = this.#count;
-    const call = { number, process, name, bound, begunAt: process.now, frozenBefore: process.frozenTime };
+    const { now: begunAt, frozenTime: frozenBefore, interruptions: interruptionsBefore } = process;
+    const call = { number, process, name, bound, begunAt, frozenBefore, interruptionsBefore };
     this.#pending.add(call);
     process.record("calls", number, name);
     let how = "done";
@@ -61,9 +69,11 @@ export class Calls {
     }
   }
 
-  #judge({ process, name, bound, begunAt, frozenBefore }: Call, how: string): void {
+  #judge(call: Call, how: string): void {
+    const { process, name, bound, begunAt, frozenBefore, interruptionsBefore } = call;
     const took = (process.now - begunAt - (process.frozenTime - frozenBefore)) / 1000;
-    const limit = (bound + slack + 40 * process.timerLateness) * slowestClock;
+    const again = (process.interruptions - interruptionsBefore) * Math.min(bound, this.#longestRound);
+    const limit = (bound + again + slack + 40 * process.timerLateness) * slowestClock;
     this.longest.set(name, Math.max(this.longest.get(name) ?? 0, took / limit));
     if (took <= limit) return;
     const text = `${process.name}: ${name} ${how} after ${took.toFixed(1)} ms awake, bound ${bound.toFixed(1)} ms`;

@@ -27,8 +27,6 @@ interface Place {
   readonly ttl: number;
   /** True time, us. */
   readonly since: number;
-  /** By the master's wall clock, ms. */
-  expiresAt: number;
 }
 
 /**
@@ -90,7 +88,6 @@ export class Order {
     else if (!key.startsWith(ownPrefix)) this.#voteChanged(entry?.value, previous?.value, sender);
   }
 
-  /** (A master that has lost its memory has no previous entry of a waiter that comes again.) */
   #placeChanged(master: Master, { key, entry, previous }: Write, owner: Process): void {
     const end = key.lastIndexOf(":");
     const [queue, waiter] = [key.slice(0, end), key.slice(end + 1)];
@@ -102,13 +99,11 @@ export class Order {
     this.#places.set(master, queues);
     const places = queues.get(queue) ?? new Map<string, Place>();
     queues.set(queue, places);
-    const expiresAt = entry.expiresAt ?? Number.POSITIVE_INFINITY;
-    const place = places.get(waiter);
-    if (place && previous && place.expiresAt >= master.process.wallNow()) place.expiresAt = expiresAt;
-    else {
-      const ttl = Number(entry.value.split(" ", 2)[1]);
-      places.set(waiter, { owner, ttl, since: master.process.now, expiresAt });
-    }
+    // (A master that has lost its memory has lost the place.)
+    const { expiresAt = Number.POSITIVE_INFINITY } = previous ?? { expiresAt: 0 };
+    if (places.has(waiter) && expiresAt >= master.process.wallNow()) return;
+    const ttl = Number(entry.value.split(" ", 2)[1]);
+    places.set(waiter, { owner, ttl, since: master.process.now });
   }
 
   #voteChanged(token: unknown, before: unknown, sender: Process): void {
@@ -165,8 +160,8 @@ export class Order {
   #stoodOn(master: Master, { process, ttl }: Wait, resource: string, before: number): boolean {
     const queue = queueOf(resource);
     for (const [waiter, place] of this.#places.get(master)?.get(queue) ?? []) {
-      const isIt = place.owner === process && place.ttl === ttl && place.since < before;
-      if (isIt && master.peek(`${queue}:${waiter}`)) return true;
+      const isIt = place.owner === process && place.ttl === ttl;
+      if (isIt && place.since < before && master.peek(`${queue}:${waiter}`)) return master.isUp;
     }
     return false;
   }

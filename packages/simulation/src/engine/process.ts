@@ -53,6 +53,7 @@ export class Process implements TurnTaker, Runtime {
   /** Until when it is, or was last, frozen; true time, us. */
   #frozenUntil = 0;
   #frozenTime = 0;
+  #interruptions = 0;
   #isSuspended = false;
   #isDead = false;
 
@@ -104,6 +105,14 @@ export class Process implements TurnTaker, Runtime {
     return this.#frozenTime + this.#stalledBy;
   }
 
+  /**
+   * How often time has passed so far in which it did not run, as its own clocks say: it was frozen, or its wall clock was set
+   * forward.
+   */
+  get interruptions(): number {
+    return this.#interruptions + (this.isStalled ? 1 : 0);
+  }
+
   /** Mean lateness of its timers, ms. */
   get timerLateness(): number {
     return this.#timerLateness / 1000;
@@ -153,6 +162,7 @@ export class Process implements TurnTaker, Runtime {
   freeze(duration: number): void {
     const until = this.#kernel.now + this.#stalledBy + duration;
     if (until <= this.#frozenUntil) return;
+    this.#interruptions += 1;
     this.#frozenTime += until - Math.max(this.#frozenUntil, this.#kernel.now);
     this.#frozenUntil = until;
     this.#kernel.trace.add(this.#kernel.now, this.name, "frozen", until);
@@ -194,6 +204,7 @@ export class Process implements TurnTaker, Runtime {
   }
 
   stepWall(by: number): void {
+    if (by > 0) this.#interruptions += 1;
     this.#clocks.stepWall(by);
     this.#recordClocks();
   }

@@ -116,7 +116,8 @@ class Run {
     this.#cluster = new Cluster(this.#kernel, plan);
     const { findings, masters } = this.#cluster;
     this.#intervals = new LockIntervals(this.#kernel, findings, masters, plan.settings.restartGuard?.maxTtl);
-    this.#calls = new Calls(findings);
+    const { all } = new CallTermsSource(plan.settings, plan.workload, (own) => new Bounds(own));
+    this.#calls = new Calls(findings, Math.max(...all.map(({ bounds }) => bounds.verify)));
     this.#alarms = new ClockAlarms(findings, masters, exclusionIn(plan));
     this.#waits = new Waits(this.#kernel, findings, termsOf(plan));
     this.#intervals.onOver = (interval) => this.#waits.over(interval);
