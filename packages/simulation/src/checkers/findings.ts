@@ -6,7 +6,8 @@
  * - `margin`: by the keys on the masters and their clocks, others could win a quorum before the lock's deadline.
  * - `ownership`: a vote that still lived was changed or removed by another client.
  * - `fencing`: a later lock on a resource had a fencing token that is not larger.
- * - `leftover`: all faults were over, every lock was released, and still a master kept a key.
+ * - `leftover`: all faults were over, every lock was released, and still a master kept a key; or a key lives longer than the
+ *   ttl of the lock that its token was made for.
  * - `expired`: a lock was granted with no time left.
  * - `untold`: a lock expired, and its signal had not aborted.
  * - `unsettled`: a call did not settle within its own time-out.

@@ -14,6 +14,8 @@ export interface OwnershipListener {
   /** A vote with this token joined the queue, or would have. */
   onEnqueue(token: string): void;
   onWrite(master: Master, write: Write, sender: Process): void;
+  /** A command has run that wrote to these keys. */
+  onRan(master: Master, written: Iterable<string>): void;
 }
 
 /**
@@ -32,6 +34,8 @@ export class Ownership implements MasterListener {
   readonly #rounds = new Map<string, number>();
   /** In the command that is being executed: tokens whose votes were changed by their own client. */
   #changed: string[] = [];
+  /** The same: keys of votes that were written. */
+  readonly #written = new Set<string>();
   /** The same: votes that were cast or given. */
   #votes: { readonly key: string; readonly token: string }[] = [];
   /** The same: grants that were published, and the number of receivers. */
@@ -65,6 +69,7 @@ export class Ownership implements MasterListener {
     if (key.startsWith(queuePrefix)) this.#placeChanged(write, sender);
     this.#writers.wrote(write, sender);
     if (key.startsWith(ownPrefix)) return;
+    this.#written.add(key);
     const [token, before] = [entry?.value, previous?.value];
     if (typeof before === "string" && token !== before) this.#voteChanged(write, before, sender);
     if (typeof token !== "string" || token === before) return;
@@ -86,6 +91,8 @@ export class Ownership implements MasterListener {
       if (isUnheard && this.#stands(vote))
         this.#violated(`"${vote.key}" was given to ${waiterOf(vote.token)}, who does not listen`);
     }
+    this.#listener.onRan(this.#master, this.#written);
+    this.#written.clear();
     this.#changed = [];
     this.#votes = [];
     this.#pushed = [];

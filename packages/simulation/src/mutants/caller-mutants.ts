@@ -28,6 +28,10 @@ export const callerMutants: readonly Mutant[] = [
         call.replace(/, call\)$/, ", Math.floor(context.runtime.monotonic() * 1000))"),
     },
   },
+  {
+    name: "a key that is handed on within a process keeps its longer life",
+    rules: { transfersTtl: false },
+  },
 ];
 
 /** Too rare for the budget of the others: the seed bank keeps a run that shows it. */

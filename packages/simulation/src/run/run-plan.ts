@@ -3,6 +3,7 @@ import { ClockAlarms } from "../checkers/clock-alarms.ts";
 import { Effects } from "../checkers/effects.ts";
 import { Fencing } from "../checkers/fencing.ts";
 import type { Mark, Verdict, Violation, ViolationKind } from "../checkers/findings.ts";
+import { Lifetimes } from "../checkers/lifetimes.ts";
 import { LockIntervals } from "../checkers/lock-intervals.ts";
 import { Order } from "../checkers/order.ts";
 import { Ownership } from "../checkers/ownership.ts";
@@ -126,10 +127,12 @@ class Run {
     const onHandOver = (client: Process, master: Master): void =>
       this.#cluster.moments.handedOver({ client, master });
     const order = new Order(findings, masters, orderTermsOf(plan));
+    const lifetimes = new Lifetimes(findings);
     const listener = {
       onHandOver,
       onEnqueue: (token: string) => order.enqueued(token),
       onWrite: (master: Master, write: Write, sender: Process) => order.wrote(master, write, sender),
+      onRan: (master: Master, written: Iterable<string>) => lifetimes.ran(master, written),
     };
     for (const master of masters) master.watch(new Ownership(findings, master, owners, listener));
     const checkers = {
@@ -138,6 +141,7 @@ class Run {
       shares: new Shares(this.#kernel, findings, this.#intervals),
       waits: this.#waits,
       order,
+      lifetimes,
       calls: this.#calls,
       effects: new Effects(this.#kernel, findings),
       fencing: new Fencing(findings),

@@ -3,6 +3,7 @@ import type { ClockAlarms } from "../checkers/clock-alarms.ts";
 import type { Effects } from "../checkers/effects.ts";
 import type { Fencing } from "../checkers/fencing.ts";
 import type { Findings, Mark } from "../checkers/findings.ts";
+import type { Lifetimes } from "../checkers/lifetimes.ts";
 import type { LockInterval, LockIntervals } from "../checkers/lock-intervals.ts";
 import type { Order } from "../checkers/order.ts";
 import type { Shares } from "../checkers/shares.ts";
@@ -31,6 +32,7 @@ interface Checkers {
   readonly shares: Shares;
   readonly waits: Waits;
   readonly order: Order;
+  readonly lifetimes: Lifetimes;
   readonly effects: Effects;
   readonly fencing: Fencing;
   readonly alarms: ClockAlarms;
@@ -266,7 +268,9 @@ export class Worker implements Receiver {
   #extend(lock: SubjectLock, ttl: number): Promise<unknown> {
     const { redlock, settings, terms: source, random } = this.#options;
     const terms = source.draw(random);
-    const extending = redlock.extend?.(lock, longEnough(ttl, terms), terms.options) ?? lock.extend(ttl);
+    const itsTtl = redlock.extend ? longEnough(ttl, terms) : ttl;
+    this.#options.checkers.lifetimes.askedFor(lock, itsTtl);
+    const extending = redlock.extend?.(lock, itsTtl, terms.options) ?? lock.extend(ttl);
     const { extend } = redlock.extend ? this.#bounding(terms, settings.ttl) : this.bounds;
     return this.call("extend", extend, extending);
   }
@@ -363,13 +367,16 @@ export class Worker implements Receiver {
    * over.
    */
   #begin(lock: SubjectLock, { wait, resumedFrom }: Origin): LockInterval {
-    const { intervals, shares, waits, order, findings, fencing, alarms } = this.#options.checkers;
+    const { intervals, shares, waits, order, lifetimes, findings, fencing, alarms } = this.#options.checkers;
     const isGranted = resumedFrom === undefined;
     if (isGranted) findings.reached("granted");
     const interval = intervals.begin(this.process, lock, resumedFrom ?? this.#askedAt);
     shares.began(interval);
     waits.held(interval);
-    if (wait) order.granted(interval, wait, waits.open);
+    if (wait) {
+      order.granted(interval, wait, waits.open);
+      lifetimes.askedFor(lock, wait.ttl);
+    }
     alarms.granted(interval);
     // PROTOCOL 2.5. Where this very turn was stalled the time was lost after the client had looked.
     if (lock.remaining() === 0 && !this.process.isStalled) {

@@ -29,7 +29,7 @@ export function masked(owner: string | null): string | null {
 
 /** `claim` in the scripts, of all `keys`. */
 export function claim(
-  { isMine, isShort, isSet, renewsBySet }: Rules,
+  { isMine, isShort, isSet, renewsBySet, transfersTtl }: Rules,
   call: Call,
   keys: readonly string[],
   token: string,
@@ -48,7 +48,8 @@ export function claim(
   for (const [index, key] of keys.entries()) {
     let left = call("PTTL", key) as number;
     const isOther = owners[index] !== token || left === -2;
-    const isRenewed = (left !== -1 && isShort(left, least)) || (previous !== undefined && isOther);
+    const isRenewed =
+      (left !== -1 && isShort(left, least)) || (transfersTtl && previous !== undefined && isOther);
     const lives = isRenewed ? ttl : String(left);
     const isDue = left !== -2 && (isRenewed || (isOther && left !== -1)) && isSet;
     if (isDue && renewsBySet) call("SET", key, token, "PX", lives);

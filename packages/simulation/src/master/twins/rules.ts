@@ -10,6 +10,8 @@ export interface Rules {
   readonly isSet: boolean;
   /** Whether a key that lives is renewed by SET, which a full master refuses. */
   readonly renewsBySet: boolean;
+  /** Whether a key that is handed on within a process gets the ttl of its next holder. */
+  readonly transfersTtl: boolean;
   /** Whether a waiter counts as notified of a grant, by the number of listeners that received it. */
   readonly isSubscribed: (listeners: number) => boolean;
   /** Whether a waiter leaves the queue when it is granted its keys. */
@@ -46,6 +48,7 @@ export const rules: Rules = {
   isShort: isLess,
   isSet: true,
   renewsBySet: false,
+  transfersTtl: true,
   isSubscribed: (listeners) => listeners > 0,
   grantedLeave: true,
   heldStay: true,
