@@ -72,7 +72,7 @@ it.each([
   };
   const waits = [take(open(), "first")];
   await untilWaiting(1);
-  await change(fleet);
+  await Promise.resolve(change(fleet));
   const later = open();
   waits.push(take(later, "second"));
   await untilWaiting(2);
