@@ -4,9 +4,8 @@ import type { Attempts } from "../protocol/execution-stats.ts";
 import type { ExecutionResult } from "../protocol/lease.ts";
 import { Lease } from "../protocol/lease.ts";
 import type { LockNode, OnVote } from "../protocol/node.ts";
-import { Released, releaseKeys } from "../protocol/release.ts";
+import { Released } from "../protocol/release.ts";
 import { firstToken, newToken } from "../protocol/token.ts";
-import type { Settings } from "../settings/settings.ts";
 import { Cancellation } from "../time/cancellation.ts";
 import { leaseDeadline } from "../time/validity.ts";
 
@@ -49,14 +48,10 @@ export function reuseLease(lease: Lease, predecessor: AcquireCall, next: Acquire
 
 /**
  * Releases and votes in one round, by a token transfer. No vote of the old lease counts: the new one consists
- * of this round's votes alone, each from the send on, like any other. If the transfer fails, both tokens are
- * released.
+ * of this round's votes alone, each from the send on, like any other. Returns `undefined` if the transfer fails: then
+ * both tokens are to be released.
  */
-export async function transferToken(
-  lease: Lease,
-  next: AcquireCall,
-  settings: Settings,
-): Promise<Partial<HandedOff> & Pick<HandedOff, "result">> {
+export async function transferToken(lease: Lease, next: AcquireCall): Promise<HandedOff | undefined> {
   const { context, placement } = lease;
   const { nodes, runtime } = context;
   const start = runtime.wall();
@@ -81,7 +76,7 @@ export async function transferToken(
   }
   claim.giveUp();
   lease.alsoUsed(claim.token);
-  return { result: await releaseKeys(lease, settings) };
+  return undefined;
 }
 
 /** Whether the lease just released fits `request`: it must not last longer than requested. */

@@ -1,7 +1,7 @@
 import type { Context } from "../protocol/context.ts";
 import type { ExecutionResult, Lease } from "../protocol/lease.ts";
 import type { Contention } from "../protocol/quorum.ts";
-import { Released, release } from "../protocol/release.ts";
+import { Released, release, releaseKeys } from "../protocol/release.ts";
 import { waiterOf } from "../protocol/token.ts";
 import { nodeTimeoutFor, type Settings } from "../settings/settings.ts";
 import type { Cancellation } from "../time/cancellation.ts";
@@ -255,11 +255,15 @@ export class LocalQueue {
   }
 
   async #transfer(lease: Lease, next: LocalWaiter, settings: Settings): Promise<ExecutionResult> {
-    const { successor, result } = await transferToken(lease, next, settings);
+    const handedOff = await transferToken(lease, next);
     this.#transferring = undefined;
-    if (successor) this.#handOver(next, successor, settings);
-    else this.#clearLease(lease);
-    return result;
+    if (handedOff) {
+      this.#handOver(next, handedOff.successor, settings);
+      return handedOff.result;
+    }
+    // PROTOCOL 7.15: before the release, or later calls of other processes come before the calls here.
+    this.#clearLease(lease);
+    return releaseKeys(lease, settings);
   }
 
   #handOver(next: LocalWaiter, successor: Lease, settings: Settings): void {

@@ -66,8 +66,7 @@ export class LocalQueues implements LocalQueueEvents {
       const prepared = this.#prepare().within(nodeTimeoutFor(request.ttl, request.settings));
       void ended.race(prepared).then(() => {
         const ticket = this.clock.ticketOf(call);
-        const isOwnTime = this.clock.isAlone;
-        const place = { call, ticket, isOwnTime, isProvisional: isOwnTime };
+        const place = { call, ticket, isOwnTime: this.clock.isAlone, isProvisional: true };
         this.#queueFor(request).join({ request, attempts, ...place, entry: undefined, resolve }, ended);
       });
     });

@@ -47,7 +47,7 @@ export interface QueuedCall extends AcquireCall {
   readonly call: number;
   /** Whether the ticket is by our own clock: it is drawn again once the masters have told their time. */
   isOwnTime: boolean;
-  /** Whether the ticket is by our own clock, and no queue has been seen since: then it goes behind those that are there. */
+  /** Whether no queue has been seen since the ticket was drawn: if our time is behind, it goes behind those that are there. */
   isProvisional: boolean;
 }
 
@@ -351,8 +351,8 @@ export class QueuedAcquire implements GrantHandler {
     const latest = tickets.sort((a, b) => b - a)[this.#context.quorum - 1];
     const call = this.#call;
     if (latest === undefined || !call) return;
-    this.#clock.observe(latest);
-    if (!call.isProvisional || latest < call.ticket) return;
+    const wasBehind = this.#clock.observe(latest);
+    if (!call.isProvisional || !(call.isOwnTime || wasBehind) || latest < call.ticket) return;
     call.ticket = latest + 1;
     this.#events?.onRaised();
     this.#isNextRoundDue = true;

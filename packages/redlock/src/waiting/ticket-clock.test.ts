@@ -113,16 +113,32 @@ test("a reading that too few masters answer does not prevent the next", async ()
   expect(ahead(now)).toBe(10_000);
 });
 
-test("our own clock is behind no ticket that was named, and the masters' time ignores such tickets", async () => {
-  const now = setting(undefined, undefined, undefined);
+test.each([
+  ["our own time", undefined],
+  ["the masters' time", 1000],
+])("%s is behind no ticket that was named", async (_, ofMasters) => {
+  const now = setting(ofMasters, ofMasters, ofMasters);
   await now.time.run(now.clock.read());
   const named = now.clock.now() + 10_000_000;
-  now.clock.observe(named);
-  expect(now.clock.now()).toBeGreaterThanOrEqual(named);
-  now.clock.observe(named - 5_000_000);
-  expect(ahead(now)).toBe(10_000);
-  now.masters.fill(1000);
+  expect(now.clock.observe(named)).toBe(true);
+  expect(ahead(now)).toBe((ofMasters ?? 0) + 10_000);
+  expect(now.clock.observe(named - 5_000_000)).toBe(false);
+  expect(ahead(now)).toBe((ofMasters ?? 0) + 10_000);
   await now.time.run(now.clock.read());
-  now.clock.observe(named);
+  expect(ahead(now)).toBe((ofMasters ?? 0) + 10_000);
+});
+
+test("a ticket that is ahead of the masters' time by less than their readings are wrong does not show that it is behind", async () => {
+  const now = setting(1000, 1000, 1000);
+  await now.time.run(now.clock.read());
+  // A reading takes 2 ms.
+  expect(now.clock.observe(now.clock.now() + 1500)).toBe(false);
+  expect(now.clock.observe(now.clock.now() + 2500)).toBe(true);
+});
+
+test("a ticket of a time that no clock shows is not taken for the time", async () => {
+  const now = setting(1000, 1000, 1000);
+  await now.time.run(now.clock.read());
+  expect(now.clock.observe(2 ** 52)).toBe(false);
   expect(ahead(now)).toBe(1000);
 });

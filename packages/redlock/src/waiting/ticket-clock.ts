@@ -25,7 +25,13 @@ interface Reading {
 /**
  * Makes tickets of the times at which calls began (PROTOCOL 7.2). A ticket is in microseconds since the epoch, by the
  * median of the masters' clocks, so that the clocks of clients do not matter. If fewer than a quorum of masters tell
- * their time, it is by our own wall clock, which is behind no ticket that a quorum of masters has named.
+ * their time, it is by our own wall clock.
+ *
+ * Problem: two clients may have different times, because a master's clock has stepped since one of them read it, or
+ * because they heard different masters, whose clocks differ. Each new call of the slow one passes the waiting calls of
+ * the other, for as long as the difference is.
+ *
+ * Solution: the time is behind no ticket that a quorum of masters has named.
  */
 export class TicketClock {
   /** The microsecond in which the latest call began, by the monotonic clock: no two calls began in the same one. */
@@ -34,8 +40,8 @@ export class TicketClock {
   #reading: Reading | undefined;
   /** When the masters were asked, whether they answered or not. */
   #asked: Reading | undefined;
-  /** How far our wall clock is behind the tickets of others, ms. */
-  #behind = 0;
+  /** The smallest offset that is behind no ticket of others, ms. */
+  #floor = Number.NEGATIVE_INFINITY;
 
   constructor(context: Context) {
     this.#context = context;
@@ -60,7 +66,7 @@ export class TicketClock {
 
   /** The ticket of a call, by the microsecond in which it began. */
   ticketOf(call: number): number {
-    const offset = this.#reading?.offset ?? this.#wallOffset() + this.#behind;
+    const offset = Math.max(this.#reading?.offset ?? this.#wallOffset(), this.#floor);
     return Math.max(1, call + Math.round(offset * 1000));
   }
 
@@ -74,9 +80,18 @@ export class TicketClock {
     return this.#reading === undefined;
   }
 
-  /** Records a ticket that a quorum of masters has named: our own clock is behind none. */
-  observe(ticket: number): void {
-    if (this.isAlone) this.#behind += Math.max(0, ticket - this.now()) / 1000;
+  /**
+   * Records a ticket that a quorum of masters has named. Returns whether it shows that our time was behind that of
+   * others by more than readings are wrong.
+   */
+  observe(ticket: number): boolean {
+    const ahead = (ticket - this.now()) / 1000;
+    if (ahead <= 0 || ticket >= maxTime * 1000) return false;
+    this.#floor = ticket / 1000 - this.#context.runtime.monotonic();
+    return (
+      this.#reading === undefined ||
+      ahead > 2 * uncertaintyAt(this.#reading, this.#context.runtime.monotonic())
+    );
   }
 
   /** Reads the clocks of the masters. A reading that too few answer does not prevent the next. */
@@ -119,7 +134,11 @@ export class TicketClock {
 /** The earlier reading stays if it agrees with the later one and is no less exact. */
 function isBetter(later: Reading, earlier: Reading | undefined): boolean {
   if (!earlier) return true;
-  const uncertainty = earlier.uncertainty + (later.at - earlier.at) * drift;
+  const uncertainty = uncertaintyAt(earlier, later.at);
   const difference = Math.abs(later.offset - earlier.offset);
   return later.uncertainty < uncertainty || difference > later.uncertainty + uncertainty;
+}
+
+function uncertaintyAt({ uncertainty, at }: Reading, time: number): number {
+  return uncertainty + (time - at) * drift;
 }
