@@ -61,8 +61,8 @@ export class Placements {
   }
 
   /**
-   * Runs in the turn in which the client was switched: each holder is notified before anything is sent to the other
-   * database.
+   * Runs in the turn in which the server has accepted the switch: each holder is notified before anything is sent to
+   * the other database.
    */
   #leave(why: string, node: LockNode, old: LockNode): void {
     const { nodes } = this.current;
