@@ -43,9 +43,6 @@ const published: readonly string[] = ["redis/internal.ts"];
 /** Packages that the client imports, and the room that does. It describes client libraries by interfaces, and imports none. */
 const packages: Readonly<Record<string, string>> = { tinyqueue: "time" };
 
-/** Only `adapters` imports the folder of one client library; here is what remains to be moved there. */
-const knowsLibraries: readonly string[] = ["client.ts"];
-
 interface Import {
   /** A file of the client, by its path in `src`. */
   readonly file: string;
@@ -99,8 +96,7 @@ function faultOf({ file, target, isPackage }: Import): string | undefined {
   if (isPackage) return packages[target] === from ? undefined : `${from} imports no package of this name`;
   if (published.includes(target)) return "a published module is imported by other packages alone";
   const isLibrary = to === "adapters" && target.split("/").length > 2;
-  if (isLibrary && from !== "adapters" && !knowsLibraries.includes(file))
-    return "only adapters knows one client library";
+  if (isLibrary && from !== "adapters") return "only adapters knows one client library";
   if (from === to) return undefined;
   const [floor, below] = [floorOf(from), floorOf(to)];
   if (below === -1) return `${to} is no room`;
