@@ -33,7 +33,7 @@ and with redlock 5.0.0-beta.2, redis-semaphore 5.8.0 and redlock-universal 0.8.5
 
 - **conforms**: the library met the demand of the case. **fails**: it did not, or the case was not over after 90 s.
   **n/a**: the library has no call that the case could be about.
-- Each case of each library runs in a process of its own, with the client library that its users have. Proxies delay and
+- Each case of each library runs in a separate process, with the client library that its users have. Proxies delay and
   cut its connections, and masters are hung, emptied, restarted and replaced.
 - Each demand is a number with its reason: for example, a call settles within one node time-out plus 100 ms for a busy machine.
 - redis-semaphore has no call that runs a routine under a lock. If a case needs one, it is made of its automatic
