@@ -1,11 +1,13 @@
 import { execFile } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { promisify } from "node:util";
 import { sourceFlags } from "@quorlock/simulation/processes";
 import { startMasters } from "@quorlock/testbed";
 import { describe, expect, test } from "vitest";
-import { conformanceFile, withComparison } from "./conformance/comparison.ts";
+import { documents } from "./architecture/words.ts";
+import { withComparison } from "./conformance/comparison.ts";
+import { pageOf, recordedCases } from "./conformance/table.ts";
 
 // The README as its readers use it: its lines run, its links lead somewhere, its table says what was measured.
 
@@ -59,21 +61,16 @@ describe("the lines of the README", () => {
   });
 });
 
-test("the comparison is that of docs/conformance.md", () => {
+test("the comparison and docs/conformance.md are those of the recorded results", () => {
   const readme = read("README.md");
-  expect(withComparison(readme, readFileSync(conformanceFile, "utf8"))).toBe(readme);
+  expect(withComparison(readme, recordedCases())).toBe(readme);
+  expect(pageOf(recordedCases())).toBe(read("docs/conformance.md"));
 });
 
-const pages = [
-  "README.md",
-  "examples/README.md",
-  "packages/redlock/README.md",
-  ...["docs", "packages/redlock/docs"].flatMap((folder) =>
-    readdirSync(join(repository, folder))
-      .filter((name) => name.endsWith(".md"))
-      .map((name) => join(folder, name)),
-  ),
-];
+/** All that are tracked, but for the reports of the packages' types. */
+const pages = documents()
+  .map(({ file }) => file)
+  .filter((file) => !file.endsWith(".api.md"));
 
 /** As GitHub names the heading in an address. */
 function anchorOf(heading: string): string {

@@ -1,82 +1,138 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join, relative, sep } from "node:path";
+import { join, posix, relative, sep } from "node:path";
 import { argv } from "node:process";
 import { fileURLToPath } from "node:url";
+import ts from "@typescript/typescript6";
 
-// `pnpm rooms` draws docs/rooms.svg from the imports of the client. A room is a folder of packages/redlock/src, or a file
-// beside them. Type imports count. An arrow that follows from others is left out.
+// The rooms of the client, and the rules for their imports. A room is a folder of packages/redlock/src, or a file beside them.
+// Type imports count, and tests do not. `pnpm rooms` draws docs/rooms.svg. An arrow that follows from others is left out.
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
-const source = join(root, "packages/redlock/src");
+export const source: string = join(root, "packages/redlock/src");
 export const picture: string = join(root, "docs/rooms.svg");
 
-/** The purpose of each room, for the picture. A room without one is an error. */
-const purposes: Readonly<Record<string, string>> = {
-  "index.ts": "public names",
-  "redlock.ts": "public class",
-  "client.ts": "builds and wires",
-  "events.ts": "typed events",
-  "errors.ts": "errors",
-  "resource-names.ts": "resources in messages",
-  primitives: "lead, semaphore, RW lock",
-  "without-scripts": "WATCH, MULTI, EXEC",
-  adapters: "client libraries",
-  waiting: "queue, retries",
-  holding: "lock, using, renewal",
-  safeguards: "restart guard, clock watch",
-  redis: "commands, batches, Lua",
-  protocol: "vote, lease, extend, release",
-  load: "admission",
-  settings: "options, defaults",
-  time: "clocks, timers",
-};
+/**
+ * The rooms from the bottom up, each with its purpose for the picture. A room imports only from rooms below; rooms of one
+ * line do not import from each other.
+ */
+const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
+  { "resource-names.ts": "resources in messages" },
+  { "errors.ts": "errors" },
+  { time: "clocks, timers" },
+  { "events.ts": "typed events" },
+  { settings: "options, defaults" },
+  { load: "admission" },
+  { protocol: "vote, lease, extend, release" },
+  {
+    waiting: "queue, retries",
+    holding: "lock, using, renewal",
+    safeguards: "restart guard, clock watch",
+    redis: "commands, batches, Lua",
+  },
+  { adapters: "client libraries" },
+  { "without-scripts": "WATCH, MULTI, EXEC" },
+  { "client.ts": "builds and wires" },
+  { "redlock.ts": "public class" },
+  { primitives: "lead, semaphore, RW lock" },
+  { "index.ts": "public names" },
+];
+
+/** Published modules of lower rooms, for other packages: no file of the client imports them. */
+const published: readonly string[] = ["redis/internal.ts"];
+
+/** Packages that the client imports, and the room that does. It describes client libraries by interfaces, and imports none. */
+const packages: Readonly<Record<string, string>> = { tinyqueue: "time" };
+
+interface Import {
+  /** A file of the client, by its path in `src`. */
+  readonly file: string;
+  /** Another one, or the name of a package. */
+  readonly target: string;
+  readonly isPackage: boolean;
+}
+
+/** The files of the client in `folder`, without tests. */
+function filesIn(folder: string): readonly string[] {
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).map((file) =>
+    file.replaceAll(sep, "/"),
+  );
+  return files.filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"));
+}
+
+/** What `file` imports: values and types, static and dynamic, `export from` and `import("...")` in types. */
+function importsOf(folder: string, file: string): readonly Import[] {
+  const { importedFiles } = ts.preProcessFile(readFileSync(join(folder, file), "utf8"), true, true);
+  return importedFiles.map(({ fileName }) => {
+    const isPackage = !fileName.startsWith(".");
+    return { file, target: isPackage ? fileName : posix.join(posix.dirname(file), fileName), isPackage };
+  });
+}
+
+function roomOf(file: string): string {
+  return file.split("/")[0]!;
+}
+
+function floorOf(room: string): number {
+  return floors.findIndex((rooms) => room in rooms);
+}
+
+/** What the files in `folder` and their imports break, one line each. */
+export function faultsIn(folder: string = source): readonly string[] {
+  const files = filesIn(folder);
+  const unlisted = new Set(files.map(roomOf).filter((room) => floorOf(room) === -1));
+  const faults = files
+    .filter((file) => !unlisted.has(roomOf(file)))
+    .flatMap((file) => importsOf(folder, file))
+    .flatMap((one) => {
+      const fault = faultOf(one);
+      return fault === undefined ? [] : [`${one.file} imports ${one.target}: ${fault}`];
+    });
+  const list = relative(root, import.meta.filename);
+  return [...[...unlisted].map((room) => `${room} is a new room: add it to the list in ${list}`), ...faults];
+}
+
+function faultOf({ file, target, isPackage }: Import): string | undefined {
+  const [from, to] = [roomOf(file), roomOf(target)];
+  if (isPackage) return packages[target] === from ? undefined : `${from} imports no package of this name`;
+  if (published.includes(target)) return "a published module is imported by other packages alone";
+  const isLibrary = to === "adapters" && target.split("/").length > 2;
+  if (isLibrary && from !== "adapters") return "only adapters knows one client library";
+  if (from === to) return undefined;
+  const [floor, below] = [floorOf(from), floorOf(to)];
+  if (below === -1) return `${to} is no room`;
+  if (below === floor) return `${from} and ${to} do not import from each other`;
+  return below < floor ? undefined : `${to} is above ${from}`;
+}
 
 export interface Room {
   readonly name: string;
+  readonly purpose: string;
   /** 0 at the bottom: one above the highest room that it imports from. */
   readonly level: number;
   /** The rooms that it imports from, but for those that one of these imports from. */
   readonly uses: readonly string[];
 }
 
-/** All rooms, the top ones first. Throws if their imports make a circle. */
+/** All rooms, the top ones first. Throws if an import breaks a rule: without such an import, rooms make no circle. */
 export function roomsIn(folder: string = source): readonly Room[] {
-  const imports = importsIn(folder);
-  const levels = new Map<string, number>();
-  const levelOf = (room: string, path: readonly string[]): number => {
-    if (path.includes(room)) throw new Error(`a circle: ${[...path, room].join(" > ")}`);
-    const known = levels.get(room);
-    if (known !== undefined) return known;
-    const below = [...(imports.get(room) ?? [])].map((other) => levelOf(other, [...path, room]));
-    const level = 1 + Math.max(-1, ...below);
-    levels.set(room, level);
-    return level;
-  };
+  const faults = faultsIn(folder);
+  if (faults.length > 0) throw new Error(faults.join("\n"));
+  const files = filesIn(folder);
+  const rooms = new Map<string, Room>();
   const reaches = (from: string, to: string): boolean =>
-    [...(imports.get(from) ?? [])].some((next) => next === to || reaches(next, to));
-  const rooms = [...imports].map(([name, all]) => ({
-    name,
-    level: levelOf(name, []),
-    uses: [...all].filter((room) => ![...all].some((other) => other !== room && reaches(other, room))).sort(),
-  }));
-  return rooms.sort((one, other) => other.level - one.level || one.name.localeCompare(other.name));
-}
-
-function importsIn(folder: string): ReadonlyMap<string, ReadonlySet<string>> {
-  const imports = new Map<string, Set<string>>();
-  for (const file of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
-    if (!file.endsWith(".ts") || /\.(test|d)\.ts$/.test(file)) continue;
-    const room = file.split(sep)[0]!;
-    const used = imports.get(room) ?? new Set();
-    imports.set(room, used);
-    for (const [, target = ""] of readFileSync(join(folder, file), "utf8").matchAll(
-      /(?:from|import) "(\.[^"]+)"/g,
-    )) {
-      const other = relative(folder, join(folder, file, "..", target)).split(sep)[0]!;
-      if (other !== room) used.add(other);
-    }
+    from === to || rooms.get(from)!.uses.some((next) => reaches(next, to));
+  for (const [name, purpose] of floors.flatMap((floor) => Object.entries(floor))) {
+    const own = files.filter((file) => roomOf(file) === name);
+    if (own.length === 0) continue;
+    const imports = own.flatMap((file) => importsOf(folder, file)).filter(({ isPackage }) => !isPackage);
+    const all = [...new Set(imports.map(({ target }) => roomOf(target)))].filter((room) => room !== name);
+    const uses = all.filter((room) => !all.some((other) => other !== room && reaches(other, room))).sort();
+    const level = 1 + Math.max(-1, ...uses.map((room) => rooms.get(room)!.level));
+    rooms.set(name, { name, purpose, level, uses });
   }
-  return imports;
+  return [...rooms.values()].sort(
+    (one, other) => other.level - one.level || one.name.localeCompare(other.name),
+  );
 }
 
 const box = { width: 190, height: 44, gap: 24, rise: 40 };
@@ -98,7 +154,7 @@ export function pictureOf(rooms: readonly Room[]): string {
   const arrows = rooms.flatMap(({ name, uses }) =>
     uses.map((used) => arrow(places.get(name)!, places.get(used)!)),
   );
-  const boxes = rooms.map(({ name }) => labelled(name, places.get(name)!));
+  const boxes = rooms.map((room) => labelled(room, places.get(room.name)!));
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" text-anchor="middle">
 <title>The rooms of packages/redlock/src: an arrow leads to what a room imports from</title>
 <defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0 8 4 0 8z" fill="#7a8699"/></marker></defs>
@@ -115,10 +171,7 @@ function arrow(from: { x: number; y: number }, to: { x: number; y: number }): st
   return `<path d="M${x} ${y}C${x} ${y + bend} ${end} ${to.y - bend} ${end} ${to.y}" fill="none" stroke="#7a8699" marker-end="url(#head)"/>`;
 }
 
-function labelled(name: string, { x, y }: { x: number; y: number }): string {
-  const purpose = purposes[name];
-  if (purpose === undefined)
-    throw new Error(`${name} is a new room: say in ${relative(root, import.meta.filename)} what it is for`);
+function labelled({ name, purpose }: Room, { x, y }: { x: number; y: number }): string {
   const middle = x + box.width / 2;
   return `<rect x="${x}" y="${y}" width="${box.width}" height="${box.height}" rx="6" fill="#eef3fb" stroke="#36507a"/><text x="${middle}" y="${y + 19}" font-size="15" font-weight="600" fill="#1b2a41">${name}</text><text x="${middle}" y="${y + 36}" font-size="12" fill="#44546c">${purpose}</text>`;
 }

@@ -1,8 +1,10 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { CaseResult } from "./processes/case-process.ts";
 import { repositoryRoot } from "./processes/child.ts";
+import { pageFile, pageOf, type RecordedCase, recordedCases } from "./table.ts";
 
-// The comparison in the README. Its second half is counted from the table of docs/conformance.md, so a result there
+// The comparison in the README. Its second half is counted from the recorded results, so a result in docs/conformance.md
 // cannot differ from the summary here. Its first half is what the libraries document.
 
 const columns = ["Quorlock", "redlock 5", "redis-semaphore", "redlock-universal", "Redisson (Java)"];
@@ -34,7 +36,7 @@ const features: ReadonlyArray<readonly string[]> = [
   ["maps, queues, latches", "**no**", "no", "no", "no", "yes"],
 ];
 
-/** Situations, and the rows of docs/conformance.md that show them. */
+/** Situations, and the rows that show them. */
 const situations: ReadonlyArray<readonly [situation: string, rows: readonly number[]]> = [
   ["each call settles in time", [1, 2, 3, 14]],
   ["`acquire` never returns an expired lock", [4, 5]],
@@ -48,51 +50,21 @@ const situations: ReadonlyArray<readonly [situation: string, rows: readonly numb
 ];
 
 const libraries = ["quorlock", "redlock-5", "redis-semaphore", "redlock-universal"];
-const begin = "<!-- comparison: written by `pnpm conformance --compare` -->\n\n";
+const begin = "<!-- comparison: written by `pnpm conformance --write` -->\n\n";
 const end = "\n<!-- end of the comparison -->";
 
-type Mark = "conforms" | "**fails**" | "n/a";
-
-interface Row {
-  readonly number: number;
-  readonly marks: readonly Mark[];
-}
-
-/** The table of `page`, which is docs/conformance.md. */
-export function comparison(page: string): string {
-  const rows = rowsOf(page);
-  const unknown = rows.find(({ number }) => !situations.some(([, numbers]) => numbers.includes(number)));
-  if (unknown) throw new Error(`row ${unknown.number} belongs to no situation of the comparison`);
+function comparison(cases: readonly RecordedCase[]): string {
+  const unknown = cases.find(({ row }) => !situations.some(([, numbers]) => numbers.includes(row)));
+  if (unknown) throw new Error(`row ${unknown.row} belongs to no situation of the comparison`);
   const measured = situations.map(([situation, numbers]) => {
-    const cases = rows.filter(({ number }) => numbers.includes(number));
-    return [
-      situation,
-      ...libraries.map((_, index) => verdict(cases.map(({ marks }) => marks[index]!))),
-      "not run",
-    ];
+    const chosen = cases.filter(({ row }) => numbers.includes(row));
+    const verdicts = libraries.map((library) => verdict(chosen.map(({ results }) => results[library]!.mark)));
+    return [situation, ...verdicts, "not run"];
   });
   return table([["", ...columns], ...features, ...measured]);
 }
 
-function rowsOf(page: string): readonly Row[] {
-  const [head = "", ...lines] = page.split("\n").filter((line) => line.startsWith("| "));
-  const names = cellsOf(head).slice(2);
-  const at = libraries.map((library) => names.indexOf(library));
-  if (at.includes(-1)) throw new Error(`docs/conformance.md lacks one of ${libraries.join(", ")}`);
-  return lines.flatMap((line) => {
-    const [row, , ...marks] = cellsOf(line);
-    return /^\d+$/.test(row!) ? { number: Number(row), marks: at.map((index) => marks[index] as Mark) } : [];
-  });
-}
-
-function cellsOf(line: string): readonly string[] {
-  return line
-    .split(/(?<!\\)\|/)
-    .slice(1, -1)
-    .map((cell) => cell.trim());
-}
-
-function verdict(marks: readonly Mark[]): string {
+function verdict(marks: readonly CaseResult["mark"][]): string {
   const tried = marks.filter((mark) => mark !== "n/a");
   if (tried.length === 0) return "n/a";
   const failed = tried.filter((mark) => mark !== "conforms").length;
@@ -107,19 +79,19 @@ function table(rows: ReadonlyArray<readonly string[]>): string {
   return [lines[0]!, rule, ...lines.slice(1)].map((cells) => `| ${cells.join(" | ")} |\n`).join("");
 }
 
-/** `readme` with the comparison of `page` in its place. */
-export function withComparison(readme: string, page: string): string {
+/** `readme` with the comparison of `cases` in its place. */
+export function withComparison(readme: string, cases: readonly RecordedCase[]): string {
   const from = readme.indexOf(begin) + begin.length;
   const until = readme.indexOf(end);
   if (from < begin.length || until < from) throw new Error("README.md has no place for the comparison");
-  return readme.slice(0, from) + comparison(page) + readme.slice(until);
+  return readme.slice(0, from) + comparison(cases) + readme.slice(until);
 }
 
-export const readmeFile: string = join(repositoryRoot, "README.md");
-export const conformanceFile: string = join(repositoryRoot, "docs/conformance.md");
-
-export function writeComparison(): void {
-  const [readme, page] = [readmeFile, conformanceFile].map((file) => readFileSync(file, "utf8"));
-  writeFileSync(readmeFile, withComparison(readme!, page!));
-  console.log("written to README.md");
+/** Writes docs/conformance.md, and the comparison in README.md. */
+export function writeDocuments(): void {
+  const cases = recordedCases();
+  writeFileSync(pageFile, pageOf(cases));
+  const readme = join(repositoryRoot, "README.md");
+  writeFileSync(readme, withComparison(readFileSync(readme, "utf8"), cases));
+  console.log("written to docs/conformance.md and README.md");
 }

@@ -11,7 +11,7 @@ import {
 import { NoMastersError } from "@quorlock/testbed";
 import { nameOf } from "./case.ts";
 import { cases } from "./cases.ts";
-import { writeComparison } from "./comparison.ts";
+import { writeDocuments } from "./comparison.ts";
 import { runCases } from "./libraries/own-cases.ts";
 import { comparePeers, peersFrom } from "./libraries/peers.ts";
 
@@ -19,14 +19,18 @@ import { comparePeers, peersFrom } from "./libraries/peers.ts";
 
 const options = {
   only: text("TEXT", 'only cases whose name contains TEXT, such as "row 12"'),
-  peers: flag("runs the cases against the peers as well, and writes docs/conformance.md: about five minutes"),
-  compare: flag("writes the comparison of README.md from docs/conformance.md, and runs nothing"),
+  peers: flag(
+    "runs the cases against the peers as well, records the results and does --write: about five minutes",
+  ),
+  write: flag(
+    "writes docs/conformance.md and the comparison of README.md from the recorded results, and runs nothing",
+  ),
   rows: text("LIST", "with --peers: only these rows, such as 1,2,3"),
 };
 const usage = [
   "Usage: pnpm conformance [--only TEXT]",
   "       pnpm conformance --peers [--rows LIST] [LIBRARY...]",
-  "       pnpm conformance --compare",
+  "       pnpm conformance --write",
   "  runs the cases in which lock libraries fail their users, on real masters",
   "Options:",
   ...optionLines(options),
@@ -42,10 +46,10 @@ process.once("SIGINT", () => {
 
 async function run(args: readonly string[]): Promise<number> {
   const { values, positionals } = parse(args, options, Number.POSITIVE_INFINITY);
-  const { only = "", peers = false, compare = false, rows } = values;
-  if (compare) {
-    if (args.length > 1) throw new UsageError("--compare stands alone");
-    writeComparison();
+  const { only = "", peers = false, write = false, rows } = values;
+  if (write) {
+    if (args.length > 1) throw new UsageError("--write stands alone");
+    writeDocuments();
     return 0;
   }
   if (peers) {

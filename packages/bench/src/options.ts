@@ -23,7 +23,7 @@ function optionsOf(workloads: readonly Workload[]) {
     ),
     json: text("FILE", "writes the numbers to FILE; a full run also writes docs/benchmark.md and .svg"),
     cycles: text("N", "number of operations, for workloads that count them"),
-    load: flag("the same as --only load: the table of docs/load.md, which a full run leaves out"),
+    load: flag("the same as --only load: leases that one process can hold, which a full run leaves out"),
   };
 }
 

@@ -1,6 +1,10 @@
-import { connectionOf, isRedisClient, type RedisClient } from "./adapters/client-libraries.ts";
-import { isIoredisMock } from "./adapters/ioredis-mock/ioredis-mock.ts";
-import { kindOfNodeRedis } from "./adapters/node-redis/node-redis.ts";
+import {
+  connectionOf,
+  isMock,
+  isRedisClient,
+  notAClient,
+  type RedisClient,
+} from "./adapters/client-libraries.ts";
 import { InvalidArgumentError, type NodeError } from "./errors.ts";
 import { type Reentrancy, reentrancyOf } from "./holding/reentrancy.ts";
 import { Admission } from "./load/admission.ts";
@@ -16,7 +20,6 @@ import { type ClockEvent, ClockWatch } from "./safeguards/clock-watch.ts";
 import { DistinctMasters } from "./safeguards/distinct-masters.ts";
 import { RestartGuard, type RestartGuardOptions } from "./safeguards/restart-guard.ts";
 import { checkConstructorOptions } from "./settings/options.ts";
-import { shown } from "./settings/ranges.ts";
 import {
   type ClockWatchOptions,
   checkClockWatch,
@@ -147,7 +150,7 @@ export function buildClient(
     // A master of an adapter that the user has written.
     if (isNode(client)) return isRedisNode(client) ? client.withDefaults(scripted) : client;
     // ioredis-mock replies nothing to the script for batches.
-    const batches = groupCommit && !isIoredisMock(client);
+    const batches = groupCommit && !isMock(client);
     return new RedisNode(connectionOf(client), { ...scripted, groupCommit: batches });
   });
   checkAbilities(nodes, options);
@@ -188,7 +191,7 @@ export function buildClient(
 /** Refuses an option that some master does not support. */
 function checkAbilities(nodes: readonly LockNode[], options: RedlockOptions): void {
   const { queue, fencing, restartGuard, clockWatch } = options;
-  if ((restartGuard || clockWatch) && nodes.some(({ client }) => isIoredisMock(client))) {
+  if ((restartGuard || clockWatch) && nodes.some(({ client }) => isMock(client))) {
     throw new InvalidArgumentError("restartGuard and clockWatch: ioredis-mock does not run their scripts");
   }
   if (queue && !nodes.every((node) => node.queue)) {
@@ -230,9 +233,7 @@ function nodesOf(clients: Iterable<Client>, nodeOf: (client: Client) => LockNode
   if (list.length === 0) throw new InvalidArgumentError("clients must be a list of at least one client");
   for (const [index, client] of list.entries()) {
     if (!isNode(client) && !isRedisClient(client)) {
-      throw new InvalidArgumentError(
-        `client ${index} is ${kindOf(client)}; expected a Redis or Cluster of ioredis 5 or 6 or of iovalkey, a client or Cluster of node-redis 5 or 6, a RedisClient of Bun, or a LockNode`,
-      );
+      throw new InvalidArgumentError(`client ${index} is ${notAClient(client)}, or a LockNode`);
     }
   }
   const passed = list.map((client) => (isNode(client) ? client.client : client));
@@ -249,26 +250,4 @@ function isRedisNode(node: LockNode): node is RedisNode {
 
 function isNode(client: unknown): client is LockNode {
   return typeof (client as Partial<LockNode> | null | undefined)?.vote === "function";
-}
-
-/** Describes a value that is not a supported client. (A URL is not repeated: it may contain a password.) */
-function kindOf(client: unknown): string {
-  if (typeof client === "string") return 'a string: pass new Redis("redis://...")';
-  if (typeof client !== "object" || client === null) return shown(client);
-  const { isOpen, sendCommand, customCommand } = client as Readonly<Record<string, unknown>>;
-  const kind = kindOfNodeRedis(client);
-  if (kind === "pool") {
-    return "a pool of node-redis, whose connections have no common order: pass createClient() instead";
-  }
-  if (kind === "sentinel") {
-    return "a Sentinel client of node-redis, which sends commands again: pass createClient() for its master, or new Redis({ sentinels, name }) of ioredis";
-  }
-  if (typeof customCommand === "function") {
-    return "a client of Valkey GLIDE, which does not keep the order of commands and sends them late: pass a client of ioredis or node-redis";
-  }
-  if (typeof isOpen === "boolean" || typeof sendCommand === "function") {
-    return "a client of node-redis before version 5, or its legacy client";
-  }
-  if (typeof (client as Partial<Promise<unknown>>).then === "function") return "a promise: await it first";
-  return shown(client);
 }

@@ -37,7 +37,7 @@ export class RedlockError extends Error {
     this.code = code;
   }
 
-  /** Recognizes the errors of another copy of this package too: `require` and `import` may load one each. */
+  /** Recognizes the errors of another copy of this package too, such as that of another version. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     // biome-ignore lint/complexity/noThisInStatic: it is the class that stands behind `instanceof`.
     return isInstance(value, this);

@@ -1,15 +1,13 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { suggestion, UsageError } from "@quorlock/simulation/command-line";
 import { Child, withMessages } from "@quorlock/simulation/processes";
 import { type Masters, startMasters } from "@quorlock/testbed";
 import { type Case, nameOf, rows } from "../case.ts";
 import { cases } from "../cases.ts";
-import { writeComparison } from "../comparison.ts";
+import { writeDocuments } from "../comparison.ts";
 import { outcomeOf } from "../outcome.ts";
 import type { CaseMessage, CaseResult, CaseTask } from "../processes/case-process.ts";
 import { errorLineOf, repositoryRoot } from "../processes/child.ts";
-import { document, type Line } from "../table.ts";
+import { pageOf, writeRecord } from "../table.ts";
 import { libraryNames } from "./libraries.ts";
 
 // The same cases, run against what users have today: a table to read, not a test. Each case of each library is a
@@ -26,8 +24,8 @@ export interface PeersOptions {
 }
 
 /**
- * Runs the cases and prints the table; writes it to docs/conformance.md if it has every row and library. Each result is
- * printed as it arrives, so `onResult` has only to count them.
+ * Runs the cases and prints the table; records the results, and writes the documents, if it has every row and library. Each
+ * result is printed as it arrives, so `onResult` has only to count them.
  */
 export async function comparePeers(
   options: PeersOptions,
@@ -49,20 +47,20 @@ export async function comparePeers(
     pairs.filter(({ one }) => !one.mostlyWaits),
     run,
   );
-  const lines: Line[] = chosen
+  const recorded = chosen
     .toSorted((a, b) => a.row - b.row)
     .map((one) => ({
-      one,
-      results: options.libraries.map((library) => results.get(`${library} ${nameOf(one)}`)!),
+      row: one.row,
+      situation: one.situation,
+      demanded: one.bound,
+      results: Object.fromEntries(
+        options.libraries.map((library) => [library, results.get(`${library} ${nameOf(one)}`)!]),
+      ),
     }));
-  const text = document(options.libraries, lines);
-  console.log(`\n${text}`);
-  const isWhole = chosen.length === cases.length && options.libraries.length === libraryNames.length;
-  if (!isWhole) return;
-  await mkdir(join(repositoryRoot, "docs"), { recursive: true });
-  await writeFile(join(repositoryRoot, "docs/conformance.md"), text);
-  console.log("written to docs/conformance.md");
-  writeComparison();
+  console.log(`\n${pageOf(recorded)}`);
+  if (chosen.length < cases.length || options.libraries.length < libraryNames.length) return;
+  writeRecord(recorded);
+  writeDocuments();
 }
 
 /** Takes one after the other until none is left; several may take from the same list. */

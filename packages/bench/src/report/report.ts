@@ -34,7 +34,7 @@ export function markdownOf(report: Report): string {
     "Contenders take turns within one run, on the same masters; a ratio is the median of the ratios of rounds that were",
     "taken side by side. Bare is ioredis with the commands of a lock and nothing around them; *-pipelined* has ioredis's",
     "auto-pipelining on. 95 %: the true median lies there, of seven rounds and less from the least to the most. Wall-clock",
-    "figures are this machine's; ratios travel further, counts furthest.",
+    "figures are this machine's; ratios transfer better than times, counts best.",
     "",
     ...report.machine.map((line) => `- ${escaped(line)}`),
     "",

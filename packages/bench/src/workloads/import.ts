@@ -26,7 +26,7 @@ export const importTime: Workload = {
       for (const { program, times } of ways) times.push(await timeToRun(program));
     }
     const empty = ways.at(-1)!.times;
-    const { files, bytes, gzipped } = await sizeOf(new URL(".", builtEntry));
+    const { files, bytes, gzipped } = await sizeOf(new URL("../cjs/", builtEntry));
     return {
       tables: [
         {
@@ -58,7 +58,7 @@ function rowOf(name: string, values: readonly number[]): readonly string[] {
 }
 
 async function sizeOf(folder: URL): Promise<{ files: number; bytes: number; gzipped: number }> {
-  const names = (await readdir(folder)).filter((name) => name.endsWith(".js"));
+  const names = (await readdir(folder)).filter((name) => name.endsWith(".cjs"));
   const texts = await Promise.all(names.map((name) => readFile(new URL(name, folder))));
   const all = Buffer.concat(texts);
   return { files: names.length, bytes: all.length, gzipped: gzipSync(all, { level: 9 }).length };

@@ -1,9 +1,15 @@
 import { InvalidArgumentError } from "../errors.ts";
 import type { Connection } from "../redis/connection.ts";
+import { shown } from "../settings/ranges.ts";
 import { type BunRedisClient, BunUser, isBunRedis } from "./bun/bun.ts";
 import { type IoredisClient, IoredisUser, isIoredis } from "./ioredis/ioredis.ts";
 import { isIoredisMock, MockConnection } from "./ioredis-mock/ioredis-mock.ts";
-import { isNodeRedis, type NodeRedisClient, NodeRedisUser } from "./node-redis/node-redis.ts";
+import {
+  isNodeRedis,
+  kindOfNodeRedis,
+  type NodeRedisClient,
+  NodeRedisUser,
+} from "./node-redis/node-redis.ts";
 import type { UserClient } from "./own-client.ts";
 import { OwnConnection } from "./own-connection.ts";
 
@@ -13,6 +19,9 @@ export type RedisClient = IoredisClient | NodeRedisClient | BunRedisClient;
 export function isRedisClient(client: unknown): client is RedisClient {
   return isIoredis(client) || isNodeRedis(client) || isBunRedis(client) || isIoredisMock(client);
 }
+
+/** Whether the client is that of ioredis-mock, which does not run each of our scripts. */
+export const isMock: (client: unknown) => boolean = isIoredisMock;
 
 export function isCluster(client: RedisClient): boolean {
   return userOf(client).isCluster;
@@ -43,4 +52,31 @@ export function userOf(client: RedisClient): UserClient {
   if (isBunRedis(client)) return new BunUser(client);
   // `withoutScripts` takes whatever the caller passes.
   throw new InvalidArgumentError("expected a client of ioredis, iovalkey, node-redis or Bun");
+}
+
+/** Describes a value that is not a supported client, and what is one. */
+export function notAClient(client: unknown): string {
+  return `${kindOf(client)}; expected a Redis or Cluster of ioredis 5 or 6 or of iovalkey, a client or Cluster of node-redis 5 or 6, a RedisClient of Bun`;
+}
+
+/** (A URL is not repeated: it may contain a password.) */
+function kindOf(client: unknown): string {
+  if (typeof client === "string") return 'a string: pass new Redis("redis://...")';
+  if (typeof client !== "object" || client === null) return shown(client);
+  const { isOpen, sendCommand, customCommand } = client as Readonly<Record<string, unknown>>;
+  const kind = kindOfNodeRedis(client);
+  if (kind === "pool") {
+    return "a pool of node-redis, whose connections have no common order: pass createClient() instead";
+  }
+  if (kind === "sentinel") {
+    return "a Sentinel client of node-redis, which sends commands again: pass createClient() for its master, or new Redis({ sentinels, name }) of ioredis";
+  }
+  if (typeof customCommand === "function") {
+    return "a client of Valkey GLIDE, which does not keep the order of commands and sends them late: pass a client of ioredis or node-redis";
+  }
+  if (typeof isOpen === "boolean" || typeof sendCommand === "function") {
+    return "a client of node-redis before version 5, or its legacy client";
+  }
+  if (typeof (client as Partial<Promise<unknown>>).then === "function") return "a promise: await it first";
+  return shown(client);
 }

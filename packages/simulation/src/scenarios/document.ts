@@ -18,7 +18,7 @@ export function scenarioDocument(reports: readonly ScenarioReport[]): string {
 Faults that put a lock at risk, and their outcomes in the simulator: with this client, and with node-redlock
 5.0.0-beta.2 on ioredis. Each scenario was run with ${scenarioSeeds.length} seeds, which differ in latencies, tokens, jitter and
 in the readings of wall clocks; its outcome is the same in all of them. A run counts only if the events of its story
-were observed.
+were observed. \`npx -y pnpm@12 sim scenarios NAME\` runs one scenario, by the heading of its section.
 
 ${legend}
 
@@ -31,7 +31,7 @@ Node-redlock is used as its documentation says, and every doubt is in its favour
 \`lock.expiration - Date.now()\` before each write, which \`using\` gives them no means to do.
 \`npx -y pnpm@12 sim explore --subject redlock-5 --seeds 200\` shows its failures within the promised fault model.
 
-${reports.map(section).join("\n\n")}
+${reports.map(({ scenario }) => section(scenario)).join("\n\n")}
 `;
 }
 
@@ -43,18 +43,8 @@ function overview(reports: readonly ScenarioReport[]): string {
   return ["| scenario | Quorlock | node-redlock 5 |", "| --- | --- | --- |", ...rows].join("\n");
 }
 
-function section({ scenario, results }: ScenarioReport): string {
-  const { name, title, story, source } = scenario;
-  return `## ${name}
-
-**${title}.** ${story}
-
-Source: ${sourceText(source)}.\\
-Quorlock: ${ours(scenario, results.quorlock)}. Node-redlock 5: ${outcomeText(results["redlock-5"])}.
-
-\`\`\`sh
-npx -y pnpm@12 sim scenarios ${name}
-\`\`\``;
+function section({ name, title, story, source }: Scenario): string {
+  return `## ${name}\n\n**${title}.** ${story} Source: ${sourceText(source)}.`;
 }
 
 function ours({ safeWith, with: option }: Scenario, result: ScenarioResult): string {

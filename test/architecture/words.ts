@@ -1,0 +1,49 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { argv } from "node:process";
+import { fileURLToPath } from "node:url";
+
+// `pnpm words` prints the number of words in each Markdown file of the repository, as `wc -w` counts them.
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+
+/** Files that a command writes, as patterns, and that command. Nobody edits them, so they are counted apart. */
+const generated: readonly (readonly [file: RegExp, command: string])[] = [
+  [/^docs\/benchmark\.md$/, "pnpm bench"],
+  [/^docs\/conformance\.md$/, "pnpm conformance --write"],
+  [/^docs\/scenarios\.md$/, "pnpm sim scenarios --write"],
+  [/^packages\/redlock\/docs\/servers\.md$/, "pnpm engines"],
+  [/^packages\/[^/]+\/api\/.+\.api\.md$/, "pnpm run api"],
+];
+
+export interface Document {
+  readonly file: string;
+  readonly words: number;
+  /** The command that writes it, if people do not. */
+  readonly writtenBy: string | undefined;
+}
+
+/** The Markdown files that are tracked, the longest first. */
+export function documents(): readonly Document[] {
+  const files = execFileSync("git", ["ls-files", "*.md"], { cwd: root, encoding: "utf8" }).trim().split("\n");
+  return files
+    .map((file) => ({
+      file,
+      words: readFileSync(join(root, file), "utf8").split(/\s+/).filter(Boolean).length,
+      writtenBy: generated.find(([pattern]) => pattern.test(file))?.[1],
+    }))
+    .sort((one, other) => other.words - one.words);
+}
+
+export function totalOf(some: readonly Document[]): number {
+  return some.reduce((sum, { words }) => sum + words, 0);
+}
+
+if (argv[1] === import.meta.filename) {
+  const all = documents();
+  for (const { file, words, writtenBy } of all)
+    console.log(`${String(words).padStart(6)} ${file}${writtenBy ? ` (${writtenBy})` : ""}`);
+  const written = all.filter(({ writtenBy }) => !writtenBy);
+  console.log(`${totalOf(written)} words written, ${totalOf(all) - totalOf(written)} generated`);
+}
