@@ -82,6 +82,7 @@ export async function attempt(
   return { round, outcome, rolledBack };
 }
 
+/** Whether anything but other holders kept the round from winning (PROTOCOL 10.4). */
 function hindranceOf({ round, won, lease }: VoteRound): "cut off" | "late" | undefined {
   if (won) return lease ? undefined : "late";
   return isCutOff(round.answers) ? "cut off" : undefined;
