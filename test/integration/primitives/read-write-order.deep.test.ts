@@ -1,10 +1,12 @@
-import { Redlock } from "@quorlock/redlock";
+import { AbortError, Redlock } from "@quorlock/redlock";
 import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
+import { startProxy } from "@quorlock/testbed";
 import { describe, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
-import { Fleet, fresh, type OpenOptions } from "../fleet/fleet.ts";
+import { Fleet, fresh, type OpenOptions, rejection } from "../fleet/fleet.ts";
 
 const fleet = Fleet.forTests(3);
+const four = Fleet.forTests(4);
 
 const ttl = 30_000;
 /** Far above the 2 s for which a master keeps readers out without a renewal. */
@@ -21,11 +23,9 @@ async function isShutOut(reader: ReadWriteLock): Promise<boolean> {
   return reading === null;
 }
 
-async function untilNoneWaits(name: string): Promise<void> {
+async function untilNoneWaits(name: string, { admins } = fleet): Promise<void> {
   await until("no writer is announced", async () => {
-    const counts = await Promise.all(
-      fleet.admins.map((admin) => admin.zcard(`quorlock:rw:{${name}}:intent`)),
-    );
+    const counts = await Promise.all(admins.map((admin) => admin.zcard(`quorlock:rw:{${name}}:intent`)));
     return counts.every((count) => count === 0);
   });
 }
@@ -116,5 +116,58 @@ describe("a waiting writer comes before readers that call later", () => {
     expect(await isShutOut(reader)).toBe(false);
     await reading.release();
     await untilNoneWaits(name);
+  });
+});
+
+describe("a waiting writer that could not be granted lets readers in", () => {
+  /** For readers, and for a writer that asks often. */
+  const soon: OpenOptions = { retryDelay: 50, retryJitter: 20, waitTimeout: 30_000 };
+  /** Far below the time for which the writer waits. */
+  const early = { waitTimeout: 10_000 };
+
+  it("while it reaches two of four masters, and comes before them again when it reaches all", async () => {
+    const name = fresh("report");
+    const openAt = (options: OpenOptions) =>
+      new ReadWriteLock(four.open({ ...soon, ...options }).redlock, name);
+    const [first, second, ...others] = four.masters;
+    const lines = await Promise.all(others.map((master) => startProxy(master)));
+    const reading = await openAt({}).read(ttl);
+    const [reader, writer] = [openAt({}), openAt({ on: [first!, second!, ...lines], nodeTimeout: 200 })];
+    const writing = writer.write(ttl);
+    await until("readers are refused", () => isShutOut(reader));
+    for (const line of lines) line.hold("requests");
+    await (await reader.read(ttl, early)).release();
+    // Nor do its next attempts keep them out.
+    const begun = performance.now();
+    while (performance.now() - begun < 1000) expect(await isShutOut(reader)).toBe(false);
+    // A call that begins now knows what the one before has found.
+    const next = writer.write(ttl);
+    const begunAgain = performance.now();
+    while (performance.now() - begunAgain < 1000) expect(await isShutOut(reader)).toBe(false);
+    for (const line of lines) line.release();
+    await until("readers are refused again", () => isShutOut(reader));
+    await reading.release();
+    await Promise.all([writing, next].map(async (call) => (await call).release()));
+    await untilNoneWaits(name, four);
+    await Promise.all(lines.map((line) => line.stop()));
+  });
+
+  it("when its votes leave less validity than it demands", async () => {
+    const name = fresh("report");
+    const lines = await Promise.all(fleet.masters.map((master) => startProxy(master)));
+    for (const line of lines) line.delay(40, "replies");
+    const [reading, reader] = [await open(name, soon).read(ttl), open(name, soon)];
+    const controller = new AbortController();
+    const { signal } = controller;
+    // All but 20 ms of what a lock of this ttl can have.
+    const demanding = { minimumValidity: ttl * 0.99 - 20, signal };
+    const over = rejection(open(name, { ...soon, on: lines }).write(ttl, demanding));
+    await until("readers are refused", () => isShutOut(reader));
+    await reading.release();
+    await (await reader.read(ttl, early)).release();
+    controller.abort();
+    expect(await over).toBeInstanceOf(AbortError);
+    await untilNoneWaits(name);
+    await Promise.all(lines.map((line) => line.stop()));
   });
 });

@@ -170,11 +170,16 @@ export class ReadWriteLock {
     const settings = this.#masters.settingsFor(given, writers);
     const { write } = this.#resources;
     if (!isWaiting(settings)) return this.#redlock.acquire(write, ttl, options);
-    const stopWaiting = this.#masters.startWaiting(write, nodeTimeoutFor(ttl, settings));
+    const place = this.#masters.startWaiting(write, nodeTimeoutFor(ttl, settings));
     try {
-      return await this.#redlock.acquire(write, ttl, options);
+      return await this.#masters.acquire(
+        [write],
+        ttl,
+        { ...settings, onVoted: place.onVoted },
+        options.signal,
+      );
     } finally {
-      stopWaiting();
+      place.leave();
     }
   }
 

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from "../errors.ts";
+import type { Lock } from "../holding/lock.ts";
 import { newToken } from "../protocol/token.ts";
 import { RedisNode } from "../redis/redis-node.ts";
 import { Redlock, type RedlockInternals } from "../redlock.ts";
@@ -17,8 +18,16 @@ const renewalInterval = 500;
 /** A writer that waits. */
 interface WaitingWriter {
   readonly nodeTimeout: number;
+  /** Whether nothing but other holders keeps it from the lock. */
+  isWithinReach: boolean;
   /** Whether it waited when readers refused a writer of this client: readers that come later wait for it. */
   isAnnounced: boolean;
+}
+
+/** A writer's place among those that wait. */
+export interface WriterPlace {
+  readonly onVoted: NonNullable<Settings["onVoted"]>;
+  leave(): void;
 }
 
 const mastersOf = new WeakMap<Redlock, ReadWriteMasters>();
@@ -37,6 +46,8 @@ export class ReadWriteMasters implements WaitingWriters {
   /** By resource: the next renewal of the announcement. Set while an announced writer waits. */
   readonly #renewals = new Map<string, Timer>();
   readonly #runtime: Runtime;
+  /** Whether the latest round of a writer reached too few masters: the next writer does not announce in its first round. */
+  #isCutOff = false;
 
   /** @throws InvalidArgumentError */
   static of(redlock: Redlock): ReadWriteMasters {
@@ -85,14 +96,21 @@ export class ReadWriteMasters implements WaitingWriters {
     return this.#internals.settingsFor(...given);
   }
 
+  /** Like `Redlock.acquire`, with all settings. */
+  async acquire(...request: Parameters<RedlockInternals["acquire"]>): Promise<Lock> {
+    const lock = await this.#internals.acquire(...request);
+    if (lock instanceof Error) throw lock;
+    return lock;
+  }
+
   lockOf(...hold: Parameters<RedlockInternals["lockOf"]>): ReturnType<RedlockInternals["lockOf"]> {
     return this.#internals.lockOf(...hold);
   }
 
   announcementFor(resource: string): number {
-    const writers = this.#waiting.get(resource);
-    if (!writers) return 0;
-    return announcementTime + Math.max(...[...writers].map(({ nodeTimeout }) => nodeTimeout));
+    const writers = this.#withinReach(resource);
+    if (writers.length === 0) return 0;
+    return announcementTime + Math.max(...writers.map(({ nodeTimeout }) => nodeTimeout));
   }
 
   /**
@@ -100,22 +118,40 @@ export class ReadWriteMasters implements WaitingWriters {
    * do not, unless readers refuse a writer again; and while readers are kept out, none does for ever.
    */
   onRefusedByReaders(resource: string): void {
-    for (const writer of this.#waiting.get(resource) ?? []) writer.isAnnounced = true;
+    for (const writer of this.#withinReach(resource)) writer.isAnnounced = true;
     if (this.#isAnnounced(resource) && !this.#renewals.has(resource)) this.#renewLater(resource);
   }
 
-  /** Registers a waiting writer. Returns a function that removes it. */
-  startWaiting(resource: string, nodeTimeout: number): () => void {
-    const writer: WaitingWriter = { nodeTimeout, isAnnounced: false };
+  /** Registers a waiting writer. */
+  startWaiting(resource: string, nodeTimeout: number): WriterPlace {
+    const writer: WaitingWriter = { nodeTimeout, isWithinReach: !this.#isCutOff, isAnnounced: false };
     const writers = this.#waiting.get(resource) ?? new Set();
     this.#waiting.set(resource, writers.add(writer));
-    return () => {
-      writers.delete(writer);
-      if (writers.size === 0) this.#waiting.delete(resource);
-      if (this.#isAnnounced(resource)) return;
-      this.#stopRenewing(resource);
-      for (const node of this.#nodes) void node.withdrawIfRecorded(resource);
+    return {
+      onVoted: (hindrance) => {
+        this.#isCutOff = hindrance === "cut off";
+        writer.isWithinReach = hindrance === undefined;
+        if (writer.isWithinReach || !writer.isAnnounced) return;
+        // PROTOCOL 10.4: it would keep readers out although it cannot be granted.
+        writer.isAnnounced = false;
+        this.#withdrawUnlessAnnounced(resource);
+      },
+      leave: () => {
+        writers.delete(writer);
+        if (writers.size === 0) this.#waiting.delete(resource);
+        this.#withdrawUnlessAnnounced(resource);
+      },
     };
+  }
+
+  #withinReach(resource: string): readonly WaitingWriter[] {
+    return [...(this.#waiting.get(resource) ?? [])].filter(({ isWithinReach }) => isWithinReach);
+  }
+
+  #withdrawUnlessAnnounced(resource: string): void {
+    if (this.#isAnnounced(resource)) return;
+    this.#stopRenewing(resource);
+    for (const node of this.#nodes) void node.withdrawIfRecorded(resource);
   }
 
   #isAnnounced(resource: string): boolean {

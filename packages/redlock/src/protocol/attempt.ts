@@ -8,7 +8,7 @@ import type { Attempts } from "./execution-stats.ts";
 import { countersIn, fence } from "./fencing.ts";
 import { Lease } from "./lease.ts";
 import type { Answer, KeyState, LockNode, OnVote } from "./node.ts";
-import { contentionIn, verdictOf } from "./quorum.ts";
+import { contentionIn, isCutOff, verdictOf } from "./quorum.ts";
 import { Round, type RoundPlan } from "./round.ts";
 import { firstToken, newToken } from "./token.ts";
 
@@ -63,6 +63,8 @@ export async function attempt(
     admission.leave();
   }
   const { round, won, lease } = voted;
+  const { onVoted } = request.settings;
+  if (onVoted) round.onClosed(() => onVoted(hindranceOf(voted)));
   if (lease) {
     admission.recordRound(clock.now() - round.sentAt, round.timeout);
     return { round, outcome: "granted", lease, rolledBack: nothingToRollBack };
@@ -78,6 +80,12 @@ export async function attempt(
   const outcome = await reasonFor(round, cancellation);
   if (outcome !== "unavailable") admission.recordRound(clock.now() - round.sentAt, round.timeout);
   return { round, outcome, rolledBack };
+}
+
+/** Whether anything but other holders kept the round from winning (PROTOCOL 10.4). */
+function hindranceOf({ round, won, lease }: VoteRound): "cut off" | "late" | undefined {
+  if (won) return lease ? undefined : "late";
+  return isCutOff(round.answers) ? "cut off" : undefined;
 }
 
 type Ask = RoundPlan<Answer>["ask"];

@@ -31,6 +31,14 @@ export const readWriteMutants: readonly ReadWriteMutant[] = [
     name: "a writer that gives up removes the queue entries of all",
     readWriteRules: { withdrawsItself: false },
   },
+  {
+    name: "a writer that few masters answer keeps readers out",
+    edits: { "primitives/read-write-masters.ts onVoted isWithinReach value": 'hindrance !== "late"' },
+  },
+  {
+    name: "a writer whose votes come too late keeps readers out",
+    edits: { "primitives/read-write-masters.ts onVoted isWithinReach value": 'hindrance !== "cut off"' },
+  },
 ];
 
 /** To be found where the masters' clocks are watched, and some of them are set. */
