@@ -3,9 +3,8 @@ import type { Lock, RedlockAbortSignal, Routine } from "../holding/lock.ts";
 import { type AcquireOptions, Redlock } from "../redlock.ts";
 import { checkCallbacks, checkOptions, routineAmong } from "../settings/options.ts";
 import { onAbort } from "../time/abort.ts";
-import { Cancellation } from "../time/cancellation.ts";
 import { randomFraction } from "../time/runtime.ts";
-import { sleep } from "../time/sleep.ts";
+import { sleepUnless } from "../time/sleep.ts";
 
 export interface LeadOptions extends Omit<AcquireOptions, "retryCount" | "waitTimeout"> {
   /** Ends the candidacy: aborts the routine's signal if it leads, and `lead` resolves. */
@@ -133,13 +132,6 @@ async function pauseBetweenTerms(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const { context, closed } = Redlock.internalsOf(redlock);
-  const ended = new Cancellation();
-  const end = () => ended.cancel(new ClosedError());
-  const unsubscribeSignal = signal && onAbort(signal, end);
-  const unsubscribeClosed = closed.onCancel(end);
-  if (signal?.aborted) end();
   const half = (ttl * minPauseFraction) / 2;
-  await sleep(context.runtime, half + half * randomFraction(context.runtime), ended);
-  unsubscribeSignal?.();
-  unsubscribeClosed();
+  await sleepUnless(context.runtime, half + half * randomFraction(context.runtime), signal, closed);
 }

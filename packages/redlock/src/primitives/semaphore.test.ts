@@ -414,6 +414,26 @@ describe("acquire", () => {
     expect(await time.run(waiting, 10_000)).toBeInstanceOf(Lock);
   });
 
+  test.each([1, 2])("a call for %i permits that backs off delays no other waiter", async (permits) => {
+    const { time, redlock } = virtualSetting(3, patient);
+    const semaphore = new Semaphore(redlock, "api", permits);
+    const holder = await time.run(semaphore.acquire(60_000, { permits }));
+    // No permit has that much left: a round trip is over, and the drift.
+    let pause = 20;
+    const demanding = { permits, minimumValidity: 987, backoff: () => pause, waitTimeout: 50_000 };
+    const failing = semaphore.acquire(1000, demanding);
+    failing.catch(() => {});
+    await time.advance(200);
+    const granted: Lock[] = [];
+    void semaphore.acquire(1000).then((lock) => granted.push(lock));
+    await time.advance(200);
+    pause = 20_000;
+    await time.run(holder.release());
+    await time.advance(500);
+    expect(granted).toHaveLength(1);
+    await expect(time.run(failing)).rejects.toMatchObject({ code: "NO_QUORUM" });
+  });
+
   test("a crash of the first waiter delays the others at most by the ttl of the admission lock", async () => {
     const { time, redlock, masters } = virtualSetting(3, { ...patient, nodeTimeout: 50 });
     const semaphore = new Semaphore(redlock, "api", 1);

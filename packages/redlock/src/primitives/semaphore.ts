@@ -9,10 +9,12 @@ import type { Routine } from "../holding/lock.ts";
 import { Lock } from "../holding/lock.ts";
 import { runWithLock } from "../holding/using.ts";
 import { type AcquireOptions, Redlock, type RedlockInternals } from "../redlock.ts";
+import { pauseBetween } from "../settings/backoff.ts";
 import { routineAmong } from "../settings/options.ts";
 import { shown } from "../settings/ranges.ts";
 import { checkName } from "../settings/resources.ts";
 import { checkHolding, checkTtl, nodeTimeoutFor, type Settings } from "../settings/settings.ts";
+import { sleepUnless } from "../time/sleep.ts";
 import { Slots } from "./semaphore-slots.ts";
 import { SlotRace } from "./slot-race.ts";
 
@@ -196,11 +198,18 @@ export class Semaphore {
 
   async #wait(request: PermitRequest, answer: RedlockError | undefined, left: () => number): Promise<Lock> {
     const refusal = answer instanceof ResourceLockedError ? answer : undefined;
-    for (;;) {
-      if (left() === 0) throw refusal || !answer ? this.#refusalOf(refusal) : answer;
+    let failure = refusal ? undefined : answer;
+    for (let setbacks = 0; ; ) {
+      if (left() === 0) throw failure ?? this.#refusalOf(refusal);
       try {
         return await this.#waitForAdmission(request, left);
       } catch (error) {
+        if (error instanceof Setback) {
+          failure = error.answer;
+          setbacks += 1;
+          await this.#pause(request, setbacks, left());
+          continue;
+        }
         if (error instanceof ResourceLockedError) {
           // The remaining time of the admission lock says nothing about the permits, only when the next
           // waiter is admitted.
@@ -247,22 +256,35 @@ export class Semaphore {
     signal: AbortSignal,
     left: () => number,
   ): Promise<Lock> {
+    // PROTOCOL 10.2: a backoff with the admission lock would delay all other waiters.
     const acquire = (slot: string, signal: AbortSignal): Promise<Lock | RedlockError> =>
-      this.#internals.acquire([slot], ttl, { ...settings, waitTimeout: left() }, signal);
+      this.#internals.acquire([slot], ttl, { ...settings, minimumValidity: 0, waitTimeout: left() }, signal);
     for (;;) {
       const { runtime } = this.#internals.context;
       const slots = this.#slots.all;
       const race = new SlotRace({ runtime, slots, count: permits, ttl, settings, signal, acquire });
       const held = await race.run();
-      if (permits === 1) return held[0]!;
-      // Several slots become one lock: sent in the same turn, the vote reaches each master right after the
+      if (permits === 1 && held[0]!.remaining() > settings.minimumValidity) return held[0]!;
+      // Several slots become one lock, and one with too little time left is voted for again: sent in the same turn, the vote reaches each master right after the
       // releases.
       for (const lock of held) void lock.release();
       const freed = held.flatMap(({ resources }) => resources);
       const answer = await this.#internals.acquire(freed, ttl, withoutWaiting(settings), signal);
       if (answer instanceof Lock) return answer;
+      if (!(answer instanceof ResourceLockedError)) throw new Setback(answer);
       if (left() === 0) throw answer;
     }
+  }
+
+  /** The pause after a setback, outside of the order of the waiters. */
+  async #pause(
+    { settings, options: { signal } }: PermitRequest,
+    count: number,
+    limit: number,
+  ): Promise<void> {
+    const { context, closed } = this.#internals;
+    const pause = Math.min(limit, pauseBetween(settings, context.runtime, count));
+    await sleepUnless(context.runtime, pause, signal, closed);
   }
 
   #recordGrant(lock: Lock): Lock {
@@ -270,6 +292,16 @@ export class Semaphore {
     this.#freeAt = this.#internals.context.runtime.monotonic() + lock.remaining();
     Lock.leaseOf(lock).onEnd(() => this.#slots.prefer(lock.resources));
     return lock;
+  }
+}
+
+/** Permits were free, but the masters have not granted them with `minimumValidity` left. */
+class Setback extends Error {
+  readonly answer: RedlockError;
+
+  constructor(answer: RedlockError) {
+    super(answer.message);
+    this.answer = answer;
   }
 }
 

@@ -49,6 +49,15 @@ export const rareCallerMutants: readonly Mutant[] = [
     },
   },
   {
+    name: "the time that the masters tell is behind tickets of others",
+    edits: {
+      "waiting/ticket-clock.ts ticketOf offset value":
+        "this.#reading?.offset ?? Math.max(this.#wallOffset(), this.#floor)",
+      "waiting/queue-entry.ts #observeTickets wasBehind value": (observed) =>
+        `${observed} && this.#clock.isAlone`,
+    },
+  },
+  {
     name: "a waiter leaves the queues before the next caller of its process enters them",
     edits: {
       "waiting/queue-entry.ts #backOff onAway": "undefined",

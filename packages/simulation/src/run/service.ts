@@ -66,8 +66,12 @@ function isModest({ ttl, settings: { minimumValidity = 0 } }: CallTerms): boolea
 /** All other faults change what clients know of the masters' clocks, or how long messages take. */
 const harmless: ReadonlySet<FaultName> = new Set<FaultName>(["kill", "refuse"]);
 
-/** After how many round trips a refused call stands in the queues: its vote, what it prepares, its entry, a script that is unknown. */
-const tripsToEnter = 4;
+/** The most round trips of one round: its script is unknown, it votes by `SET`, asks who holds the key, and that script is unknown. */
+const tripsOfRound = 4;
+/** After how many round trips a refused call stands in the queues: its vote, what it prepares, its entry; both of these by an unknown script. */
+const tripsToEnter = tripsOfRound + 2 + 2;
+/** How long a busy connection collects commands before it sends them, ms; by a clock that may be slow. */
+const collecting = 1.1;
 /** How long the client goes by one reading of the masters' clocks, ms. */
 const readingAge = 10_000;
 
@@ -80,13 +84,16 @@ export function orderTermsOf(plan: Plan): OrderTerms {
   const isKnown = isCalm && Number.isFinite(slowest) && servesAll(plan, calls);
   const lateness = 20 * Math.max(...clients.map(({ timerLateness }) => timerLateness));
   const drift = settings.driftFactor * Math.min(readingAge, 2 * plan.duration);
+  const trip = 2 * slowest + collecting;
+  // (A call whose round is not answered within its nodeTimeout backs off, and enters the queues after its pause.)
+  const isInTime = calls.every(({ bounds }) => tripsOfRound * trip + lateness < 0.8 * bounds.nodeTimeout);
   const isPlain = faults.length === 0 && !settings.restartGuard && masters.every((master) => !master.forbids);
   return {
     // A reading is off by half of its round trip at most; and an earlier one is kept that agrees with it.
     tolerance: isKnown ? 1000 * (2 * (4 * slowest + drift) + lateness + 2) : Number.POSITIVE_INFINITY,
     addsSkew: network.latency.shape !== "constant",
     arrival:
-      isKnown && isPlain ? 1000 * (tripsToEnter * 2 * slowest + lateness + 2) : Number.POSITIVE_INFINITY,
+      isKnown && isPlain && isInTime ? 1000 * (tripsToEnter * trip + lateness + 2) : Number.POSITIVE_INFINITY,
   };
 }
 
