@@ -76,6 +76,16 @@ function tests(name: string, act: () => boolean): void {
   if (report.numPendingTests > 0) untried.push(`${report.numPendingTests} tests were skipped in "${name}"`);
 }
 
+/** Nothing is violated. A run that granted no lock, as when all clients were killed at once, shows nothing: status 2. */
+function explore(name: string, ...args: string[]): void {
+  step(`simulation: ${name}`, () => {
+    const command = ["-y", "pnpm@12", "--silent", "sim", "explore", ...args];
+    const { status } = spawnSync("npx", command, { stdio: "inherit" });
+    if (status === 2) untried.push(`simulation, ${name}: some runs granted nothing, see above`);
+    return status === 0 || status === 2;
+  });
+}
+
 function packageChecks(): void {
   const folder = mkdtempSync(join(tmpdir(), "quorlock-pack-"));
   step("build", () => pnpm("run", "build"));
@@ -120,13 +130,10 @@ tests("pnpm test", () => pnpm("test"));
 tests("pnpm test:deep", () => pnpm("test:deep"));
 packageChecks();
 // `pnpm test:deep` runs the first seeds only.
-step("simulation: 2,000 seeds", () => pnpm("sim", "explore", "--seeds", "2000"));
-for (const subject of ["semaphore", "read-write-lock"]) {
-  step(`simulation: 300 seeds, ${subject}`, () =>
-    pnpm("sim", "explore", "--seeds", "300", "--subject", subject),
-  );
-}
-step("simulation: 200 seeds, watched clocks", () => pnpm("sim", "explore", "--seeds", "200", "--watched"));
+explore("2,000 seeds", "--seeds", "2000");
+for (const subject of ["semaphore", "read-write-lock"])
+  explore(`300 seeds, ${subject}`, "--seeds", "300", "--subject", subject);
+explore("200 seeds, watched clocks", "--seeds", "200", "--watched");
 step("the same hashes on other versions of Node", () => pnpm("exec", "tsx", ".ci/node-versions.ts"));
 step("models: every state", () => pnpm("models"));
 step("interop", () => pnpm("--dir", "test", "run", "interop"));
