@@ -45,6 +45,12 @@ describe.each([
     for (const admin of fleet.admins) await admin.acl("SETUSER", "default", "+time");
   });
 
+  /** Calls that are closer than two readings of the masters' time may be wrong are served in either order (PROTOCOL 7.2). */
+  const untilFurtherApart = async () => {
+    const since = performance.now();
+    await until("half a second has passed", () => performance.now() - since > 500);
+  };
+
   it.each([-10_000, 0])(
     "a client whose clock is off by %i ms does not overtake: on its first wait, nor on a queue that it has not seen",
     async (skew) => {
@@ -58,6 +64,7 @@ describe.each([
         const take = taking(served);
         const waits = [take(right, resource, "first")];
         await untilWaiting(resource, 1);
+        await untilFurtherApart();
         waits.push(take(slow, resource, "second"));
         await untilWaiting(resource, 2);
         await until("its ticket is the larger one", async () => {
@@ -70,6 +77,7 @@ describe.each([
           return scores.length === 4 && Number(scores[3]) - Number(scores[1]) < 5_000_000;
         });
         const { redlock: another } = await fleet.openWarm(patient);
+        await untilFurtherApart();
         waits.push(take(another, resource, "third"));
         await untilWaiting(resource, 3);
         await held.release();

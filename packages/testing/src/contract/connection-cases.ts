@@ -87,6 +87,8 @@ export function connectionCases(context: Context): void {
       "an INCR",
       Array.from({ length: 20 }, () => send("INCR", counter)),
     );
+    // A user who has no more rights than locks need cannot count.
+    if (replies.every((outcome) => "error" in outcome && textOf(outcome).includes("NOPERM"))) return;
     const expected = Array.from({ length: 20 }, (_, index) => index + 1);
     const isOnce = replies.every((outcome, index) => isReply(outcome, expected[index]));
     const count = await context.master.get(counter);
