@@ -31,6 +31,12 @@ function taking(served: string[]) {
 
 const skewed = (by: number) => ({ ...systemRuntime, wall: () => systemRuntime.wall() + by });
 
+/** Calls that are closer than two readings of the masters' time may be wrong are served in either order (PROTOCOL 7.2). */
+async function untilFurtherApart(): Promise<void> {
+  const since = performance.now();
+  await until("half a second has passed", () => performance.now() - since > 500);
+}
+
 describe.each([
   ["the masters' time", async () => {}],
   [
@@ -44,12 +50,6 @@ describe.each([
   afterEach(async () => {
     for (const admin of fleet.admins) await admin.acl("SETUSER", "default", "+time");
   });
-
-  /** Calls that are closer than two readings of the masters' time may be wrong are served in either order (PROTOCOL 7.2). */
-  const untilFurtherApart = async () => {
-    const since = performance.now();
-    await until("half a second has passed", () => performance.now() - since > 500);
-  };
 
   it.each([-10_000, 0])(
     "a client whose clock is off by %i ms does not overtake: on its first wait, nor on a queue that it has not seen",
