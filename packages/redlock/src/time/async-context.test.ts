@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { Redlock } from "../redlock.ts";
+import { defaultSettings, settingsFrom } from "../settings/settings.ts";
 import { virtualSetting } from "../virtual-time.test.ts";
 import { frames, outside } from "./async-context.ts";
 
@@ -55,18 +56,19 @@ function linesWith(pattern: RegExp): string[] {
   );
 }
 
-/** The options that are functions, by the types that users see. */
-function callbacksIn(text: string): string[] {
+/** The options that are functions; those that are `@internal` are no part of the types that users see. */
+function callbacksIn(text: string, seen: "by users" | "internal"): string[] {
   const interfaces = text.match(/export interface \w*(Options|Settings)\b[\s\S]*?\n}/g) ?? [];
   return interfaces.flatMap((one) =>
-    [...one.matchAll(/readonly (\w+)\??:([^;]*)/g)]
-      .filter(([, , type]) => /=>|\bBackoff\b|\bRoutine\b|\bFunction\b/.test(type!))
-      .map(([, member]) => member!),
+    [...one.matchAll(/(\/\*\*(?:(?!\*\/)[\s\S])*\*\/\s*)?readonly (\w+)\??:([^;]*)/g)]
+      .filter(([, comment]) => /@internal\b/.test(comment ?? "") === (seen === "internal"))
+      .filter(([, , , type]) => /=>|\bBackoff\b|\bRoutine\b|\bFunction\b/.test(type!))
+      .map(([, , member]) => member!),
   );
 }
 
 test("every function option is called outside, or by the call that it was passed to", () => {
-  const callbacks = [...new Set(sources.flatMap(({ text }) => callbacksIn(text)))].sort();
+  const callbacks = [...new Set(sources.flatMap(({ text }) => callbacksIn(text, "by users")))].sort();
   // A new option belongs in this list, and its calls go through `outside`.
   expect(callbacks).toEqual([
     "backoff",
@@ -89,6 +91,13 @@ test("every function option is called outside, or by the call that it was passed
     "primitives/lead.ts: await onStop?.(lock);",
     "primitives/lead.ts: await onStart?.(lock);",
   ]);
+});
+
+test("no call takes an internal function option: each is the client's, and runs in the frame that closes a round", () => {
+  const internal = sources.flatMap(({ text }) => callbacksIn(text, "internal"));
+  expect(internal).toEqual(["onVoted"]);
+  const passed = Object.fromEntries(internal.map((member) => [member, () => {}]));
+  expect(settingsFrom(defaultSettings, passed)).toEqual(defaultSettings);
 });
 
 test("signals are aborted outside, and only in one place", () => {
