@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
-import { basename, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import ts from "typescript-5.9";
 import { expect, test } from "vitest";
+import { complaintsAbout, fromSource, strict } from "../tarball/compiled.ts";
 
 // The code on the pages for users of other libraries compiles; that for redlock 5 also against redlock 5.
 
@@ -11,46 +12,6 @@ const docs = resolve(import.meta.dirname, "../../packages/redlock/docs");
 function blocksOf(page: string): string[] {
   const blocks = [...readFileSync(join(docs, page), "utf8").matchAll(/```ts\n(.+?)```/gs)];
   return blocks.map(([, code]) => code!);
-}
-
-const strict: ts.CompilerOptions = {
-  target: ts.ScriptTarget.ES2022,
-  module: ts.ModuleKind.ESNext,
-  lib: ["lib.es2023.d.ts", "lib.es2024.string.d.ts", "lib.esnext.disposable.d.ts"],
-  types: ["node"],
-  strict: true,
-  noEmit: true,
-  skipLibCheck: true,
-  // redlock 5 imports the types of ioredis 5 by its old name.
-  esModuleInterop: true,
-};
-const bundler: ts.CompilerOptions = {
-  ...strict,
-  moduleResolution: ts.ModuleResolutionKind.Bundler,
-  customConditions: ["quorlock-source"],
-  allowImportingTsExtensions: true,
-};
-
-/** The compiler's errors for these modules, by name, in this folder. */
-function complaintsAbout(modules: Readonly<Record<string, string>>, options: ts.CompilerOptions): string[] {
-  const texts = new Map(
-    Object.entries(modules).map(([name, code]) => [join(import.meta.dirname, name), code]),
-  );
-  const disk = ts.createCompilerHost(options);
-  const host: ts.CompilerHost = {
-    ...disk,
-    fileExists: (name) => texts.has(name) || disk.fileExists(name),
-    getSourceFile: (name, ...rest) => {
-      const code = texts.get(name);
-      if (code === undefined) return disk.getSourceFile(name, ...rest);
-      return ts.createSourceFile(name, code, ts.ScriptTarget.ES2022);
-    },
-  };
-  const found = ts.getPreEmitDiagnostics(ts.createProgram([...texts.keys()], options, host));
-  return found.map(({ file, messageText }) => {
-    const message = ts.flattenDiagnosticMessageText(messageText, "\n");
-    return `${basename(file?.fileName ?? "")}: ${message}`;
-  });
 }
 
 /** Code that compiles with redlock 5 only, as the page says. */
@@ -71,7 +32,7 @@ test("the code on the pages compiles", () => {
   for (const [index, code] of onlyTheirs.entries()) {
     modules[`theirs-${index}.ts`] = code.replace('"redlock"', '"@quorlock/redlock"');
   }
-  const files = complaintsAbout(modules, bundler).map((complaint) => complaint.split(":")[0]);
+  const files = complaintsAbout(modules, fromSource).map((complaint) => complaint.split(":")[0]);
   expect(files).toEqual(["theirs-0.ts", "theirs-1.ts"]);
 });
 
@@ -98,5 +59,5 @@ await lock.redlock.release(await lock.redlock.extend(await lock.redlock.acquire(
 await lock.redlock.quit();
 export type { Redlock };
 `;
-  expect(complaintsAbout({ "owner.ts": code }, bundler)).toEqual([]);
+  expect(complaintsAbout({ "owner.ts": code }, fromSource)).toEqual([]);
 });

@@ -156,6 +156,11 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
    * the settings.
    * @throws ResourceLockedError if it stayed locked; ExecutionError if no quorum answered; AbortError;
    * InvalidArgumentError before anything is sent.
+   * @example
+   * ```ts
+   * await using lock = await redlock.acquire(["account:1", "account:2"], 5_000, { waitTimeout: 10_000 });
+   * await transfer(lock.signal);
+   * ```
    */
   acquire(resources: string | readonly string[], ttl: number, options?: AcquireOptions): Promise<Lock> {
     // Not awaited here: thousands of calls may wait, and suspended functions would be most of their memory.
@@ -167,6 +172,11 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
    * resources. With a `nodeTimeout` it settles within that time (with `fencing` two), the wait for one of the
    * `acquireConcurrency` slots included; without one it waits for a slot for up to 500 ms, and then for the masters.
    * @throws ExecutionError if no quorum answered; AbortError; InvalidArgumentError.
+   * @example
+   * ```ts
+   * const lock = await redlock.tryAcquire("report:daily", 30_000);
+   * if (lock === null) return; // another process writes the report
+   * ```
    */
   async tryAcquire(
     resources: string | readonly string[],
@@ -185,6 +195,14 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
    * The routine's signal aborts if the lock is lost (the reason is a {@link LockLostError}) or if the caller's own
    * signal does.
    * @throws what `acquire` throws, then only what the routine throws.
+   * @example
+   * ```ts
+   * const total = await redlock.using("invoice:42", 5_000, async (signal) => {
+   *   const invoice = await load(42);
+   *   signal.throwIfAborted(); // still locked
+   *   return save(invoice);
+   * });
+   * ```
    */
   using<T>(resources: string | readonly string[], ttl: number, routine: Routine<T>): Promise<T>;
   using<T>(
@@ -216,6 +234,10 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
    * Extends `lock` to at least `ttl` ms from now, in place, and resolves to it; with a `maxHoldTime`, not beyond
    * that.
    * @throws LockLostError if it is lost, or was released or detached; ExecutionError if no quorum answered.
+   * @example
+   * ```ts
+   * if (lock.remaining() < 1_000) await redlock.extend(lock, 5_000, { retryCount: 2 });
+   * ```
    */
   async extend(lock: Lock, ttl: number, options?: Partial<Settings>): Promise<Lock> {
     const settings = this.#settingsFor(options, "extend, detach and release");
@@ -233,13 +255,26 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     return lock;
   }
 
-  /** Asks the masters whether a majority holds `lock` now; see {@link Lock.verify}. */
+  /**
+   * Asks the masters whether a majority holds `lock` now; see {@link Lock.verify}.
+   * @example
+   * ```ts
+   * if (!(await redlock.verify(lock))) throw new Error("another process may hold it");
+   * ```
+   */
   async verify(lock: Lock): Promise<boolean> {
     const lease = Lock.leaseOf(lock);
     return lock.whyEnded === undefined && verify(lease, this.#settings);
   }
 
-  /** Releases `lock`; see {@link Lock.release}. */
+  /**
+   * Releases `lock`; see {@link Lock.release}.
+   * @example
+   * ```ts
+   * const { outcome } = await redlock.release(lock, { nodeTimeout: 100 });
+   * if (outcome === "expired") console.warn("it ended before the release");
+   * ```
+   */
   release(lock: Lock, options?: Partial<Settings>): Promise<ExecutionResult> {
     try {
       const lease = Lock.leaseOf(lock);
@@ -251,7 +286,14 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
     }
   }
 
-  /** Detaches `lock`, for another process to resume; see {@link Lock.detach}. */
+  /**
+   * Detaches `lock`, for another process to resume; see {@link Lock.detach}.
+   * @example
+   * ```ts
+   * const detached = await redlock.detach(lock);
+   * await queue.add("continue", detached);
+   * ```
+   */
   async detach(lock: Lock, options?: Partial<Settings>): Promise<DetachedLock> {
     const lease = Lock.leaseOf(lock);
     const settings = this.#settingsFor(options, "extend, detach and release");
@@ -265,6 +307,11 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
    * Returns a handle on a lock that was detached, usually by another process. Its state is `unknown` and nothing
    * remains of it until `verify()` or `extend()` has asked the masters.
    * @throws InvalidArgumentError for anything but a detached lock; ClosedError after `quit`.
+   * @example
+   * ```ts
+   * const lock = redlock.resume(detached);
+   * await lock.extend(5_000); // rejects if it has ended meanwhile
+   * ```
    */
   resume(detached: DetachedLock): Lock {
     if (this.#quit) throw new ClosedError();
@@ -289,6 +336,11 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
    * With `restartGuard`: declares that all masters are new, so that they vote at once. Call it once in the life of a
    * deployment: without it the first locks are granted after `maxTtl`.
    * @throws InvalidArgumentError if a master is not new, or there is no guard; ExecutionError unless all answer.
+   * @example
+   * ```ts
+   * const redlock = new Redlock(newMasters, { restartGuard: { maxTtl: 60_000 } });
+   * await redlock.initialize();
+   * ```
    */
   async initialize(): Promise<void> {
     if (!this.#parts.guard) throw new InvalidArgumentError("initialize is for a Redlock with restartGuard");
@@ -298,6 +350,10 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
   /**
    * Returns the holder of `resource` on each master, and the remaining time. For diagnosis: the answer is outdated
    * when it is read.
+   * @example
+   * ```ts
+   * for (const { node, owner, remaining } of await redlock.inspect("invoice:42")) console.log(node, owner, remaining);
+   * ```
    */
   async inspect(resource: string): Promise<readonly Inspection[]> {
     const [name, ...more] = resourceList(resource);
@@ -310,6 +366,10 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
    * Releases every held lock (its signal aborts), ends every waiting `acquire` with a {@link ClosedError}, and quits
    * the clients, as redlock 5 does. Resolves within two `nodeTimeout`s of the constructor (default: a second), whatever
    * was passed to a call; under load later, for as long as masters go on answering earlier requests. Idempotent.
+   * @example
+   * ```ts
+   * process.once("SIGTERM", () => void redlock.quit());
+   * ```
    */
   quit(): Promise<void>;
   /** @internal A callback of redlock 4 is refused. */

@@ -153,6 +153,10 @@ export class Lock implements AsyncDisposable {
   /**
    * The time that certainly remains, ms; 0 once the lock has ended. Check it before each action that needs
    * the lock.
+   * @example
+   * ```ts
+   * if (lock.remaining() < 500) throw new Error("too late for a write");
+   * ```
    */
   remaining(): number {
     return this.#lease.remaining();
@@ -162,6 +166,10 @@ export class Lock implements AsyncDisposable {
    * Extends this lock in place to at least `ttl` ms from now, and resolves to it. Within a `using` with
    * `maxHoldTime`, at most to the end of that time.
    * @throws LockLostError if it is lost, released or detached; ExecutionError if no quorum answered.
+   * @example
+   * ```ts
+   * await lock.extend(5_000);
+   * ```
    */
   extend(ttl: number): Promise<this>;
   /** @internal A callback of redlock 4 is refused. */
@@ -176,6 +184,10 @@ export class Lock implements AsyncDisposable {
   /**
    * Asks the masters whether a majority still holds the lock for this token.
    * @throws ExecutionError if too few answered to decide.
+   * @example
+   * ```ts
+   * if (await lock.verify()) await publish();
+   * ```
    */
   verify(): Promise<boolean> {
     return this.#owner.verify(this);
@@ -184,6 +196,14 @@ export class Lock implements AsyncDisposable {
   /**
    * Releases the lock. Idempotent. Releasing an expired lock resolves with `outcome: "expired"`; it does not
    * throw.
+   * @example
+   * ```ts
+   * try {
+   *   await work(lock.signal);
+   * } finally {
+   *   await lock.release();
+   * }
+   * ```
    */
   release(): Promise<ExecutionResult> {
     return this.#owner.release(this);
@@ -201,6 +221,10 @@ export class Lock implements AsyncDisposable {
    * this process changes none of its keys after that.
    * @throws LockLostError if it is lost, released or detached; InvalidArgumentError for a reentrant handle
    * that shares its lease with others.
+   * @example
+   * ```ts
+   * response.json(await lock.detach()); // another process passes it to resume()
+   * ```
    */
   detach(): Promise<DetachedLock> {
     return this.#owner.detach(this);

@@ -50,6 +50,12 @@ type TermOutcome = { readonly error: unknown } | undefined;
  * @throws the error of the routine, or of `onStart`, `onStop` or `onError`, once its lock is released; but
  * not an error that the routine throws because its signal aborted. InvalidArgumentError before anything is
  * sent.
+ * @example
+ * ```ts
+ * await lead(redlock, "scheduler", 10_000, async (signal) => {
+ *   while (!signal.aborted) await runDueJobs(signal);
+ * });
+ * ```
  */
 export async function lead(
   redlock: Redlock,

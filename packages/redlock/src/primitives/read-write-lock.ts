@@ -34,6 +34,10 @@ export type WriteLock = Lock & {
    * no quorum confirms it, it is still a read lock for the time that was left, with `state` "unknown"; other
    * readers are admitted on the masters that have confirmed it.
    * @throws LockLostError if this lock is lost, released or detached.
+   * @example
+   * ```ts
+   * const reading = await writing.downgrade(2_000);
+   * ```
    */
   downgrade(ttl?: number): Promise<Lock>;
 };
@@ -75,13 +79,25 @@ export class ReadWriteLock {
   /**
    * Waits until no writer holds the lock, and excludes writers for `ttl` ms.
    * @throws ResourceLockedError if there was a writer all the time; otherwise like {@link Redlock.acquire}.
+   * @example
+   * ```ts
+   * const report = new ReadWriteLock(redlock, "report");
+   * await using reading = await report.read(5_000); // beside other readers
+   * ```
    */
   async read(ttl: number, options?: ReadOptions): Promise<Lock> {
     checkOptions(options, readers);
     return this.#redlock.acquire(this.#resources.read, ttl, options);
   }
 
-  /** The same without waiting: `null` if a writer holds the lock or waits for it. */
+  /**
+   * The same without waiting: `null` if a writer holds the lock or waits for it.
+   * @example
+   * ```ts
+   * const reading = await report.tryRead(5_000);
+   * if (reading === null) return; // a writer holds it, or waits
+   * ```
+   */
   async tryRead(ttl: number, options?: ReadOptions): Promise<Lock | null> {
     checkOptions(options, readers);
     return this.#redlock.tryAcquire(this.#resources.read, ttl, options);
@@ -91,12 +107,23 @@ export class ReadWriteLock {
    * Waits until there is no other reader or writer, and excludes all others for `ttl` ms. Readers that arrive
    * while it waits come after it; present readers may stay as long as they extend.
    * @throws ResourceLockedError if others held the lock all the time; otherwise like {@link Redlock.acquire}.
+   * @example
+   * ```ts
+   * await using writing = await report.write(5_000, { waitTimeout: 10_000 });
+   * ```
    */
   async write(ttl: number, options: WriteOptions = {}): Promise<WriteLock> {
     return this.#writeLockOf(await this.#acquire(ttl, options));
   }
 
-  /** The same without waiting: `null` if others read or write. */
+  /**
+   * The same without waiting: `null` if others read or write.
+   * @example
+   * ```ts
+   * const writing = await report.tryWrite(5_000);
+   * if (writing === null) return; // others read or write
+   * ```
+   */
   async tryWrite(ttl: number, options: WriteOptions = {}): Promise<WriteLock | null> {
     const lock = await this.#redlock.tryAcquire(this.#resources.write, ttl, this.#optionsOf(options));
     return lock && this.#writeLockOf(lock);
@@ -105,6 +132,10 @@ export class ReadWriteLock {
   /**
    * Acquires a read lock, runs `routine` while it is kept extended, and releases it, like {@link
    * Redlock.using}.
+   * @example
+   * ```ts
+   * const text = await report.usingRead(5_000, () => load());
+   * ```
    */
   usingRead<T>(ttl: number, routine: Routine<T>): Promise<T>;
   usingRead<T>(ttl: number, options: ReadOptions | undefined, routine: Routine<T>): Promise<T>;
@@ -126,6 +157,13 @@ export class ReadWriteLock {
    * Acquires the write lock, runs `routine` while it is kept extended, and releases it, like {@link
    * Redlock.using}. After a downgrade in the routine, the read lock is kept extended and released in the same
    * way, and has its own signal.
+   * @example
+   * ```ts
+   * await report.usingWrite(5_000, async (signal, lock) => {
+   *   await save("new text");
+   *   const reading = await lock.downgrade(); // no writer comes between
+   * });
+   * ```
    */
   usingWrite<T>(ttl: number, routine: WriteRoutine<T>): Promise<T>;
   usingWrite<T>(ttl: number, options: WriteOptions | undefined, routine: WriteRoutine<T>): Promise<T>;
@@ -154,7 +192,14 @@ export class ReadWriteLock {
     }
   }
 
-  /** A handle on a read or write lock that another process has detached, see {@link Redlock.resume}. */
+  /**
+   * A handle on a read or write lock that another process has detached, see {@link Redlock.resume}.
+   * @example
+   * ```ts
+   * const lock = report.resume(detached);
+   * await lock.extend(5_000);
+   * ```
+   */
   resume(detached: DetachedLock): Lock {
     const [resource, ...more] = detached?.resources ?? [];
     const { read, write } = this.#resources;

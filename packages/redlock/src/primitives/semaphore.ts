@@ -90,6 +90,11 @@ export class Semaphore {
    * Waits in FIFO order and acquires `permits` permits for `ttl` ms, as one lock over that number of slots.
    * @throws ResourceLockedError (with the semaphore's name) if too few became free in time; ExecutionError if
    * no quorum answered; AbortError; InvalidArgumentError before anything is sent.
+   * @example
+   * ```ts
+   * const semaphore = new Semaphore(redlock, "api", 5);
+   * await using permit = await semaphore.acquire(5_000, { waitTimeout: 2_000 });
+   * ```
    */
   async acquire(ttl: number, options: SemaphoreOptions = {}): Promise<Lock> {
     const request = this.#requestOf(ttl, options);
@@ -112,6 +117,11 @@ export class Semaphore {
    * The same without waiting: `null` if too few permits are free. Tries one slot after the other until one is
    * granted.
    * @throws ExecutionError if no quorum answered; AbortError; InvalidArgumentError.
+   * @example
+   * ```ts
+   * const pair = await semaphore.tryAcquire(5_000, { permits: 2 });
+   * if (pair === null) return; // fewer than two are free
+   * ```
    */
   async tryAcquire(ttl: number, options: SemaphoreOptions = {}): Promise<Lock | null> {
     const answer = await this.#tryFreeSlots(this.#requestOf(ttl, options), this.limit);
@@ -123,6 +133,10 @@ export class Semaphore {
   /**
    * Acquires permits, runs `routine` while they are kept extended, releases them, and returns the routine's
    * result, like {@link Redlock.using}.
+   * @example
+   * ```ts
+   * const answer = await semaphore.using(5_000, (signal) => fetch(url, { signal }));
+   * ```
    */
   using<T>(ttl: number, routine: Routine<T>): Promise<T>;
   using<T>(ttl: number, options: SemaphoreOptions | undefined, routine: Routine<T>): Promise<T>;

@@ -14,6 +14,10 @@ const growth = { minimum: 1, maximum: Number.MAX_SAFE_INTEGER, what: "a number, 
 /**
  * A constant backoff of `delay` ms, plus or minus up to `jitter` ms: `retryDelay` and `retryJitter` of redlock 5.
  * @throws InvalidArgumentError immediately, if they are not milliseconds.
+ * @example
+ * ```ts
+ * new Redlock(clients, { backoff: fixedBackoff(100, 20) }); // 80 to 120 ms
+ * ```
  */
 export function fixedBackoff(delay: number, jitter = 0): Backoff {
   checkNumber("delay", delay, milliseconds);
@@ -33,6 +37,10 @@ export interface ExponentialBackoffOptions {
 /**
  * Waits a random time below a bound that grows with each attempt ("full jitter").
  * @throws InvalidArgumentError immediately, if an option is unknown or out of range.
+ * @example
+ * ```ts
+ * new Redlock(clients, { backoff: exponentialBackoff({ initial: 20, maximum: 2_000 }) });
+ * ```
  */
 export function exponentialBackoff(options?: ExponentialBackoffOptions): Backoff {
   checkOptions(options, "exponentialBackoff");

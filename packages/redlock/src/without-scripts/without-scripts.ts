@@ -19,6 +19,10 @@ const queues = new WeakMap<
  * several resources take two round trips instead of one, one after the other. Features that need scripts are
  * missing: the queue (waiting means retrying), group commit, fencing tokens, the restart guard.
  * @throws InvalidArgumentError for what is no client, and for a Cluster: WATCH works on a single connection only.
+ * @example
+ * ```ts
+ * const redlock = new Redlock(withoutScripts(clients));
+ * ```
  */
 export function withoutScripts(clients: Iterable<RedisClient>): readonly LockNode[] {
   return [...clients].map((client) => {
