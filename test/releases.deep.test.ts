@@ -29,7 +29,7 @@ beforeEach(async () => {
   for (const file of ["package.json", "pnpm-workspace.yaml", ".changeset", ...manifests]) {
     await cp(join(repository, file), join(copy, file), { recursive: true });
   }
-  // Whatever is released by now.
+  // All releases so far.
   for (const name of publishedPackages) {
     const file = join(copy, `packages/${name}/package.json`);
     const manifest = await readFile(file, "utf8");

@@ -56,7 +56,7 @@ export default defineConfig({
     strict: true,
     entryFileNames: "[name].cjs",
     chunkFileNames: "[name].cjs",
-    // Whatever two subpaths share is one file: each further one costs an import 2 ms.
+    // Code that two subpaths share is one file: each further one costs an import 2 ms.
     codeSplitting: { groups: [{ name: "redlock", minShareCount: 2 }] },
     // Bundlers read the annotations; people read the declarations.
     comments: { annotation: true, legal: true, jsdoc: false },

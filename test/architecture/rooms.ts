@@ -59,7 +59,7 @@ function filesIn(folder: string): readonly string[] {
   return files.filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"));
 }
 
-/** What `file` imports: values and types, static and dynamic, `export from` and `import("...")` in types. */
+/** The imports of `file`: values and types, static and dynamic, `export from` and `import("...")` in types. */
 function importsOf(folder: string, file: string): readonly Import[] {
   const { importedFiles } = ts.preProcessFile(readFileSync(join(folder, file), "utf8"), true, true);
   return importedFiles.map(({ fileName }) => {
@@ -76,7 +76,7 @@ function floorOf(room: string): number {
   return floors.findIndex((rooms) => room in rooms);
 }
 
-/** What the files in `folder` and their imports break, one line each. */
+/** The rules that the files in `folder` and their imports break, one line each. */
 export function faultsIn(folder: string = source): readonly string[] {
   const files = filesIn(folder);
   const unlisted = new Set(files.map(roomOf).filter((room) => floorOf(room) === -1));

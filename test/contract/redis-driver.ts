@@ -93,7 +93,7 @@ function quietly(client: RedisClient): RedisClient {
   return client;
 }
 
-/** Whatever is asked of it alone is an operation that could go to others as well. */
+/** An operation for it alone could go to other masters as well. */
 class SharingNode extends RedisNode {
   override vote(claim: Claim, settle: OnVote): void {
     this.#askFor("vote", claim, settle);

@@ -4,7 +4,7 @@ import type { RedisClient } from "../../packages/redlock/src/adapters/client-lib
 import { type Link, type MovingAddress, movingAddress } from "./moving-address.ts";
 import { until } from "./until.ts";
 
-/** What the cases need of a client library. */
+/** The cases need this of a client library. */
 export interface Library {
   /** A client of the server at this port, which reconnects by itself. */
   open(port: number): RedisClient;

@@ -289,7 +289,7 @@ const lines: Readonly<Record<string, Translation>> = {
   },
 };
 
-/** What redlock 4 takes, and this package refuses with the page's name. */
+/** Arguments of redlock 4 that this package refuses, with the name of the page. */
 const refused: Readonly<Record<string, { readonly theirs: () => Any; readonly ours: () => Any }>> = {
   "`extendScript`, `lockScript`, `unlockScript`": {
     theirs: async () => theirs({ lockScript: (script: string) => `${script}\n` }).lock(fresh(), 20_000),

@@ -127,7 +127,7 @@ async function contents(): Promise<Record<string, unknown>> {
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** What `act` does under a rule: its answers, and the keys before and after. */
+/** The outcome of `act` under a rule: its answers, and the keys before and after. */
 async function outcomeOf({ prepare, act }: Case, rule: readonly string[]) {
   await admin.flushall();
   await prepare(ask(new RedisNode(connectionOf(opened))));

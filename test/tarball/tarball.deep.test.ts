@@ -41,7 +41,7 @@ let tarball: string;
 let installed: string;
 let manifest: Manifest;
 let files: readonly string[];
-/** Whatever a user imports. */
+/** All that a user imports. */
 let subpaths: readonly string[];
 
 /** A copy is built, so that no other test reads a build that is half written. */

@@ -343,7 +343,7 @@ export class Redlock extends Events<RedlockEvents> implements LockOwner {
    * ```
    */
   async initialize(): Promise<void> {
-    if (!this.#parts.guard) throw new InvalidArgumentError("initialize is for a Redlock with restartGuard");
+    if (!this.#parts.guard) throw new InvalidArgumentError("initialize() requires the option restartGuard");
     await this.#parts.guard.initialize();
   }
 

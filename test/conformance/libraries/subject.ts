@@ -51,7 +51,7 @@ export interface Held {
   readonly lock: unknown;
 }
 
-/** Whatever is left out is the library's default. */
+/** Absent options have the default of the library. */
 export interface SubjectOptions {
   /** Attempts after the first; -1 is without end. */
   readonly retryCount?: number;

@@ -17,7 +17,7 @@ import { Fleet, fresh } from "../fleet/fleet.ts";
 const fleet = Fleet.forTests(1);
 const ttl = 30_000;
 
-/** Whatever a node is asked, as a promise. */
+/** A request to a node, as a promise. */
 function asked<A>(ask: (settle: (answer: A) => void) => void): Promise<A> {
   return new Promise((resolve) => {
     ask(resolve);

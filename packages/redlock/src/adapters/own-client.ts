@@ -46,7 +46,7 @@ export interface UserEvents {
 
 /**
  * A client that an adapter makes. Its library, or the adapter, reconnects it for as long as the user's client
- * lives. What was sent on one connection is never sent again on the next.
+ * lives. A command that was sent on one connection is never sent again on the next.
  */
 export interface OwnClient {
   /** Its `status` is "wait" before the first {@link connect}, "ready" when it can send, "end" when it is over. */

@@ -8,7 +8,7 @@ import type { OwnClient, OwnEvents, UserClient } from "./own-client.ts";
 export interface SingleConnection {
   connect(): Promise<unknown>;
   send(command: string, args: Args): Promise<unknown>;
-  /** Closes it immediately. What is pending is rejected, and nothing is sent any more. */
+  /** Closes it immediately. Pending commands are rejected, and nothing is sent any more. */
   destroy(): void;
 }
 

@@ -330,7 +330,7 @@ export class RedisNode implements LockNode {
     });
   }
 
-  /** Whatever the time is asked for, the clock watch sees it (PROTOCOL 11.1). */
+  /** The clock watch sees every reading, for any purpose (PROTOCOL 11.1). */
   #askTime(purpose: Purpose, onTime: (answer: Time | Fault, reading?: Reading) => void): void {
     const clock = this.#clock;
     let sent = clock?.now();

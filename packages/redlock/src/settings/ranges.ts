@@ -44,7 +44,7 @@ export function isRevoked(value: unknown): boolean {
   }
 }
 
-/** What `read` returns. An error of a getter, or of a Proxy, is the cause of an InvalidArgumentError about `what`. */
+/** Returns the result of `read`. An error of a getter, or of a Proxy, is the cause of an InvalidArgumentError about `what`. */
 export function readable<T>(what: string, read: () => T): T {
   try {
     return read();

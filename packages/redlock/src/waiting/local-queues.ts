@@ -25,7 +25,7 @@ export class LocalQueues implements LocalQueueEvents {
   /** The end of that time by the monotonic clock, ms. */
   readonly #contended = new Map<string, number>();
   #opening: Promise<void> | undefined;
-  /** What waits need: open subscriptions, and the time of the masters. */
+  /** Waits need open subscriptions, and the time of the masters. */
   #preparation: SharedWork | undefined;
 
   constructor(context: Context) {

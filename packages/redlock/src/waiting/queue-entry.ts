@@ -317,7 +317,7 @@ export class QueuedAcquire implements GrantHandler {
       timeout: nodeTimeoutFor(ttl, settings),
       ask: (node, settle) => node.queue!.enqueue(claim, settle),
       onAnswer: (index, answer) => {
-        // A late yes is none of a later round (PROTOCOL 2.14).
+        // A late yes does not count in a later round (PROTOCOL 2.14).
         if (answer.vote === "yes" && claim === this.#claim)
           this.#onVote(index, answer.counter, answer.nextTicket ?? Number.POSITIVE_INFINITY);
         else if (answer.vote === "no") this.#wasRefused = true;

@@ -60,7 +60,7 @@ export class Calls {
     }
   }
 
-  /** Whatever is pending now will not settle. */
+  /** The calls that are pending now will not settle. */
   judgeTheRest(): void {
     for (const call of this.#pending) {
       if (call.process.isDead) continue;

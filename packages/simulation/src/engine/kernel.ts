@@ -2,7 +2,7 @@ import { breathe, type Drain, systemDrain } from "./drain.ts";
 import { type Engine, type EventId, longestDelay, shortestDelay } from "./engine.ts";
 import { Trace } from "./trace.ts";
 
-/** Whatever runs in turns; see `Process`. */
+/** Runs in turns; see `Process`. */
 export interface TurnTaker {
   /** Code with promises: its turn ends only when every continuation has run. */
   readonly isAsynchronous: boolean;

@@ -81,7 +81,7 @@ export interface LockSettings {
   readonly clockWatch?: ClockWatchOptions;
 }
 
-/** What a call is passed of its own; the rest is the constructor's. */
+/** The options of one call; the constructor has the others. */
 export interface CallSettings {
   /** Not above that of the plan. */
   readonly ttl?: number;

@@ -3,7 +3,7 @@ import type { Plan } from "./plan.ts";
 import { beyondPlan, promisedPlan } from "./swarm.ts";
 import { PlanError, validPlan } from "./validate.ts";
 
-/** Whatever a file may hold: `unknown` would have to be narrowed before each misdeed. */
+/** A file may hold anything, but `unknown` would have to be narrowed before each error is made. */
 // biome-ignore lint/suspicious/noExplicitAny: see above
 type Spoilt = any;
 

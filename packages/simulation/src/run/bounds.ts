@@ -50,7 +50,7 @@ export class Bounds {
     return 2 * this.#round;
   }
 
-  /** Whatever is under way rolls back first; then masters are left, which takes one more. Of the constructor's settings. */
+  /** Calls in flight roll back first; leaving the masters takes one `nodeTimeout` more. By the settings of the constructor. */
   get quit(): number {
     return 2 * ((this.settings.nodeTimeout ?? defaultNodeTimeout) + turn);
   }

@@ -9,7 +9,7 @@ import {
 import type { Random } from "../random.ts";
 import type { Bounds } from "./bounds.ts";
 
-/** What one call is passed, and how long it may take by that. */
+/** The options of one call, and the time that it may take by them. */
 export interface CallTerms {
   readonly ttl: number;
   readonly options: AcquireOptions;

@@ -75,7 +75,7 @@ const collecting = 1.1;
 /** How long the client goes by one reading of the masters' clocks, ms. */
 const readingAge = 10_000;
 
-/** What a plan says about the order of calls. */
+/** The order of calls, by the plan. */
 export function orderTermsOf(plan: Plan): OrderTerms {
   const { settings, workload, clients, network, faults, masters } = plan;
   const calls = new CallTermsSource(settings, workload, (own) => new Bounds(own)).all;
@@ -97,7 +97,7 @@ export function orderTermsOf(plan: Plan): OrderTerms {
   };
 }
 
-/** What no message exceeds, ms. */
+/** The longest time that a message takes, ms. */
 function strictBoundOf(latency: Latency): number {
   if (latency.shape === "constant") return latency.ms;
   return latency.shape === "uniform" ? latency.to : Number.POSITIVE_INFINITY;

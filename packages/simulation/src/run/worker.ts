@@ -45,7 +45,7 @@ export interface WorkerOptions {
   readonly redlock: SubjectClient;
   /** Whether what it locks now is in another database than what the others lock. */
   readonly isElsewhere: () => boolean;
-  /** Its calls are to settle within their own time-outs. */
+  /** Its calls must settle in time. */
   readonly isBounded: boolean;
   /** By the settings of the constructor. */
   readonly bounds: Bounds;

@@ -149,7 +149,7 @@ export const memoryLoss: readonly Scenario[] = [
     title: "A voter comes back empty, after a ttl",
     story:
       "Client 0 holds by the votes of A, B and C. C crashes without having kept anything, and is kept down for longer " +
-      "than any lock can live. Whatever it has forgotten is over when it votes for client 1.",
+      "than any lock can live. Every lock that it has forgotten is over when it votes for client 1.",
     source: fsync,
     plan: sketched({
       ...betweenTwo(crash("process", 1.2 * ttl), { mode: "none" }, 3500),
