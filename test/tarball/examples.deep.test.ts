@@ -41,6 +41,10 @@ declare function runDueJobs(signal: AbortSignal): Promise<void>;
 declare const redlock: Redlock, lock: Lock, report: ReadWriteLock, semaphore: Semaphore, writing: WriteLock;
 `;
 
+function isExported(node: ts.Declaration): boolean {
+  return (ts.getCombinedModifierFlags(node) & ts.ModifierFlags.Export) !== 0;
+}
+
 function documentedIn(file: string): Documented[] {
   const source = ts.createSourceFile(
     file,
@@ -58,8 +62,6 @@ function documentedIn(file: string): Documented[] {
     });
     found.set(name, [...(found.get(name) ?? []), ...examples]);
   };
-  const isExported = (node: ts.Declaration): boolean =>
-    (ts.getCombinedModifierFlags(node) & ts.ModifierFlags.Export) !== 0;
   for (const statement of source.statements) {
     if (ts.isFunctionDeclaration(statement) && isExported(statement) && statement.name) {
       add(statement.name.text, statement);
