@@ -57,4 +57,15 @@ export const rareCallerMutants: readonly Mutant[] = [
         `${observed} && this.#clock.isAlone`,
     },
   },
+  {
+    name: "a waiter leaves the queues before the next caller of its process enters them",
+    edits: {
+      "waiting/queue-entry.ts #backOff onAway": "undefined",
+      "waiting/queue-entry.ts #backOff #dequeue": (leave) => `${leave}, this.#events?.onAway()`,
+    },
+  },
+  {
+    name: "a ticket that is raised does not raise those behind it",
+    edits: { "waiting/local-queue.ts #enqueue onRaised value": "() => {}" },
+  },
 ];
