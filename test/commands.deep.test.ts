@@ -13,7 +13,7 @@ const bench = "../packages/bench/src/main.ts";
 describe("--help explains each option", () => {
   test.each([
     [semaphore, /--seconds N /],
-    [conformance, /--only TEXT .*--peers .*--rows LIST /s],
+    [conformance, /--only TEXT .*--rows LIST .*--peers /s],
     [bench, /--only NAME\[,NAME\] .*--cycles N /s],
   ])("%s", async (file, help) => {
     const { code, output } = await command(file, ["--help"]);
@@ -29,7 +29,6 @@ describe("bad usage is exit 64, with the correction and no stack trace", () => {
     [conformance, ["--per"], "unknown option --per; did you mean --peers?"],
     [conformance, ["--peers", "redlock5"], 'unknown library "redlock5": did you mean "redlock-5"?'],
     [conformance, ["--peers", "--rows", "1,99"], "--rows must be numbers from 1 to"],
-    [conformance, ["redlock-5"], "need --peers"],
     [conformance, ["--only", "no such case at all"], 'no case is named "no such case at all"'],
     [bench, ["--cycle", "5"], "unknown option --cycle; did you mean --cycles?"],
     [bench, ["--only", "lod"], '--only: unknown workload "lod": did you mean "load"?'],
@@ -51,8 +50,8 @@ describe("Ctrl-C prints the results so far, and exits with 130", () => {
   }, 60_000);
 
   test("conformance", async () => {
-    const { code, output } = await command(conformance, [], /✓.*row \d+/);
-    expect(output).toMatch(/^interrupted after [1-9]\d* of \d+ cases, 0 of them FAILED$/m);
+    const { code, output } = await command(conformance, [], /conforms .*row \d+/);
+    expect(output).toMatch(/^interrupted after [1-9]\d* of \d+ results, which are listed above$/m);
     expect(code).toBe(130);
   }, 120_000);
 });

@@ -1,16 +1,10 @@
 import { randomUUID } from "node:crypto";
+import { type Held, NotOfferedError } from "@quorlock/peers";
 import { type Proxy as FaultProxy, type Master, startProxy } from "@quorlock/testbed";
 import { Redis } from "ioredis";
 import { WireTap } from "../integration/fleet/wire-tap.ts";
 import { connected, cut } from "./libraries/clients.ts";
-import {
-  type Held,
-  type Library,
-  NotOfferedError,
-  quitLimit,
-  type Subject,
-  type SubjectOptions,
-} from "./libraries/subject.ts";
+import { type Library, quitLimit, type Subject, type SubjectOptions } from "./libraries/subject.ts";
 import { outcomeOf, polled } from "./outcome.ts";
 
 /** All that a case needs to know of a master. */

@@ -9,35 +9,30 @@ import {
   UsageError,
 } from "@quorlock/simulation/command-line";
 import { NoMastersError } from "@quorlock/testbed";
-import { nameOf } from "./case.ts";
+import { nameOf, rows } from "./case.ts";
 import { cases } from "./cases.ts";
 import { writeDocuments } from "./comparison.ts";
-import { runCases } from "./libraries/own-cases.ts";
-import { comparePeers, peersFrom } from "./libraries/peers.ts";
-
-// `pnpm conformance`: runs every case against this client. `pnpm conformance --peers`: against the peers as well.
+import { libraryNames } from "./libraries/libraries.ts";
+import { compare } from "./run.ts";
 
 const options = {
   only: text("TEXT", 'only cases whose name contains TEXT, such as "row 12"'),
-  peers: flag(
-    "runs the cases against the peers as well, records the results and does --write: about five minutes",
-  ),
+  rows: text("LIST", "only these rows, such as 1,2,3"),
+  peers: flag("all libraries; with all cases it records the results and does --write: about five minutes"),
   write: flag(
     "writes docs/conformance.md and the comparison of README.md from the recorded results, and runs nothing",
   ),
-  rows: text("LIST", "with --peers: only these rows, such as 1,2,3"),
 };
 const usage = [
-  "Usage: pnpm conformance [--only TEXT]",
-  "       pnpm conformance --peers [--rows LIST] [LIBRARY...]",
+  "Usage: pnpm conformance [--only TEXT] [--rows LIST] [--peers | LIBRARY...]",
   "       pnpm conformance --write",
-  "  runs the cases in which lock libraries fail their users, on real masters",
+  "  runs the cases in which lock libraries fail their users, on real masters; by default with this client",
   "Options:",
   ...optionLines(options),
-  "Exit: 0 every case conforms (--peers: every case ran), 1 otherwise, 2 it could not run, 64 bad usage, 130 interrupted.",
+  "Exit: 0 this client conforms in each case, 1 otherwise, 2 it could not run, 64 bad usage, 130 interrupted.",
 ].join("\n");
 
-let summary = "interrupted before the first case was done";
+let summary = "interrupted before the first case was over";
 process.once("SIGINT", () => {
   console.log(summary);
   // Cases and masters are processes of their own: they end when this one does.
@@ -46,25 +41,29 @@ process.once("SIGINT", () => {
 
 async function run(args: readonly string[]): Promise<number> {
   const { values, positionals } = parse(args, options, Number.POSITIVE_INFINITY);
-  const { only = "", peers = false, write = false, rows } = values;
+  const { only = "", peers = false, write = false } = values;
   if (write) {
     if (args.length > 1) throw new UsageError("--write stands alone");
     writeDocuments();
     return 0;
   }
-  if (peers) {
-    await comparePeers(peersFrom(rows, positionals), (done, total) => {
-      summary = `interrupted after ${done} of ${total} results, which are listed above`;
-    });
-    return 0;
+  for (const name of positionals) {
+    if (!libraryNames.includes(name))
+      throw new UsageError(`unknown library "${name}": ${suggestion(name, libraryNames)}`);
   }
-  if (rows !== undefined || positionals.length > 0) throw new UsageError("rows and libraries need --peers");
-  const names = cases.map(nameOf);
-  const total = names.filter((name) => name.includes(only)).length;
-  if (total === 0) throw new UsageError(`no case is named "${only}": ${suggestion(only, names)}`);
-  return await runCases(only, (done, failed) => {
-    summary = `interrupted after ${done} of ${total} cases, ${failed} of them FAILED`;
+  const numbers = values.rows?.split(",").map(Number) ?? rows;
+  if (!numbers.every((row) => rows.includes(row)))
+    throw new UsageError(
+      `--rows must be numbers from 1 to ${rows.length} with commas, but is ${values.rows}`,
+    );
+  const chosen = cases.filter((one) => numbers.includes(one.row) && nameOf(one).includes(only));
+  if (chosen.length === 0)
+    throw new UsageError(`no case is named "${only}": ${suggestion(only, cases.map(nameOf))}`);
+  const libraries = peers ? libraryNames : positionals.length > 0 ? positionals : ["quorlock"];
+  const conforms = await compare(chosen, libraries, (done, total) => {
+    summary = `interrupted after ${done} of ${total} results, which are listed above`;
   });
+  return conforms ? 0 : 1;
 }
 
 process.exitCode = await runCommand(

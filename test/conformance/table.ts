@@ -40,7 +40,7 @@ and with redlock 5.0.0-beta.2, redis-semaphore 5.8.0 and redlock-universal 0.8.5
   extension and an \`onLockLost\` that notifies the routine; by default \`onLockLost\` throws an error that no caller can catch.
 - [results.json](../test/conformance/results.json) has the demand of each case and what was observed with each library.
 
-\`npx -y pnpm@12 conformance\` runs the cases with this client, and \`npx -y pnpm@12 conformance --peers --rows 7 redlock-5\`
+\`npx -y pnpm@12 conformance\` runs the cases with this client, and \`npx -y pnpm@12 conformance --rows 7 redlock-5\`
 row 7 with redlock 5. \`--peers\` alone runs everything and replaces this page, results.json and the comparison in the README.
 `;
 

@@ -1,6 +1,6 @@
+import { NotOfferedError } from "@quorlock/peers";
 import { type Case, verdict } from "../case.ts";
 import type { Fixture } from "../fixture.ts";
-import { NotOfferedError } from "../libraries/subject.ts";
 import { inWords, isRefused, outcomeOf } from "../outcome.ts";
 
 /** A round trip or two on loopback, with time for a busy machine. */

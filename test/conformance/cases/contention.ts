@@ -1,6 +1,7 @@
+import type { Held } from "@quorlock/peers";
 import { type Case, verdict } from "../case.ts";
 import type { Fixture } from "../fixture.ts";
-import type { Held, Subject } from "../libraries/subject.ts";
+import type { Subject } from "../libraries/subject.ts";
 import { inWords, isRefused, type Outcome, outcomeOf } from "../outcome.ts";
 
 const rounds = 20;

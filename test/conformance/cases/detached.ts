@@ -1,6 +1,7 @@
 import { inspect } from "node:util";
+import { NotOfferedError } from "@quorlock/peers";
 import { type Case, verdict } from "../case.ts";
-import { NotOfferedError, offered } from "../libraries/subject.ts";
+import { offered } from "../libraries/subject.ts";
 import { inWords, outcomeOf, polled } from "../outcome.ts";
 
 const patient = { retryCount: 100, retryDelay: 50 };

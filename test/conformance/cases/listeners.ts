@@ -1,5 +1,5 @@
+import { NotOfferedError } from "@quorlock/peers";
 import { type Case, verdict } from "../case.ts";
-import { NotOfferedError } from "../libraries/subject.ts";
 import { outcomeOf } from "../outcome.ts";
 
 /** The callbacks of a library. */

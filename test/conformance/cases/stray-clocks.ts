@@ -1,7 +1,8 @@
+import type { Held } from "@quorlock/peers";
 import { type ClockedMasters, startMastersWithClocks } from "@quorlock/testbed";
 import { type Case, verdict } from "../case.ts";
 import { Fixture } from "../fixture.ts";
-import { type Held, type Library, offered, type Subject } from "../libraries/subject.ts";
+import { type Library, offered, type Subject } from "../libraries/subject.ts";
 import { outcomeOf } from "../outcome.ts";
 
 const ttl = 30_000;

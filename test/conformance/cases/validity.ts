@@ -1,6 +1,6 @@
+import { type Held, NotOfferedError } from "@quorlock/peers";
 import { type Case, type Verdict, verdict } from "../case.ts";
 import type { Fixture } from "../fixture.ts";
-import { type Held, NotOfferedError } from "../libraries/subject.ts";
 import { inWords, isRefused, type Outcome, outcomeOf } from "../outcome.ts";
 
 /** The time left by the holder's view, and by the masters' keys, at one moment, ms. */

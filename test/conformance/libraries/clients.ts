@@ -1,5 +1,5 @@
-import { type WallClock, wallClockOf } from "../processes/process-clock.ts";
-import type { SubjectOptions } from "./subject.ts";
+import type { Locker } from "@quorlock/peers";
+import type { Subject, SubjectOptions } from "./subject.ts";
 
 /** The part of both generations of ioredis that is used here. */
 interface Connecting {
@@ -47,29 +47,18 @@ interface Client extends Connecting {
   quit(): Promise<unknown>;
 }
 
-/** The calls of a subject that concern its clients alone, for libraries that have none of their own for them. */
-export class ClientsOf<C extends Client> {
-  readonly clients: readonly C[];
-  readonly #wallClock: WallClock;
-
-  constructor(clients: readonly C[], wallClock?: () => number) {
-    this.clients = clients;
-    this.#wallClock = wallClockOf(wallClock);
-  }
-
-  async select(database: number): Promise<void> {
-    await Promise.all(this.clients.map((client) => client.select(database)));
-  }
-
-  /** Without such an event nothing is reported. */
-  onFault(_listener: (error: unknown) => void): void {}
-
-  async quit(): Promise<void> {
-    await Promise.all(this.clients.map((client) => client.quit()));
-  }
-
-  disconnect(): void {
-    this.#wallClock.restore();
-    cut(this.clients);
-  }
+/** A library together with the clients that it was given. */
+export function subjectOf(clients: readonly Client[], locker: Locker): Subject {
+  return {
+    clients,
+    async select(database) {
+      await Promise.all(clients.map((client) => client.select(database)));
+    },
+    onFault: () => {},
+    async quit() {
+      await Promise.all(clients.map((client) => client.quit()));
+    },
+    disconnect: () => cut(clients),
+    ...locker,
+  };
 }

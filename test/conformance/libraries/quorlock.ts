@@ -1,10 +1,10 @@
+import { type Held, type Locker, redlockProgram } from "@quorlock/peers";
 import { type Lock, Redlock, type RedlockOptions, systemRuntime } from "@quorlock/redlock";
 import { ReadWriteLock } from "@quorlock/redlock/read-write-lock";
 import { Semaphore } from "@quorlock/redlock/semaphore";
 import { Redis } from "ioredis";
-import { ClientsOf, clientOptions, connected } from "./clients.ts";
-import { redlockProgram } from "./redlock-program.ts";
-import type { Held, Library, Subject, SubjectOptions } from "./subject.ts";
+import { clientOptions, connected, subjectOf } from "./clients.ts";
+import type { Library, Subject, SubjectOptions } from "./subject.ts";
 
 /** This client. */
 export const quorlock: Library = {
@@ -18,7 +18,7 @@ export const quorlock: Library = {
     await redlock.inspect("connected");
     // Declares the masters new; of several clients the first has done it.
     if (options.restartGuard !== undefined) await redlock.initialize().catch(() => {});
-    return new QuorlockSubject(clients, redlock);
+    return subjectOf(clients, lockerOf(redlock));
   },
 };
 
@@ -36,58 +36,23 @@ function settingsFrom(options: SubjectOptions): RedlockOptions {
   };
 }
 
-class QuorlockSubject extends ClientsOf<Redis> implements Subject {
-  readonly #redlock: Redlock;
-
-  constructor(clients: readonly Redis[], redlock: Redlock) {
-    super(clients);
-    this.#redlock = redlock;
-  }
-
-  async acquire(resource: string, ttl: number): Promise<Held> {
-    return heldOf(await this.#redlock.acquire(resource, ttl));
-  }
-
-  using<T>(
-    resource: string,
-    ttl: number,
-    routine: (signal: AbortSignal, lock?: unknown) => Promise<T>,
-  ): Promise<T> {
-    return this.#redlock.using(resource, ttl, routine);
-  }
-
-  async extend(held: Held, ttl: number): Promise<Held> {
-    return heldOf(await this.#redlock.extend(held.lock as Lock, ttl));
-  }
-
-  release(held: Held): Promise<unknown> {
-    return this.#redlock.release(held.lock as Lock);
-  }
-
-  async permit(resource: string, limit: number, ttl: number): Promise<(() => Promise<unknown>) | undefined> {
-    const lock = await new Semaphore(this.#redlock, resource, limit).tryAcquire(ttl);
-    return lock ? () => lock.release() : undefined;
-  }
-
-  async detach(held: Held): Promise<string> {
-    return JSON.stringify(await (held.lock as Lock).detach());
-  }
-
-  async resume(detached: string, ttl: number): Promise<Held> {
-    return heldOf(await this.#redlock.resume(JSON.parse(detached)).extend(ttl));
-  }
-
-  async write(resource: string, ttl: number): Promise<Held> {
-    return heldOf(await new ReadWriteLock(this.#redlock, resource).write(ttl));
-  }
-
-  override onFault(listener: (error: unknown) => void): void {
-    this.#redlock.on("error", listener);
-  }
-
-  override quit(): Promise<void> {
-    return this.#redlock.quit();
-  }
+/** Its calls by the names of the cases. */
+function lockerOf(redlock: Redlock): Locker & Pick<Subject, "detach" | "resume" | "write"> {
+  return {
+    acquire: async (resource, ttl) => heldOf(await redlock.acquire(resource, ttl)),
+    using: (resource, ttl, routine) => redlock.using(resource, ttl, routine),
+    extend: async (held, ttl) => heldOf(await redlock.extend(held.lock as Lock, ttl)),
+    release: (held) => redlock.release(held.lock as Lock),
+    async permit(resource, limit, ttl) {
+      const lock = await new Semaphore(redlock, resource, limit).tryAcquire(ttl);
+      return lock ? () => lock.release() : undefined;
+    },
+    detach: async (held) => JSON.stringify(await (held.lock as Lock).detach()),
+    resume: async (detached, ttl) => heldOf(await redlock.resume(JSON.parse(detached)).extend(ttl)),
+    write: async (resource, ttl) => heldOf(await new ReadWriteLock(redlock, resource).write(ttl)),
+    onFault: (listener) => void redlock.on("error", listener),
+    quit: () => redlock.quit(),
+  };
 }
 
 function heldOf(lock: Lock): Held {

@@ -1,8 +1,8 @@
+import { NotOfferedError } from "@quorlock/peers";
 import { nameOf, type Verdict } from "../case.ts";
 import { cases } from "../cases.ts";
 import { type Address, Fixture } from "../fixture.ts";
 import { libraryNamed } from "../libraries/libraries.ts";
-import { NotOfferedError } from "../libraries/subject.ts";
 import { errorInWords, outcomeOf } from "../outcome.ts";
 
 // One case and one library, in a process of its own: whatever the library leaves behind, timers, a blocked event

@@ -14,8 +14,8 @@ export async function machineLines(masters: Masters): Promise<readonly string[]>
   const load = loadavg()
     .map((value) => value.toFixed(2))
     .join(" ");
-  const packages = ["ioredis", ...peerPackages];
-  const versions = packages.map((name) => `${name} ${versionOf(import.meta.resolve(name), name)}`);
+  const packages = [["ioredis", import.meta.resolve("ioredis")] as const, ...(await peerPackages())];
+  const versions = packages.map(([name, entry]) => `${name} ${versionOf(entry, name)}`);
   return [
     `${processors.length} x ${processors[0]?.model.trim() ?? "unknown CPU"}, ${memory} GiB, ` +
       `${process.platform} ${release()}, load ${load}`,

@@ -2,51 +2,13 @@ import * as crypto from "node:crypto";
 import * as events from "node:events";
 import { createRequire } from "node:module";
 import { compileFunction } from "node:vm";
+import type { Redlock5Class, Redlock5ExecutionError } from "@quorlock/peers";
 import type { Runtime, Timer } from "@quorlock/redlock";
 import type { Script } from "@quorlock/redlock/internal";
 import { build } from "esbuild";
 
-// The interface of redlock 5.0.0-beta.2, as far as it is used here; its own types are not found by TypeScript.
-
-export interface Redlock5Settings {
-  readonly driftFactor?: number;
-  readonly retryCount?: number;
-  readonly retryDelay?: number;
-  readonly retryJitter?: number;
-  readonly automaticExtensionThreshold?: number;
-}
-
-export interface Redlock5Lock {
-  readonly resources: readonly string[];
-  readonly value: string;
-  readonly expiration: number;
-  extend(duration: number): Promise<Redlock5Lock>;
-  release(): Promise<unknown>;
-}
-
-interface ExecutionStats {
-  readonly votesAgainst: ReadonlyMap<unknown, Error>;
-}
-
-export interface Redlock5ExecutionError extends Error {
-  readonly attempts: ReadonlyArray<Promise<ExecutionStats>>;
-}
-
-export interface Redlock5 {
-  readonly scripts: Readonly<Record<string, { readonly value: string; readonly hash: string }>>;
-  acquire(resources: string[], duration: number, settings?: Redlock5Settings): Promise<Redlock5Lock>;
-  extend(lock: Redlock5Lock, duration: number): Promise<Redlock5Lock>;
-  using<T>(
-    resources: string[],
-    duration: number,
-    settings: Redlock5Settings,
-    routine: (signal: AbortSignal) => Promise<T>,
-  ): Promise<T>;
-  quit(): Promise<void>;
-}
-
 export interface Redlock5Module {
-  readonly default: new (clients: Iterable<object>, settings?: Redlock5Settings) => Redlock5;
+  readonly default: Redlock5Class;
   readonly ExecutionError: new (...args: never) => Redlock5ExecutionError;
   readonly ResourceLockedError: new (...args: never) => Error;
 }

@@ -1,3 +1,4 @@
+import type { Redlock5, Redlock5Lock, Redlock5Settings } from "@quorlock/peers";
 import type { AcquireOptions, Runtime } from "@quorlock/redlock";
 import type { Connection } from "@quorlock/redlock/internal";
 import { makeKnown } from "../master/twins/script-twins.ts";
@@ -12,15 +13,7 @@ import {
   type SubjectLock,
 } from "../run/subject.ts";
 import { IoredisConnection } from "./ioredis-connection.ts";
-import {
-  type LoadRedlock5,
-  type Redlock5,
-  type Redlock5Lock,
-  type Redlock5Module,
-  type Redlock5Settings,
-  redlock5Package,
-  scriptsOf,
-} from "./redlock-5-package.ts";
+import { type LoadRedlock5, type Redlock5Module, redlock5Package, scriptsOf } from "./redlock-5-package.ts";
 import { redlock5Scripts } from "./redlock-5-scripts.ts";
 
 // Redlock 5.0.0-beta.2 in our client's place. Where the two differ in what can be asked of them, the doubt is in
