@@ -6,13 +6,11 @@ function command(file: string, args: readonly string[], interruptAt?: RegExp): P
   return runProgram(new URL(file, import.meta.url), args, { interruptAt });
 }
 
-const semaphore = "semaphore/main.ts";
 const conformance = "conformance/main.ts";
 const bench = "../packages/bench/src/main.ts";
 
 describe("--help explains each option", () => {
   test.each([
-    [semaphore, /--seconds N /],
     [conformance, /--only TEXT .*--rows LIST .*--peers /s],
     [bench, /--only NAME\[,NAME\] .*--cycles N /s],
   ])("%s", async (file, help) => {
@@ -24,8 +22,6 @@ describe("--help explains each option", () => {
 
 describe("bad usage is exit 64, with the correction and no stack trace", () => {
   test.each([
-    [semaphore, ["--second", "1"], "unknown option --second; did you mean --seconds?"],
-    [semaphore, ["--seconds", "soon"], "--seconds must be a number above 0, but is soon"],
     [conformance, ["--per"], "unknown option --per; did you mean --peers?"],
     [conformance, ["--peers", "redlock5"], 'unknown library "redlock5": did you mean "redlock-5"?'],
     [conformance, ["--peers", "--rows", "1,99"], "--rows must be numbers from 1 to"],
@@ -41,14 +37,6 @@ describe("bad usage is exit 64, with the correction and no stack trace", () => {
 });
 
 describe("Ctrl-C prints the results so far, and exits with 130", () => {
-  test("semaphore", async () => {
-    const { code, output } = await command(semaphore, ["--seconds", "600"], /^twelve clients/m);
-    expect(output).toMatch(
-      /^interrupted after \d+ of 600 s\n\d+ grants in .*\nmost permits held at a time: \d of 5$/m,
-    );
-    expect(code).toBe(130);
-  }, 60_000);
-
   test("conformance", async () => {
     const { code, output } = await command(conformance, [], /conforms .*row \d+/);
     expect(output).toMatch(/^interrupted after [1-9]\d* of \d+ results, which are listed above$/m);

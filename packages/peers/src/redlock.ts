@@ -68,14 +68,17 @@ function heldOf(lock: Redlock5Lock): Held {
   return { token: lock.value, isValid: () => remaining() > 0, remaining, lock };
 }
 
+function ownOf({ lock }: Held): Redlock5Lock {
+  return lock as Redlock5Lock;
+}
+
 function lockerOn(Redlock: Redlock5Class, clients: readonly object[], settings: LockerSettings): Locker {
   const redlock = new Redlock(clients, settingsFrom(settings));
-  const own = ({ lock }: Held) => lock as Redlock5Lock;
   return {
     acquire: async (resource, ttl) => heldOf(await redlock.acquire([resource], ttl)),
     using: (resource, ttl, routine) => redlock.using([resource], ttl, thresholdFor(ttl), routine),
-    extend: async (held, ttl) => heldOf(await own(held).extend(ttl)),
-    release: (held) => own(held).release(),
+    extend: async (held, ttl) => heldOf(await ownOf(held).extend(ttl)),
+    release: (held) => ownOf(held).release(),
     permit: notOffered("no semaphore"),
     onFault: (listener) => void redlock.on("error", listener),
     quit: () => redlock.quit(),
