@@ -7,7 +7,7 @@ const ttl = 60_000;
 
 it("5,000 calls of one process are served in the order of the calls", async () => {
   const resource = fresh();
-  const held = await (await fleet.openWarm()).redlock.acquire(resource, ttl);
+  const held = await fleet.hold(resource, ttl);
   const { redlock } = await fleet.openWarm({ retryCount: -1, nodeTimeout: 5000 });
   const served: number[] = [];
   const calls = Array.from({ length: 5000 }, async (_, index) => {
@@ -18,11 +18,7 @@ it("5,000 calls of one process are served in the order of the calls", async () =
   // The calls that asked before it was known to be held are the first 64; they join the others a round trip later.
   const other = redlock.inspect(resource);
   await until("they wait", async () => (await other).every(({ queueLength }) => queueLength >= 0));
-  await until("one is in the queue", async () =>
-    (await Promise.all(fleet.admins.map((admin) => admin.zcard(`quorlock:queue:{${resource}}`)))).every(
-      (length) => length >= 1,
-    ),
-  );
+  await fleet.untilWaiting(resource);
   await held.release();
   await Promise.all(calls);
   expect(served).toEqual(Array.from({ length: 5000 }, (_, index) => index));

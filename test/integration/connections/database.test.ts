@@ -400,8 +400,7 @@ describe("a call that is under way when a client is switched", () => {
       const { redlock, clients } = await open(options);
       const rival = (await open(options)).redlock;
       const resource = fresh();
-      const theirs = await rival.acquire(resource, ttl);
-      await Promise.all(theirs.attempts);
+      const theirs = await fleet.hold(resource, ttl, rival);
       const waiting = redlock.acquire(resource, ttl, { waitTimeout: 30_000 });
       await until("it stands in the queues", async () =>
         (await rival.inspect(resource)).every(({ queueLength }) => queueLength === 1),
@@ -426,8 +425,7 @@ describe("a call that is under way when a client is switched", () => {
     const rival = (await open()).redlock;
     const third = (await open()).redlock;
     const resource = fresh();
-    const theirs = await rival.acquire(resource, ttl);
-    await Promise.all(theirs.attempts);
+    const theirs = await fleet.hold(resource, ttl, rival);
     const waiting = redlock.acquire(resource, ttl, { waitTimeout: 30_000 });
     await until("it stands in the queues", async () =>
       (await rival.inspect(resource)).every(({ queueLength }) => queueLength === 1),
@@ -453,7 +451,7 @@ describe("a call that is under way when a client is switched", () => {
     const { redlock, clients } = await open({ nodeTimeout: 3000, fencing: true });
     const rival = (await open({ fencing: true })).redlock;
     const resource = fresh();
-    const theirs = await rival.acquire(resource, ttl);
+    const theirs = await fleet.hold(resource, ttl, rival);
     const [first, second] = [1, 2].map(() => redlock.acquire(resource, ttl, { waitTimeout: 30_000 }));
     await until("they wait", async () =>
       (await rival.inspect(resource)).every(({ queueLength }) => queueLength === 1),

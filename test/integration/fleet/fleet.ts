@@ -1,4 +1,10 @@
-import { type ExecutionStats, type NodeError, Redlock, type RedlockOptions } from "@quorlock/redlock";
+import {
+  type ExecutionStats,
+  type Lock,
+  type NodeError,
+  Redlock,
+  type RedlockOptions,
+} from "@quorlock/redlock";
 import {
   batchScript,
   claimScript,
@@ -144,11 +150,52 @@ export class Fleet {
     return this.admins[this.masters.indexOf(master)]!;
   }
 
+  /**
+   * Acquires a lock that every master has voted for. After `acquire` alone, a waiter's vote may come to a master before
+   * the holder's: then the waiter holds the key there, and waits in the queues of the others.
+   */
+  async hold(
+    resource: string | string[],
+    ttl: number,
+    redlock: Redlock = this.open().redlock,
+  ): Promise<Lock> {
+    const lock = await redlock.acquire(resource, ttl);
+    await this.untilHeld(lock);
+    return lock;
+  }
+
+  /** Until every master has the lock's key: the last ones may be set a little after the grant. */
+  async untilHeld({ resources, value }: Lock): Promise<void> {
+    await Promise.all(
+      resources.map((name) => this.untilAll(`${name} is held`, () => this.values(name), value)),
+    );
+  }
+
+  /** Until the resource's queue has this number of entries on every master: waiters of one process have one. */
+  async untilWaiting(resource: string, count = 1, admins: readonly Redis[] = this.admins): Promise<void> {
+    const queue = `quorlock:queue:{${resource}}`;
+    await this.untilAll(
+      `${count} wait for ${resource}`,
+      () => Promise.all(admins.map((admin) => admin.zcard(queue))),
+      count,
+    );
+  }
+
+  /** Until each of the values is `wanted`; `what`: for the error. */
+  async untilAll<T>(what: string, ask: () => Promise<T[]>, wanted: T): Promise<void> {
+    let last: readonly T[] = [];
+    await until(
+      () => `${what} on every master, but: ${last.join(", ")}`,
+      async () => {
+        last = await ask();
+        return last.every((one) => one === wanted);
+      },
+    );
+  }
+
   /** Resolves when none of the masters has the key. */
   async untilGone(resource: string, masters: readonly Master[] = this.masters): Promise<void> {
-    await until(`"${resource}" is gone everywhere`, async () =>
-      (await this.values(resource, masters)).every((value) => value === null),
-    );
+    await this.untilAll(`${resource} is gone`, () => this.values(resource, masters), null);
   }
 
   /** Sets the key to another client's token. Without `ttl`: without expiry. */

@@ -44,13 +44,6 @@ async function untilAllHave(resource: string, token: string, admins = fleet.admi
   }
 }
 
-/** A lock that is held by another process on every master. */
-async function heldElsewhere(resource: string): Promise<Lock> {
-  const lock = await fleet.open().redlock.acquire(resource, ttl);
-  await untilAllHave(resource, lock.value);
-  return lock;
-}
-
 /** Owns a key in between: a release by `leaveScript` grants it to the first in the queue. */
 const passerBy = `${"0123456789abcdef".repeat(2)}.1`;
 
@@ -65,7 +58,7 @@ async function granted(resource: string, callers = 1) {
   await fleet.warmUp({ redlock: giver, clients: nodes });
   const { redlock: receiver } = await fleet.openWarm({ nodeTimeout: 250 });
   const third = connections[2]!;
-  const held = await heldElsewhere(resource);
+  const held = await fleet.hold(resource, ttl);
   const locks = Array.from({ length: callers }, () => giver.acquire(resource, ttl));
   await untilQueued(resource, 1);
   third.isLate = true;
@@ -211,7 +204,7 @@ describe("waiters in the process that detaches a lock", () => {
     const resource = fresh();
     const { redlock } = fleet.open(patient);
     const { redlock: receiver } = await fleet.openWarm();
-    const held = await heldElsewhere(resource);
+    const held = await fleet.hold(resource, ttl);
     const locks = Array.from({ length: 3 }, () => redlock.acquire(resource, ttl));
     await untilQueued(resource, 1);
     await held.release();
@@ -231,7 +224,7 @@ describe("waiters in the process that detaches a lock", () => {
     const resource = fresh();
     const { redlock } = fleet.open(patient);
     const { redlock: receiver } = await fleet.openWarm();
-    const held = await heldElsewhere(resource);
+    const held = await fleet.hold(resource, ttl);
     const locks = Array.from({ length: 6 }, () => redlock.acquire(resource, ttl));
     await untilQueued(resource, 1);
     await held.release();
@@ -416,7 +409,7 @@ describe("a lock that is logged", () => {
   it("can still be handed off as it is within the process", async () => {
     const resource = fresh();
     const { redlock } = fleet.open(patient);
-    const held = await heldElsewhere(resource);
+    const held = await fleet.hold(resource, ttl);
     const [first, second] = [redlock.acquire(resource, ttl), redlock.acquire(resource, ttl)];
     await untilQueued(resource, 1);
     await held.release();

@@ -1,5 +1,4 @@
 import { expect, it } from "vitest";
-import { until } from "../../contract/until.ts";
 import { Fleet, fresh, rejection, timed } from "../fleet/fleet.ts";
 
 // Callers of one process wait for the same lock, each by its own settings.
@@ -8,15 +7,6 @@ const fleet = Fleet.forTests(3);
 const ttl = 20_000;
 const patient = { retryCount: -1 };
 
-async function untilWaiting(resource: string, count: number): Promise<void> {
-  await until(`${count} wait on every master`, async () => {
-    const lengths = await Promise.all(
-      fleet.admins.map((admin) => admin.zcard(`quorlock:queue:{${resource}}`)),
-    );
-    return lengths.every((length) => length === count);
-  });
-}
-
 /** No lease has as much left when its votes are there: 1 % of the ttl and 2 ms are taken off for drift. */
 const greedy = { ...patient, minimumValidity: ttl * 0.99 - 2.1, retryDelay: 30_000, retryJitter: 0 };
 
@@ -24,11 +14,11 @@ it.each([false, true])(
   "a caller whose minimumValidity is not met delays no other, whatever its retryDelay (fencing: %s)",
   async (fencing) => {
     const resource = fresh();
-    const held = await (await fleet.openWarm()).redlock.acquire(resource, ttl);
+    const held = await fleet.hold(resource, ttl);
     const { redlock } = await fleet.openWarm({ fencing });
     const stop = new AbortController();
     const wanting = rejection(redlock.acquire(resource, ttl, { ...greedy, signal: stop.signal }));
-    await untilWaiting(resource, 1);
+    await fleet.untilWaiting(resource, 1);
     const waiting = redlock.acquire(resource, ttl, patient);
     const { net } = await timed(async () => {
       await held.release();
@@ -42,11 +32,11 @@ it.each([false, true])(
 
 it("a caller that leaves delays no other: the next one is in the queues at once", async () => {
   const resource = fresh();
-  const held = await (await fleet.openWarm()).redlock.acquire(resource, ttl);
+  const held = await fleet.hold(resource, ttl);
   const { redlock } = await fleet.openWarm(patient);
   const stop = new AbortController();
   const leaving = rejection(redlock.acquire(resource, ttl, { signal: stop.signal, nodeTimeout: 8000 }));
-  await untilWaiting(resource, 1);
+  await fleet.untilWaiting(resource, 1);
   const waiting = redlock.acquire(resource, ttl);
   await fleet.masters[2]!.hang();
   try {
@@ -67,12 +57,12 @@ it("a caller that leaves delays no other: the next one is in the queues at once"
 
 it("a release settles within its own nodeTimeout, whatever the next caller allows the masters", async () => {
   const resource = fresh();
-  const held = await (await fleet.openWarm()).redlock.acquire(resource, ttl);
+  const held = await fleet.hold(resource, ttl);
   // Each lease has a fencing token of its own, so it is transferred.
   const { redlock } = await fleet.openWarm({ ...patient, fencing: true });
   const first = redlock.acquire(resource, ttl, { nodeTimeout: 300 });
   const second = redlock.acquire(resource, ttl, { nodeTimeout: 4000 });
-  await untilWaiting(resource, 1);
+  await fleet.untilWaiting(resource, 1);
   await held.release();
   const lock = await first;
   await Promise.all(fleet.masters.slice(1).map((master) => master.hang()));
@@ -88,19 +78,22 @@ it("a release settles within its own nodeTimeout, whatever the next caller allow
   await (await second).release();
 });
 
-const throwing = () => {
-  throw new Error("this backoff fails");
-};
-
 it("a backoff that throws when a message comes ends its call with that error, and no other", async () => {
   const resource = fresh();
-  const held = await (await fleet.openWarm()).redlock.acquire(resource, ttl);
+  const held = await fleet.hold(resource, ttl);
   const { redlock } = await fleet.openWarm();
-  const failing = rejection(redlock.acquire(resource, ttl, { ...greedy, backoff: throwing }));
-  await untilWaiting(resource, 1);
+  let isReleased = false;
+  // A round asks for a pause too, as long as the messages are not subscribed to.
+  const backoff = () => {
+    if (isReleased) throw new Error("this backoff fails");
+    return 30_000;
+  };
+  const failing = rejection(redlock.acquire(resource, ttl, { ...greedy, backoff }));
+  await fleet.untilWaiting(resource, 1);
   const waiting = redlock.acquire(resource, ttl, patient);
+  isReleased = true;
   await held.release();
   expect(await failing).toHaveProperty("message", "this backoff fails");
   await (await waiting).release();
-  await untilWaiting(resource, 0);
+  await fleet.untilWaiting(resource, 0);
 });

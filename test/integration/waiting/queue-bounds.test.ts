@@ -18,24 +18,15 @@ async function commandsOf(work: () => Promise<unknown>): Promise<number> {
   return [...stats.matchAll(/calls=(\d+)/g)].reduce((sum, [, calls]) => sum + Number(calls), 0);
 }
 
-async function untilWaiting(resource: string): Promise<void> {
-  await until("it waits on every master", async () => {
-    const lengths = await Promise.all(
-      fleet.admins.map((admin) => admin.zcard(`quorlock:queue:{${resource}}`)),
-    );
-    return lengths.every((length) => length === 1);
-  });
-}
-
 describe("a waiter for many resources", () => {
   it("for a thousand, half of them held, is served", async () => {
     const name = fresh();
     const resources = Array.from({ length: 1000 }, (_, index) => `${name}-${index}`);
     const [holder, other, waiter] = [await fleet.openWarm(), await fleet.openWarm(), await fleet.openWarm()];
-    const taken = await holder.redlock.acquire(resources.slice(0, 500), ttl);
+    const taken = await fleet.hold(resources.slice(0, 500), ttl, holder.redlock);
     const single = await other.redlock.acquire(resources.at(-1)!, ttl);
     const waiting = waiter.redlock.acquire(resources, ttl, { waitTimeout: ttl });
-    await untilWaiting(resources[0]!);
+    await fleet.untilWaiting(resources[0]!);
     await single.release();
     await taken.release();
     expect(await (await waiting).release()).toMatchObject({ outcome: "released" });
@@ -69,9 +60,9 @@ describe("dead waiters in a queue", () => {
     const [admin] = fleet.admins as [(typeof fleet.admins)[0]];
     const holder = await fleet.openWarm();
     const living = await fleet.openWarm();
-    const held = await holder.redlock.acquire(resource, ttl);
+    const held = await fleet.hold(resource, ttl, holder.redlock);
     const waiting = living.redlock.acquire(resource, ttl, { retryCount: -1 });
-    await untilWaiting(resource);
+    await fleet.untilWaiting(resource);
     const queue = `quorlock:queue:{${resource}}`;
     // Members without an entry, as those leave whose process has died.
     const dead = Array.from({ length: 20 }, (_, index) => [
@@ -116,7 +107,7 @@ describe("dead waiters in a queue", () => {
     const resource = fresh();
     const holder = await fleet.openWarm();
     const waiter = await fleet.openWarm();
-    const held = await holder.redlock.acquire(resource, ttl);
+    const held = await fleet.hold(resource, ttl, holder.redlock);
     const queue = `quorlock:queue:{${resource}}`;
     const dead = Array.from({ length: 20_000 }, (_, index) => [index, `dead-${index}`]);
     for (const admin of fleet.admins) {
@@ -138,7 +129,7 @@ describe("waiters without a subscriber", () => {
     const resource = fresh();
     const holder = await fleet.openWarm();
     const waiter = await fleet.openWarm();
-    const held = await holder.redlock.acquire(resource, ttl);
+    const held = await fleet.hold(resource, ttl, holder.redlock);
     const queue = `quorlock:queue:{${resource}}`;
     // Their processes have ended, and their entries have not run out yet.
     for (const admin of fleet.admins) {
@@ -171,9 +162,9 @@ describe("a foreign subscriber to all channels", () => {
     const holder = await fleet.openWarm();
     const gone = await fleet.openWarm();
     const next = await fleet.openWarm();
-    const held = await holder.redlock.acquire(resource, ttl);
+    const held = await fleet.hold(resource, ttl, holder.redlock);
     gone.redlock.acquire(resource, ttl, { retryCount: -1 }).catch(() => {});
-    await untilWaiting(resource);
+    await fleet.untilWaiting(resource);
     for (const client of gone.clients) client.disconnect();
     const waiting = next.redlock.acquire(resource, ttl, { retryCount: -1 });
     await until("the next one waits", async () => {

@@ -11,15 +11,6 @@ const ttl = 20_000;
 /** A busy machine has a quarter of the ttl: a vote that is late leaves the queue for a backoff. */
 const patient = { retryCount: -1, nodeTimeout: ttl / 4 };
 
-async function untilWaiting(resource: string, count: number): Promise<void> {
-  await until(`${count} wait on every master`, async () => {
-    const lengths = await Promise.all(
-      fleet.admins.map((admin) => admin.zcard(`quorlock:queue:{${resource}}`)),
-    );
-    return lengths.every((length) => length === count);
-  });
-}
-
 /** Takes the lock as soon as it can, and gives it back: notes when it was served. */
 function taking(served: string[]) {
   return async (redlock: Redlock, resource: string | string[], name: string, options: object = {}) => {
@@ -55,18 +46,17 @@ describe.each([
     "a client whose clock is off by %i ms does not overtake: on its first wait, nor on a queue that it has not seen",
     async (skew) => {
       const [seen, unseen] = [fresh(), fresh()];
-      const { redlock: holder } = await fleet.openWarm();
       const { redlock: right } = await fleet.openWarm(patient);
       const { redlock: slow } = await fleet.openWarm({ ...patient, runtime: skewed(skew) });
       for (const resource of [seen, unseen]) {
-        const held = await holder.acquire(resource, ttl);
+        const held = await fleet.hold(resource, ttl);
         const served: string[] = [];
         const take = taking(served);
         const waits = [take(right, resource, "first")];
-        await untilWaiting(resource, 1);
+        await fleet.untilWaiting(resource, 1);
         await untilFurtherApart();
         waits.push(take(slow, resource, "second"));
-        await untilWaiting(resource, 2);
+        await fleet.untilWaiting(resource, 2);
         await until("its ticket is the larger one", async () => {
           const scores = await fleet.admins[0]!.zrange(
             `quorlock:queue:{${resource}}`,
@@ -79,7 +69,7 @@ describe.each([
         const { redlock: another } = await fleet.openWarm(patient);
         await untilFurtherApart();
         waits.push(take(another, resource, "third"));
-        await untilWaiting(resource, 3);
+        await fleet.untilWaiting(resource, 3);
         await held.release();
         await Promise.all(waits);
         expect(served).toEqual(["first", "second", "third"]);
@@ -90,16 +80,15 @@ describe.each([
 
 it("a client whose clock is 10 s fast keeps its place", async () => {
   const resource = fresh();
-  const { redlock: holder } = await fleet.openWarm();
-  const held = await holder.acquire(resource, ttl);
+  const held = await fleet.hold(resource, ttl);
   const served: string[] = [];
   const take = taking(served);
   const { redlock: fast } = await fleet.openWarm({ ...patient, runtime: skewed(10_000) });
   const waits = [take(fast, resource, "fast")];
-  await untilWaiting(resource, 1);
+  await fleet.untilWaiting(resource, 1);
   const { redlock: right } = await fleet.openWarm(patient);
   waits.push(take(right, resource, "right"));
-  await untilWaiting(resource, 2);
+  await fleet.untilWaiting(resource, 2);
   await held.release();
   await Promise.all(waits);
   expect(served).toEqual(["fast", "right"]);
@@ -110,18 +99,17 @@ const inOrder = (from: number, to: number) =>
 
 it("a process serves none of its own calls that came after a waiter of another process before that one", async () => {
   const resource = fresh();
-  const { redlock: holder } = await fleet.openWarm();
   const [{ redlock: many }, { redlock: one }] = [
     await fleet.openWarm(patient),
     await fleet.openWarm(patient),
   ];
-  const held = await holder.acquire(resource, ttl);
+  const held = await fleet.hold(resource, ttl);
   const served: string[] = [];
   const take = taking(served);
   const waits = Array.from({ length: 40 }, (_, index) => take(many, resource, `many ${index}`));
-  await untilWaiting(resource, 1);
+  await fleet.untilWaiting(resource, 1);
   waits.push(take(one, resource, "one"));
-  await untilWaiting(resource, 2);
+  await fleet.untilWaiting(resource, 2);
   for (let index = 40; index < 80; index += 1) waits.push(take(many, resource, `many ${index}`));
   await held.release();
   await Promise.all(waits);
@@ -130,12 +118,11 @@ it("a process serves none of its own calls that came after a waiter of another p
 
 it("a process that is served keeps its place for its next call: none of another process passes it", async () => {
   const resource = fresh();
-  const { redlock: holder } = await fleet.openWarm();
   const [{ redlock: one }, { redlock: other }] = [
     await fleet.openWarm(patient),
     await fleet.openWarm(patient),
   ];
-  const held = await holder.acquire(resource, ttl);
+  const held = await fleet.hold(resource, ttl);
   const served: string[] = [];
   const take = taking(served);
   const waits: Promise<void>[] = [];
@@ -146,7 +133,7 @@ it("a process that is served keeps its place for its next call: none of another 
       const begun = systemRuntime.monotonic();
       expected.push(`${name} ${turn}`);
       waits.push(take(redlock, resource, `${name} ${turn}`));
-      if (turn === 0) await untilWaiting(resource, waits.length);
+      if (turn === 0) await fleet.untilWaiting(resource, waits.length);
       await until("100 ms have passed", async () => systemRuntime.monotonic() - begun > 100);
     }
   }
@@ -157,13 +144,12 @@ it("a process that is served keeps its place for its next call: none of another 
 
 it("lists of one process that share a resource are served in the order of the calls", async () => {
   const [shared, other] = [fresh(), fresh()];
-  const { redlock: holder } = await fleet.openWarm();
   const { redlock } = await fleet.openWarm(patient);
-  const held = await holder.acquire(shared, ttl);
+  const held = await fleet.hold(shared, ttl);
   const served: string[] = [];
   const take = taking(served);
   const waits = [take(redlock, shared, "0"), take(redlock, [shared, other], "1")];
-  await untilWaiting(shared, 2);
+  await fleet.untilWaiting(shared, 2);
   for (let index = 2; index < 30; index += 1)
     waits.push(take(redlock, index % 2 === 0 ? shared : [shared, other], `${index}`));
   await held.release();
@@ -178,14 +164,14 @@ it("a waiter that loses its subscription keeps its place: it starts another roun
     await fleet.openWarm(patient),
     await fleet.openWarm(patient),
   ];
-  const held = await holder.redlock.acquire(resource, ttl);
+  const held = await fleet.hold(resource, ttl, holder.redlock);
   const served: string[] = [];
   const wait = async ({ redlock }: typeof first, name: string, count: number): Promise<Promise<void>> => {
     const waiting = redlock.acquire(resource, ttl).then(async (lock) => {
       served.push(name);
       await lock.release();
     });
-    await untilWaiting(resource, count);
+    await fleet.untilWaiting(resource, count);
     return waiting;
   };
   const entries = (admin: (typeof fleet.admins)[number]) =>
@@ -193,10 +179,10 @@ it("a waiter that loses its subscription keeps its place: it starts another roun
       .zrange(`quorlock:queue:{${resource}}`, "0", "0")
       .then(([id]) => admin.get(`quorlock:queue:{${resource}}:${id}`));
   const firstServed = wait(first, "first", 1);
-  await untilWaiting(resource, 1);
+  await fleet.untilWaiting(resource, 1);
   const before = await Promise.all(fleet.admins.map(entries));
   const secondServed = wait(second, "second", 2);
-  await untilWaiting(resource, 2);
+  await fleet.untilWaiting(resource, 2);
   // Each master has an inbox of its own for the same waiter.
   const inboxes = new Set(before.map((entry) => entry?.split(" ")[2]));
   for (const admin of fleet.admins) {
@@ -222,15 +208,14 @@ it("a waiter that loses its subscription keeps its place: it starts another roun
 
 it("a lease that the next caller here has no use for goes to the caller after it, before those of other processes", async () => {
   const resource = fresh();
-  const { redlock: holder } = await fleet.openWarm();
   // Each lease has a fencing token of its own, so it is transferred.
   const { redlock: here } = await fleet.openWarm({ ...patient, fencing: true });
   const { redlock: other } = await fleet.openWarm({ ...patient, fencing: true });
-  const held = await holder.acquire(resource, ttl);
+  const held = await fleet.hold(resource, ttl);
   const served: string[] = [];
   const take = taking(served);
   const waits = [take(here, resource, "first")];
-  await untilWaiting(resource, 1);
+  await fleet.untilWaiting(resource, 1);
   // No lease has as much left when its votes are there: 1 % of the ttl and 2 ms are taken off for drift.
   const stop = new AbortController();
   const unmet = { minimumValidity: ttl * 0.99 - 2.1, retryDelay: 30_000, signal: stop.signal };
@@ -239,7 +224,7 @@ it("a lease that the next caller here has no use for goes to the caller after it
   // Longer than the readings of the masters' time are wrong.
   for (let count = 0; count < 5; count += 1) await taking([])(other, fresh(), "meanwhile");
   waits.push(take(other, resource, "third"));
-  await untilWaiting(resource, 2);
+  await fleet.untilWaiting(resource, 2);
   await held.release();
   await Promise.all(waits);
   expect(served).toEqual(["first", "second", "third"]);

@@ -18,29 +18,6 @@ const failing = () => {
   throw new Error("this backoff fails");
 };
 
-/** Waits until the queue of every master has this number of entries. */
-async function untilWaiting(resource: string, count: number, admins = fleet.admins): Promise<void> {
-  const queue = `quorlock:queue:{${resource}}`;
-  await untilAll(`${count} wait for "${resource}"`, () => admins.map((admin) => admin.zcard(queue)), count);
-}
-
-/** Waits until the key of the lock is on every master: the last ones may be set a little after the grant. */
-async function untilHeld(lock: Lock): Promise<void> {
-  const [resource] = lock.resources;
-  await untilAll(
-    "its key is everywhere",
-    () => fleet.admins.map((admin) => admin.get(resource!)),
-    lock.value,
-  );
-}
-
-/** Holds it on every master, until the end of the test. */
-async function hold(resource: string): Promise<Lock> {
-  const lock = await fleet.open().redlock.acquire(resource, ttl);
-  await untilHeld(lock);
-  return lock;
-}
-
 /**
  * The token, once all masters have the key under the same one. (Not by the lock's `value`: a hold that was asked for it
  * is not passed on as it is.)
@@ -60,17 +37,6 @@ async function tokenOnAll(resource: string): Promise<string> {
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
-async function untilAll<T>(what: string, ask: () => Promise<T>[], wanted: T): Promise<void> {
-  let last: readonly T[] = [];
-  await until(
-    () => `${what}, but: ${last.join(", ")}`,
-    async () => {
-      last = await Promise.all(ask());
-      return last.every((one) => one === wanted);
-    },
-  );
-}
-
 /** Several clients, each of which waits for `resource`, in this order. To the masters they are separate processes. */
 async function waiters(
   count: number,
@@ -83,7 +49,7 @@ async function waiters(
     const waiting = redlock.acquire(resource, ttl);
     void waiting.then(() => served.push(index));
     locks.push(waiting);
-    await untilWaiting([resource].flat()[0]!, index + 1);
+    await fleet.untilWaiting([resource].flat()[0]!, index + 1);
   }
   return { served, locks };
 }
@@ -91,7 +57,7 @@ async function waiters(
 describe("waiters", () => {
   it("are served in the order of arrival", async () => {
     const resource = fresh();
-    const held = await hold(resource);
+    const held = await fleet.hold(resource, ttl);
     const { served, locks } = await waiters(4, resource);
     expect(served).toEqual([]);
     await held.release();
@@ -107,12 +73,12 @@ describe("waiters", () => {
   it("send one command to each master, and are notified by the release", async () => {
     const resource = fresh();
     await fleet.teachScripts();
-    const held = await hold(resource);
+    const held = await fleet.hold(resource, ttl);
     // One master alone: of several, who answers after a quorum is asked less, or is told that the vote is given up.
     const { redlock } = fleet.open({ ...patient, on: fleet.masters.slice(0, 1) });
     await using tap = await WireTap.on(fleet.admins[0]!);
     const waiting = redlock.acquire(resource, ttl);
-    await untilWaiting(resource, 1, fleet.admins.slice(0, 1));
+    await fleet.untilWaiting(resource, 1, fleet.admins.slice(0, 1));
     const { result: lock, net } = await timed(async () => {
       await held.release();
       return waiting;
@@ -129,15 +95,15 @@ describe("waiters", () => {
 
   it("leave the queue when they are aborted, and the next one is served", async () => {
     const resource = fresh();
-    const held = await hold(resource);
+    const held = await fleet.hold(resource, ttl);
     const abort = new AbortController();
     const impatient = rejection(fleet.open(patient).redlock.acquire(resource, ttl, { signal: abort.signal }));
-    await untilWaiting(resource, 1);
+    await fleet.untilWaiting(resource, 1);
     const next = fleet.open(patient).redlock.acquire(resource, ttl);
-    await untilWaiting(resource, 2);
+    await fleet.untilWaiting(resource, 2);
     abort.abort(new Error("enough"));
     expect(await impatient).toHaveProperty("code", "ABORTED");
-    await untilWaiting(resource, 1);
+    await fleet.untilWaiting(resource, 1);
     await held.release();
     await (await next).release();
     await fleet.untilGone(resource);
@@ -148,7 +114,7 @@ describe("waiters", () => {
     ["the time that the retries would take", { retryCount: 3, retryDelay: 100, retryJitter: 0 }, 300],
   ])("give up after %s, and leave nothing behind", async (_, options, limit) => {
     const resource = fresh();
-    await using held = await hold(resource);
+    await using held = await fleet.hold(resource, ttl);
     expect(held.state).toBe("held");
     const {
       result: error,
@@ -158,17 +124,17 @@ describe("waiters", () => {
     expect(error).toBeInstanceOf(ResourceLockedError);
     expect(took).toBeGreaterThan(limit - 10);
     expect(net).toBeLessThan(limit + 900);
-    await untilWaiting(resource, 0);
+    await fleet.untilWaiting(resource, 0);
   });
 
   it("are skipped when their connections are lost", async () => {
     const resource = fresh();
-    const held = await hold(resource);
+    const held = await fleet.hold(resource, ttl);
     const dead = fleet.open(patient);
     void dead.redlock.acquire(resource, ttl).catch(() => {});
-    await untilWaiting(resource, 1);
+    await fleet.untilWaiting(resource, 1);
     const next = fleet.open(patient).redlock.acquire(resource, ttl);
-    await untilWaiting(resource, 2);
+    await fleet.untilWaiting(resource, 2);
     for (const client of dead.clients) client.disconnect();
     await until("the dead one is not heard any more", async () => {
       const [, listening] = (await fleet.admins[0]!.call("PUBSUB", "CHANNELS", "quorlock:inbox:*").then(
@@ -205,7 +171,7 @@ describe("waiters", () => {
     const { redlock } = fleet.open({ retryCount: -1, retryDelay: 30, retryJitter: 0 });
     await fleet.occupy(resource, fleet.masters, 60_000);
     const waiting = redlock.acquire(resource, ttl);
-    await untilWaiting(resource, 1);
+    await fleet.untilWaiting(resource, 1);
     await fleet.free(resource);
     const { result: lock, net } = await timed(() => waiting);
     expect(net).toBeLessThan(900);
@@ -216,18 +182,18 @@ describe("waiters", () => {
 describe("several resources", () => {
   it("are waited for together, and no client that wants one of them gets it in between", async () => {
     const [first, second] = [fresh(), fresh()];
-    const [heldFirst, heldSecond] = [await hold(first), await hold(second)];
+    const [heldFirst, heldSecond] = [await fleet.hold(first, ttl), await fleet.hold(second, ttl)];
     const { served, locks } = await waiters(1, [first, second]);
     const later = fleet.open(patient).redlock.acquire(first, ttl);
-    await untilWaiting(first, 2);
+    await fleet.untilWaiting(first, 2);
     await heldFirst.release();
     // Free, but reserved: the later client, which wants only this one, does not get it.
-    await untilWaiting(first, 2);
+    await fleet.untilWaiting(first, 2);
     expect(await fleet.open().redlock.tryAcquire(first, ttl)).toBeNull();
     expect(served).toEqual([]);
     await heldSecond.release();
     const both = await locks[0]!;
-    await untilHeld(both);
+    await fleet.untilHeld(both);
     await both.release();
     await (await later).release();
     await fleet.untilGone(first);
@@ -239,14 +205,14 @@ describe("waiters of one process", () => {
   it("share one queue entry, and hand the lock off among them", async () => {
     const resource = fresh();
     const { redlock } = fleet.open(patient);
-    const held = await hold(resource);
+    const held = await fleet.hold(resource, ttl);
     const served: number[] = [];
     const locks = Array.from({ length: 5 }, (_, index) => {
       const waiting = redlock.acquire(resource, ttl);
       void waiting.then(() => served.push(index));
       return waiting;
     });
-    await untilWaiting(resource, 1);
+    await fleet.untilWaiting(resource, 1);
     await held.release();
     let before: Lock | undefined;
     const tokens = new Set<string>();
@@ -279,9 +245,9 @@ describe("waiters of one process", () => {
   ])("exchange the token of a hold %s", async (_, act) => {
     const resource = fresh();
     const { redlock } = fleet.open(patient);
-    const held = await hold(resource);
+    const held = await fleet.hold(resource, ttl);
     const [first, second] = [redlock.acquire(resource, 1000), redlock.acquire(resource, 1000)];
-    await untilWaiting(resource, 1);
+    await fleet.untilWaiting(resource, 1);
     await held.release();
     const one = await first;
     const token = await tokenOnAll(resource);
@@ -298,9 +264,9 @@ describe("waiters of one process", () => {
   it("that time out while one of them holds the lock get ResourceLockedError", async () => {
     const resource = fresh();
     const { redlock } = fleet.open(patient);
-    const held = await hold(resource);
+    const held = await fleet.hold(resource, ttl);
     const before = redlock.acquire(resource, ttl);
-    await untilWaiting(resource, 1);
+    await fleet.untilWaiting(resource, 1);
     await held.release();
     await (await before).release();
     // It is known to be contended: both go to the queue at once, and the first finds it free there.
@@ -330,10 +296,10 @@ describe("waiters of one process", () => {
   it("take over no lease whose deadlines allow for less drift than requested", async () => {
     const resource = fresh();
     const { redlock } = fleet.open(patient);
-    const held = await hold(resource);
+    const held = await fleet.hold(resource, ttl);
     const wary = { driftFactor: 0.05 };
     const [first, second] = [redlock.acquire(resource, ttl), redlock.acquire(resource, ttl, wary)];
-    await untilWaiting(resource, 1);
+    await fleet.untilWaiting(resource, 1);
     await held.release();
     const one = await first;
     const token = await tokenOnAll(resource);
@@ -346,9 +312,9 @@ describe("waiters of one process", () => {
   it("take over no lease that lasts longer than requested", async () => {
     const resource = fresh();
     const { redlock } = fleet.open(patient);
-    const held = await hold(resource);
+    const held = await fleet.hold(resource, ttl);
     const [first, second] = [redlock.acquire(resource, 60_000), redlock.acquire(resource, 30_000)];
-    await untilWaiting(resource, 1);
+    await fleet.untilWaiting(resource, 1);
     await held.release();
     const one = await first;
     const token = await tokenOnAll(resource);
@@ -362,13 +328,13 @@ describe("waiters of one process", () => {
   it("that follow a longer lease keep the key no longer than their own ttl", async () => {
     const resource = fresh();
     const { redlock } = fleet.open(patient);
-    const held = await hold(resource);
+    const held = await fleet.hold(resource, ttl);
     const [first, second] = [redlock.acquire(resource, 60_000), redlock.acquire(resource, 10_000)];
-    await untilWaiting(resource, 1);
+    await fleet.untilWaiting(resource, 1);
     await held.release();
     await (await first).release();
     const two = await second;
-    await untilHeld(two);
+    await fleet.untilHeld(two);
     for (const left of await fleet.lifetimes(resource)) expect(left).toBeLessThanOrEqual(10_000);
     expect(await two.verify()).toBe(true);
     expect(two.remaining()).toBeLessThanOrEqual(10_000);
@@ -378,22 +344,22 @@ describe("waiters of one process", () => {
   it("share one queue entry also after one of them has held the lock alone", async () => {
     const resource = fresh();
     const { redlock } = fleet.open(patient);
-    const held = await hold(resource);
+    const held = await fleet.hold(resource, ttl);
     const first = redlock.acquire(resource, ttl);
-    await untilWaiting(resource, 1);
+    await fleet.untilWaiting(resource, 1);
     await held.release();
     const one = await first;
     const other = fleet.open(patient).redlock.acquire(resource, ttl);
-    await untilWaiting(resource, 1);
+    await fleet.untilWaiting(resource, 1);
     const second = redlock.acquire(resource, ttl);
-    await untilWaiting(resource, 2);
+    await fleet.untilWaiting(resource, 2);
     await one.release();
     const between = await other;
-    await untilWaiting(resource, 1);
+    await fleet.untilWaiting(resource, 1);
     const third = redlock.acquire(resource, ttl);
     // Behind whatever the third sends.
     await redlock.inspect(resource);
-    await untilWaiting(resource, 1);
+    await fleet.untilWaiting(resource, 1);
     await between.release();
     await (await second).release();
     await (await third).release();
@@ -402,11 +368,11 @@ describe("waiters of one process", () => {
   it("let other processes have their turn", async () => {
     const resource = fresh();
     const many = fleet.open(patient).redlock;
-    const held = await hold(resource);
+    const held = await fleet.hold(resource, ttl);
     const [first, second] = [many.acquire(resource, ttl), many.acquire(resource, ttl)];
-    await untilWaiting(resource, 1);
+    await fleet.untilWaiting(resource, 1);
     const other = fleet.open(patient).redlock.acquire(resource, ttl);
-    await untilWaiting(resource, 2);
+    await fleet.untilWaiting(resource, 2);
     await held.release();
     const one = await first;
     // It was not waiting when the batch began.
@@ -414,7 +380,7 @@ describe("waiters of one process", () => {
     await one.release();
     const two = await second;
     // The third one gets an entry behind the other process.
-    await untilWaiting(resource, 2);
+    await fleet.untilWaiting(resource, 2);
     await two.release();
     const served: string[] = [];
     void other.then(() => served.push("other"));
@@ -427,9 +393,9 @@ describe("waiters of one process", () => {
 
 /** Several waiters in one process, the first of which has just been granted the lock. */
 async function passers(count: number, resource: string, redlock: Redlock): Promise<Promise<Lock>[]> {
-  const held = await hold(resource);
+  const held = await fleet.hold(resource, ttl);
   const locks = Array.from({ length: count }, () => redlock.acquire(resource, ttl));
-  await untilWaiting(resource, 1);
+  await fleet.untilWaiting(resource, 1);
   await held.release();
   await locks[0];
   return locks;
@@ -540,7 +506,7 @@ async function useOnce(clients: readonly Redis[], resource: string): Promise<voi
 describe("a Redlock that shares its clients with others", () => {
   it("ends its subscription when it is garbage collected", async () => {
     const resource = fresh();
-    const holder = await hold(resource);
+    const holder = await fleet.hold(resource, ttl);
     const { clients } = fleet.open();
     const listening = () => fleet.admins[0]!.pubsub("CHANNELS", "quorlock:inbox:*") as Promise<string[]>;
     const before = (await listening()).length;
@@ -551,7 +517,7 @@ describe("a Redlock that shares its clients with others", () => {
     });
     // The connection is there, for the next one as well.
     const waiting = new Redlock(clients).acquire(resource, ttl, patient);
-    await untilWaiting(resource, 1);
+    await fleet.untilWaiting(resource, 1);
     await holder.release();
     await (await waiting).release();
   });
@@ -560,7 +526,7 @@ describe("a Redlock that shares its clients with others", () => {
 describe("a caller that does not wait", () => {
   it("has no queue entry", async () => {
     const resource = fresh();
-    await using held = await hold(resource);
+    await using held = await fleet.hold(resource, ttl);
     expect(held.state).toBe("held");
     expect(await fleet.open().redlock.tryAcquire(resource, ttl)).toBeNull();
     await rejection(fleet.open().redlock.acquire(resource, ttl, { retryCount: 0 }));
@@ -573,14 +539,14 @@ describe("a caller that does not wait", () => {
 describe("quit", () => {
   it("ends every wait, and removes the queue entries", async () => {
     const resource = fresh();
-    await using held = await hold(resource);
+    await using held = await fleet.hold(resource, ttl);
     expect(held.state).toBe("held");
     const waiting = fleet.open(patient).redlock;
     const ended = rejection(waiting.acquire(resource, ttl));
-    await untilWaiting(resource, 1);
+    await fleet.untilWaiting(resource, 1);
     await waiting.quit();
     expect(await ended).toHaveProperty("code", "CLOSED");
-    await untilWaiting(resource, 0);
+    await fleet.untilWaiting(resource, 0);
   });
 });
 
@@ -597,10 +563,10 @@ describe("a wait", () => {
 
   it("leaves no key when quit() is called during a hand-off", async () => {
     const resource = fresh();
-    const held = await hold(resource);
+    const held = await fleet.hold(resource, ttl);
     const { redlock } = fleet.open(patient);
     const waiting = [redlock.acquire(resource, ttl), redlock.acquire(resource, ttl).catch(() => {})];
-    await untilWaiting(resource, 1);
+    await fleet.untilWaiting(resource, 1);
     await held.release();
     const lock = (await waiting[0]) as Lock;
     void lock.release();
@@ -610,7 +576,7 @@ describe("a wait", () => {
 
   it("has a bound from the start, for any number of retries", async () => {
     const resource = fresh();
-    await using held = await hold(resource);
+    await using held = await fleet.hold(resource, ttl);
     expect(held.state).toBe("held");
     const { redlock } = fleet.open({ retryCount: Number.MAX_SAFE_INTEGER, retryDelay: 0, retryJitter: 0 });
     const { net } = await timed(() => rejection(redlock.acquire(resource, ttl)));

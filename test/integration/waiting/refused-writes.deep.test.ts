@@ -42,25 +42,16 @@ async function keptBy(lock: Lock, resource: string): Promise<number> {
   return values.filter((value) => value === lock.value).length;
 }
 
-async function untilWaiting(resource: string): Promise<void> {
-  await until("it waits on every master", async () => {
-    const lengths = await Promise.all(
-      fleet.admins.map((admin) => admin.zcard(`quorlock:queue:{${resource}}`)),
-    );
-    return lengths.every((length) => length === 1);
-  });
-}
-
 describe.each(Object.keys(refusals))("masters that answer and refuse writes by %s", (refusal) => {
   it.each([1, 2, 3])("a grant counts only if the key has the token; refused by %i of 3", async (count) => {
     const resource = fresh();
     const [holder, waiter] = [await fleet.openWarm(), await fleet.openWarm()];
-    const held = await holder.redlock.acquire(resource, ttl);
+    const held = await fleet.hold(resource, ttl, holder.redlock);
     let granted: Lock | undefined;
     const waiting = waiter.redlock.acquire(resource, ttl, { retryCount: -1 }).then((lock) => {
       granted = lock;
     });
-    await untilWaiting(resource);
+    await fleet.untilWaiting(resource);
     await during(refusal, fleet.admins.slice(0, count), async () => {
       await held.release();
       // Two heartbeats: whatever was pushed has been heard, and what it came to has been asked for again.
@@ -81,9 +72,9 @@ describe.each(Object.keys(refusals))("masters that answer and refuse writes by %
       await fleet.openWarm({ fencing: true }),
       await fleet.openWarm({ fencing: true }),
     ];
-    const held = await holder.redlock.acquire(resource, ttl);
+    const held = await fleet.hold(resource, ttl, holder.redlock);
     const waiting = waiter.redlock.acquire(resource, ttl, { retryCount: -1 });
-    await untilWaiting(resource);
+    await fleet.untilWaiting(resource);
     await during(refusal, fleet.admins, () => held.release());
     const lock = await waiting;
     const counters = await Promise.all(fleet.admins.map((admin) => admin.get(`quorlock:fence:${resource}`)));
@@ -110,9 +101,9 @@ describe("a full master", () => {
   it("grants a released lock to the waiter", async () => {
     const resource = fresh();
     const [holder, waiter] = [await fleet.openWarm(), await fleet.openWarm()];
-    const held = await holder.redlock.acquire(resource, ttl);
+    const held = await fleet.hold(resource, ttl, holder.redlock);
     const waiting = waiter.redlock.acquire(resource, ttl, { retryCount: -1 });
-    await untilWaiting(resource);
+    await fleet.untilWaiting(resource);
     await during("OOM", fleet.admins, async () => {
       expect(await held.release()).toMatchObject({ outcome: "released" });
       expect(await keptBy(await waiting, resource)).toBe(3);

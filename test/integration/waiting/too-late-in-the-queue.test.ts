@@ -1,6 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { until } from "../../contract/until.ts";
 import { Fleet, fresh } from "../fleet/fleet.ts";
 
 const fleet = Fleet.forTests(3);
@@ -17,13 +16,13 @@ it.each([{}, { fencing: true }])(
       await fleet.openWarm(options),
       await fleet.openWarm(options),
     ];
-    const held = await holder.redlock.acquire(resource, 3 * ttl);
+    const held = await fleet.hold(resource, 3 * ttl, holder.redlock);
     const stop = new AbortController();
     const waits = { minimumValidity, waitTimeout: 20_000, signal: stop.signal };
     const wanting = greedy.redlock.acquire(resource, ttl, waits).catch((error: unknown) => error);
-    await untilWaiting(resource, 1);
+    await fleet.untilWaiting(resource, 1);
     const waiting = plain.redlock.acquire(resource, ttl, { waitTimeout: 20_000 });
-    await untilWaiting(resource, 2);
+    await fleet.untilWaiting(resource, 2);
     const calls = await Promise.all(fleet.admins.map(callsAt));
     await held.release();
     await (await waiting).release();
@@ -35,15 +34,6 @@ it.each([{}, { fencing: true }])(
     await wanting;
   },
 );
-
-async function untilWaiting(resource: string, count: number): Promise<void> {
-  await until(`${count} wait`, async () => {
-    const waiting = await Promise.all(
-      fleet.admins.map((admin) => admin.zcard(`quorlock:queue:{${resource}}`)),
-    );
-    return waiting.every((each) => each === count);
-  });
-}
 
 async function callsAt(admin: (typeof fleet.admins)[number]): Promise<number> {
   return Number(/total_commands_processed:(\d+)/.exec(await admin.info("stats"))![1]);
