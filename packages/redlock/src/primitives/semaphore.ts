@@ -26,6 +26,8 @@ export interface SemaphoreOptions extends Omit<AcquireOptions, "parent"> {
 const optionsOwner = "the calls of a Semaphore";
 /** The maximum limit: the first waiter waits for every slot at once. */
 const maxLimit = 10_000;
+/** A waiter for more slots asks for each of them less often than it would for a single lock. */
+const manySlots = 1000;
 /** The maximum number of slots that `acquire` tries before it waits: each try costs a round. */
 const maxGuesses = 3;
 /**
@@ -191,6 +193,11 @@ export class Semaphore {
     }
   }
 
+  /** A waiter asks for one slot a millisecond on average, ms. */
+  get #minHeartbeat(): number {
+    return this.limit > manySlots ? this.limit : 0;
+  }
+
   get #remaining(): number {
     return Math.max(0, this.#freeAt - this.#internals.context.runtime.monotonic());
   }
@@ -204,8 +211,8 @@ export class Semaphore {
   /** A separate error for each caller, with the time that remains now of the last refusal. */
   #refusalOf({ attempts }: Partial<ResourceLockedError> = {}): ResourceLockedError {
     const { leases } = this.#internals.context;
-    const slots = new Set(this.#slots.all);
-    const own = [...leases].flatMap(({ resources }) => resources).filter((slot) => slots.has(slot)).length;
+    let own = 0;
+    for (const { resources } of leases) if (this.#slots.has(resources[0]!)) own += resources.length;
     const holder = `this same Redlock, which has ${own} of ${this.limit} permits (a call nested in one waits for itself: semaphores cannot be nested)`;
     return new ResourceLockedError(this.name, this.#remaining, attempts, own > 0 ? holder : undefined);
   }
@@ -271,12 +278,14 @@ export class Semaphore {
     left: () => number,
   ): Promise<Lock> {
     // PROTOCOL 10.2: a backoff with the admission lock would delay all other waiters.
-    const acquire = (slot: string, signal: AbortSignal): Promise<Lock | RedlockError> =>
-      this.#internals.acquire([slot], ttl, { ...settings, minimumValidity: 0, waitTimeout: left() }, signal);
+    const acquire = (slot: string, signal: AbortSignal, delay: number): Promise<Lock | RedlockError> => {
+      const waiting = { minimumValidity: 0, waitTimeout: left() + delay, minHeartbeat: this.#minHeartbeat };
+      return this.#internals.acquire([slot], ttl, { ...settings, ...waiting }, signal);
+    };
     for (;;) {
       const { runtime } = this.#internals.context;
-      const slots = this.#slots.all;
-      const race = new SlotRace({ runtime, slots, count: permits, ttl, settings, signal, acquire });
+      const terms = { runtime, slots: this.#slots.all, count: permits, ttl, settings, signal, left };
+      const race = new SlotRace({ ...terms, acquire });
       const held = await race.run();
       if (permits === 1 && held[0]!.remaining() > settings.minimumValidity) return held[0]!;
       // Several slots become one lock, and one with too little time left is voted for again: sent in the same turn, the vote reaches each master right after the

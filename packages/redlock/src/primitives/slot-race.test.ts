@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { type RedlockError, ResourceLockedError } from "../errors.ts";
 import type { Lock } from "../holding/lock.ts";
 import { Redlock } from "../redlock.ts";
+import { onAbort } from "../time/abort.ts";
 import { virtualSetting } from "../virtual-time.test.ts";
 import { SlotRace } from "./slot-race.ts";
 
@@ -17,7 +19,8 @@ function setting(count: number) {
     return lock;
   };
   const slots = ["a", "b", "c"];
-  const terms = { runtime: machine, slots, count, ttl, settings, signal: controller.signal };
+  const left = () => Number.POSITIVE_INFINITY;
+  const terms = { runtime: machine, slots, count, ttl, settings, signal: controller.signal, left };
   return { time, masters, machine, granted, terms, acquire, controller };
 }
 
@@ -109,5 +112,54 @@ describe("a race for slots", () => {
     expect(Math.max(...perTurn.values())).toBe(32);
     const asked = [...perTurn.values()].reduce((sum, count) => sum + count);
     expect(asked).toBeLessThan(1000);
+  });
+
+  describe("for thousands of slots", () => {
+    const count = 10_000;
+    const slots = Array.from({ length: count }, (_, index) => `slot ${index}`);
+
+    /** A race in which no slot becomes free, and how many slots ended in each ms, and with which error. */
+    function vain(timeLimit: number) {
+      const { time, machine, terms, controller } = setting(1);
+      const endedAt = new Map<number, number>();
+      const acquire = (slot: string, signal: AbortSignal, delay: number): Promise<RedlockError> =>
+        new Promise((resolve, reject) => {
+          const count = (): unknown => endedAt.set(time.now(), (endedAt.get(time.now()) ?? 0) + 1);
+          const refused = (): void => {
+            count();
+            resolve(new ResourceLockedError(slot, 500 + slots.indexOf(slot)));
+          };
+          if (delay < Number.POSITIVE_INFINITY) void machine.setTimer(refused, left() + delay);
+          onAbort(signal, () => {
+            count();
+            reject(signal.reason as Error);
+          });
+        });
+      const end = time.now() + timeLimit;
+      const left = (): number => Math.max(0, end - time.now());
+      const race = new SlotRace({ ...terms, slots, left, acquire });
+      return { time, controller, endedAt, end, race };
+    }
+
+    test("ends with its time, with the refusal that ends first, and leaves 32 slots in a turn at most", async () => {
+      const { time, race, endedAt, end } = vain(5000);
+      const { error } = await time.measure(race.run());
+      expect(error).toMatchObject({ name: "ResourceLockedError", remaining: 500 });
+      expect(time.now()).toBeLessThanOrEqual(end + 1);
+      await time.advance(5000);
+      expect(Math.max(...endedAt.values())).toBeLessThanOrEqual(2 * 32);
+      expect([...endedAt.values()].reduce((sum, ended) => sum + ended)).toBeGreaterThanOrEqual(count);
+    });
+
+    test("leaves 32 in a turn when it is aborted, and all of them before it ends", async () => {
+      const { time, race, endedAt, controller } = vain(100_000);
+      const racing = race.run();
+      await time.advance(5000);
+      const reason = new Error("enough");
+      controller.abort(reason);
+      expect((await time.measure(racing)).error).toBe(reason);
+      expect(Math.max(...endedAt.values())).toBe(32);
+      expect([...endedAt.values()].reduce((sum, ended) => sum + ended)).toBe(count);
+    });
   });
 });

@@ -74,6 +74,8 @@ export interface Settings {
   readonly maxHoldTime?: number | undefined;
   /** @internal A vote counts only if this key is free; otherwise earlier callers are waiting. Set by `Semaphore`. */
   readonly behind?: string;
+  /** @internal A waiter asks the masters again after this time at the earliest, ms. Set by `Semaphore`. */
+  readonly minHeartbeat?: number;
   /**
    * @internal Called after each round of votes, when every master has answered or its time is over, with the reason for which it
    * would not have won the lock even if nobody had held it. Set by `ReadWriteLock`.

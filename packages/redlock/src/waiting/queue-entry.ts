@@ -469,7 +469,9 @@ export class QueuedAcquire implements GrantHandler {
   }
 
   get #heartbeat(): number {
-    return Math.min(maxHeartbeat, Math.max(minHeartbeat, this.#request.ttl * heartbeatFraction));
+    const { ttl, settings } = this.#request;
+    const usual = Math.min(maxHeartbeat, Math.max(minHeartbeat, ttl * heartbeatFraction));
+    return Math.max(usual, settings.minHeartbeat ?? 0);
   }
 
   /**
@@ -486,7 +488,8 @@ export class QueuedAcquire implements GrantHandler {
       ? this.#heartbeat
       : pauseBetween(this.#request.settings, runtime, this.#roundCount);
     const { freeIn } = this.#contention!;
-    return Math.min(this.#heartbeat, interval, pauseUntilGone(freeIn, runtime));
+    const pause = Math.min(this.#heartbeat, interval, pauseUntilGone(freeIn, runtime));
+    return Math.max(pause, this.#request.settings.minHeartbeat ?? 0);
   }
 
   #scheduleNextRound(delay: number): void {

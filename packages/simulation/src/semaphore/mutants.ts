@@ -9,11 +9,11 @@ import { semaphoresOf, semaphoreTraits } from "./semaphore-client.ts";
 export const semaphoreMutants: readonly Mutant[] = [
   {
     name: "a slot more than the limit",
-    edits: { "primitives/semaphore-slots.ts constructor length value": "limit + 1" },
+    edits: { "primitives/semaphore-slots.ts constructor #limit value": "limit + 1" },
   },
   {
     name: "several permits are one slot",
-    edits: { "primitives/semaphore-slots.ts take #moveToEnd condition": "taken.length === 1" },
+    edits: { "primitives/semaphore.ts #tryFreeSlots take": "this.#slots.take(1, refused)" },
   },
   {
     name: "slots are kept beside the lock that they became",
