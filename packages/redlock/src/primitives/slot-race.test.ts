@@ -8,6 +8,8 @@ import { SlotRace } from "./slot-race.ts";
 
 const ttl = 1000;
 
+const endless = (): number => Number.POSITIVE_INFINITY;
+
 function setting(count: number) {
   const { time, masters, redlock, machine } = virtualSetting(3);
   const granted: Lock[] = [];
@@ -19,8 +21,7 @@ function setting(count: number) {
     return lock;
   };
   const slots = ["a", "b", "c"];
-  const left = () => Number.POSITIVE_INFINITY;
-  const terms = { runtime: machine, slots, count, ttl, settings, signal: controller.signal, left };
+  const terms = { runtime: machine, slots, count, ttl, settings, signal: controller.signal, left: endless };
   return { time, masters, machine, granted, terms, acquire, controller };
 }
 
@@ -122,16 +123,16 @@ describe("a race for slots", () => {
     function vain(timeLimit: number) {
       const { time, machine, terms, controller } = setting(1);
       const endedAt = new Map<number, number>();
+      const countEnd = (): unknown => endedAt.set(time.now(), (endedAt.get(time.now()) ?? 0) + 1);
       const acquire = (slot: string, signal: AbortSignal, delay: number): Promise<RedlockError> =>
         new Promise((resolve, reject) => {
-          const count = (): unknown => endedAt.set(time.now(), (endedAt.get(time.now()) ?? 0) + 1);
           const refused = (): void => {
-            count();
+            countEnd();
             resolve(new ResourceLockedError(slot, 500 + slots.indexOf(slot)));
           };
           if (delay < Number.POSITIVE_INFINITY) void machine.setTimer(refused, left() + delay);
           onAbort(signal, () => {
-            count();
+            countEnd();
             reject(signal.reason as Error);
           });
         });
