@@ -24,7 +24,7 @@ export interface SlotRaceOptions {
   /** Ends the race: all slots are released. */
   readonly signal: AbortSignal;
   /** The rest of the time for the whole race, ms. */
-  readonly left: () => number;
+  left(): number;
   /**
    * Waits for one slot until it is granted, the signal aborts, or `delay` ms after the time of the race is over.
    * Resolves to the error if it is not granted.
@@ -136,13 +136,14 @@ export class SlotRace {
   }
 
   #fail(error: unknown): void {
-    const { slots, count, left } = this.#options;
+    const { slots, count } = this.#options;
     this.#failureCount += 1;
     if (this.#failureCount === 1 || isSooner(error, this.#failure)) this.#failure = error;
     // After an abort, slots may remain that were never asked for, and do not fail.
     const failed = this.#end.signal.aborted || this.#failureCount > slots.length - count;
     const settled = this.#failureCount + this.#held.size;
-    if (failed || (left() === 0 && settled >= Math.min(slots.length, batchSize))) this.#reject(this.#failure);
+    if (failed || (this.#options.left() === 0 && settled >= Math.min(slots.length, batchSize)))
+      this.#reject(this.#failure);
   }
 }
 
