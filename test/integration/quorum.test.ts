@@ -1,6 +1,5 @@
 import {
   ExecutionError,
-  type ExecutionStats,
   InvalidArgumentError,
   Lock,
   LockLostError,
@@ -81,19 +80,6 @@ describe.each([1, 2, 3, 5])("%i masters", (count) => {
     await holder.release();
   });
 
-  it("tryAcquire is null while another client holds, and a lock when not", async () => {
-    const { redlock } = open();
-    const resource = fresh();
-    const first = await redlock.tryAcquire(resource, ttl);
-    expect(first).toBeInstanceOf(Lock);
-    expect(await redlock.tryAcquire(resource, ttl)).toBeNull();
-    expect(await open().redlock.tryAcquire([resource], ttl)).toBeNull();
-    await first?.release();
-    const second = await redlock.tryAcquire(resource, ttl);
-    expect(second?.value).not.toBe(first?.value);
-    await second?.release();
-  });
-
   it("locks several resources, all or none", async () => {
     const { redlock } = open();
     const [a, b, c] = [fresh(), fresh(), fresh()];
@@ -132,19 +118,6 @@ describe.each([1, 2, 3, 5])("%i masters", (count) => {
     await fleet.untilGone(resource, masters());
   });
 
-  it("extend gives the key back to masters that lost it", async () => {
-    const { redlock } = open();
-    const resource = fresh();
-    const lock = await redlock.acquire(resource, ttl);
-    await Promise.all(lock.attempts);
-    const minority = masters().slice(quorum);
-    await fleet.free(resource, minority);
-    await lock.extend(ttl);
-    await Promise.all(lock.attempts);
-    expect(await fleet.values(resource, masters())).toEqual(masters().map(() => lock.value));
-    await lock.release();
-  });
-
   it("a lock that a majority gave to another client is lost: state, signal and event show it", async () => {
     const { redlock } = open();
     const lost: Lock[] = [];
@@ -169,90 +142,6 @@ describe.each([1, 2, 3, 5])("%i masters", (count) => {
     await fleet.free(resource);
   });
 
-  it("verify asks, and changes nothing", async () => {
-    const { redlock } = open();
-    const resource = fresh();
-    const lock = await redlock.acquire(resource, 2000);
-    await Promise.all(lock.attempts);
-    expect(await lock.verify()).toBe(true);
-    expect(await redlock.verify(lock)).toBe(true);
-    for (const left of await fleet.lifetimes(resource, masters())) expect(left).toBeLessThanOrEqual(2000);
-    await fleet.free(resource, majority());
-    expect(await lock.verify()).toBe(false);
-    expect(lock.state).toBe("lost");
-    expect(await fleet.values(resource, majority())).toEqual(majority().map(() => null));
-    await lock.release();
-    expect(await lock.verify()).toBe(false);
-  });
-
-  it("release of a lock that has run out is a result, at once", async () => {
-    const { redlock } = open({ nodeTimeout: 200 });
-    const resource = fresh();
-    const lock = await redlock.acquire(resource, 300);
-    await until("it has run out", () => lock.remaining() === 0);
-    expect(lock.state).toBe("lost");
-    await fleet.untilGone(resource);
-    expect((await lock.release()).outcome).toBe("expired");
-  });
-
-  it("inspect returns the owner on each master, shortened", async () => {
-    const { redlock } = open();
-    const resource = fresh();
-    const names = masters().map(({ host, port }) => `${host}:${port}`);
-    const free = { owner: undefined, remaining: 0, queueLength: 0, unreachable: undefined };
-    expect(await redlock.inspect(resource)).toEqual(names.map((node) => ({ node, ...free })));
-    const lock = await redlock.acquire(resource, ttl);
-    await Promise.all(lock.attempts);
-    const report = await redlock.inspect(resource);
-    expect(report.map(({ node }) => node)).toEqual(names);
-    for (const { owner, remaining } of report) {
-      expect(lock.value.startsWith(owner!.replace("…", ""))).toBe(true);
-      expect(owner!.length).toBeLessThan(lock.value.length);
-      expect(remaining).toBeGreaterThan(ttl * 0.9);
-    }
-    expect(JSON.stringify(report)).not.toContain(lock.value);
-    await lock.release();
-  });
-
-  it("resume continues a lock elsewhere: nothing remains until the masters have answered", async () => {
-    const resource = fresh();
-    const given = await open().redlock.acquire([resource], ttl);
-    await Promise.all(given.attempts);
-    const json = JSON.stringify(await given.detach());
-    const { redlock } = open();
-    const lock = redlock.resume(JSON.parse(json));
-    expect(lock).toMatchObject({
-      state: "unknown",
-      resources: [resource],
-      value: given.value,
-      expiration: 0,
-    });
-    expect(lock.remaining()).toBe(0);
-    expect(await lock.verify()).toBe(true);
-    expect(lock.state).toBe("held");
-    expect(lock.remaining()).toBeGreaterThan(ttl * 0.9);
-    expect(lock.remaining()).toBeLessThan(ttl);
-
-    const other = open().redlock.resume(JSON.parse(json));
-    await other.extend(2 * ttl);
-    expect(other.remaining()).toBeGreaterThan(2 * ttl * 0.9);
-    expect((await other.release()).outcome).toBe("released");
-    await fleet.untilGone(resource, masters());
-    expect(await lock.verify()).toBe(false);
-  });
-
-  it("a resumed lock is not given back to masters that lost it", async () => {
-    const resource = fresh();
-    const { redlock } = open();
-    const given = await redlock.acquire(resource, ttl);
-    await Promise.all(given.attempts);
-    const lock = redlock.resume(await given.detach());
-    await fleet.free(resource, majority());
-    expect(await rejection(lock.extend(ttl))).toBeInstanceOf(LockLostError);
-    expect(await fleet.values(resource, majority())).toEqual(majority().map(() => null));
-    await lock.release();
-  });
-
   it("quit releases, ends what waits, and quits the clients", async () => {
     const { redlock, clients } = open();
     const [held, foreign] = [fresh(), fresh()];
@@ -270,16 +159,6 @@ describe.each([1, 2, 3, 5])("%i masters", (count) => {
     expect(await rejection(redlock.acquire(held, ttl))).toMatchObject({ code: "CLOSED" });
     expect(await rejection(redlock.tryAcquire(held, ttl))).toMatchObject({ code: "CLOSED" });
     await fleet.free(foreign);
-  });
-
-  it("quit leaves nothing of an acquire that was on its way", async () => {
-    const { redlock } = open();
-    const resource = fresh();
-    await redlock.acquire(fresh(), ttl);
-    const acquiring = rejection(redlock.acquire(resource, ttl));
-    await redlock.quit();
-    expect(await acquiring).toMatchObject({ code: "CLOSED" });
-    await fleet.untilGone(resource, masters());
   });
 
   it("excludes workers of several clients from each other, and lets all of them through", async () => {
@@ -314,23 +193,6 @@ it("a lock of 9,000 resources is extended and given up whole", async () => {
   for (const resource of [resources[0]!, resources.at(-1)!]) {
     expect(await fleet.values(resource)).toEqual([null, null, null, null, null]);
   }
-});
-
-describe("votes by client", () => {
-  it("contain the votes for and against", async () => {
-    const { redlock, clients } = fleet.open({ on: fleet.masters.slice(0, 3) });
-    const resource = fresh();
-    await fleet.occupy(resource, fleet.masters.slice(2, 3));
-    const lock = await redlock.acquire(resource, ttl);
-    const [stats] = (await Promise.all(lock.attempts)) as [ExecutionStats];
-    expect(votesOf(clients, stats)).toEqual([true, true, false]);
-    expect([...stats.votesAgainst]).toEqual([[clients[2], expect.any(ResourceLockedError)]]);
-    const released = await lock.release();
-    expect(released.outcome).toBe("released");
-    await Promise.all(released.attempts);
-    expect(await fleet.values(resource)).toEqual([null, null, "another client", null, null]);
-    await fleet.free(resource);
-  });
 });
 
 describe("a master that does not know the scripts, and answers when the attempt is over", () => {
@@ -371,24 +233,6 @@ describe("a first connection that stands when the lock is over", () => {
   });
 });
 
-describe("a lock that is given to another Redlock", () => {
-  it("is extended and released where it is held, or refused", async () => {
-    const [here, there] = [fleet.masters.slice(0, 2), fleet.masters.slice(2, 5)];
-    const mine = fleet.open({ on: here }).redlock;
-    const lock = await fleet.open({ on: there }).redlock.acquire(fresh(), ttl);
-    const [resource] = lock.resources as [string];
-    const extended = await mine.extend(lock, 2 * ttl).catch((error: unknown) => error);
-    if (!(extended instanceof InvalidArgumentError)) {
-      expect(extended).toBe(lock);
-      await Promise.all(lock.attempts);
-      for (const left of await fleet.lifetimes(resource, there)) expect(left).toBeGreaterThan(1.9 * ttl);
-      await mine.release(lock);
-      await fleet.untilGone(resource, there);
-    }
-    expect(await fleet.values(resource, here)).toEqual([null, null]);
-  });
-});
-
 describe("resume", () => {
   it.each([
     ["nothing", undefined],
@@ -403,13 +247,5 @@ describe("resume", () => {
   ])("refuses %s", (_, detached) => {
     const { redlock } = fleet.open();
     expect(() => redlock.resume(detached as never)).toThrow(InvalidArgumentError);
-  });
-
-  it("of a token that no lock has: verify is false and extend rejects", async () => {
-    const { redlock } = fleet.open();
-    const lock = redlock.resume({ resources: [fresh()], value: "0".repeat(32), ttl });
-    expect(await lock.verify()).toBe(false);
-    expect(await rejection(lock.extend(ttl))).toBeInstanceOf(LockLostError);
-    expect((await lock.release()).outcome).toBe("expired");
   });
 });

@@ -1,5 +1,5 @@
-import { ExecutionError, type Lock, LockLostError, ResourceLockedError } from "@quorlock/redlock";
-import { type Master, Stalls, startProxy } from "@quorlock/testbed";
+import { ExecutionError, type Lock } from "@quorlock/redlock";
+import { type Master, startProxy } from "@quorlock/testbed";
 import type { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../../contract/until.ts";
@@ -181,109 +181,6 @@ describe.each([
       return votes === count;
     });
   });
-
-  it("a waiting acquire gets its lock when they are back", async () => {
-    const { redlock } = await openReady(count);
-    await goDown(how, majority());
-    const waiting = redlock.acquire(fresh(), ttl, { retryCount: -1, retryDelay: 20, retryJitter: 10 });
-    await comeBack(majority());
-    const lock = await waiting;
-    expect(lock.state).toBe("held");
-  });
-});
-
-describe("a holder that is cut off", () => {
-  it.each(["killed", "hung"] as const)(
-    "is notified before its deadline, without a reply (%s)",
-    async (how) => {
-      const { redlock } = await openReady(3, { nodeTimeout: 100 });
-      const lost: Lock[] = [];
-      redlock.on("lost", (lock) => lost.push(lock));
-      using stalls = new Stalls();
-      const begun = performance.now();
-      const lock = await redlock.acquire(fresh(), 1000);
-      const told = new Promise<number>((resolve) => {
-        lock.signal.addEventListener("abort", () => resolve(performance.now() - begun - stalls.total));
-      });
-      await goDown(how, fleet.masters.slice(0, 3));
-      expect(await rejection(redlock.extend(lock, 1000, { retryCount: 0 }))).toMatchObject({
-        code: "NO_QUORUM",
-      });
-      expect(lock.state).toBe("unknown");
-      expect(await told).toBeLessThan(1000);
-      expect(lock.signal.reason).toBeInstanceOf(LockLostError);
-      expect(lost).toEqual([lock]);
-      expect(lock.state).toBe("lost");
-      expect(await rejection(lock.extend(1000))).toBeInstanceOf(LockLostError);
-    },
-  );
-
-  it("keeps its lock when they are back before the deadline", async () => {
-    const { redlock } = await openReady(3);
-    const lock = await redlock.acquire(fresh(), ttl);
-    await goDown("hung", fleet.masters.slice(0, 3));
-    await rejection(redlock.extend(lock, ttl, { retryCount: 0 }));
-    await comeBack(fleet.masters.slice(0, 3));
-    await lock.extend(ttl);
-    expect(lock.state).toBe("held");
-    expect(await lock.verify()).toBe(true);
-  });
-});
-
-describe("ties and splits", () => {
-  const settled = 2 * nodeTimeout + slack;
-
-  it("two masters, one with another client's key: refused at once", async () => {
-    const { redlock } = await openReady(2);
-    const resource = fresh();
-    await fleet.occupy(resource, fleet.masters.slice(0, 1), ttl);
-    const { result, net } = await timed(() => redlock.tryAcquire(resource, ttl));
-    expect(result).toBeNull();
-    expect(net).toBeLessThan(settled);
-    await fleet.untilGone(resource, fleet.masters.slice(1, 2));
-    await fleet.free(resource);
-  });
-
-  it("three masters, one with another client's key, one hung: settles, and leaves nothing", async () => {
-    const { redlock } = await openReady(3);
-    const resource = fresh();
-    const [foreign, hung, mine] = fleet.masters as [Master, Master, Master];
-    await fleet.occupy(resource, [foreign], ttl);
-    await goDown("hung", [hung]);
-    const { result: error, net } = await timed(() =>
-      rejection(redlock.acquire(resource, ttl, { retryCount: 0 })),
-    );
-    expect(net).toBeLessThan(settled);
-    // With the silent one the other may well have a quorum.
-    expect(error).toBeInstanceOf(ResourceLockedError);
-    await fleet.untilGone(resource, [mine]);
-    await comeBack([hung]);
-    await fleet.untilGone(resource, [hung]);
-    await fleet.free(resource);
-  });
-
-  it("four masters, two of them away: refused", async () => {
-    const { redlock } = await openReady(4);
-    await goDown("hung", fleet.masters.slice(0, 1));
-    await goDown("killed", fleet.masters.slice(1, 2));
-    const { result: error, net } = await timed(() =>
-      rejection(redlock.acquire(fresh(), ttl, { retryCount: 0 })),
-    );
-    expect(error).toMatchObject({ code: "NO_QUORUM" });
-    expect(net).toBeLessThan(settled);
-  });
-
-  it("rivals that split the votes: one of them wins each round, soon", async () => {
-    const rivals = await Promise.all([0, 1, 2].map(() => openReady(3, { retryCount: 0 })));
-    for (let round = 0; round < 10; round += 1) {
-      const resource = fresh();
-      const { result, net } = await timed(() =>
-        Promise.all(rivals.map(({ redlock }) => redlock.tryAcquire(resource, ttl))),
-      );
-      expect(result.filter((lock) => lock !== null)).toHaveLength(1);
-      expect(net).toBeLessThan(2000);
-    }
-  });
 });
 
 itWithIoredis("an end without an event")(
@@ -309,18 +206,6 @@ itWithIoredis("an end without an event")(
 );
 
 describe("restarts", () => {
-  it("a master that was away at the release is cleaned when it is back", async () => {
-    const { redlock } = await openReady(3);
-    const resource = fresh();
-    const lock = await redlock.acquire(resource, ttl);
-    await Promise.all(lock.attempts);
-    const crashed = fleet.masters[2]!;
-    await goDown("killed", [crashed]);
-    expect((await lock.release()).outcome).toBe("released");
-    await comeBack([crashed]);
-    await fleet.untilGone(resource, [crashed]);
-  });
-
   it("a master that lost its memory is given the key again by an extension", async () => {
     const { redlock } = await openReady(3);
     const resource = fresh();

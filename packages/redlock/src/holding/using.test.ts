@@ -111,6 +111,19 @@ describe("the routine's outcome wins", () => {
   });
 });
 
+test("a lock that the routine extends and releases early is neither extended nor released again", async () => {
+  const { time, nodes, redlock } = virtualSetting(3);
+  await time.run(
+    redlock.using("r", 1000, async (signal, lock) => {
+      await lock.extend(2000);
+      expect(lock.remaining()).toBeGreaterThan(1900);
+      expect((await lock.release()).outcome).toBe("released");
+      expect(signal.aborted).toBe(false);
+    }),
+  );
+  for (const node of nodes) expect(node.kinds).toEqual(["vote", "extend", "release"]);
+});
+
 describe("a lock that the routine detaches", () => {
   test("is neither extended nor released any more, and emits no event", async () => {
     const { time, nodes, masters, redlock, client } = virtualSetting(3);
