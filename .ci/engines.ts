@@ -25,7 +25,7 @@ const wheels = [
 const suites = {
   contract: ["test/contract/ioredis-6.test.ts", "test/contract/node-redis-6.test.ts"],
   queue: ["test/integration/waiting"],
-  faults: ["test/faults"],
+  failures: ["test/integration/connections/failures.test.ts"],
 };
 
 /** The server in a wheel. */
@@ -88,7 +88,7 @@ rmSync(folder, { recursive: true, force: true });
 if (!own) {
   const text = readFileSync(page, "utf8");
   const head = text.slice(0, text.indexOf("| server |"));
-  const table = ["| server | contract | queue | faults |", "| --- | --- | --- | --- |", ...rows];
+  const table = ["| server | contract | queue | failures |", "| --- | --- | --- | --- |", ...rows];
   writeFileSync(page, `${head}${table.join("\n")}\n`);
   execFileSync("npx", ["-y", "pnpm@12", "--silent", "exec", "biome", "check", "--write", page], {
     stdio: "inherit",
