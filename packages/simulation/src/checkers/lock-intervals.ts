@@ -2,6 +2,7 @@ import type { EventId } from "../engine/engine.ts";
 import type { Kernel } from "../engine/kernel.ts";
 import type { Process } from "../engine/process.ts";
 import type { Master } from "../master/master.ts";
+import type { LockSettings } from "../plan/plan.ts";
 import { type SubjectLock, tokenOf } from "../run/subject.ts";
 import type { Findings } from "./findings.ts";
 
@@ -52,7 +53,7 @@ export class LockIntervals {
   readonly #masters: readonly Master[];
   readonly #quorum: number;
   /** Of the restart guard. */
-  readonly #maxTtl: number | undefined;
+  readonly #guard: LockSettings["restartGuard"];
   readonly #open = new Set<LockInterval>();
   /** The same by resource: with many clients most have nothing to do with each other. */
   readonly #openFor = new Map<string, Set<LockInterval>>();
@@ -60,8 +61,13 @@ export class LockIntervals {
   onOver: ((interval: LockInterval) => void) | undefined;
   #count = 0;
 
-  constructor(kernel: Kernel, findings: Findings, masters: readonly Master[], maxTtl?: number) {
-    this.#maxTtl = maxTtl;
+  constructor(
+    kernel: Kernel,
+    findings: Findings,
+    masters: readonly Master[],
+    guard?: LockSettings["restartGuard"],
+  ) {
+    this.#guard = guard;
     this.#kernel = kernel;
     this.#findings = findings;
     this.#masters = masters;
@@ -258,7 +264,7 @@ export class LockIntervals {
     const freeIn = this.#masters.map((master) => {
       if (!master.isUp) return Number.POSITIVE_INFINITY;
       const entry = master.peek(resource);
-      const guarded = this.#maxTtl === undefined ? 0 : master.votesFrom(this.#maxTtl);
+      const guarded = this.#guard ? master.votesFrom(this.#guard) : 0;
       const own = entry?.value === tokenOf(lock) ? (entry.expiresAt ?? 0) : 0;
       const kept = lock.keptUntil?.((key) => master.peek(key)) ?? own;
       // Gone when now exceeds the expiry, in whole milliseconds.

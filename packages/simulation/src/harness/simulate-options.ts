@@ -93,6 +93,7 @@ const faultNames: Readonly<Record<FaultName, true>> = {
   busy: true,
   move: true,
   promote: true,
+  failover: true,
   resync: true,
   reload: true,
   select: true,

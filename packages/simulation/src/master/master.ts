@@ -49,6 +49,15 @@ export interface MasterOptions {
   readonly listeners?: readonly ForeignListener[];
 }
 
+/** The process at an address, and the disk of its machine. */
+interface Server {
+  readonly model: RedisModel;
+  readonly durability: Durability;
+  runId: string;
+  /** How often it was a replica in between, in this process. */
+  promotions: number;
+}
+
 /** It does nothing with what it hears. */
 const foreigner: Subscriber = { push: () => {} };
 
@@ -60,10 +69,14 @@ export class Master {
   readonly name: string;
   readonly process: Process;
   readonly #kernel: Kernel;
-  readonly #durability: Durability;
-  readonly #model: RedisModel;
+  #server: Server;
+  /** The server at home, while the address leads to a replica of it. */
+  #home: Server | undefined;
+  /** The largest epoch of the restart guard that a server at this address has had. */
+  #latestEpoch = 0;
   /** The listeners of its channels. */
   readonly channels: Channels = new Channels();
+  readonly #newServer: () => Server;
   readonly #forbids: readonly Forbidden[];
   readonly #foreign: readonly ForeignListener[];
   /** Why it refuses to write, the latest reason last. */
@@ -76,8 +89,6 @@ export class Master {
   #longScripts = 0;
   #isUp = true;
   #incarnation = 1;
-  /** How often it was a replica in between, in this process. */
-  #promotions = 0;
   #found: Map<string, Entry> = new Map();
   /** The other databases, until it restarts: no lock of the plan is in them. */
   readonly #others = new Map<number, Keyspace>();
@@ -90,7 +101,6 @@ export class Master {
     this.process = process;
     this.#forbids = forbids;
     this.#foreign = foreign;
-    this.#durability = new Durability(persistence, phase, longestLag);
     const publish = (channel: string, message: string): number => {
       if (forbids.includes("PUBLISH")) throw forbidden("publish");
       const listeners = this.channels.publish(channel, message);
@@ -101,11 +111,25 @@ export class Master {
       if (forbids.includes("PUBSUB")) throw forbidden("pubsub|numsub");
       return this.channels.count(channel);
     };
-    this.#model = new RedisModel(this.#keyspaceOf([]), this.#replId, publish, listeners);
-    this.#model.writes.onWrite = (isRefused) => {
-      if (this.#sender) this.#listener?.writeMet(isRefused);
+    this.#newServer = () => {
+      const runId = `${this.name}-${this.#incarnation}`.padEnd(40, "0");
+      const model = new RedisModel(new Keyspace(), `${runId}-0`, publish, listeners);
+      model.writes.onWrite = (isRefused) => {
+        if (this.#sender) this.#listener?.writeMet(isRefused);
+      };
+      return { model, durability: new Durability(persistence, phase, longestLag), runId, promotions: 0 };
     };
+    this.#server = this.#newServer();
+    this.#model.replaceKeyspace(this.#keyspaceOf([]));
     this.#letForeignersListen();
+  }
+
+  get #model(): RedisModel {
+    return this.#server.model;
+  }
+
+  get #durability(): Durability {
+    return this.#server.durability;
   }
 
   get isUp(): boolean {
@@ -157,7 +181,8 @@ export class Master {
   #setRefusals(refusals: readonly WriteRefusal[]): void {
     this.#refusals = refusals;
     const refusal = refusals.at(-1);
-    this.#model.writes.refusal = refusal;
+    for (const { model } of this.#home ? [this.#server, this.#home] : [this.#server])
+      model.writes.refusal = refusal;
     this.process.record(refusal === undefined ? "writes again" : "refuses to write", refusal ?? "");
   }
 
@@ -212,15 +237,23 @@ export class Master {
   }
 
   /** Until when the restart guard keeps it from voting, by its wall clock; the quarantine may have to begin yet. */
-  votesFrom(maxTtl: number): number {
+  votesFrom({ maxTtl, durable = false }: { readonly maxTtl: number; readonly durable?: boolean }): number {
     const { keyspace } = this.#model;
     const mark = keyspace.get("quorlock:guard", this.process.wallNow())?.value;
-    const isOwn = keyspace.get("quorlock:guard:memory", this.process.wallNow())?.isRaw === true;
-    const isSeen = isOwn && typeof mark === "string" && mark.startsWith(`${this.#replId} `);
-    if (!isSeen) return this.process.wallNow() + maxTtl;
+    const isRaw = keyspace.get("quorlock:guard:memory", this.process.wallNow())?.isRaw === true;
+    const isOfThisMemory =
+      typeof mark === "string" &&
+      (mark.startsWith(`${this.#replId} `) ? isRaw : durable && !this.#model.wasReplica);
+    if (!isOfThisMemory || this.#epoch < this.#latestEpoch) return this.process.wallNow() + maxTtl;
     const byItsKey = this.peek("quorlock:quarantine")?.expiresAt ?? 0;
     // The clients' clocks show what its own would if it had not been set.
     return this.steps.at < 0 ? byItsKey : Math.max(byItsKey, Number(mark.split(" ")[2]) + this.steps.by);
+  }
+
+  /** Of the marker of the restart guard; 0 without one. */
+  get #epoch(): number {
+    const mark = this.#model.keyspace.get("quorlock:guard", this.process.wallNow())?.value;
+    return typeof mark === "string" ? Number(mark.split(" ")[1]) : 0;
   }
 
   /** How long the keys that begin so have left, ms: infinite for one that does not expire. */
@@ -254,7 +287,36 @@ export class Master {
   promoteReplica(lag: number): void {
     const known = this.#durability.stateAt(this.#kernel.now - lag);
     if (this.#isUp) this.#goDown();
-    this.#start(known);
+    this.#start(known, this.#replId);
+  }
+
+  /**
+   * Clients are led to a replica that had not received the last `lag` us of writes, until what is returned is called. Then
+   * the old master is there again, with the memory that it had. `isDemoted`: it has been a replica meanwhile.
+   */
+  failOver(lag: number, isDemoted = false): () => void {
+    // (One that is away already stays there, and one that is down has nobody to take its place.)
+    if (this.#home || !this.#isUp) return () => {};
+    const known = this.#durability.stateAt(this.#kernel.now - lag);
+    const formerId = this.#replId;
+    const home = this.#server;
+    this.#goDown();
+    this.#home = home;
+    this.#incarnation += 1;
+    this.#server = this.#newServer();
+    this.#model.writes.refusal = home.model.writes.refusal;
+    this.#start(known, formerId);
+    return () => {
+      this.#home = undefined;
+      if (this.#isUp) this.#goDown();
+      this.#latestEpoch = Math.max(this.#latestEpoch, this.#epoch);
+      this.#server = home;
+      if (isDemoted) this.#promote(home.model.keyspace);
+      this.#incarnation += 1;
+      this.#isUp = true;
+      this.#letForeignersListen();
+      this.process.record("is back");
+    };
   }
 
   /** It becomes a replica of its replica, which had not received the last `lag` us of writes, and is promoted back. */
@@ -269,7 +331,7 @@ export class Master {
 
   #promote(keyspace: Keyspace): void {
     const formerId = this.#replId;
-    this.#promotions += 1;
+    this.#server.promotions += 1;
     this.#model.promote(keyspace, this.#replId, formerId);
   }
 
@@ -301,12 +363,14 @@ export class Master {
     for (const listener of this.#downListeners) listener();
   }
 
-  #start(state: ReadonlyMap<string, Entry>): void {
+  /** `formerId`: the replication id of the master whose replica it was. */
+  #start(state: ReadonlyMap<string, Entry>, formerId?: string): void {
     this.#durability.restartWith(state, this.#kernel.now);
     this.#incarnation += 1;
+    this.#server.runId = `${this.name}-${this.#incarnation}`.padEnd(40, "0");
     this.#isUp = true;
     this.#others.clear();
-    this.#model.restart(this.#keyspaceOf(state), this.#replId);
+    this.#model.restart(this.#keyspaceOf(state), this.#replId, formerId);
     this.#letForeignersListen();
     this.process.record("comes up");
     for (const [key, entry] of state) this.#recordEntry(key, entry);
@@ -331,12 +395,12 @@ export class Master {
   }
 
   get #replId(): string {
-    return `${this.runId}-${this.#promotions}`;
+    return `${this.runId}-${this.#server.promotions}`;
   }
 
   /** Of the process that runs at present. */
   get runId(): string {
-    return `${this.name}-${this.#incarnation}`.padEnd(40, "0");
+    return this.#server.runId;
   }
 }
 

@@ -74,10 +74,10 @@ export class RedisModel {
     return this.#keyspace;
   }
 
-  /** A new process with the keys that the old one left. Scripts are not kept. */
-  restart(keyspace: Keyspace, replId: string): void {
+  /** A new process with the keys that the old one left, or that it has as its replica. Scripts are not kept. */
+  restart(keyspace: Keyspace, replId: string, formerId: string = noId): void {
     this.replaceKeyspace(keyspace);
-    this.#history = { replId, formerId: noId };
+    this.#history = { replId, formerId };
     this.#scripts.clear();
   }
 
@@ -110,6 +110,11 @@ export class RedisModel {
     if (!entry) return null;
     if (typeof entry.value !== "string") throw wrongType();
     return entry.value;
+  }
+
+  /** Whether it has the data of another master, whose replica it was. */
+  get wasReplica(): boolean {
+    return this.#history.formerId !== noId;
   }
 
   #replication(): string {

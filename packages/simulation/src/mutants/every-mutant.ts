@@ -1,6 +1,6 @@
 import { readWriteMutants, watchedReadWriteMutants } from "../read-write/mutants.ts";
 import { semaphoreMutants } from "../semaphore/mutants.ts";
-import { guardMutants, slowBootMutants } from "./guard-mutants.ts";
+import { guardMutants, rareGuardMutants, slowBootMutants } from "./guard-mutants.ts";
 import type { Mutant } from "./mutant.ts";
 import { mutants, rareMutants } from "./mutants.ts";
 import { movedServerMutants, sharedServerMutants } from "./shared-server-mutants.ts";
@@ -9,5 +9,5 @@ import { outlierMutants, watchMutants } from "./watch-mutants.ts";
 /** Those of the client and of its other primitives. */
 export const everyMutant: readonly Mutant[] = [
   ...[mutants, rareMutants, guardMutants, slowBootMutants, sharedServerMutants, watchMutants, outlierMutants],
-  ...[movedServerMutants, readWriteMutants, watchedReadWriteMutants, semaphoreMutants],
+  ...[rareGuardMutants, movedServerMutants, readWriteMutants, watchedReadWriteMutants, semaphoreMutants],
 ].flat();

@@ -31,6 +31,20 @@ export const guardMutants: readonly Mutant[] = [
     rules: { handsOverInQuarantine: true },
   },
   { name: "a marker counts although its memory was loaded from a file", rules: { trustsLoadedMemory: true } },
+  {
+    name: "a marker counts although another server at this address had a later epoch",
+    rules: { trustsOlderEpoch: true },
+  },
+  { name: "a marker counts although its master was a replica since", rules: { trustsPromoted: true } },
+  { name: "a new quarantine keeps the epoch of the marker", rules: { keepsEpoch: true } },
+];
+
+/** Too rare for the budget of the others: the seed bank keeps a run that shows it. */
+export const rareGuardMutants: readonly Mutant[] = [
+  {
+    name: "the epoch is not read when a connection is made again",
+    edits: { "safeguards/restart-guard.ts #onBack body": "{ void guard; }" },
+  },
 ];
 
 /** To be found where a master boots with a slow clock that is set later. */

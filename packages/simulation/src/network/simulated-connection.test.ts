@@ -43,6 +43,41 @@ describe("a simulated connection", () => {
     expect(seen).toEqual(["SET: OK at 50", "GET: v at 60"]);
   });
 
+  test.each([false, true])(
+    "is led to a replica and back to the old memory (demoted: %s)",
+    async (isDemoted) => {
+      const { master, at, send, seen, connection, run } = setting(undefined, { mode: "aof-everysec" });
+      const ids: unknown[] = [];
+      const look = (): void => {
+        const info = String(master.execute("INFO", ["replication"]));
+        ids.push([
+          connection.serverIds,
+          /master_replid:(\S+)/.exec(info)?.[1],
+          /replid2:(\S+)/.exec(info)?.[1],
+        ]);
+      };
+      send(30, "SET", "k", "v", "NX", "PX", "5000");
+      at(60, look);
+      at(100, () => {
+        const failBack = master.failOver(70 * ms, isDemoted);
+        at(500, failBack);
+      });
+      send(300, "SET", "k", "w", "NX", "PX", "5000");
+      at(400, look);
+      send(700, "GET", "k");
+      at(800, look);
+      await run();
+      // The replica did not have the vote yet, and the old master still has it.
+      expect(seen).toEqual(["SET: OK at 50", "SET: OK at 320", "GET: v at 720"]);
+      const [before, away, back] = ids as [string[], string[], string[]];
+      expect(away[2]).toBe(before[1]);
+      expect(away.slice(0, 2)).not.toEqual(before.slice(0, 2));
+      expect(back[0]).toEqual(before[0]);
+      if (isDemoted) expect(back.slice(1)).toEqual([expect.not.stringContaining(before[1]!), before[1]]);
+      else expect(back).toEqual(before);
+    },
+  );
+
   test("goes to the server that its address leads to when it is dialed; what is under way stays at the old one", async () => {
     const ends = oneToOne();
     const { kernel, client, master, at } = ends;

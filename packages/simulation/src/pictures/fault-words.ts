@@ -40,6 +40,11 @@ function deed(fault: Fault): string {
       return `addresses lead to master ${fault.to} for ${ms(fault.duration)}`;
     case "promote":
       return `replaced by a replica that lacks the last ${ms(fault.lag)}`;
+    case "failover":
+      return (
+        `replaced by a replica that lacks the last ${ms(fault.lag)} for ${ms(fault.duration)}` +
+        (fault.demoted ? ", and made a replica before it comes back" : "")
+      );
     case "resync":
       return `resynchronised from a replica that lacks the last ${ms(fault.lag)}, and promoted back`;
     case "reload":

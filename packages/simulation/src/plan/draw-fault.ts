@@ -118,15 +118,21 @@ function drawKind(scale: Scale, kind: FaultName): FaultKind {
       return { kind, masters, duration };
     case "move":
       return { kind, clients, masters, to: random.integer(0, scale.masters - 1), duration };
+    case "failover":
+      return { kind, masters, lag: drawLag(scale), duration, demoted: true };
     case "promote":
     case "resync":
     case "reload":
-      return { kind, masters: [oneOf(random, scale.masters)], lag: Math.round(random.logUniform(1, ttl)) };
+      return { kind, masters: [oneOf(random, scale.masters)], lag: drawLag(scale) };
     case "select":
       return { kind, clients, masters, duration };
     case "kill":
       return { kind, clients: [oneOf(random, scale.clients)] };
   }
+}
+
+function drawLag({ random, ttl }: Scale): number {
+  return Math.round(random.logUniform(1, ttl));
 }
 
 function drawInFlight({ random, ttl }: Scale): { inFlight: InFlight; late?: number } {

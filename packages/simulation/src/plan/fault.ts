@@ -73,6 +73,17 @@ export type FaultKind =
   | { readonly kind: "busy"; readonly masters: Targets; readonly duration: number }
   /** Replaced at once by a replica that lacks the last `lag` ms of writes. */
   | { readonly kind: "promote"; readonly masters: Targets; readonly lag: number }
+  /**
+   * The clients are led to a replica that lacks the last `lag` ms of writes, and then back: the old master has kept its memory.
+   * `demoted`: it was a replica for a moment before they come back.
+   */
+  | {
+      readonly kind: "failover";
+      readonly masters: Targets;
+      readonly lag: number;
+      readonly duration: number;
+      readonly demoted?: boolean;
+    }
   /** Resynchronised from a replica that lacks the last `lag` ms of writes, and promoted back: the process stays. */
   | { readonly kind: "resync"; readonly masters: Targets; readonly lag: number }
   /** Reloads a snapshot that lacks the last `lag` ms of writes: the process stays. */

@@ -137,6 +137,13 @@ function faultsWith(when: typeof at | typeof on) {
     v.strictObject({ kind: v.literal("busy"), ...masters, duration: positive }),
     v.strictObject({ kind: v.literal("move"), ...both, to: whole(0), duration: positive }),
     v.strictObject({ kind: v.literal("promote"), ...masters, lag: span }),
+    v.strictObject({
+      kind: v.literal("failover"),
+      ...masters,
+      lag: span,
+      duration: positive,
+      demoted: v.exactOptional(v.boolean()),
+    }),
     v.strictObject({ kind: v.literal("resync"), ...masters, lag: span }),
     v.strictObject({ kind: v.literal("reload"), ...masters, lag: span }),
     v.strictObject({ kind: v.literal("select"), ...both, duration: positive }),
@@ -182,7 +189,9 @@ export const planSchema: v.GenericSchema<unknown, Plan> = v.strictObject({
     fencing: v.exactOptional(v.boolean()),
     acquireConcurrency: v.exactOptional(whole(1)),
     groupCommit: v.exactOptional(v.boolean()),
-    restartGuard: v.exactOptional(v.strictObject({ maxTtl: whole(1) })),
+    restartGuard: v.exactOptional(
+      v.strictObject({ maxTtl: whole(1), durable: v.exactOptional(v.boolean()) }),
+    ),
     clockWatch: v.exactOptional(
       v.strictObject({ maxOffset: v.exactOptional(atLeast(0)), exclude: v.exactOptional(v.boolean()) }),
     ),

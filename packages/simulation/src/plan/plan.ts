@@ -76,7 +76,7 @@ export interface LockSettings {
   /** Whether what is asked for in one turn is sent together. Default: yes. */
   readonly groupCommit?: boolean;
   /** Masters may forget their votes. Default: none, they may not. */
-  readonly restartGuard?: { readonly maxTtl: number };
+  readonly restartGuard?: { readonly maxTtl: number; readonly durable?: boolean };
   /** Whether the masters' clocks are watched, and what for. Default: no. */
   readonly clockWatch?: ClockWatchOptions;
 }

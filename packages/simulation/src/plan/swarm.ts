@@ -83,7 +83,7 @@ export function guardedPlan(seed: number): Plan {
   const { ttl } = plan.settings;
   const persistence = random.pick([...forgetful.rarePersistence, undefined]);
   const { latency } = plan.network;
-  return {
+  const guarded: Plan = {
     ...plan,
     // In the end every client must get a lock, and no TTL may exceed maxTtl: replies must come in time.
     network: {
@@ -93,6 +93,74 @@ export function guardedPlan(seed: number): Plan {
     },
     settings: { ...plan.settings, restartGuard: { maxTtl: Math.round(ttl * random.pick([1, 1, 1.5])) } },
     masters: persistence ? plan.masters.map((master) => ({ ...master, persistence })) : plan.masters,
+  };
+  return withFailovers(withDurability(guarded, random.stream("durable")), random.stream("failovers"));
+}
+
+/** In some plans whose masters keep all votes through a crash, the clients rely on that. */
+function withDurability(plan: Plan, random: Random): Plan {
+  const { settings, masters, faults } = plan;
+  if (!random.chance(0.5) || masters.some(({ persistence }) => persistence.mode !== "aof-always"))
+    return plan;
+  // One that is thrown back and then restarted looks as if it had kept all (PROTOCOL 9.12).
+  const excluded: readonly FaultName[] = random.chance(0.5) ? ["crash"] : ["promote", "resync", "reload"];
+  return {
+    ...plan,
+    settings: { ...settings, restartGuard: { ...settings.restartGuard!, durable: true } },
+    faults: faults.filter(({ kind }) => !excluded.includes(kind)),
+  };
+}
+
+/** In some plans clients are led to replicas and back. */
+function withFailovers(plan: Plan, random: Random): Plan {
+  const { settings, masters, faults, duration } = plan;
+  const isThrownBack = faults.some(({ kind }) => kind === "crash") && settings.restartGuard?.durable;
+  if (!random.chance(0.3) || isThrownBack) return plan;
+  if (random.chance(0.5)) return withSeenFailovers(plan, random);
+  const { ttl } = settings;
+  const failover = (): Fault => ({
+    at: Math.round(random.between(0, duration)),
+    kind: "failover",
+    masters: random.chance(0.3) ? masters.map((_, index) => index) : [random.integer(0, masters.length - 1)],
+    lag: Math.round(random.logUniform(1, ttl)),
+    duration: Math.ceil(ttl * random.logUniform(0.05, 3)),
+    demoted: true,
+  });
+  return { ...plan, faults: [...faults, ...Array.from({ length: random.integer(1, 4) }, failover)] };
+}
+
+/**
+ * The clients come back to an old master that was no replica. They notice that if each of them has looked at the replica (PROTOCOL
+ * 9.5): so all use locks from the beginning, nothing else happens, and they are away for long enough.
+ */
+function withSeenFailovers(plan: Plan, random: Random): Plan {
+  const { settings, masters, clients, network, workload } = plan;
+  const { ttl, nodeTimeout = 500 } = settings;
+  const ms = random.logUniform(0.01, 0.15) * Math.min(nodeTimeout, ttl / 20);
+  const away = Math.ceil(2 * network.reconnectDelay + 2 * nodeTimeout + 40 * ms);
+  let at = 4 * ttl;
+  const failovers = Array.from({ length: random.integer(1, 4) }, (): Fault => {
+    const all = masters.map((_, index) => index);
+    const whom = random.pick([all, [random.pick(all)], all.filter(() => random.chance(0.5))]);
+    const duration = away + Math.ceil(ttl * random.logUniform(0.05, 3));
+    const lag = Math.round(random.logUniform(1, ttl));
+    const fault: Fault = { at, kind: "failover", masters: whom, lag, duration };
+    at += duration + away + Math.ceil(ttl * random.logUniform(0.05, 2));
+    return fault;
+  });
+  return {
+    ...plan,
+    duration: at,
+    clients: clients.slice(0, 4).map(({ startsAt: _, ...client }) => client),
+    network: { ...network, latency: { shape: "constant", ms } },
+    workload: {
+      ...workload,
+      // (These runs are long: few calls at a time, and pauses between them.)
+      think: ttl * 0.1,
+      hold: Math.max(workload.hold, ttl * 0.05),
+      parallel: Math.min(workload.parallel ?? 1, 3),
+    },
+    faults: failovers,
   };
 }
 

@@ -104,7 +104,7 @@ function happen(cluster: Cluster, fault: Fault, place: Place | undefined, listen
 type Triggered = AtMoment & FaultKind;
 type MasterFault = Extract<
   FaultKind,
-  { kind: "crash" | "flush" | "promote" | "resync" | "reload" | "refuse" | "busy" }
+  { kind: "crash" | "flush" | "promote" | "failover" | "resync" | "reload" | "refuse" | "busy" }
 >;
 type MoveFault = Extract<FaultKind, { kind: "move" }>;
 type LinkFault = Extract<FaultKind, { kind: "cut" | "reset" | "slow" }>;
@@ -113,7 +113,10 @@ type Stall = Extract<FaultKind, { kind: "stall" }>;
 function harm({ kernel }: Cluster, master: Master, fault: MasterFault): void {
   if (fault.kind === "flush") master.flushAll();
   else if (fault.kind === "promote") master.promoteReplica(microseconds(fault.lag));
-  else if (fault.kind === "resync") master.resyncFromReplica(microseconds(fault.lag));
+  else if (fault.kind === "failover") {
+    const failBack = master.failOver(microseconds(fault.lag), fault.demoted);
+    kernel.engine.schedule(failBack, microseconds(fault.duration));
+  } else if (fault.kind === "resync") master.resyncFromReplica(microseconds(fault.lag));
   else if (fault.kind === "reload") master.reload(microseconds(fault.lag));
   else if (fault.kind === "busy") kernel.engine.schedule(master.beBusy(), microseconds(fault.duration));
   else if (fault.kind === "refuse")

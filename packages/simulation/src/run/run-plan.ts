@@ -116,7 +116,7 @@ class Run {
     this.#kernel = new Kernel(engineOf(options.engine ?? "fake-timers"), new Trace(options.onEvent));
     this.#cluster = new Cluster(this.#kernel, plan);
     const { findings, masters } = this.#cluster;
-    this.#intervals = new LockIntervals(this.#kernel, findings, masters, plan.settings.restartGuard?.maxTtl);
+    this.#intervals = new LockIntervals(this.#kernel, findings, masters, plan.settings.restartGuard);
     const { all } = new CallTermsSource(plan.settings, plan.workload, (own) => new Bounds(own));
     this.#calls = new Calls(findings, Math.max(...all.map(({ bounds }) => bounds.verify)));
     this.#alarms = new ClockAlarms(findings, masters, exclusionIn(plan));

@@ -45,7 +45,7 @@ export function watch(rules: Rules, call: Call, terms: string): Guarded | undefi
   const isKnown =
     before !== undefined &&
     before.database === database &&
-    Number(before.since) >= Number(after) &&
+    (Number(before.since) >= Number(after) || rules.trustsOlderEpoch) &&
     isMemoryOf(rules, call, before, { replId, info, isDurable: durable === "1" });
   if (isKnown && before!.replId !== replId) before = keepIfItCan(call, before!, { ...before!, replId });
   if (!isKnown && right === "0")
@@ -58,7 +58,10 @@ export function watch(rules: Rules, call: Call, terms: string): Guarded | undefi
     return { ...guarded, mark: before!.state === "2" ? quarantined(rules, call, before!, now) : before! };
   }
   const longest = isKnown ? before!.longest : maxTtl;
-  const since = String(Math.max(Number(before?.since ?? 0) + 1, Number(epoch)));
+  const since =
+    before && rules.keepsEpoch
+      ? before.since
+      : String(Math.max(Number(before?.since ?? 0) + 1, Number(epoch)));
   const fresh = { replId, since, ends: 0, longest, database, state: "0" };
   if (right !== "2" || before) {
     const length = Number(rules.quarantine(String(Math.max(Number(before?.longest ?? 0), Number(maxTtl)))));
@@ -82,7 +85,7 @@ function isMemoryOf(
   }: { readonly replId: string; readonly info: string; readonly isDurable: boolean },
 ): boolean {
   const isSame = mark.replId === replId;
-  if (!isSame && !/master_replid2:0+\r/.test(info)) return false;
+  if (!isSame && !/master_replid2:0+\r/.test(info) && !rules.trustsPromoted) return false;
   if (isDurable && !isSame) return true;
   if (rules.trustsLoadedMemory) return true;
   return call("GET", memory) === mark.since && call("OBJECT", "ENCODING", memory) === "raw";

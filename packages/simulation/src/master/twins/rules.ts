@@ -40,6 +40,12 @@ export interface Rules {
   readonly votesUnseeded: boolean;
   /** Whether a marker counts although the data was loaded from a file or from another master. */
   readonly trustsLoadedMemory: boolean;
+  /** Whether a marker counts although another server at this address had a later one. */
+  readonly trustsOlderEpoch: boolean;
+  /** Whether a marker counts although its master was a replica since. */
+  readonly trustsPromoted: boolean;
+  /** Whether a quarantine that begins keeps the epoch of the marker that it finds. */
+  readonly keepsEpoch: boolean;
 }
 
 /** Those of the scripts as they are. */
@@ -63,6 +69,9 @@ export const rules: Rules = {
   seedsInQuarantine: false,
   votesUnseeded: false,
   trustsLoadedMemory: false,
+  trustsOlderEpoch: false,
+  trustsPromoted: false,
+  keepsEpoch: false,
 };
 
 /** The very token, or that of an earlier round of the same waiter. */
