@@ -151,7 +151,7 @@ function withSeenFailovers(plan: Plan, random: Random): Plan {
   return {
     ...plan,
     duration: at,
-    clients: clients.slice(0, 4).map(({ startsAt: _, ...client }) => client),
+    clients: clients.slice(0, 4).map((client) => ({ ...client, startsAt: 0 })),
     network: { ...network, latency: { shape: "constant", ms } },
     workload: {
       ...workload,

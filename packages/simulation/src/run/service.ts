@@ -28,11 +28,12 @@ export function termsOf(plan: Plan): WaitTerms {
   const calmAt = Math.max(plan.duration, calmFrom(plan)) + network.longestLatency + quarantine;
   const isServed = servesAll(plan, calls);
   const { parallel = 1 } = workload;
+  const isCrowdedOut = calls.some((call) => comesAgain(call, parallel * clients.length, network.latency));
   return {
     calmAt: 1000 * calmAt,
     // Of what the settings of calls are, its own alone: no call waits for the pauses and time-outs of another one.
     maxIdle(call = calls[0]!) {
-      if (!isServed || !isModest(call)) return Number.POSITIVE_INFINITY;
+      if (!isServed || isCrowdedOut || !isModest(call)) return Number.POSITIVE_INFINITY;
       const { retryDelay, retryJitter, backoff } = call.settings;
       const pause = backoff ? backoff.maximum : retryDelay + retryJitter;
       return 1000 * (1.2 * ttl + listened + entryTtl + 4 * (call.bounds.nodeTimeout + pause));
@@ -63,6 +64,19 @@ function isModest({ ttl, settings: { minimumValidity = 0 } }: CallTerms): boolea
   return minimumValidity < 0.5 * ttl;
 }
 
+/**
+ * Whether `count` calls that demand more than a lease has come back to the heads of the queues so soon that others hardly get a turn: each
+ * is granted the lock, finds that it is too late, and gives it back.
+ */
+function comesAgain(call: CallTerms, count: number, latency: Latency): boolean {
+  const { retryDelay, retryJitter, backoff } = call.settings;
+  const pause = backoff ? backoff.initial : retryDelay - retryJitter;
+  return !isModest(call) && pause < count * tripsOfTurn * 2 * slowOf(latency);
+}
+
+/** A grant, the release that follows, and the next grant. */
+const tripsOfTurn = 2;
+
 /** All other faults change what clients know of the masters' clocks, or how long messages take. */
 const harmless: ReadonlySet<FaultName> = new Set<FaultName>(["kill", "refuse"]);
 
@@ -89,11 +103,13 @@ export function orderTermsOf(plan: Plan): OrderTerms {
   const isInTime = calls.every(({ bounds }) => tripsOfRound * trip + lateness < 0.8 * bounds.nodeTimeout);
   const isPlain = faults.length === 0 && !settings.restartGuard && masters.every((master) => !master.forbids);
   return {
-    // A reading is off by half of its round trip at most; and an earlier one is kept that agrees with it.
-    tolerance: isKnown ? 1000 * (2 * (4 * slowest + drift) + lateness + 2) : Number.POSITIVE_INFINITY,
+    // A reading is off by half of its round trip at most; and an earlier one is kept that agrees with it. (A call that cannot wait for it
+    // goes by the clock of its client.)
+    tolerance:
+      isKnown && isInTime ? 1000 * (2 * (4 * slowest + drift) + lateness + 2) : Number.POSITIVE_INFINITY,
     addsSkew: network.latency.shape !== "constant",
     arrival:
-      isKnown && isPlain && isInTime ? 1000 * (tripsToEnter * trip + lateness + 2) : Number.POSITIVE_INFINITY,
+      isKnown && isInTime && isPlain ? 1000 * (tripsToEnter * trip + lateness + 2) : Number.POSITIVE_INFINITY,
   };
 }
 
