@@ -33,8 +33,7 @@ function setting(acquireConcurrency = 1000) {
   };
   /** Waits for a slot, as a call does. */
   const wait = (one: RetryBudget): Promise<boolean> => {
-    one.startSlotWait();
-
+    one.startSlotWait(() => admission.answeredAt);
     return admission.wait(one);
   };
   return { time, machine, clock, due, leases, admission, budget, enter, extend, wait };

@@ -92,6 +92,8 @@ export class Admission {
   readonly #refusals: Paced;
   /** The number of entries in the line that have given up. */
   #over = 0;
+  /** When masters have last decided a round, or answered one after its time, by the monotonic clock. */
+  answeredAt: number = Number.NEGATIVE_INFINITY;
   /** The shortest recent round, ms: the time that the network takes. */
   #roundTrip = Number.POSITIVE_INFINITY;
   /** The earliest time of the next cut, in lease time: rounds that began before the first cut carry no news. */
@@ -157,6 +159,7 @@ export class Admission {
 
   /** Records the duration of a round that masters have decided, ms. */
   recordRound(elapsed: number, nodeTimeout: number): void {
+    this.answeredAt = this.#runtime.monotonic();
     if (elapsed < this.#roundTrip) this.#roundTrip = elapsed;
     // A few rounds do not delay each other: the network has become slower.
     else if (this.#limit <= minRounds) this.#roundTrip += (elapsed - this.#roundTrip) / minRounds;
@@ -167,6 +170,7 @@ export class Admission {
 
   /** Records that a master answered after the round's timeout: it is not unresponsive, it is overloaded. */
   recordLateAnswer(nodeTimeout: number): void {
+    this.answeredAt = this.#runtime.monotonic();
     this.#cut(nodeTimeout);
   }
 

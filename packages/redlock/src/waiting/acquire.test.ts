@@ -590,6 +590,36 @@ describe("a call that waits for a slot", () => {
     }
   });
 
+  test("and has no nodeTimeout waits on while masters answer other calls, for two seconds at most", async () => {
+    const setting = virtualSetting(3, { ...still, acquireConcurrency: 1, retryCount: 0 });
+    for (const node of setting.nodes) node.toMaster = 39;
+    const ended: number[] = [];
+    const calls = Array.from({ length: 60 }, (_, index) =>
+      setting.redlock.tryAcquire(`r${index}`, 1000).finally(() => ended.push(setting.time.now())),
+    );
+    const results = await setting.time.run(Promise.allSettled(calls));
+    // A round takes 40 ms.
+    expect(results.map(({ status }) => status)).toEqual(
+      results.map((_, index) => (index < 50 ? "fulfilled" : "rejected")),
+    );
+    expect(Math.max(...ended)).toBe(2000);
+  });
+
+  test("and has no nodeTimeout is refused half a second after the last answer", async () => {
+    const setting = virtualSetting(3, { ...still, acquireConcurrency: 1, retryCount: 0 });
+    for (const node of setting.nodes) {
+      node.toMaster = 299;
+      node.answering = ({ kind, resources }) =>
+        kind === "vote" && resources[0] === "other" ? "silence" : undefined;
+    }
+    const answered = setting.redlock.tryAcquire("r", 60_000);
+    setting.redlock.tryAcquire("other", 60_000, { nodeTimeout: 6000 }).catch(() => {});
+    const { took, error } = await setting.time.measure(setting.redlock.tryAcquire("next", 60_000));
+    expect((await answered)!.state).toBe("held");
+    expect((error as Error).message).toMatch(/^Timed out waiting for one of 1 acquire slots/);
+    expect(took).toBe(300 + 500);
+  });
+
   test("and has no nodeTimeout has the default of its ttl for its round besides", async () => {
     for (const [ttl, roundTime] of [
       [1000, 50],

@@ -176,7 +176,7 @@ async function attemptWhenAdmitted(
 ): Promise<Attempt | undefined> {
   const { admission } = context;
   // PROTOCOL 12.10: within the time of this call. The user's backoff may throw here, before there is a slot.
-  budget.startSlotWait();
+  budget.startSlotWait(() => admission.answeredAt);
   if (!(await admission.wait(budget))) return undefined;
   let asked: LockRequest | undefined;
   try {

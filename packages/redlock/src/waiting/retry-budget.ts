@@ -22,9 +22,12 @@ const maxBackoffCalls = 100;
 const slotFraction = 3 / 4;
 /**
  * The time that a call without a `nodeTimeout` may wait for a slot, ms: the same for every ttl, since the wait depends
- * on the number of calls. Its round has the default `nodeTimeout` besides.
+ * on the number of calls. It begins again with each round that masters answer: then this process or they are busy, and
+ * the line advances. The round that follows has the default `nodeTimeout` besides.
  */
 const defaultSlotTime = 500;
+/** The maximum of that, ms. */
+const maxSlotTime = 2000;
 /**
  * As a part of a wait for a slot: an event loop that was blocked for longer took the time in which others could have
  * ended their rounds.
@@ -53,13 +56,17 @@ export class RetryBudget {
   #pause = 0;
   /** The time that the call may wait for slots before that counts as retries, ms. */
   #slotTime: number;
+  /** The time by which the masters' answers may still prolong that, ms. */
+  #slotReserve: number;
 
   /** `startedAt`: the time of the call, by the monotonic clock. */
   constructor(runtime: Runtime, settings: Settings, cancellation: Cancellation, startedAt: number) {
     this.#runtime = runtime;
     this.#settings = settings;
     this.#startedAt = startedAt;
-    this.#slotTime = slotTimeOf(settings);
+    const { nodeTimeout } = settings;
+    this.#slotTime = nodeTimeout === undefined ? defaultSlotTime : nodeTimeout * slotFraction;
+    this.#slotReserve = nodeTimeout === undefined ? maxSlotTime - defaultSlotTime : 0;
     cancellation.onCancel(() => this.ended.cancel(cancellation.reason!));
     const { waitTimeout } = settings;
     if (waitTimeout === undefined) return;
@@ -73,9 +80,12 @@ export class RetryBudget {
     this.#limitWait(0);
   }
 
-  /** The call waits for a slot: for the rest of its slot time, and for the time that its retries would take. */
-  startSlotWait(): void {
-    this.#limitWait(this.#slotTime);
+  /**
+   * The call waits for a slot: for the rest of its slot time, and for the time that its retries would take. `answeredAt`:
+   * when masters have last answered this client, by the monotonic clock.
+   */
+  startSlotWait(answeredAt: () => number): void {
+    this.#limitWait(this.#slotTime, answeredAt);
   }
 
   /** The call has a slot: what it waited beyond its slot time counts as retries. */
@@ -111,7 +121,7 @@ export class RetryBudget {
     return this.#settings.waitTimeout === undefined && this.#settings.retryCount !== -1;
   }
 
-  #limitWait(slotTime: number): void {
+  #limitWait(slotTime: number, answeredAt?: () => number): void {
     this.#waitingSince = this.#runtime.monotonic();
     this.#pause = this.#settings.retryDelay;
     if (!this.#isCounted) return;
@@ -127,7 +137,7 @@ export class RetryBudget {
     }
     left += (retries - asked) * pause;
     this.#pause = left / Math.max(1, retries);
-    this.#endAfter(slotTime + left, slotTime > 0);
+    this.#endAfter(slotTime + left, slotTime > 0, answeredAt);
   }
 
   /** The number of retries that the time since `useTimeLimit` is worth. */
@@ -157,15 +167,25 @@ export class RetryBudget {
     this.#timer?.cancel();
   }
 
-  /** `mayStall`: a timer that fires late because the event loop was blocked gives the time once more. */
-  #endAfter(delay: number, mayStall = false): void {
+  /**
+   * `mayStall`: a timer that fires late because the event loop was blocked gives the time once more. `answeredAt`: as long
+   * as masters answer, the wait for a slot takes some of its reserve.
+   */
+  #endAfter(delay: number, mayStall = false, answeredAt?: () => number): void {
     // Longer than the maximum timer delay: in practice, no limit.
     if (delay > maxTimerDelay) return;
     const due = this.#runtime.monotonic() + delay;
     this.#timer = this.#runtime.setTimer(() => {
-      const stall = this.#runtime.monotonic() - due;
-      if (mayStall && stall > Math.max(delay * stalledFraction, lateTimerThreshold)) this.#endAfter(delay);
-      else this.ended.cancel(timeIsOver());
+      const now = this.#runtime.monotonic();
+      const mayHaveStalled = mayStall && now - due > Math.max(delay * stalledFraction, lateTimerThreshold);
+      const sinceAnswer = answeredAt ? now - answeredAt() : Number.POSITIVE_INFINITY;
+      const more = Math.min(this.#slotReserve, defaultSlotTime - sinceAnswer);
+      if (mayHaveStalled) this.#endAfter(delay, false, answeredAt);
+      else if (more > 0) {
+        this.#slotReserve -= more;
+        this.#slotTime += more;
+        this.#endAfter(more, false, answeredAt);
+      } else this.ended.cancel(timeIsOver());
     }, Math.ceil(delay));
   }
 
@@ -175,11 +195,6 @@ export class RetryBudget {
     if (kind === "unavailable") return Number.POSITIVE_INFINITY;
     return pauseUntilGone(freeIn, this.#runtime);
   }
-}
-
-/** The time that a call may wait for its slots, ms (PROTOCOL 12.10). */
-function slotTimeOf({ nodeTimeout }: Settings): number {
-  return nodeTimeout === undefined ? defaultSlotTime : nodeTimeout * slotFraction;
 }
 
 function timeIsOver(): Error {
