@@ -24,7 +24,7 @@ export interface IoredisClient {
 
 /** A client made by this adapter. */
 interface DuplicateClient {
-  readonly status: string;
+  status: string;
   readonly options: object;
   connect(): Promise<unknown>;
   disconnect(reconnect?: boolean): void;
@@ -85,6 +85,7 @@ const defaultConnectTimeout = 10_000;
 
 /** As of `node:net`. */
 interface Stream {
+  readonly destroyed: boolean;
   readonly writableEnded: boolean;
   resetAndDestroy?(): void;
   destroy(): void;
@@ -132,7 +133,7 @@ export class Duplicate implements OwnClient {
     this.client.on("connect", () => this.#awaitGreeting());
     this.client.on("ready", () => this.#greetingTimer?.cancel());
     this.client.on("close", () => this.#greetingTimer?.cancel());
-    forward(this.client, events);
+    forward(this.client, { ...events, onReady: unlessClosed(this.client, events.onReady) });
     // ioredis would use the connection in database 0 (PROTOCOL 2.15). A server that runs a long script refuses SELECT.
     this.client.on("error", ({ command }: { command?: { name?: string } }) => {
       if (command?.name === "select") this.cut();
@@ -245,6 +246,26 @@ function forward(client: DuplicateClient, events: Partial<OwnEvents>): void {
   if (onEnd) client.on("end", onEnd);
   // Without a listener ioredis prints the error.
   client.on("error", onFailure ?? (() => {}));
+}
+
+/**
+ * Without its ready check, ioredis 5 takes a connection that was closed during the greeting for ready, after it has
+ * planned the next one; it then makes no other for ever. Its status is what it was before that.
+ */
+function unlessClosed(client: DuplicateClient, onReady: (() => void) | undefined): () => void {
+  let next: string | undefined;
+  client.on("connecting", () => {
+    next = undefined;
+  });
+  for (const status of ["reconnecting", "end"])
+    client.on(status, () => {
+      next = status;
+    });
+  return () => {
+    if (!streamOf(client)?.destroyed) onReady?.();
+    // (Otherwise the close is still to come.)
+    else if (next) client.status = next;
+  };
 }
 
 function delayOf(strategy: () => unknown): unknown {
