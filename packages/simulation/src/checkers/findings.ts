@@ -11,7 +11,7 @@
  * - `expired`: a lock was granted with no time left.
  * - `untold`: a lock expired, and its signal had not aborted.
  * - `unsettled`: a call did not settle within its own time-out.
- * - `forgotten`: all faults were over, and a lock was free for long while a client waited for it.
+ * - `forgotten`: all faults were over, and a lock was free for long while a client waited for it; or none was ever granted.
  * - `unfair`: there were no faults, and a waiter was overtaken again and again.
  * - `order`: a waiting call was served before one that had been called earlier.
  * - `stuck`: all faults were over, and still no client could lock.
@@ -46,7 +46,7 @@ export interface Violation {
   readonly detail: string;
 }
 
-/** `unknown`: nothing was violated, and nothing was shown either: no lock was granted, or the run was cut short. */
+/** `unknown`: nothing was violated, and nothing was shown either: no lock was granted, for no reason that is known, or the run was cut short. */
 export type Verdict = "ok" | "violated" | "unknown";
 
 /** States that a good run of seeds must reach sometimes: a checker that never sees them proves nothing. */

@@ -29,6 +29,11 @@ export function violationLines({ violations }: Outcome): string[] {
   return violations.map(({ kind, at, detail }) => `violation at ${at.toFixed(3)} ms: ${kind}: ${detail}`);
 }
 
+/** Why nothing was granted, if nothing could be. */
+export function nothingLine({ whyNothing }: Outcome): string | undefined {
+  return whyNothing === undefined ? undefined : `nothing was granted, and nothing could be: ${whyNothing}`;
+}
+
 /** The number of times that each rare situation occurred, with a line that explains it. */
 export function markLines(marks: ReadonlyMap<Mark, number>): string[] {
   const counts = `reached: ${allMarks.map((mark) => `${mark} ${marks.get(mark) ?? 0}`).join(", ")}`;

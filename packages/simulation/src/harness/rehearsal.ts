@@ -60,7 +60,7 @@ export async function rehearse<Resource extends object>(
   const kernel = new Kernel(engineOf(engine), new Trace(onEvent));
   const cluster = new Cluster(kernel, plan);
   const fixture = new Fixture(kernel, cluster, plan, rehearsed);
-  inject(cluster, plan, { onPause: () => {}, onKill: () => {} });
+  inject(cluster, plan, { onPause: () => {}, onKill: () => {}, onFault: () => {} });
   const clients = cluster.clients.map((process, index) => fixture.begin(process, index));
   const end = Math.max(plan.duration, calmFrom(plan)) + timeLimit;
   const isOver = (): boolean => fixture.misuse !== undefined || clients.every((client) => client.isDone);

@@ -9,6 +9,8 @@ import type { Place } from "./moments.ts";
 export interface InjectionListener {
   onPause(client: Process): void;
   onKill(client: Process): void;
+  /** A fault has begun; it is over in `duration` ms. */
+  onFault(duration: number): void;
 }
 
 /** Makes the faults of a plan happen, each at its time or when its trigger fires. */
@@ -23,10 +25,15 @@ export function inject(cluster: Cluster, { faults, duration }: Plan, listener: I
 export function calmFrom({ faults, duration }: Pick<Plan, "faults" | "duration">): number {
   const ends = faults.map((fault) => {
     const begin = "at" in fault ? fault.at : duration + (fault.after ?? 0);
-    if ("duration" in fault) return begin + fault.duration;
-    return fault.kind === "crash" ? begin + fault.downFor : begin;
+    return begin + durationOf(fault);
   });
   return Math.max(0, ...ends);
+}
+
+/** ms */
+function durationOf(fault: FaultKind): number {
+  if ("duration" in fault) return fault.duration;
+  return fault.kind === "crash" ? fault.downFor : 0;
 }
 
 function arm(cluster: Cluster, fault: Triggered, duration: number, listener: InjectionListener): void {
@@ -60,6 +67,7 @@ function happen(cluster: Cluster, fault: Fault, place: Place | undefined, listen
   // In one order of its fields, whichever file it comes from: the hash is of what happens.
   const text = JSON.stringify(fault, Object.keys(fault).sort());
   cluster.kernel.trace.add(cluster.kernel.now, "fault", text, ...struck);
+  listener.onFault(durationOf(fault));
   switch (fault.kind) {
     case "freeze":
       for (const client of clients) listener.onPause(client);

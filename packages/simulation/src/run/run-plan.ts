@@ -3,6 +3,7 @@ import { ClockAlarms } from "../checkers/clock-alarms.ts";
 import { Effects } from "../checkers/effects.ts";
 import { Fencing } from "../checkers/fencing.ts";
 import type { Mark, Verdict, Violation, ViolationKind } from "../checkers/findings.ts";
+import { FirstGrant } from "../checkers/first-grant.ts";
 import { Lifetimes } from "../checkers/lifetimes.ts";
 import { LockIntervals } from "../checkers/lock-intervals.ts";
 import { Order } from "../checkers/order.ts";
@@ -41,7 +42,7 @@ import {
   tryEach,
 } from "./progress.ts";
 import { ScriptedWorker } from "./scripted-worker.ts";
-import { answersWithin, orderTermsOf, termsOf } from "./service.ts";
+import { answersWithin, firstGrantTermsOf, orderTermsOf, termsOf } from "./service.ts";
 import { foreignClient, type Subject, type SubjectLock, theClient } from "./subject.ts";
 import { Worker } from "./worker.ts";
 
@@ -63,6 +64,8 @@ export interface RunOptions {
 export interface Outcome {
   readonly verdict: Verdict;
   readonly violations: readonly Violation[];
+  /** Why no lock was granted in a run that is ok: no client could be granted one. */
+  readonly whyNothing?: string;
   /** Of everything that happened: the same on each machine and engine. */
   readonly hash: string;
   readonly marks: ReadonlyMap<Mark, number>;
@@ -107,6 +110,7 @@ class Run {
   readonly #waits: Waits;
   readonly #calls: Calls;
   readonly #alarms: ClockAlarms;
+  readonly #firstGrant: FirstGrant;
   readonly #post: Post;
   #isCutShort = false;
 
@@ -120,6 +124,7 @@ class Run {
     const { all } = new CallTermsSource(plan.settings, plan.workload, (own) => new Bounds(own));
     this.#calls = new Calls(findings, Math.max(...all.map(({ bounds }) => bounds.verify)));
     this.#alarms = new ClockAlarms(findings, masters, exclusionIn(plan));
+    this.#firstGrant = new FirstGrant(this.#kernel, firstGrantTermsOf(plan));
     this.#waits = new Waits(this.#kernel, findings, termsOf(plan));
     this.#intervals.onOver = (interval) => this.#waits.over(interval);
     this.#post = new Post(this.#kernel, new Random(plan.seed, "post"));
@@ -207,7 +212,11 @@ class Run {
       onPause: (client) => {
         if (this.#intervals.holdsSomething(client)) this.#cluster.findings.reached("frozen holder");
       },
-      onKill: (client) => this.#intervals.endAllOf(client),
+      onKill: (client) => {
+        this.#intervals.endAllOf(client);
+        this.#firstGrant.killed(client);
+      },
+      onFault: (lasting) => this.#firstGrant.disturbed(lasting),
     });
     for (const worker of this.#workers) this.#inTurn(worker, () => worker.work());
     const calm = Math.max(duration, calmFrom(this.#plan));
@@ -341,12 +350,16 @@ class Run {
   }
 
   get outcome(): Outcome {
-    const { findings } = this.#cluster;
+    const { findings, clients } = this.#cluster;
+    const first =
+      this.#isCutShort || findings.verdict !== "unknown" ? undefined : this.#firstGrant.judge(clients);
+    if (first?.isOwed) findings.violated("forgotten", first.reason);
     const { verdict, violations, marks, leastMargin, operations, attempts } = findings;
     for (const { kind, at, detail } of violations)
       this.#kernel.trace.add(Math.round(at * 1000), kind, detail);
     return {
-      verdict: verdict === "ok" && this.#isCutShort ? "unknown" : verdict,
+      verdict: verdict === "ok" && this.#isCutShort ? "unknown" : first && !first.isOwed ? "ok" : verdict,
+      ...(first && !first.isOwed ? { whyNothing: first.reason } : {}),
       violations,
       hash: this.#kernel.trace.hash,
       marks,

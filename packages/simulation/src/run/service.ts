@@ -1,3 +1,4 @@
+import type { FirstGrantTerms } from "../checkers/first-grant.ts";
 import type { OrderTerms } from "../checkers/order.ts";
 import type { WaitTerms } from "../checkers/waits.ts";
 import type { Latency } from "../network/latency.ts";
@@ -13,15 +14,8 @@ const patienceInHeartbeats = 3;
 
 /** The bounds on waiting that a plan's settings imply. */
 export function termsOf(plan: Plan): WaitTerms {
-  const { settings, workload, clients, masters, network } = plan;
-  const { ttl } = settings;
+  const { settings, workload, clients, network } = plan;
   const calls = new CallTermsSource(settings, workload, (own) => new Bounds(own)).all;
-  const entryTtl =
-    patienceInHeartbeats * heartbeatOf(ttl) + Math.max(...calls.map(({ bounds }) => bounds.nodeTimeout));
-  // A dead holder's keys expire, and so do the queue entries of dead waiters behind it. Then the next waiter asks
-  // again, or is notified. If a foreign client listens to the inbox of a dead waiter, the waiter counts as alive: it
-  // is granted the key as well.
-  const listened = masters.some(({ listeners = [] }) => listeners.includes("channels")) ? 1.2 * ttl : 0;
   // A master's lost memory is noticed by the first client that asks there, and the master votes again after the
   // quarantine.
   const quarantine = 1.2 * (settings.restartGuard?.maxTtl ?? 0);
@@ -29,17 +23,60 @@ export function termsOf(plan: Plan): WaitTerms {
   const isServed = servesAll(plan, calls);
   const { parallel = 1 } = workload;
   const isCrowdedOut = calls.some((call) => comesAgain(call, parallel * clients.length, network.latency));
+  const patience = patienceOf(plan, calls);
   return {
     calmAt: 1000 * calmAt,
-    // Of what the settings of calls are, its own alone: no call waits for the pauses and time-outs of another one.
     maxIdle(call = calls[0]!) {
       if (!isServed || isCrowdedOut || !isModest(call)) return Number.POSITIVE_INFINITY;
-      const { retryDelay, retryJitter, backoff } = call.settings;
-      const pause = backoff ? backoff.maximum : retryDelay + retryJitter;
-      return 1000 * (1.2 * ttl + listened + entryTtl + 4 * (call.bounds.nodeTimeout + pause));
+      return 1000 * patience(call);
     },
     maxOvertaken: isServed ? 2 * clients.length * parallel : Number.POSITIVE_INFINITY,
   };
+}
+
+/**
+ * How long a call may wait for a lock that nobody holds, ms. Of what the settings of calls are, its own alone: no call waits for the pauses
+ * and time-outs of another one.
+ */
+function patienceOf(
+  { settings: { ttl }, masters }: Plan,
+  calls: readonly CallTerms[],
+): (call: CallTerms) => number {
+  const entryTtl =
+    patienceInHeartbeats * heartbeatOf(ttl) + Math.max(...calls.map(({ bounds }) => bounds.nodeTimeout));
+  // A dead holder's keys expire, and so do the queue entries of dead waiters behind it. Then the next waiter asks
+  // again, or is notified. If a foreign client listens to the inbox of a dead waiter, the waiter counts as alive: it
+  // is granted the key as well.
+  const listened = masters.some(({ listeners = [] }) => listeners.includes("channels")) ? 1.2 * ttl : 0;
+  return ({ settings: { retryDelay, retryJitter, backoff }, bounds: { nodeTimeout } }) => {
+    const pause = backoff ? backoff.maximum : retryDelay + retryJitter;
+    return 1.2 * ttl + listened + entryTtl + 4 * (nodeTimeout + pause);
+  };
+}
+
+/** The bounds on the time until a first lock is granted at all. */
+export function firstGrantTermsOf(plan: Plan): FirstGrantTerms {
+  const { settings, workload, clients, network } = plan;
+  const calls = new CallTermsSource(settings, workload, (own) => new Bounds(own)).all;
+  const { latency } = network;
+  const slow = latency.shape === "two-peaks" ? Math.max(latency.fast, latency.slow) : slowOf(latency);
+  const connecting = network.reconnectDelay + 8 * Math.min(network.longestLatency, slow);
+  // (Of the pauses before its calls hardly one is twenty times as long as they are on average.)
+  const patience = Math.max(...calls.map(patienceOf(plan, calls))) + connecting + 20 * workload.think;
+  const trip = 2 * fastestOf(latency);
+  const obstacle = calls.every(({ bounds }) => bounds.nodeTimeout < trip * (1 - settings.driftFactor))
+    ? `no answer comes within a nodeTimeout: each takes ${trip.toFixed(1)} ms at least`
+    : undefined;
+  const startsAt = clients.map((client) => client.startsAt ?? 0);
+  return { patience, obstacle, excuse: excuseOf(plan, calls), startsAt };
+}
+
+/** Why it may be that no call is ever granted a lock. */
+function excuseOf({ settings, clients }: Plan, calls: readonly CallTerms[]): string | undefined {
+  if (calls.every((call) => !isModest(call))) return "every call demands more time than a lock has left";
+  if (settings.queue === false || clients.some(({ isForeign }) => isForeign))
+    return "clients without the queue may split the votes for as long as they like";
+  return undefined;
 }
 
 /**
@@ -122,6 +159,20 @@ function strictBoundOf(latency: Latency): number {
 /** Whether hardly a request and its answer take longer than `time` ms. */
 export function answersWithin(time: number, latency: Latency): boolean {
   return 2 * slowOf(latency) < time;
+}
+
+/** What no message falls below, ms. */
+function fastestOf(latency: Latency): number {
+  switch (latency.shape) {
+    case "constant":
+      return latency.ms;
+    case "uniform":
+      return latency.from;
+    case "log-normal":
+      return 0;
+    case "two-peaks":
+      return Math.min(latency.fast, latency.slow);
+  }
 }
 
 /** A latency that hardly any message exceeds, ms. */

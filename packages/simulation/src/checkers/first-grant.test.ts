@@ -1,0 +1,70 @@
+import { describe, expect, test } from "vitest";
+import type { Fault } from "../plan/fault.ts";
+import type { LockSettings, Plan } from "../plan/plan.ts";
+import { runPlan } from "../run/run-plan.ts";
+import { type Subject, theClient } from "../run/subject.ts";
+
+function plan(faults: readonly Fault[], others: Partial<LockSettings> = {}): Plan {
+  return {
+    version: 1,
+    seed: 1,
+    duration: 20_000,
+    masters: Array.from({ length: 3 }, () => ({ offset: 0, rate: 0, persistence: { mode: "aof-always" } })),
+    clients: Array.from({ length: 2 }, () => ({ offset: 0, rate: 0, timerLateness: 0 })),
+    network: { latency: { shape: "constant", ms: 10 }, longestLatency: 20, reconnectDelay: 5 },
+    settings: {
+      ttl: 500,
+      driftFactor: 0.01,
+      nodeTimeout: 100,
+      retryCount: 20,
+      retryDelay: 20,
+      retryJitter: 10,
+      automaticExtensionThreshold: 50,
+      ...others,
+    },
+    workload: { resources: 1, hold: 40, think: 20, styles: { acquire: 1 } },
+    faults,
+  };
+}
+
+const killed = (at: number): Fault => ({ at, kind: "kill", clients: [0, 1] });
+
+/** The client, to which no master ever answers yes. */
+const refused: Subject = {
+  ...theClient,
+  create(connections, ...others) {
+    for (const connection of connections)
+      Object.assign(connection, { send: () => Promise.reject(new Error("refused")) });
+    return theClient.create(connections, ...others);
+  },
+};
+
+describe("a run in which every client was killed and nothing was granted", () => {
+  test("is ok if no client lived for as long as a lock may take, and says so", async () => {
+    const { verdict, whyNothing } = await runPlan(plan([killed(15)]), { engine: "heap" });
+    expect(verdict).toBe("ok");
+    expect(whyNothing).toMatch(/^client-\d was undisturbed for 15\.0 ms before it was killed, .* may take/);
+  });
+
+  test("is ok if no answer can come in time", async () => {
+    const { verdict, whyNothing } = await runPlan(plan([killed(15_000)], { nodeTimeout: 15 }), {
+      engine: "heap",
+    });
+    expect(verdict).toBe("ok");
+    expect(whyNothing).toBe("no answer comes within a nodeTimeout: each takes 20.0 ms at least");
+  });
+
+  test("is violated if a client could have been granted a lock for long", async () => {
+    const options = { engine: "heap", subject: refused } as const;
+    const { violations } = await runPlan(plan([killed(15_000)]), options);
+    expect(violations.map(({ kind }) => kind)).toContain("forgotten");
+    expect((await runPlan(plan([killed(15_000)]), { engine: "heap" })).verdict).toBe("ok");
+    // Something was wrong all the time.
+    const faults = Array.from(
+      { length: 150 },
+      (_, index): Fault => ({ at: 100 * index, kind: "freeze", clients: [], masters: [0], duration: 90 }),
+    );
+    const disturbed = await runPlan(plan([killed(15_000), ...faults]), options);
+    expect(disturbed.violations.map(({ kind }) => kind)).not.toContain("forgotten");
+  });
+});

@@ -1,0 +1,75 @@
+import type { Kernel } from "../engine/kernel.ts";
+import type { Process } from "../engine/process.ts";
+
+/** What a plan says about the time within which a process must have been granted its first lock. */
+export interface FirstGrantTerms {
+  /** A process that no fault disturbs for this time, ms, has a lock. */
+  readonly patience: number;
+  /** Why none can be granted. */
+  readonly obstacle: string | undefined;
+  /** Why none has to be granted, however long a process lives. */
+  readonly excuse: string | undefined;
+  /** When each process begins to use locks, ms of true time. */
+  readonly startsAt: readonly number[];
+}
+
+interface Disturbance {
+  /** True time, us. */
+  readonly from: number;
+  readonly until: number;
+}
+
+/**
+ * Judges a run in which no lock was granted and every process was killed. Either no process lived undisturbed for as long as the first
+ * lock may take: then none was owed one. Or one of them did: then the client has failed to get a lock that was free.
+ */
+export class FirstGrant {
+  readonly #kernel: Kernel;
+  readonly #terms: FirstGrantTerms;
+  readonly #disturbances: Disturbance[] = [];
+  readonly #ends = new Map<Process, number>();
+
+  constructor(kernel: Kernel, terms: FirstGrantTerms) {
+    this.#kernel = kernel;
+    this.#terms = terms;
+  }
+
+  /** A fault has begun, and is over in `duration` ms. */
+  disturbed(duration: number): void {
+    const from = this.#kernel.now;
+    this.#disturbances.push({ from, until: from + 1000 * duration });
+  }
+
+  killed(process: Process): void {
+    if (!this.#ends.has(process)) this.#ends.set(process, this.#kernel.now);
+  }
+
+  /** Of a run without any grant. Nothing is returned if a process lives. */
+  judge(processes: readonly Process[]): { readonly isOwed: boolean; readonly reason: string } | undefined {
+    if (processes.some((process) => !this.#ends.has(process))) return undefined;
+    const { patience, obstacle, excuse, startsAt } = this.#terms;
+    if (obstacle !== undefined) return { isOwed: false, reason: obstacle };
+    const lives = processes.map((process, index) => ({
+      name: process.name,
+      left: this.#longestQuiet(1000 * startsAt[index]!, this.#ends.get(process)!) / 1000,
+    }));
+    const { name, left } = lives.reduce((a, b) => (b.left > a.left ? b : a));
+    const text = `${name} was undisturbed for ${left.toFixed(1)} ms before it was killed, no other for longer`;
+    if (left <= patience)
+      return { isOwed: false, reason: `${text}; a lock may take ${patience.toFixed(1)} ms` };
+    return excuse === undefined
+      ? { isOwed: true, reason: `${text}, and no lock was granted` }
+      : { isOwed: false, reason: excuse };
+  }
+
+  /** The longest time between `from` and `until` in which no fault began or lasted, us. */
+  #longestQuiet(from: number, until: number): number {
+    let longest = 0;
+    let since = from;
+    for (const disturbance of this.#disturbances.toSorted((a, b) => a.from - b.from)) {
+      longest = Math.max(longest, Math.min(disturbance.from, until) - since);
+      since = Math.max(since, disturbance.until);
+    }
+    return Math.max(longest, until - since);
+  }
+}
